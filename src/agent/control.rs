@@ -9,11 +9,11 @@ use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::model::item::ItemId;
-use crate::protocol::approval::{Answer, AskedQuestion, Question, QuestionId};
-use crate::protocol::event::{Event, Level};
-use crate::protocol::ledger::ContextEdit;
-use crate::tool::ports::Asker;
+use base::model::item::ItemId;
+use base::protocol::approval::{Answer, AskedQuestion, Question, QuestionId};
+use base::protocol::event::{Event, Level};
+use base::protocol::ledger::ContextEdit;
+use tools::ports::Asker;
 
 /// The outgoing queue.
 pub type Events = mpsc::UnboundedSender<Event>;

@@ -1,6 +1,6 @@
 //! What the engine keeps beside the agent.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::control::Questions;
@@ -8,14 +8,17 @@ use super::lists::models;
 use super::session::prompts::Prompts;
 use super::session::recall::LogOriginals;
 use super::session::review::Reviewer;
-use crate::config::load::{ConfigError, Loaded};
-use crate::config::settings::{ContextSettings, Origin};
-use crate::lsp::servers::LanguageServers;
-use crate::mcp::servers::Servers;
-use crate::protocol::notice as texts;
-use crate::provider::window::finder::WindowFinder;
-use crate::skill::set::SkillSet;
-use crate::tool::run::jobs::Jobs;
+use base::config::load::{ConfigError, Loaded};
+use base::config::settings::{ContextSettings, Origin};
+use base::protocol::notice as texts;
+use provider::window::finder::WindowFinder;
+use tools::lsp::servers::LanguageServers;
+use tools::mcp::servers::Servers;
+use tools::run::jobs::Jobs;
+use tools::skill::set::SkillSet;
+
+/// Writes the session of a log to a file, over one that is there only when told to; the error ends a sentence.
+pub type Exporter = fn(log: &Path, file: &Path, force: bool) -> Result<(), String>;
 
 /// What the engine keeps beside the agent.
 pub struct EngineDeps {
@@ -35,6 +38,7 @@ pub struct EngineDeps {
     pub skills: Arc<SkillSet>,
     pub questions: Arc<Questions>,
     pub servers: Arc<Servers>,
+    pub exporter: Exporter,
 }
 
 impl EngineDeps {

@@ -18,9 +18,9 @@ use super::session::reopen;
 use super::turn::run::Turn;
 use super::undo_ops;
 use super::window::compactor::CompactionOutcome;
-use crate::protocol::event::{EndReason, Event, Level, SessionInfo, TurnEnd};
-use crate::protocol::notice as texts;
-use crate::protocol::op::Op;
+use base::protocol::event::{EndReason, Event, Level, SessionInfo, TurnEnd};
+use base::protocol::notice as texts;
+use base::protocol::op::Op;
 
 /// The engine of one front end.
 pub struct Engine {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::control::{Events, Questions, notice};
-use crate::base::path;
-use crate::context::rules::rules_file;
-use crate::note::store::{NoteChange, NoteStore};
-use crate::protocol::approval::{Answer, AskedQuestion, Question};
-use crate::protocol::event::{Event, Level};
-use crate::protocol::notice as texts;
+use base::path;
+use base::protocol::approval::{Answer, AskedQuestion, Question};
+use base::protocol::event::{Event, Level};
+use base::protocol::notice as texts;
+use context::rules::rules_file;
+use evidence::note::store::{NoteChange, NoteStore};
 
 const NOTE: &str = "A note in .mycode/notes";
 

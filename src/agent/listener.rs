@@ -8,10 +8,10 @@ use super::control::{Events, TurnControl};
 use super::deps::EngineDeps;
 use super::quick_ops::quick_op;
 use super::session::inspect;
-use crate::agent::calls::policy_engine::PolicyEngine;
-use crate::config::settings::ContextSettings;
-use crate::protocol::event::Event;
-use crate::protocol::op::Op;
+use crate::calls::policy_engine::PolicyEngine;
+use base::config::settings::ContextSettings;
+use base::protocol::event::Event;
+use base::protocol::op::Op;
 
 /// The incoming queue.
 pub type Ops = mpsc::UnboundedReceiver<Op>;

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use super::control::{Events, notice};
 use super::parts::Agent;
-use crate::base::sanitize;
-use crate::config::mode::Mode;
-use crate::config::prompts;
-use crate::model::usage::Usage;
-use crate::note::progress;
-use crate::note::record::Note;
-use crate::protocol::event::{Event, Level};
-use crate::protocol::maintain::{Maintain, MaintainReport, Phase};
-use crate::protocol::notice as texts;
-use crate::redact::detector::TextSource;
-use crate::report::session;
-use crate::session::journal::recorder::Journal;
-use crate::tool::cx::ToolCx;
+use base::config::mode::Mode;
+use base::config::prompts;
+use base::model::usage::Usage;
+use base::protocol::event::{Event, Level};
+use base::protocol::maintain::{Maintain, MaintainReport, Phase};
+use base::protocol::notice as texts;
+use base::sanitize;
+use context::report::session;
+use context::session::journal::recorder::Journal;
+use evidence::note::progress;
+use evidence::note::record::Note;
+use guard::redact::detector::TextSource;
+use tools::cx::ToolCx;
 
 /// The prompt of `/init`.
 pub fn init_prompt() -> String {

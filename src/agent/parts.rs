@@ -9,11 +9,11 @@ use super::session::conversation::Conversation;
 use super::session::rewind;
 use super::turn::input::message::TurnInput;
 use super::window::context_window::ContextWindow;
-use crate::base::path;
-use crate::model::item::Item;
-use crate::protocol::attachment::Attachment;
-use crate::protocol::ledger::LedgerView;
-use crate::tool::cx::ToolCx;
+use base::model::item::Item;
+use base::path;
+use base::protocol::attachment::Attachment;
+use base::protocol::ledger::LedgerView;
+use tools::cx::ToolCx;
 
 /// Everything that a turn works with.
 pub struct Agent {

@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use super::control::{Events, notice};
 use super::deps::EngineDeps;
-use crate::agent::calls::policy_engine::PolicyEngine;
-use crate::agent::lists::status::{self, StatusParts};
-use crate::agent::lists::{models, sessions};
-use crate::agent::session::inspect;
-use crate::config::settings::Permission;
-use crate::hook::listing;
-use crate::mcp::describe;
-use crate::protocol::event::{Event, Level};
-use crate::protocol::notice as texts;
-use crate::protocol::op::Op;
-use crate::sandbox::probe;
-use crate::session::log;
+use crate::calls::policy_engine::PolicyEngine;
+use crate::lists::status::{self, StatusParts};
+use crate::lists::{models, sessions};
+use crate::session::inspect;
+use base::config::settings::Permission;
+use base::protocol::event::{Event, Level};
+use base::protocol::notice as texts;
+use base::protocol::op::Op;
+use context::session::log;
+use guard::sandbox::probe;
+use tools::hook::listing;
+use tools::mcp::describe;
 
 /// Tells the front end which layers of the sandbox this machine lacks, off the loop: trying takes some milliseconds.
 pub fn report_missing_layers(permission: Permission, policy: &PolicyEngine, events: &Events) {
@@ -122,7 +122,7 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
             let log = deps.originals.path();
             let name = || format!("mycode-{}.md", log.file_stem().unwrap_or_default().to_string_lossy());
             let file = deps.workspace.join(file.unwrap_or_else(name));
-            inspect::export(log, &file, force, events.clone());
+            inspect::export(deps.exporter, log, file, force, events.clone());
         }
         Op::ShowTranscript { agent: None } => {
             inspect::transcript(deps.originals.path(), None, events.clone());

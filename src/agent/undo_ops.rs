@@ -6,14 +6,14 @@ use super::control::{Events, notice};
 use super::deps::EngineDeps;
 use super::parts::Agent;
 use super::quick_ops::quick_op;
-use crate::agent::session::review;
-use crate::agent::session::rewind::{self, RewindError};
-use crate::protocol::event::{Event, Level};
-use crate::protocol::notice as texts;
-use crate::protocol::op::Op;
-use crate::protocol::review::HunkId;
-use crate::protocol::rewind::RewindDone;
-use crate::session::journal::recorder::Journal;
+use crate::session::review;
+use crate::session::rewind::{self, RewindError};
+use base::protocol::event::{Event, Level};
+use base::protocol::notice as texts;
+use base::protocol::op::Op;
+use base::protocol::review::HunkId;
+use base::protocol::rewind::RewindDone;
+use context::session::journal::recorder::Journal;
 
 /// Carries one out; whether the session is another one now.
 pub async fn undo_op(op: Op, agent: &mut Agent, deps: &EngineDeps, events: &Events) -> bool {

@@ -15,9 +15,9 @@ use crate::cli::commands::sessions::export_args::ExportArgs;
 use crate::cli::commands::sessions::replay_args::ReplayArgs;
 use crate::cli::commands::work::exec_args::ExecArgs;
 use crate::cli::each::args as each;
-use crate::config::mode::Mode;
-use crate::config::settings::{Permission, ProviderKind};
-use crate::protocol::maintain::Phase;
+use base::config::mode::Mode;
+use base::config::settings::{Permission, ProviderKind};
+use base::protocol::maintain::Phase;
 
 /// A coding agent in your terminal that accounts for every token in the context window.
 ///

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use super::args::Cli;
 use super::report::Failure;
 use crate::cli::commands::table;
-use crate::sandbox::git::wrapper;
+use guard::sandbox::git::wrapper;
 #[cfg(target_os = "linux")]
-use crate::sandbox::launch::HELPER_NAME;
-use crate::sandbox::linux::enter;
+use guard::sandbox::launch::HELPER_NAME;
+use guard::sandbox::linux::enter;
 
 /// The program.
 pub fn main() -> ExitCode {

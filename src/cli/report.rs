@@ -4,11 +4,11 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
-use crate::base::sanitize::{clean, escape, reveal};
-use crate::config::load::ConfigError;
-use crate::note::error::NoteError;
-use crate::provider::api::ProviderError;
-use crate::session::log::LogError;
+use base::config::load::ConfigError;
+use base::model::provider::ProviderError;
+use base::sanitize::{clean, escape, reveal};
+use context::session::log::LogError;
+use evidence::note::error::NoteError;
 
 /// Kinds of failure; the number is the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

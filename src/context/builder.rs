@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::catalog::LAYERS;
 use super::layer::{FragmentMessage, LayerInputs};
 use super::ledger::{LayerId, Ledger, LedgerEntry, Subject};
-use crate::context::history::normalize;
-use crate::context::tokens::request_size::Countable;
-use crate::model::fingerprint::{Fingerprint, Parts};
-use crate::model::item::ItemId;
-use crate::model::request::{Message, Request};
+use crate::history::normalize;
 use crate::session::record::FormName;
+use crate::tokens::request_size::Countable;
+use base::model::fingerprint::{Fingerprint, Parts};
+use base::model::item::ItemId;
+use base::model::request::{Message, Request};
 
 /// A request and the account of it.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //! that was sent is taken away, so nothing volatile stands in front of stable bytes. Adding a layer is one line here.
 
 use super::layer::Layer;
-use crate::context::layers::{l1_system, l2_project_rules, l3_history};
+use crate::layers::{l1_system, l2_project_rules, l3_history};
 
 pub const LAYERS: [Layer; 5] = [
     l1_system::render,

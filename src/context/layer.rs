@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::ledger::{LayerId, LedgerEntry, Subject};
 use super::parts::{FixedPart, FixedParts};
-use crate::context::history::entry::Entry;
-use crate::context::history::manager::HistoryManager;
-use crate::model::fingerprint::Fingerprint;
-use crate::model::item::{Item, ReminderTopic};
-use crate::model::request::{Block, Message};
+use crate::history::entry::Entry;
+use crate::history::manager::HistoryManager;
+use base::model::fingerprint::Fingerprint;
+use base::model::item::{Item, ReminderTopic};
+use base::model::request::{Block, Message};
 
 /// Everything that a request is made of.
 pub struct LayerInputs<'a> {

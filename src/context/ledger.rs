@@ -2,17 +2,17 @@
 //! came from is looked up only when the ledger is shown.
 
 use super::parts::FixedPart;
-use crate::base::text;
-use crate::config::models;
-use crate::config::settings::ContextSettings;
-use crate::context::history::entry::Entry;
-use crate::context::history::manager::HistoryManager;
-use crate::context::rules::project_rules;
-use crate::context::tokens::calibration::Calibration;
-use crate::model::item::{Item, ItemId};
-use crate::model::usage::Usage;
-use crate::protocol::ledger::{AgentSum, Epochs, LedgerRow, LedgerView};
+use crate::history::entry::Entry;
+use crate::history::manager::HistoryManager;
+use crate::rules::project_rules;
 use crate::session::record::FormName;
+use crate::tokens::calibration::Calibration;
+use base::config::models;
+use base::config::settings::ContextSettings;
+use base::model::item::{Item, ItemId};
+use base::model::usage::Usage;
+use base::protocol::ledger::{AgentSum, Epochs, LedgerRow, LedgerView};
+use base::text;
 
 /// Characters of an item's own words in its origin.
 const ORIGIN_CHARS: usize = 120;

@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use crate::context::tokens::request_size::Countable;
-use crate::model::call::ToolSpec;
-use crate::model::fingerprint::Fingerprint;
-use crate::model::request::Params;
 use crate::session::record::FrameRecord;
+use crate::tokens::request_size::Countable;
+use base::model::call::ToolSpec;
+use base::model::fingerprint::Fingerprint;
+use base::model::request::Params;
 
 /// A text or the tool schemas, counted.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,11 +7,11 @@ use std::collections::HashSet;
 use super::builder::Built;
 use super::ledger::Subject;
 use super::parts::FixedParts;
-use crate::base::clock;
-use crate::model::fingerprint::Fingerprint;
-use crate::model::item::ItemId;
-use crate::protocol::ledger::{EpochCause, EpochSum, Epochs};
 use crate::session::record::{CauseRecord, EpochRecord, FrameRecord, Record, SentRecord};
+use base::clock;
+use base::model::fingerprint::Fingerprint;
+use base::model::item::ItemId;
+use base::protocol::ledger::{EpochCause, EpochSum, Epochs};
 
 /// Why a batch leaves reasoning out: something before it changed, or the server rejected it.
 pub const REASONING_BOUND: &str = "reasoning bound to what changed";

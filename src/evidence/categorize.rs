@@ -1,7 +1,7 @@
 //! Which of the ranked files will have to change and which are there to read (SPEC §7): by what the path says, and
 //! by the score where it says nothing.
 
-use crate::evidence::text::kind::FilePurpose;
+use crate::text::kind::FilePurpose;
 
 /// Files that will have to change, at most.
 pub const MAX_MODIFY: usize = 10;

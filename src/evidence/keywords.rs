@@ -1,7 +1,7 @@
 //! The words of a task by which it is compared with another task and with services (SPEC §7).
 
-use crate::evidence::rank::query::Query;
-use crate::evidence::text::words::listed;
+use crate::rank::query::Query;
+use crate::text::words::listed;
 
 /// A word of the task.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::base::pattern::Pattern;
+use base::pattern::Pattern;
 
 /// What is looked for: the word in the sentence, and where its name stands.
 static KINDS: [(&str, Pattern); 5] = [

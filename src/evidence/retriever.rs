@@ -9,8 +9,8 @@ use super::categorize::Role;
 use super::hints::HintSource;
 use super::keywords::{self, Keyword};
 use super::task_context::TaskContext;
-use crate::evidence::rank::locate::{Project, RankedFile};
-use crate::evidence::rank::query::Query;
+use crate::rank::locate::{Project, RankedFile};
+use crate::rank::query::Query;
 
 /// A project with no more files than this is seen with one LS.
 const FEW_FILES: usize = 12;

@@ -7,13 +7,13 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::keywords::Keyword;
-use crate::base::file;
-use crate::base::folder::atomic_write::{self, Expect};
-use crate::evidence::index::store::Index;
-use crate::evidence::rank::names::{folder_of, stem_of};
-use crate::evidence::text::kind::FilePurpose;
-use crate::evidence::text::stem::stem;
-use crate::evidence::text::words;
+use crate::index::store::Index;
+use crate::rank::names::{folder_of, stem_of};
+use crate::text::kind::FilePurpose;
+use crate::text::stem::stem;
+use crate::text::words;
+use base::file;
+use base::folder::atomic_write::{self, Expect};
 
 const FILE: &str = "project_index.json";
 const VERSION: u32 = 1;

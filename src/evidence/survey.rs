@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::base::file;
-use crate::base::pattern::Pattern;
-use crate::base::text::{one_line, plural};
-use crate::search::walk::{self, Walk};
+use base::file;
+use base::pattern::Pattern;
+use base::search::walk::{self, Walk};
+use base::text::{one_line, plural};
 
 /// More files than this are not looked at.
 const MAX_FILES: usize = 50_000;

@@ -8,12 +8,12 @@ use super::hints::{self, HintSource};
 use super::keywords::{self, Keyword};
 use super::patterns;
 use super::services::{ProjectIndex, Service};
-use crate::base::path::on_one_line;
-use crate::base::text::floor_boundary;
-use crate::evidence::index::format::Damaged;
-use crate::evidence::rank::locate::{Project, RankedFile};
-use crate::evidence::rank::query::Query;
-use crate::evidence::text::stem::stem;
+use crate::index::format::Damaged;
+use crate::rank::locate::{Project, RankedFile};
+use crate::rank::query::Query;
+use crate::text::stem::stem;
+use base::path::on_one_line;
+use base::text::floor_boundary;
 
 /// The hard cap of the text, in characters, where nothing else is said.
 pub const DEFAULT_MAX_CHARS: usize = 3_000;

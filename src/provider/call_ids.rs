@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::base::text;
-use crate::model::request::{Message, Request};
+use base::model::request::{Message, Request};
+use base::text;
 
 /// Longest id that is sent back, in bytes.
 const MAX_ID_BYTES: usize = 256;
@@ -73,7 +73,7 @@ fn safe_char(c: char) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::call::ToolCall;
+    use base::model::call::ToolCall;
 
     #[test]
     fn ids_become_unique() {

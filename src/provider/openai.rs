@@ -8,16 +8,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_stream::stream;
 use futures_util::StreamExt;
 
-use super::api::{Provider, ProviderError, ReplyStream};
 use super::chat::provider::Chat;
 use super::responses::provider::Responses;
-use crate::config::models::{self, Api};
-use crate::config::settings::ProviderSettings;
-use crate::model::request::Request;
-use crate::model::stream::StreamEvent;
-use crate::provider::wire::address::{self, Host};
-use crate::provider::wire::http;
-use crate::provider::wire::retry::RetryPolicy;
+use crate::wire::address::{self, Host};
+use crate::wire::http;
+use crate::wire::retry::RetryPolicy;
+use base::config::models::{self, Api};
+use base::config::settings::ProviderSettings;
+use base::model::provider::{Provider, ProviderError, ReplyStream};
+use base::model::request::Request;
+use base::model::stream::StreamEvent;
 
 /// A server that speaks Responses, Chat Completions, or both.
 pub struct Openai {

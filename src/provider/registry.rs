@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::api::{Provider, ProviderError};
 use super::openai::Openai;
 use super::scripted::Scripted;
-use crate::config::settings::{ProviderKind, ProviderSettings};
-use crate::provider::anthropic::provider::Anthropic;
-use crate::provider::chat::provider::Chat;
-use crate::provider::responses::provider::Responses;
-use crate::provider::wire::retry::RetryPolicy;
+use crate::anthropic::provider::Anthropic;
+use crate::chat::provider::Chat;
+use crate::responses::provider::Responses;
+use crate::wire::retry::RetryPolicy;
+use base::config::settings::{ProviderKind, ProviderSettings};
+use base::model::provider::{Provider, ProviderError};
 
 /// The provider that `settings` name. Opens no connection and loads no certificates yet.
 ///

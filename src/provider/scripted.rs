@@ -28,16 +28,16 @@ use async_stream::try_stream;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::api::{Provider, ProviderError, ReplyStream};
 use super::call_ids::CallIds;
-use crate::base::text;
-use crate::config::settings::ProviderSettings;
-use crate::model::call::ToolCall;
-use crate::model::item::{Item, Reasoning};
-use crate::model::request::Request;
-use crate::model::stream::StreamEvent;
-use crate::model::usage::{FinishReason, Usage};
-use crate::provider::wire::retry::{RetryPolicy, with_retries};
+use crate::wire::retry::{RetryPolicy, with_retries};
+use base::config::settings::ProviderSettings;
+use base::model::call::ToolCall;
+use base::model::item::{Item, Reasoning};
+use base::model::provider::{Provider, ProviderError, ReplyStream};
+use base::model::request::Request;
+use base::model::stream::StreamEvent;
+use base::model::usage::{FinishReason, Usage};
+use base::text;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]

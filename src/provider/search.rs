@@ -11,18 +11,18 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::base::text::floor_boundary;
-use crate::config::prompts;
-use crate::config::settings::{ProviderKind, ProviderSettings};
-use crate::model::usage::Usage;
-use crate::provider::anthropic::decoder as anthropic;
-use crate::provider::anthropic::provider::AnthropicDialect;
-use crate::provider::api::ProviderError;
-use crate::provider::chat::decoder as chat;
-use crate::provider::responses::decoder as responses;
-use crate::provider::wire::address::{self, Host};
-use crate::provider::wire::exchange::Dialect;
-use crate::provider::wire::http::{self, Endpoint};
+use crate::anthropic::decoder as anthropic;
+use crate::anthropic::provider::AnthropicDialect;
+use crate::chat::decoder as chat;
+use crate::responses::decoder as responses;
+use crate::wire::address::{self, Host};
+use crate::wire::exchange::Dialect;
+use crate::wire::http::{self, Endpoint};
+use base::config::prompts;
+use base::config::settings::{ProviderKind, ProviderSettings};
+use base::model::provider::ProviderError;
+use base::model::usage::Usage;
+use base::text::floor_boundary;
 
 /// Where Gemini is.
 const GEMINI: &str = "generativelanguage.googleapis.com";
@@ -315,8 +315,8 @@ fn read_gemini(reply: &Value, found: &mut Found) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::base::secret::Secret;
-    use crate::config::settings::ProviderSettings;
+    use base::config::settings::ProviderSettings;
+    use base::secret::Secret;
 
     fn settings(kind: ProviderKind, base_url: &str) -> ProviderSettings {
         ProviderSettings {

@@ -3,8 +3,8 @@
 
 use futures_util::{StreamExt, stream};
 
-use super::api::{Provider, ProviderError, ReplyStream};
-use crate::model::request::Request;
+use base::model::provider::{Provider, ProviderError, ReplyStream};
+use base::model::request::Request;
 
 /// What a first-time user has to do.
 pub const ADVICE: &str = "export OPENAI_API_KEY or ANTHROPIC_API_KEY, or start a local server \

@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
+use base::config::settings::{ContextSettings, Origin};
+use base::model::call::ToolCall;
+use base::model::envelope::Envelope;
+use base::model::item::{Item, ItemId, ToolResult, UserMessage};
+use base::model::usage::Usage;
+use base::protocol::event::{EndReason, TurnEnd};
+use context::builder;
+use context::compaction::policy::{self, Situation};
+use context::history::manager::HistoryManager;
+use context::layer::LayerInputs;
+use context::parts::{FixedPart, FixedParts};
+use context::session::list;
+use context::session::log::SessionLog;
+use context::session::record::{ItemRecord, Record};
+use context::tokens::estimate;
 use divan::{Bencher, black_box};
-use mycode::config::settings::{ContextSettings, Origin};
-use mycode::context::builder;
-use mycode::context::compaction::policy::{self, Situation};
-use mycode::context::history::manager::HistoryManager;
-use mycode::context::layer::LayerInputs;
-use mycode::context::parts::{FixedPart, FixedParts};
-use mycode::context::tokens::estimate;
-use mycode::model::call::ToolCall;
-use mycode::model::envelope::Envelope;
-use mycode::model::item::{Item, ItemId, ToolResult, UserMessage};
-use mycode::model::usage::Usage;
-use mycode::protocol::event::{EndReason, TurnEnd};
-use mycode::redact::detector;
-use mycode::session::list;
-use mycode::session::log::SessionLog;
-use mycode::session::record::{ItemRecord, Record};
+use guard::redact::detector;
 
 fn history(items: u64) -> HistoryManager {
     let mut history = HistoryManager::default();

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use divan::{Bencher, black_box};
-use mycode::evidence::index::store::IndexStore;
-use mycode::evidence::rank::locate::Project;
+use evidence::index::store::IndexStore;
+use evidence::rank::locate::Project;
 
 const FILES: usize = 1_000;
 const WORDS: [&str; 16] = [

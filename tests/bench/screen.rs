@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
+use base::model::item::{Item, ItemId, UserMessage};
+use context::session::log::SessionLog;
+use context::session::record::{ItemRecord, Record};
+use context::session::standing::StandingSession;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use divan::{Bencher, black_box};
-use mycode::model::item::{Item, ItemId, UserMessage};
-use mycode::session::log::SessionLog;
-use mycode::session::record::{ItemRecord, Record};
-use mycode::session::standing::StandingSession;
-use mycode::tui::pager::cell;
-use mycode::tui::pager::kind::PagerKind;
-use mycode::tui::pager::state::Pager;
-use mycode::tui::render::markdown;
-use mycode::tui::render::theme::Theme;
-use mycode::tui::transcript::diff;
+use frontend::tui::pager::cell;
+use frontend::tui::pager::kind::PagerKind;
+use frontend::tui::pager::state::Pager;
+use frontend::tui::render::markdown;
+use frontend::tui::render::theme::Theme;
+use frontend::tui::transcript::diff;
 
 fn code(bytes: usize) -> String {
     include_str!("hot.rs").chars().cycle().take(bytes).collect()

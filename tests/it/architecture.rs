@@ -5,53 +5,62 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The floor of each folder under `src/`; a file imports only from lower floors or from its own folder.
+/// The crates below `src/`; cargo holds which of them may know which.
+const CRATES: &[&str] =
+    &["base", "guard", "provider", "evidence", "context", "tools", "frontend", "agent", "records"];
+
+/// The floor of each room within its crate; a file imports only from lower floors or from its own room.
 const FLOORS: &[(&str, u32)] = &[
     ("base", 0),
-    ("model", 1),
-    ("search", 1),
-    ("config", 1),
-    ("shell", 1),
-    ("protocol", 2),
-    ("redact", 2),
-    ("sandbox", 2),
-    ("session", 2),
-    ("skill", 2),
-    ("provider", 2),
-    ("note", 2),
-    ("evidence", 2),
-    ("policy", 3),
-    ("context", 3),
-    ("lsp", 3),
-    ("tui", 3),
-    ("exec", 3),
-    ("acp", 3),
-    ("tool", 4),
-    ("hook", 4),
-    ("import", 4),
-    ("mcp", 5),
-    ("trace", 5),
-    ("report", 5),
-    ("export", 5),
-    ("agent", 6),
-    ("build", 7),
-    ("cli", 8),
+    ("base/model", 1),
+    ("base/search", 1),
+    ("base/config", 2),
+    ("base/protocol", 3),
+    ("guard/shell", 0),
+    ("guard/redact", 0),
+    ("guard/sandbox", 0),
+    ("guard/policy", 1),
+    ("provider", 0),
+    ("evidence", 0),
+    ("evidence/note", 1),
+    ("context/session", 0),
+    ("context", 1),
+    ("context/report", 2),
+    ("tools/skill", 0),
+    ("tools/lsp", 0),
+    ("tools", 1),
+    ("tools/hook", 1),
+    ("tools/mcp", 2),
+    ("frontend/tui", 0),
+    ("frontend/exec", 0),
+    ("frontend/acp", 0),
+    ("agent", 0),
+    ("agent/build", 1),
+    ("records/import", 0),
+    ("records/trace", 0),
+    ("records/export", 0),
+    ("cli", 0),
 ];
 
-/// On one floor, who may use whom: data before behavior.
-const NEIGHBORS: &[(&str, &str)] = &[("session", "protocol"), ("note", "evidence"), ("evidence", "redact")];
+/// What a reader of any change must know, as opposed to rooms that are entered for one purpose.
+const CORE: &[&str] = &["base", "context", "tools", "agent"];
+const BESIDE_CORE: &[&str] = &["base/search", "context/report", "tools/lsp", "tools/mcp", "agent/build"];
+/// Lines. A change that needs more says so in its message, and why.
+const MAX_CODE: usize = 81_000;
+const MAX_COMMENTS: usize = 11_200;
+const MAX_CORE_CODE: usize = 32_000;
 
 const MAX_LINES: usize = 500;
 const MAX_IMPORTS: usize = 15;
 /// The wiring: the two places that know every part, of an agent and of a sub-agent; what any tool may work with; lists that name
 /// all of a kind. Everything else keeps to the limit.
 const WIRING: &[&str] = &[
-    "agent/build.rs",
+    "agent/assemble.rs",
     "agent/sub_agents/template.rs",
-    "tool/cx.rs",
-    "tool/registry.rs",
+    "tools/cx.rs",
+    "tools/registry.rs",
     "cli/commands/table.rs",
-    "tui/command/table.rs",
+    "frontend/tui/command/table.rs",
 ];
 const TOP_LEVEL: &[&str] = &[
     "Cargo.toml",
@@ -106,24 +115,22 @@ fn without_tests(text: &str) -> &str {
     text.find("\n#[cfg(test)]").map_or(text, |at| &text[..at])
 }
 
-/// Every `crate::…` and `super::…` path in the code, resolved to the file that defines it.
+/// Every path in the code that begins with `crate`, `super` or one of our crates, resolved to the file that defines it.
 fn imports(name: &str, text: &str, names: &BTreeSet<String>) -> BTreeSet<String> {
     let code: String = text
         .lines()
         .filter(|line| !line.trim_start().starts_with("//"))
         .map(|line| format!("{line}\n"))
         .collect();
-    let folder: Vec<&str> = name.split('/').rev().skip(1).collect::<Vec<_>>().into_iter().rev().collect();
+    let folder: Vec<String> =
+        name.rsplit_once('/').map_or("", |(folder, _)| folder).split('/').map(str::to_owned).collect();
+    let own = CRATES.iter().copied().filter(|own| name.starts_with(&format!("{own}/")));
+    let mut starts = vec![("super", folder), ("crate", own.map(str::to_owned).collect())];
+    starts.extend(CRATES.iter().map(|other| (*other, vec![(*other).to_owned()])));
     let mut found = BTreeSet::new();
-    for (marker, up) in [("crate::", None), ("super::", Some(0))] {
-        let mut rest = code.as_str();
-        while let Some(at) = rest.find(marker) {
-            rest = &rest[at + marker.len()..];
-            let mut base: Vec<String> = match up {
-                None => Vec::new(),
-                Some(_) => folder.iter().map(|part| (*part).to_owned()).collect(),
-            };
-            let mut tail = rest;
+    for (start, at) in starts {
+        for tail in after(&code, start) {
+            let (mut base, mut tail) = (at.clone(), tail);
             while let Some(further) = tail.strip_prefix("super::") {
                 base.pop();
                 tail = further;
@@ -142,6 +149,16 @@ fn imports(name: &str, text: &str, names: &BTreeSet<String>) -> BTreeSet<String>
         }
     }
     found
+}
+
+/// What follows each `word::` that no path leads to.
+fn after<'a>(code: &'a str, word: &str) -> Vec<&'a str> {
+    let marker = format!("{word}::");
+    let whole = |at: &usize| !code[..*at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
+    code.match_indices(&marker)
+        .filter(|(at, _)| whole(at))
+        .map(|(at, _)| &code[at + marker.len()..])
+        .collect()
 }
 
 /// `a::{b, c::d}` as `a::b`, `a::c::d`.
@@ -180,20 +197,24 @@ fn expand(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn floor(name: &str) -> Option<(&str, u32)> {
-    let folder = name.split('/').next()?;
-    FLOORS.iter().find(|(known, _)| *known == folder).map(|(known, floor)| (*known, *floor))
+/// The room of a file, and its floor: the deepest that is listed.
+fn floor(name: &str) -> Option<(&'static str, u32)> {
+    let holds = |room: &str| name.strip_prefix(room).is_some_and(|rest| rest.starts_with('/'));
+    FLOORS.iter().copied().filter(|(room, _)| holds(room)).max_by_key(|(room, _)| room.len())
+}
+
+fn crate_of(name: &str) -> &str {
+    name.split('/').next().unwrap_or_default()
 }
 
 #[test]
 fn imports_go_down() {
     let mut wrong = Vec::new();
     for source in sources() {
-        let Some((folder, level)) = floor(&source.name) else { continue };
+        let Some((room, level)) = floor(&source.name) else { continue };
         for import in &source.imports {
             let Some((other, other_level)) = floor(import) else { continue };
-            let allowed = other == folder || other_level < level || NEIGHBORS.contains(&(folder, other));
-            if !allowed {
+            if crate_of(other) == crate_of(room) && other != room && other_level >= level {
                 wrong.push(format!("{} → {import}", source.name));
             }
         }
@@ -206,9 +227,37 @@ fn every_folder_has_a_floor() {
     let unknown: Vec<String> = sources()
         .into_iter()
         .map(|source| source.name)
-        .filter(|name| name.contains('/') && floor(name).is_none())
+        .filter(|name| name.contains('/') && floor(name).is_none() && !name.ends_with("/lib.rs"))
         .collect();
     assert!(unknown.is_empty(), "folders without a floor: {unknown:?}");
+}
+
+/// Lines of code and of comment in a source, without its tests.
+fn count(source: &Source) -> (usize, usize) {
+    let (mut code, mut comments) = (0, 0);
+    if !source.name.ends_with("_tests.rs") {
+        for line in without_tests(&source.text).lines().map(str::trim).filter(|line| !line.is_empty()) {
+            *(if line.starts_with("//") { &mut comments } else { &mut code }) += 1;
+        }
+    }
+    (code, comments)
+}
+
+#[test]
+fn the_house_stays_within_its_budget() {
+    let (mut code, mut comments, mut core) = (0, 0, 0);
+    for source in sources() {
+        let (of_code, of_comment) = count(&source);
+        code += of_code;
+        comments += of_comment;
+        let beside = floor(&source.name).is_some_and(|(room, _)| BESIDE_CORE.contains(&room));
+        if CORE.contains(&crate_of(&source.name)) && !beside {
+            core += of_code;
+        }
+    }
+    assert!(code <= MAX_CODE, "{code} lines of code, {MAX_CODE} allowed");
+    assert!(comments <= MAX_COMMENTS, "{comments} lines of comment, {MAX_COMMENTS} allowed");
+    assert!(core <= MAX_CORE_CODE, "{core} lines of code in the core, {MAX_CORE_CODE} allowed");
 }
 
 /// The lines of a source that are code and not tests.
@@ -291,7 +340,10 @@ fn visit<'a>(
 
 #[test]
 fn mod_files_hold_only_words_and_mod_lines() {
-    for source in sources().into_iter().filter(|source| source.name.ends_with("mod.rs")) {
+    for source in sources()
+        .into_iter()
+        .filter(|source| source.name.ends_with("/mod.rs") || source.name.ends_with("/lib.rs"))
+    {
         for line in source.text.lines() {
             let fine = line.is_empty()
                 || line.starts_with("//!")
@@ -318,28 +370,6 @@ fn files_are_short_say_why_they_exist_and_import_little() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[test]
-fn front_ends_and_context_know_no_agent() {
-    for source in sources() {
-        let forbidden: &[&str] = match floor(&source.name).map(|(folder, _)| folder) {
-            Some("tui" | "exec") => {
-                &["agent/", "provider/", "tool/", "context/", "session/", "sandbox/", "policy/"]
-            }
-            Some("context") => &["tool/", "agent/"],
-            Some("tool") => &["agent/", "context/", "tui/", "exec/"],
-            Some("agent") => &["tui/", "exec/", "cli/", "trace/"],
-            _ => continue,
-        };
-        for import in &source.imports {
-            assert!(
-                !forbidden.iter().any(|folder| import.starts_with(folder)),
-                "{} must not know {import}",
-                source.name
-            );
-        }
-    }
 }
 
 #[test]

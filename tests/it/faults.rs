@@ -6,9 +6,9 @@ use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
-use mycode::protocol::approval::Question;
-use mycode::protocol::event::{EndReason, Event};
-use mycode::protocol::op::Op;
+use base::protocol::approval::Question;
+use base::protocol::event::{EndReason, Event};
+use base::protocol::op::Op;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use mycode::exec::events;
-use mycode::exec::output_schema::OutputSchema;
+use frontend::exec::events;
+use frontend::exec::output_schema::OutputSchema;
 use serde_json::{Value, json};
 
 use crate::support::answer::{Reply, answer, status};

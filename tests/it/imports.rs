@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mycode::import::peers::list::PEERS;
-use mycode::import::write;
 use proptest::prelude::*;
+use records::import::peers::list::PEERS;
+use records::import::write;
 use serde_json::{Value, json};
 
 use crate::support::answer::answer;

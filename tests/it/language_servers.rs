@@ -7,14 +7,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mycode::config::language_servers::{LanguageServer, RowSetting, ServersSetting};
-use mycode::lsp::servers::{LanguageServers, NoServer, ServersSetup};
-use mycode::lsp::wire;
-use mycode::sandbox::launch;
-use mycode::tool::api::{Tool, ToolError};
-use mycode::tool::find::symbols::Symbols;
+use base::config::language_servers::{LanguageServer, RowSetting, ServersSetting};
+use guard::sandbox::launch;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use tools::api::{Tool, ToolError};
+use tools::find::symbols::Symbols;
+use tools::lsp::servers::{LanguageServers, NoServer, ServersSetup};
+use tools::lsp::wire;
 
 use crate::support::tools::Bench;
 use crate::support::tools::assert_ok;

@@ -11,14 +11,14 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mycode::agent::session::conversation::Conversation;
-use mycode::agent::session::reopen;
-use mycode::agent::session::rewind as going;
-use mycode::base::process::timeout;
-use mycode::context::rules::project_rules::ProjectRules;
-use mycode::model::item::{Item, Summary, UserMessage};
-use mycode::protocol::rewind::{PointId, RewindScope};
-use mycode::session::journal::recorder::Journal;
+use agent::session::conversation::Conversation;
+use agent::session::reopen;
+use agent::session::rewind as going;
+use base::model::item::{Item, Summary, UserMessage};
+use base::process::timeout;
+use base::protocol::rewind::{PointId, RewindScope};
+use context::rules::project_rules::ProjectRules;
+use context::session::journal::recorder::Journal;
 use serde_json::{Value, json};
 
 use crate::support::answer::answer;

@@ -3,12 +3,12 @@
 
 use std::process::{Command, Output};
 
-use mycode::config::mode::Mode;
-use mycode::config::settings::Permission;
-use mycode::protocol::approval::{Answer, Question};
-use mycode::protocol::event::Event;
-use mycode::protocol::maintain::{Maintain, Phase};
-use mycode::protocol::op::Op;
+use base::config::mode::Mode;
+use base::config::settings::Permission;
+use base::protocol::approval::{Answer, Question};
+use base::protocol::event::Event;
+use base::protocol::maintain::{Maintain, Phase};
+use base::protocol::op::Op;
 use serde_json::{Value, json};
 
 use crate::support::agent::TestAgent;

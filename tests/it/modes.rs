@@ -1,10 +1,10 @@
 //! Modes of work: what is gathered, what may be changed, and the plan that the user decides about.
 
-use mycode::config::mode::Mode;
-use mycode::config::settings::Permission;
-use mycode::protocol::approval::{Answer, Question};
-use mycode::protocol::event::Event;
-use mycode::protocol::op::Op;
+use base::config::mode::Mode;
+use base::config::settings::Permission;
+use base::protocol::approval::{Answer, Question};
+use base::protocol::event::Event;
+use base::protocol::op::Op;
 use serde_json::{Value, json};
 
 use crate::support::agent::TestAgent;

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use mycode::protocol::event::Event;
-use mycode::protocol::op::Op;
+use base::protocol::event::Event;
+use base::protocol::op::Op;
 use serde_json::{Value, json};
 
 use crate::support::agent::TestAgent;

@@ -3,15 +3,15 @@
 
 use std::sync::Arc;
 
-use mycode::config::settings::Binding;
-use mycode::config::settings::{ContextSettings, Origin};
-use mycode::model::request::Message;
-use mycode::trace::metrics::measure::{Meter, Sums};
-use mycode::trace::metrics::originals::Originals;
-use mycode::trace::policy::Policy;
-use mycode::trace::recording::events::{self, ReplayEvent};
-use mycode::trace::recording::reader::Recording;
-use mycode::trace::simulate::{self, ReplayOptions, ReplayedRequest};
+use base::config::settings::Binding;
+use base::config::settings::{ContextSettings, Origin};
+use base::model::request::Message;
+use records::trace::metrics::measure::{Meter, Sums};
+use records::trace::metrics::originals::Originals;
+use records::trace::policy::Policy;
+use records::trace::recording::events::{self, ReplayEvent};
+use records::trace::recording::reader::Recording;
+use records::trace::simulate::{self, ReplayOptions, ReplayedRequest};
 use serde_json::{Value, json};
 
 use crate::support::workplace::Workplace;
@@ -73,7 +73,7 @@ fn the_dump_recounts_to_the_table() {
         for (number, request) in requests.iter().enumerate() {
             assert_eq!(request["n"], number);
             let messages = request["messages"].as_array().unwrap();
-            total += messages.iter().map(mycode::trace::metrics::measure::message_tokens).sum::<u64>();
+            total += messages.iter().map(records::trace::metrics::measure::message_tokens).sum::<u64>();
             paired(messages);
         }
         assert_eq!(json["policies"][0]["input_tokens"], total);

@@ -1,8 +1,8 @@
 //! What happens while a turn runs: questions, interrupts, steering, several calls at once, a window that fills up.
 
-use mycode::protocol::approval::{Answer, Question};
-use mycode::protocol::event::{EndReason, Event};
-use mycode::protocol::op::Op;
+use base::protocol::approval::{Answer, Question};
+use base::protocol::event::{EndReason, Event};
+use base::protocol::op::Op;
 use serde_json::json;
 
 use crate::support::agent::TestAgent;

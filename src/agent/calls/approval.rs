@@ -3,16 +3,16 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::policy_engine::{AssessedToolCall, PolicyEngine};
-use crate::agent::control::{Events, TurnControl, notice};
-use crate::model::call::ToolCall;
-use crate::model::envelope::{Envelope, ErrorCode};
-use crate::policy::session_grant::SessionGrant;
-use crate::protocol::approval::{self, Answer, ApprovalRequest, Question};
-use crate::protocol::event::Level;
-use crate::protocol::notice as texts;
-use crate::redact::detector::TextSource;
-use crate::tool::api::{Prepared, Preview, ToolError};
-use crate::tool::cx::ToolCx;
+use crate::control::{Events, TurnControl, notice};
+use base::model::call::ToolCall;
+use base::model::envelope::{Envelope, ErrorCode};
+use base::protocol::approval::{self, Answer, ApprovalRequest, Question};
+use base::protocol::event::Level;
+use base::protocol::notice as texts;
+use guard::policy::session_grant::SessionGrant;
+use guard::redact::detector::TextSource;
+use tools::api::{Prepared, Preview, ToolError};
+use tools::cx::ToolCx;
 
 /// What asking needs beside the call.
 pub struct Approver<'a> {

@@ -14,17 +14,17 @@ use super::approval::{Approver, denied, envelope_of, never_run};
 use super::policy_engine::{AssessedToolCall, PolicyEngine};
 use super::result;
 use super::surroundings;
-use crate::agent::control::{Events, TurnControl, UserPrompter};
-use crate::agent::hooks::tool_hooks::{self, Hooked, SharedHooks};
-use crate::model::call::{ToolCall, ToolSpec};
-use crate::model::envelope::{Envelope, ErrorCode};
-use crate::model::item::ToolResult;
-use crate::policy::verdict::Verdict;
-use crate::protocol::event::Event;
-use crate::tool::api::{Prepared, Tool, ToolError};
-use crate::tool::cx::ToolCx;
-use crate::tool::output::Limits;
-use crate::tool::registry;
+use crate::control::{Events, TurnControl, UserPrompter};
+use crate::hooks::tool_hooks::{self, Hooked, SharedHooks};
+use base::model::call::{ToolCall, ToolSpec};
+use base::model::envelope::{Envelope, ErrorCode};
+use base::model::item::ToolResult;
+use base::protocol::event::Event;
+use guard::policy::verdict::Verdict;
+use tools::api::{Prepared, Tool, ToolError};
+use tools::cx::ToolCx;
+use tools::output::Limits;
+use tools::registry;
 
 /// The dispatcher of one session.
 pub struct Dispatcher {

@@ -4,21 +4,21 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::config::mode::Mode;
-use crate::config::settings::{Permission, WorkSettings};
-use crate::context::rules::rules_file;
-use crate::policy::access::Access;
-use crate::policy::command::{self, AssessedAccess, AssessedCommand};
-use crate::policy::command_prefix;
-use crate::policy::path_scope::PathScope;
-use crate::policy::programs::assessment::{Assessment, Risk};
-use crate::policy::rules::Rules;
-use crate::policy::session_grant::SessionGrant;
-use crate::policy::verdict::{CommandVerdict, Verdict, VerdictInputs};
-use crate::protocol::lists::RuleRow;
-use crate::sandbox::probe;
-use crate::sandbox::spec::{Confinement, SandboxLevel};
-use crate::shell::interpret::call::Call;
+use base::config::mode::Mode;
+use base::config::settings::{Permission, WorkSettings};
+use base::protocol::lists::RuleRow;
+use context::rules::rules_file;
+use guard::policy::access::Access;
+use guard::policy::command::{self, AssessedAccess, AssessedCommand};
+use guard::policy::command_prefix;
+use guard::policy::path_scope::PathScope;
+use guard::policy::programs::assessment::{Assessment, Risk};
+use guard::policy::rules::Rules;
+use guard::policy::session_grant::SessionGrant;
+use guard::policy::verdict::{CommandVerdict, Verdict, VerdictInputs};
+use guard::sandbox::probe;
+use guard::sandbox::spec::{Confinement, SandboxLevel};
+use guard::shell::interpret::call::Call;
 
 struct PolicyState {
     permission: Permission,

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::model::envelope::{Envelope, ErrorCode, Status};
-use crate::tool::cx::ToolCx;
-use crate::tool::output::{self, Keep, Limits, Truncated};
+use base::model::envelope::{Envelope, ErrorCode, Status};
+use tools::cx::ToolCx;
+use tools::output::{self, Keep, Limits, Truncated};
 
 /// Secrets out, size down.
 pub fn clean(cx: &ToolCx, envelope: &mut Envelope, tool: &str, limits: Limits) {

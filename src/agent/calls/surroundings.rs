@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::result;
-use crate::agent::control::{Events, TurnControl, notice};
-use crate::agent::hooks::tool_hooks::{self, Hooked, SharedHooks};
-use crate::model::call::ToolCall;
-use crate::model::envelope::Envelope;
-use crate::protocol::event::{Event, Level};
-use crate::redact::detector::TextSource;
-use crate::tool::cx::ToolCx;
-use crate::tool::file::watch::{self, ChangedBy};
-use crate::tool::ports::ProgressSink;
+use crate::control::{Events, TurnControl, notice};
+use crate::hooks::tool_hooks::{self, Hooked, SharedHooks};
+use base::model::call::ToolCall;
+use base::model::envelope::Envelope;
+use base::protocol::event::{Event, Level};
+use guard::redact::detector::TextSource;
+use tools::cx::ToolCx;
+use tools::file::watch::{self, ChangedBy};
+use tools::ports::ProgressSink;
 
 /// Has the undo journal look at the files; false when the user interrupts that, and then the command must not run:
 /// what it would change could not be brought back.

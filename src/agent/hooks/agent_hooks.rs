@@ -8,21 +8,21 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::calls::policy_engine::PolicyEngine;
-use crate::agent::control::{Events, notice};
-use crate::base::sanitize;
-use crate::base::text::elide;
-use crate::config::mode::Mode;
-use crate::config::settings::Permission;
-use crate::config::trusted::agent_files::AgentFile;
-use crate::hook::event::HookEvent;
-use crate::hook::notice as texts;
-use crate::hook::runner::{Hooks, Occasion, Say};
-use crate::hook::settings;
-use crate::hook::verdict::HookVerdict;
-use crate::protocol::approval::Question;
-use crate::redact::detector::TextSource;
-use crate::tool::cx::ToolCx;
+use crate::calls::policy_engine::PolicyEngine;
+use crate::control::{Events, notice};
+use base::config::mode::Mode;
+use base::config::settings::Permission;
+use base::config::trusted::agent_files::AgentFile;
+use base::protocol::approval::Question;
+use base::sanitize;
+use base::text::elide;
+use guard::redact::detector::TextSource;
+use tools::cx::ToolCx;
+use tools::hook::event::HookEvent;
+use tools::hook::notice as texts;
+use tools::hook::runner::{Hooks, Occasion, Say};
+use tools::hook::settings;
+use tools::hook::verdict::HookVerdict;
 
 /// Characters of what a hook adds that the model sees; more goes to a file, of which it sees the beginning.
 const CONTEXT_CHARS: usize = 10_000;

@@ -6,17 +6,17 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::agent_hooks::AgentHooks;
-use crate::agent::calls::policy_engine::AssessedToolCall;
-use crate::agent::calls::result;
-use crate::hook::answer::Decision;
-use crate::hook::event::HookEvent;
-use crate::hook::notice as texts;
-use crate::hook::tool_names;
-use crate::hook::verdict::{Decided, HookVerdict};
-use crate::model::call::ToolCall;
-use crate::model::envelope::{Envelope, ErrorCode, Status};
-use crate::policy::verdict::Verdict;
-use crate::protocol::event::Level;
+use crate::calls::policy_engine::AssessedToolCall;
+use crate::calls::result;
+use base::model::call::ToolCall;
+use base::model::envelope::{Envelope, ErrorCode, Status};
+use base::protocol::event::Level;
+use guard::policy::verdict::Verdict;
+use tools::hook::answer::Decision;
+use tools::hook::event::HookEvent;
+use tools::hook::notice as texts;
+use tools::hook::tool_names;
+use tools::hook::verdict::{Decided, HookVerdict};
 
 /// The hooks of an agent, as its parts share them.
 pub type SharedHooks = Arc<AgentHooks>;

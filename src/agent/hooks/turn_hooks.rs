@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::agent_hooks::AgentHooks;
-use crate::hook::event::HookEvent;
-use crate::hook::notice as texts;
-use crate::protocol::event::Level;
-use crate::protocol::notice::Problem;
+use base::protocol::event::Level;
+use base::protocol::notice::Problem;
+use tools::hook::event::HookEvent;
+use tools::hook::notice as texts;
 
 /// The hooks of an agent, where there are any.
 pub type MaybeHooks = Option<Arc<AgentHooks>>;

@@ -1,12 +1,12 @@
 //! The models to choose from: the one in use, those of the configuration, those that the server lists.
 
-use crate::agent::control::Events;
-use crate::config::load::Loaded;
-use crate::config::models;
-use crate::protocol::event::Event;
-use crate::protocol::lists::ModelRow;
-use crate::provider::window::probe;
-use crate::search::fuzzy;
+use crate::control::Events;
+use base::config::load::Loaded;
+use base::config::models;
+use base::protocol::event::Event;
+use base::protocol::lists::ModelRow;
+use base::search::fuzzy;
+use provider::window::probe;
 
 /// Sends them: what is known at once, then with what the server says.
 pub async fn send(loaded: Loaded, events: Events) {

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::agent::control::{Events, notice};
-use crate::protocol::event::{Event, Level};
-use crate::protocol::notice as texts;
-use crate::protocol::op::Op;
-use crate::session::{list, stored};
+use crate::control::{Events, notice};
+use base::protocol::event::{Event, Level};
+use base::protocol::notice as texts;
+use base::protocol::op::Op;
+use context::session::{list, stored};
 
 /// Messages in a preview.
 const PREVIEWED: usize = 8;

@@ -3,16 +3,16 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::agent::control::Events;
-use crate::base::path;
-use crate::base::text::plural;
-use crate::config::trusted::held_back::HeldBack;
-use crate::context::rules::cursor;
-use crate::context::rules::project_rules::ProjectRules;
-use crate::protocol::event::{Event, JobRow};
-use crate::report::gather::Report;
-use crate::report::render;
-use crate::sandbox::probe;
+use crate::control::Events;
+use base::config::trusted::held_back::HeldBack;
+use base::path;
+use base::protocol::event::{Event, JobRow};
+use base::text::plural;
+use context::report::gather::Report;
+use context::report::render;
+use context::rules::cursor;
+use context::rules::project_rules::ProjectRules;
+use guard::sandbox::probe;
 
 /// What the status is made of.
 pub struct StatusParts {

@@ -1,7 +1,7 @@
 //! Ends replies that would not end by themselves: larger than the model could make them, or the same words over and over,
 //! as small models do when they lose the thread.
 
-use crate::base::text;
+use base::text;
 
 /// Bytes that a token rarely exceeds on average.
 const MOST_BYTES_PER_TOKEN: u64 = 16;

@@ -8,14 +8,14 @@ use futures_util::StreamExt;
 
 use super::repetition_guard::RepetitionGuard;
 use super::stream_accumulator::StreamAccumulator;
-use crate::agent::control::{Events, TurnControl};
-use crate::config::settings::ContextSettings;
-use crate::context::summary::compressor::SummaryCompressor;
-use crate::model::item::Item;
-use crate::model::request::{Params, Request};
-use crate::model::usage::{FinishReason, Usage};
-use crate::provider::api::{Provider, ProviderError};
-use crate::tool::sub_agent::ParentTurn;
+use crate::control::{Events, TurnControl};
+use base::config::settings::ContextSettings;
+use base::model::item::Item;
+use base::model::provider::{Provider, ProviderError};
+use base::model::request::{Params, Request};
+use base::model::usage::{FinishReason, Usage};
+use context::summary::compressor::SummaryCompressor;
+use tools::sub_agent::ParentTurn;
 
 /// The largest summary that is asked for, in tokens.
 const MAX_SUMMARY_TOKENS: u32 = 4_000;

@@ -2,13 +2,13 @@
 //! is known.
 
 use super::repetition_guard::RepetitionGuard;
-use crate::agent::control::Events;
-use crate::base::clock;
-use crate::model::item::Item;
-use crate::model::stream::StreamEvent;
-use crate::model::usage::{FinishReason, Usage};
-use crate::protocol::event::Event;
-use crate::provider::api::ProviderError;
+use crate::control::Events;
+use base::clock;
+use base::model::item::Item;
+use base::model::provider::ProviderError;
+use base::model::stream::StreamEvent;
+use base::model::usage::{FinishReason, Usage};
+use base::protocol::event::Event;
 
 /// How an answer ended, and what the server says that it took.
 pub type StreamEnd = (FinishReason, Option<Usage>);

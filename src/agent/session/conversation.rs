@@ -6,19 +6,19 @@ use std::sync::Arc;
 
 use super::item_facts::ItemFacts;
 use super::usage::{LONG_CACHE_MS, UsageMeter};
-use crate::base::clock;
-use crate::context::builder::Built;
-use crate::context::compaction::batch::Batch;
-use crate::context::history::entry::Entry;
-use crate::context::history::manager::HistoryManager;
-use crate::context::parts::FixedParts;
-use crate::context::prefix::Prefix;
-use crate::model::item::{Item, ItemId, Summary};
-use crate::model::request::Message;
-use crate::model::usage::Usage;
-use crate::protocol::event::{EndReason, TurnEnd};
-use crate::session::log::{self, LogError, SessionLog};
-use crate::session::record::{FormName, ItemRecord, ParentCall, Record, RequestRecord};
+use base::clock;
+use base::model::item::{Item, ItemId, Summary};
+use base::model::request::Message;
+use base::model::usage::Usage;
+use base::protocol::event::{EndReason, TurnEnd};
+use context::builder::Built;
+use context::compaction::batch::Batch;
+use context::history::entry::Entry;
+use context::history::manager::HistoryManager;
+use context::parts::FixedParts;
+use context::prefix::Prefix;
+use context::session::log::{self, LogError, SessionLog};
+use context::session::record::{FormName, ItemRecord, ParentCall, Record, RequestRecord};
 
 /// The open session.
 pub struct Conversation {

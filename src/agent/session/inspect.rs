@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::review::Reviewer;
-use crate::agent::control::{Events, notice};
-use crate::config::settings::ContextSettings;
-use crate::context::replay::item_history;
-use crate::context::replay::session_replay::SessionReplay;
-use crate::export::write::{self, ExportOptions};
-use crate::protocol::event::{Event, Level};
-use crate::protocol::notice as texts;
-use crate::report::gather::Report;
-use crate::report::render;
-use crate::search::walk::{self, Walk};
-use crate::session::reader;
-use crate::session::standing::StandingSession;
+use crate::control::{Events, notice};
+use crate::deps::Exporter;
+use base::config::settings::ContextSettings;
+use base::protocol::event::{Event, Level};
+use base::protocol::notice as texts;
+use base::search::walk::{self, Walk};
+use context::replay::item_history;
+use context::replay::session_replay::SessionReplay;
+use context::report::gather::Report;
+use context::report::render;
+use context::session::reader;
+use context::session::standing::StandingSession;
 
 /// Most paths offered to the `@` popup.
 const MAX_FILES: usize = 50_000;
@@ -76,12 +76,9 @@ pub fn transcript(log: PathBuf, agent: Option<String>, events: Events) {
 }
 
 /// Writes the session to a file; its ending says in which form.
-pub fn export(log: PathBuf, file: &Path, force: bool, events: Events) {
-    let file = file.to_owned();
+pub fn export(exporter: Exporter, log: PathBuf, file: PathBuf, force: bool, events: Events) {
     tokio::task::spawn_blocking(move || {
-        let format = write::format_of(&file).unwrap_or_default();
-        let options = ExportOptions { format, ..ExportOptions::default() };
-        let (level, text) = match write::write(&log, &file, options, force) {
+        let (level, text) = match exporter(&log, &file, force) {
             Ok(()) => (Level::Info, texts::exported(file.display())),
             Err(error) => (Level::Warning, texts::not_exported(error)),
         };

@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::model::item::{Item, ItemId};
-use crate::session::undo_stack::UndoStack;
+use base::model::item::{Item, ItemId};
+use context::session::undo_stack::UndoStack;
 
 /// The facts of one session.
 #[derive(Default)]

@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agent::control::{Events, Questions};
-use crate::agent::keep;
-use crate::base::clock;
-use crate::protocol::event::{Event, PastPrompt};
-use crate::redact::redactor::Redactor;
-use crate::session::draft::Drafts;
-use crate::session::prompt_history;
+use crate::control::{Events, Questions};
+use crate::keep;
+use base::clock;
+use base::protocol::event::{Event, PastPrompt};
+use context::session::draft::Drafts;
+use context::session::prompt_history;
+use guard::redact::redactor::Redactor;
 
 /// The prompts of one front end.
 pub struct Prompts {

@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::base::text;
-use crate::model::item::{Item, ItemId};
-use crate::protocol::notice as texts;
-use crate::search::bm25::Corpus;
-use crate::search::words::{self, Term};
-use crate::session::list;
-use crate::session::log;
-use crate::session::reader;
-use crate::session::standing::StandingSession;
-use crate::tool::ports::{Originals, RecallMatch};
+use base::model::item::{Item, ItemId};
+use base::protocol::notice as texts;
+use base::search::bm25::Corpus;
+use base::search::words::{self, Term};
+use base::text;
+use context::session::list;
+use context::session::log;
+use context::session::reader;
+use context::session::standing::StandingSession;
+use tools::ports::{Originals, RecallMatch};
 
 /// Characters shown of a hit.
 const SNIPPET: usize = 160;

@@ -5,15 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::conversation::{Conversation, ResumedState};
-use crate::context::history::normalize::LOST_RESULT;
-use crate::context::replay::session_replay::SessionReplay;
-use crate::model::envelope::{Envelope, ErrorCode};
-use crate::model::item::{Item, ToolResult};
-use crate::protocol::notice;
-use crate::session::list;
-use crate::session::log::{self, LogError, SessionLog};
-use crate::session::reader;
-use crate::session::record::Record;
+use base::model::envelope::{Envelope, ErrorCode};
+use base::model::item::{Item, ToolResult};
+use base::protocol::notice;
+use context::history::normalize::LOST_RESULT;
+use context::replay::session_replay::SessionReplay;
+use context::session::list;
+use context::session::log::{self, LogError, SessionLog};
+use context::session::reader;
+use context::session::record::Record;
 
 /// A session that was read from disk.
 pub struct ReopenedSession {

@@ -7,20 +7,20 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::base::clock;
-use crate::base::file;
-use crate::evidence::commits::git;
-use crate::model::item::ItemId;
-use crate::protocol::review::{ChangedFile, Changes, Hunk, HunkId};
-use crate::redact::detector::TextSource;
-use crate::redact::redactor::Redactor;
-use crate::session::journal::hunks;
-use crate::session::journal::inspect;
-use crate::session::journal::path_state::PathState;
-use crate::session::journal::record::JournalRecord;
-use crate::session::journal::recorder::Journal;
-use crate::session::journal::restore::{self, RestoreOutcome};
-use crate::session::journal::restore_plan::{self, RestorePlan, RestoreStep};
+use base::clock;
+use base::file;
+use base::model::item::ItemId;
+use base::protocol::review::{ChangedFile, Changes, Hunk, HunkId};
+use context::session::journal::hunks;
+use context::session::journal::inspect;
+use context::session::journal::path_state::PathState;
+use context::session::journal::record::JournalRecord;
+use context::session::journal::recorder::Journal;
+use context::session::journal::restore::{self, RestoreOutcome};
+use context::session::journal::restore_plan::{self, RestorePlan, RestoreStep};
+use evidence::commits::git;
+use guard::redact::detector::TextSource;
+use guard::redact::redactor::Redactor;
 
 /// Why nothing was put back.
 #[derive(Debug, Error)]

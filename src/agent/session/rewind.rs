@@ -10,18 +10,18 @@ use thiserror::Error;
 
 use super::conversation::Conversation;
 use super::review;
-use crate::base::clock;
-use crate::base::path::on_one_line;
-use crate::base::text::{one_line, plural};
-use crate::context::history::entry::Entry;
-use crate::model::item::{Item, ItemId};
-use crate::protocol::review::HunkId;
-use crate::protocol::rewind::{PointId, RewindDone, RewindPoint, RewindPreview, RewindRow, RewindScope};
-use crate::session::journal::record::JournalRecord;
-use crate::session::journal::recorder::Journal;
-use crate::session::journal::restore::{self, RestoreOutcome};
-use crate::session::journal::restore_plan::{self, RestorePlan};
-use crate::session::log::LogError;
+use base::clock;
+use base::model::item::{Item, ItemId};
+use base::path::on_one_line;
+use base::protocol::review::HunkId;
+use base::protocol::rewind::{PointId, RewindDone, RewindPoint, RewindPreview, RewindRow, RewindScope};
+use base::text::{one_line, plural};
+use context::history::entry::Entry;
+use context::session::journal::record::JournalRecord;
+use context::session::journal::recorder::Journal;
+use context::session::journal::restore::{self, RestoreOutcome};
+use context::session::journal::restore_plan::{self, RestorePlan};
+use context::session::log::LogError;
 
 /// Why nothing was rewound.
 #[derive(Debug, Error)]
@@ -369,7 +369,7 @@ fn shown(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::notice::rewound;
+    use base::protocol::notice::rewound;
 
     #[test]
     fn a_name_with_a_line_end_makes_no_line_of_its_own() {

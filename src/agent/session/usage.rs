@@ -1,12 +1,12 @@
 //! What a session's requests cost and how far the reported sizes agree with our own: totals, price, calibration, and what
 //! the last report says of the window.
 
-use crate::base::clock;
-use crate::config::models;
-use crate::context::tokens::calibration::Calibration;
-use crate::model::usage::Usage;
-use crate::protocol::event::WindowState;
-use crate::session::record::RequestRecord;
+use base::clock;
+use base::config::models;
+use base::model::usage::Usage;
+use base::protocol::event::WindowState;
+use context::session::record::RequestRecord;
+use context::tokens::calibration::Calibration;
 
 /// A size that is off by no more than this, in percent, is not shown as an estimate.
 const EXACT_PERCENT: f64 = 2.5;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::base::text::{human_tokens, plural};
-use crate::model::item::ItemId;
-use crate::protocol::event::Event;
+use base::model::item::ItemId;
+use base::protocol::event::Event;
+use base::text::{human_tokens, plural};
 
 /// What is known of a sub-agent while it runs.
 #[derive(Default)]

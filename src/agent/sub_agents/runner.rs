@@ -9,18 +9,18 @@ use tokio::sync::mpsc;
 
 use super::progress::AgentProgress;
 use super::template::AgentTemplate;
-use crate::agent::control::{Questions, TurnControl};
-use crate::agent::session::conversation::Conversation;
-use crate::agent::session::reopen;
-use crate::agent::turn::run::Turn;
-use crate::model::item::Item;
-use crate::model::request::Params;
-use crate::session::list;
-use crate::session::log;
-use crate::session::record::ParentCall;
-use crate::tool::agent_types::{self, AgentType, TYPES};
-use crate::tool::cx::{SubAgents, ToolCx};
-use crate::tool::sub_agent::{ParentTurn, SubReport, SubTask};
+use crate::control::{Questions, TurnControl};
+use crate::session::conversation::Conversation;
+use crate::session::reopen;
+use crate::turn::run::Turn;
+use base::model::item::Item;
+use base::model::request::Params;
+use context::session::list;
+use context::session::log;
+use context::session::record::ParentCall;
+use tools::agent_types::{self, AgentType, TYPES};
+use tools::cx::{SubAgents, ToolCx};
+use tools::sub_agent::{ParentTurn, SubReport, SubTask};
 
 /// Runs the sub-agents of one agent.
 pub struct SubAgentRunner {

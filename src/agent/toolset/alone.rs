@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::context::{servers_of, sources, tool_context};
 use super::tools::{ToolParts, dispatcher};
-use crate::agent::calls::dispatcher::Dispatcher;
-use crate::agent::session::recall::LogOriginals;
-use crate::config::load::Loaded;
-use crate::evidence::retriever::ContextRetriever;
-use crate::policy::flag_rules::FlagRules;
-use crate::session::list;
-use crate::skill::set::SkillSet;
+use crate::calls::dispatcher::Dispatcher;
+use crate::session::recall::LogOriginals;
+use base::config::load::Loaded;
+use context::session::list;
+use evidence::retriever::ContextRetriever;
+use guard::policy::flag_rules::FlagRules;
+use tools::skill::set::SkillSet;
 
 /// The tools without a session, for `mycode tool`: originals come from the project's last session.
 pub fn tools_alone(

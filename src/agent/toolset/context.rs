@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agent::session::recall::LogOriginals;
-use crate::config::load::Loaded;
-use crate::evidence::retriever::ContextRetriever;
-use crate::mcp::client::connector::Place;
-use crate::mcp::servers::{self, Servers};
-use crate::mcp::source::McpSource;
-use crate::sandbox::session::Sandbox;
-use crate::skill::set::SkillSet;
-use crate::tool::cx::ToolCx;
-use crate::tool::on_demand::source::ToolSource;
-use crate::tool::output::Spill;
+use crate::session::recall::LogOriginals;
+use base::config::load::Loaded;
+use evidence::retriever::ContextRetriever;
+use guard::sandbox::session::Sandbox;
+use tools::cx::ToolCx;
+use tools::mcp::client::connector::Place;
+use tools::mcp::servers::{self, Servers};
+use tools::mcp::source::McpSource;
+use tools::on_demand::source::ToolSource;
+use tools::output::Spill;
+use tools::skill::set::SkillSet;
 
 /// What tools work with, without a journal.
 pub fn tool_context(

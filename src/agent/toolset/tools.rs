@@ -3,20 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agent::calls::dispatcher::Dispatcher;
-use crate::agent::calls::policy_engine::PolicyEngine;
-use crate::config::load::Loaded;
-use crate::hook::tool_names;
-use crate::lsp::servers::{LanguageServers, ServersSetup};
-use crate::policy::flag_rules::FlagRules;
-use crate::policy::rules::Rules;
-use crate::provider::search::Searcher;
-use crate::skill::set::SkillSet;
-use crate::tool::cx::ToolCx;
-use crate::tool::on_demand::source::ToolSource;
-use crate::tool::on_demand::toolbox;
-use crate::tool::plan::skill::SkillTool;
-use crate::tool::web::state::WebState;
+use crate::calls::dispatcher::Dispatcher;
+use crate::calls::policy_engine::PolicyEngine;
+use base::config::load::Loaded;
+use guard::policy::flag_rules::FlagRules;
+use guard::policy::rules::Rules;
+use provider::search::Searcher;
+use tools::cx::ToolCx;
+use tools::hook::tool_names;
+use tools::lsp::servers::{LanguageServers, ServersSetup};
+use tools::on_demand::source::ToolSource;
+use tools::on_demand::toolbox;
+use tools::plan::skill::SkillTool;
+use tools::skill::set::SkillSet;
+use tools::web::state::WebState;
 
 /// What the tools of one agent are made from, beside their surroundings.
 pub struct ToolParts<'a> {

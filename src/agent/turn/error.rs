@@ -1,11 +1,11 @@
 //! What ends a turn early.
 
-use crate::agent::window::compactor::FitError;
-use crate::agent::window::context_window::WindowError;
-use crate::protocol::event::FailureCause;
-use crate::protocol::notice::{self, Problem};
-use crate::provider::api::ProviderError;
-use crate::session::log::LogError;
+use crate::window::compactor::FitError;
+use crate::window::context_window::WindowError;
+use base::model::provider::ProviderError;
+use base::protocol::event::FailureCause;
+use base::protocol::notice::{self, Problem};
+use context::session::log::LogError;
 
 /// What ends a turn early.
 pub enum TurnError {

@@ -3,20 +3,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::agent::calls::dispatcher::Dispatcher;
-use crate::agent::control::{Events, TurnControl, notice};
-use crate::agent::parts::Agent;
-use crate::base::clock;
-use crate::base::file::{self, FileError};
-use crate::base::folder::atomic_write::{self, Expect};
-use crate::base::pattern::Pattern;
-use crate::config::mode::Mode;
-use crate::model::item::Item;
-use crate::note::digest;
-use crate::note::name;
-use crate::protocol::approval::{Answer, PlanRequest, Question};
-use crate::protocol::event::{Event, Level};
-use crate::protocol::notice as texts;
+use crate::calls::dispatcher::Dispatcher;
+use crate::control::{Events, TurnControl, notice};
+use crate::parts::Agent;
+use base::clock;
+use base::config::mode::Mode;
+use base::file::{self, FileError};
+use base::folder::atomic_write::{self, Expect};
+use base::model::item::Item;
+use base::pattern::Pattern;
+use base::protocol::approval::{Answer, PlanRequest, Question};
+use base::protocol::event::{Event, Level};
+use base::protocol::notice as texts;
+use evidence::note::digest;
+use evidence::note::name;
 
 /// Where plans are, relative to the workspace.
 const FOLDER: &str = ".mycode/plans";

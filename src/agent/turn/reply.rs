@@ -4,20 +4,20 @@
 use std::sync::Arc;
 
 use super::error::TurnError;
-use crate::agent::control::{Events, TurnControl, notice};
-use crate::agent::sampling::sampler::{Sampled, Sampler, Unfinished, UnfinishedCause};
-use crate::agent::session::conversation::Conversation;
-use crate::agent::window::context_window::ContextWindow;
-use crate::agent::window::request::NextRequest;
-use crate::base::text;
-use crate::model::call::ToolCall;
-use crate::model::item::{Item, ItemId};
-use crate::model::usage::FinishReason;
-use crate::protocol::event::{Event, Level};
-use crate::protocol::notice as texts;
-use crate::provider::api::ProviderError;
-use crate::redact::redactor::Redactor;
-use crate::session::log::LogError;
+use crate::control::{Events, TurnControl, notice};
+use crate::sampling::sampler::{Sampled, Sampler, Unfinished, UnfinishedCause};
+use crate::session::conversation::Conversation;
+use crate::window::context_window::ContextWindow;
+use crate::window::request::NextRequest;
+use base::model::call::ToolCall;
+use base::model::item::{Item, ItemId};
+use base::model::provider::ProviderError;
+use base::model::usage::FinishReason;
+use base::protocol::event::{Event, Level};
+use base::protocol::notice as texts;
+use base::text;
+use context::session::log::LogError;
+use guard::redact::redactor::Redactor;
 
 /// Times that a request which did not fit the window is sent again: after the first refusal with as much room as the
 /// server names, or else half of it; after the second one with a quarter.

@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::additions::skills;
-use crate::agent::calls::policy_engine::PolicyEngine;
-use crate::agent::control::Events;
-use crate::agent::session::conversation::Conversation;
-use crate::agent::window::context_window::ContextWindow;
-use crate::base::path;
-use crate::context::history::ingest;
-use crate::model::item::{Item, ToolResult};
-use crate::protocol::event::Event;
-use crate::session::log::LogError;
-use crate::tool::plan::task;
+use crate::calls::policy_engine::PolicyEngine;
+use crate::control::Events;
+use crate::session::conversation::Conversation;
+use crate::window::context_window::ContextWindow;
+use base::model::item::{Item, ToolResult};
+use base::path;
+use base::protocol::event::Event;
+use context::history::ingest;
+use context::session::log::LogError;
+use tools::plan::task;
 
 /// Records the result and shows it.
 ///

@@ -10,13 +10,13 @@ use super::input::{begin, images, steering};
 use super::plan_file;
 use super::reply::{Reply, ReplyRequest};
 use super::results;
-use crate::agent::control::{Events, TurnControl, notice};
-use crate::agent::parts::Agent;
-use crate::base::clock;
-use crate::model::item::{Item, ItemId};
-use crate::model::usage::{FinishReason, Usage};
-use crate::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
-use crate::protocol::notice as texts;
+use crate::control::{Events, TurnControl, notice};
+use crate::parts::Agent;
+use base::clock;
+use base::model::item::{Item, ItemId};
+use base::model::usage::{FinishReason, Usage};
+use base::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
+use base::protocol::notice as texts;
 
 /// Empty replies in a row after which a turn ends.
 const EMPTY_TRIES: u32 = 2;

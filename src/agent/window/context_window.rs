@@ -9,15 +9,15 @@ use super::fixed_prompt::FixedPrompt;
 use super::request::NextRequest;
 use super::sizes::RequestSizes;
 use super::user_edits;
-use crate::agent::control::{Events, TurnControl, notice};
-use crate::agent::sampling::sampler::Sampler;
-use crate::agent::session::conversation::Conversation;
-use crate::config::settings::{Binding, ContextSettings};
-use crate::model::request::Params;
-use crate::protocol::event::{Event, Level, WindowState};
-use crate::protocol::ledger::LedgerView;
-use crate::protocol::notice as texts;
-use crate::session::log::LogError;
+use crate::control::{Events, TurnControl, notice};
+use crate::sampling::sampler::Sampler;
+use crate::session::conversation::Conversation;
+use base::config::settings::{Binding, ContextSettings};
+use base::model::request::Params;
+use base::protocol::event::{Event, Level, WindowState};
+use base::protocol::ledger::LedgerView;
+use base::protocol::notice as texts;
+use context::session::log::LogError;
 
 /// Why there is no next request.
 pub enum WindowError {

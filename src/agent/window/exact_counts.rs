@@ -3,8 +3,8 @@
 
 use super::fixed_prompt::FixedPrompt;
 use super::token_counter::TokenCounter;
-use crate::agent::session::conversation::Conversation;
-use crate::context::tokens::tokenizer::Encoding;
+use crate::session::conversation::Conversation;
+use context::tokens::tokenizer::Encoding;
 
 /// The exact counts of one session, where the model's tokenizer is public.
 #[derive(Default)]

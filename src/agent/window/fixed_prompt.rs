@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::token_counter::TokenCounter;
-use crate::config::prompts;
-use crate::config::trusted::held_back::RulesHashes;
-use crate::context::parts::{FixedPart, FixedParts, Schemas};
-use crate::context::rules::project_rules::ProjectRules;
-use crate::context::tokens::request_size::Countable as _;
-use crate::model::call::ToolSpec;
-use crate::model::request::Params;
+use base::config::prompts;
+use base::config::trusted::held_back::RulesHashes;
+use base::model::call::ToolSpec;
+use base::model::request::Params;
+use context::parts::{FixedPart, FixedParts, Schemas};
+use context::rules::project_rules::ProjectRules;
+use context::tokens::request_size::Countable as _;
 
 /// The fixed parts of a session's requests.
 pub struct FixedPrompt {

@@ -2,14 +2,14 @@
 
 use super::fixed_prompt::FixedPrompt;
 use super::sizes::RequestSizes;
-use crate::agent::session::conversation::Conversation;
-use crate::config::settings::{Binding, ContextSettings, SMALL_WINDOW_TOKENS};
-use crate::context::builder::{self, Built};
-use crate::context::layer::LayerInputs;
-use crate::context::parts::FixedParts;
-use crate::context::prefix::{REASONING_BOUND, REASONING_REJECTED};
-use crate::model::request::Params;
-use crate::session::log::LogError;
+use crate::session::conversation::Conversation;
+use base::config::settings::{Binding, ContextSettings, SMALL_WINDOW_TOKENS};
+use base::model::request::Params;
+use context::builder::{self, Built};
+use context::layer::LayerInputs;
+use context::parts::FixedParts;
+use context::prefix::{REASONING_BOUND, REASONING_REJECTED};
+use context::session::log::LogError;
 
 /// A request, and what of it is not history.
 pub struct NextRequest {

@@ -1,9 +1,9 @@
 //! How large the next request is: estimated, at most, and against the window's limits.
 
 use super::fixed_prompt::FixedPrompt;
-use crate::agent::session::conversation::Conversation;
-use crate::config::settings::ContextSettings;
-use crate::context::compaction::policy;
+use crate::session::conversation::Conversation;
+use base::config::settings::ContextSettings;
+use context::compaction::policy;
 
 /// What a message and what was done about it need at least, in tokens.
 const WORKING_TOKENS: u64 = 1_500;

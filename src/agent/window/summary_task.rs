@@ -3,14 +3,14 @@
 use tokio::task::JoinHandle;
 
 use super::sizes::RequestSizes;
-use crate::agent::control::{Events, TurnControl};
-use crate::agent::sampling::sampler::Sampler;
-use crate::agent::session::conversation::Conversation;
-use crate::context::history::entry::Entry;
-use crate::context::summary::compressor::SummaryOutcome;
-use crate::context::tokens::estimate;
-use crate::model::item::{ItemId, Summary};
-use crate::protocol::event::Event;
+use crate::control::{Events, TurnControl};
+use crate::sampling::sampler::Sampler;
+use crate::session::conversation::Conversation;
+use base::model::item::{ItemId, Summary};
+use base::protocol::event::Event;
+use context::history::entry::Entry;
+use context::summary::compressor::SummaryOutcome;
+use context::tokens::estimate;
 
 /// What a summary itself is taken to need, in tokens.
 const SUMMARY_TOKENS: u64 = 1_500;

@@ -7,9 +7,9 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 
-use crate::context::tokens::request_size::Countable;
-use crate::context::tokens::tokenizer::Encoding;
-use crate::model::fingerprint::Fingerprint;
+use base::model::fingerprint::Fingerprint;
+use context::tokens::request_size::Countable;
+use context::tokens::tokenizer::Encoding;
 
 /// The thread's name, as the system shows it.
 const THREAD: &str = "token-counter";

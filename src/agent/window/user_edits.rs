@@ -2,12 +2,12 @@
 //! the reason; a pin must never make a request larger than the window.
 
 use super::sizes::RequestSizes;
-use crate::agent::session::conversation::Conversation;
-use crate::context::history::user_edits::{self, UserEditPlan};
-use crate::model::item::ItemId;
-use crate::protocol::ledger::ContextEdit;
-use crate::protocol::notice as texts;
-use crate::session::log::LogError;
+use crate::session::conversation::Conversation;
+use base::model::item::ItemId;
+use base::protocol::ledger::ContextEdit;
+use base::protocol::notice as texts;
+use context::history::user_edits::{self, UserEditPlan};
+use context::session::log::LogError;
 
 /// A planned edit, or why it is refused.
 pub fn plan(sizes: RequestSizes<'_>, edit: ContextEdit, id: ItemId) -> Result<UserEditPlan, String> {

@@ -11,8 +11,8 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
 use super::handle::Folder;
-use crate::base::file::{self, FileError};
-use crate::base::path;
+use crate::file::{self, FileError};
+use crate::path;
 
 /// What a file is called until it takes the place of another.
 const TEMP_PREFIX: &str = ".mycode-write-";
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn a_bare_name_lies_in_the_current_folder() {
         // The current folder of a test is the crate's; other tests run in this process, so it stays.
-        let name = format!("target/atomic-write-{}", std::process::id());
+        let name = format!("atomic-write-{}.tmp", std::process::id());
         for write in [write, write_private] {
             write(Path::new(&name), b"1", Expect::Missing).unwrap();
             assert_eq!(fs::read(std::env::current_dir().unwrap().join(&name)).unwrap(), b"1");

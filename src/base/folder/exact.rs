@@ -9,7 +9,7 @@ use rustix::fs::OFlags;
 
 use super::handle::Folder;
 use super::no_links::{self, LOOK};
-use crate::base::file::{self, FileError};
+use crate::file::{self, FileError};
 
 /// What stands there; a link at the end is looked at itself.
 ///

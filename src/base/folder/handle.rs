@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::no_links::{self, FOLDER, LOOK};
-use crate::base::file::{self, FileError};
+use crate::file::{self, FileError};
 
 /// An open folder.
 #[derive(Debug)]

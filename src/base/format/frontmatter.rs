@@ -60,7 +60,7 @@ pub fn read(head: &str) -> Result<Map<String, Value>, String> {
     match serde_saphyr::from_str_with_options::<Value>(head, options) {
         Ok(Value::Object(map)) => Ok(map),
         Ok(_) => Err("it is not a list of `key: value` lines".to_owned()),
-        Err(error) => Err(crate::base::text::one_line(&error.to_string(), 160)),
+        Err(error) => Err(crate::text::one_line(&error.to_string(), 160)),
     }
 }
 

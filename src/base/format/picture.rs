@@ -11,7 +11,7 @@ use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
 use thiserror::Error;
 
-use crate::base::file::{self, FileError};
+use crate::file::{self, FileError};
 
 /// Pixels of the longer side: Claude and GPT scale down what is larger (platform.claude.com/docs vision, November 2026).
 const MAX_SIDE: u32 = 1_568;

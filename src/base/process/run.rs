@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::descriptor;
 use super::reap;
-use crate::base::file;
-use crate::base::secret;
+use crate::file;
+use crate::secret;
 
 /// Between the polite and the final signal after a time-out, and the same after an interrupt by the user.
 const TIMEOUT_GRACE: Duration = Duration::from_millis(300);

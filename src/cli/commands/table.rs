@@ -12,8 +12,8 @@ use super::work::{acp, build, chat, demo, exec, maintain, tool};
 use crate::cli::args::{self, Cli, Command, SchemaOf};
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open::Which;
-use crate::exec::events;
-use crate::search::fuzzy;
+use base::search::fuzzy;
+use frontend::exec::events;
 
 /// Runs what needs no runtime, and therefore does not wait for one; `None` for the others.
 pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {

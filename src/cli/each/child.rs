@@ -11,9 +11,9 @@ use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, Command};
 
-use crate::base::file;
 use crate::cli::args::ModelArgs;
 use crate::cli::report::Failure;
+use base::file;
 
 /// The task's options that are the batch's own.
 pub fn model_flags(model: &ModelArgs) -> Vec<OsString> {

@@ -5,10 +5,10 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use crate::base::repository;
-use crate::build::git::Worktree;
-use crate::config::paths::Paths;
-use crate::config::trusted::trust;
+use agent::build::git::Worktree;
+use base::config::paths::Paths;
+use base::config::trusted::trust;
+use base::repository;
 
 /// The folders of batches, relative to where a batch works.
 pub const FOLDER: &str = ".mycode/each";

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::base::sanitize;
 use crate::cli::report::Failure;
-use crate::session::log;
+use base::sanitize;
+use context::session::log;
 
 /// The open file; locked, so that two batches never write it at the same time.
 pub struct Results {

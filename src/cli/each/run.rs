@@ -18,16 +18,16 @@ use super::child::{self, Output};
 use super::place::{FOLDER, Kind, Place};
 use super::results::Results;
 use super::tasks::{self, Task};
-use crate::base::file;
-use crate::base::text;
-use crate::build::git;
 use crate::cli::args::Cli;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
-use crate::config::paths::Paths;
-use crate::exec::run::interrupts;
-use crate::report::session::{self, SessionReport};
-use crate::session::log;
+use agent::build::git;
+use base::config::paths::Paths;
+use base::file;
+use base::text;
+use context::report::session::{self, SessionReport};
+use context::session::log;
+use frontend::exec::run::interrupts;
 
 /// What a task is told that was cut off: its own words stand in the session.
 const CONTINUE: &str = "The run was cut off before the task was done. Continue with it from where it stands.";

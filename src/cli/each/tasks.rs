@@ -6,8 +6,8 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::base::file;
 use crate::cli::report::Failure;
+use base::file;
 
 /// The largest file of tasks, in bytes.
 const MAX_BYTES: u64 = 256 << 20;

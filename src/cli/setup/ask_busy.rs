@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::answer::answer;
 use crate::cli::report::{self, Failure};
-use crate::session::holder;
-use crate::session::log::{LogError, SessionLog};
-use crate::session::stored;
+use context::session::holder;
+use context::session::log::{LogError, SessionLog};
+use context::session::stored;
 
 /// The log to go on in: this one when it is free or the other process gives it up, or a copy; `None` to do neither.
 ///

@@ -4,15 +4,15 @@
 use std::path::Path;
 
 use super::answer::answer;
-use crate::base::file;
-use crate::base::sanitize;
-use crate::base::text::{elide, plural};
 use crate::cli::report::{self, Failure};
-use crate::config::load;
-use crate::config::paths::{self, Paths};
-use crate::config::trusted::held_back::HeldBack;
-use crate::config::trusted::own_files::Definitions;
-use crate::config::trusted::trust::Trust;
+use base::config::load;
+use base::config::paths::{self, Paths};
+use base::config::trusted::held_back::HeldBack;
+use base::config::trusted::own_files::Definitions;
+use base::config::trusted::trust::Trust;
+use base::file;
+use base::sanitize;
+use base::text::{elide, plural};
 
 /// A larger rules file is not used anyway.
 const MAX_RULES_BYTES: u64 = 1024 * 1024;

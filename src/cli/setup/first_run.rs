@@ -5,9 +5,9 @@ use std::fs;
 
 use crate::cli::args::ModelArgs;
 use crate::cli::report::{self, Failure};
-use crate::config::load::Loaded;
-use crate::config::paths::Paths;
-use crate::provider::window::probe::LOCAL_SERVERS;
+use base::config::load::Loaded;
+use base::config::paths::Paths;
+use provider::window::probe::LOCAL_SERVERS;
 
 /// The variables that hold keys.
 const KEYS: [&str; 2] = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"];

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::open;
 use crate::cli::report::Failure;
-use crate::config::paths::Paths;
-use crate::session::list;
-use crate::session::log;
+use base::config::paths::Paths;
+use context::session::list;
+use context::session::log;
 
 /// The log that `wanted` names: a file, or a session of the project in `folder` (its id or the beginning of it).
 ///

@@ -1,5 +1,6 @@
 //! From arguments to a running agent.
 
+pub mod agent_setup;
 pub mod answer;
 pub mod ask_busy;
 pub mod ask_trust;

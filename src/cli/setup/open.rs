@@ -1,24 +1,15 @@
-//! From arguments to a running agent: workspace, configuration, provider, session. Shared by every subcommand that
-//! needs one.
+//! From arguments to workspace, configuration and session.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use crate::agent::build::Setup;
-use crate::base::file;
-use crate::cli::args::{Cli, ModelArgs};
+use crate::cli::args::ModelArgs;
 use crate::cli::report::Failure;
-use crate::config::load::{self, Loaded, Sources};
-use crate::config::paths::Paths;
-use crate::config::raw::Raw;
-use crate::config::settings::{Origin, Permission};
-use crate::provider::api::Provider;
-use crate::provider::registry;
-use crate::provider::unconfigured::{self, Unconfigured};
-use crate::provider::window::finder::{LearningProvider, WindowFinder};
-use crate::provider::window::probe;
-use crate::session::list;
-use crate::session::stored;
+use base::config::load::{self, Loaded, Sources};
+use base::config::paths::Paths;
+use base::config::raw::Raw;
+use base::config::settings::Permission;
+use base::file;
+use context::session::list;
 
 /// Where the program works and what it was told.
 pub struct Opened {
@@ -115,72 +106,4 @@ pub fn no_session(message: String) -> Failure {
 pub fn last(project_state: &Path) -> Result<PathBuf, Failure> {
     list::last(project_state)
         .ok_or_else(|| Failure::usage("this project has no sessions yet", "start one with `mycode`"))
-}
-
-/// Everything an agent needs. Where nothing is configured, local servers are asked; with none of them an interactive
-/// agent still opens and says what to do.
-///
-/// # Errors
-/// Settings or a session that cannot be used.
-pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup, Failure> {
-    let default_permission = if interactive { Permission::Ask } else { Permission::Auto };
-    let opened = open(&cli.model, default_permission)?;
-    let own_folders = opened.own_folders();
-    let Opened { mut loaded, workspace, project_state, .. } = opened;
-    if let Some(error) = loaded.provider_error.take() {
-        return Err(error.into());
-    }
-    let mut resume = session(&project_state, which)?;
-    if let Some(log) = resume.as_mut().filter(|_| cli.fork) {
-        *log = stored::fork(&project_state, &workspace, log)?;
-    }
-    let provider: Arc<dyn Provider> = match &loaded.provider {
-        Some(settings) => registry::build(settings)?,
-        None => match probe::find_local().await {
-            Some(server) => {
-                let model = server.models.first().cloned().unwrap_or_default();
-                let settings = loaded.local_provider(server.base_url.clone(), &model);
-                loaded
-                    .notices
-                    .push(format!("Using {} at {} ({}).", server.name, server.base_url, settings.model));
-                loaded.context = loaded.context_for(&settings.model, None)?;
-                let provider = registry::build(&settings)?;
-                loaded.provider = Some(settings);
-                provider
-            }
-            None if interactive => {
-                loaded.notices.push(format!("No model is configured yet: {}.", unconfigured::ADVICE));
-                Arc::new(Unconfigured)
-            }
-            None => {
-                return Err(Failure::config("no model is configured", unconfigured::ADVICE));
-            }
-        },
-    };
-    let finder = WindowFinder::new(&loaded.servers);
-    if loaded.context.window_origin != Origin::User
-        && let Some(settings) = &loaded.provider
-    {
-        let found = finder.find(settings).await;
-        loaded.context = loaded.context_for(&settings.model, found.learned())?;
-        loaded.notices.extend(found.advice);
-    }
-    let provider = match &loaded.provider {
-        Some(settings) => LearningProvider::wrap(provider, finder, settings),
-        None => provider,
-    };
-    let model = loaded.provider.as_ref().map_or_else(|| Arc::from("no model"), |s| Arc::clone(&s.model));
-    Ok(Setup {
-        loaded,
-        provider,
-        model,
-        workspace,
-        project_state,
-        own_folders,
-        interactive,
-        resume,
-        rules: Default::default(),
-        max_cost: None,
-        editor: None,
-    })
 }

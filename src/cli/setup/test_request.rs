@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 
-use crate::config::settings::ProviderSettings;
-use crate::model::request::{Message, Params, Request};
-use crate::model::stream::StreamEvent;
-use crate::provider::api::ProviderError;
-use crate::provider::registry;
+use base::config::settings::ProviderSettings;
+use base::model::provider::ProviderError;
+use base::model::request::{Message, Params, Request};
+use base::model::stream::StreamEvent;
+use provider::registry;
 
 /// A local model may first have to be loaded, in seconds.
 const TIMEOUT_S: u64 = 60;

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::model::item::ItemId;
 use crate::session::record::FormName;
+use base::model::item::ItemId;
 
 /// Items, their new form, and why.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,12 +8,12 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::thresholds::Thresholds;
-use crate::base::text;
-use crate::context::history::entry::{self, Entry};
-use crate::context::history::manager::HistoryManager;
-use crate::model::envelope::Status;
-use crate::model::item::{Item, LEFT_OUT, ReminderTopic};
+use crate::history::entry::{self, Entry};
+use crate::history::manager::HistoryManager;
 use crate::session::record::FormName;
+use base::model::envelope::Status;
+use base::model::item::{Item, LEFT_OUT, ReminderTopic};
+use base::text;
 
 /// A run of entries that one digest can stand for.
 #[derive(Clone, Debug, PartialEq)]
@@ -204,10 +204,10 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::config::settings::Profile;
-    use crate::model::call::ToolCall;
-    use crate::model::envelope::Envelope;
-    use crate::model::item::{ItemId, Reasoning, ToolResult, UserMessage};
+    use base::config::settings::Profile;
+    use base::model::call::ToolCall;
+    use base::model::envelope::Envelope;
+    use base::model::item::{ItemId, Reasoning, ToolResult, UserMessage};
 
     #[test]
     fn reasoning_that_an_epoch_left_out_parts_no_steps() {

@@ -7,9 +7,9 @@ use super::batch::Batch;
 use super::cache_model::{self, Prices};
 use super::rewrite_plan::RewritePlan;
 use super::thresholds::{NARROW_WINDOW_TOKENS, Thresholds};
-use crate::config::settings::{Binding, ContextSettings};
-use crate::context::history::manager::HistoryManager;
-use crate::context::history::references;
+use crate::history::manager::HistoryManager;
+use crate::history::references;
+use base::config::settings::{Binding, ContextSettings};
 
 /// What the policy must know beside the history.
 #[derive(Clone, Copy, Debug)]

@@ -13,13 +13,13 @@ use super::cache_model::RewriteCandidate;
 use super::fold::{self, FoldRange};
 use super::thresholds::Thresholds;
 use super::working_set;
-use crate::context::compress::{identifiers, telling_lines, tool_result};
-use crate::context::history::entry::{self, Entry};
-use crate::context::history::manager::HistoryManager;
-use crate::context::history::references;
-use crate::context::tokens::estimate;
-use crate::model::item::{Item, ItemId};
+use crate::compress::{identifiers, telling_lines, tool_result};
+use crate::history::entry::{self, Entry};
+use crate::history::manager::HistoryManager;
+use crate::history::references;
 use crate::session::record::FormName;
+use crate::tokens::estimate;
+use base::model::item::{Item, ItemId};
 
 /// About how many tokens a pointer takes.
 const POINTER_TOKENS: u32 = 40;

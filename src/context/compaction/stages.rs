@@ -5,11 +5,11 @@
 use super::batch::Batch;
 use super::trim;
 use super::working_set;
-use crate::context::history::entry::{self, Entry};
-use crate::context::history::manager::HistoryManager;
-use crate::context::summary::compressor;
-use crate::model::item::{Item, ItemId, Summary};
+use crate::history::entry::{self, Entry};
+use crate::history::manager::HistoryManager;
 use crate::session::record::FormName;
+use crate::summary::compressor;
+use base::model::item::{Item, ItemId, Summary};
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 //! sessions and of those under 150 requests. What such a search reaches on a source of sessions that it left out stands in the
 //! README; the rules themselves were found on all of them.
 
-use crate::config::settings::Profile;
+use base::config::settings::Profile;
 
 /// In windows under this size a few steps fill what a batch has freed.
 pub const NARROW_WINDOW_TOKENS: u64 = 64_000;

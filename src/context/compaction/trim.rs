@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use super::batch::Batch;
 use super::fold;
-use crate::base::text;
-use crate::context::compress::cut;
-use crate::context::history::entry::{self, Entry};
-use crate::context::history::forms;
-use crate::context::history::manager::HistoryManager;
-use crate::context::tokens::upper_bound::upper_bound;
-use crate::model::item::{Item, ItemId, LEFT_OUT};
+use crate::compress::cut;
+use crate::history::entry::{self, Entry};
+use crate::history::forms;
+use crate::history::manager::HistoryManager;
 use crate::session::record::FormName;
+use crate::tokens::upper_bound::upper_bound;
+use base::model::item::{Item, ItemId, LEFT_OUT};
+use base::text;
 
 /// Characters that a short digest keeps of each of the agent's messages, and of one of its lines.
 const WORDS_CHARS: usize = 160;

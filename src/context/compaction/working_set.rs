@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use crate::context::history::entry::Entry;
-use crate::model::envelope::Status;
-use crate::model::item::{Item, ItemId};
+use crate::history::entry::Entry;
 use crate::session::record::FormName;
+use base::model::envelope::Status;
+use base::model::item::{Item, ItemId};
 
 /// The path of a file view: what a Read returned, or a command that only shows one file.
 pub fn viewed_path(item: &Item) -> Option<&str> {
@@ -128,8 +128,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::model::envelope::Envelope;
-    use crate::model::item::ToolResult;
+    use base::model::envelope::Envelope;
+    use base::model::item::ToolResult;
 
     fn entries(results: &[(&str, Envelope)]) -> Vec<Entry> {
         let item = |tool: &str, envelope: &Envelope| {

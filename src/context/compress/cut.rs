@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::base::text;
+use base::text;
 
 /// The first two thirds and the last third of `max_bytes` of `whole`, and how many bytes lie between them.
 pub fn head_and_tail(whole: &str, max_bytes: usize) -> (&str, &str, usize) {

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use super::identifiers;
-use crate::context::tokens::estimate::estimate;
+use crate::tokens::estimate::estimate;
 
 /// Longer lines tell too little for their size, in bytes.
 const LINE_BYTES: usize = 480;

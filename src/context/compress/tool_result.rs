@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::cut;
 use super::filters::error_lines;
-use crate::base::text;
-use crate::model::envelope::{Envelope, Status};
-use crate::model::item::{ItemId, ToolResult};
+use base::model::envelope::{Envelope, Status};
+use base::model::item::{ItemId, ToolResult};
+use base::text;
 
 /// Entries and paths kept of LS and Glob.
 const NAMES: usize = 10;

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
-use crate::context::history::forms;
-use crate::context::tokens::request_size::Countable;
-use crate::model::fingerprint::Fingerprint;
-use crate::model::item::{Item, ItemId};
-use crate::model::request::Message;
+use crate::history::forms;
 use crate::session::record::FormName;
+use crate::tokens::request_size::Countable;
+use base::model::fingerprint::Fingerprint;
+use base::model::item::{Item, ItemId};
+use base::model::request::Message;
 
 /// Tokens of a message, and whether the model's own tokenizer has counted them; otherwise they are estimated.
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::base::text;
-use crate::context::compress::{cut, tool_result};
-use crate::context::tokens::upper_bound::upper_bound;
-use crate::model::call::ToolCall;
-use crate::model::item::{Item, ItemId, LEFT_OUT, Reminder};
-use crate::model::request::{AssistantText, Message};
+use crate::compress::{cut, tool_result};
 use crate::session::record::FormName;
+use crate::tokens::upper_bound::upper_bound;
+use base::model::call::ToolCall;
+use base::model::item::{Item, ItemId, LEFT_OUT, Reminder};
+use base::model::request::{AssistantText, Message};
+use base::text;
 
 /// The longest text that a pointer form keeps of a message, and of one string in a call's arguments, in bytes.
 const POINTER_TEXT: usize = 1_200;

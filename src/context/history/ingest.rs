@@ -10,14 +10,14 @@ use similar::TextDiff;
 use super::entry::Entry;
 use super::manager::HistoryManager;
 use super::references;
-use crate::config::settings::Profile;
-use crate::context::compaction::batch::Batch;
-use crate::context::compaction::thresholds::Thresholds;
-use crate::context::compaction::working_set;
-use crate::context::compress::filters::pipeline::{self, FilterOptions};
-use crate::context::tokens::estimate::{MESSAGE_OVERHEAD, estimate};
-use crate::model::item::{Item, ItemId, ToolResult};
+use crate::compaction::batch::Batch;
+use crate::compaction::thresholds::Thresholds;
+use crate::compaction::working_set;
+use crate::compress::filters::pipeline::{self, FilterOptions};
 use crate::session::record::FormName;
+use crate::tokens::estimate::{MESSAGE_OVERHEAD, estimate};
+use base::config::settings::Profile;
+use base::model::item::{Item, ItemId, ToolResult};
 
 /// The smallest observation that is compared with earlier ones, in tokens.
 const COMPARED_FROM: u32 = 60;

@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::entry::{self, Entry};
-use crate::context::compaction::batch::Batch;
-use crate::model::fingerprint::Fingerprint;
-use crate::model::item::{Item, ItemId, Summary};
-use crate::model::request::Message;
+use crate::compaction::batch::Batch;
 use crate::session::record::FormName;
+use base::model::fingerprint::Fingerprint;
+use base::model::item::{Item, ItemId, Summary};
+use base::model::request::Message;
 
 /// The session as it is sent.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::model::request::Message;
+use base::model::request::Message;
 
 /// What an unanswered call is told.
 pub const LOST_RESULT: &str =
@@ -78,7 +78,7 @@ fn close<T: Paired>(open: &mut Vec<(Arc<str>, usize)>, sound: &mut Vec<T>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::call::ToolCall;
+    use base::model::call::ToolCall;
 
     fn call(id: &str) -> Message {
         Message::Call(Arc::new(ToolCall { id: id.into(), name: "LS".into(), args: "{}".into() }))

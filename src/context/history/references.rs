@@ -5,9 +5,9 @@ use std::collections::HashSet;
 
 use super::entry::Entry;
 use super::manager::HistoryManager;
-use crate::context::compaction::batch::Batch;
-use crate::model::item::ItemId;
+use crate::compaction::batch::Batch;
 use crate::session::record::FormName;
+use base::model::item::ItemId;
 
 /// The whole result repeats another one; `path` for a file.
 pub fn same(id: ItemId, path: Option<&str>) -> String {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::entry::{self, Entry};
 use super::manager::HistoryManager;
-use crate::base::text;
-use crate::context::compaction::batch::Batch;
-use crate::context::compress::tool_result;
-use crate::context::tokens::estimate::estimate;
-use crate::model::item::{Item, ItemId};
-use crate::protocol::ledger::ContextEdit;
+use crate::compaction::batch::Batch;
+use crate::compress::tool_result;
 use crate::session::record::FormName;
+use crate::tokens::estimate::estimate;
+use base::model::item::{Item, ItemId};
+use base::protocol::ledger::ContextEdit;
+use base::text;
 
 /// What to do.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -143,9 +143,9 @@ fn restored(entries: &[Entry], at: usize) -> Result<UserEditPlan, String> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::model::call::ToolCall;
-    use crate::model::envelope::Envelope;
-    use crate::model::item::{ToolResult, UserMessage};
+    use base::model::call::ToolCall;
+    use base::model::envelope::Envelope;
+    use base::model::item::{ToolResult, UserMessage};
 
     /// A message, then two calls with their results; #2–#5 are folded into one digest.
     fn folded() -> HistoryManager {

@@ -1,8 +1,8 @@
 //! L1: the system prompt and the tool schemas. Byte-stable within a session; the schemas travel beside the messages,
 //! so this fragment carries only their rows.
 
-use crate::context::layer::{Fragment, LayerInputs};
-use crate::context::ledger::{LayerId, LedgerEntry};
+use crate::layer::{Fragment, LayerInputs};
+use crate::ledger::{LayerId, LedgerEntry};
 
 pub fn render(inputs: &LayerInputs<'_>) -> Option<Fragment> {
     let (system, schemas) = (&inputs.parts.system, &inputs.parts.schemas);

@@ -1,8 +1,8 @@
 //! L2: the project's rules (`CODE_LAW.md` and its kin), second block of the system prompt. Never trimmed; changes only
 //! when the files change.
 
-use crate::context::layer::{Fragment, LayerInputs};
-use crate::context::ledger::LayerId;
+use crate::layer::{Fragment, LayerInputs};
+use crate::ledger::LayerId;
 
 pub fn render(inputs: &LayerInputs<'_>) -> Option<Fragment> {
     let rules = inputs.parts.rules.as_ref()?;

@@ -3,8 +3,8 @@
 //! (L5) behind the results that changed the list. An item keeps
 //! its bytes when it moves from one to the other, so that the prefix stays stable.
 
-use crate::context::layer::{Fragment, LayerInputs};
-use crate::context::ledger::LayerId;
+use crate::layer::{Fragment, LayerInputs};
+use crate::ledger::LayerId;
 
 pub fn past(inputs: &LayerInputs<'_>) -> Option<Fragment> {
     let turn_start = inputs.history.turn_start();

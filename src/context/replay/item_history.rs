@@ -2,11 +2,11 @@
 //! original. Made from the log alone.
 
 use super::session_replay::SessionReplay;
-use crate::base::text;
-use crate::context::ledger;
-use crate::model::item::ItemId;
-use crate::protocol::ledger::{self as view, ItemEvent, ItemHistory};
+use crate::ledger;
 use crate::session::record::{FormName, FrameRecord, Record};
+use base::model::item::ItemId;
+use base::protocol::ledger::{self as view, ItemEvent, ItemHistory};
+use base::text;
 
 /// The history of the item or fixed part that the ledger shows as `wanted`.
 ///

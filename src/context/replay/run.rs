@@ -2,10 +2,10 @@
 //! it was sent. Needs no network, no prompts and no project: the log holds all of it. Decides nothing, prints nothing.
 
 use super::session_replay::SessionReplay;
-use crate::context::builder::Built;
-use crate::context::ledger::Subject;
-use crate::model::fingerprint::Fingerprint;
+use crate::builder::Built;
+use crate::ledger::Subject;
 use crate::session::record::{EpochRecord, Record, SentRecord};
+use base::model::fingerprint::Fingerprint;
 
 /// One request of the session.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +72,7 @@ pub fn play(records: &[Record], mut sink: impl FnMut(u64, &Built)) -> Vec<Replay
 
 fn compare(built: &Built, sent: &SentRecord, replay: &SessionReplay) -> ReplayCheck {
     // Made from the bytes of the request, not from the figures that the builder carried along.
-    let now = crate::model::fingerprint::Parts::of(&built.request);
+    let now = base::model::fingerprint::Parts::of(&built.request);
     if now.whole() == sent.hash {
         return ReplayCheck::Same;
     }

@@ -4,17 +4,17 @@
 
 use std::sync::Arc;
 
-use crate::config::settings::ContextSettings;
-use crate::context::builder::{self, Built};
-use crate::context::history::manager::HistoryManager;
-use crate::context::layer::LayerInputs;
-use crate::context::prefix::Prefix;
-use crate::context::tokens::calibration::Calibration;
-use crate::context::tokens::request_size::Countable;
-use crate::context::tokens::tokenizer::Encoding;
-use crate::model::item::ItemId;
-use crate::protocol::ledger::LedgerView;
+use crate::builder::{self, Built};
+use crate::history::manager::HistoryManager;
+use crate::layer::LayerInputs;
+use crate::prefix::Prefix;
 use crate::session::record::{ItemRecord, Record};
+use crate::tokens::calibration::Calibration;
+use crate::tokens::request_size::Countable;
+use crate::tokens::tokenizer::Encoding;
+use base::config::settings::ContextSettings;
+use base::model::item::ItemId;
+use base::protocol::ledger::LedgerView;
 
 /// A session as far as its records were applied.
 #[derive(Clone, Debug)]

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobMatcher;
 
-use crate::base::file;
-use crate::base::format::frontmatter;
-use crate::base::text::one_line;
-use crate::search::glob;
+use base::file;
+use base::format::frontmatter;
+use base::search::glob;
+use base::text::one_line;
 
 const FOLDER: &str = ".cursor/rules";
 const MAX_BYTES: u64 = 256 * 1024;

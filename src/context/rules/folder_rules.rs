@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::cursor;
 use super::rules_file::{self, Reach, RulesFile, RulesNotice};
-use crate::config::trusted::held_back::RulesHashes;
-use crate::search::walk;
+use base::config::trusted::held_back::RulesHashes;
+use base::search::walk;
 
 /// Chooses and reads rules files.
 pub struct FolderRules<'a> {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use pulldown_cmark::{Event, Parser, Tag};
 
-use crate::context::mention;
-use crate::sandbox::secret_paths;
+use crate::mention;
+use guard::sandbox::secret_paths;
 
 /// Levels of imports, and files in all.
 const MAX_DEPTH: usize = 5;

@@ -9,12 +9,12 @@ use std::time::SystemTime;
 use super::cursor::{self, CursorRule};
 use super::folder_rules::{self, FolderRules};
 use super::rules_file::{self, Reach, RulesFile, RulesNotice};
-use crate::base::path;
-use crate::base::repository;
-use crate::base::text;
-use crate::config::trusted::held_back::{HeldBack, RulesHashes};
-use crate::context::parts::FixedPart;
-use crate::context::tokens::upper_bound::upper_bound;
+use crate::parts::FixedPart;
+use crate::tokens::upper_bound::upper_bound;
+use base::config::trusted::held_back::{HeldBack, RulesHashes};
+use base::path;
+use base::repository;
+use base::text;
 
 /// How the text of a file begins.
 const HEADING: &str = "# Project rules (";

@@ -6,14 +6,14 @@ use std::time::SystemTime;
 
 use super::cursor;
 use super::imports;
-use crate::base::file::{self, FileError};
-use crate::base::folder::atomic_write::{self, Expect};
-use crate::base::format::frontmatter;
-use crate::base::path::leads_out;
-use crate::base::sanitize;
-use crate::base::text;
-use crate::config::trusted::held_back::RulesHashes;
-use crate::redact::detector;
+use base::config::trusted::held_back::RulesHashes;
+use base::file::{self, FileError};
+use base::folder::atomic_write::{self, Expect};
+use base::format::frontmatter;
+use base::path::leads_out;
+use base::sanitize;
+use base::text;
+use guard::redact::detector;
 
 /// What `/init` writes.
 pub const OWN_NAME: &str = "CODE_LAW.md";

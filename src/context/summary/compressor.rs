@@ -10,16 +10,16 @@ use super::grounding::Grounding;
 use super::merge;
 use super::state_block::StateBlock;
 use super::verify;
-use crate::base::text;
-use crate::config::prompts;
-use crate::context::compress::tool_result;
-use crate::context::history::entry::{self, Entry};
-use crate::context::tokens::estimate::estimate;
-use crate::model::item::{Item, Summary};
-use crate::model::request::{Block, Message, Params, Request};
-use crate::model::stream::StreamEvent;
-use crate::model::usage::Usage;
-use crate::provider::api::Provider;
+use crate::compress::tool_result;
+use crate::history::entry::{self, Entry};
+use crate::tokens::estimate::estimate;
+use base::config::prompts;
+use base::model::item::{Item, Summary};
+use base::model::provider::Provider;
+use base::model::request::{Block, Message, Params, Request};
+use base::model::stream::StreamEvent;
+use base::model::usage::Usage;
+use base::text;
 
 /// Who writes summaries, and how long it may take.
 #[derive(Clone)]

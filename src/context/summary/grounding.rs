@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::model::item::Item;
+use base::model::item::Item;
 
 /// What a set of items says. Each text is one item, so that it can be asked whether two names occur together.
 #[derive(Clone, Debug, Default)]

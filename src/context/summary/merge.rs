@@ -1,8 +1,8 @@
 //! Summaries of summaries without a model: the newest stays as it was written, older ones keep only their goals, key
 //! files and open items once all together are too long, then less. Pure.
 
-use crate::base::text;
-use crate::context::tokens::estimate::estimate;
+use crate::tokens::estimate::estimate;
+use base::text;
 
 /// Parts of a summary that an older one keeps (the form of `prompts/summary.md`).
 const KEPT: [&str; 3] = ["objectives", "file system", "current plan"];

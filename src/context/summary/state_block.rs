@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::base::text;
-use crate::context::compress::cut;
-use crate::context::tokens::estimate::estimate;
-use crate::model::envelope::Status;
-use crate::model::item::{Item, ItemId, ToolResult};
+use crate::compress::cut;
+use crate::tokens::estimate::estimate;
+use base::model::envelope::Status;
+use base::model::item::{Item, ItemId, ToolResult};
+use base::text;
 
 /// Characters of one user request that the block keeps word for word; a pasted file is not a request.
 const REQUEST_CHARS: usize = 4_000;

@@ -4,7 +4,7 @@
 
 use regex::Captures;
 
-use crate::base::pattern::Pattern;
+use base::pattern::Pattern;
 
 use super::grounding::{Grounding, plain};
 
@@ -192,9 +192,9 @@ const LOOK_ALIKES: &str = "⁄/ ∕/ ╱/ ⧸/ ⟋/ ⼃/ ∖\\ ⧵\\ ╲\\ ﹨\\
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::call::ToolCall;
-    use crate::model::envelope::Envelope;
-    use crate::model::item::{Item, ToolResult, UserMessage};
+    use base::model::call::ToolCall;
+    use base::model::envelope::Envelope;
+    use base::model::item::{Item, ToolResult, UserMessage};
 
     fn evidence() -> Grounding {
         let mut first = UserMessage::new("fix src/a.rs, see \"docs/my plan.md\" and 文書/設計.md");

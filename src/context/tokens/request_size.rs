@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::estimate::{MESSAGE_OVERHEAD, estimate};
 use super::tokenizer::Encoding;
 use super::upper_bound::upper_bound;
-use crate::model::call::ToolSpec;
-use crate::model::request::{Message, Request};
+use base::model::call::ToolSpec;
+use base::model::request::{Message, Request};
 
 /// What the name, the id and the JSON frame of a call take beside its arguments.
 const CALL_FRAME: u32 = 8;

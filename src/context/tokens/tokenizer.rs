@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use tiktoken_rs::CoreBPE;
 
-use crate::base::text;
+use base::text;
 
 /// The longest piece that is given to the tokenizer at once, in bytes. Its cost grows faster than linearly in long runs
 /// without a break, and runs of a million blanks overflow the stack of its regex engine.

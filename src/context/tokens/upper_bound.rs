@@ -99,7 +99,7 @@ fn changes(bytes: &[u8]) -> f64 {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::context::tokens::estimate::estimate;
+    use crate::tokens::estimate::estimate;
     use proptest::prelude::*;
     use std::sync::OnceLock;
 

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use super::git::{self, LogRange, LogRead, MAX_COMMITS};
 use super::history::{Commit, CommitHistory};
-use crate::base::file;
-use crate::base::folder::atomic_write::{self, Expect};
-use crate::evidence::index::format::{Cursor, Damaged, put_bytes, put_number, seal, unseal};
+use crate::index::format::{Cursor, Damaged, put_bytes, put_number, seal, unseal};
+use base::file;
+use base::folder::atomic_write::{self, Expect};
 
 const FILE: &str = "history.bin";
 /// Changes with every change of the layout or of how words are made.
@@ -154,7 +154,7 @@ fn read(path: &Path) -> Result<CommitHistory, Damaged> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::evidence::commits::git::LogEntry;
+    use crate::commits::git::LogEntry;
 
     #[test]
     fn history_round_trip() {

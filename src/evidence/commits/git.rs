@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::base::process::timeout::{self, Timeout};
+use base::process::timeout::{self, Timeout};
 
 /// One commit as git prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,7 +149,7 @@ fn entry(record: &str) -> Option<LogEntry> {
     let (head, files) = record.split_once('\u{2}')?;
     let (first, message) = head.split_once('\n')?;
     let (id, time) = first.split_once(' ')?;
-    let cut = crate::base::text::floor_boundary(message, MAX_MESSAGE_BYTES);
+    let cut = base::text::floor_boundary(message, MAX_MESSAGE_BYTES);
     let mut entry = LogEntry {
         id: id.to_owned(),
         time_s: time.parse().ok()?,

@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::git::LogEntry;
-use crate::evidence::text::words;
-use crate::redact::detector::{self, TextSource};
+use crate::text::words;
+use guard::redact::detector::{self, TextSource};
 
 /// One commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::history::CommitHistory;
-use crate::evidence::text::words::rarity;
+use crate::text::words::rarity;
 
 /// Word counts saturate here, and long messages are no better than short ones.
 const SATURATION: f32 = 1.2;

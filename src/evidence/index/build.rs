@@ -13,15 +13,15 @@ use rustc_hash::FxHashMap;
 
 use super::format::Postings;
 use super::segment::{Doc, FIELDS, Field, SegmentWriter, key};
-use crate::base::folder::exact;
-use crate::base::format::encoding;
-use crate::evidence::text::chunks;
-use crate::evidence::text::kind::FilePurpose;
-use crate::evidence::text::language::Language;
-use crate::evidence::text::symbols;
-use crate::evidence::text::words;
-use crate::redact::detector::{self, TextSource};
-use crate::search::walk::{self, Walk};
+use crate::text::chunks;
+use crate::text::kind::FilePurpose;
+use crate::text::language::Language;
+use crate::text::symbols;
+use crate::text::words;
+use base::folder::exact;
+use base::format::encoding;
+use base::search::walk::{self, Walk};
+use guard::redact::detector::{self, TextSource};
 
 /// More files than this are not indexed; what lies deeper in a giant tree is found by Grep.
 const MAX_FILES: usize = 200_000;

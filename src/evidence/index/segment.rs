@@ -7,9 +7,9 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::format::{Cursor, Damaged, Postings, postings, put_bytes, put_number};
-use crate::base::file;
-use crate::evidence::text::kind::FilePurpose;
-use crate::evidence::text::language::Language;
+use crate::text::kind::FilePurpose;
+use crate::text::language::Language;
+use base::file;
 
 /// Ends the file. Its last byte changes with the layout and with how words are made: an older index is then rebuilt.
 const MAGIC: [u8; 8] = *b"mycodeE\x04";

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::build::{self, ProjectFile};
 use super::format::Damaged;
 use super::segment::{self, Doc, Field, Segment};
-use crate::base::file;
-use crate::base::folder::atomic_write::{self, Expect};
+use base::file;
+use base::folder::atomic_write::{self, Expect};
 
 const MANIFEST: &str = "manifest.json";
 const LOCK: &str = "lock";

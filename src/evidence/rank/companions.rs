@@ -19,15 +19,15 @@ use super::links;
 use super::names::{ENTRANCES, Names, folder_of, stem_of};
 use super::signals::best;
 use super::verbatim::text_of;
-use crate::base::path;
-use crate::evidence::commits::history::CommitHistory;
-use crate::evidence::commits::similar;
-use crate::evidence::index::format::Damaged;
-use crate::evidence::index::segment::Field;
-use crate::evidence::index::store::Index;
-use crate::evidence::text::kind::FilePurpose;
-use crate::evidence::text::language::Language;
-use crate::evidence::text::words::{self, rarity};
+use crate::commits::history::CommitHistory;
+use crate::commits::similar;
+use crate::index::format::Damaged;
+use crate::index::segment::Field;
+use crate::index::store::Index;
+use crate::text::kind::FilePurpose;
+use crate::text::language::Language;
+use crate::text::words::{self, rarity};
+use base::path;
 
 /// What makes a file belong, in the order of [`WEIGHTS`].
 #[derive(Clone, Copy)]

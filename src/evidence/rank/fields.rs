@@ -3,10 +3,10 @@
 
 use super::query::Query;
 use super::signals::{Columns, Signal};
-use crate::evidence::index::format::Damaged;
-use crate::evidence::index::segment::{Doc, Field};
-use crate::evidence::index::store::Index;
-use crate::evidence::text::words::rarity;
+use crate::index::format::Damaged;
+use crate::index::segment::{Doc, Field};
+use crate::index::store::Index;
+use crate::text::words::rarity;
 
 /// How fast repeated words stop counting.
 const SATURATION: f32 = 1.2;

@@ -1,6 +1,6 @@
 //! Stack traces of many languages: which places of which files they name, innermost first.
 
-use crate::base::pattern::Pattern;
+use base::pattern::Pattern;
 
 /// Frames kept of one text.
 const MAX_FRAMES: usize = 60;

@@ -10,10 +10,10 @@ use super::names::{ENTRANCES, Names, stem_of};
 use super::query::Query;
 use super::signals::{Columns, Signal, best};
 use super::verbatim;
-use crate::evidence::commits::history::CommitHistory;
-use crate::evidence::index::format::Damaged;
-use crate::evidence::index::store::Index;
-use crate::evidence::text::kind::FilePurpose;
+use crate::commits::history::CommitHistory;
+use crate::index::format::Damaged;
+use crate::index::store::Index;
+use crate::text::kind::FilePurpose;
 
 /// Files whose text is read for a query.
 const READ_FILES: usize = 80;

@@ -1,7 +1,7 @@
 //! What an issue form makes its users write: ticked boxes, versions of everything installed. It says nothing about the
 //! file that is wrong, and it is held back before the text is taken apart.
 
-use crate::evidence::text::words::listed;
+use crate::text::words::listed;
 
 /// A heading with one of these tells only surroundings…
 const SURROUNDINGS: &str = "\

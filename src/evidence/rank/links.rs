@@ -9,11 +9,11 @@ use super::names::{Names, folder_of, stem_of};
 use super::query::Query;
 use super::signals::{Columns, Signal, best};
 use super::verbatim::text_of;
-use crate::evidence::commits::history::CommitHistory;
-use crate::evidence::commits::similar;
-use crate::evidence::index::store::Index;
-use crate::evidence::text::language::Language;
-use crate::evidence::text::symbols;
+use crate::commits::history::CommitHistory;
+use crate::commits::similar;
+use crate::index::store::Index;
+use crate::text::language::Language;
+use crate::text::symbols;
 
 /// Files whose links are followed.
 const SEEDS: usize = 25;

@@ -12,16 +12,16 @@ use super::gather;
 use super::query::{PLAIN_WORD, Query};
 use super::signals::{GENERAL, PRIORS, Signal, best};
 use super::verbatim;
-use crate::base::folder::temporary;
-use crate::evidence::categorize::{self, Role};
-use crate::evidence::commits::cache;
-use crate::evidence::commits::history::CommitHistory;
-use crate::evidence::index::format::Damaged;
-use crate::evidence::index::segment::Field;
-use crate::evidence::index::store::Index;
-use crate::evidence::index::store::IndexStore;
-use crate::evidence::text::kind::FilePurpose;
-use crate::evidence::text::words;
+use crate::categorize::{self, Role};
+use crate::commits::cache;
+use crate::commits::history::CommitHistory;
+use crate::index::format::Damaged;
+use crate::index::segment::Field;
+use crate::index::store::Index;
+use crate::index::store::IndexStore;
+use crate::text::kind::FilePurpose;
+use crate::text::words;
+use base::folder::temporary;
 
 /// Files that a chance is shared among.
 const RIVALS: usize = 100;

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::evidence::index::store::Index;
+use crate::index::store::Index;
 
 /// The project's paths.
 pub struct Names {

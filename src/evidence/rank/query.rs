@@ -5,8 +5,8 @@ use rustc_hash::FxHashMap;
 
 use super::frames::{self, Frame, matches};
 use super::issue_form;
-use crate::base::pattern::Pattern;
-use crate::evidence::text::words::{self, WordPart};
+use crate::text::words::{self, WordPart};
+use base::pattern::Pattern;
 
 /// More different words than this add only noise; the text's first ones win.
 const MAX_WORDS: usize = 160;
@@ -69,7 +69,7 @@ static QUOTED: Pattern =
 impl Query {
     /// Takes `text` apart.
     pub fn parse(text: &str) -> Self {
-        let text = &text[..crate::base::text::floor_boundary(text, MAX_TEXT_BYTES)];
+        let text = &text[..base::text::floor_boundary(text, MAX_TEXT_BYTES)];
         let text = without_comments(text);
         let text = issue_form::without_form(&text);
         let mut query = Self::default();

@@ -7,10 +7,10 @@ use memchr::memmem::Finder;
 use rustc_hash::FxHashMap;
 
 use super::query::Query;
-use crate::base::folder::exact;
-use crate::base::text;
-use crate::evidence::text::words::{self, rarity};
-use crate::redact::detector;
+use crate::text::words::{self, rarity};
+use base::folder::exact;
+use base::text;
+use guard::redact::detector;
 
 /// Larger files are looked at in their beginning only.
 pub const MAX_BYTES: u64 = 256 << 10;

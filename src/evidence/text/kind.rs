@@ -109,7 +109,7 @@ fn is_locked(name: &str) -> bool {
 const GENERATED_NAMES: &str = ".pb.go _pb2.py .pb.cc .pb.h .g.dart _generated.go .generated. zz_generated";
 
 fn is_generated(name: &str, head: &str) -> bool {
-    let head = head[..crate::base::text::floor_boundary(head, 600)].to_lowercase();
+    let head = head[..base::text::floor_boundary(head, 600)].to_lowercase();
     let says = [
         "do not edit",
         "do not modify by hand",

@@ -7,10 +7,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::config::models::{self, ModelFacts, Thinking};
-use crate::model::call::ToolCall;
-use crate::model::request::{Message, Params, Request, reminder};
-use crate::provider::call_ids;
+use crate::call_ids;
+use base::config::models::{self, ModelFacts, Thinking};
+use base::model::call::ToolCall;
+use base::model::request::{Message, Params, Request, reminder};
 
 /// The `kind` of our opaque reasoning blocks; the block itself is under `block`.
 pub const OPAQUE_KIND: &str = "anthropic";

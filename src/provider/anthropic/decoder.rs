@@ -7,14 +7,14 @@ use std::ops::ControlFlow;
 use serde_json::{Value, json};
 
 use super::body::OPAQUE_KIND;
-use crate::model::call::ToolCall;
-use crate::model::item::{Item, Reasoning};
-use crate::model::stream::StreamEvent;
-use crate::model::usage::Usage;
-use crate::provider::api::ProviderError;
-use crate::provider::call_ids;
-use crate::provider::wire::decoder::{Decoder, Flow, MAX_REPLY_BYTES, ReplyState, parse, token_count};
-use crate::provider::wire::sse::SseEvent;
+use crate::call_ids;
+use crate::wire::decoder::{Decoder, Flow, MAX_REPLY_BYTES, ReplyState, parse, token_count};
+use crate::wire::sse::SseEvent;
+use base::model::call::ToolCall;
+use base::model::item::{Item, Reasoning};
+use base::model::provider::ProviderError;
+use base::model::stream::StreamEvent;
+use base::model::usage::Usage;
 
 /// Most blocks in one reply.
 const MAX_BLOCKS: usize = 1_000;

@@ -2,12 +2,12 @@
 
 use super::body;
 use super::decoder::AnthropicDecoder;
-use crate::config::settings::ProviderSettings;
-use crate::model::request::Request;
-use crate::provider::api::ProviderError;
-use crate::provider::wire::decoder::{Decoder, ReplyState};
-use crate::provider::wire::exchange::{Dialect, HttpProvider};
-use crate::provider::wire::http::{self, Endpoint};
+use crate::wire::decoder::{Decoder, ReplyState};
+use crate::wire::exchange::{Dialect, HttpProvider};
+use crate::wire::http::{self, Endpoint};
+use base::config::settings::ProviderSettings;
+use base::model::provider::ProviderError;
+use base::model::request::Request;
 
 /// See platform.claude.com/docs/en/api/versioning; what it forbids is never sent.
 pub const VERSION: &str = "2026-10-21";

@@ -4,11 +4,11 @@
 use serde_json::{Map, Value, json};
 
 use super::replay::Demands;
-use crate::model::call::ToolCall;
-use crate::model::item::Reasoning;
-use crate::model::request::{Message, Request, reminder};
-use crate::provider::call_ids;
-use crate::provider::wire::decoder::decimal;
+use crate::call_ids;
+use crate::wire::decoder::decimal;
+use base::model::call::ToolCall;
+use base::model::item::Reasoning;
+use base::model::request::{Message, Request, reminder};
 
 /// What the address tells about the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,12 +5,12 @@
 use serde_json::{Map, Value};
 
 use super::replay::CALL_EXTRAS;
-use crate::model::call::ToolCall;
-use crate::model::item::Item;
-use crate::model::stream::StreamEvent;
-use crate::provider::api::ProviderError;
-use crate::provider::call_ids::{self, CallIds};
-use crate::provider::wire::decoder::MAX_REPLY_BYTES;
+use crate::call_ids::{self, CallIds};
+use crate::wire::decoder::MAX_REPLY_BYTES;
+use base::model::call::ToolCall;
+use base::model::item::Item;
+use base::model::provider::ProviderError;
+use base::model::stream::StreamEvent;
 
 /// Most calls in one reply.
 const MAX_CALLS: usize = 1_000;

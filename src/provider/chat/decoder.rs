@@ -9,12 +9,12 @@ use super::calls::CallAssembler;
 use super::inline_thinking::{self, Split, ThinkingSplitter};
 use super::replay::{INLINE, OPAQUE_KIND};
 use super::signed_thinking::SignedThinking;
-use crate::model::item::{Item, Reasoning};
-use crate::model::stream::StreamEvent;
-use crate::model::usage::Usage;
-use crate::provider::api::ProviderError;
-use crate::provider::wire::decoder::{Decoder, Flow, MAX_REPLY_BYTES, ReplyState, parse, token_count};
-use crate::provider::wire::sse::SseEvent;
+use crate::wire::decoder::{Decoder, Flow, MAX_REPLY_BYTES, ReplyState, parse, token_count};
+use crate::wire::sse::SseEvent;
+use base::model::item::{Item, Reasoning};
+use base::model::provider::ProviderError;
+use base::model::stream::StreamEvent;
+use base::model::usage::Usage;
 
 /// The state of one reply.
 #[derive(Debug, Default)]

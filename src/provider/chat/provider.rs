@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::body::{self, Flavor};
 use super::decoder::ChatDecoder;
 use super::replay::Demands;
-use crate::config::settings::ProviderSettings;
-use crate::model::request::Request;
-use crate::provider::api::ProviderError;
-use crate::provider::wire::address::{self, Host};
-use crate::provider::wire::decoder::{Decoder, ReplyState};
-use crate::provider::wire::exchange::{Dialect, HttpProvider};
-use crate::provider::wire::http::{self, Endpoint};
+use crate::wire::address::{self, Host};
+use crate::wire::decoder::{Decoder, ReplyState};
+use crate::wire::exchange::{Dialect, HttpProvider};
+use crate::wire::http::{self, Endpoint};
+use base::config::settings::ProviderSettings;
+use base::model::provider::ProviderError;
+use base::model::request::Request;
 
 /// A server that speaks Chat Completions.
 pub type Chat = HttpProvider<ChatDialect>;

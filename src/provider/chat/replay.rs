@@ -13,9 +13,9 @@
 
 use serde_json::{Value, json};
 
-use crate::config::models::{self, Replay};
-use crate::model::item::Reasoning;
-use crate::provider::api::ProviderError;
+use base::config::models::{self, Replay};
+use base::model::item::Reasoning;
+use base::model::provider::ProviderError;
 
 /// The `kind` of our opaque reasoning blocks.
 pub const OPAQUE_KIND: &str = "openai-reasoning-content";

@@ -10,15 +10,15 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::config::models;
-use crate::config::settings::Binding;
-use crate::model::call::ToolCall;
-use crate::model::fingerprint::Fingerprint;
-use crate::model::item::Reasoning;
-use crate::model::request::{AssistantText, Message, Params, Request, reminder};
-use crate::provider::call_ids;
-use crate::provider::wire::address::Host;
-use crate::provider::wire::decoder::decimal;
+use crate::call_ids;
+use crate::wire::address::Host;
+use crate::wire::decoder::decimal;
+use base::config::models;
+use base::config::settings::Binding;
+use base::model::call::ToolCall;
+use base::model::fingerprint::Fingerprint;
+use base::model::item::Reasoning;
+use base::model::request::{AssistantText, Message, Params, Request, reminder};
 
 /// The `kind` of our opaque reasoning; the item itself is under `item`.
 pub const OPAQUE_KIND: &str = "openai-responses";

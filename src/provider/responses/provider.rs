@@ -2,13 +2,13 @@
 
 use super::body;
 use super::decoder::ResponsesDecoder;
-use crate::config::settings::ProviderSettings;
-use crate::model::request::Request;
-use crate::provider::api::ProviderError;
-use crate::provider::wire::address::{self, Host};
-use crate::provider::wire::decoder::{Decoder, ReplyState};
-use crate::provider::wire::exchange::{Dialect, HttpProvider};
-use crate::provider::wire::http::{self, Endpoint};
+use crate::wire::address::{self, Host};
+use crate::wire::decoder::{Decoder, ReplyState};
+use crate::wire::exchange::{Dialect, HttpProvider};
+use crate::wire::http::{self, Endpoint};
+use base::config::settings::ProviderSettings;
+use base::model::provider::ProviderError;
+use base::model::request::Request;
 
 /// A server that speaks Responses.
 pub type Responses = HttpProvider<ResponsesDialect>;

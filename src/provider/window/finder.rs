@@ -11,13 +11,13 @@ use tokio::task::spawn_blocking;
 
 use super::known_windows::{KnownWindow, KnownWindows, Place, Record};
 use super::probe::{self, ServerWindow};
-use crate::base::clock;
-use crate::config::models;
-use crate::config::settings::{MIN_WINDOW_TOKENS, Origin, ProviderKind, ProviderSettings};
-use crate::model::request::Request;
-use crate::provider::api::{Provider, ProviderError, ReplyStream};
-use crate::provider::wire::address::Host;
-use crate::provider::wire::http;
+use crate::wire::address::Host;
+use crate::wire::http;
+use base::clock;
+use base::config::models;
+use base::config::settings::{MIN_WINDOW_TOKENS, Origin, ProviderKind, ProviderSettings};
+use base::model::provider::{Provider, ProviderError, ReplyStream};
+use base::model::request::Request;
 
 /// What a start waits for a server nearby.
 const NEAR_WAIT: Duration = Duration::from_millis(300);

@@ -9,10 +9,10 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::probe::ServerWindow;
-use crate::base::clock;
-use crate::base::file;
-use crate::base::folder::atomic_write::{self, Expect};
-use crate::config::settings::{MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, Origin};
+use base::clock;
+use base::config::settings::{MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, Origin};
+use base::file;
+use base::folder::atomic_write::{self, Expect};
 
 const VERSION: u32 = 1;
 const MAX_BYTES: u64 = 256 * 1024;

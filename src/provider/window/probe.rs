@@ -11,10 +11,10 @@ use futures_util::future::{join, join_all, join4};
 use reqwest::{Client, Url};
 use serde_json::{Value, json};
 
-use crate::config::settings::{ProviderKind, ProviderSettings};
-use crate::provider::anthropic::provider as anthropic;
-use crate::provider::wire::address;
-use crate::provider::wire::http;
+use crate::anthropic::provider as anthropic;
+use crate::wire::address;
+use crate::wire::http;
+use base::config::settings::{ProviderKind, ProviderSettings};
 
 /// How long a local server may take to list its models.
 const LOCAL_TIMEOUT: Duration = Duration::from_millis(250);

@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use super::error_mapping;
 use super::sse::SseEvent;
-use crate::base::secret::Secret;
-use crate::base::text;
-use crate::model::stream::StreamEvent;
-use crate::model::usage::{FinishReason, Usage};
-use crate::provider::api::ProviderError;
-use crate::provider::call_ids::CallIds;
+use crate::call_ids::CallIds;
+use base::model::provider::ProviderError;
+use base::model::stream::StreamEvent;
+use base::model::usage::{FinishReason, Usage};
+use base::secret::Secret;
+use base::text;
 
 /// Largest text, thinking or arguments of one reply, in bytes.
 pub const MAX_REPLY_BYTES: usize = 16 * 1024 * 1024;

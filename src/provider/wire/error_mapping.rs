@@ -8,9 +8,9 @@ use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 use super::address;
-use crate::base::secret::Secret;
-use crate::base::text;
-use crate::provider::api::ProviderError;
+use base::model::provider::ProviderError;
+use base::secret::Secret;
+use base::text;
 
 /// Longest message shown, in characters.
 const MESSAGE_CHARS: usize = 400;

@@ -15,12 +15,12 @@ use super::retry::{RetryPolicy, with_retries};
 use super::sight::Sight;
 use super::sse::{FrameEnd, Framing};
 use super::timeouts::{Timeouts, Waited};
-use crate::base::text;
-use crate::config::settings::ProviderSettings;
-use crate::model::request::Request;
-use crate::model::stream::StreamEvent;
-use crate::provider::api::{Provider, ProviderError, ReplyStream};
-use crate::provider::call_ids::CallIds;
+use crate::call_ids::CallIds;
+use base::config::settings::ProviderSettings;
+use base::model::provider::{Provider, ProviderError, ReplyStream};
+use base::model::request::Request;
+use base::model::stream::StreamEvent;
+use base::text;
 
 /// What a dialect has of its own.
 pub trait Dialect: Send + Sync + Sized + 'static {

@@ -20,9 +20,9 @@ use thiserror::Error;
 
 use super::address::{self, Host};
 use super::error_mapping;
-use crate::base::secret::Secret;
-use crate::config::settings::ProviderSettings;
-use crate::provider::api::ProviderError;
+use base::config::settings::ProviderSettings;
+use base::model::provider::ProviderError;
+use base::secret::Secret;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 /// How much of an error's body is read, and how long that may take.

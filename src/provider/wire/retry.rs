@@ -6,10 +6,10 @@ use std::time::Duration;
 use async_stream::stream;
 use futures_util::StreamExt;
 
-use crate::base::text;
-use crate::config::settings::ProviderSettings;
-use crate::model::stream::StreamEvent;
-use crate::provider::api::{ProviderError, ReplyStream, Retry};
+use base::config::settings::ProviderSettings;
+use base::model::provider::{ProviderError, ReplyStream, Retry};
+use base::model::stream::StreamEvent;
+use base::text;
 
 /// How long a provider waits, and how often it tries.
 #[derive(Clone, Debug)]
@@ -125,7 +125,7 @@ mod tests {
     use futures_util::stream;
 
     use super::*;
-    use crate::model::usage::FinishReason;
+    use base::model::usage::FinishReason;
 
     fn quick() -> RetryPolicy {
         RetryPolicy {

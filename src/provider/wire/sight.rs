@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::config::models;
-use crate::model::request::{Message, Request};
-use crate::provider::api::ProviderError;
+use base::config::models;
+use base::model::provider::ProviderError;
+use base::model::request::{Message, Request};
 
 /// Whose images a server has refused.
 #[derive(Debug, Default)]

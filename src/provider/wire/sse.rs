@@ -5,8 +5,8 @@
 use serde_json::Value;
 
 use super::error_mapping;
-use crate::base::text;
-use crate::provider::api::ProviderError;
+use base::model::provider::ProviderError;
+use base::text;
 
 /// Largest event, in bytes. More is no answer but a fault.
 pub const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 use super::retry::RetryPolicy;
-use crate::model::stream::StreamEvent;
-use crate::provider::api::ProviderError;
+use base::model::provider::ProviderError;
+use base::model::stream::StreamEvent;
 
 /// How long to wait for the formal end of an answer that has said why it ended.
 const END_GRACE: Duration = Duration::from_secs(5);

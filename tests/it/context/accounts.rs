@@ -3,22 +3,22 @@
 
 use std::sync::Arc;
 
-use mycode::context::builder;
-use mycode::context::history::manager::HistoryManager;
-use mycode::context::layer::LayerInputs;
-use mycode::context::parts::{FixedPart, FixedParts, Schemas};
-use mycode::context::tokens::calibration::Calibration;
-use mycode::context::tokens::request_size::{self, Countable as _};
-use mycode::model::call::{ToolCall, ToolSpec};
-use mycode::model::envelope::Envelope;
-use mycode::model::fingerprint;
-use mycode::model::item::{Item, ItemId, Reasoning, Summary, ToolResult, UserMessage};
-use mycode::protocol::event::Event;
-use mycode::protocol::ledger::{ContextEdit, LedgerView};
-use mycode::protocol::op::Op;
-use mycode::provider::chat::body::{self, Flavor};
-use mycode::session::record::FormName;
+use base::model::call::{ToolCall, ToolSpec};
+use base::model::envelope::Envelope;
+use base::model::fingerprint;
+use base::model::item::{Item, ItemId, Reasoning, Summary, ToolResult, UserMessage};
+use base::protocol::event::Event;
+use base::protocol::ledger::{ContextEdit, LedgerView};
+use base::protocol::op::Op;
+use context::builder;
+use context::history::manager::HistoryManager;
+use context::layer::LayerInputs;
+use context::parts::{FixedPart, FixedParts, Schemas};
+use context::session::record::FormName;
+use context::tokens::calibration::Calibration;
+use context::tokens::request_size::{self, Countable as _};
 use proptest::prelude::*;
+use provider::chat::body::{self, Flavor};
 use serde_json::{Value, json};
 
 use crate::support::agent::TestAgent;

@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use mycode::session::reader;
-use mycode::session::record::Record;
+use context::session::reader;
+use context::session::record::Record;
 use serde_json::{Value, json};
 
 use crate::support::answer::{Dialect, Reply, answer};

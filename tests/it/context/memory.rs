@@ -4,27 +4,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent::session::conversation::Conversation;
+use agent::session::recall::LogOriginals;
+use agent::session::reopen;
+use base::model::call::ToolCall;
+use base::model::envelope::Envelope;
+use base::model::item::{Item, ItemId, ToolResult, UserMessage};
+use base::model::provider::{Provider, ReplyStream};
+use base::model::request::{Params, Request};
+use base::model::stream::StreamEvent;
+use base::model::usage::FinishReason;
+use base::protocol::event::{EndReason, Event, Level};
+use base::protocol::op::Op;
+use context::compaction::batch::Batch;
+use context::history::entry::Entry;
+use context::session::record::FormName;
+use context::summary::compressor::{self, SummaryCompressor};
+use context::summary::state_block::StateBlock;
 use futures_util::StreamExt;
-use mycode::agent::session::conversation::Conversation;
-use mycode::agent::session::recall::LogOriginals;
-use mycode::agent::session::reopen;
-use mycode::context::compaction::batch::Batch;
-use mycode::context::history::entry::Entry;
-use mycode::context::summary::compressor::{self, SummaryCompressor};
-use mycode::context::summary::state_block::StateBlock;
-use mycode::model::call::ToolCall;
-use mycode::model::envelope::Envelope;
-use mycode::model::item::{Item, ItemId, ToolResult, UserMessage};
-use mycode::model::request::{Params, Request};
-use mycode::model::stream::StreamEvent;
-use mycode::model::usage::FinishReason;
-use mycode::protocol::event::{EndReason, Event, Level};
-use mycode::protocol::op::Op;
-use mycode::provider::api::{Provider, ReplyStream};
-use mycode::session::record::FormName;
-use mycode::tool::ports::Originals;
 use proptest::prelude::*;
 use serde_json::json;
+use tools::ports::Originals;
 
 use crate::support::agent::TestAgent;
 use crate::support::answer::answer;
@@ -152,7 +152,7 @@ proptest! {
                         let done = runtime.block_on(writer.summarize(entries[..cut].to_vec(), None));
                         prop_assert!(!done.summary.text.contains("ghost.rs"));
                         if tiny {
-                            let size = mycode::context::tokens::estimate::estimate(&done.summary.text);
+                            let size = context::tokens::estimate::estimate(&done.summary.text);
                             prop_assert!(size < 2_000, "{} tokens: {}", size, done.summary.text);
                         }
                         conversation.archive(entries[cut].id, done.summary, "test").unwrap();

@@ -1,7 +1,7 @@
 //! What the model is told: the words of L1 change only on purpose, and stay small.
 
-use mycode::config::prompts;
-use mycode::tool::registry;
+use base::config::prompts;
+use tools::registry;
 
 use crate::support::tokens;
 

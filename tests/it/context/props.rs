@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use mycode::config::settings::{ContextSettings, Origin, Profile};
-use mycode::context::compaction::batch::Batch;
-use mycode::context::compaction::policy::{self, Situation};
-use mycode::context::history::ingest;
-use mycode::context::history::manager::HistoryManager;
-use mycode::context::history::normalize;
-use mycode::model::call::ToolCall;
-use mycode::model::envelope::Envelope;
-use mycode::model::item::{Item, ItemId, ToolResult, UserMessage};
-use mycode::model::request::Message;
+use base::config::settings::{ContextSettings, Origin, Profile};
+use base::model::call::ToolCall;
+use base::model::envelope::Envelope;
+use base::model::item::{Item, ItemId, ToolResult, UserMessage};
+use base::model::request::Message;
+use context::compaction::batch::Batch;
+use context::compaction::policy::{self, Situation};
+use context::history::ingest;
+use context::history::manager::HistoryManager;
+use context::history::normalize;
 use proptest::prelude::*;
 
 /// What happens next in a session.

@@ -5,25 +5,25 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use base::config::settings::{ContextSettings, Origin, Profile};
+use base::model::call::ToolCall;
+use base::model::envelope::Envelope;
+use base::model::item::{Item, ItemId, ToolResult, UserMessage};
+use base::model::provider::{Provider, ReplyStream};
+use base::model::request::{Message, Request};
+use base::model::stream::StreamEvent;
+use base::model::usage::FinishReason;
+use base::protocol::event::{EndReason, Event};
+use context::builder;
+use context::compress::filters::pipeline::{self, FilterOptions};
+use context::history::manager::HistoryManager;
+use context::layer::LayerInputs;
+use context::parts::{FixedPart, FixedParts};
 use futures_util::stream;
-use mycode::config::settings::{ContextSettings, Origin, Profile};
-use mycode::context::builder;
-use mycode::context::compress::filters::pipeline::{self, FilterOptions};
-use mycode::context::history::manager::HistoryManager;
-use mycode::context::layer::LayerInputs;
-use mycode::context::parts::{FixedPart, FixedParts};
-use mycode::model::call::ToolCall;
-use mycode::model::envelope::Envelope;
-use mycode::model::item::{Item, ItemId, ToolResult, UserMessage};
-use mycode::model::request::{Message, Request};
-use mycode::model::stream::StreamEvent;
-use mycode::model::usage::FinishReason;
-use mycode::protocol::event::{EndReason, Event};
-use mycode::provider::api::{Provider, ReplyStream};
-use mycode::trace::policy::Policy;
-use mycode::trace::recording::events::ReplayEvent;
-use mycode::trace::simulate::{self, ReplayOptions};
 use proptest::prelude::*;
+use records::trace::policy::Policy;
+use records::trace::recording::events::ReplayEvent;
+use records::trace::simulate::{self, ReplayOptions};
 use serde_json::json;
 
 use crate::support::agent::TestAgent;
@@ -454,7 +454,7 @@ proptest! {
         let log = parts.concat();
         let options = FilterOptions { command: true, max_tokens: 1_500 };
         let shown = pipeline::filter(ItemId(4), &log, options).unwrap_or_else(|| log.clone());
-        prop_assert!(mycode::context::tokens::estimate::estimate(&shown) < 1_900, "far over its cap");
+        prop_assert!(context::tokens::estimate::estimate(&shown) < 1_900, "far over its cap");
         for line in log.lines() {
             let line = line.rsplit('\r').next().unwrap().replace("\u{1b}[31m", "").replace("\u{1b}[0m", "");
             if ["error:", "FAILED", "panicked", "E   ", "***"].iter().any(|sign| line.contains(sign)) {

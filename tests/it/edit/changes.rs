@@ -1,7 +1,7 @@
 //! Edits that are never wrong: a table of cases from the rules (exact, then line ends, trailing white space, one uniform
 //! shift; else a refusal that says what to do), and the states around an edit.
 
-use mycode::model::envelope::Status;
+use base::model::envelope::Status;
 
 use crate::support::tools::Bench;
 use crate::support::tools::code;

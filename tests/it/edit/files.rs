@@ -3,7 +3,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
-use mycode::model::envelope::Status;
+use base::model::envelope::Status;
 use serde_json::json;
 
 use crate::support::tools::Bench;
@@ -58,7 +58,7 @@ async fn read_before_edit_and_staleness() {
     assert_error(&gone, "NOT_FOUND", "no longer exists");
     // A resumed session knows what was read by its hash.
     bench.put("g", "x\n");
-    bench.cx.files.remember(&bench.path("g"), &mycode::base::file::hash(b"x\n"));
+    bench.cx.files.remember(&bench.path("g"), &base::file::hash(b"x\n"));
     assert_ok(&bench.call("Edit", json!({"path": "g", "old_string": "x", "new_string": "y"})).await);
 }
 

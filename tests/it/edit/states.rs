@@ -5,8 +5,8 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::process::Command;
 
-use mycode::base::format::encoding::{Encoding, encode};
-use mycode::model::envelope::Status;
+use base::format::encoding::{Encoding, encode};
+use base::model::envelope::Status;
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use mycode::shell::interpret::interpreter;
-use mycode::shell::syntax::parser::parse;
+use guard::shell::interpret::interpreter;
+use guard::shell::syntax::parser::parse;
 use proptest::prelude::*;
 
 const TABLES: [&str; 2] =

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mycode::model::item::ItemId;
-use mycode::protocol::rewind::PointId;
-use mycode::session::journal::record::JournalRecord;
-use mycode::session::journal::recorder::Journal;
-use mycode::session::journal::{restore, restore_plan};
+use base::model::item::ItemId;
+use base::protocol::rewind::PointId;
+use context::session::journal::record::JournalRecord;
+use context::session::journal::recorder::Journal;
+use context::session::journal::{restore, restore_plan};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 

@@ -4,22 +4,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::model::envelope::{Envelope, ErrorCode};
+use base::model::item::{Item, ItemId};
+use base::protocol::approval::{ApprovalRequest, AskedQuestion, Question};
+use base::protocol::event::{EndReason, Event, FailureCause, JobRow, Level, SessionInfo, SessionRow};
+use base::protocol::ledger::{LedgerRow, LedgerView};
+use base::protocol::lists::{ModelRow, PreviewMessage, RuleRow};
+use base::protocol::rewind::{PointId, RewindPoint};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use mycode::exec::human::Human;
-use mycode::exec::printer::Printer;
-use mycode::model::envelope::{Envelope, ErrorCode};
-use mycode::model::item::{Item, ItemId};
-use mycode::protocol::approval::{ApprovalRequest, AskedQuestion, Question};
-use mycode::protocol::event::{EndReason, Event, FailureCause, JobRow, Level, SessionInfo, SessionRow};
-use mycode::protocol::ledger::{LedgerRow, LedgerView};
-use mycode::protocol::lists::{ModelRow, PreviewMessage, RuleRow};
-use mycode::protocol::rewind::{PointId, RewindPoint};
-use mycode::tui::app::App;
-use mycode::tui::msg::{Cmd, Msg};
-use mycode::tui::render::theme::Theme;
-use mycode::tui::render::view;
-use mycode::tui::terminal::screen::Screen;
-use mycode::tui::update::on_message::update;
+use frontend::exec::human::Human;
+use frontend::exec::printer::Printer;
+use frontend::tui::app::App;
+use frontend::tui::msg::{Cmd, Msg};
+use frontend::tui::render::theme::Theme;
+use frontend::tui::render::view;
+use frontend::tui::terminal::screen::Screen;
+use frontend::tui::update::on_message::update;
 use proptest::prelude::*;
 use ratatui::layout::Size;
 

@@ -5,15 +5,15 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use mycode::config::mode::Mode;
-use mycode::config::settings::Permission::{self, Ask, Auto, Full, ReadOnly};
-use mycode::policy::access::Access;
-use mycode::policy::command::{self, AssessedAccess};
-use mycode::policy::command_prefix::general_prefix;
-use mycode::policy::path_scope::PathScope;
-use mycode::policy::rules::Rules;
-use mycode::policy::session_grant::SessionGrant;
-use mycode::policy::verdict::{Verdict, VerdictInputs};
+use base::config::mode::Mode;
+use base::config::settings::Permission::{self, Ask, Auto, Full, ReadOnly};
+use guard::policy::access::Access;
+use guard::policy::command::{self, AssessedAccess};
+use guard::policy::command_prefix::general_prefix;
+use guard::policy::path_scope::PathScope;
+use guard::policy::rules::Rules;
+use guard::policy::session_grant::SessionGrant;
+use guard::policy::verdict::{Verdict, VerdictInputs};
 
 const EVERYDAY: &str = include_str!("../../fixtures/everyday.tsv");
 const ATTACKS: &str = include_str!("../../fixtures/attacks.tsv");

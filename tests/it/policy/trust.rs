@@ -1,17 +1,19 @@
 //! What a yes means, what a folder may want, and that the verdict and the walls agree.
 
+#![allow(unsafe_code)] // `pre_exec`
+
 use std::path::{Path, PathBuf};
 
-use mycode::agent::calls::policy_engine::PolicyEngine;
-use mycode::config::mode::Mode;
-use mycode::config::settings::{Permission, WorkSettings};
-use mycode::policy::access::Access;
-use mycode::policy::rules::Rules;
-use mycode::policy::session_grant::SessionGrant;
-use mycode::policy::verdict::Verdict;
-use mycode::sandbox::launch;
-use mycode::sandbox::probe;
-use mycode::sandbox::spec::{Confinement, SandboxLevel};
+use agent::calls::policy_engine::PolicyEngine;
+use base::config::mode::Mode;
+use base::config::settings::{Permission, WorkSettings};
+use guard::policy::access::Access;
+use guard::policy::rules::Rules;
+use guard::policy::session_grant::SessionGrant;
+use guard::policy::verdict::Verdict;
+use guard::sandbox::launch;
+use guard::sandbox::probe;
+use guard::sandbox::spec::{Confinement, SandboxLevel};
 use serde_json::json;
 
 use crate::support::answer::answer;

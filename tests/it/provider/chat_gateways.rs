@@ -3,15 +3,15 @@
 
 use std::sync::Arc;
 
+use base::config::settings::{ProviderKind, ProviderSettings};
+use base::model::call::ToolCall;
+use base::model::item::{Item, Reasoning};
+use base::model::provider::Provider;
+use base::model::request::{Message, Request};
+use base::model::stream::StreamEvent;
 use futures_util::StreamExt;
-use mycode::config::settings::{ProviderKind, ProviderSettings};
-use mycode::model::call::ToolCall;
-use mycode::model::item::{Item, Reasoning};
-use mycode::model::request::{Message, Request};
-use mycode::model::stream::StreamEvent;
-use mycode::provider::api::Provider;
-use mycode::provider::chat::body::{self, Flavor};
-use mycode::provider::chat::provider::Chat;
+use provider::chat::body::{self, Flavor};
+use provider::chat::provider::Chat;
 use serde_json::{Value, json};
 
 use super::faults::outcome;
@@ -217,7 +217,7 @@ async fn errors_in_forms_of_their_own() {
         ("event: error\ndata: {\"message\":\"odd\"}", "server error (HTTP 500): odd"),
     ] {
         let server = FakeServer::start(vec![raw("text/event-stream", &format!("{event}\n\n"))]);
-        let once = mycode::provider::wire::retry::RetryPolicy { max_tries: 1, ..quick() };
+        let once = provider::wire::retry::RetryPolicy { max_tries: 1, ..quick() };
         let error = ask(&*provider(ProviderKind::Chat, &server, once)).await.unwrap_err();
         assert!(error.to_string().contains(expected), "{event}: {error}");
     }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use mycode::context::history::manager::HistoryManager;
-use mycode::model::item::{Item, ItemId, UserMessage};
-use mycode::protocol::event::{EndReason, Event};
-use mycode::protocol::ledger::LedgerView;
-use mycode::protocol::op::Op;
-use mycode::session::record::FormName;
+use base::model::item::{Item, ItemId, UserMessage};
+use base::protocol::event::{EndReason, Event};
+use base::protocol::ledger::LedgerView;
+use base::protocol::op::Op;
+use context::history::manager::HistoryManager;
+use context::session::record::FormName;
 use serde_json::{Value, json};
 
 use crate::support::agent::TestAgent;

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use base::config::settings::ProviderKind;
+use base::model::provider::ProviderError;
+use base::model::stream::StreamEvent;
 use futures_util::StreamExt;
-use mycode::config::settings::ProviderKind;
-use mycode::model::stream::StreamEvent;
-use mycode::provider::api::ProviderError;
-use mycode::provider::chat::provider::Chat;
-use mycode::provider::wire::decoder::MAX_REPLY_BYTES;
-use mycode::provider::wire::retry::RetryPolicy;
+use provider::chat::provider::Chat;
+use provider::wire::decoder::MAX_REPLY_BYTES;
+use provider::wire::retry::RetryPolicy;
 
 use super::stream::{ALL, ask, hello, provider, quick, settings, told};
 use crate::support::answer::answer;

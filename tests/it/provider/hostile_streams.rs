@@ -5,14 +5,14 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 
+use base::config::settings::ProviderKind;
+use base::model::stream::StreamEvent;
+use base::protocol::event::{EndReason, Event, TurnEnd};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::StreamExt;
-use mycode::config::settings::ProviderKind;
-use mycode::model::stream::StreamEvent;
-use mycode::protocol::event::{EndReason, Event, TurnEnd};
-use mycode::provider::chat::provider::Chat;
-use mycode::provider::wire::retry::RetryPolicy;
+use provider::chat::provider::Chat;
+use provider::wire::retry::RetryPolicy;
 use serde_json::json;
 
 use super::faults::outcome;
@@ -206,7 +206,7 @@ async fn reused_connection_closed_by_server() {
     settings.base_url = format!("http://127.0.0.1:{port}/v1");
     let provider = Chat::with_retry(&settings, quick()).unwrap();
     for _ in 0..2 {
-        let events: Vec<_> = mycode::provider::api::Provider::stream(&provider, &hello()).collect().await;
+        let events: Vec<_> = base::model::provider::Provider::stream(&provider, &hello()).collect().await;
         assert!(events.iter().all(|event| !matches!(event, Ok(StreamEvent::Restarted { .. }) | Err(_))));
     }
     server.join().unwrap();

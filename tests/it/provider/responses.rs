@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
+use base::config::settings::ProviderKind;
+use base::model::call::ToolSpec;
+use base::model::item::Phase;
+use base::model::provider::{Provider, ProviderError};
+use base::model::request::{AssistantText, Block, Message, Params, Request};
 use futures_util::StreamExt;
-use mycode::config::settings::ProviderKind;
-use mycode::model::call::ToolSpec;
-use mycode::model::item::Phase;
-use mycode::model::request::{AssistantText, Block, Message, Params, Request};
-use mycode::provider::api::{Provider, ProviderError};
-use mycode::provider::openai::Openai;
-use mycode::provider::registry;
-use mycode::provider::responses::body;
-use mycode::provider::wire::address::Host;
+use provider::openai::Openai;
+use provider::registry;
+use provider::responses::body;
+use provider::wire::address::Host;
 use serde_json::{Value, json};
 
 use super::stream::{ask, hello, quick, settings, told};

@@ -1,10 +1,10 @@
 //! Streams of the Responses API and of servers that imitate it: pieces, ends, usage, errors.
 
-use mycode::config::settings::ProviderKind;
-use mycode::model::item::{Item, Phase};
-use mycode::model::stream::StreamEvent;
-use mycode::model::usage::Usage;
-use mycode::provider::registry;
+use base::config::settings::ProviderKind;
+use base::model::item::{Item, Phase};
+use base::model::stream::StreamEvent;
+use base::model::usage::Usage;
+use provider::registry;
 use serde_json::{Value, json};
 
 use super::stream::{ask, one, provider, quick, rich, settings, told};

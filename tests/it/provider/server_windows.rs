@@ -1,8 +1,8 @@
 //! How large a model's window is on its server: asked for at any address, kept for the next session, learned from refusals.
 
-use mycode::config::settings::{Origin, ProviderKind, ProviderSettings};
-use mycode::provider::window::finder::{FoundWindow, LearningProvider, WindowFinder};
-use mycode::provider::window::probe;
+use base::config::settings::{Origin, ProviderKind, ProviderSettings};
+use provider::window::finder::{FoundWindow, LearningProvider, WindowFinder};
+use provider::window::probe;
 use serde_json::{Value, json};
 
 use super::stream::{ask, provider, quick, settings};

@@ -3,28 +3,28 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::config::settings::{ProviderKind, ProviderSettings};
+use base::model::item::Item;
+use base::model::provider::{Provider, ProviderError};
+use base::model::request::{Message, Params, Request};
+use base::model::stream::StreamEvent;
+use base::model::usage::{FinishReason, Usage};
+use base::secret::Secret;
 use futures_util::StreamExt;
-use mycode::base::secret::Secret;
-use mycode::config::settings::{ProviderKind, ProviderSettings};
-use mycode::model::item::Item;
-use mycode::model::request::{Message, Params, Request};
-use mycode::model::stream::StreamEvent;
-use mycode::model::usage::{FinishReason, Usage};
-use mycode::provider::anthropic::decoder::AnthropicDecoder;
-use mycode::provider::anthropic::provider::Anthropic;
-use mycode::provider::api::{Provider, ProviderError};
-use mycode::provider::chat::body::{self, Flavor};
-use mycode::provider::chat::decoder::ChatDecoder;
-use mycode::provider::chat::provider::Chat;
-use mycode::provider::registry;
-use mycode::provider::responses::decoder::ResponsesDecoder;
-use mycode::provider::responses::provider::Responses;
-use mycode::provider::scripted::Scripted;
-use mycode::provider::window::probe;
-use mycode::provider::wire::decoder::{Decoder, ReplyState};
-use mycode::provider::wire::retry::RetryPolicy;
-use mycode::provider::wire::sse::SseParser;
 use proptest::prelude::*;
+use provider::anthropic::decoder::AnthropicDecoder;
+use provider::anthropic::provider::Anthropic;
+use provider::chat::body::{self, Flavor};
+use provider::chat::decoder::ChatDecoder;
+use provider::chat::provider::Chat;
+use provider::registry;
+use provider::responses::decoder::ResponsesDecoder;
+use provider::responses::provider::Responses;
+use provider::scripted::Scripted;
+use provider::window::probe;
+use provider::wire::decoder::{Decoder, ReplyState};
+use provider::wire::retry::RetryPolicy;
+use provider::wire::sse::SseParser;
 use serde_json::json;
 
 use crate::support::answer::answer;
@@ -293,7 +293,7 @@ async fn deltas_and_dropped_streams() {
 async fn call_ids_stay_unique() {
     let server = FakeServer::start(vec![answer().call_with_id("call_0", "LS", "{}").into()]);
     let mut request = hello();
-    let call = mycode::model::call::ToolCall { id: "call_0".into(), name: "LS".into(), args: "{}".into() };
+    let call = base::model::call::ToolCall { id: "call_0".into(), name: "LS".into(), args: "{}".into() };
     request.messages.push(Message::Call(Arc::new(call)));
     request.messages.push(Message::Result { call_id: "call_0".into(), text: "a".into(), error: false });
     let events: Vec<_> = provider(ProviderKind::Openai, &server, quick()).stream(&request).collect().await;

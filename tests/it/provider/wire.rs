@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use mycode::model::call::{ToolCall, ToolSpec};
-use mycode::model::item::Reasoning;
-use mycode::model::request::{Block, Message, Params, Request};
-use mycode::provider::anthropic;
-use mycode::provider::chat::body::{self, Flavor};
+use base::model::call::{ToolCall, ToolSpec};
+use base::model::item::Reasoning;
+use base::model::request::{Block, Message, Params, Request};
+use provider::anthropic;
+use provider::chat::body::{self, Flavor};
 use serde_json::{Value, json};
 
 use crate::support::answer::Dialect;

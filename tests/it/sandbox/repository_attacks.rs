@@ -9,13 +9,13 @@ use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use mycode::config::mode::Mode;
-use mycode::config::settings::Permission;
-use mycode::policy::command;
-use mycode::policy::command_prefix;
-use mycode::policy::path_scope::PathScope;
-use mycode::policy::rules::Rules;
-use mycode::policy::verdict::VerdictInputs;
+use base::config::mode::Mode;
+use base::config::settings::Permission;
+use guard::policy::command;
+use guard::policy::command_prefix;
+use guard::policy::path_scope::PathScope;
+use guard::policy::rules::Rules;
+use guard::policy::verdict::VerdictInputs;
 use tempfile::TempDir;
 
 use crate::support::workplace::Workplace;

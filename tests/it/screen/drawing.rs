@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use mycode::model::envelope::{Envelope, ErrorCode};
-use mycode::model::item::ItemId;
-use mycode::protocol::approval::{Answer, ApprovalRequest, AskedQuestion, Question};
-use mycode::protocol::event::Event;
-use mycode::protocol::ledger::{ItemEvent, ItemHistory, LedgerView};
-use mycode::protocol::op::Op;
-use mycode::protocol::rewind::{
+use base::model::envelope::{Envelope, ErrorCode};
+use base::model::item::ItemId;
+use base::protocol::approval::{Answer, ApprovalRequest, AskedQuestion, Question};
+use base::protocol::event::Event;
+use base::protocol::ledger::{ItemEvent, ItemHistory, LedgerView};
+use base::protocol::op::Op;
+use base::protocol::rewind::{
     FileAction, PointId, RewindDone, RewindPoint, RewindPreview, RewindRow, RewindScope,
 };
-use mycode::tui::msg::{Cmd, Msg};
-use mycode::tui::render::view;
-use mycode::tui::update::on_message::update;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use frontend::tui::msg::{Cmd, Msg};
+use frontend::tui::render::view;
+use frontend::tui::update::on_message::update;
 use ratatui::text::Line;
 
 use crate::support::fake_engine as fake;
@@ -49,8 +49,7 @@ fn welcome() {
 #[test]
 fn streaming_with_tools() {
     let mut stage = Stage::new(80, 24);
-    stage
-        .event(Event::Session(mycode::protocol::event::SessionInfo { offer_init: false, ..fake::session() }));
+    stage.event(Event::Session(base::protocol::event::SessionInfo { offer_init: false, ..fake::session() }));
     stage.event(Event::TurnStarted { text: "why is the sum wrong?".to_owned() });
     stage.event(Event::TextDelta("I look at `src/sum.rs` first.".to_owned()));
     stage.event(fake::started("a", "Read", "Read src/sum.rs"));

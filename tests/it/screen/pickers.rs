@@ -1,9 +1,9 @@
 //! The lists of the chat: what each shows in two sizes, and what its keys do, in the real program.
 
-use mycode::config::settings::Permission;
-use mycode::protocol::event::{Event, JobRow};
-use mycode::protocol::lists::{ModelRow, PreviewMessage, RuleRow};
-use mycode::protocol::op::Op;
+use base::config::settings::Permission;
+use base::protocol::event::{Event, JobRow};
+use base::protocol::lists::{ModelRow, PreviewMessage, RuleRow};
+use base::protocol::op::Op;
 use serde_json::json;
 
 use crate::support::answer::answer;
@@ -200,8 +200,8 @@ fn panel_above_the_composer() {
     let tail = "explore: 3 requests · 12.0k tokens · Read src/sum.rs".to_owned();
     stage.event(Event::ToolProgress { call_id: "t".into(), tail });
     stage.event(Event::ToolWaiting { call_id: "b".into(), title: "Bash cargo test".to_owned() });
-    stage.event(Event::Window(mycode::protocol::event::WindowState {
-        total: mycode::model::usage::Usage { input: 12_000, output: 345, ..Default::default() },
+    stage.event(Event::Window(base::protocol::event::WindowState {
+        total: base::model::usage::Usage { input: 12_000, output: 345, ..Default::default() },
         ..fake::window()
     }));
     insta::assert_snapshot!(stage.shown(), @r#"
@@ -256,7 +256,7 @@ fn todos_that_are_done_take_no_room() {
     stage.event(fake::result(
         "t",
         "TodoWrite",
-        mycode::model::envelope::Envelope::success("").with("todos", done),
+        base::model::envelope::Envelope::success("").with("todos", done),
     ));
     assert!(!stage.shown().contains("todos"), "{}", stage.shown());
 }

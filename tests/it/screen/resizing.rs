@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use mycode::tui::render::view::Drawing;
-use mycode::tui::terminal::screen::Screen as Viewport;
+use frontend::tui::render::view::Drawing;
+use frontend::tui::terminal::screen::Screen as Viewport;
 use proptest::prelude::*;
 use ratatui::layout::Size;
 use ratatui::text::Line;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use mycode::config::paths::Paths;
-use mycode::model::item::{Item, ItemId, UserMessage};
-use mycode::session::log::SessionLog;
-use mycode::session::record::{ItemRecord, Record};
+use base::config::paths::Paths;
+use base::model::item::{Item, ItemId, UserMessage};
+use context::session::log::SessionLog;
+use context::session::record::{ItemRecord, Record};
 use serde_json::json;
 
 use crate::support::answer::answer;

@@ -3,23 +3,23 @@
 
 use std::sync::Arc;
 
-use mycode::agent::session::conversation::Conversation;
-use mycode::agent::session::recall::LogOriginals;
-use mycode::agent::session::reopen;
-use mycode::config::settings::{ContextSettings, Origin, Profile};
-use mycode::context::compaction::batch::Batch;
-use mycode::context::compaction::policy::{self, Situation};
-use mycode::context::history::ingest;
-use mycode::context::replay::item_history;
-use mycode::context::summary::compressor;
-use mycode::model::call::ToolCall;
-use mycode::model::envelope::Envelope;
-use mycode::model::item::{Item, ItemId, ToolResult, UserMessage};
-use mycode::session::reader;
-use mycode::session::record::FormName;
-use mycode::tool::ports::Originals;
+use agent::session::conversation::Conversation;
+use agent::session::recall::LogOriginals;
+use agent::session::reopen;
+use base::config::settings::{ContextSettings, Origin, Profile};
+use base::model::call::ToolCall;
+use base::model::envelope::Envelope;
+use base::model::item::{Item, ItemId, ToolResult, UserMessage};
+use context::compaction::batch::Batch;
+use context::compaction::policy::{self, Situation};
+use context::history::ingest;
+use context::replay::item_history;
+use context::session::reader;
+use context::session::record::FormName;
+use context::summary::compressor;
 use proptest::prelude::*;
 use serde_json::json;
+use tools::ports::Originals;
 
 #[derive(Clone, Debug)]
 enum Step {

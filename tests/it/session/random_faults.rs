@@ -4,12 +4,12 @@
 use std::fs;
 use std::time::Duration;
 
-use mycode::config::settings::ProviderKind;
-use mycode::context::replay::run::{self, ReplayCheck};
-use mycode::protocol::event::EndReason;
-use mycode::protocol::op::Op;
-use mycode::provider::wire::retry::RetryPolicy;
-use mycode::session::reader;
+use base::config::settings::ProviderKind;
+use base::protocol::event::EndReason;
+use base::protocol::op::Op;
+use context::replay::run::{self, ReplayCheck};
+use context::session::reader;
+use provider::wire::retry::RetryPolicy;
 use serde_json::json;
 
 use crate::provider::stream::{provider, quick};

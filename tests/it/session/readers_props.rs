@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use mycode::base::sanitize;
-use mycode::model::item::{Item, ItemId};
-use mycode::provider::wire::sse::{SseEvent, SseParser};
-use mycode::session::reader;
-use mycode::session::record::{ItemRecord, Record};
+use base::model::item::{Item, ItemId};
+use base::sanitize;
+use context::session::reader;
+use context::session::record::{ItemRecord, Record};
 use proptest::prelude::*;
+use provider::wire::sse::{SseEvent, SseParser};
 
 fn cases(count: u32) -> ProptestConfig {
     ProptestConfig { cases: count, failure_persistence: None, ..ProptestConfig::default() }

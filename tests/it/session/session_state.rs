@@ -1,9 +1,9 @@
 //! What one operation leaves behind for the next: discarded messages, `/clear`, another model, text typed ahead.
 
-use mycode::agent::session::reopen;
-use mycode::protocol::event::{EndReason, Event};
-use mycode::protocol::op::Op;
-use mycode::protocol::rewind::RewindScope;
+use agent::session::reopen;
+use base::protocol::event::{EndReason, Event};
+use base::protocol::op::Op;
+use base::protocol::rewind::RewindScope;
 use serde_json::{Value, json};
 
 use crate::support::agent::TestAgent;

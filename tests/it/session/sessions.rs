@@ -210,7 +210,7 @@ fn a_filtered_message_leaves_no_trace_in_the_next_request() {
 mod any_cut {
     use std::sync::OnceLock;
 
-    use mycode::agent::session::reopen;
+    use agent::session::reopen;
     use proptest::prelude::*;
 
     use super::*;

@@ -7,9 +7,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use mycode::protocol::event::Event;
-use mycode::protocol::op::Op;
-use mycode::protocol::rewind::RewindScope;
+use base::protocol::event::Event;
+use base::protocol::op::Op;
+use base::protocol::rewind::RewindScope;
 use serde_json::{Value, json};
 
 use crate::support::agent::TestAgent;

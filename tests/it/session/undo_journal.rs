@@ -7,12 +7,12 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use mycode::model::item::ItemId;
-use mycode::protocol::rewind::PointId;
-use mycode::session::journal::record::JournalRecord;
-use mycode::session::journal::recorder::Journal;
-use mycode::session::journal::restore::{self, RestoreOutcome};
-use mycode::session::journal::restore_plan::{self, RestorePlan};
+use base::model::item::ItemId;
+use base::protocol::rewind::PointId;
+use context::session::journal::record::JournalRecord;
+use context::session::journal::recorder::Journal;
+use context::session::journal::restore::{self, RestoreOutcome};
+use context::session::journal::restore_plan::{self, RestorePlan};
 use proptest::prelude::*;
 
 use super::undo::{git, picture};

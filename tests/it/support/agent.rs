@@ -4,16 +4,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mycode::agent::build::{self, Handle, Setup};
-use mycode::config::load::{self, Loaded, Sources};
-use mycode::config::paths::Paths;
-use mycode::config::raw::Raw;
-use mycode::config::settings::Permission;
-use mycode::protocol::event::{Event, TurnEnd};
-use mycode::protocol::op::Op;
-use mycode::provider::api::Provider;
-use mycode::provider::registry;
-use mycode::sandbox::launch;
+use agent::assemble::{self, Handle, Setup};
+use base::config::load::{self, Loaded, Sources};
+use base::config::paths::Paths;
+use base::config::raw::Raw;
+use base::config::settings::Permission;
+use base::model::provider::Provider;
+use base::protocol::event::{Event, TurnEnd};
+use base::protocol::op::Op;
+use guard::sandbox::launch;
+use provider::registry;
+use records::export::write;
 
 use super::workplace::Workplace;
 
@@ -78,8 +79,9 @@ impl TestAgent {
             rules: Default::default(),
             max_cost: None,
             editor: None,
+            exporter: write::by_ending,
         };
-        Self { handle: build::start(setup).unwrap(), seen: Vec::new() }
+        Self { handle: assemble::start(setup).unwrap(), seen: Vec::new() }
     }
 
     pub fn send(&self, op: Op) {

@@ -4,15 +4,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mycode::config::mode::Mode;
-use mycode::config::settings::Permission;
-use mycode::model::envelope::{Envelope, ErrorCode};
-use mycode::model::item::{Item, ItemId, Reasoning, ToolResult};
-use mycode::model::usage::Usage;
-use mycode::protocol::approval::{ApprovalRequest, Question};
-use mycode::protocol::event::{EndReason, Event, Level, SessionInfo, SessionRow, TurnEnd, WindowState};
-use mycode::protocol::ledger::{EpochCause, EpochSum, Epochs, LedgerRow, LedgerView};
-use mycode::protocol::op::Op;
+use base::config::mode::Mode;
+use base::config::settings::Permission;
+use base::model::envelope::{Envelope, ErrorCode};
+use base::model::item::{Item, ItemId, Reasoning, ToolResult};
+use base::model::usage::Usage;
+use base::protocol::approval::{ApprovalRequest, Question};
+use base::protocol::event::{EndReason, Event, Level, SessionInfo, SessionRow, TurnEnd, WindowState};
+use base::protocol::ledger::{EpochCause, EpochSum, Epochs, LedgerRow, LedgerView};
+use base::protocol::op::Op;
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 

@@ -1,16 +1,16 @@
 //! A screen without a loop: messages in, picture out.
 #![allow(dead_code)]
 
+use base::protocol::event::Event;
+use base::protocol::op::Op;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use mycode::protocol::event::Event;
-use mycode::protocol::op::Op;
-use mycode::tui::app::App;
-use mycode::tui::msg::{Cmd, Msg};
-use mycode::tui::render::theme::Theme;
-use mycode::tui::render::view;
-use mycode::tui::terminal::screen::Screen;
-use mycode::tui::transcript::entry::TranscriptKind;
-use mycode::tui::update::on_message::update;
+use frontend::tui::app::App;
+use frontend::tui::msg::{Cmd, Msg};
+use frontend::tui::render::theme::Theme;
+use frontend::tui::render::view;
+use frontend::tui::terminal::screen::Screen;
+use frontend::tui::transcript::entry::TranscriptKind;
+use frontend::tui::update::on_message::update;
 use ratatui::layout::Size;
 use ratatui::text::Line;
 

@@ -4,14 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mycode::model::envelope::{Envelope, Status};
-use mycode::policy::access::Access;
-use mycode::shell::interpret::interpreter;
-use mycode::tool::api::{Preview, Tool, ToolError};
-use mycode::tool::cx::ToolCx;
-use mycode::tool::output::Spill;
-use mycode::tool::registry;
+use base::model::envelope::{Envelope, Status};
+use guard::policy::access::Access;
+use guard::shell::interpret::interpreter;
 use serde_json::{Value, json};
+use tools::api::{Preview, Tool, ToolError};
+use tools::cx::ToolCx;
+use tools::output::Spill;
+use tools::registry;
 
 pub struct Bench {
     /// Removed at the end.

@@ -3,15 +3,15 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use base::config::load::{self, Sources};
+use base::config::paths::Paths;
+use base::config::raw::Raw;
+use base::config::settings::Permission;
+use base::model::provider::ProviderError;
+use context::session::log::LogError;
+use evidence::note::error::NoteError;
 use mycode::cli::report::Failure;
-use mycode::config::load::{self, Sources};
-use mycode::config::paths::Paths;
-use mycode::config::raw::Raw;
-use mycode::config::settings::Permission;
-use mycode::note::error::NoteError;
-use mycode::provider::api::ProviderError;
-use mycode::provider::unconfigured;
-use mycode::session::log::LogError;
+use provider::unconfigured;
 
 use super::page::page;
 

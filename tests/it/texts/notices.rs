@@ -2,23 +2,23 @@
 
 use std::fmt::Write;
 
-use mycode::config::settings::Permission;
-use mycode::exec::human::Human;
-use mycode::exec::printer::Printer;
-use mycode::model::item::ItemId;
-use mycode::protocol::approval::{self, AskedQuestion, Question};
-use mycode::protocol::event::{EndReason, Event, Level, TurnEnd};
-use mycode::protocol::notice;
-use mycode::protocol::rewind::{RewindDone, RewindScope};
+use base::config::settings::Permission;
+use base::model::item::ItemId;
+use base::protocol::approval::{self, AskedQuestion, Question};
+use base::protocol::event::{EndReason, Event, Level, TurnEnd};
+use base::protocol::notice;
+use base::protocol::rewind::{RewindDone, RewindScope};
+use frontend::exec::human::Human;
+use frontend::exec::printer::Printer;
 
 use super::page::page;
 use crate::support::fake_engine as fake;
 
 #[test]
 fn hook_notices() {
-    use mycode::hook::event::HookEvent;
-    use mycode::hook::notice;
-    use mycode::hook::settings::NotRun;
+    use tools::hook::event::HookEvent;
+    use tools::hook::notice;
+    use tools::hook::settings::NotRun;
     let limit = std::time::Duration::from_secs(600);
     let not_run = NotRun {
         what: "PreToolUse http://localhost/x".to_owned(),
@@ -80,7 +80,7 @@ fn agent_notices() {
         notice::prompt_truncated_by_server(12_000, 4_096),
         notice::output_limit_with_calls(),
         notice::reply_filled_window(),
-        notice::image_attached(&mycode::model::item::Image {
+        notice::image_attached(&base::model::item::Image {
             path: "shots/a.png".into(),
             media_type: "image/png".into(),
             width: 800,

@@ -2,19 +2,19 @@
 
 use std::fmt::Write;
 
+use base::config::settings::Permission;
+use base::model::item::ItemId;
+use base::protocol::approval::{AskedQuestion, Question};
+use base::protocol::event::{EndReason, Event, FailureCause, JobRow, SessionInfo, SessionRow};
+use base::protocol::ledger::ItemHistory;
+use base::protocol::notice;
+use base::protocol::rewind::{FileAction, PointId, RewindPoint, RewindPreview, RewindRow};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use mycode::config::settings::Permission;
-use mycode::model::item::ItemId;
-use mycode::protocol::approval::{AskedQuestion, Question};
-use mycode::protocol::event::{EndReason, Event, FailureCause, JobRow, SessionInfo, SessionRow};
-use mycode::protocol::ledger::ItemHistory;
-use mycode::protocol::notice;
-use mycode::protocol::rewind::{FileAction, PointId, RewindPoint, RewindPreview, RewindRow};
-use mycode::tui::app::App;
-use mycode::tui::msg::{Cmd, Msg};
-use mycode::tui::render::theme::Theme;
-use mycode::tui::render::view;
-use mycode::tui::update::on_message::update;
+use frontend::tui::app::App;
+use frontend::tui::msg::{Cmd, Msg};
+use frontend::tui::render::theme::Theme;
+use frontend::tui::render::view;
+use frontend::tui::update::on_message::update;
 
 use super::page::page;
 use crate::support::fake_engine as fake;
@@ -209,7 +209,7 @@ fn screen() {
     stage.view("history of an item");
     stage.key(KeyCode::Esc);
     stage.key(KeyCode::Esc);
-    let now = mycode::base::clock::now_ms();
+    let now = base::clock::now_ms();
     let row = |title: &str, age_ms: u64, turns| SessionRow {
         id: "0198".to_owned(),
         title: title.to_owned(),

@@ -1,7 +1,7 @@
 //! File awareness: what is in view is not sent again, changes by others are reported, and a command that shows a file
 //! counts as reading it.
 
-use mycode::protocol::event::Event;
+use base::protocol::event::Event;
 use serde_json::{Value, json};
 
 use crate::support::agent::TestAgent;

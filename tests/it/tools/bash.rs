@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mycode::model::envelope::Status;
+use base::model::envelope::Status;
 use serde_json::json;
 
 use crate::support::tools::Bench;

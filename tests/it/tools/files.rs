@@ -3,7 +3,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use mycode::model::envelope::Status;
+use base::model::envelope::Status;
 use serde_json::json;
 
 use crate::support::tools::Bench;

@@ -2,12 +2,12 @@
 
 use std::future::ready;
 
-use mycode::model::envelope::ErrorCode;
-use mycode::protocol::event::{EndReason, Event};
-use mycode::protocol::op::Op;
-use mycode::tool::api::{Preview, ToolError};
-use mycode::tool::registry;
+use base::model::envelope::ErrorCode;
+use base::protocol::event::{EndReason, Event};
+use base::protocol::op::Op;
 use serde_json::json;
+use tools::api::{Preview, ToolError};
+use tools::registry;
 
 use crate::support::agent::TestAgent;
 use crate::support::answer::answer;

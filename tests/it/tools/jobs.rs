@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
-use mycode::sandbox::launch;
+use guard::sandbox::launch;
 use serde_json::{Value, json};
 
 use crate::support::tools::Bench;

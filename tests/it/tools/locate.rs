@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mycode::evidence::categorize::Role;
-use mycode::evidence::index::segment::Field;
-use mycode::evidence::index::store::{IndexStore, Refreshed};
-use mycode::evidence::rank::locate::Project;
-use mycode::evidence::retriever::ContextRetriever;
+use evidence::categorize::Role;
+use evidence::index::segment::Field;
+use evidence::index::store::{IndexStore, Refreshed};
+use evidence::rank::locate::Project;
+use evidence::retriever::ContextRetriever;
 use serde_json::{Value, json};
 
 use crate::support::answer::answer;

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use mycode::evidence::retriever::ContextRetriever;
+use evidence::retriever::ContextRetriever;
 use serde_json::Value;
 
 use crate::support::workplace::{Workplace, stderr, stdout};

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use mycode::evidence::rank::locate::Project;
+use evidence::rank::locate::Project;
 
 use crate::support::workplace::Workplace;
 use crate::support::workplace::stderr;

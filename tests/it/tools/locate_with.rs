@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use mycode::evidence::rank::locate::Project;
+use evidence::rank::locate::Project;
 use serde_json::{Value, json};
 
 use crate::support::workplace::Workplace;

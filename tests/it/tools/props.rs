@@ -1,8 +1,8 @@
 //! Properties of edits over random files: exactly the bytes of the match change, whatever the line ends.
 
-use mycode::tool::file::matching::apply::apply;
-use mycode::tool::file::matching::match_edit::{MatchLevel, Refusal, TextEdit};
 use proptest::prelude::*;
+use tools::file::matching::apply::apply;
+use tools::file::matching::match_edit::{MatchLevel, Refusal, TextEdit};
 
 /// Lines with all sorts of ends, indentation and trailing white space.
 fn files() -> impl Strategy<Value = Vec<String>> {

@@ -5,21 +5,21 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::agent::control::{Events, TurnControl, notice};
-use crate::agent::hooks::turn_hooks::{self, MaybeHooks};
-use crate::agent::session::conversation::Conversation;
-use crate::agent::window::context_window::ContextWindow;
-use crate::agent::window::fixed_prompt::FixedPrompt;
-use crate::base::path;
-use crate::config::mode::Mode;
-use crate::config::prompts;
-use crate::config::settings::Permission;
-use crate::context::rules::rules_file::RulesNotice;
-use crate::model::item::{Item, ItemId, Reminder, ReminderTopic};
-use crate::protocol::event::Level;
-use crate::protocol::notice as texts;
-use crate::session::log::LogError;
-use crate::tool::plan::todo_board::{self, TodoBoard};
+use crate::control::{Events, TurnControl, notice};
+use crate::hooks::turn_hooks::{self, MaybeHooks};
+use crate::session::conversation::Conversation;
+use crate::window::context_window::ContextWindow;
+use crate::window::fixed_prompt::FixedPrompt;
+use base::config::mode::Mode;
+use base::config::prompts;
+use base::config::settings::Permission;
+use base::model::item::{Item, ItemId, Reminder, ReminderTopic};
+use base::path;
+use base::protocol::event::Level;
+use base::protocol::notice as texts;
+use context::rules::rules_file::RulesNotice;
+use context::session::log::LogError;
+use tools::plan::todo_board::{self, TodoBoard};
 
 /// The model is told of the step limit so many steps before it, in turns of at least four times as many.
 const LAST_STEPS: u32 = 10;

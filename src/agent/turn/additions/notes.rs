@@ -5,20 +5,20 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agent::session::conversation::Conversation;
-use crate::base::clock;
-use crate::base::sanitize;
-use crate::context::mention;
-use crate::context::tokens::estimate;
-use crate::evidence::hints::{ContextPacket, HintSource};
-use crate::evidence::keywords::Keyword;
-use crate::model::item::Item;
-use crate::note::record::Note;
-use crate::note::retrieval::frame;
-use crate::note::retrieval::retrieve::{self, Form, Task};
-use crate::note::store::NoteStore;
-use crate::redact::detector::TextSource;
-use crate::redact::redactor::Redactor;
+use crate::session::conversation::Conversation;
+use base::clock;
+use base::model::item::Item;
+use base::sanitize;
+use context::mention;
+use context::tokens::estimate;
+use evidence::hints::{ContextPacket, HintSource};
+use evidence::keywords::Keyword;
+use evidence::note::record::Note;
+use evidence::note::retrieval::frame;
+use evidence::note::retrieval::retrieve::{self, Form, Task};
+use evidence::note::store::NoteStore;
+use guard::redact::detector::TextSource;
+use guard::redact::redactor::Redactor;
 
 /// What the search may gather, in tokens; the context chooses among it.
 const GATHERED_TOKENS: u32 = 4_000;

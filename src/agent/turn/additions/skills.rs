@@ -5,20 +5,20 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::agent::calls::policy_engine::PolicyEngine;
-use crate::agent::control::{Events, notice};
-use crate::agent::session::conversation::Conversation;
-use crate::base::sanitize;
-use crate::base::text::elide;
-use crate::context::history::entry::Entry;
-use crate::model::envelope::Status;
-use crate::model::item::{Item, ItemId, ToolResult, UserMessage};
-use crate::protocol::event::Level;
-use crate::protocol::notice as texts;
-use crate::session::log::LogError;
-use crate::skill::set::SkillSet;
-use crate::skill::suggest;
-use crate::tool::plan::skill;
+use crate::calls::policy_engine::PolicyEngine;
+use crate::control::{Events, notice};
+use crate::session::conversation::Conversation;
+use base::model::envelope::Status;
+use base::model::item::{Item, ItemId, ToolResult, UserMessage};
+use base::protocol::event::Level;
+use base::protocol::notice as texts;
+use base::sanitize;
+use base::text::elide;
+use context::history::entry::Entry;
+use context::session::log::LogError;
+use tools::plan::skill;
+use tools::skill::set::SkillSet;
+use tools::skill::suggest;
 
 /// Skills that are named behind a text, and characters of each description.
 const NAMED: usize = 2;

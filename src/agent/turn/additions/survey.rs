@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use crate::agent::session::conversation::Conversation;
-use crate::base::sanitize;
-use crate::config::mode::Mode;
-use crate::evidence::survey;
-use crate::model::item::Item;
-use crate::note::progress;
-use crate::tool::cx::ToolCx;
+use crate::session::conversation::Conversation;
+use base::config::mode::Mode;
+use base::model::item::Item;
+use base::sanitize;
+use evidence::note::progress;
+use evidence::survey;
+use tools::cx::ToolCx;
 
 /// Characters of it at most, and per token of the window: two in a hundred, at about four characters each.
 const MAX_CHARS: f64 = 6_000.0;

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::mcp::servers::Servers;
-use crate::mcp::typed;
-use crate::redact::detector::TextSource;
-use crate::tool::cx::ToolCx;
-use crate::tool::own_commands::{self, OwnCommand};
+use guard::redact::detector::TextSource;
+use tools::cx::ToolCx;
+use tools::mcp::servers::Servers;
+use tools::mcp::typed;
+use tools::own_commands::{self, OwnCommand};
 
 /// Where prompts and resources come from.
 #[derive(Clone, Default)]

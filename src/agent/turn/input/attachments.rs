@@ -1,11 +1,11 @@
 //! What a client sent along with a message: pictures go on the tray, texts behind the message, cut to what suits the window.
 
-use crate::base::sanitize;
-use crate::base::text::one_line;
-use crate::protocol::attachment::Attachment;
-use crate::redact::detector::TextSource;
-use crate::tool::cx::ToolCx;
-use crate::tool::output::{Keep, Limits};
+use base::protocol::attachment::Attachment;
+use base::sanitize;
+use base::text::one_line;
+use guard::redact::detector::TextSource;
+use tools::cx::ToolCx;
+use tools::output::{Keep, Limits};
 
 const NAME_CHARS: usize = 400;
 

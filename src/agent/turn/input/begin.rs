@@ -3,16 +3,16 @@
 use super::attachments;
 use super::images;
 use super::waiting;
-use crate::agent::control::{Events, TurnControl, notice};
-use crate::agent::hooks::turn_hooks;
-use crate::agent::parts::Agent;
-use crate::agent::turn::additions::{news, skills, survey};
-use crate::agent::turn::error::TurnError;
-use crate::base::text::one_line;
-use crate::model::item::{Item, ItemId};
-use crate::protocol::event::Level;
-use crate::protocol::notice::{self as texts, Problem};
-use crate::redact::detector::TextSource;
+use crate::control::{Events, TurnControl, notice};
+use crate::hooks::turn_hooks;
+use crate::parts::Agent;
+use crate::turn::additions::{news, skills, survey};
+use crate::turn::error::TurnError;
+use base::model::item::{Item, ItemId};
+use base::protocol::event::Level;
+use base::protocol::notice::{self as texts, Problem};
+use base::text::one_line;
+use guard::redact::detector::TextSource;
 
 /// Asks the user's hooks whether the message may be sent. What they have to say goes behind it.
 ///

@@ -5,16 +5,16 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::agent::session::conversation::Conversation;
-use crate::base::folder::exact;
-use crate::base::format::picture::PictureError;
-use crate::base::path;
-use crate::base::text::unescaped;
-use crate::context::mention;
-use crate::model::item::{Image, Item};
-use crate::session::log::LogError;
-use crate::tool::cx::ToolCx;
-use crate::tool::image_tray::ImageTray;
+use crate::session::conversation::Conversation;
+use base::folder::exact;
+use base::format::picture::PictureError;
+use base::model::item::{Image, Item};
+use base::path;
+use base::text::unescaped;
+use context::mention;
+use context::session::log::LogError;
+use tools::cx::ToolCx;
+use tools::image_tray::ImageTray;
 
 /// Most images of one message.
 const MAX_IMAGES: usize = 10;

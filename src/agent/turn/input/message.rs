@@ -8,17 +8,17 @@ use std::time::Duration;
 
 use super::asked::Asked;
 use super::images;
-use crate::agent::control::TurnControl;
-use crate::agent::session::conversation::Conversation;
-use crate::agent::turn::additions::notes;
-use crate::agent::turn::additions::skills::{self, Offers};
-use crate::base::sanitize;
-use crate::config::settings::Permission;
-use crate::context::mention;
-use crate::evidence::task_context::DEFAULT_MAX_CHARS;
-use crate::model::item::{Item, ItemId, UserMessage};
-use crate::search::fuzzy;
-use crate::tool::cx::ToolCx;
+use crate::control::TurnControl;
+use crate::session::conversation::Conversation;
+use crate::turn::additions::notes;
+use crate::turn::additions::skills::{self, Offers};
+use base::config::settings::Permission;
+use base::model::item::{Item, ItemId, UserMessage};
+use base::sanitize;
+use base::search::fuzzy;
+use context::mention;
+use evidence::task_context::DEFAULT_MAX_CHARS;
+use tools::cx::ToolCx;
 
 /// Characters of task context per token of the window: three in a hundred tokens, at about four characters each.
 const CHARS_PER_WINDOW_TOKEN: f64 = 0.03 * 4.0;

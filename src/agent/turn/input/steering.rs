@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::images;
 use super::user_command;
-use crate::agent::control::{Events, TurnControl, notice};
-use crate::agent::hooks::turn_hooks;
-use crate::agent::parts::Agent;
-use crate::model::item::Item;
-use crate::protocol::event::{Event, Level};
-use crate::protocol::notice as texts;
-use crate::session::log::LogError;
+use crate::control::{Events, TurnControl, notice};
+use crate::hooks::turn_hooks;
+use crate::parts::Agent;
+use base::model::item::Item;
+use base::protocol::event::{Event, Level};
+use base::protocol::notice as texts;
+use context::session::log::LogError;
 
 /// Records what was typed meanwhile, commands of the user's own first; returns whether there was anything.
 ///

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::message;
-use crate::agent::control::{Events, TurnControl};
-use crate::agent::parts::Agent;
-use crate::base::{clock, sanitize};
-use crate::model::call::ToolCall;
-use crate::model::item::{Item, UserMessage};
-use crate::protocol::event::Event;
-use crate::session::log::LogError;
+use crate::control::{Events, TurnControl};
+use crate::parts::Agent;
+use base::model::call::ToolCall;
+use base::model::item::{Item, UserMessage};
+use base::protocol::event::Event;
+use base::{clock, sanitize};
+use context::session::log::LogError;
 
 /// How long it may run.
 const TIMEOUT_MS: u64 = 600_000;

@@ -1,10 +1,10 @@
 //! A message that still waits for its reply: sent again word for word it is the same one.
 
-use crate::agent::session::conversation::Conversation;
-use crate::context::history::entry::Entry;
-use crate::model::item::{Image, Item, ItemId, UserMessage};
-use crate::redact::redactor::Redactor;
-use crate::session::log::LogError;
+use crate::session::conversation::Conversation;
+use base::model::item::{Image, Item, ItemId, UserMessage};
+use context::history::entry::Entry;
+use context::session::log::LogError;
+use guard::redact::redactor::Redactor;
 
 /// The last message, when it is `text` and still waits for a reply: sent again word for word it is the same message.
 pub fn waiting(

@@ -1,8 +1,8 @@
 //! Where things lie, and what commands are confined by.
 
 use super::findings::Findings;
-use crate::config::paths;
-use crate::sandbox::probe as sandbox;
+use base::config::paths;
+use guard::sandbox::probe as sandbox;
 
 /// The folders and files.
 pub fn check(findings: &mut Findings<'_>) {

@@ -2,11 +2,11 @@
 
 use super::findings::Findings;
 use crate::cli::setup::test_request;
-use crate::config::models;
-use crate::config::settings::ProviderKind;
-use crate::provider::unconfigured;
-use crate::provider::window::finder::{FoundWindow, WindowFinder};
-use crate::provider::window::probe;
+use base::config::models;
+use base::config::settings::ProviderKind;
+use provider::unconfigured;
+use provider::window::finder::{FoundWindow, WindowFinder};
+use provider::window::probe;
 
 /// The model and its window; asks its server.
 pub async fn check(findings: &mut Findings<'_>) {

@@ -1,12 +1,12 @@
 //! What the user and the project have set up for the agent: rules files, skills, hooks.
 
 use super::findings::Findings;
-use crate::agent::lists::status;
-use crate::base::text::elide;
-use crate::hook::listing;
-use crate::lsp::survey;
-use crate::mcp::{describe, servers};
-use crate::skill::set::SkillSet;
+use agent::lists::status;
+use base::text::elide;
+use tools::hook::listing;
+use tools::lsp::survey;
+use tools::mcp::{describe, servers};
+use tools::skill::set::SkillSet;
 
 /// Names of skills that are shown.
 const SHOWN_NAMES_CHARS: usize = 200;

@@ -5,7 +5,7 @@ use super::findings::Findings;
 use crate::cli::args::Cli;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
-use crate::config::settings::Permission;
+use base::config::settings::Permission;
 
 /// Prints the report; whether a model is set up and answers.
 ///

@@ -1,7 +1,7 @@
 //! What may be read of the web.
 
 use super::findings::Findings;
-use crate::provider::search::Searcher;
+use provider::search::Searcher;
 
 /// Who searches, and which private hosts are open.
 pub fn check(findings: &mut Findings<'_>) {

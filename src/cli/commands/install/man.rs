@@ -4,7 +4,7 @@ use clap_mangen::Man;
 
 use crate::cli::args;
 use crate::cli::report::{self, Failure};
-use crate::search::fuzzy;
+use base::search::fuzzy;
 
 /// Prints the page of the program, or of one of its commands, or the list of commands.
 ///

@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::base::file;
 use crate::cli::report::{self, Failure};
+use base::file;
 
-/// Largest list of what cargo has installed that is read.
+/// Largest list of cargo's that is read.
 const MAX_LIST_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Prints what this copy is, and the command that updates it.
@@ -16,16 +16,18 @@ const MAX_LIST_BYTES: u64 = 4 * 1024 * 1024;
 pub fn run() -> Result<(), Failure> {
     let exe = std::env::current_exe()?;
     let exe = exe.canonicalize().unwrap_or(exe);
-    let (what, command) = way(&exe, &|path| path.exists());
+    let sources = file::read(&exe.with_extension("d"), MAX_LIST_BYTES).ok();
+    let sources = sources.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned());
+    let (what, command) = way(&exe, sources.as_deref(), &|path| path.exists());
     report::say(&format!("mycode {} in {}: {what}\n{command}\n", env!("CARGO_PKG_VERSION"), exe.display()))?;
     Ok(())
 }
 
 /// What the copy at `exe` is, and how it is updated.
-fn way(exe: &Path, exists: &dyn Fn(&Path) -> bool) -> (&'static str, String) {
+fn way(exe: &Path, sources: Option<&str>, exists: &dyn Fn(&Path) -> bool) -> (&'static str, String) {
     let folder = exe.parent().unwrap_or(Path::new("/"));
     let within = |part: &str| exe.to_string_lossy().contains(part);
-    if let Some(source) = checkout(exe, exists) {
+    if let Some(source) = checkout(exe, sources) {
         let source = source.display();
         return (
             "built in a checkout",
@@ -69,13 +71,11 @@ fn way(exe: &Path, exists: &dyn Fn(&Path) -> bool) -> (&'static str, String) {
     ("a copied program", command)
 }
 
-/// The checkout in whose build folder the program lies.
-fn checkout(exe: &Path, exists: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
-    let target = exe
-        .ancestors()
-        .find(|folder| exists(&folder.join("CACHEDIR.TAG")) && exists(&folder.join(".rustc_info.json")))?;
-    let source = target.parent()?;
-    exists(&source.join("Cargo.toml")).then(|| source.to_owned())
+/// The checkout that the program was built in: cargo writes what it was made from beside it.
+fn checkout(exe: &Path, sources: Option<&str>) -> Option<PathBuf> {
+    let (_, sources) = sources?.split_once(&format!("{}: ", exe.display()))?;
+    let main = sources.split_whitespace().find(|source| source.ends_with("/src/main.rs"))?;
+    Path::new(main).ancestors().nth(2).map(Path::to_owned)
 }
 
 /// Cargo keeps what a program was installed from: `mycode 0.1.0 (path+file:///src)`, `(git+https://host/repo#commit)` or
@@ -111,12 +111,12 @@ mod tests {
     #[test]
     fn copies_are_told_apart_by_where_they_lie() {
         let said = |exe: &str, there: &[&str]| {
+            let sources = "/build/debug/mycode: /src/prompts/init.md /src/src/base/lib.rs /src/src/main.rs";
             let (what, command) =
-                way(Path::new(exe), &|path| there.iter().any(|name| Path::new(name) == path));
+                way(Path::new(exe), Some(sources), &|path| there.iter().any(|name| Path::new(name) == path));
             format!("{what}: {command}")
         };
-        let built = ["/src/target/CACHEDIR.TAG", "/src/target/.rustc_info.json", "/src/Cargo.toml"];
-        let checkout = said("/src/target/x86_64-unknown-linux-musl/release/mycode", &built);
+        let checkout = said("/build/debug/mycode", &[]);
         assert!(checkout.contains("git -C /src pull"), "{checkout}");
         assert!(said("/h/.cargo/bin/mycode", &["/h/.cargo/.crates2.json"]).contains("cargo install mycode"));
         let debian = ["/var/lib/dpkg/info/mycode.list"];

@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 
 use super::args::{AddArgs, HttpArgs};
 use super::open::{self, no_server};
-use crate::base::text::plural;
 use crate::cli::args::Cli;
 use crate::cli::report::{self, Failure};
-use crate::config::load;
-use crate::mcp::config::entry::Entry;
-use crate::mcp::config::import;
-use crate::mcp::config::user_file::UserFile;
-use crate::mcp::describe::state;
-use crate::mcp::servers::Servers;
+use base::config::load;
+use base::text::plural;
+use tools::mcp::config::entry::Entry;
+use tools::mcp::config::import;
+use tools::mcp::config::user_file::UserFile;
+use tools::mcp::describe::state;
+use tools::mcp::servers::Servers;
 
 /// Lists the servers, with what is known of them.
 ///

@@ -3,15 +3,15 @@
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use crate::base::secret;
 use crate::cli::args::Cli;
 use crate::cli::report::Failure;
 use crate::cli::setup::open::{self, Opened};
-use crate::config::settings::Permission;
-use crate::mcp::client::connector::Place;
-use crate::mcp::config::server::Server;
-use crate::mcp::servers;
-use crate::sandbox::session::Sandbox;
+use base::config::settings::Permission;
+use base::secret;
+use guard::sandbox::session::Sandbox;
+use tools::mcp::client::connector::Place;
+use tools::mcp::config::server::Server;
+use tools::mcp::servers;
 
 /// The project, and where its servers run.
 pub struct OpenedServers {

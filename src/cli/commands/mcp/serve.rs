@@ -7,17 +7,18 @@ use serde_json::{Map, Value};
 use tokio::sync::{OnceCell, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::build;
-use crate::agent::calls::dispatcher::Dispatcher;
-use crate::agent::control::{Questions, TurnControl};
-use crate::agent::toolset::alone::tools_alone;
 use crate::cli::args::{Cli, ModelArgs};
 use crate::cli::report::Failure;
+use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, Which};
-use crate::config::settings::Permission;
-use crate::mcp::serve::{self, Offer};
-use crate::model::call::{ToolCall, ToolSpec};
-use crate::model::envelope::Status;
+use agent::assemble;
+use agent::calls::dispatcher::Dispatcher;
+use agent::control::{Questions, TurnControl};
+use agent::toolset::alone::tools_alone;
+use base::config::settings::Permission;
+use base::model::call::{ToolCall, ToolSpec};
+use base::model::envelope::Status;
+use tools::mcp::serve::{self, Offer};
 
 /// The tools of ours that others have use for, and whether each changes nothing.
 const OFFERED: [(&str, bool); 4] = [("Locate", true), ("Recall", true), ("Note", false), (TASK, false)];
@@ -69,8 +70,8 @@ impl ToolOffer {
     async fn with_sub_agents(&self) -> Result<Dispatcher, String> {
         let said = |failure: Failure| failure.to_string();
         let opened = open::open(&self.model, Permission::Auto).map_err(said)?;
-        let setup = open::setup(&self.cli(), false, &Which::New).await.map_err(said)?;
-        let session = build::roles(setup).map_err(|error| error.to_string())?;
+        let setup = agent_setup::setup(&self.cli(), false, &Which::New).await.map_err(said)?;
+        let session = assemble::roles(setup).map_err(|error| error.to_string())?;
         session.agents.begin(&session.conversation.id);
         let own_folders = opened.own_folders();
         let mut tools = tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);

@@ -11,18 +11,18 @@ use tokio_util::sync::CancellationToken;
 use super::args::TestArgs;
 use super::manage::oauth;
 use super::open::{self, OpenedServers};
-use crate::base::sanitize::clean;
 use crate::cli::args::Cli;
 use crate::cli::report::{self, Failure};
-use crate::config::load;
-use crate::mcp::client::error::McpError;
-use crate::mcp::client::handler::Caller;
-use crate::mcp::config::server::{OAuth, Server, Transport};
-use crate::mcp::describe;
-use crate::mcp::result;
-use crate::mcp::servers::Servers;
-use crate::protocol::approval::AskedQuestion;
-use crate::tool::ports::Asker;
+use base::config::load;
+use base::protocol::approval::AskedQuestion;
+use base::sanitize::clean;
+use tools::mcp::client::error::McpError;
+use tools::mcp::client::handler::Caller;
+use tools::mcp::config::server::{OAuth, Server, Transport};
+use tools::mcp::describe;
+use tools::mcp::result;
+use tools::mcp::servers::Servers;
+use tools::ports::Asker;
 
 /// Tests the servers; whether all of them answer.
 ///

@@ -3,19 +3,19 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
-use crate::base::clock;
-use crate::base::path::on_one_line;
-use crate::base::text;
 use crate::cli::args::Cli;
 use crate::cli::commands::peers::import_args::ImportArgs;
 use crate::cli::commands::work::chat;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open::{self, Which};
-use crate::config::paths::Paths;
-use crate::import::peers::found::Found;
-use crate::import::peers::list::{self, Peer};
-use crate::import::transcript::Step;
-use crate::import::write;
+use base::clock;
+use base::config::paths::Paths;
+use base::path::on_one_line;
+use base::text;
+use records::import::peers::found::Found;
+use records::import::peers::list::{self, Peer};
+use records::import::transcript::Step;
+use records::import::write;
 
 /// Sessions that are listed.
 const LISTED: usize = 20;
@@ -69,7 +69,7 @@ pub async fn run(cli: &Cli, args: &ImportArgs) -> Result<u8, Failure> {
             on_one_line(&folder.to_string_lossy())
         ));
     }
-    eprintln!("{}", crate::base::sanitize::clean(&about));
+    eprintln!("{}", base::sanitize::clean(&about));
     if args.no_open || !asks {
         report::print(&format!("{id}\n"))?;
         return Ok(0);

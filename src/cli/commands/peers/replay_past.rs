@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::import;
-use crate::base::text;
 use crate::cli::args::Cli;
 use crate::cli::commands::sessions::replay_args::ReplayArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
-use crate::config::settings::Permission;
-use crate::import::write;
-use crate::report::period;
-use crate::trace::past::PastCost;
-use crate::trace::past_table;
+use base::config::settings::Permission;
+use base::text;
+use context::report::period;
+use records::import::write;
+use records::trace::past::PastCost;
+use records::trace::past_table;
 
 /// Reads, plays and prints.
 ///

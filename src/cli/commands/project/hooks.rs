@@ -1,11 +1,11 @@
 //! `mycode hooks`: what runs on which event, from where, and what does not and why.
 
-use crate::base::sanitize;
 use crate::cli::args::Cli;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
-use crate::config::settings::Permission;
-use crate::hook::listing;
+use base::config::settings::Permission;
+use base::sanitize;
+use tools::hook::listing;
 
 /// Prints the list.
 ///

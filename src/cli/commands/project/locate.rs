@@ -5,16 +5,16 @@ use std::io::Read;
 use serde_json::{Value, json};
 
 use super::look_args::LocateArgs;
-use crate::base::path::on_one_line;
-use crate::base::sanitize;
 use crate::cli::args::Cli;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
-use crate::config::settings::Permission;
-use crate::evidence::categorize::Role;
-use crate::evidence::index::format::Damaged;
-use crate::evidence::rank::locate::RankedFile;
-use crate::evidence::retriever::ContextRetriever;
+use base::config::settings::Permission;
+use base::path::on_one_line;
+use base::sanitize;
+use evidence::categorize::Role;
+use evidence::index::format::Damaged;
+use evidence::rank::locate::RankedFile;
+use evidence::retriever::ContextRetriever;
 
 /// Of a text from standard input no more is read: a task has less.
 const MAX_TEXT_BYTES: u64 = 1 << 20;

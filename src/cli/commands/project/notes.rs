@@ -5,20 +5,20 @@ use std::io::{IsTerminal, Read};
 use serde_json::{Value, json};
 
 use super::notes_args::{FieldArgs, FilterArgs, NotesArgs, NotesCommand};
-use crate::base::clock;
-use crate::base::process::editor;
-use crate::base::sanitize;
 use crate::cli::args::Cli;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
-use crate::config::settings::Permission;
-use crate::note::digest;
-use crate::note::forget;
-use crate::note::index::{Listing, MAX_NOTE_BYTES};
-use crate::note::record::Note;
-use crate::note::retrieval::graph;
-use crate::note::retrieval::search::{self, Wanted};
-use crate::note::store::{self, NoteChange, NoteStore};
+use base::clock;
+use base::config::settings::Permission;
+use base::process::editor;
+use base::sanitize;
+use evidence::note::digest;
+use evidence::note::forget;
+use evidence::note::index::{Listing, MAX_NOTE_BYTES};
+use evidence::note::record::Note;
+use evidence::note::retrieval::graph;
+use evidence::note::retrieval::search::{self, Wanted};
+use evidence::note::store::{self, NoteChange, NoteStore};
 
 const RELATED: usize = 8;
 

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::note::record::NoteKind;
+use evidence::note::record::NoteKind;
 
 #[derive(Args, Debug)]
 pub struct NotesArgs {

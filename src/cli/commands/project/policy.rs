@@ -3,16 +3,16 @@
 use serde_json::{Value, json};
 
 use super::policy_args::{Confined, PolicyArgs, PolicyCommand};
-use crate::agent::calls::policy_engine::{PolicyEngine, SandboxSupport};
-use crate::base::sanitize;
-use crate::base::text;
 use crate::cli::args::Cli;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
-use crate::config::settings::Permission;
-use crate::policy::command::{AssessedCall, AssessedCommand};
-use crate::policy::rules::Rules;
-use crate::policy::verdict::{CommandVerdict, Verdict};
+use agent::calls::policy_engine::{PolicyEngine, SandboxSupport};
+use base::config::settings::Permission;
+use base::sanitize;
+use base::text;
+use guard::policy::command::{AssessedCall, AssessedCommand};
+use guard::policy::rules::Rules;
+use guard::policy::verdict::{CommandVerdict, Verdict};
 
 /// Prints the verdict.
 ///

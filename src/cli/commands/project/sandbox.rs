@@ -7,19 +7,19 @@ use std::path::Path;
 use std::process::Command;
 
 use super::sandbox_restore;
-use crate::agent::calls::policy_engine::{PolicyEngine, SandboxSupport};
-use crate::base::process::descriptor;
-use crate::base::secret;
 use crate::cli::args::{Cli, SandboxAction, SandboxArgs};
 use crate::cli::report::{Failure, FailureKind};
 use crate::cli::setup::open;
-use crate::config::settings::Permission;
-use crate::policy::rules::Rules;
-use crate::sandbox::launch;
-use crate::sandbox::private_folder;
-use crate::sandbox::probe;
-use crate::sandbox::session::Sandbox;
-use crate::sandbox::spec::{Confinement, LaunchMode, SandboxLevel};
+use agent::calls::policy_engine::{PolicyEngine, SandboxSupport};
+use base::config::settings::Permission;
+use base::process::descriptor;
+use base::secret;
+use guard::policy::rules::Rules;
+use guard::sandbox::launch;
+use guard::sandbox::private_folder;
+use guard::sandbox::probe;
+use guard::sandbox::session::Sandbox;
+use guard::sandbox::spec::{Confinement, LaunchMode, SandboxLevel};
 
 /// Runs it; comes back only when it could not be started.
 ///

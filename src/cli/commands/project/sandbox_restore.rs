@@ -4,10 +4,11 @@ use crate::cli::args::{Cli, RestoreArgs};
 use crate::cli::report::{self, Failure};
 
 #[cfg(target_os = "linux")]
-use crate::{
-    base::path::on_one_line, cli::report::FailureKind, cli::setup::open, config::paths::Paths,
-    sandbox::linux::guard::set_aside,
-};
+use crate::{cli::report::FailureKind, cli::setup::open};
+#[cfg(target_os = "linux")]
+use base::{config::paths::Paths, path::on_one_line};
+#[cfg(target_os = "linux")]
+use guard::sandbox::linux::guard::set_aside;
 
 /// Lists what was moved aside, or puts one thing back.
 ///

@@ -3,14 +3,14 @@
 use serde_json::json;
 
 use super::look_args::SkillsArgs;
-use crate::base::sanitize;
 use crate::cli::args::Cli;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
-use crate::config::settings::Permission;
-use crate::search::fuzzy;
-use crate::skill::definition::Skill;
-use crate::skill::set::SkillSet;
+use base::config::settings::Permission;
+use base::sanitize;
+use base::search::fuzzy;
+use tools::skill::definition::Skill;
+use tools::skill::set::SkillSet;
 
 /// Prints them.
 ///

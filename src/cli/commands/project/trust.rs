@@ -1,15 +1,15 @@
 //! `mycode trust`: lets the folder's own configuration set what it otherwise may not, as it is now and no further, and rules
 //! files be used that were held back.
 
-use crate::base::sanitize;
 use crate::cli::args::{Cli, TrustArgs};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
-use crate::config::load;
-use crate::config::settings::Permission;
-use crate::config::trusted::held_back::HeldBack;
-use crate::config::trusted::own_files::Definitions;
-use crate::config::trusted::trust::Trust;
+use base::config::load;
+use base::config::settings::Permission;
+use base::config::trusted::held_back::HeldBack;
+use base::config::trusted::own_files::Definitions;
+use base::config::trusted::trust::Trust;
+use base::sanitize;
 
 /// Gives or takes the trust, and says what it means.
 ///
@@ -18,7 +18,7 @@ use crate::config::trusted::trust::Trust;
 pub fn run(cli: &Cli, args: &TrustArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Ask)?;
     let trust = Trust::new(&opened.project_state);
-    let path = crate::config::paths::project_config(&opened.workspace);
+    let path = base::config::paths::project_config(&opened.workspace);
     let path = path.display().to_string();
     let path = sanitize::reveal(&path);
     if args.revoke {

@@ -1,17 +1,17 @@
 //! `mycode context`: prints the ledger of a stored session, or the history of one item. Reads the log only, so it also
 //! works while the session is open elsewhere.
 
-use crate::base::text;
 use crate::cli::args::{Cli, ContextArgs};
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::log_of;
 use crate::cli::setup::open;
-use crate::config::settings::Permission;
-use crate::context::replay::item_history;
-use crate::context::replay::session_replay::SessionReplay;
-use crate::protocol::ledger::{self, ItemHistory, LedgerView};
-use crate::session::reader;
-use crate::tui::popup::ledger as popup;
+use base::config::settings::Permission;
+use base::protocol::ledger::{self, ItemHistory, LedgerView};
+use base::text;
+use context::replay::item_history;
+use context::replay::session_replay::SessionReplay;
+use context::session::reader;
+use frontend::tui::popup::ledger as popup;
 
 /// Prints the ledger, largest items first, or the history of one item.
 ///

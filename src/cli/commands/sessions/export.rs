@@ -5,7 +5,7 @@ use super::export_args::ExportArgs;
 use crate::cli::args::Cli;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::log_of::log_of;
-use crate::export::write::{self, ExportError, ExportFormat, ExportOptions};
+use records::export::write::{self, ExportError, ExportFormat, ExportOptions};
 
 /// Writes or prints it.
 ///

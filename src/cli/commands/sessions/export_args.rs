@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::config::theme::ThemeName;
-use crate::export::write::ExportFormat;
+use base::config::theme::ThemeName;
+use records::export::write::ExportFormat;
 
 #[derive(Args, Debug)]
 pub struct ExportArgs {

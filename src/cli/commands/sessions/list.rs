@@ -1,11 +1,11 @@
 //! `mycode sessions`: the project's stored sessions, newest first.
 
-use crate::base::text;
 use crate::cli::args::{Cli, SessionsArgs};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
-use crate::config::settings::Permission;
-use crate::session::list;
+use base::config::settings::Permission;
+use base::text;
+use context::session::list;
 
 /// Prints the list.
 ///

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::choice::{BINDINGS, choice};
-use crate::config::settings::Binding;
+use base::config::settings::Binding;
 
 #[derive(Args, Debug)]
 pub struct ReplayArgs {

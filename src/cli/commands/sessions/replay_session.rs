@@ -6,14 +6,14 @@ use std::io::{BufWriter, Write};
 
 use serde_json::{Value, json};
 
-use crate::base::text;
 use crate::cli::commands::sessions::replay_args::ReplayArgs;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::log_of;
-use crate::context::replay::run::{self, ReplayCheck, Replayed};
-use crate::provider::chat::body::{self, Flavor};
-use crate::session::reader;
-use crate::session::record::Record;
+use base::text;
+use context::replay::run::{self, ReplayCheck, Replayed};
+use context::session::reader;
+use context::session::record::Record;
+use provider::chat::body::{self, Flavor};
 
 /// Replays and prints; fails when a request is not what was sent.
 ///

@@ -13,13 +13,13 @@ use crate::cli::commands::peers::replay_past;
 use crate::cli::commands::sessions::replay_args::ReplayArgs;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::log_of;
-use crate::config::settings::{ContextSettings, MIN_WINDOW_TOKENS, Origin};
-use crate::trace::compare::{Comparison, PolicySums, RecordedSession};
-use crate::trace::metrics::measure::InputPrices;
-use crate::trace::policy::{ALL, Policy};
-use crate::trace::recording::reader;
-use crate::trace::simulate::ReplayOptions;
-use crate::trace::table::Table;
+use base::config::settings::{ContextSettings, MIN_WINDOW_TOKENS, Origin};
+use records::trace::compare::{Comparison, PolicySums, RecordedSession};
+use records::trace::metrics::measure::InputPrices;
+use records::trace::policy::{ALL, Policy};
+use records::trace::recording::reader;
+use records::trace::simulate::ReplayOptions;
+use records::trace::table::Table;
 
 /// Plays and prints.
 ///

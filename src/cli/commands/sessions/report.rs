@@ -1,14 +1,14 @@
 //! `mycode report`: what one session, or all since some day, did and cost. Reads logs only, so it also works while a session
 //! is open elsewhere.
 
-use crate::base::clock;
 use crate::cli::args::{Cli, ReportArgs};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::log_of;
 use crate::cli::setup::open;
-use crate::config::settings::Permission;
-use crate::report::gather::Report;
-use crate::report::{period, render};
+use base::clock;
+use base::config::settings::Permission;
+use context::report::gather::Report;
+use context::report::{period, render};
 
 /// Prints the report.
 ///

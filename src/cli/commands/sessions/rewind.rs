@@ -3,17 +3,17 @@
 
 use serde_json::json;
 
-use crate::agent::session::reopen;
-use crate::agent::session::rewind::{self, RewindError, RewindTask};
-use crate::base::path::on_one_line;
-use crate::base::text::plural;
 use crate::cli::args::{Cli, RewindArgs};
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open::{self, Which};
-use crate::config::settings::Permission;
-use crate::protocol::notice;
-use crate::protocol::rewind::{RewindDone, RewindPoint, RewindPreview, RewindScope};
-use crate::session::journal::recorder::Journal;
+use agent::session::reopen;
+use agent::session::rewind::{self, RewindError, RewindTask};
+use base::config::settings::Permission;
+use base::path::on_one_line;
+use base::protocol::notice;
+use base::protocol::rewind::{RewindDone, RewindPoint, RewindPreview, RewindScope};
+use base::text::plural;
+use context::session::journal::recorder::Journal;
 
 impl From<RewindError> for Failure {
     fn from(error: RewindError) -> Self {

@@ -7,17 +7,18 @@ use futures_util::future::{BoxFuture, FutureExt as _};
 use tokio::io::BufReader;
 
 use super::acp_editor::{self, Editor};
-use crate::acp::serve;
-use crate::acp::source::{OpenError, Opened, SessionSource, Wanted, Which as Asked};
-use crate::agent::build;
 use crate::cli::args::{Cli, ModelArgs};
 use crate::cli::report::Failure;
-use crate::cli::setup::open::{self, Which};
-use crate::config::paths::Paths;
-use crate::exec::run::interrupts;
-use crate::protocol::event::SessionRow;
-use crate::provider::unconfigured;
-use crate::session::{list, projects, stored};
+use crate::cli::setup::agent_setup;
+use crate::cli::setup::open::Which;
+use agent::assemble;
+use base::config::paths::Paths;
+use base::protocol::event::SessionRow;
+use context::session::{list, projects, stored};
+use frontend::acp::serve;
+use frontend::acp::source::{OpenError, Opened, SessionSource, Wanted, Which as Asked};
+use frontend::exec::run::interrupts;
+use provider::unconfigured;
 
 /// Of a line that is read at once; longer ones grow.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -63,7 +64,7 @@ impl Source {
             stored_in(&folder, id)?;
         }
         let cli = self.cli(folder, fork);
-        let mut setup = open::setup(&cli, true, &which).await.map_err(failed)?;
+        let mut setup = agent_setup::setup(&cli, true, &which).await.map_err(failed)?;
         if setup.loaded.provider.is_none() {
             return Err(no_model());
         }
@@ -72,7 +73,7 @@ impl Source {
         setup.editor = Some(Arc::new(Editor(files)));
         let folder = setup.workspace.clone();
         // Reads the log of a stored session.
-        let started = tokio::task::spawn_blocking(move || build::start(setup)).await;
+        let started = tokio::task::spawn_blocking(move || assemble::start(setup)).await;
         let handle = match started {
             Ok(started) => started.map_err(|error| failed(error.into()))?,
             Err(error) => return Err(OpenError::Failed(error.to_string())),
@@ -85,7 +86,7 @@ impl SessionSource for Source {
     fn authenticate(&self) -> BoxFuture<'_, Result<(), OpenError>> {
         async {
             let cli = self.cli(std::env::temp_dir(), false);
-            let setup = open::setup(&cli, true, &Which::New).await.map_err(failed)?;
+            let setup = agent_setup::setup(&cli, true, &Which::New).await.map_err(failed)?;
             setup.loaded.provider.map(|_| ()).ok_or_else(no_model)
         }
         .boxed()

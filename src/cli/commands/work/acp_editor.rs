@@ -7,9 +7,9 @@ use agent_client_protocol_schema::v1::McpServer;
 use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
 
-use crate::acp::client_files::ClientFiles;
-use crate::config::trusted::agent_files::AgentFile;
-use crate::tool::ports::EditorFiles;
+use base::config::trusted::agent_files::AgentFile;
+use frontend::acp::client_files::ClientFiles;
+use tools::ports::EditorFiles;
 
 /// The editor's MCP servers in the form of a configuration file.
 pub fn servers(servers: &[McpServer]) -> AgentFile {

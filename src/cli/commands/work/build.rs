@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::build::{self as agent, RoleSession};
-use crate::build::folder::BuildFolder;
-use crate::build::progress::Show;
-use crate::build::run;
-use crate::build::state::{BuildOptions, STAGES};
 use crate::cli::args::{BuildArgs, Cli};
 use crate::cli::report::{self, Failure};
+use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, Which};
-use crate::exec::run::interrupts;
+use agent::assemble::{self, RoleSession};
+use agent::build::folder::BuildFolder;
+use agent::build::progress::Show;
+use agent::build::run;
+use agent::build::state::{BuildOptions, STAGES};
+use frontend::exec::run::interrupts;
 
 /// After a second interrupt nothing is waited for.
 const LAST_WRITES: Duration = Duration::from_millis(300);
@@ -42,8 +43,8 @@ pub async fn run(cli: &Cli, args: &BuildArgs) -> Result<u8, Failure> {
             "describe the task: mycode build \"add a --json flag\", or go on with --resume ID or --last";
         return Err(Failure::usage("the task is empty", hint));
     }
-    let setup = open::setup(cli, false, &which).await?;
-    let session = agent::roles(setup)?;
+    let setup = agent_setup::setup(cli, false, &which).await?;
+    let session = assemble::roles(setup)?;
     let options = BuildOptions {
         pause_after: args.pause_after.clone(),
         commit: args.commit || args.parallel > 1,
@@ -103,7 +104,7 @@ fn list(cli: &Cli) -> Result<u8, Failure> {
         let state =
             first.as_deref().and_then(|line| line.rsplit(": ").next()).unwrap_or("unfinished").to_owned();
         let task = folder.read("task.md").unwrap_or_default();
-        out.push_str(&format!("{id}  {state:<12}  {}\n", crate::base::text::one_line(&task, 100)));
+        out.push_str(&format!("{id}  {state:<12}  {}\n", base::text::one_line(&task, 100)));
     }
     report::say(if out.is_empty() { "No builds yet.\n" } else { &out })?;
     Ok(0)

@@ -2,18 +2,18 @@
 
 use std::io::IsTerminal as _;
 
-use crate::agent::build;
 use crate::cli::args::{Cli, ResumeArgs};
 use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, Which};
 use crate::cli::setup::{ask_busy, ask_trust, first_run};
-use crate::config::paths::Paths;
-use crate::protocol::op::Op;
-use crate::session::log;
-use crate::tui::plain;
-use crate::tui::run::{self as tui, TuiOutcome};
-use crate::tui::terminal::keymap;
-use crate::tui::terminal::setup;
+use base::config::paths::Paths;
+use base::protocol::op::Op;
+use context::session::log;
+use frontend::tui::plain;
+use frontend::tui::run::{self as tui, TuiOutcome};
+use frontend::tui::terminal::keymap;
+use frontend::tui::terminal::setup;
 
 /// Without an id the screen opens with the list to choose from.
 ///
@@ -50,7 +50,7 @@ pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option
     if asks && !cli.model.trust {
         ask_trust::ask(&open::workspace(cli.model.folder.as_deref())?)?;
     }
-    let mut setup = open::setup(cli, true, &which).await?;
+    let mut setup = agent_setup::setup(cli, true, &which).await?;
     if asks && let Some(log) = setup.resume.take() {
         let Some(log) = ask_busy::ask(&setup.project_state, &setup.workspace, log)? else { return Ok(0) };
         setup.resume = Some(log);
@@ -63,7 +63,7 @@ pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option
     let named = problems.iter().map(|problem| format!("{}, {problem}", config.display()));
     setup.loaded.notices.extend(named);
     let (project_state, screen) = (setup.project_state.clone(), setup.loaded.screen.clone());
-    let handle = build::start(setup)?;
+    let handle = agent_setup::start(setup)?;
     if let Some(op) = first {
         let _ = handle.ops.send(op);
     }

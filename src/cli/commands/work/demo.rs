@@ -6,20 +6,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use crate::agent::build::{self, Setup};
-use crate::build::progress::Show;
-use crate::build::state::BuildOptions;
 use crate::cli::args::Story;
 use crate::cli::commands::work::build as build_command;
 use crate::cli::report::{self, Failure};
-use crate::config::load::{self, Sources};
-use crate::config::paths::Paths;
-use crate::config::raw::Raw;
-use crate::config::settings::{Permission, ProviderKind};
-use crate::exec::run::{self as exec, ExecOptions};
-use crate::provider::scripted::Scripted;
-use crate::tui::run::{self as tui};
-use crate::tui::terminal::setup;
+use agent::assemble::{self, Setup};
+use agent::build::progress::Show;
+use agent::build::state::BuildOptions;
+use base::config::load::{self, Sources};
+use base::config::paths::Paths;
+use base::config::raw::Raw;
+use base::config::settings::{Permission, ProviderKind};
+use frontend::exec::run::{self as exec, ExecOptions};
+use frontend::tui::run::{self as tui};
+use frontend::tui::terminal::setup;
+use provider::scripted::Scripted;
+use records::export::write;
 
 const TASK: &str = "The test suite fails. Find the cause, fix it and show that all tests pass.";
 const BUILD_TASK: &str = "An order of exactly 100.00 must get the discount.";
@@ -84,7 +85,7 @@ async fn fix(folder: &Path) -> Result<u8, Failure> {
     let screen = setup::usable().is_ok();
     let setup = setup(folder, FIX, screen)?;
     let settings = setup.loaded.screen.clone();
-    let handle = build::start(setup)?;
+    let handle = assemble::start(setup)?;
     if screen {
         tui::run(handle.ops, handle.events, Some(TASK.to_owned()), settings).await?;
         let _ = handle.task.await;
@@ -103,7 +104,7 @@ async fn build_story(folder: &Path) -> Result<u8, Failure> {
     report::print(&format!(
         "A real build on a sample project; only the model is scripted.\n\n› mycode build \"{BUILD_TASK}\"\n\n"
     ))?;
-    let session = build::roles(setup(folder, BUILD, false)?)?;
+    let session = assemble::roles(setup(folder, BUILD, false)?)?;
     let options = BuildOptions { parallel: 1, ..BuildOptions::default() };
     let Some((text, code)) = build_command::drive(session, Some(BUILD_TASK), options, Show::new(false)).await
     else {
@@ -168,6 +169,7 @@ fn setup(folder: &Path, script: &str, screen: bool) -> Result<Setup, Failure> {
         max_cost: None,
         resume: None,
         editor: None,
+        exporter: write::by_ending,
     })
 }
 

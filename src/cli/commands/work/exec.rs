@@ -6,18 +6,18 @@ use std::path::Path;
 use super::exec_args::ExecArgs;
 use super::piped;
 use super::rule_flags;
-use crate::agent::build;
-use crate::base::file;
 use crate::cli::args::Cli;
 use crate::cli::each::child;
 use crate::cli::each::run as each;
 use crate::cli::report::Failure;
-use crate::cli::setup::open::{self, Which};
-use crate::config::models;
-use crate::config::settings::{Permission, WorkSettings};
-use crate::exec::output_schema::OutputSchema;
-use crate::exec::run::{self, ExecOptions};
-use crate::sandbox::probe;
+use crate::cli::setup::agent_setup;
+use crate::cli::setup::open::Which;
+use base::config::models;
+use base::config::settings::{Permission, WorkSettings};
+use base::file;
+use frontend::exec::output_schema::OutputSchema;
+use frontend::exec::run::{self, ExecOptions};
+use guard::sandbox::probe;
 
 /// The largest schema, in bytes.
 const MAX_SCHEMA: u64 = 1024 * 1024;
@@ -69,7 +69,7 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
     }
     let rules = rule_flags::rules(args)?;
     let schema = args.output_schema.as_deref().map(schema).transpose()?;
-    let mut setup = open::setup(cli, false, &which).await?;
+    let mut setup = agent_setup::setup(cli, false, &which).await?;
     refuse_unconfined(&setup.loaded.work)?;
     if args.max_cost.is_some() && !has_price(&setup.model) {
         return Err(Failure::usage(
@@ -79,7 +79,7 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
     }
     (setup.rules, setup.max_cost) = (rules, args.max_cost);
     let prompt = piped::attached(prompt, beside, &setup.project_state);
-    let handle = build::start(setup)?;
+    let handle = agent_setup::start(setup)?;
     let options = ExecOptions { schema, ..ExecOptions::detect(args.json) };
     let outcome = run::run(handle.ops, handle.events, prompt, options).await;
     written(outcome.lost.as_deref())?;

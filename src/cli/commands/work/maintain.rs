@@ -8,20 +8,20 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::exec;
-use crate::agent::build;
-use crate::agent::maintainer::Baseline;
-use crate::agent::session::reopen;
 use crate::cli::args::{Cli, MaintainArgs};
 use crate::cli::report::{self, Failure};
+use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, Opened, Which};
-use crate::config::settings::Permission;
-use crate::exec::run::{self, ExecOptions};
-use crate::note::progress;
-use crate::protocol::event::EndReason;
-use crate::protocol::maintain::{Maintain, MaintainReport, Phase};
-use crate::protocol::notice;
-use crate::session::journal::recorder::Journal;
-use crate::session::maintained;
+use agent::maintainer::Baseline;
+use agent::session::reopen;
+use base::config::settings::Permission;
+use base::protocol::event::EndReason;
+use base::protocol::maintain::{Maintain, MaintainReport, Phase};
+use base::protocol::notice;
+use context::session::journal::recorder::Journal;
+use context::session::maintained;
+use evidence::note::progress;
+use frontend::exec::run::{self, ExecOptions};
 
 /// How long those may take.
 const LAST_WRITES: Duration = Duration::from_secs(10);
@@ -47,10 +47,10 @@ pub async fn run(cli: &Cli, args: &MaintainArgs) -> Result<u8, Failure> {
     }
     let (mut done, mut code, mut tokens) = (Vec::new(), 0, 0);
     for phase in work.phases.iter().copied() {
-        let setup = open::setup(cli, false, &which).await?;
+        let setup = agent_setup::setup(cli, false, &which).await?;
         exec::refuse_unconfined(&setup.loaded.work)?;
         let first = done.is_empty();
-        let handle = build::start(setup)?;
+        let handle = agent_setup::start(setup)?;
         if first && cli.continue_last {
             journal.open(&handle.session);
             baseline = Baseline::take(&journal);

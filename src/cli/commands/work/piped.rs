@@ -7,9 +7,9 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
 
-use crate::base::sanitize;
 use crate::cli::report::Failure;
-use crate::tool::output::{Keep, Limits, Spill};
+use base::sanitize;
+use tools::output::{Keep, Limits, Spill};
 
 /// The most that is read, in bytes.
 const MAX_BYTES: u64 = 10 * 1024 * 1024;

@@ -1,12 +1,12 @@
 //! `--allow` and `--deny` of `mycode exec`: rules whose tools may be written in any case, and that name a tool there is.
 
 use super::exec_args::ExecArgs;
-use crate::base::path::on_one_line;
 use crate::cli::report::Failure;
-use crate::hook::tool_names;
-use crate::policy::flag_rules::FlagRules;
-use crate::tool::plan::skill;
-use crate::tool::registry;
+use base::path::on_one_line;
+use guard::policy::flag_rules::FlagRules;
+use tools::hook::tool_names;
+use tools::plan::skill;
+use tools::registry;
 
 /// The rules of both flags. Warns of what forbids nothing.
 ///

@@ -8,15 +8,15 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::agent::calls::dispatcher::Dispatcher;
-use crate::agent::control::{Questions, TurnControl};
-use crate::agent::toolset::alone::tools_alone;
 use crate::cli::args::{Cli, ToolArgs};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
-use crate::config::settings::Permission;
-use crate::model::call::ToolCall;
-use crate::model::envelope::Status;
+use agent::calls::dispatcher::Dispatcher;
+use agent::control::{Questions, TurnControl};
+use agent::toolset::alone::tools_alone;
+use base::config::settings::Permission;
+use base::model::call::ToolCall;
+use base::model::envelope::Status;
 
 #[derive(Deserialize)]
 struct CallLine {

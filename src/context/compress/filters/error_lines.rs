@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::base::pattern::Pattern;
+use base::pattern::Pattern;
 
 static ERROR: Pattern = Pattern::new(concat!(
     r"(?:\b(?i:error|failed|failure|failures|fatal|panic|panicked|exception|traceback|aborted)\b",

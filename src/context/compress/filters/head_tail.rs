@@ -2,9 +2,9 @@
 //! and those that bring the most names. Whole lines only, unless one line alone is too long. Pure.
 
 use super::error_lines;
-use crate::base::text;
-use crate::context::compress::{identifiers, telling_lines};
-use crate::context::tokens::estimate::estimate;
+use crate::compress::{identifiers, telling_lines};
+use crate::tokens::estimate::estimate;
+use base::text;
 
 /// Shares of the budget for the beginning and for the lines between; the end gets the rest. Many errors may take more.
 const HEAD: f64 = 0.4;

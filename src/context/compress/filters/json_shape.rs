@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::base::text;
+use base::text;
 
 /// Elements kept of an array, entries of an object, characters of a string.
 const ELEMENTS: usize = 3;

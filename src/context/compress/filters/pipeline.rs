@@ -5,8 +5,8 @@ use super::json_shape;
 use super::repeats;
 use super::success_lines;
 use super::terminal;
-use crate::context::tokens::estimate::estimate;
-use crate::model::item::ItemId;
+use crate::tokens::estimate::estimate;
+use base::model::item::ItemId;
 
 /// What the filters should know of an observation.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 
 use super::error_lines;
 
-use crate::base::pattern::Pattern;
+use base::pattern::Pattern;
 
 /// Lines that say that one thing went well.
 static FINE: Pattern = Pattern::new(concat!(

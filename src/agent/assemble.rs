@@ -1,0 +1,371 @@
+//! Makes the parts of an agent from validated settings and starts its engine. The only place that knows all of them.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::control::Questions;
+use super::deps::{EngineDeps, Exporter};
+use super::engine::Engine;
+use super::hooks::agent_hooks::AgentHooks;
+use super::maintainer::Maintainer;
+use super::parts::Agent;
+use super::sampling::sampler::Sampler;
+use super::session::conversation::Conversation;
+use super::session::prompts::Prompts;
+use super::session::recall::LogOriginals;
+use super::session::reopen;
+use super::session::review::Reviewer;
+use super::sub_agents::runner::SubAgentRunner;
+use super::sub_agents::template::AgentTemplate;
+use super::toolset::context::{servers_of, sources, tool_context};
+use super::toolset::tools::{ToolParts, dispatcher};
+use super::turn::additions::notes::NoteHints;
+use super::turn::additions::skills::Offers;
+use super::turn::input::asked::Asked;
+use super::turn::input::message::TurnInput;
+use super::window::context_window::ContextWindow;
+use super::window::fixed_prompt::FixedPrompt;
+use base::config::load::Loaded;
+use base::config::settings::TINY_WINDOW_TOKENS;
+use base::config::trusted::held_back::HeldBack;
+use base::model::provider::Provider;
+use base::model::request::Params;
+use base::protocol::event::{Event, Level};
+use base::protocol::notice as texts;
+use base::protocol::op::Op;
+use context::rules::project_rules::ProjectRules;
+use context::session::journal::blobs;
+use context::session::journal::recorder::Journal;
+use context::session::log::LogError;
+use evidence::retriever::ContextRetriever;
+use guard::policy::flag_rules::FlagRules;
+use tools::api::TypedTool as _;
+use tools::cx::{SubAgents as _, ToolCx};
+use tools::hook::event::HookEvent;
+use tools::mcp::typed;
+use tools::own_agents;
+use tools::own_commands;
+use tools::plan::task::Task;
+use tools::ports::EditorFiles;
+use tools::skill::set::SkillSet;
+use tools::sub_agent::ParentTurn;
+
+/// What an agent is made from.
+pub struct Setup {
+    pub loaded: Loaded,
+    pub provider: Arc<dyn Provider>,
+    /// Of the request; the settings' model unless a server was found by asking around.
+    pub model: Arc<str>,
+    /// Absolute and canonical.
+    pub workspace: PathBuf,
+    pub project_state: PathBuf,
+    /// Our own folders (configuration, state), which no command may see.
+    pub own_folders: Vec<PathBuf>,
+    /// Whether somebody can answer questions.
+    pub interactive: bool,
+    /// The log of a session to continue.
+    pub resume: Option<PathBuf>,
+    /// What the flags of this run allow and forbid.
+    pub rules: FlagRules,
+    /// What it may cost, in US dollars.
+    pub max_cost: Option<f64>,
+    /// The editor in front: it shows and writes files, and has no composer that a text could go back to.
+    pub editor: Option<Arc<dyn EditorFiles>>,
+    pub exporter: Exporter,
+}
+
+/// The two queues of a running agent. They have no bound: operations come no faster than a user's keys, and the engine
+/// must never wait for a slow terminal; what piles up while one is stopped is the text of a single reply, which has a
+/// limit of its own (`turn/repetition_guard.rs`).
+pub struct Handle {
+    pub ops: mpsc::UnboundedSender<Op>,
+    pub events: mpsc::UnboundedReceiver<Event>,
+    /// The id of the session.
+    pub session: String,
+    /// Ends when the engine has written everything.
+    pub task: tokio::task::JoinHandle<()>,
+}
+
+/// Starts an agent.
+///
+/// # Errors
+/// When the session to continue cannot be opened.
+pub fn start(setup: Setup) -> Result<Handle, LogError> {
+    let (op_sender, op_receiver) = mpsc::unbounded_channel();
+    let (event_sender, event_receiver) = mpsc::unbounded_channel();
+    let source = if setup.resume.is_some() { "resume" } else { "startup" };
+    let mut engine = engine(setup, event_sender)?;
+    let session = engine.agent.conversation.id.clone();
+    let task = tokio::spawn(async move {
+        engine.deps.originals.follow(engine.agent.conversation.log_path());
+        engine.agent.restore_tools().await;
+        engine.agent.begin_session().await;
+        let chosen = engine.agent.conversation.chosen_model().cloned();
+        engine.use_chosen_model(chosen).await;
+        let cx = engine.agent.dispatcher.cx.clone();
+        tokio::task::spawn_blocking(move || {
+            cx.spill.clean();
+            if let Some(journal) = cx.journal {
+                blobs::clean(journal.folder());
+            }
+        });
+        // While the user types, the index may get ready for the first task.
+        let wanted = engine.deps.interactive && engine.agent.input.task_context.is_some();
+        if let Some(retriever) = engine.agent.dispatcher.cx.evidence.clone().filter(|_| wanted) {
+            tokio::task::spawn_blocking(move || retriever.warm());
+        }
+        engine.run(op_receiver, source).await;
+    });
+    Ok(Handle { ops: op_sender, events: event_receiver, session, task })
+}
+
+fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, LogError> {
+    let Setup { loaded, provider, workspace, project_state, own_folders, interactive, .. } = setup;
+    let no_composer = setup.editor.is_some();
+    let mut notices = loaded.notices.clone();
+    let mut backlog = Vec::new();
+    let conversation = match &setup.resume {
+        None => Conversation::new(&project_state, &workspace),
+        Some(path) => {
+            let reopened = reopen::restore(&project_state, &workspace, path)?;
+            notices.extend(reopened.notices);
+            let entries = reopened.conversation.history.entries();
+            backlog.push(Event::History(entries.iter().map(|entry| Arc::clone(&entry.item)).collect()));
+            reopened.conversation
+        }
+    };
+    let originals = Arc::new(LogOriginals::default());
+    // Chosen once: L1 never changes within a session.
+    let small_window = loaded.context.window_tokens < TINY_WINDOW_TOKENS;
+    let mut retriever = ContextRetriever::new(&workspace, &project_state);
+    if loaded.work.inject_notes {
+        retriever = retriever.with_hints(Arc::new(NoteHints { root: workspace.clone() }));
+    }
+    let (skills, unusable) = SkillSet::read(&loaded.own.skills);
+    notices.extend(unusable);
+    let skills = Arc::new(skills);
+    let mut cx =
+        tool_context(&workspace, &project_state, own_folders.clone(), retriever, &originals, &skills);
+    cx.journal = Some(Arc::new(Journal::new(&project_state, &workspace)));
+    cx.editor = setup.editor;
+    // Our own key is a secret wherever it turns up.
+    if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
+        cx.redactor.know(key.expose());
+    }
+    let (servers, unusable) = servers_of(&cx, &loaded, &own_folders);
+    notices.extend(unusable);
+    let sources = sources(&servers);
+    let parts = ToolParts {
+        loaded: &loaded,
+        project_state: &project_state,
+        own_folders: &own_folders,
+        skills: &skills,
+        sources: &sources,
+        flags: setup.rules,
+        interactive,
+        small_window,
+    };
+    let mut dispatcher = dispatcher(cx, parts);
+    notices.extend(dispatcher.policy.damage());
+    if loaded.web.search && dispatcher.cx.web.searcher.is_none() {
+        notices.push(texts::no_web_search());
+    }
+    let (own_agents, unusable) = own_agents::read(&loaded.own.agents);
+    notices.extend(unusable);
+    let (own_commands, unusable) = own_commands::read(&loaded.own.commands);
+    notices.extend(unusable);
+    let rows = own_commands.iter().map(|command| command.row.clone());
+    let rows = rows.chain(own_commands::rows_of(&skills, &own_commands)).chain(typed::commands(&servers));
+    backlog.push(Event::Commands(rows.collect()));
+    dispatcher.describe(Task::NAME, &own_agents::described(&own_agents));
+    let (hooks, unusable) = AgentHooks::new(&loaded.own.hooks, &dispatcher.cx, &dispatcher.policy, &events);
+    notices.extend(unusable);
+    dispatcher.hooks = hooks.clone();
+    backlog.extend(notices.into_iter().map(|text| Event::Notice { level: Level::Warning, text }));
+    let rules = ProjectRules::new(HeldBack::new(&project_state), &loaded.config);
+    let prompt = FixedPrompt::new("", dispatcher.specs(), rules);
+    let params = params(&loaded, setup.model);
+    let questions = Arc::new(Questions::new(events.clone()));
+    if let Some(hooks) = hooks.clone().filter(|hooks| hooks.wants(HookEvent::Notification)) {
+        questions.on_wait(Box::new(move |question| {
+            let hooks = Arc::clone(&hooks);
+            tokio::spawn(async move { hooks.waits_for_user(Some(&question)).await });
+        }));
+    }
+    let mut window = ContextWindow::new(loaded.context.clone(), prompt);
+    window.compactor.hooks = hooks.clone();
+    let template = AgentTemplate {
+        loaded: loaded.clone(),
+        provider: Arc::clone(&provider),
+        policy: Arc::clone(&dispatcher.policy),
+        project_state: project_state.clone(),
+        own_folders,
+        interactive,
+        own_agents,
+        skills: Arc::clone(&skills),
+        hooks,
+        sources,
+    };
+    let sub_agents = SubAgentRunner::new(template, &questions, &params);
+    dispatcher.cx.sub_agents = Some(Arc::new(sub_agents));
+    let jobs = Arc::clone(&dispatcher.cx.shell.jobs);
+    let language_servers = dispatcher.cx.language_servers.clone();
+    let agent = Agent {
+        conversation,
+        window,
+        sampler: Sampler { provider, params, light_model: loaded.work.light_model.clone() },
+        dispatcher,
+        input: TurnInput {
+            inject_notes: loaded.work.inject_notes,
+            task_context: loaded.work.task_context,
+            asked: Asked { commands: own_commands.into(), servers: Some(Arc::clone(&servers)) },
+            offers: Offers::of(&skills),
+            no_composer,
+            ..TurnInput::default()
+        },
+        attachments: Vec::new(),
+        max_steps: loaded.work.max_steps,
+        max_tokens: None,
+        max_cost: setup.max_cost,
+    };
+    let model_from_flag = loaded.model_flag;
+    let cx = &agent.dispatcher.cx;
+    let redactor = || Arc::clone(&cx.redactor);
+    let reviewer = cx.journal.clone().map(|journal| Reviewer { journal, redactor: redactor() });
+    let prompts = Prompts::new(loaded.prompts.clone(), &project_state, &workspace, redactor());
+    let deps = EngineDeps {
+        loaded,
+        workspace,
+        project_state,
+        interactive,
+        originals,
+        model_from_flag,
+        reviewer,
+        language_servers,
+        jobs,
+        prompts,
+        skills,
+        questions: Arc::clone(&questions),
+        servers: Arc::clone(&servers),
+        exporter: setup.exporter,
+    };
+    Ok(Engine {
+        agent,
+        deps,
+        events,
+        questions,
+        backlog,
+        deferred: VecDeque::new(),
+        maintainer: Maintainer::default(),
+        turn_ended: false,
+    })
+}
+
+fn params(loaded: &Loaded, model: Arc<str>) -> Params {
+    let settings = loaded.provider.as_ref();
+    Params {
+        model,
+        max_output_tokens: settings.and_then(|s| s.max_output_tokens),
+        temperature: settings.and_then(|s| s.temperature),
+        reasoning_effort: settings.and_then(|s| s.reasoning_effort.clone()),
+        verbosity: settings.and_then(|s| s.verbosity.clone()),
+        long_cache: false,
+    }
+}
+
+/// What sub-agents without a parent are made from: once for the project, and once for each worktree.
+#[derive(Clone)]
+pub struct RoleParts {
+    pub project_state: PathBuf,
+    loaded: Loaded,
+    provider: Arc<dyn Provider>,
+    model: Arc<str>,
+    own_folders: Vec<PathBuf>,
+}
+
+/// Sub-agents without a parent, and the session that keeps what they did.
+pub struct RoleSession {
+    pub conversation: Conversation,
+    pub agents: FolderAgents,
+    pub setup: RoleParts,
+}
+
+/// Those who work in one folder.
+pub struct FolderAgents {
+    pub runner: Arc<SubAgentRunner>,
+    pub cx: ToolCx,
+    parent: ParentTurn,
+}
+
+impl FolderAgents {
+    /// What they do from here on belongs to this session.
+    pub fn begin(&self, session: &str) {
+        self.runner.begin(ParentTurn { session: session.to_owned(), ..self.parent.clone() });
+    }
+}
+
+impl RoleParts {
+    /// Those who work in `folder`, headless. Their changes are in no undo journal.
+    pub fn agents_in(&self, folder: &Path) -> FolderAgents {
+        let Self { project_state, loaded, provider, model, own_folders } = self;
+        let small_window = loaded.context.window_tokens < TINY_WINDOW_TOKENS;
+        let originals = Arc::new(LogOriginals::default());
+        let retriever = ContextRetriever::new(folder, project_state);
+        let skills = Arc::new(SkillSet::read(&loaded.own.skills).0);
+        let cx = tool_context(folder, project_state, own_folders.clone(), retriever, &originals, &skills);
+        if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
+            cx.redactor.know(key.expose());
+        }
+        let sources = sources(&servers_of(&cx, loaded, own_folders).0);
+        let parts = ToolParts {
+            loaded,
+            project_state,
+            own_folders,
+            skills: &skills,
+            sources: &sources,
+            flags: FlagRules::default(),
+            interactive: false,
+            small_window,
+        };
+        let dispatcher = dispatcher(cx, parts);
+        let (silent, _) = mpsc::unbounded_channel();
+        let params = params(loaded, Arc::clone(model));
+        let template = AgentTemplate {
+            loaded: loaded.clone(),
+            provider: Arc::clone(provider),
+            policy: Arc::clone(&dispatcher.policy),
+            project_state: project_state.clone(),
+            own_folders: own_folders.clone(),
+            interactive: false,
+            own_agents: Vec::new(),
+            skills,
+            hooks: AgentHooks::new(&loaded.own.hooks, &dispatcher.cx, &dispatcher.policy, &silent).0,
+            sources,
+        };
+        let questions = Arc::new(Questions::new(silent.clone()));
+        let runner = SubAgentRunner::new(template, &questions, &params);
+        let parent = ParentTurn { params, settings: loaded.context.clone(), session: String::new() };
+        FolderAgents { runner: Arc::new(runner), cx: dispatcher.cx, parent }
+    }
+}
+
+/// Sub-agents for a program that gives each its part, in a new session or the one to go on with.
+///
+/// # Errors
+/// When the session to continue cannot be opened.
+pub fn roles(setup: Setup) -> Result<RoleSession, LogError> {
+    let Setup { loaded, provider, model, workspace, project_state, own_folders, resume, .. } = setup;
+    let conversation = match &resume {
+        None => Conversation::new(&project_state, &workspace),
+        Some(path) => reopen::restore(&project_state, &workspace, path)?.conversation,
+    };
+    let setup = RoleParts { project_state, loaded, provider, model, own_folders };
+    let mut agents = setup.agents_in(&workspace);
+    let journal = Journal::new(&setup.project_state, &workspace);
+    journal.open(&conversation.id);
+    agents.cx.journal = Some(Arc::new(journal));
+    Ok(RoleSession { conversation, agents, setup })
+}

@@ -1,0 +1,64 @@
+//! A build's folder in the project, `.mycode/builds/<id>`: what each stage leaves behind, for people to read and to edit.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use base::file::{self, FileError};
+use base::folder::atomic_write::{self, Expect};
+use base::folder::handle::Folder;
+
+/// Where builds are, relative to the project.
+const FOLDER: &str = ".mycode/builds";
+/// A larger file is none of ours.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// A folder that exists.
+#[derive(Clone, Debug)]
+pub struct BuildFolder {
+    root: PathBuf,
+    /// Relative to the project.
+    pub name: String,
+}
+
+impl BuildFolder {
+    /// Makes the folder of build `id`, or opens it.
+    ///
+    /// # Errors
+    /// When a part of the way there is a link, or it cannot be made.
+    pub fn open(root: &Path, id: &str) -> Result<Self, FileError> {
+        let name = format!("{FOLDER}/{id}");
+        Folder::make(&root.join(&name))?;
+        // Of no interest to git unless the user says otherwise.
+        let _ = atomic_write::write_exactly(&root.join(FOLDER).join(".gitignore"), b"*\n", Expect::Missing);
+        Ok(Self { root: root.to_owned(), name })
+    }
+
+    /// The ids of the builds in a project, oldest first.
+    pub fn ids(root: &Path) -> Vec<String> {
+        let entries = fs::read_dir(root.join(FOLDER)).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let mut ids: Vec<String> = folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        ids.sort();
+        ids
+    }
+
+    /// Where a file of it is, relative to the project.
+    pub fn path(&self, file: &str) -> String {
+        format!("{}/{file}", self.name)
+    }
+
+    /// A file's text; `None` while it is not there, or blank.
+    pub fn read(&self, file: &str) -> Option<String> {
+        let text = file::small_text(&self.root.join(self.path(file)), MAX_BYTES)?;
+        (!text.trim().is_empty()).then_some(text)
+    }
+
+    /// Writes a file whole, with one line end at its end.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, file: &str, text: &str) -> Result<(), FileError> {
+        let text = format!("{}\n", text.trim_end());
+        atomic_write::write_exactly(&self.root.join(self.path(file)), text.as_bytes(), Expect::Anything)
+    }
+}

@@ -1,0 +1,126 @@
+//! What a build asks of git: a commit for each subtask, and worktrees in which several are done side by side. The user's own
+//! git runs with their settings, but without hooks: a hook may be one of the files that a role has just written, and would
+//! run outside the sandbox.
+
+use std::path::{Path, PathBuf};
+
+use tokio::process::Command;
+
+use super::roles::Stop;
+use base::text::one_line;
+
+const HINT: &str = "mend that in the repository, then run the build again with --resume";
+
+async fn git(folder: &Path, args: &[&str]) -> Result<String, Stop> {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder).args(["-c", "core.hooksPath=/dev/null"]).args(args);
+    command.stdin(std::process::Stdio::null());
+    let output = command
+        .output()
+        .await
+        .map_err(|error| Stop::failed(format!("git can't be started: {error}"), "install git"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = [output.stderr, output.stdout].concat();
+    let said = one_line(String::from_utf8_lossy(&said).trim(), 300);
+    Err(Stop::failed(format!("git {} failed: {said}", args[0]), HINT))
+}
+
+/// Whether nothing is changed that is not committed.
+///
+/// # Errors
+/// When the folder is no repository.
+pub async fn is_clean(root: &Path) -> Result<bool, Stop> {
+    Ok(git(root, &["status", "--porcelain"]).await?.trim().is_empty())
+}
+
+/// Whether every file that git knows is as it was committed last.
+pub async fn is_at_head(root: &Path) -> bool {
+    git(root, &["diff", "--quiet", "HEAD"]).await.is_ok()
+}
+
+/// Commits everything; nothing to commit is fine. What the build itself keeps is ignored.
+///
+/// # Errors
+/// When git refuses.
+pub async fn commit(root: &Path, subject: &str) -> Result<(), Stop> {
+    git(root, &["add", "--all"]).await?;
+    if git(root, &["diff", "--cached", "--quiet"]).await.is_ok() {
+        return Ok(());
+    }
+    git(root, &["commit", "--quiet", "--message", &one_line(subject, 72)]).await.map(drop)
+}
+
+/// A worktree on a branch of its own.
+pub struct Worktree {
+    pub path: PathBuf,
+    pub branch: String,
+}
+
+impl Worktree {
+    /// Makes it from what is committed now, or takes the one that an earlier run left.
+    ///
+    /// # Errors
+    /// When git refuses.
+    pub async fn open(root: &Path, path: &Path, branch: String) -> Result<Self, Stop> {
+        if !path.join(".git").exists() {
+            let shown = path.to_string_lossy();
+            let add = ["worktree", "add", "--quiet", "--force"];
+            // A branch that an earlier run left has work on it.
+            if git(root, &[&add[..], &[&shown, &branch]].concat()).await.is_err() {
+                git(root, &[&add[..], &["-b", &branch, &shown, "HEAD"]].concat()).await?;
+            }
+        }
+        Ok(Self { path: path.to_owned(), branch })
+    }
+
+    /// Merges its commits into the project; the files that conflict.
+    ///
+    /// # Errors
+    /// When git refuses for another reason.
+    pub async fn merge(&self, root: &Path) -> Result<Vec<String>, Stop> {
+        match git(root, &["merge", "--quiet", "--no-edit", &self.branch]).await {
+            Ok(_) => Ok(Vec::new()),
+            Err(stop) => {
+                let unmerged = git(root, &["diff", "--name-only", "--diff-filter=U"]).await?;
+                let files: Vec<String> = unmerged.lines().map(str::to_owned).collect();
+                if files.is_empty() { Err(stop) } else { Ok(files) }
+            }
+        }
+    }
+
+    /// Makes every file what it is on the branch: whoever made the worktree may have been killed in the middle.
+    ///
+    /// # Errors
+    /// When git refuses.
+    pub async fn reset(&self) -> Result<(), Stop> {
+        git(&self.path, &["reset", "--quiet", "--hard"]).await.map(drop)
+    }
+
+    /// Takes its folder away; the branch stays.
+    pub async fn leave(&self, root: &Path) {
+        let _ = git(root, &["worktree", "remove", "--force", &self.path.to_string_lossy()]).await;
+    }
+
+    /// Takes it away with its branch, once it is merged.
+    pub async fn remove(self, root: &Path) {
+        self.leave(root).await;
+        let _ = git(root, &["branch", "--delete", &self.branch]).await;
+    }
+}
+
+/// Commits a merge whose conflicts are resolved.
+///
+/// # Errors
+/// When marks are left, or git refuses.
+pub async fn conclude_merge(root: &Path, files: &[String]) -> Result<(), Stop> {
+    for file in files {
+        let text = std::fs::read_to_string(root.join(file)).unwrap_or_default();
+        if text.lines().any(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ")) {
+            return Err(Stop::failed(format!("{file} still has conflict marks"), HINT));
+        }
+    }
+    git(root, &["add", "--all"]).await?;
+    git(root, &["commit", "--quiet", "--no-edit"]).await.map(drop)
+}

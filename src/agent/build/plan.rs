@@ -1,0 +1,108 @@
+//! A plan as its file says it: a Markdown list with checkboxes. What people write between the lines stays as it is.
+
+use base::pattern::Pattern;
+
+static SUBTASK: Pattern = Pattern::new(r"^\s*[-*+] \[([ xX])\]\s+(?:(\d+)[.):]\s+)?(.*\S)");
+static AFTER: Pattern = Pattern::new(r"(?i)\(\s*after:?\s*([^)]*)\)");
+static REMARK: Pattern = Pattern::new(r"(?i)\(\s*(files|after)\b");
+static NUMBER: Pattern = Pattern::new(r"\d+");
+
+/// One line of the plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subtask {
+    /// As the plan numbers it, else its place.
+    pub number: usize,
+    pub done: bool,
+    /// Without number and box.
+    pub text: String,
+    /// The subtasks that must be done before it.
+    pub after: Vec<usize>,
+    line: usize,
+}
+
+impl Subtask {
+    /// What it is to do, without its files and predecessors.
+    pub fn title(&self) -> &str {
+        let end = REMARK.find(&self.text).map_or(self.text.len(), |remark| remark.start());
+        self.text[..end].trim()
+    }
+}
+
+/// The subtasks, in their order.
+pub fn subtasks(plan: &str) -> Vec<Subtask> {
+    let mut found: Vec<Subtask> = Vec::new();
+    for (line, text) in plan.lines().enumerate() {
+        let Some(parts) = SUBTASK.captures(text) else { continue };
+        // A box below a subtask is a part of it.
+        if text.starts_with([' ', '\t']) && !found.is_empty() {
+            continue;
+        }
+        let text = parts.get(3).map_or("", |text| text.as_str());
+        let place = found.len() + 1;
+        let number = parts.get(2).and_then(|number| number.as_str().parse().ok()).unwrap_or(place);
+        let after = AFTER.captures(text).and_then(|parts| parts.get(1)).map_or("", |after| after.as_str());
+        found.push(Subtask {
+            // The same number twice would tick the wrong box.
+            number: if found.iter().any(|other| other.number == number) { place + 1_000 } else { number },
+            done: parts.get(1).is_some_and(|mark| mark.as_str() != " "),
+            text: text.to_owned(),
+            after: NUMBER.find_iter(after).filter_map(|number| number.as_str().parse().ok()).collect(),
+            line,
+        });
+    }
+    found
+}
+
+/// The plan with this subtask ticked off.
+pub fn ticked(plan: &str, number: usize) -> String {
+    let line =
+        subtasks(plan).into_iter().find(|subtask| subtask.number == number).map(|subtask| subtask.line);
+    let mut lines: Vec<String> = plan.split_inclusive('\n').map(str::to_owned).collect();
+    if let Some(text) = line.and_then(|line| lines.get_mut(line)) {
+        *text = text.replacen("[ ]", "[x]", 1);
+    }
+    lines.concat()
+}
+
+/// The subtasks that can be done now: open ones whose predecessors are done. Where predecessors wait for each other, or
+/// don't exist, the first open one.
+pub fn ready(subtasks: &[Subtask]) -> Vec<&Subtask> {
+    let is_open = |number: &usize| subtasks.iter().any(|other| other.number == *number && !other.done);
+    let open = subtasks.iter().filter(|subtask| !subtask.done);
+    let ready: Vec<&Subtask> = open.clone().filter(|subtask| !subtask.after.iter().any(is_open)).collect();
+    if ready.is_empty() { open.take(1).collect() } else { ready }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = "# Plan\n\nSome words.\n\n- [x] 1. Read it (files: a.rs)\n- [ ] 2. Write it (after: 1)\n  - [ ] a part\n\
+                        * [ ] 3) Check it (files: b.rs) (After 1, 2)\nEnd.\n";
+
+    #[test]
+    fn boxes_become_subtasks() {
+        let found = subtasks(PLAN);
+        let shown: Vec<_> = found.iter().map(|one| (one.number, one.done, one.after.clone())).collect();
+        assert_eq!(shown, [(1, true, vec![]), (2, false, vec![1]), (3, false, vec![1, 2])]);
+        assert_eq!((found[1].text.as_str(), found[1].title()), ("Write it (after: 1)", "Write it"));
+        assert_eq!(ready(&found).iter().map(|one| one.number).collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
+    fn ticking_changes_one_box() {
+        let after = ticked(PLAN, 3);
+        assert_eq!(after, PLAN.replace("* [ ] 3)", "* [x] 3)"));
+        assert_eq!(ticked(PLAN, 9), PLAN);
+    }
+
+    #[test]
+    fn circles_and_unnumbered_plans_go_on() {
+        let found = subtasks("- [ ] one (after: 2)\n- [ ] two (after: 1)\n");
+        assert_eq!(ready(&found)[0].number, 1);
+        assert_eq!(
+            subtasks("- [ ] 1. a\n- [ ] 1. b\n").iter().map(|one| one.number).collect::<Vec<_>>(),
+            [1, 1_002]
+        );
+    }
+}

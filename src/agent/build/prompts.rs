@@ -1,0 +1,64 @@
+//! What each role is told: only its part of what is known (SPEC §7).
+
+use super::plan::Subtask;
+use base::text;
+
+/// Bytes of a part; what is longer can be read in its file.
+const PART_BYTES: usize = 24_000;
+
+/// A prompt out of named parts; empty ones are left out.
+fn prompt(parts: &[(&str, &str)]) -> String {
+    let parts = parts.iter().filter(|(_, text)| !text.trim().is_empty());
+    let parts: Vec<String> = parts
+        .map(|(name, text)| {
+            let end = text::floor_boundary(text, PART_BYTES);
+            let cut = if end < text.len() { "\n[cut: read the file]" } else { "" };
+            format!("## {name}\n{}{cut}", text[..end].trim())
+        })
+        .collect();
+    parts.join("\n\n")
+}
+
+pub fn spec(task: &str, structure: &str) -> String {
+    prompt(&[("Task", task), ("Structure of the project", structure)])
+}
+
+pub fn plan(spec: &str, files: &str) -> String {
+    prompt(&[("Specification", spec), ("Files that seem to matter", files)])
+}
+
+/// A plan without boxes is no plan.
+pub const PLAN_AGAIN: &str = "Your answer has no line of the form `- [ ] 1. …`. Answer with the whole plan once more, one such line for each subtask.";
+
+pub fn code(spec: &str, plan: &str, context: &str, subtask: &Subtask, before: &[(usize, String)]) -> String {
+    let before: Vec<String> =
+        before.iter().map(|(number, said)| format!("{number}: {}", text::one_line(said, 1_500))).collect();
+    prompt(&[
+        ("Your subtask", &format!("{}. {}", subtask.number, subtask.text)),
+        ("What the subtasks before it say", &before.join("\n")),
+        ("Specification", spec),
+        ("The whole plan", plan),
+        ("Files that seem to matter", context),
+    ])
+}
+
+pub fn review(spec: &str, changed: &[String]) -> String {
+    prompt(&[("Specification", spec), ("Changed files", &changed.join("\n"))])
+}
+
+pub fn fix(review: &str, files: &[String]) -> String {
+    prompt(&[("Review", review), ("Files that it names", &files.join("\n"))])
+}
+
+pub fn merge(subtask: &Subtask, files: &[String]) -> String {
+    let task = format!(
+        "Two subtasks were done side by side, and their changes conflict. Resolve the conflict marks in the files below so \
+         that both changes hold, then check that the project still works. The one that was merged last: {}. {}",
+        subtask.number, subtask.text
+    );
+    prompt(&[("Task", &task), ("Files with conflict marks", &files.join("\n"))])
+}
+
+/// What goes on after it was cut off.
+pub const GO_ON: &str =
+    "You were interrupted. Look at what is done already, finish your part, and answer as you were asked to.";

@@ -1,0 +1,163 @@
+//! The roles of a build at work: each is a sub-agent, and each of its parts a turn of the build's own session, so that
+//! `mycode rewind`, `mycode report` and a resumed chat know of it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::assemble::{FolderAgents, RoleSession};
+use crate::build::progress::{BuildEvent, Show};
+use crate::build::prompts;
+use base::clock;
+use base::model::item::{Item, UserMessage};
+use base::protocol::event::{EndReason, TurnEnd};
+use base::text::one_line;
+use context::report::session;
+use context::session::list;
+use context::session::log::{self, LogError};
+use tools::cx::{SubAgents as _, ToolCx};
+use tools::sub_agent::{SubReport, SubTask};
+
+/// Why a build stops before its end.
+#[derive(Debug)]
+pub enum Stop {
+    /// A role could not do its part.
+    Role { part: String, end: EndReason },
+    /// What happened, and what to do.
+    Failed { message: String, hint: String },
+    /// The user wanted to look at what this stage made.
+    Paused(&'static str),
+}
+
+impl Stop {
+    pub fn failed(message: impl ToString, hint: impl Into<String>) -> Self {
+        Self::Failed { message: message.to_string(), hint: hint.into() }
+    }
+}
+
+impl std::fmt::Display for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Role { part, .. } => write!(f, "{part} could not be done"),
+            Self::Failed { message, .. } => f.write_str(message),
+            Self::Paused(stage) => write!(f, "paused after {stage}"),
+        }
+    }
+}
+
+impl From<LogError> for Stop {
+    fn from(error: LogError) -> Self {
+        Self::failed(error, "check the disk space and the state folder")
+    }
+}
+
+/// One part of the work.
+pub struct Part {
+    /// The type of sub-agent.
+    pub role: &'static str,
+    /// What it is called in the build: the same after a resume.
+    pub name: String,
+    /// What it is to do, in a line; empty where the name says it.
+    pub about: String,
+    pub prompt: String,
+    /// Who works, and where, if not in the project itself.
+    pub elsewhere: Option<FolderAgents>,
+}
+
+impl Part {
+    pub fn new(role: &'static str, name: impl Into<String>, prompt: String) -> Self {
+        Self { role, name: name.into(), about: String::new(), prompt, elsewhere: None }
+    }
+}
+
+/// The build's session with those who work in it.
+pub struct Roles {
+    pub session: RoleSession,
+    pub show: Show,
+}
+
+impl Roles {
+    /// Has one part done; goes on where it was cut off in an earlier run.
+    ///
+    /// # Errors
+    /// When the role did not come to its end.
+    pub async fn work(&mut self, part: Part) -> Result<SubReport, Stop> {
+        let mut reports = self.work_together(vec![part]).await?;
+        reports.pop().unwrap_or_else(|| Err(Stop::failed("nothing was done", "run the build again")))
+    }
+
+    /// Has several parts done side by side; each is a turn of its own afterwards.
+    ///
+    /// # Errors
+    /// When the session cannot be written.
+    pub async fn work_together(&mut self, parts: Vec<Part>) -> Result<Vec<Result<SubReport, Stop>>, Stop> {
+        let RoleSession { conversation, agents, setup } = &mut self.session;
+        let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
+        let title = format!("{} of the build", names.join(", "));
+        let id = conversation.record(Item::User(UserMessage::new(&title)))?.0;
+        if let Some(journal) = &agents.cx.journal {
+            journal.begin_turn(id.0, &one_line(&title, 200));
+        }
+        let begun = Instant::now();
+        let state = log::agents_of(&setup.project_state);
+        let session = conversation.id.clone();
+        let cancel = agents.cx.cancel.clone();
+        let running = parts.iter().map(|part| {
+            self.show.say(&BuildEvent::Started { part: &part.name, role: part.role, about: &part.about });
+            let resume = list::made_for(&state, &session, &part.name);
+            let prompt = if resume.is_some() { prompts::GO_ON.to_owned() } else { part.prompt.clone() };
+            let task = SubTask { kind: part.role.to_owned(), prompt, resume, ..SubTask::default() };
+            let agents = part.elsewhere.as_ref().unwrap_or(agents);
+            agents.begin(&session);
+            let (show, name) = (self.show.clone(), part.name.clone());
+            let cx = ToolCx {
+                call_id: part.name.as_str().into(),
+                cancel: cancel.clone(),
+                progress: Arc::new(move |line| show.say(&BuildEvent::Progress { part: &name, line: &line })),
+                ..agents.cx.clone()
+            };
+            let agents = Arc::clone(&agents.runner);
+            async move { agents.run(task, &cx).await }
+        });
+        let reports = futures_util::future::join_all(running).await;
+        let mut outcomes = Vec::with_capacity(parts.len());
+        let (mut reason, mut steps) = (EndReason::Done, 0);
+        for (part, report) in parts.iter().zip(reports) {
+            let report = match report {
+                Ok(report) => report,
+                Err(message) => {
+                    outcomes.push(Err(Stop::failed(message, "run the build again with --resume")));
+                    continue;
+                }
+            };
+            let said = if report.answer.is_empty() { "(no answer)" } else { &report.answer };
+            conversation.record(Item::assistant(said))?;
+            steps += report.steps;
+            conversation.add_side_usage(&report.model, &report.usage)?;
+            self.show.say(&BuildEvent::Done { part: &part.name, report: &report });
+            if report.end == EndReason::Done {
+                outcomes.push(Ok(report));
+            } else {
+                reason = report.end.clone();
+                outcomes.push(Err(Stop::Role { part: part.name.clone(), end: report.end }));
+            }
+        }
+        conversation.close_unanswered()?;
+        conversation.end_turn(TurnEnd {
+            reason,
+            steps,
+            denied: 0,
+            usage: Default::default(),
+            elapsed_ms: clock::milliseconds(begun.elapsed()),
+            plan: None,
+        })?;
+        Ok(outcomes)
+    }
+
+    /// The files of the project that the build has changed so far, sorted.
+    pub fn changed(&self) -> Vec<PathBuf> {
+        let journal = self.session.agents.cx.journal.as_ref();
+        let lines = journal.map(|journal| journal.lines()).unwrap_or_default();
+        session::changed_files(lines, 0).into_keys().map(PathBuf::from).collect()
+    }
+}

@@ -1,0 +1,148 @@
+//! The stages of a build in their order. Each leaves a file; a stage whose file is there is not done again.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::coding;
+use super::folder::BuildFolder;
+use super::git;
+use super::plan;
+use super::progress::{BuildEvent, Show};
+use super::prompts;
+use super::report;
+use super::review;
+use super::roles::{Part, Roles, Stop};
+use super::state::{Build, BuildOptions, Outcome};
+use crate::assemble::RoleSession;
+use base::model::item::{Item, UserMessage};
+use evidence::survey;
+
+/// Characters of the project's structure for the specification.
+const STRUCTURE_CHARS: usize = 6_000;
+
+/// Runs a build, or goes on with one: `task` is that of a new one. Returns its report and exit code.
+pub async fn run(
+    session: RoleSession,
+    task: Option<&str>,
+    options: BuildOptions,
+    show: Show,
+) -> (String, u8) {
+    let begun = Instant::now();
+    let id = session.conversation.id.clone();
+    let folder = match BuildFolder::open(&session.agents.cx.root, &id) {
+        Ok(folder) => folder,
+        Err(error) => {
+            let message = format!("The build's folder can't be made: {error}");
+            show.say(&BuildEvent::Ended {
+                outcome: "failed",
+                report: None,
+                message: Some(&message),
+                exit_code: 1,
+            });
+            return (String::new(), 1);
+        }
+    };
+    show.say(&BuildEvent::Begun { id: &id, folder: &folder.name });
+    let mut build = Build { id, folder, roles: Roles { session, show }, options };
+    let (outcome, message) = match stages(&mut build, task).await {
+        Ok(true) => (Outcome::Passed, "The review passed.".to_owned()),
+        Ok(false) => (Outcome::Failed, build.how_to_go_on("The last review still finds problems.")),
+        Err(Stop::Paused(stage)) => {
+            let file = build.folder.path(if stage == "code" { "plan.md" } else { stage_file(stage) });
+            (Outcome::Paused, build.how_to_go_on(&format!("Paused after {stage}. Edit {file} as you like.")))
+        }
+        Err(Stop::Failed { message, hint }) => {
+            (Outcome::Failed, build.how_to_go_on(&format!("{message}. To do: {hint}.")))
+        }
+        Err(Stop::Role { part, end }) => build.unfinished(&part, &end),
+    };
+    let text = report::text(&build, outcome, &message, begun.elapsed());
+    if let Err(Stop::Failed { message, .. }) = build.wrote("report.md", &text) {
+        build.roles.show.say(&BuildEvent::Note { text: &message });
+    }
+    let file = build.folder.path("report.md");
+    build.roles.show.say(&BuildEvent::Ended {
+        outcome: outcome.as_str(),
+        report: Some(&file),
+        message: Some(&message),
+        exit_code: outcome.exit_code(),
+    });
+    (text, outcome.exit_code())
+}
+
+fn stage_file(stage: &str) -> &'static str {
+    match stage {
+        "spec" => "spec.md",
+        "plan" => "plan.md",
+        _ => "review.md",
+    }
+}
+
+async fn stages(build: &mut Build, task: Option<&str>) -> Result<bool, Stop> {
+    if build.options.commit && !git::is_clean(&build.roles.session.agents.cx.root).await? {
+        return Err(Stop::failed(
+            "There are uncommitted changes, which a commit of the build would take in",
+            "commit or stash them, or leave out --commit and --parallel",
+        ));
+    }
+    let task = find_task(build, task)?;
+    let spec = match build.folder.read("spec.md") {
+        Some(spec) => spec,
+        None => specify(build, &task).await?,
+    };
+    if build.folder.read("plan.md").is_none() {
+        plan(build, &spec).await?;
+    }
+    coding::carry_out(build, &spec).await?;
+    build.pause_after("code")?;
+    let passed = review::review(build, &spec).await?;
+    build.pause_after("review")?;
+    Ok(passed)
+}
+
+/// The task, which a resumed build finds in its folder.
+fn find_task(build: &mut Build, task: Option<&str>) -> Result<String, Stop> {
+    if let Some(task) = build.folder.read("task.md") {
+        return Ok(task);
+    }
+    let task = task.unwrap_or_default().trim();
+    if task.is_empty() {
+        return Err(Stop::failed("This build has no task", "write it into task.md in the build's folder"));
+    }
+    build.roles.session.conversation.record(Item::User(UserMessage::new(task)))?;
+    build
+        .roles
+        .session
+        .conversation
+        .record(Item::assistant(format!("Building in {}.", build.folder.name)))?;
+    build.folder.write("task.md", task).map_err(|error| build.unwritable("task.md", error))?;
+    Ok(task.to_owned())
+}
+
+async fn specify(build: &mut Build, task: &str) -> Result<String, Stop> {
+    let root = Arc::clone(&build.roles.session.agents.cx.root);
+    let looked = tokio::task::spawn_blocking(move || survey::structure(&root, STRUCTURE_CHARS));
+    let structure = looked.await.unwrap_or_default();
+    let part = Part::new("spec_writer", "specification", prompts::spec(task, &structure));
+    let spec = build.roles.work(part).await?.answer;
+    build.wrote("spec.md", &spec)?;
+    build.pause_after("spec")?;
+    Ok(spec)
+}
+
+async fn plan(build: &mut Build, spec: &str) -> Result<(), Stop> {
+    let files = coding::task_context(&build.roles.session.agents.cx, spec).await;
+    let mut plan = build.roles.work(Part::new("planner", "plan", prompts::plan(spec, &files))).await?.answer;
+    if plan::subtasks(&plan).is_empty() {
+        let again = format!("{}\n\n{}", prompts::plan(spec, &files), prompts::PLAN_AGAIN);
+        plan = build.roles.work(Part::new("planner", "plan, again", again)).await?.answer;
+    }
+    build.wrote("plan.md", &plan)?;
+    if plan::subtasks(&plan).is_empty() {
+        return Err(Stop::failed(
+            "The plan has no subtasks",
+            "give plan.md lines of the form `- [ ] 1. what to do`, then run the build again with --resume",
+        ));
+    }
+    build.pause_after("plan")
+}

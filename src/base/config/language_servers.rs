@@ -1,0 +1,168 @@
+//! Which language servers there are: a table as data (`language_servers.toml`, with its sources), and what the user's
+//! configuration changes of it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::trusted::agent_files::AgentFile;
+use crate::file;
+use crate::path;
+
+const SHIPPED: &str = include_str!("language_servers.toml");
+
+/// Where a project keeps programs of its own.
+const PROJECT_PROGRAMS: [&str; 3] = ["node_modules/.bin", ".venv/bin", "venv/bin"];
+/// Of such a program this much is bound to the user's trust, with its place.
+const LAUNCHER_BYTES: u64 = 64 * 1024;
+
+/// A row of the table.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LanguageServer {
+    /// Extensions or whole names, and the protocol's identifier of their language.
+    pub files: BTreeMap<String, String>,
+    pub roots: Vec<String>,
+    /// Programs with their arguments, the preferred first.
+    pub commands: Vec<Vec<String>>,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub options: Value,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub settings: Value,
+    pub environment: BTreeMap<String, String>,
+}
+
+impl LanguageServer {
+    /// The identifier of the file's language, if it is one of this row's.
+    pub fn language(&self, path: &Path) -> Option<&str> {
+        let of = |name: Option<&OsStr>| self.files.get(name?.to_str()?).map(String::as_str);
+        of(path.extension()).or_else(|| of(path.file_name()))
+    }
+}
+
+/// The key `language_servers` of a configuration: all on or off, or row by row.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(untagged)]
+pub enum ServersSetting {
+    All(bool),
+    Rows(BTreeMap<String, RowSetting>),
+}
+
+/// What a configuration says of one row.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(untagged)]
+pub enum RowSetting {
+    Used(bool),
+    Row(Box<LanguageServer>),
+}
+
+/// The rows that hold, by name.
+pub type LanguageServers = BTreeMap<String, LanguageServer>;
+
+/// The table with the configuration's changes: what a row leaves out stays as it is.
+pub fn rows(setting: Option<&ServersSetting>) -> LanguageServers {
+    let mut rows: LanguageServers = toml::from_str(SHIPPED).unwrap_or_default();
+    match setting {
+        Some(ServersSetting::All(false)) => rows.clear(),
+        Some(ServersSetting::Rows(own)) => own.iter().for_each(|(name, own)| change(&mut rows, name, own)),
+        _ => {}
+    }
+    rows
+}
+
+fn change(rows: &mut LanguageServers, name: &str, own: &RowSetting) {
+    match own {
+        RowSetting::Used(true) => {}
+        RowSetting::Used(false) => drop(rows.remove(name)),
+        RowSetting::Row(own) => {
+            let row = rows.entry(name.to_owned()).or_default();
+            let own = (**own).clone();
+            row.environment.extend(own.environment);
+            for (mine, given) in [(&mut row.options, own.options), (&mut row.settings, own.settings)] {
+                if !given.is_null() {
+                    *mine = given;
+                }
+            }
+            if !own.files.is_empty() {
+                row.files = own.files;
+            }
+            if !own.roots.is_empty() {
+                row.roots = own.roots;
+            }
+            if !own.commands.is_empty() {
+                row.commands = own.commands;
+            }
+        }
+    }
+}
+
+/// The servers that a project brings along as programs of its own: each with the beginning of what would be started.
+pub fn of_project(workspace: &Path) -> Vec<AgentFile> {
+    let folders = PROJECT_PROGRAMS.map(|folder| workspace.join(folder));
+    let folders: Vec<PathBuf> = folders.into_iter().filter(|folder| folder.is_dir()).collect();
+    if folders.is_empty() {
+        return Vec::new();
+    }
+    let rows = rows(None);
+    let programs = rows.values().flat_map(|row| &row.commands).filter_map(|command| command.first());
+    let paths = programs.flat_map(|program| folders.iter().map(move |folder| folder.join(program)));
+    let read = |launcher: PathBuf| {
+        let target = path::follow(&launcher);
+        let (opened, meta) = file::open(&target).ok()?;
+        let bytes = file::read_all(opened, &meta, LAUNCHER_BYTES).unwrap_or_default();
+        let text = format!("{} {} {}", target.display(), meta.len(), file::hash(&bytes));
+        Some(AgentFile { path: launcher, text })
+    };
+    paths.filter_map(read).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn setting(text: &str) -> ServersSetting {
+        let table: toml::Table = text.parse().unwrap();
+        table["language_servers"].clone().try_into().unwrap()
+    }
+
+    #[test]
+    fn shipped_rows_are_whole() {
+        let rows = rows(None);
+        assert!(rows.len() > 20);
+        for (name, row) in &rows {
+            assert!(!row.files.is_empty() && row.commands.iter().all(|words| !words.is_empty()), "{name}");
+        }
+        assert_eq!(rows["go"].language(Path::new("/w/go.mod")), Some("go.mod"));
+        assert_eq!(rows["typescript"].language(Path::new("/w/a.tsx")), Some("typescriptreact"));
+    }
+
+    #[test]
+    fn rows_are_switched_off_changed_and_added() {
+        let text = "[language_servers]\nrust = false\n[language_servers.python]\ncommands = [[\"ty\", \"server\"]]\n\
+                    [language_servers.mine]\nfiles = { x = \"x\" }\ncommands = [[\"xls\"]]";
+        let rows = rows(Some(&setting(text)));
+        assert!(!rows.contains_key("rust"));
+        assert_eq!(rows["python"].commands, [["ty", "server"]]);
+        assert_eq!(rows["python"].language(Path::new("a.py")), Some("python"));
+        assert_eq!(rows["mine"].language(Path::new("a.x")), Some("x"));
+        assert!(super::rows(Some(&setting("language_servers = false"))).is_empty());
+    }
+
+    #[test]
+    fn a_project_brings_servers() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(of_project(dir.path()).is_empty());
+        let bin = dir.path().join("node_modules/.bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        std::fs::write(bin.join("vtsls"), "#!/bin/sh\n").unwrap();
+        std::fs::write(bin.join("other"), "#!/bin/sh\n").unwrap();
+        let found = of_project(dir.path());
+        assert_eq!(found.len(), 1);
+        std::fs::write(bin.join("vtsls"), "#!/bin/bad\n").unwrap();
+        assert_ne!(of_project(dir.path()), found);
+    }
+}

@@ -1,0 +1,439 @@
+//! Joins all sources of configuration into validated sections. First wins: flags, `MYCODE_*`, the project's file, the
+//! user's file, then the usual `OPENAI_*` / `ANTHROPIC_*` variables, then the compiled-in `config.toml`.
+//! Opens no network: that nothing is configured is an answer (`provider: None`), not an error.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use super::keys;
+use super::language_servers::ServersSetting;
+use super::models;
+use super::paths::{self, Paths};
+use super::raw::Raw;
+use super::settings::{
+    ContextSettings, MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, Origin, Permission, ProviderKind,
+    ProviderSettings, ScreenSettings, WebSearch, WebSettings, WorkSettings,
+};
+use super::trusted::own_files::{self, OwnFiles};
+use super::trusted::trust::Trust;
+use crate::file::{self, FileError};
+use crate::path::leads_out;
+use crate::secret::{self, Secret};
+
+const DEFAULTS: &str = include_str!("../../../config.toml");
+/// The largest configuration file.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
+
+/// A setting that cannot be used; exit code 3.
+#[derive(Clone, Debug, Error)]
+#[error("{what}")]
+pub struct ConfigError {
+    pub what: String,
+    pub hint: String,
+}
+
+fn bad(what: impl Into<String>, hint: impl Into<String>) -> ConfigError {
+    ConfigError { what: what.into(), hint: hint.into() }
+}
+
+/// The validated configuration.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// `None`: no provider, key or address is configured anywhere.
+    pub provider: Option<ProviderSettings>,
+    /// What is wrong with the model settings: only who needs a model minds.
+    pub provider_error: Option<ConfigError>,
+    pub context: ContextSettings,
+    pub work: WorkSettings,
+    pub web: WebSettings,
+    pub screen: ScreenSettings,
+    /// Which language servers are used.
+    pub language_servers: Option<ServersSetting>,
+    /// What the user has defined, such as sub-agents; the project's only if it is trusted.
+    pub own: OwnFiles,
+    /// Things the user should know, such as refused keys of a project's file.
+    pub notices: Vec<String>,
+    /// A model was named for this run alone, with a flag.
+    pub model_flag: bool,
+    /// No model was named anywhere: it is the vendor's default.
+    pub model_by_default: bool,
+    /// Where what servers have said of themselves is kept.
+    pub servers: PathBuf,
+    /// Where the history of prompts is kept.
+    pub prompts: PathBuf,
+    /// The folder of the user's configuration.
+    pub config: PathBuf,
+    raw: Raw,
+}
+
+/// Where configuration comes from; tests hand in their own.
+pub struct Sources<'a> {
+    pub flags: Raw,
+    pub vars: &'a dyn Fn(&str) -> Option<String>,
+    pub paths: &'a Paths,
+    pub workspace: &'a Path,
+    /// The user trusts the project's own file, this once.
+    pub trust: bool,
+    /// The permission used when nothing is set: `ask` for the terminal, `auto` for exec.
+    pub default_permission: Permission,
+}
+
+/// Reads and joins all sources.
+///
+/// # Errors
+/// When a file cannot be read or parsed, or a value is out of its range.
+pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
+    let mut notices = Vec::new();
+    let model_flag = sources.flags.model.is_some();
+    let vars = Raw::from_vars(sources.vars).map_err(|what| {
+        bad(what, "correct or unset the variable; `mycode doctor --config` describes all settings")
+    })?;
+    let project_path = paths::project_config(sources.workspace);
+    let project = match read_project(sources.workspace)? {
+        None if leads_out(&project_path, sources.workspace) => {
+            let path = project_path.display();
+            notices.push(format!("Ignored {path}: it is a link that leads out of the project."));
+            Raw::default()
+        }
+        None => Raw::default(),
+        Some(text) => {
+            let trust = Trust::new(&sources.paths.project(sources.workspace));
+            let trusted = sources.trust || trust.holds(&text);
+            let (raw, personal) =
+                Raw::parse_project(&text, trusted).map_err(|what| unparsable(&project_path, &what))?;
+            if !personal.is_empty() {
+                let keys = personal.join(", ");
+                let path = project_path.display();
+                notices.push(if trusted {
+                    format!("{path} is trusted and sets {keys}. `mycode trust --revoke` revokes the trust.")
+                } else {
+                    format!("{path} wants to set {keys}. Ignored, because it is not trusted; `mycode trust` trusts it.")
+                });
+            }
+            let mut raw = raw;
+            let hosts = raw.web_private_hosts.take().is_some();
+            for (name, given) in [("[keys]", raw.keys.is_some()), ("web_private_hosts", hosts)] {
+                if trusted && given {
+                    notices.push(format!(
+                        "{}: {name} holds only in your own file, {}.",
+                        project_path.display(),
+                        sources.paths.user_config().display()
+                    ));
+                }
+            }
+            raw
+        }
+    };
+    let user_path = sources.paths.user_config();
+    let (user, keys) = match read(&user_path)? {
+        None => (Raw::default(), Vec::new()),
+        Some(text) => Raw::parse(&text)
+            .and_then(|raw| Ok((raw, keys::read(&text)?)))
+            .map_err(|what| unparsable(&user_path, &what))?,
+    };
+    let defaults =
+        Raw::parse(DEFAULTS).map_err(|what| bad(what, "this is a bug in mycode; please report it"))?;
+    let raw = sources.flags.over(vars).over(project).over(user).over(defaults);
+    let own_models = sources.paths.user_models();
+    if let Some(text) = read(&own_models)? {
+        models::take_own(&text).map_err(|what| {
+            bad(
+                format!("{} can't be used: {what}", own_models.display()),
+                "its rows have the form of src/config/models.toml in mycode's source",
+            )
+        })?;
+    }
+    let (provider, provider_error) = match provider(&raw, sources.vars) {
+        Ok(provider) => (provider, None),
+        Err(error) => (None, Some(error)),
+    };
+    let model = provider.as_ref().map_or("", |settings| &settings.model).to_owned();
+    let context = context(&raw, &model, None)?;
+    let work = WorkSettings {
+        permission: raw.permission.unwrap_or(sources.default_permission),
+        mode: raw.mode.unwrap_or_default(),
+        sandbox: raw.sandbox.unwrap_or(true),
+        max_steps: raw.max_steps.unwrap_or(500).max(1),
+        task_context: raw
+            .task_context
+            .unwrap_or(true)
+            .then(|| std::time::Duration::from_millis(raw.task_context_wait_ms.unwrap_or(1_000))),
+        light_model: raw.light_model.as_deref().map(Arc::from),
+        inject_notes: raw.inject_notes.unwrap_or(true),
+    };
+    let web = WebSettings {
+        search: raw.web_search == Some(WebSearch::Provider),
+        private_hosts: raw.web_private_hosts.clone().unwrap_or_default(),
+    };
+    let screen = ScreenSettings {
+        keys,
+        vim: raw.vim.unwrap_or(false),
+        notify: raw.notify.unwrap_or_default(),
+        theme: raw.theme.unwrap_or_default(),
+        folder: sources.paths.composer(),
+        config: sources.paths.user_config(),
+    };
+    let named = |name: &str| (sources.vars)(name).is_some_and(|model| !model.trim().is_empty());
+    let model_by_default =
+        raw.model.is_none() && !named("OPENAI_MODEL") && !named("ANTHROPIC_MODEL") && provider.is_some();
+    let (servers, prompts) = (sources.paths.servers(), sources.paths.prompts());
+    let Sources { paths, workspace, trust, .. } = sources;
+    let (own, ignored) = own_files::load(&paths.config, workspace, &paths.project(workspace), trust);
+    notices.extend(ignored);
+    Ok(Loaded {
+        provider,
+        provider_error,
+        context,
+        work,
+        web,
+        screen,
+        language_servers: raw.language_servers.clone(),
+        own,
+        notices,
+        model_flag,
+        model_by_default,
+        servers,
+        prompts,
+        config: paths.config.clone(),
+        raw,
+    })
+}
+
+impl Loaded {
+    /// The context section for another model, or with a window size that was learned of the server, and how.
+    ///
+    /// # Errors
+    /// When a value is out of its range.
+    pub fn context_for(
+        &self,
+        model: &str,
+        learned: Option<(u64, Origin)>,
+    ) -> Result<ContextSettings, ConfigError> {
+        context(&self.raw, model, learned)
+    }
+
+    /// The provider section for a local server that was found by asking around.
+    pub fn local_provider(&self, base_url: String, model: &str) -> ProviderSettings {
+        settings(&self.raw, ProviderKind::Openai, base_url, None, self.raw.model.as_deref().unwrap_or(model))
+    }
+}
+
+/// What the project's own file would set once it is trusted, with its text; `None` without such a file.
+///
+/// # Errors
+/// When the file cannot be read or parsed.
+pub fn project_wishes(workspace: &Path) -> Result<Option<(String, Vec<String>)>, ConfigError> {
+    let path = paths::project_config(workspace);
+    let Some(text) = read_project(workspace)? else { return Ok(None) };
+    let (_, personal) = Raw::parse_project(&text, false).map_err(|what| unparsable(&path, &what))?;
+    Ok(Some((text, personal)))
+}
+
+/// The project's own file. Even what is wrong with a text tells of it: nothing is read that a link brings in from outside.
+fn read_project(workspace: &Path) -> Result<Option<String>, ConfigError> {
+    let path = paths::project_config(workspace);
+    if leads_out(&path, workspace) { Ok(None) } else { read(&path) }
+}
+
+fn read(path: &Path) -> Result<Option<String>, ConfigError> {
+    let refused = |why: &str| {
+        bad(
+            format!("{} can't be read ({why})", path.display()),
+            "make the file readable UTF-8 text, or move it away",
+        )
+    };
+    // A checkout may bring a link to a device under this name: the size is bounded, and only a file is read.
+    match file::read(path, MAX_FILE_BYTES) {
+        Ok((bytes, _)) => String::from_utf8(bytes).map(Some).map_err(|_| refused("not UTF-8 text")),
+        Err(FileError::NotFound) => Ok(None),
+        Err(_) if path.metadata().is_err_and(|error| error.kind() == ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(refused(&error.to_string())),
+    }
+}
+
+fn unparsable(path: &Path, what: &str) -> ConfigError {
+    bad(
+        format!("{} is not a valid configuration:\n{what}", path.display()),
+        "`mycode doctor --config` prints an annotated example",
+    )
+}
+
+fn provider(
+    raw: &Raw,
+    vars: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<ProviderSettings>, ConfigError> {
+    let var = |name: &str| vars(name).filter(|value| !value.trim().is_empty());
+    let kind = match raw.provider {
+        Some(kind) => kind,
+        None if raw.script.is_some() => ProviderKind::Scripted,
+        None if raw.base_url.is_some() => guess_kind(raw.base_url.as_deref(), raw.model.as_deref()),
+        None if var("OPENAI_API_KEY").is_some() || var("OPENAI_BASE_URL").is_some() => {
+            let wants_claude = raw.model.as_deref().is_some_and(|model| model.starts_with("claude"));
+            if wants_claude && var("ANTHROPIC_API_KEY").is_some() {
+                ProviderKind::Anthropic
+            } else {
+                ProviderKind::Openai
+            }
+        }
+        None if var("ANTHROPIC_API_KEY").is_some() || var("ANTHROPIC_BASE_URL").is_some() => {
+            ProviderKind::Anthropic
+        }
+        None => return Ok(None),
+    };
+    let (prefix, standard_url) = match kind {
+        ProviderKind::Openai | ProviderKind::Chat | ProviderKind::Responses => {
+            ("OPENAI", "https://api.openai.com/v1")
+        }
+        ProviderKind::Anthropic => ("ANTHROPIC", "https://api.anthropic.com"),
+        ProviderKind::Scripted => {
+            let model = raw.model.as_deref().unwrap_or("scripted");
+            let made = settings(raw, kind, String::new(), None, model);
+            if made.script.is_none() {
+                return Err(bad(
+                    "the scripted provider has no script",
+                    "add --script FILE (one JSON reply per line)",
+                ));
+            }
+            return Ok(Some(made));
+        }
+    };
+    let base_url = raw
+        .base_url
+        .clone()
+        .or_else(|| var(&format!("{prefix}_BASE_URL")))
+        .unwrap_or_else(|| standard_url.to_owned());
+    let base_url = base_url.trim().trim_end_matches('/').to_owned();
+    if !base_url.starts_with("http://") && !base_url.starts_with("https://") {
+        return Err(bad(
+            format!("invalid base URL '{base_url}'"),
+            "it must start with http:// or https://, such as http://localhost:11434/v1",
+        ));
+    }
+    let key_name = raw.api_key_env.clone();
+    let key = match &key_name {
+        Some(name) => {
+            secret::keep_from_children(name);
+            let found = var(name);
+            if found.is_none() {
+                return Err(bad(
+                    format!("api_key_env names {name}, which is not set"),
+                    format!("export {name}=… in your shell, or correct api_key_env"),
+                ));
+            }
+            found
+        }
+        None => var("MYCODE_API_KEY").or_else(|| var(&format!("{prefix}_API_KEY"))),
+    };
+    if key.is_none() && base_url == standard_url {
+        return Err(bad(
+            format!("no API key for {standard_url}"),
+            format!("export {prefix}_API_KEY=…, or use --base-url with a server that needs no key"),
+        ));
+    }
+    let model = raw.model.clone().or_else(|| var(&format!("{prefix}_MODEL")));
+    let by_default = || models::default_of(&prefix.to_ascii_lowercase()).map(str::to_owned);
+    let Some(model) = model.or_else(|| by_default().filter(|_| base_url == standard_url)) else {
+        return Err(bad(
+            format!("no model is set for {base_url}"),
+            format!("add --model NAME, or set MYCODE_MODEL or {prefix}_MODEL"),
+        ));
+    };
+    let key = key.map(|text| Secret::new(&text));
+    Ok(Some(settings(raw, kind, base_url, key, &model)))
+}
+
+fn guess_kind(base_url: Option<&str>, model: Option<&str>) -> ProviderKind {
+    let anthropic = base_url.is_some_and(|url| url.contains("anthropic"))
+        && model.is_none_or(|model| model.starts_with("claude"));
+    if anthropic { ProviderKind::Anthropic } else { ProviderKind::Openai }
+}
+
+fn settings(
+    raw: &Raw,
+    kind: ProviderKind,
+    base_url: String,
+    api_key: Option<Secret>,
+    model: &str,
+) -> ProviderSettings {
+    ProviderSettings {
+        kind,
+        base_url,
+        api_key,
+        model: model.into(),
+        script: raw.script.clone(),
+        headers: raw.headers.clone().unwrap_or_default().into_iter().collect(),
+        idle_timeout_s: raw.idle_timeout_s.unwrap_or(300).max(1),
+        answer_timeout_s: raw.answer_timeout_s.unwrap_or(3_600).max(1),
+        max_tries: raw.max_tries.unwrap_or(6).clamp(1, 20),
+        max_output_tokens: raw.max_output_tokens,
+        temperature: raw.temperature,
+        reasoning_effort: raw.reasoning_effort.as_deref().map(Arc::from),
+        verbosity: raw.verbosity.as_deref().map(Arc::from),
+    }
+}
+
+fn context(raw: &Raw, model: &str, learned: Option<(u64, Origin)>) -> Result<ContextSettings, ConfigError> {
+    let (window, origin) = match (raw.context_window, learned, models::facts(model)) {
+        (Some(window), ..) => (window, Origin::User),
+        // An error tells of a smaller window, never of a larger one.
+        (None, Some((window, Origin::Error)), Some(facts)) if window >= facts.prompt_window() => {
+            (facts.prompt_window(), Origin::Table)
+        }
+        (None, Some(learned), _) => learned,
+        (None, None, Some(facts)) => (facts.prompt_window(), Origin::Table),
+        (None, None, None) => (models::DEFAULT_WINDOW, Origin::Default),
+    };
+    if window < MIN_WINDOW_TOKENS {
+        return Err(bad(
+            format!("context_window = {window} is too small"),
+            format!("set it to {MIN_WINDOW_TOKENS} or more; for a local server, raise its own limit too"),
+        ));
+    }
+    let mut made = ContextSettings::for_window(window.min(MAX_WINDOW_TOKENS), origin);
+    if let Some(facts) = models::facts(model) {
+        facts.inform(&mut made);
+    }
+    // Who sets the window wants all of it.
+    made.tier_tokens = made.tier_tokens.filter(|_| origin != Origin::User);
+    let share = |name: &str, value: Option<f64>, default: f64| match value {
+        None => Ok(default),
+        Some(value) if value > 0.0 && value <= 1.0 => Ok(value),
+        Some(value) => {
+            Err(bad(format!("{name} = {value} is out of range"), "set it to a share between 0 and 1"))
+        }
+    };
+    made.compression_threshold =
+        share("compression_threshold", raw.compression_threshold, made.compression_threshold)?;
+    made.low_water = share("low_water", raw.low_water, made.low_water)?.min(made.compression_threshold);
+    if made.compression_threshold <= 0.5 {
+        made.low_water = made.low_water.min(made.compression_threshold * 0.8);
+    }
+    made.cached_price = share("cached_price", raw.cached_price, made.cached_price)?;
+    made.min_retain_rounds = raw.min_retain_rounds.unwrap_or(made.min_retain_rounds).max(2);
+    made.summary_timeout_s = raw.summary_timeout_s.unwrap_or(made.summary_timeout_s);
+    made.profile = raw.profile.unwrap_or_default();
+    if let Some(limit) = raw.max_output_tokens {
+        made.output_reserve_tokens = u64::from(limit).min(window / 2);
+    }
+    Ok(made)
+}
+
+/// Header names and values of a flag such as `--header "X-Org: a"`, as the file's table holds them.
+pub fn header_table(lines: &[String]) -> Result<Option<BTreeMap<String, String>>, ConfigError> {
+    let mut table = BTreeMap::new();
+    for line in lines {
+        let Some((name, value)) = line.split_once(':') else {
+            return Err(bad(format!("invalid header '{line}'"), "write it as --header \"Name: value\""));
+        };
+        table.insert(name.trim().to_owned(), value.trim().to_owned());
+    }
+    Ok((!table.is_empty()).then_some(table))
+}
+
+#[cfg(test)]
+#[path = "load_tests.rs"]
+mod tests;

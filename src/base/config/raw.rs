@@ -1,0 +1,194 @@
+//! The shape of a `config.toml`: every key optional, nothing resolved. Also reads the same keys from `MYCODE_*`
+//! variables.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::language_servers::ServersSetting;
+use super::mode::Mode;
+use super::settings::{Notify, Permission, Profile, ProviderKind, WebSearch};
+use super::theme::ThemeName;
+use crate::sanitize;
+use crate::text::one_line;
+
+/// One source's values. Unknown keys are refused, so that a misspelt key is noticed.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Raw {
+    pub provider: Option<ProviderKind>,
+    pub model: Option<String>,
+    pub base_url: Option<String>,
+    pub api_key_env: Option<String>,
+    pub script: Option<PathBuf>,
+    pub headers: Option<BTreeMap<String, String>>,
+    pub light_model: Option<String>,
+    pub max_output_tokens: Option<u32>,
+    pub temperature: Option<f32>,
+    pub reasoning_effort: Option<String>,
+    pub verbosity: Option<String>,
+    pub idle_timeout_s: Option<u64>,
+    pub answer_timeout_s: Option<u64>,
+    pub max_tries: Option<u32>,
+    pub context_window: Option<u64>,
+    pub compression_threshold: Option<f64>,
+    pub low_water: Option<f64>,
+    pub min_retain_rounds: Option<usize>,
+    pub summary_timeout_s: Option<u64>,
+    pub profile: Option<Profile>,
+    pub cached_price: Option<f64>,
+    pub permission: Option<Permission>,
+    pub mode: Option<Mode>,
+    pub sandbox: Option<bool>,
+    pub max_steps: Option<u32>,
+    pub inject_notes: Option<bool>,
+    pub task_context: Option<bool>,
+    pub task_context_wait_ms: Option<u64>,
+    pub web_search: Option<WebSearch>,
+    pub web_private_hosts: Option<Vec<String>>,
+    pub language_servers: Option<ServersSetting>,
+    pub theme: Option<ThemeName>,
+    pub vim: Option<bool>,
+    pub notify: Option<Notify>,
+    /// Read by `keys.rs`, from the user's own file alone.
+    pub keys: Option<toml::Table>,
+}
+
+/// The only keys that a project's file may set without the user's trust. Any other would redirect prompts or cost, loosen
+/// the user's rules, or cripple the agent.
+pub const PROJECT_KEYS: &[&str] = &["inject_notes", "task_context"];
+
+/// A value is shown in so many characters.
+const MAX_SHOWN: usize = 300;
+
+impl Raw {
+    /// Parses a file's text.
+    ///
+    /// # Errors
+    /// The parser's message with line and column.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| error.to_string())
+    }
+
+    /// Parses a project's file. Unless it is trusted the personal keys are taken out; they are named with their values
+    /// either way.
+    ///
+    /// # Errors
+    /// As [`Raw::parse`].
+    pub fn parse_project(text: &str, trusted: bool) -> Result<(Self, Vec<String>), String> {
+        let mut table: toml::Table =
+            toml::from_str(text).map_err(|error: toml::de::Error| error.to_string())?;
+        // Unknown keys and wrong types are refused before anything is left out.
+        let all: Self = table.clone().try_into().map_err(|error: toml::de::Error| error.to_string())?;
+        let is_personal = |key: &str| !PROJECT_KEYS.contains(&key);
+        let shown = table.iter().filter(|(key, _)| is_personal(key)).map(|(key, value)| {
+            let value = serde_json::to_string(value).unwrap_or_default();
+            format!("{key} = {}", one_line(&sanitize::reveal(&value), MAX_SHOWN))
+        });
+        let personal = shown.collect();
+        if trusted {
+            return Ok((all, personal));
+        }
+        table.retain(|key, _| !is_personal(key));
+        let raw = table.try_into().map_err(|error: toml::de::Error| error.to_string())?;
+        Ok((raw, personal))
+    }
+
+    /// Reads `MYCODE_<KEY>` through `var`, for every key but the tables. Values are TOML scalars; what is none, or
+    /// not of the key's type, is taken as a string.
+    ///
+    /// # Errors
+    /// A sentence that names the variable.
+    pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let keys = serde_json::to_value(Self::default()).unwrap_or_default();
+        let keys = keys.as_object().into_iter().flat_map(|keys| keys.keys());
+        let mut table = toml::Table::new();
+        for key in keys.filter(|key| !matches!(key.as_str(), "headers" | "keys")) {
+            let name = format!("MYCODE_{}", key.to_ascii_uppercase());
+            let Some(text) = var(&name).filter(|text| !text.is_empty()) else { continue };
+            let fits = |value: &toml::Value| {
+                toml::Table::from_iter([(key.clone(), value.clone())]).try_into::<Self>().map(drop)
+            };
+            let string = toml::Value::String(text.clone());
+            let scalar = text.parse().ok().filter(|value| !matches!(value, toml::Value::String(_)));
+            let value =
+                scalar.filter(|value| fits(value).is_ok() || fits(&string).is_err()).unwrap_or(string);
+            fits(&value).map_err(|error| format!("invalid {name}: {}", error.message()))?;
+            table.insert(key.clone(), value);
+        }
+        table.try_into().map_err(|error: toml::de::Error| error.to_string())
+    }
+
+    /// `self` where it has a value, else `lower`.
+    #[must_use]
+    pub fn over(self, mut lower: Self) -> Self {
+        // An address and a key belong to the provider that they were written for: a key must not go to another's host.
+        let named = self.provider.filter(|kind| *kind != lower.provider.unwrap_or(ProviderKind::Openai));
+        if named.is_some() {
+            (lower.base_url, lower.api_key_env, lower.headers, lower.model) = (None, None, None, None);
+        }
+        let (mine, joined) = (serde_json::to_value(&self), serde_json::to_value(&lower));
+        let (Ok(Value::Object(mine)), Ok(Value::Object(mut joined))) = (mine, joined) else { return self };
+        joined.extend(mine.into_iter().filter(|(_, value)| !value.is_null()));
+        serde_json::from_value(Value::Object(joined)).unwrap_or(self)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_typed() {
+        let raw = Raw::from_vars(|name| match name {
+            "MYCODE_CONTEXT_WINDOW" => Some("8192".to_owned()),
+            "MYCODE_MODEL" => Some("4o".to_owned()),
+            "MYCODE_PERMISSION" => Some("read-only".to_owned()),
+            _ => None,
+        })
+        .unwrap();
+        assert_eq!(raw.context_window, Some(8192));
+        assert_eq!(raw.model.as_deref(), Some("4o"));
+        assert_eq!(raw.permission, Some(Permission::ReadOnly));
+        let error =
+            Raw::from_vars(|name| (name == "MYCODE_MAX_STEPS").then(|| "many".to_owned())).unwrap_err();
+        assert!(error.starts_with("invalid MYCODE_MAX_STEPS"), "{error}");
+    }
+
+    #[test]
+    fn an_untrusted_project_sets_two_harmless_keys() {
+        let text = "base_url = \"http://evil\"\npermission = \"full\"\nlow_water = 0.01\nmax_steps = 1\n\
+                    reasoning_effort = \"high\"\nverbosity = \"high\"\nmax_output_tokens = 9\nmax_tries = 99\n\
+                    context_window = 2000\ntemperature = 99.0\nmin_retain_rounds = 9000\nsummary_timeout_s = 0\n\
+                    task_context_wait_ms = 900000\ncompression_threshold = 0.01\ncached_price = 1.0\n\
+                    profile = \"high\"\ninject_notes = false\ntask_context = false";
+        let (raw, refused) = Raw::parse_project(text, false).unwrap();
+        let harmless = Raw { inject_notes: Some(false), task_context: Some(false), ..Raw::default() };
+        assert_eq!(serde_json::to_value(&raw).unwrap(), serde_json::to_value(harmless).unwrap());
+        assert!(refused.contains(&"base_url = \"http://evil\"".to_owned()), "{refused:?}");
+        assert_eq!(refused.len(), 16);
+        let (raw, _) = Raw::parse_project("base_url = \"http://ours\"", true).unwrap();
+        assert_eq!(raw.base_url.as_deref(), Some("http://ours"));
+        assert!(Raw::parse_project("max_stepz = 1", false).is_err());
+    }
+
+    #[test]
+    fn provider_switch_drops_address() {
+        let user =
+            Raw::parse("provider = \"openai\"\nbase_url = \"https://router/v1\"\nmax_steps = 3").unwrap();
+        let flags = |text: &str| Raw::parse(text).unwrap().over(user.clone());
+        assert_eq!(flags("provider = \"anthropic\"").base_url, None);
+        assert_eq!(flags("provider = \"anthropic\"").max_steps, Some(3));
+        assert!(flags("provider = \"openai\"").base_url.is_some());
+    }
+
+    #[test]
+    fn shipped_config_and_unknown_keys() {
+        Raw::parse(include_str!("../../../config.toml")).unwrap();
+        let error = Raw::parse("max_stepz = 3").unwrap_err();
+        assert!(error.contains("max_stepz"), "{error}");
+    }
+}

@@ -1,0 +1,68 @@
+//! Writes one choice of the user's into their `config.toml`, and leaves all else in it as it stands: a choice made on the
+//! screen has no second place where it could contradict the file.
+
+use std::path::Path;
+
+use super::raw::Raw;
+use crate::file::{self, FileError};
+use crate::folder::atomic_write::{self, Expect};
+
+/// Sets `key` to the text `value`; the file is made where there is none.
+///
+/// # Errors
+/// What happened, as the end of a sentence: the file can't be read or written, or would not be valid any more.
+pub fn choose(config: &Path, key: &str, value: &str) -> Result<(), String> {
+    let before = match file::read_own(config) {
+        Ok(bytes) => Some(bytes),
+        Err(FileError::NotFound) => None,
+        Err(error) => return Err(format!("{} {error}", config.display())),
+    };
+    let text = String::from_utf8(before.clone().unwrap_or_default())
+        .map_err(|_| format!("{} is not UTF-8", config.display()))?;
+    let text = with(&text, key, value);
+    Raw::parse(&text).map_err(|error| format!("{} has a mistake: {error}", config.display()))?;
+    let expect = before.as_deref().map_or(Expect::Missing, Expect::Bytes);
+    atomic_write::write_private(config, text.as_bytes(), expect)
+        .map_err(|error| format!("{} {error}", config.display()))
+}
+
+/// The file's text with the key's line; keys stand before the first table.
+fn with(text: &str, key: &str, value: &str) -> String {
+    let line = format!("{key} = \"{value}\"");
+    let is_key = |line: &str| {
+        line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='))
+    };
+    let top = text.lines().take_while(|line| !line.trim_start().starts_with('['));
+    let mut lines: Vec<&str> = text.lines().collect();
+    match top.into_iter().position(is_key) {
+        Some(at) => lines[at] = &line,
+        None => lines.insert(0, &line),
+    }
+    format!("{}\n", lines.join("\n"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_changes() {
+        assert_eq!(with("", "theme", "dark"), "theme = \"dark\"\n");
+        let file = "# mine\nmodel = \"m\"\n theme=\"light\"\n\n[headers]\ntheme = \"x\"\n";
+        let changed = "# mine\nmodel = \"m\"\ntheme = \"dark\"\n\n[headers]\ntheme = \"x\"\n";
+        assert_eq!(with(file, "theme", "dark"), changed);
+        assert!(with("[headers]\na = \"b\"\n", "theme", "dark").starts_with("theme = \"dark\"\n[headers]"));
+    }
+
+    #[test]
+    fn a_broken_file_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        choose(&path, "theme", "dark").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "theme = \"dark\"\n");
+        std::fs::write(&path, "model = \n").unwrap();
+        assert!(choose(&path, "theme", "light").unwrap_err().contains("has a mistake"));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "model = \n");
+    }
+}

@@ -1,0 +1,70 @@
+//! Files that define slash commands of the user's own: in the user's configuration and Claude Code's folder at home, and in
+//! a project, where they count once the user trusts them exactly as they are. A folder below is a namespace: `git/fix.md` is
+//! `/git:fix`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::agent_files::AgentFile;
+use crate::{file, path};
+
+/// Where a project has them.
+const FOLDERS: [&str; 2] = [".mycode/commands", ".claude/commands"];
+const MAX_BYTES: u64 = 64 * 1024;
+/// More files than these are not read, nor folders this deep.
+const MAX_FILES: usize = 100;
+const MAX_DEPTH: usize = 4;
+
+/// One file, not yet understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandFile {
+    /// As it is typed, without the slash.
+    pub name: String,
+    pub path: PathBuf,
+    pub text: String,
+}
+
+/// The user's own.
+pub fn of_user(config: &Path) -> Vec<CommandFile> {
+    let home = std::env::home_dir().map(|home| home.join(".claude/commands"));
+    let folders = [Some(config.join("commands")), home];
+    folders.into_iter().flatten().flat_map(|folder| in_folder(&folder)).collect()
+}
+
+/// Those of a project, sorted. None that a link brings in from outside.
+pub fn of_project(workspace: &Path) -> Vec<CommandFile> {
+    let inside = |file: &CommandFile| path::follow(&file.path).starts_with(workspace);
+    FOLDERS.iter().flat_map(|folder| in_folder(&workspace.join(folder))).filter(inside).collect()
+}
+
+/// Those of a project as trust is given to them.
+pub fn definitions(workspace: &Path) -> Vec<AgentFile> {
+    of_project(workspace).into_iter().map(|file| AgentFile { path: file.path, text: file.text }).collect()
+}
+
+fn in_folder(folder: &Path) -> Vec<CommandFile> {
+    let mut paths = Vec::new();
+    walk(folder, MAX_DEPTH, &mut paths);
+    paths.sort();
+    paths.truncate(MAX_FILES);
+    let read = |path: PathBuf| {
+        let name = path.strip_prefix(folder).ok()?.with_extension("");
+        let name = name.iter().map(|part| part.to_str()).collect::<Option<Vec<_>>>()?.join(":");
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.');
+        Some(CommandFile { text: file::small_text(&path, MAX_BYTES)?, name, path })
+            .filter(|file| file.name.chars().all(plain))
+    };
+    paths.into_iter().filter_map(read).collect()
+}
+
+fn walk(folder: &Path, depth: usize, paths: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && depth > 1 && paths.len() < MAX_FILES {
+            walk(&path, depth - 1, paths);
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            paths.push(path);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Rules files that appeared or changed while one of the agent's commands ran: a command could plant what the model then
+//! obeys. They are used once the user has said so, and only as they are then. Files that are always sent are compared before and
+//! after each command; of those that lie anywhere below, the time of their last change (`ctime`, which no program can set) tells
+//! whether it fell into a command's. Kept in the project's state.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use crate::file;
+use crate::folder::atomic_write::{self, Expect};
+use crate::format::path_text;
+
+/// The largest of our files that is read, in bytes.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// Of the times of commands the last ones are read, in bytes.
+const TIMES_BYTES: u64 = 256 * 1024;
+/// The kernel's clock for files is behind by up to this.
+const CLOCK_MS: u64 = 20;
+
+/// Contents of rules files, as hashes.
+pub type RulesHashes = BTreeMap<PathBuf, String>;
+
+#[derive(Serialize, Deserialize)]
+struct Row {
+    #[serde(with = "path_text")]
+    path: PathBuf,
+    hash: String,
+}
+
+/// What is held back in one project.
+#[derive(Clone, Debug)]
+pub struct HeldBack {
+    folder: PathBuf,
+}
+
+impl HeldBack {
+    /// `project_state` is the project's folder in the user's state.
+    pub fn new(project_state: &Path) -> Self {
+        Self { folder: project_state.to_owned() }
+    }
+
+    /// What is held back.
+    pub fn list(&self) -> RulesHashes {
+        read(&self.held())
+    }
+
+    /// Holds these back too.
+    ///
+    /// # Errors
+    /// When the state folder cannot be written.
+    pub fn add(&self, more: RulesHashes) -> io::Result<()> {
+        add(&self.held(), more)
+    }
+
+    /// Holds nothing back any more: it is used as it is now.
+    ///
+    /// # Errors
+    /// When the state folder cannot be written.
+    pub fn release(&self) -> io::Result<()> {
+        let held = self.list();
+        if !held.is_empty() {
+            add(&self.released(), held)?;
+        }
+        remove(&self.held())
+    }
+
+    /// Whether the file with this content was last changed while a command ran, and the user has not released it since.
+    pub fn is_planted(&self, path: &Path, hash: &str) -> bool {
+        let Ok(meta) = fs::metadata(path) else { return false };
+        let changed =
+            u64::try_from(meta.ctime()).unwrap_or(0) * 1_000 + meta.ctime_nsec().unsigned_abs() / 1_000_000;
+        let times = file::tail(&self.times(), TIMES_BYTES).unwrap_or_default();
+        let during = |line: &str| {
+            let (from, until) = line.split_once(' ')?;
+            let (from, until): (u64, u64) = (from.parse().ok()?, until.parse().ok()?);
+            Some((from.saturating_sub(CLOCK_MS)..=until + CLOCK_MS).contains(&changed))
+        };
+        let during = String::from_utf8_lossy(&times).lines().any(|line| during(line) == Some(true));
+        during && read(&self.released()).get(path).is_none_or(|released| released != hash)
+    }
+
+    /// Remembers that commands ran from then until now.
+    ///
+    /// # Errors
+    /// When the state folder cannot be written.
+    pub fn end_command(&self, since: SystemTime) -> io::Result<()> {
+        file::create_private_folder(&self.folder)?;
+        let times = self.times();
+        // Twice what is read: the older half is of no use.
+        if fs::metadata(&times).is_ok_and(|meta| meta.len() > 2 * TIMES_BYTES) {
+            let kept = file::tail(&times, TIMES_BYTES)?;
+            atomic_write::write_private(&times, &kept, Expect::Anything).map_err(io::Error::other)?;
+        }
+        let mut options = fs::OpenOptions::new();
+        let mut times = options.append(true).create(true).mode(0o600).open(times)?;
+        writeln!(times, "{} {}", milliseconds(since), milliseconds(SystemTime::now()))
+    }
+
+    /// Remembers how the rules files are before a command runs, so that the next session knows what it changed when this one
+    /// is killed meanwhile.
+    ///
+    /// # Errors
+    /// When the state folder cannot be written.
+    pub fn begin_command(&self, before: RulesHashes) -> io::Result<()> {
+        // Not by an exchange that waits for the disk: a torn file names nothing as known, and all is held back then.
+        file::create_private_folder(&self.folder)?;
+        fs::write(self.before(), serde_json::to_vec(&rows(before))?)
+    }
+
+    /// How they were before the command that ran last, and when it began, once; `None` when none was cut off.
+    pub fn take_before(&self) -> Option<(RulesHashes, SystemTime)> {
+        let before = self.before();
+        let meta = before.symlink_metadata().ok()?;
+        let known = read(&before);
+        let _ = remove(&before);
+        Some((known, meta.modified().unwrap_or_else(|_| SystemTime::now())))
+    }
+
+    fn held(&self) -> PathBuf {
+        self.folder.join("held-back-rules.json")
+    }
+
+    fn released(&self) -> PathBuf {
+        self.folder.join("released-rules.json")
+    }
+
+    fn before(&self) -> PathBuf {
+        self.folder.join("rules-before-command.json")
+    }
+
+    fn times(&self) -> PathBuf {
+        self.folder.join("command-times")
+    }
+}
+
+fn milliseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn add(path: &Path, more: RulesHashes) -> io::Result<()> {
+    let mut all = read(path);
+    all.extend(more);
+    if let Some(folder) = path.parent() {
+        file::create_private_folder(folder)?;
+    }
+    let bytes = serde_json::to_vec(&rows(all))?;
+    atomic_write::write_private(path, &bytes, Expect::Anything).map_err(io::Error::other)
+}
+
+fn read(path: &Path) -> RulesHashes {
+    let text = file::small_text(path, MAX_BYTES).unwrap_or_default();
+    let rows: Vec<Row> = serde_json::from_str(&text).unwrap_or_default();
+    rows.into_iter().map(|row| (row.path, row.hash)).collect()
+}
+
+fn rows(hashes: RulesHashes) -> Vec<Row> {
+    hashes.into_iter().map(|(path, hash)| Row { path, hash }).collect()
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

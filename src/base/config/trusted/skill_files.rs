@@ -1,0 +1,108 @@
+//! Files that define skills (`SKILL.md`, one folder each): the user's own, and those of a project, where they count once the
+//! user trusts them exactly as they are. The folders are those of the client guide of agentskills.io with Claude Code's beside
+//! them (looked up 2026-11-22); a project's are looked for up to the root of its repository, as Codex and opencode do.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::agent_files::AgentFile;
+use crate::{file, path, repository};
+
+/// Where a project has them, in a folder from the workspace up.
+const FOLDERS: [&str; 3] = [".mycode/skills", ".claude/skills", ".agents/skills"];
+/// In the user's home.
+const AT_HOME: [&str; 2] = [".claude/skills", ".agents/skills"];
+const NAMES: [&str; 2] = ["SKILL.md", "skill.md"];
+/// A longer text is none for a model.
+const MAX_BYTES: u64 = 256 * 1024;
+/// More skills, folders or levels than these are not looked at.
+const MAX_FILES: usize = 200;
+const MAX_FOLDERS: usize = 1_000;
+const MAX_DEPTH: usize = 4;
+
+/// One file, not yet understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkillFile {
+    pub path: PathBuf,
+    /// Empty when it can't be read.
+    pub text: String,
+    pub by_user: bool,
+}
+
+/// The user's own.
+pub fn of_user(config: &Path) -> Vec<SkillFile> {
+    let mut found = Found::new(true);
+    found.look_in(&config.join("skills"));
+    for folder in at_home() {
+        found.look_in(&folder);
+    }
+    found.files
+}
+
+/// Those of a project, nearest first. None that a link brings in from outside.
+pub fn of_project(workspace: &Path) -> Vec<SkillFile> {
+    let root = repository::root(workspace).unwrap_or(workspace);
+    let at_home: Vec<PathBuf> = at_home().collect();
+    let mut found = Found::new(false);
+    for folder in workspace.ancestors().take_while(|folder| folder.starts_with(root)) {
+        for skills in FOLDERS.map(|name| folder.join(name)) {
+            // A home may be a repository.
+            if !at_home.contains(&skills) {
+                found.look_in(&skills);
+            }
+        }
+    }
+    found.files.retain(|file| path::follow(&file.path).starts_with(root));
+    found.files
+}
+
+/// Those of a project, as trust is given to them.
+pub fn definitions(workspace: &Path) -> Vec<AgentFile> {
+    of_project(workspace).into_iter().map(|file| AgentFile { path: file.path, text: file.text }).collect()
+}
+
+fn at_home() -> impl Iterator<Item = PathBuf> {
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    home.into_iter().flat_map(|home| AT_HOME.map(|name| home.join(name)))
+}
+
+struct Found {
+    files: Vec<SkillFile>,
+    /// Folders as they are without links: the same one may be linked from several places.
+    seen: BTreeSet<PathBuf>,
+    by_user: bool,
+}
+
+impl Found {
+    fn new(by_user: bool) -> Self {
+        Self { files: Vec::new(), seen: BTreeSet::new(), by_user }
+    }
+
+    fn look_in(&mut self, folder: &Path) {
+        if folder.is_dir() {
+            self.walk(folder, MAX_DEPTH);
+        }
+    }
+
+    fn walk(&mut self, folder: &Path, depth: usize) {
+        let full = self.files.len() >= MAX_FILES || self.seen.len() >= MAX_FOLDERS;
+        if full || !self.seen.insert(path::follow(folder)) {
+            return;
+        }
+        let paths = NAMES.map(|name| folder.join(name));
+        if let Some(path) = paths.into_iter().find(|path| path.symlink_metadata().is_ok()) {
+            let text = file::small_text(&path, MAX_BYTES).unwrap_or_default();
+            self.files.push(SkillFile { path, text, by_user: self.by_user });
+            return;
+        }
+        let hidden = |path: &Path| path.file_name().is_none_or(|name| name.as_encoded_bytes()[0] == b'.');
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut folders: Vec<PathBuf> = entries.filter(|path| !hidden(path) && path.is_dir()).collect();
+        folders.retain(|path| depth > 0 && !path.ends_with("node_modules"));
+        folders.sort();
+        for folder in folders {
+            self.walk(&folder, depth - 1);
+        }
+    }
+}

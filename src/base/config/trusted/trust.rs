@@ -1,0 +1,100 @@
+//! Whether a folder's own configuration may redirect the model or loosen the rules. Trust is bound to the very text
+//! that was trusted and is kept in the user's state, never in the checkout.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::file;
+use crate::folder::atomic_write::{self, Expect};
+
+/// A hash in hexadecimal, with some room.
+const MAX_BYTES: u64 = 4096;
+
+/// The trust in one project.
+#[derive(Clone, Debug)]
+pub struct Trust {
+    path: PathBuf,
+}
+
+impl Trust {
+    /// `project_state` is the project's folder in the user's state.
+    pub fn new(project_state: &Path) -> Self {
+        Self { path: project_state.join("trusted-configuration") }
+    }
+
+    /// The trust in the project's own sub-agents.
+    pub fn of_agents(project_state: &Path) -> Self {
+        Self { path: project_state.join("trusted-agents") }
+    }
+
+    /// Whether exactly this text was trusted.
+    pub fn holds(&self, text: &str) -> bool {
+        holds_hash(&self.path, text)
+    }
+
+    /// Trusts this text, and no other any more.
+    ///
+    /// # Errors
+    /// When the state folder cannot be written.
+    pub fn give(&self, text: &str) -> io::Result<()> {
+        self.revoke()?;
+        write_hash(&self.path, text)
+    }
+
+    /// Whether the user refused to trust exactly this text.
+    pub fn refused(&self, text: &str) -> bool {
+        holds_hash(&self.refusal(), text)
+    }
+
+    /// Remembers the refusal of this text, so that it is not asked about again.
+    ///
+    /// # Errors
+    /// When the state folder cannot be written.
+    pub fn refuse(&self, text: &str) -> io::Result<()> {
+        write_hash(&self.refusal(), text)
+    }
+
+    fn refusal(&self) -> PathBuf {
+        let name = self.path.file_name().map(|name| name.to_string_lossy().replace("trusted", "refused"));
+        self.path.with_file_name(name.unwrap_or_default())
+    }
+
+    /// Trusts nothing any more.
+    ///
+    /// # Errors
+    /// When the state folder cannot be written.
+    pub fn revoke(&self) -> io::Result<()> {
+        match std::fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What is trusted in one project is trusted in another, a copy of it: the same texts and no others.
+///
+/// # Errors
+/// When the state folder cannot be written.
+pub fn inherit(project_state: &Path, copy_state: &Path) -> io::Result<()> {
+    let of = |state: &Path| [Trust::new(state), Trust::of_agents(state)];
+    for (trust, copy) in of(project_state).into_iter().zip(of(copy_state)) {
+        if let Ok((hash, _)) = file::read(&trust.path, MAX_BYTES) {
+            atomic_write::write_private(&copy.path, &hash, Expect::Anything).map_err(io::Error::other)?;
+        }
+    }
+    Ok(())
+}
+
+fn holds_hash(path: &Path, text: &str) -> bool {
+    file::read(path, MAX_BYTES).is_ok_and(|(bytes, _)| bytes == hash(text).as_bytes())
+}
+
+fn write_hash(path: &Path, text: &str) -> io::Result<()> {
+    atomic_write::write_private(path, hash(text).as_bytes(), Expect::Anything).map_err(io::Error::other)
+}
+
+fn hash(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,60 @@
+//! A tool call as the model made it, and the specification of a tool.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::text::one_line;
+
+/// One tool call. `args` is the text that the model sent, kept verbatim even when it is not valid JSON, so that the
+/// call can be shown, logged and replayed as it was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The provider's id, made unique within the session; pairs the call with its result.
+    pub id: Arc<str>,
+    pub name: Arc<str>,
+    pub args: Arc<str>,
+}
+
+impl ToolCall {
+    /// One line made from what was logged, for sessions that are shown again.
+    pub fn title(&self) -> String {
+        let args: Value = serde_json::from_str(&self.args).unwrap_or_default();
+        let key = ["command", "path", "pattern", "query", "id", "name", "description", "summary"]
+            .iter()
+            .find_map(|key| args.get(*key).and_then(Value::as_str));
+        match key {
+            Some(value) => format!("{} {}", self.name, one_line(value, 200)),
+            None => self.name.to_string(),
+        }
+    }
+
+    /// The arguments as a JSON object. Empty text and `null` count as `{}` (some servers send nothing for no arguments),
+    /// and an object that was written into a string as that object.
+    ///
+    /// # Errors
+    /// The parser's message when the text is not a JSON object; it goes back to the model.
+    pub fn parsed_args(&self) -> Result<Value, String> {
+        let args = if self.args.trim().is_empty() { "{}" } else { &self.args };
+        match serde_json::from_str::<Value>(args) {
+            Ok(value @ Value::Object(_)) => Ok(value),
+            Ok(Value::Null) => Ok(serde_json::json!({})),
+            Ok(Value::String(inner)) if inner.trim_start().starts_with('{') => serde_json::from_str(&inner)
+                .ok()
+                .filter(Value::is_object)
+                .ok_or_else(|| "the arguments must be a JSON object, not text".to_owned()),
+            Ok(_) => Err("the arguments must be a JSON object".to_owned()),
+            Err(error) => Err(format!("the arguments are not valid JSON: {error}")),
+        }
+    }
+}
+
+/// The specification of a tool for the model: part of layer L1, byte-stable within a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    pub name: Arc<str>,
+    pub description: Arc<str>,
+    /// JSON Schema of the arguments object.
+    pub schema: Value,
+}

@@ -1,0 +1,210 @@
+//! The one form in which every tool answers (SPEC §9), and the compact text that the model sees of it.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::clock;
+
+/// How a call ended: `partial` means that there is a usable result with a caveat (truncated, exit code ≠ 0, …).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    Success,
+    Partial,
+    Error,
+}
+
+/// Why a call failed, in words that programs can match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ErrorCode {
+    NotFound,
+    AccessDenied,
+    PermissionDenied,
+    InvalidParam,
+    Timeout,
+    InternalError,
+    ExecutionError,
+    IsDirectory,
+    BinaryFile,
+    Conflict,
+    AskUserUnavailable,
+    Interrupted,
+}
+
+impl ErrorCode {
+    /// The code as it is written on the wire, such as `NOT_FOUND`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotFound => "NOT_FOUND",
+            Self::AccessDenied => "ACCESS_DENIED",
+            Self::PermissionDenied => "PERMISSION_DENIED",
+            Self::InvalidParam => "INVALID_PARAM",
+            Self::Timeout => "TIMEOUT",
+            Self::InternalError => "INTERNAL_ERROR",
+            Self::ExecutionError => "EXECUTION_ERROR",
+            Self::IsDirectory => "IS_DIRECTORY",
+            Self::BinaryFile => "BINARY_FILE",
+            Self::Conflict => "CONFLICT",
+            Self::AskUserUnavailable => "ASK_USER_UNAVAILABLE",
+            Self::Interrupted => "INTERRUPTED",
+        }
+    }
+}
+
+/// The `error` object of an envelope; the message tells how to repair the call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnvelopeError {
+    pub code: ErrorCode,
+    pub message: String,
+}
+
+/// A tool's answer. `data` holds small facts (path, counts, exit code, diff) for the log, the UI and the compressor;
+/// `body` holds the one large text (file lines, output, matches) so that it is stored once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Envelope {
+    pub status: Status,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub data: Map<String, Value>,
+    /// The name under which `body` appears in `data` when the whole envelope is printed (`content`, `stdout`, …).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub body_key: String,
+    /// The large text; the model sees it whole (after truncation at the tool boundary).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub body: String,
+    /// What was done, why it is partial, what to do next. Empty when the body says it all.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<EnvelopeError>,
+    /// How long the tool ran, in milliseconds.
+    #[serde(default)]
+    pub time_ms: u64,
+}
+
+impl Envelope {
+    /// A success whose only word to the model is `text`.
+    pub fn success(text: impl Into<String>) -> Self {
+        Self {
+            status: Status::Success,
+            data: Map::new(),
+            body_key: String::new(),
+            body: String::new(),
+            text: text.into(),
+            error: None,
+            time_ms: 0,
+        }
+    }
+
+    /// Notes how long the tool ran.
+    pub fn took(&mut self, time: Duration) {
+        self.time_ms = clock::milliseconds(time);
+    }
+
+    /// A failure; `message` must let the model repair its call.
+    pub fn error(code: ErrorCode, message: impl Into<String>) -> Self {
+        let mut envelope = Self::success("");
+        envelope.status = Status::Error;
+        envelope.error = Some(EnvelopeError { code, message: message.into() });
+        envelope
+    }
+
+    /// Adds the large text, printed under `data.<key>`.
+    #[must_use]
+    pub fn with_body(mut self, key: &str, body: impl Into<String>) -> Self {
+        key.clone_into(&mut self.body_key);
+        self.body = body.into();
+        self
+    }
+
+    /// Adds one fact to `data`.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.data.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// Marks the result as partial; `text` should say why.
+    #[must_use]
+    pub fn partial(mut self) -> Self {
+        self.status = Status::Partial;
+        self
+    }
+
+    /// The compact text that the model sees: the error, then the body, then the note in brackets.
+    pub fn wire(&self) -> Cow<'_, str> {
+        let note_only = self.body.is_empty();
+        match (&self.error, note_only) {
+            (None, true) => Cow::Borrowed(&self.text),
+            (None, false) if self.text.is_empty() => Cow::Borrowed(&self.body),
+            _ => {
+                let mut wire = match &self.error {
+                    Some(error) => format!("error {}: {}", error.code.as_str(), error.message),
+                    None => String::with_capacity(self.body.len() + self.text.len() + 3),
+                };
+                for (before, part, behind) in [("", &self.body, ""), ("[", &self.text, "]")] {
+                    if part.is_empty() {
+                        continue;
+                    }
+                    if !wire.is_empty() && !wire.ends_with('\n') {
+                        wire.push('\n');
+                    }
+                    wire.extend([before, part, behind]);
+                }
+                Cow::Owned(wire)
+            }
+        }
+    }
+
+    /// The whole envelope in the public shape of SPEC §9, as `mycode tool` prints it.
+    pub fn to_public(&self, cwd: &str, params_input: &Value, path_resolved: Option<&str>) -> Value {
+        let mut data = self.data.clone();
+        if !self.body_key.is_empty() {
+            data.insert(self.body_key.clone(), Value::from(self.body.as_str()));
+        }
+        let mut context = json!({"cwd": cwd, "params_input": params_input});
+        if let Some(path) = path_resolved {
+            context["path_resolved"] = path.into();
+        }
+        let mut public = json!({
+            "status": self.status,
+            "data": data,
+            "text": self.text,
+            "stats": {"time_ms": self.time_ms},
+            "context": context,
+        });
+        if let Some(error) = &self.error {
+            public["error"] = json!(error);
+        }
+        public
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wire_is_body_then_note() {
+        let plain = Envelope::success("Edited a.rs");
+        assert_eq!(plain.wire(), "Edited a.rs");
+        let body = Envelope::success("").with_body("content", "1\tx\n");
+        assert_eq!(body.wire(), "1\tx\n");
+        let both = Envelope::success("2 more lines").with_body("content", "1\tx");
+        assert_eq!(both.wire(), "1\tx\n[2 more lines]");
+        let error = Envelope::error(ErrorCode::NotFound, "no a.rs; did you mean b.rs?");
+        assert_eq!(error.wire(), "error NOT_FOUND: no a.rs; did you mean b.rs?");
+    }
+
+    #[test]
+    fn public_form_merges_the_body_into_data() {
+        let envelope = Envelope::success("").with("path", "a.rs").with_body("content", "x");
+        let public = envelope.to_public("/w", &json!({"path": "a.rs"}), Some("/w/a.rs"));
+        assert_eq!(public["data"], json!({"path": "a.rs", "content": "x"}));
+        assert_eq!(public["context"]["path_resolved"], "/w/a.rs");
+        assert!(public.get("error").is_none());
+    }
+}

@@ -1,0 +1,158 @@
+//! The contract between the agent and a model server, and every way in which it can fail.
+
+use std::time::Duration;
+
+use futures_util::stream::BoxStream;
+use thiserror::Error;
+
+use super::context_limit;
+use super::request::Request;
+use super::stream::StreamEvent;
+
+/// A running answer. Dropping it cancels the request.
+pub type ReplyStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
+
+/// A model server.
+pub trait Provider: Send + Sync {
+    /// Sends `request` and streams the answer. Tries again by itself where that is safe ([`ProviderError::retry`]),
+    /// announcing each new try as `Restarted`; the first `Err` is final and ends the stream.
+    fn stream(&self, request: &Request) -> ReplyStream;
+
+    /// Short name for the user and for records, such as `openai`.
+    fn name(&self) -> &'static str;
+}
+
+/// Why no (whole) answer came.
+#[derive(Debug, Error)]
+pub enum ProviderError {
+    #[error("API key rejected (HTTP {status}): {message}")]
+    Auth { status: u16, message: String },
+    #[error("endpoint or model not found (HTTP 404 from {url}): {message}")]
+    NotFound { url: String, message: String },
+    #[error("request rejected (HTTP {status}): {message}")]
+    BadRequest { status: u16, message: String },
+    #[error("the request does not fit the model's context window: {message}")]
+    ContextFull { message: String },
+    #[error("the endpoint {url} does not serve this request: {message}")]
+    WrongEndpoint { url: String, message: String },
+    #[error("the server rejects earlier reasoning: {message}")]
+    ReasoningRejected { message: String },
+    #[error("rate limit reached (HTTP {status}): {message}")]
+    RateLimited { status: u16, message: String, retry_after: Option<Duration> },
+    #[error("server error (HTTP {status}): {message}")]
+    Server { status: u16, message: String, retry_after: Option<Duration> },
+    #[error("can't connect to {url}: {message}")]
+    Connect { url: String, message: String },
+    #[error("the TLS connection to {url} failed: {message}")]
+    Tls { url: String, message: String },
+    #[error("the answer is incomplete: {message}")]
+    Broken { message: String },
+    #[error("no data from the server for {seconds} s")]
+    Stalled { seconds: u64 },
+    #[error("the reply was not finished within {seconds} s")]
+    TooLong { seconds: u64 },
+    #[error("runaway response: {message}")]
+    TooLarge { message: String },
+    #[error("invalid server response: {message}")]
+    Protocol { message: String },
+    #[error("script error: {message}")]
+    Script { message: String },
+    #[error("{message}")]
+    Setup { message: String },
+}
+
+/// Whether the same request may be sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    Never,
+    /// After the usual backoff.
+    Backoff,
+    /// Not before the time that the server asks for.
+    After(Duration),
+}
+
+impl ProviderError {
+    /// Whether sending the same request again can help.
+    pub fn retry(&self) -> Retry {
+        match self {
+            Self::RateLimited { retry_after, .. } | Self::Server { retry_after, .. } => {
+                retry_after.map_or(Retry::Backoff, Retry::After)
+            }
+            Self::Connect { .. } | Self::Broken { .. } | Self::Stalled { .. } => Retry::Backoff,
+            Self::Auth { .. }
+            | Self::NotFound { .. }
+            | Self::BadRequest { .. }
+            | Self::ContextFull { .. }
+            | Self::WrongEndpoint { .. }
+            | Self::ReasoningRejected { .. }
+            | Self::Tls { .. }
+            | Self::TooLong { .. }
+            | Self::TooLarge { .. }
+            | Self::Protocol { .. }
+            | Self::Script { .. }
+            | Self::Setup { .. } => Retry::Never,
+        }
+    }
+
+    /// The window in tokens that a server names when it says that the request does not fit.
+    pub fn context_limit(&self) -> Option<u64> {
+        match self {
+            Self::ContextFull { message } => context_limit::in_message(message),
+            _ => None,
+        }
+    }
+
+    /// What the user can do about it. `kept` says that the message is in the session, so that it can continue from there.
+    pub fn hint(&self, kept: bool) -> String {
+        let again = if kept { "say \"continue\" to resume" } else { "send the message again" };
+        match self {
+            Self::Auth { .. } => {
+                "check the API key (OPENAI_API_KEY, ANTHROPIC_API_KEY or MYCODE_API_KEY) and that it belongs to this server"
+            }
+            Self::NotFound { .. } => {
+                "check --base-url (most servers want it to end in /v1) and that the model name exists there"
+            }
+            Self::BadRequest { status, message }
+                if matches!(status, 402 | 403 | 429 | 500..) || message.to_lowercase().contains("budget") =>
+            {
+                "add credit or raise the limit with the key's provider, or use another model"
+            }
+            Self::BadRequest { .. } => "the server's message says what it did not accept; check --model",
+            Self::ContextFull { .. } => {
+                "set context_window to the model's real size in config.toml, or run /compact and try again"
+            }
+            Self::WrongEndpoint { .. } => {
+                "use provider = \"openai\", which finds the endpoint (chat and responses insist on one), and check --base-url"
+            }
+            Self::ReasoningRejected { .. } => {
+                "run /compact, which leaves earlier reasoning out, or start a new session"
+            }
+            Self::RateLimited { .. } => {
+                return format!("nothing was lost. Wait a little or use another model, then {again}");
+            }
+            Self::Server { .. } => return format!("nothing was lost. Try again later: {again}"),
+            Self::Connect { .. } => {
+                "check --base-url, that the server runs, and the proxy variables (HTTPS_PROXY, NO_PROXY)"
+            }
+            Self::Tls { .. } => {
+                "check the address and the system clock; for a private certificate authority set SSL_CERT_FILE"
+            }
+            Self::Broken { .. } => return format!("nothing was lost: {again}"),
+            Self::Stalled { .. } => {
+                return format!(
+                    "nothing was lost: {again}. For slow local models raise idle_timeout_s in config.toml"
+                );
+            }
+            Self::TooLong { .. } => {
+                "ask for less at once, or raise answer_timeout_s in config.toml if the model needs that long"
+            }
+            Self::TooLarge { .. } => {
+                "ask for less at once; if it happens often, set max_output_tokens or try another model"
+            }
+            Self::Protocol { .. } => "check that --base-url and --provider name the same kind of server",
+            Self::Script { .. } => "check the script file: one JSON object per line",
+            Self::Setup { .. } => "run `mycode doctor`, or see `mycode --help` for the model settings",
+        }
+        .to_owned()
+    }
+}

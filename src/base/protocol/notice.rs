@@ -1,0 +1,462 @@
+//! The texts of the notices that the agent sends to front ends, for the user: what happened, why, and what to do next.
+//! Kept in one file so that they are read as one page (`tests/fixtures/texts/notices.txt`).
+
+use std::fmt::Display;
+
+use super::rewind::{RewindDone, RewindScope};
+use crate::config::mode::Mode;
+use crate::config::settings::Permission;
+use crate::model::item::{Image, ItemId};
+use crate::path::on_one_line;
+use crate::text::{human_tokens, one_line, plural};
+
+/// A failure that ends a turn: what happened, and what to do next.
+pub type Problem = (String, String);
+
+fn problem(message: impl Into<String>, hint: impl Into<String>) -> Problem {
+    (message.into(), hint.into())
+}
+
+/// A turn has cost what it may.
+pub fn cost_limit(spent: f64, most: f64) -> Problem {
+    problem(
+        format!(
+            "stopped: the task has cost ${spent:.4}, and ${most} is the limit (--max-cost); it is not finished"
+        ),
+        "continue with `mycode exec -c continue --max-cost …`",
+    )
+}
+
+// Compaction.
+
+pub fn compacted(before: u64, after: u64) -> String {
+    format!("Compacted: about {} → {} tokens.", human_tokens(before), human_tokens(after))
+}
+
+pub fn nothing_to_compact() -> String {
+    "Nothing to compact: recent turns are kept.".to_owned()
+}
+
+pub fn compaction_stopped() -> String {
+    "Compaction stopped; nothing changed.".to_owned()
+}
+
+pub fn compaction_blocked() -> String {
+    "Compaction was blocked by a hook; nothing changed.".to_owned()
+}
+
+pub fn summary_not_smaller() -> String {
+    "Nothing to compact: a summary would not save space.".to_owned()
+}
+
+/// No summary could be had, so extracted facts replaced the older turns; `disabled` when auto-compaction gave up.
+pub fn summary_failed(reason: impl Display, disabled: bool) -> String {
+    let more =
+        if disabled { " Auto-compaction is off after repeated failures; /compact tries again." } else { "" };
+    format!("The summary failed ({reason}). Older turns were replaced by extracted facts instead.{more}")
+}
+
+pub fn uncompacted(size: u64) -> String {
+    format!("Compaction undone: about {} tokens now.", human_tokens(size))
+}
+
+pub fn nothing_to_uncompact() -> String {
+    "Nothing to undo: no compaction in this session can be undone. /recall shows single items.".to_owned()
+}
+
+pub fn uncompact_too_large(size: u64, limit: u64) -> String {
+    format!(
+        "Can't undo the compaction: the context would take about {} tokens, and {} fit. Use /recall for single items, \
+         or a model with a larger window (/model).",
+        human_tokens(size),
+        human_tokens(limit)
+    )
+}
+
+pub fn auto_compact(on: bool) -> String {
+    if on {
+        "Auto-compaction is on: older turns are summarized when the window fills up."
+    } else {
+        "Auto-compaction is off: when the window fills up, older turns are reduced to extracted facts. /compact \
+         writes a summary."
+    }
+    .to_owned()
+}
+
+// The context window.
+
+pub fn pin_too_large(id: ItemId, pinned: u64) -> String {
+    format!(
+        "Can't pin {id}: {} tokens would be pinned, more than half of the window. Unpin something first.",
+        human_tokens(pinned)
+    )
+}
+
+pub fn restore_too_large(id: ItemId, needed: u64, free: u64) -> String {
+    format!(
+        "Can't restore {id}: it needs {} more tokens, and {} are free beside the room for the reply. Drop something else \
+         first.",
+        human_tokens(needed),
+        human_tokens(free)
+    )
+}
+
+pub fn unpinned_all(items: usize) -> String {
+    format!("The window is too small: unpinned {} to continue.", plural(items, "item"))
+}
+
+pub fn context_limit(server_message: &str) -> String {
+    format!("The server reports a full context window ({server_message}). Making room and retrying.")
+}
+
+pub fn message_truncated() -> String {
+    "Your message is too long for the window: the model sees its beginning and end, and can recall the rest. Put \
+     long text into a file and mention it with @ instead."
+        .to_owned()
+}
+
+pub fn prompt_truncated_by_server(sent: u64, kept: u64) -> String {
+    format!(
+        "The server truncated the prompt without an error: {} tokens were sent, it used {}. Requests stay within that \
+         from now on. To use more, raise the server's context size (Ollama: num_ctx or OLLAMA_CONTEXT_LENGTH; \
+         llama.cpp: --ctx-size) and restart mycode, or set context_window in config.toml to the server's size.",
+        human_tokens(sent),
+        human_tokens(kept)
+    )
+}
+
+pub fn output_limit_with_calls() -> String {
+    "The reply was cut off at the model's output limit; only complete tool calls were run.".to_owned()
+}
+
+/// Why a request is sent again: the server does not take its reasoning back.
+pub fn reasoning_rejected() -> String {
+    "the server no longer accepts earlier reasoning; continuing without it".to_owned()
+}
+
+/// Why a request is sent again: the reply filled the window.
+pub fn reply_filled_window() -> String {
+    "the reply filled the window; making room".to_owned()
+}
+
+// What goes with a message.
+
+pub fn image_attached(image: &Image) -> String {
+    let path = one_line(&image.path, 120);
+    format!("Attached {path} ({}×{}, {} tokens)", image.width, image.height, image.tokens)
+}
+
+// Project rules.
+
+pub fn rules_changed() -> String {
+    "The project rules changed on disk; the model sees the new version.".to_owned()
+}
+
+pub fn rules_truncated(window: u64) -> String {
+    format!(
+        "The project rules take more than a quarter of the window ({} tokens), so the model sees only their \
+         beginning. Shorten them, or set a larger context_window.",
+        human_tokens(window)
+    )
+}
+
+pub fn rules_left_out(file: &str, why: &str) -> String {
+    format!("{file} is not used as project rules, because it {why}. Replace it with a file, or remove it.")
+}
+
+pub fn rules_hide_characters(file: &str, count: usize) -> String {
+    format!(
+        "{file} has {} that hide or reorder text. The model sees them written out, such as <U+202E>. Look at the file: \
+         rules that cannot be seen may not be yours.",
+        plural(count, "character")
+    )
+}
+
+pub fn rules_not_imported(file: &str, by: &str) -> String {
+    format!(
+        "{by} imports {file}, which lies outside the project or holds secrets, so it is left out. Only your own rules \
+         files may import it."
+    )
+}
+
+pub fn rules_held_back(file: &str) -> String {
+    format!(
+        "{file} appeared or changed while a command ran, so it is not used as project rules. If you want it, read it and \
+         run `mycode trust`."
+    )
+}
+
+pub fn skill_allows(name: &str, allowed: &[String], unused: &[String]) -> String {
+    let mut told = match allowed {
+        [] => format!("The skill {name} is active."),
+        allowed => {
+            format!("The skill {name} may run these in this turn without a question: {}.", allowed.join(", "))
+        }
+    };
+    if !unused.is_empty() {
+        told.push_str(&format!(
+            " Ignored in its allowed-tools, as too broad or unknown: {}.",
+            unused.join(", ")
+        ));
+    }
+    told
+}
+
+pub fn init_choice_not_saved(error: impl Display) -> String {
+    format!("Your choice could not be saved ({error}); mycode will ask again.")
+}
+
+// The session.
+
+pub fn session_not_opened(error: impl Display) -> String {
+    format!("Can't open the session: {error}.")
+}
+
+pub fn session_busy(error: impl Display) -> String {
+    format!(
+        "Can't open the session: {error}. Close the other mycode, or continue in a copy: Ctrl-F in /resume."
+    )
+}
+
+pub fn session_lines_skipped(lines: usize) -> String {
+    format!("Skipped {} of the session log that could not be read.", plural(lines, "damaged line"))
+}
+
+pub fn session_empty() -> String {
+    "The session is empty. Send a message first.".to_owned()
+}
+
+pub fn session_stats(id: &str, figures: &str) -> String {
+    format!("Session {id} so far:\n{figures}\n`mycode report` prints this and more.")
+}
+
+pub fn log_unreadable(error: impl Display) -> String {
+    format!("Can't read the session log: {error}.")
+}
+
+pub fn no_such_item(id: ItemId) -> String {
+    format!("There is no item {id} in this session. Use /recall WORDS to search.")
+}
+
+pub fn recall_no_match(query: &str) -> String {
+    format!("No matches for '{query}' in this session.")
+}
+
+pub fn recall_more() -> String {
+    "Use /recall ID to show an item in full.".to_owned()
+}
+
+// The model.
+
+pub fn model_failed(error: impl Display, hint: impl Display) -> String {
+    format!("Can't switch the model: {error}; {hint}.")
+}
+
+pub fn model_unknown(wanted: &str, used: &str, nearest: Option<&str>) -> String {
+    let meant = nearest.map(|name| format!(" Did you mean {name}?")).unwrap_or_default();
+    format!(
+        "No model '{wanted}' is known here; still using {used}.{meant} /model lists those that are; for another one, add it to \
+         your models file."
+    )
+}
+
+pub fn session_unchanged(why: impl Display) -> String {
+    format!("The session was left as it is: {why}.")
+}
+
+pub fn rule_not_removed(error: impl Display) -> String {
+    format!("The rule is gone from this session only: the rules file can't be written ({error}).")
+}
+
+pub fn session_model_unavailable(wanted: &str, provider: &str, used: &str) -> String {
+    format!("This session used {wanted} ({provider}), which is not configured; using {used}.")
+}
+
+pub fn session_model(model: &str, configured: &str) -> String {
+    format!("Using {model}, as chosen in this session. /model {configured} switches back.")
+}
+
+// Permissions and the sandbox.
+
+pub fn permission_changed(permission: Permission) -> String {
+    format!("Permission level: {}.", permission.as_str())
+}
+
+pub fn mode_changed(mode: Mode) -> String {
+    let means = match mode {
+        Mode::Auto => "works as far as the permission level goes",
+        Mode::Explore => "finds out how things work; changes nothing",
+        Mode::Analyze => "looks for problems; changes nothing",
+        Mode::Plan => "works out a plan for you to accept; changes nothing",
+    };
+    format!("Mode: {} ({means}).", mode.as_str())
+}
+
+pub fn plan_written(path: &str, interactive: bool) -> String {
+    if interactive {
+        return format!("The plan is in {path}.");
+    }
+    format!(
+        "The plan is in {path}. To carry it out: mycode exec -c --mode auto 'Carry out the plan in {path}'"
+    )
+}
+
+/// The open notes with which maintenance begins.
+pub fn open_notes(rows: &[String]) -> String {
+    if rows.is_empty() {
+        return "No open notes: no blockers, actions or unfinished tasks.".to_owned();
+    }
+    format!("Open notes:\n  {}", rows.join("\n  "))
+}
+
+pub fn plan_not_accepted() -> String {
+    "Maintenance stopped before its last phase: the plan was not accepted. `/maintain --phase do` carries it out."
+        .to_owned()
+}
+
+pub fn plan_not_written(error: impl Display) -> String {
+    format!("The plan could not be saved ({error}). It stands in the answer.")
+}
+
+pub fn rule_not_saved(error: impl Display) -> String {
+    format!("The rule could not be saved ({error}); it applies to this session only.")
+}
+
+pub fn no_web_search() -> String {
+    "web_search = \"provider\" has no effect: this model's server has no search that mycode knows. An MCP server with a \
+     search tool does the same."
+        .to_owned()
+}
+
+pub fn sandbox_degraded(missing: &str) -> String {
+    format!("Sandbox degraded: {missing} unavailable. `mycode doctor` shows why.")
+}
+
+pub fn sandbox_unavailable(why: impl Display) -> String {
+    format!("{why}. At level auto, mycode asks before commands that may reach outside the workspace.")
+}
+
+pub fn no_such_job(id: u32) -> String {
+    format!("There is no job {id}. /jobs lists background jobs.")
+}
+
+// Rewind.
+
+pub fn rewind_failed(error: impl Display) -> String {
+    format!("Can't rewind: {error}.")
+}
+
+/// Paths that are named one by one.
+const LISTED: usize = 20;
+
+/// What a rewind did; one line, and one more for each path that was skipped.
+pub fn rewound(done: &RewindDone) -> String {
+    let restored = plural(done.done.len(), "file");
+    let mut text = match (done.part, done.done.len()) {
+        (RewindScope::Conversation, _) => "Rewound the conversation.".to_owned(),
+        (RewindScope::Files, 0) => "No files were changed.".to_owned(),
+        (RewindScope::Both, 0) => "Rewound the conversation; no files were changed.".to_owned(),
+        (part, _) => format!("Rewound {}: restored {restored}.", part.as_str()),
+    };
+    if !done.done.is_empty() {
+        text.push_str(" Another rewind can undo this.");
+    }
+    for (path, why) in done.left.iter().take(LISTED) {
+        text.push_str(&format!("\n  skipped {}: {why}", on_one_line(path)));
+    }
+    if done.left.len() > LISTED {
+        text.push_str(&format!("\n  and {} more", done.left.len() - LISTED));
+    }
+    text
+}
+
+// Failures that end a turn.
+
+pub fn output_limit() -> Problem {
+    problem(
+        "the reply was cut off at the model's output limit",
+        "say \"continue\", or raise max_output_tokens",
+    )
+}
+
+pub fn empty_reply() -> Problem {
+    problem(
+        "the model returned an empty response",
+        "send the message again or rephrase it; if this happens often, try another model",
+    )
+}
+
+pub fn only_reasoning() -> Problem {
+    problem(
+        "the model reached its output limit before it replied",
+        "raise max_output_tokens or lower reasoning_effort (thinking counts as output), then send the message again",
+    )
+}
+
+/// The model declined to answer; `why` as far as the server says.
+pub fn refused(why: &str) -> Problem {
+    let why = if why.is_empty() { String::new() } else { format!(": {}", one_line(why, 400)) };
+    problem(format!("the model declined to answer{why}"), "rephrase the message, or use another model")
+}
+
+pub fn content_filter() -> Problem {
+    problem("the server's content filter ended the reply", "rephrase the message, or use another model")
+}
+
+pub fn log_write_failed(error: impl Display) -> Problem {
+    problem(
+        error.to_string(),
+        "free some disk space or make the state folder writable, then send the message again",
+    )
+}
+
+pub fn request_too_large(needed: u64, window: u64, rules: u64) -> Problem {
+    problem(
+        format!(
+            "the smallest possible request takes up to {needed} tokens ({rules} of them project rules), but the \
+             window has {window}"
+        ),
+        "set a larger context_window, shorten the project rules, or unpin items in /context",
+    )
+}
+
+pub fn window_filled() -> Problem {
+    problem("the reply filled the context window", "run /compact, then say \"continue\"")
+}
+
+pub fn exported(file: impl Display) -> String {
+    format!("Wrote {}.", on_one_line(&file.to_string()))
+}
+
+pub fn not_exported(error: impl Display) -> String {
+    format!(
+        "Nothing was exported: {}. Name another file, or add --force to replace it.",
+        on_one_line(&error.to_string())
+    )
+}
+
+pub fn hunk_reverted(path: &str) -> String {
+    format!("Reverted a change in {}. /rewind can undo it.", on_one_line(path))
+}
+
+pub fn hunk_staged(path: &str) -> String {
+    format!("Staged a change in {}.", on_one_line(path))
+}
+
+pub fn hunk_not_staged(path: &str, why: &str) -> String {
+    format!("Nothing of {} was staged: {why}.", on_one_line(path))
+}
+
+pub fn hunk_not_reverted(path: &str, why: &str) -> String {
+    format!("{} was left as it is: {why}.", on_one_line(path))
+}
+
+/// Where what the user wanted kept was written.
+pub fn kept_in(place: &str) -> String {
+    format!("Kept in {place}.")
+}
+
+/// Why it was not.
+pub fn not_kept(why: &str) -> String {
+    format!("Not kept: {why}. The text is back in the input; try again, or write the file yourself.")
+}

@@ -1,0 +1,106 @@
+//! Finding files by name pattern, newest first.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::walk::Walk;
+use crate::folder::exact;
+
+/// The answer.
+#[derive(Debug, Default)]
+pub struct GlobMatches {
+    /// Absolute paths, newest first; equal times by name.
+    pub files: Vec<PathBuf>,
+    pub total: usize,
+    /// Folders that match, when no file does.
+    pub folders: Vec<PathBuf>,
+    /// Folders that could not be entered.
+    pub closed: usize,
+    pub incomplete: bool,
+}
+
+/// Builds a matcher for paths relative to the searched folder. `*` stays within a name, `**` crosses folders; a
+/// pattern without `/` means the file name, at any depth if `anywhere`.
+///
+/// # Errors
+/// What is wrong with the pattern.
+pub fn matcher(pattern: &str, anywhere: bool) -> Result<GlobMatcher, String> {
+    let pattern = pattern.trim_start_matches("./");
+    let deep = if pattern.contains('/') || !anywhere { pattern.to_owned() } else { format!("**/{pattern}") };
+    GlobBuilder::new(&deep)
+        .literal_separator(true)
+        .build()
+        .map(|glob| glob.compile_matcher())
+        .map_err(|error| error.kind().to_string())
+}
+
+/// Searches the tree; its root must hold no link. Blocking; `cancelled` is asked again and again.
+pub fn search(
+    walk: &Walk,
+    glob: &GlobMatcher,
+    limit: usize,
+    cancelled: impl Fn() -> bool + Sync,
+) -> GlobMatches {
+    let stop = AtomicBool::new(false);
+    let files: Mutex<Vec<(SystemTime, PathBuf)>> = Mutex::default();
+    let folders: Mutex<Vec<PathBuf>> = Mutex::default();
+    let walked = walk.visit(&stop, |entry| {
+        if cancelled() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        let relative = entry.path().strip_prefix(&walk.root).unwrap_or(entry.path());
+        if entry.depth() == 0 || !glob.is_match(relative) {
+            return;
+        }
+        // A folder above it may have been exchanged for a link while it was walked: that is passed over.
+        let Ok(meta) = exact::look(entry.path()) else { return };
+        if meta.is_dir() {
+            let mut folders = folders.lock().unwrap_or_else(PoisonError::into_inner);
+            if folders.len() < limit {
+                folders.push(entry.path().to_owned());
+            }
+            return;
+        }
+        let modified = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        files.lock().unwrap_or_else(PoisonError::into_inner).push((modified, entry.path().to_owned()));
+    });
+    let mut files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut folders = folders.into_inner().unwrap_or_else(PoisonError::into_inner);
+    files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    folders.sort();
+    let total = files.len();
+    let files = files.into_iter().take(limit).map(|(_, path)| path).collect();
+    GlobMatches { files, total, folders, closed: walked.closed, incomplete: !walked.complete }
+}
+
+/// The pattern's leading folders without wildcards, and the rest.
+pub fn split_base(pattern: &str) -> (&str, &str) {
+    let meta = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
+    match pattern[..meta].rfind('/') {
+        Some(slash) => (&pattern[..slash.max(usize::from(slash == 0))], &pattern[slash + 1..]),
+        None => ("", pattern),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        let hits = |pattern: &str, path: &str| matcher(pattern, true).unwrap().is_match(path);
+        assert!(hits("*.rs", "a/b.rs") && hits("*.rs", "b.rs"));
+        assert!(hits("src/**/*.rs", "src/b.rs") && hits("src/**/*.rs", "src/x/y/b.rs"));
+        assert!(!hits("src/*.rs", "src/x/b.rs"));
+        assert!(hits("./src/*.{rs,toml}", "src/b.toml"));
+        assert!(matcher("a[", true).is_err());
+        assert_eq!(split_base("/w/src/**/*.rs"), ("/w/src", "**/*.rs"));
+        assert_eq!(split_base("*.rs"), ("", "*.rs"));
+        assert_eq!(split_base("/*.rs"), ("/", "*.rs"));
+    }
+}

@@ -1,0 +1,213 @@
+//! Walking the workspace the way git sees it: ignored and hidden files skipped, links not followed, work bounded.
+//! An ignore file that is a FIFO, a device or huge is not waited for.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use ignore::{WalkBuilder, WalkState};
+
+use crate::file;
+
+/// More entries than this are not visited; the caller says that the answer is incomplete.
+pub const MAX_ENTRIES: usize = 500_000;
+
+/// Ignore files that are larger are no ignore files.
+const MAX_RULES_BYTES: u64 = 4 * 1024 * 1024;
+
+/// How a walk went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Visited {
+    /// Whether nothing stopped it early.
+    pub complete: bool,
+    /// Folders that could not be entered.
+    pub closed: usize,
+}
+
+/// What to walk.
+#[derive(Clone, Debug)]
+pub struct Walk {
+    pub root: PathBuf,
+    /// Also names that begin with a dot (`.git` stays out).
+    pub hidden: bool,
+    /// Also what .gitignore and its kin exclude.
+    pub ignored: bool,
+    pub max_depth: Option<usize>,
+}
+
+impl Walk {
+    /// Everything under `root` that is neither hidden nor ignored.
+    pub fn new(root: &Path) -> Self {
+        Self { root: root.to_owned(), hidden: false, ignored: false, max_depth: None }
+    }
+
+    /// The walk with hidden names when `pattern` itself names one (`.github/**`).
+    #[must_use]
+    pub fn hidden_if_named(mut self, pattern: &str) -> Self {
+        self.hidden |= pattern.split(['/', '{', ',']).any(|part| {
+            part.starts_with('.') && part.trim_start_matches('.').starts_with(char::is_alphanumeric)
+        });
+        self
+    }
+
+    fn builder(&self, closed: &Arc<AtomicUsize>) -> WalkBuilder {
+        let mut unsafe_rules = UnsafeRules::default();
+        if !self.ignored {
+            for folder in self.root.canonicalize().unwrap_or_else(|_| self.root.clone()).ancestors() {
+                unsafe_rules.look_at(folder);
+            }
+        }
+        let (all, closed) = (self.ignored, Arc::clone(closed));
+        let mut builder = WalkBuilder::new(&self.root);
+        builder
+            .hidden(!self.hidden)
+            .ignore(!all && !unsafe_rules.ignore)
+            .git_ignore(!all && !unsafe_rules.git_ignore)
+            .git_exclude(!all && !unsafe_rules.git_exclude)
+            .git_global(false)
+            .parents(!all)
+            .require_git(false)
+            .follow_links(false)
+            .max_depth(self.max_depth)
+            .filter_entry(move |entry| {
+                if entry.file_name() == ".git" && entry.depth() > 0 {
+                    return false;
+                }
+                // Deeper down, one kind of rules cannot be switched off: such a folder stays shut.
+                let shut = !all
+                    && entry.depth() > 0
+                    && entry.file_type().is_some_and(|kind| kind.is_dir())
+                    && UnsafeRules::default().look_at(entry.path());
+                closed.fetch_add(usize::from(shut), Ordering::Relaxed);
+                !shut
+            });
+        builder
+    }
+
+    /// The entries below the root one after another, sorted by name within each folder.
+    pub fn sorted(&self) -> impl Iterator<Item = ignore::DirEntry> {
+        self.builder(&Arc::default())
+            .sort_by_file_name(std::ffi::OsStr::cmp)
+            .build()
+            .flatten()
+            .filter(|entry| entry.depth() > 0)
+            .take(MAX_ENTRIES)
+    }
+
+    /// Visits the entries (the root included) on two threads in no order. Stops when `stop` is set.
+    pub fn visit(&self, stop: &AtomicBool, visit: impl Fn(&ignore::DirEntry) + Sync) -> Visited {
+        let seen = AtomicUsize::new(0);
+        let closed = Arc::new(AtomicUsize::new(0));
+        let visit = &visit;
+        let (seen, shut) = (&seen, &*closed);
+        self.builder(&closed).threads(2).build_parallel().run(|| {
+            Box::new(move |entry| {
+                if stop.load(Ordering::Relaxed) || seen.fetch_add(1, Ordering::Relaxed) >= MAX_ENTRIES {
+                    return WalkState::Quit;
+                }
+                match entry {
+                    Ok(entry) => visit(&entry),
+                    // What vanished while it was walked is no loss.
+                    Err(error) if error.io_error().is_some_and(|e| e.kind() == ErrorKind::NotFound) => {}
+                    Err(_) => drop(shut.fetch_add(1, Ordering::Relaxed)),
+                }
+                WalkState::Continue
+            })
+        });
+        Visited {
+            complete: !stop.load(Ordering::Relaxed) && seen.load(Ordering::Relaxed) < MAX_ENTRIES,
+            closed: closed.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Which kinds of ignore files cannot be read safely: opening them would block, or they have no end.
+#[derive(Default)]
+struct UnsafeRules {
+    ignore: bool,
+    git_ignore: bool,
+    git_exclude: bool,
+}
+
+impl UnsafeRules {
+    /// Adds those of one folder; whether it has any.
+    fn look_at(&mut self, folder: &Path) -> bool {
+        let bad = |path: PathBuf| {
+            std::fs::metadata(path).is_ok_and(|meta| {
+                file::special_kind(&meta).is_some() || meta.is_file() && meta.len() > MAX_RULES_BYTES
+            })
+        };
+        let found = [
+            bad(folder.join(".ignore")),
+            bad(folder.join(".gitignore")),
+            bad(folder.join(".git/info/exclude")) || has_bad_worktree(&folder.join(".git"), bad),
+        ];
+        self.ignore |= found[0];
+        self.git_ignore |= found[1];
+        self.git_exclude |= found[2];
+        found.contains(&true)
+    }
+}
+
+/// Whether a `.git` file leads to files that cannot be read.
+fn has_bad_worktree(git: &Path, bad: impl Fn(PathBuf) -> bool) -> bool {
+    if !git.is_file() {
+        return false;
+    }
+    let line = |path: &Path| {
+        let text = file::read(path, MAX_RULES_BYTES).ok()?.0;
+        String::from_utf8_lossy(&text).lines().next().map(str::to_owned)
+    };
+    let Some(first) = line(git) else { return true };
+    // The walker takes a relative path from where the program stands, and what it opens is what matters.
+    let Some(folder) = first.strip_prefix("gitdir: ").map(PathBuf::from) else { return false };
+    let common = folder.join("commondir");
+    bad(common.clone()) || line(&common).is_some_and(|common| bad(folder.join(common).join("info/exclude")))
+}
+
+/// Whether git ignores this very path: what is below it, too, is not asked. Looks at the folder that has it.
+pub fn is_ignored(path: &Path) -> bool {
+    let Some(folder) = path.parent() else { return false };
+    let mut walk = Walk::new(folder);
+    (walk.hidden, walk.max_depth) = (true, Some(1));
+    !walk.sorted().any(|entry| entry.path() == path)
+}
+
+/// Whether the entry is a regular file (not a link, FIFO or device).
+pub fn is_file(entry: &ignore::DirEntry) -> bool {
+    entry.file_type().is_some_and(|kind| kind.is_file())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_names_are_seen_only_when_asked_for() {
+        let walk = || Walk::new(Path::new("/"));
+        assert!(walk().hidden_if_named(".github/**/*.yml").hidden);
+        assert!(walk().hidden_if_named("a/{.env,b}").hidden);
+        assert!(!walk().hidden_if_named("./src/*.rs").hidden);
+        assert!(!walk().hidden_if_named("../*.rs").hidden);
+        assert!(!walk().hidden_if_named("**/*.rs").hidden);
+    }
+
+    #[test]
+    fn ignored_files_and_loops_are_skipped() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        std::fs::create_dir_all(root.join("a/.git")).unwrap();
+        std::fs::write(root.join(".gitignore"), "*.log\n").unwrap();
+        for name in ["x.log", "b.rs", "a/c.rs", "a/.git/config"] {
+            std::fs::write(root.join(name), "").unwrap();
+        }
+        std::os::unix::fs::symlink("..", root.join("a/up")).unwrap();
+        let names: Vec<String> = Walk::new(root)
+            .sorted()
+            .map(|entry| entry.path().strip_prefix(root).unwrap().display().to_string())
+            .collect();
+        assert_eq!(names, ["a", "a/c.rs", "a/up", "b.rs"]);
+    }
+}

@@ -1,0 +1,93 @@
+//! From what was opened to all that an agent is made from.
+
+use std::sync::Arc;
+
+use super::open::{self, Opened, Which};
+use crate::cli::args::Cli;
+use crate::cli::report::Failure;
+use agent::assemble::{self, Handle, Setup};
+use base::config::settings::{Origin, Permission};
+use base::model::provider::Provider;
+use context::session::stored;
+use provider::registry;
+use provider::unconfigured::{self, Unconfigured};
+use provider::window::finder::{LearningProvider, WindowFinder};
+use provider::window::probe;
+use records::export::write;
+
+/// Everything an agent needs. Where nothing is configured, local servers are asked; with none of them an interactive
+/// agent still opens and says what to do.
+///
+/// # Errors
+/// Settings or a session that cannot be used.
+pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup, Failure> {
+    let default_permission = if interactive { Permission::Ask } else { Permission::Auto };
+    let opened = open::open(&cli.model, default_permission)?;
+    let own_folders = opened.own_folders();
+    let Opened { mut loaded, workspace, project_state, .. } = opened;
+    if let Some(error) = loaded.provider_error.take() {
+        return Err(error.into());
+    }
+    let mut resume = open::session(&project_state, which)?;
+    if let Some(log) = resume.as_mut().filter(|_| cli.fork) {
+        *log = stored::fork(&project_state, &workspace, log)?;
+    }
+    let provider: Arc<dyn Provider> = match &loaded.provider {
+        Some(settings) => registry::build(settings)?,
+        None => match probe::find_local().await {
+            Some(server) => {
+                let model = server.models.first().cloned().unwrap_or_default();
+                let settings = loaded.local_provider(server.base_url.clone(), &model);
+                loaded
+                    .notices
+                    .push(format!("Using {} at {} ({}).", server.name, server.base_url, settings.model));
+                loaded.context = loaded.context_for(&settings.model, None)?;
+                let provider = registry::build(&settings)?;
+                loaded.provider = Some(settings);
+                provider
+            }
+            None if interactive => {
+                loaded.notices.push(format!("No model is configured yet: {}.", unconfigured::ADVICE));
+                Arc::new(Unconfigured)
+            }
+            None => {
+                return Err(Failure::config("no model is configured", unconfigured::ADVICE));
+            }
+        },
+    };
+    let finder = WindowFinder::new(&loaded.servers);
+    if loaded.context.window_origin != Origin::User
+        && let Some(settings) = &loaded.provider
+    {
+        let found = finder.find(settings).await;
+        loaded.context = loaded.context_for(&settings.model, found.learned())?;
+        loaded.notices.extend(found.advice);
+    }
+    let provider = match &loaded.provider {
+        Some(settings) => LearningProvider::wrap(provider, finder, settings),
+        None => provider,
+    };
+    let model = loaded.provider.as_ref().map_or_else(|| Arc::from("no model"), |s| Arc::clone(&s.model));
+    Ok(Setup {
+        loaded,
+        provider,
+        model,
+        workspace,
+        project_state,
+        own_folders,
+        interactive,
+        resume,
+        rules: Default::default(),
+        max_cost: None,
+        editor: None,
+        exporter: write::by_ending,
+    })
+}
+
+/// Starts the agent.
+///
+/// # Errors
+/// When the session to continue can't be opened.
+pub fn start(setup: Setup) -> Result<Handle, Failure> {
+    Ok(assemble::start(setup)?)
+}

@@ -1,0 +1,177 @@
+//! The figures of one session, or of several together. Plain data, and how it adds up.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use base::config::models;
+use base::model::usage::Usage;
+
+/// What was done and spent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Figures {
+    /// Turns that have ended.
+    pub turns: u64,
+    /// Replies of the model within the turns.
+    pub steps: u64,
+    /// Time that turns took, in milliseconds.
+    pub active_ms: u64,
+    /// Calls by tool, and how many of them gave an error.
+    pub tools: BTreeMap<String, ToolFigures>,
+    /// Commands with an exit code other than 0.
+    pub failed_commands: u64,
+    /// Notes that were written or updated.
+    pub notes: u64,
+    /// Changed files that are not as they were before the session.
+    pub files: BTreeMap<String, Lines>,
+    /// Tokens as the servers reported them, sub-agents and summaries included.
+    pub tokens: Usage,
+    /// Estimated tokens by the layer in which they came into the window.
+    pub layers: BTreeMap<&'static str, u64>,
+    pub epochs: BTreeMap<&'static str, EpochFigures>,
+    /// How often old turns were replaced by a summary.
+    pub compactions: u64,
+    pub models: BTreeMap<String, ModelFigures>,
+    /// Turns that did not end well, by reason.
+    pub failures: BTreeMap<&'static str, u64>,
+    /// By local date, such as `2026-11-22`.
+    pub days: BTreeMap<String, DayFigures>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ToolFigures {
+    pub calls: u64,
+    pub errors: u64,
+}
+
+/// Lines added and removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Lines {
+    pub added: u64,
+    pub removed: u64,
+}
+
+/// Epochs that began for one cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EpochFigures {
+    pub count: u64,
+    /// Tokens that had to be read anew.
+    pub tokens_lost: u64,
+    /// Tokens by which each request was smaller from then on.
+    pub tokens_saved: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ModelFigures {
+    pub requests: u64,
+    pub tokens: Usage,
+    /// In dollars; `None` without a known price.
+    pub cost_usd: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct DayFigures {
+    pub turns: u64,
+    pub steps: u64,
+    pub tokens: u64,
+    /// What is known of it, in dollars.
+    pub cost_usd: f64,
+}
+
+impl Figures {
+    /// Adds what a model was asked on `day`; `step` unless it was asked beside the turn.
+    pub fn add_request(&mut self, model: &str, usage: Option<&Usage>, day: &str, step: bool) {
+        let row = self.models.entry(model.to_owned()).or_default();
+        let today = self.days.entry(day.to_owned()).or_default();
+        row.requests += 1;
+        self.steps += u64::from(step);
+        today.steps += u64::from(step);
+        let Some(usage) = usage else { return };
+        self.tokens.add(usage);
+        row.tokens.add(usage);
+        today.tokens = today.tokens.saturating_add(usage.total());
+        let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_write);
+        let cost = models::facts(model)
+            .and_then(|facts| facts.cost(fresh, usage.cached, usage.cache_write, usage.output));
+        if let Some(cost) = cost {
+            row.cost_usd = Some(row.cost_usd.unwrap_or(0.0) + cost);
+            today.cost_usd += cost;
+        }
+    }
+
+    /// Adds the figures of another session.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, more) in [
+            (&mut self.turns, other.turns),
+            (&mut self.steps, other.steps),
+            (&mut self.active_ms, other.active_ms),
+            (&mut self.failed_commands, other.failed_commands),
+            (&mut self.notes, other.notes),
+            (&mut self.compactions, other.compactions),
+        ] {
+            *sum += more;
+        }
+        self.tokens.add(&other.tokens);
+        merge(&mut self.tools, &other.tools, |sum, more| {
+            sum.calls += more.calls;
+            sum.errors += more.errors;
+        });
+        merge(&mut self.files, &other.files, |sum, more| {
+            sum.added += more.added;
+            sum.removed += more.removed;
+        });
+        merge(&mut self.epochs, &other.epochs, |sum, more| {
+            sum.count += more.count;
+            sum.tokens_lost += more.tokens_lost;
+            sum.tokens_saved += more.tokens_saved;
+        });
+        merge(&mut self.models, &other.models, |sum, more| {
+            sum.requests += more.requests;
+            sum.tokens.add(&more.tokens);
+            sum.cost_usd = match (sum.cost_usd, more.cost_usd) {
+                (Some(a), Some(b)) => Some(a + b),
+                (a, b) => a.or(b),
+            };
+        });
+        merge(&mut self.days, &other.days, |sum, more| {
+            sum.turns += more.turns;
+            sum.steps += more.steps;
+            sum.tokens += more.tokens;
+            sum.cost_usd += more.cost_usd;
+        });
+        merge(&mut self.layers, &other.layers, |sum, more| *sum += more);
+        merge(&mut self.failures, &other.failures, |sum, more| *sum += more);
+    }
+
+    /// Commands that were run.
+    pub fn commands(&self) -> u64 {
+        self.tools.get("Bash").map_or(0, |tool| tool.calls)
+    }
+
+    pub fn lines(&self) -> Lines {
+        self.files.values().fold(Lines::default(), |sum, file| Lines {
+            added: sum.added + file.added,
+            removed: sum.removed + file.removed,
+        })
+    }
+
+    /// Percent of the input that came from the prompt cache.
+    pub fn cached_percent(&self) -> f64 {
+        self.tokens.cached as f64 * 100.0 / self.tokens.input.max(1) as f64
+    }
+
+    /// What is known of the cost, in dollars; `None` when no model has a known price.
+    pub fn cost_usd(&self) -> Option<f64> {
+        self.models.values().filter_map(|model| model.cost_usd).reduce(|sum, cost| sum + cost)
+    }
+}
+
+fn merge<K: Ord + Clone, V: Default>(
+    sums: &mut BTreeMap<K, V>,
+    more: &BTreeMap<K, V>,
+    add: impl Fn(&mut V, &V),
+) {
+    for (key, value) in more {
+        add(sums.entry(key.clone()).or_default(), value);
+    }
+}

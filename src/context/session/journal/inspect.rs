@@ -1,0 +1,143 @@
+//! Looking at one path on disk for the journal. Follows no link and opens nothing but regular files.
+
+use std::ffi::OsStr;
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use similar::{ChangeTag, TextDiff};
+
+use super::blobs::Blobs;
+use super::path_state::PathState;
+use base::file::{self, FileError};
+use base::folder::exact;
+use base::folder::handle::Folder;
+use base::format::encoding;
+
+/// Larger files are known by size and time only.
+pub const FILE_LIMIT_BYTES: u64 = 32 * 1024 * 1024;
+/// Larger texts are not compared line by line.
+const DIFF_LIMIT_BYTES: usize = 1024 * 1024;
+
+/// Nanoseconds since the epoch of the last change of the content.
+pub fn mtime_ns(meta: &Metadata) -> i64 {
+    meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec())
+}
+
+/// What has this name in the folder, with a regular file's bytes when it has at most `limit`.
+///
+/// # Errors
+/// What the disk refuses (permission, input/output).
+pub fn look(folder: &Folder, name: &OsStr, limit: u64) -> io::Result<(PathState, Option<Vec<u8>>)> {
+    let meta = match folder.look(name) {
+        Ok(meta) => meta,
+        Err(error) if is_nothing(&error) => return Ok((PathState::Absent, None)),
+        Err(error) => return Err(error),
+    };
+    let kind = meta.file_type();
+    if kind.is_symlink() {
+        return match folder.read_link(name) {
+            Ok(to) => Ok((PathState::Link { to }, None)),
+            Err(error) if is_nothing(&error) => Ok((PathState::Absent, None)),
+            // Something else has taken its place since it was looked at.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok((PathState::Special, None)),
+            Err(error) => Err(error),
+        };
+    }
+    if kind.is_dir() {
+        return Ok((PathState::Folder, None));
+    }
+    if !kind.is_file() {
+        return Ok((PathState::Special, None));
+    }
+    let unkept = |meta: &Metadata| PathState::Unkept { size: meta.len(), mtime_ns: mtime_ns(meta) };
+    let read =
+        folder.open_file(name).and_then(|(file, meta)| Ok((file::read_all(file, &meta, limit)?, meta)));
+    match read {
+        Ok((bytes, meta)) => {
+            let state = PathState::File {
+                hash: file::hash(&bytes),
+                size: bytes.len() as u64,
+                mode: meta.mode() & 0o7777,
+            };
+            Ok((state, Some(bytes)))
+        }
+        Err(FileError::TooLarge { .. }) => Ok((unkept(&meta), None)),
+        Err(FileError::NotFound) => Ok((PathState::Absent, None)),
+        // Unreadable, but there: what cannot be read cannot be kept either.
+        Err(_) => Ok((unkept(&meta), None)),
+    }
+}
+
+/// Whether there is nothing, or nothing that is seen without following a link.
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        || error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
+}
+
+/// Whether a folder between `root` and `relative` is a symbolic link: what is seen there lies elsewhere.
+pub fn behind_link(root: &Path, relative: &Path) -> Option<PathBuf> {
+    let folders = relative.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    let links = folders.filter(|folder| root.join(folder).is_symlink());
+    links.last().map(Path::to_path_buf)
+}
+
+/// Like [`look`] for a path of the workspace; nothing is seen through a link.
+///
+/// # Errors
+/// As [`look`].
+pub fn look_in(root: &Path, relative: &Path, limit: u64) -> io::Result<(PathState, Option<Vec<u8>>)> {
+    let full = root.join(relative);
+    let (Some(above), Some(name)) = (full.parent(), full.file_name()) else {
+        return Ok((PathState::Folder, None));
+    };
+    match Folder::open(above) {
+        Ok(folder) => look(&folder, name, limit),
+        Err(error) if is_nothing(&error) => Ok((PathState::Absent, None)),
+        Err(error) => Err(error),
+    }
+}
+
+/// A regular file as it is known without reading it; anything else counts as absent.
+pub fn stamp(root: &Path, relative: &Path) -> PathState {
+    match exact::look(&root.join(relative)) {
+        Ok(meta) if meta.is_file() => PathState::Unkept { size: meta.len(), mtime_ns: mtime_ns(&meta) },
+        _ => PathState::Absent,
+    }
+}
+
+/// Like [`look_in`], and keeps the bytes in the store.
+///
+/// # Errors
+/// As [`look`]; the store cannot be written.
+pub fn keep(
+    root: &Path,
+    relative: &Path,
+    blobs: &Blobs,
+    limit: u64,
+) -> io::Result<(PathState, Option<Vec<u8>>)> {
+    let (state, bytes) = look_in(root, relative, limit)?;
+    if let Some(bytes) = &bytes {
+        blobs.put(bytes)?;
+    }
+    Ok((state, bytes))
+}
+
+/// Lines added and removed; zeros for what is no text or too large to compare.
+pub fn counts(before: Option<&[u8]>, after: Option<&[u8]>) -> (u32, u32) {
+    let text = |bytes: Option<&[u8]>| match bytes {
+        None => Some(String::new()),
+        Some(bytes) if bytes.len() > DIFF_LIMIT_BYTES => None,
+        Some(bytes) => encoding::decode(bytes).ok().map(|(text, _)| text),
+    };
+    let (Some(before), Some(after)) = (text(before), text(after)) else { return (0, 0) };
+    let diff = TextDiff::configure().timeout(Duration::from_millis(100)).diff_lines(&before, &after);
+    diff.iter_all_changes().fold((0, 0), |(plus, minus), change| match change.tag() {
+        ChangeTag::Insert => (plus + 1, minus),
+        ChangeTag::Delete => (plus, minus + 1),
+        ChangeTag::Equal => (plus, minus),
+    })
+}

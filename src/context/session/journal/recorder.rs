@@ -1,0 +1,234 @@
+//! The undo journal of the running session: records what tools are about to change and what commands have changed. An error of
+//! its own never stops the work; the user is told once, and a rewind names what could not be kept.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::blobs::Blobs;
+use super::inspect;
+use super::path_state::PathState;
+use super::record::{self, Change, JournalRecord};
+use super::snapshot::Snapshot;
+use base::clock;
+use base::file;
+
+/// The journal of one workspace, for one session at a time.
+#[derive(Debug)]
+pub struct Journal {
+    root: PathBuf,
+    folder: PathBuf,
+    blobs: Blobs,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    session: String,
+    /// The running turn, until its line is written.
+    turn: Option<JournalRecord>,
+    tree: Snapshot,
+    /// A command was written down as running.
+    running: bool,
+    notices: Vec<String>,
+    broken: bool,
+}
+
+impl Journal {
+    /// The journal of a workspace (absolute, canonical); nothing is made on disk before something changes.
+    pub fn new(project_state: &Path, root: &Path) -> Self {
+        let folder = project_state.join("journal");
+        let blobs = Blobs::new(&folder);
+        Self { root: root.to_owned(), folder, blobs, inner: Mutex::default() }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub fn blobs(&self) -> &Blobs {
+        &self.blobs
+    }
+
+    /// Goes on with another session. What a command did that was cut off by a kill is looked into first.
+    pub fn open(&self, session: &str) {
+        let mut inner = self.lock();
+        *inner = Inner { session: session.to_owned(), ..Inner::default() };
+        let cut_off = self.lines_of(&inner).iter().rev().find_map(|line| match line {
+            JournalRecord::Running { command } => Some(Some(command.clone())),
+            JournalRecord::Ran | JournalRecord::Turn { .. } | JournalRecord::Rewind { .. } => Some(None),
+            JournalRecord::Change(_) | JournalRecord::Outside { .. } => None,
+        });
+        if cut_off.flatten().is_some()
+            && let Ok(bytes) = file::read_own(&self.tree_path(&inner))
+        {
+            inner.tree = Snapshot::parse(&bytes);
+            self.take_differences(&mut inner, true);
+        }
+    }
+
+    /// A turn begins with this item; its line is written with its first change.
+    pub fn begin_turn(&self, item: u64, title: &str) {
+        self.lock().turn = Some(JournalRecord::Turn { item, ms: clock::now_ms(), title: title.to_owned() });
+    }
+
+    /// A tool is about to turn `before` (`None`: there is no file) into `after`; `folders` were made on the way.
+    pub fn before_write(
+        &self,
+        by: &str,
+        path: &Path,
+        folders: &[PathBuf],
+        before: Option<&[u8]>,
+        after: &[u8],
+    ) {
+        let mut inner = self.lock();
+        let Ok(relative) = path.strip_prefix(&self.root) else {
+            let outside = JournalRecord::Outside { path: path.to_owned() };
+            return self.write(&mut inner, vec![outside]);
+        };
+        let change = |path: &Path, before, after, (plus, minus)| {
+            JournalRecord::Change(Change {
+                path: path.to_owned(),
+                before,
+                after,
+                by: by.to_owned(),
+                plus,
+                minus,
+                doubtful: false,
+            })
+        };
+        let mut lines: Vec<JournalRecord> = folders
+            .iter()
+            .filter_map(|folder| folder.strip_prefix(&self.root).ok())
+            .map(|folder| change(folder, PathState::Absent, PathState::Folder, (0, 0)))
+            .collect();
+        let kept = inspect::keep(&self.root, relative, &self.blobs, inspect::FILE_LIMIT_BYTES);
+        let (old, _) = match kept {
+            Ok(kept) => kept,
+            Err(error) => return self.fail(&mut inner, &error),
+        };
+        let mode = match &old {
+            PathState::File { mode, .. } => *mode,
+            // Modes are only compared where a command changed them.
+            _ => 0o644,
+        };
+        let new = PathState::File { hash: file::hash(after), size: after.len() as u64, mode };
+        lines.push(change(relative, old, new, inspect::counts(before, Some(after))));
+        self.write(&mut inner, lines);
+    }
+
+    /// A command is about to run: remembers the files as they are. Once `stop` is set it ends early and records nothing;
+    /// the command must not run then. Blocks while it looks; call it off the async threads.
+    pub fn before_command(&self, command: &str, stop: &AtomicBool) {
+        let mut inner = self.lock();
+        if inner.broken || !inner.tree.refresh(&self.root, &self.blobs, stop) {
+            return;
+        }
+        if let Err(error) = self.save_tree(&mut inner) {
+            return self.fail(&mut inner, &error);
+        }
+        self.write(&mut inner, vec![JournalRecord::Running { command: command.to_owned() }]);
+        inner.running = true;
+    }
+
+    /// The command has ended, or did not run: records what it changed. Blocks as well.
+    pub fn after_command(&self) {
+        let mut inner = self.lock();
+        if std::mem::take(&mut inner.running) && !inner.broken {
+            self.take_differences(&mut inner, false);
+        }
+    }
+
+    fn take_differences(&self, inner: &mut Inner, doubtful: bool) {
+        let differences = inner.tree.compare(&self.root, &self.blobs);
+        let mut lines: Vec<JournalRecord> = differences
+            .into_iter()
+            .map(|found| {
+                let (plus, minus) = found.lines;
+                JournalRecord::Change(Change {
+                    path: found.path,
+                    before: found.before,
+                    after: found.after,
+                    by: "Bash".to_owned(),
+                    plus,
+                    minus,
+                    doubtful: doubtful || found.doubtful,
+                })
+            })
+            .collect();
+        lines.push(JournalRecord::Ran);
+        self.write(inner, lines);
+    }
+
+    /// The lines of the open session.
+    pub fn lines(&self) -> Vec<JournalRecord> {
+        self.lines_of(&self.lock())
+    }
+
+    /// Writes lines of a rewind before anything is done.
+    ///
+    /// # Errors
+    /// When they cannot be written; then nothing may be changed.
+    pub fn record_rewind(&self, lines: &[JournalRecord]) -> io::Result<()> {
+        let mut inner = self.lock();
+        inner.turn = None;
+        record::append(&record::path_of(&self.folder, &inner.session), lines)
+    }
+
+    /// What the user should know, once.
+    pub fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut self.lock().notices)
+    }
+
+    fn lines_of(&self, inner: &Inner) -> Vec<JournalRecord> {
+        record::read(&record::path_of(&self.folder, &inner.session))
+    }
+
+    fn write(&self, inner: &mut Inner, mut lines: Vec<JournalRecord>) {
+        let turn = inner.turn.take();
+        if let Some(turn) = &turn {
+            lines.insert(0, turn.clone());
+        }
+        if let Err(error) = record::append(&record::path_of(&self.folder, &inner.session), &lines) {
+            inner.turn = turn;
+            self.fail(inner, &error);
+        }
+    }
+
+    fn fail(&self, inner: &mut Inner, error: &io::Error) {
+        if !std::mem::replace(&mut inner.broken, true) {
+            inner.notices.push(format!(
+                "The undo journal in {} can't be written ({error}). /rewind can't restore files that change from now on.",
+                self.folder.display()
+            ));
+        }
+    }
+
+    fn tree_path(&self, inner: &Inner) -> PathBuf {
+        self.folder.join(format!("{}.tree", inner.session))
+    }
+
+    fn save_tree(&self, inner: &mut Inner) -> io::Result<()> {
+        file::create_private_folder(&self.folder)?;
+        let path = self.tree_path(inner);
+        let (bytes, follows) = inner.tree.unsaved(path.is_file())?;
+        if follows {
+            return fs::OpenOptions::new().append(true).open(&path)?.write_all(&bytes);
+        }
+        let temp = path.with_extension("tree.tmp");
+        let _ = fs::remove_file(&temp);
+        fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temp)?.write_all(&bytes)?;
+        fs::rename(&temp, &path)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,164 @@
+//! Carrying out a plan: everything is written down before the first byte changes, each path is looked at again right
+//! before it is touched, and doing it twice does no harm.
+
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use super::inspect;
+use super::path_state::PathState;
+use super::record::{Change, JournalRecord};
+use super::recorder::Journal;
+use super::restore_plan::{RestorePlan, RestoreStep};
+use base::folder::atomic_write::{self, Expect};
+use base::folder::handle::Folder;
+
+/// What became of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RestoreOutcome {
+    pub done: Vec<PathBuf>,
+    /// Left alone, and why.
+    pub left: Vec<(PathBuf, String)>,
+}
+
+/// Carries out `plan`; `head` is the line that says who does it and why. With `force`, conflicts are overwritten (their
+/// present content is kept first, so that this too can be undone).
+///
+/// # Errors
+/// When the journal cannot be written; nothing was changed then.
+pub fn carry_out(
+    journal: &Journal,
+    head: JournalRecord,
+    plan: &RestorePlan,
+    force: bool,
+) -> io::Result<RestoreOutcome> {
+    let mut outcome = RestoreOutcome::default();
+    let mut steps: Vec<&RestoreStep> = Vec::new();
+    let mut lines = vec![head];
+    for step in &plan.steps {
+        let reason = step.impossible.clone().or_else(|| step.conflict.clone().filter(|_| !force));
+        if let Some(reason) = reason {
+            outcome.left.push((step.path.clone(), reason));
+            continue;
+        }
+        let (before, _) =
+            inspect::keep(journal.root(), &step.path, journal.blobs(), inspect::FILE_LIMIT_BYTES)?;
+        if before != step.now {
+            outcome.left.push((step.path.clone(), "it was just changed by another program".to_owned()));
+            continue;
+        }
+        lines.push(JournalRecord::Change(Change {
+            path: step.path.clone(),
+            before,
+            after: step.target.clone(),
+            by: "rewind".to_owned(),
+            plus: step.plus,
+            minus: step.minus,
+            doubtful: false,
+        }));
+        steps.push(step);
+    }
+    journal.record_rewind(&lines)?;
+    // What stands in the way goes first and from the inside out; folders come before what belongs into them.
+    let goes = |step: &&&RestoreStep| step.now != PathState::Absent && !replaced_in_place(step);
+    let mut gone: Vec<&RestoreStep> = steps.iter().filter(goes).copied().collect();
+    gone.sort_by_key(|step| {
+        (step.now == PathState::Folder, std::cmp::Reverse(step.path.components().count()))
+    });
+    let mut failed: Vec<&Path> = Vec::new();
+    for step in gone {
+        if let Err(reason) = remove(journal.root(), step) {
+            failed.push(&step.path);
+            outcome.left.push((step.path.clone(), reason));
+        }
+    }
+    steps.sort_by_key(|step| (step.target != PathState::Folder, step.path.components().count()));
+    for step in steps {
+        if failed.contains(&step.path.as_path()) {
+            continue;
+        }
+        match put(journal, step) {
+            Ok(()) => outcome.done.push(step.path.clone()),
+            Err(reason) => outcome.left.push((step.path.clone(), reason)),
+        }
+    }
+    outcome.done.sort();
+    outcome.left.sort();
+    Ok(outcome)
+}
+
+fn replaced_in_place(step: &RestoreStep) -> bool {
+    matches!((&step.now, &step.target), (PathState::File { .. }, PathState::File { .. }))
+}
+
+/// Why a folder can't be entered: it may have become a link.
+fn not_entered(root: &Path, relative: &Path, error: &io::Error) -> String {
+    match inspect::behind_link(root, relative) {
+        Some(link) => format!("{} is a symbolic link now", link.display()),
+        None => format!("its folder can't be opened: {error}"),
+    }
+}
+
+fn remove(root: &Path, step: &RestoreStep) -> Result<(), String> {
+    let full = root.join(&step.path);
+    let (Some(above), Some(name)) = (full.parent(), full.file_name()) else { return Ok(()) };
+    let folder = match Folder::open(above) {
+        Ok(folder) => folder,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(not_entered(root, &step.path, &error)),
+    };
+    let now = inspect::look(&folder, name, inspect::FILE_LIMIT_BYTES).map_err(|error| error.to_string())?.0;
+    if now == PathState::Absent {
+        return Ok(());
+    }
+    if now != step.now {
+        return Err("it was just changed by another program".to_owned());
+    }
+    let removed =
+        if now == PathState::Folder { folder.remove_folder(name) } else { folder.remove_file(name) };
+    removed.map_err(|error| match error.kind() {
+        io::ErrorKind::DirectoryNotEmpty => "the folder holds other files".to_owned(),
+        _ => format!("it can't be removed: {error}"),
+    })
+}
+
+fn put(journal: &Journal, step: &RestoreStep) -> Result<(), String> {
+    if step.target == PathState::Absent {
+        return Ok(());
+    }
+    let full = journal.root().join(&step.path);
+    let (Some(above), Some(name)) = (full.parent(), full.file_name()) else { return Ok(()) };
+    let told = |error: io::Error| format!("it can't be written: {error}");
+    let (folder, _) = Folder::make(above).map_err(|error| not_entered(journal.root(), &step.path, &error))?;
+    match &step.target {
+        PathState::Folder => folder.make_folder(name).map(drop).map_err(told),
+        PathState::Link { to } => folder.make_link(name, to).map_err(told),
+        PathState::File { hash, mode, .. } => {
+            let bytes = journal.blobs().get(hash).ok_or("its backup has expired")?;
+            let (now, old) = inspect::look(&folder, name, inspect::FILE_LIMIT_BYTES).map_err(told)?;
+            let expected = if replaced_in_place(step) { &step.now } else { &PathState::Absent };
+            if now != *expected {
+                return Err("it was just changed by another program".to_owned());
+            }
+            let set_mode = |mode: u32| {
+                let file = folder.open_with(name, OFlags::RDONLY | OFlags::NONBLOCK, 0)?;
+                file.set_permissions(Permissions::from_mode(mode))
+            };
+            if !step.target.same_content(&now) {
+                if let PathState::File { mode, .. } = now
+                    && mode & 0o200 == 0
+                {
+                    set_mode(mode | 0o200).map_err(told)?;
+                }
+                let expect = old.as_deref().map_or(Expect::Missing, Expect::Bytes);
+                atomic_write::write_in(&folder, name, &bytes, expect)
+                    .map_err(|error| format!("it {error}"))?;
+            }
+            set_mode(*mode).map_err(told)
+        }
+        PathState::Absent | PathState::Unkept { .. } | PathState::Special => Ok(()),
+    }
+}

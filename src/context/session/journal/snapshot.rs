@@ -1,0 +1,441 @@
+//! The workspace's files as they were before a command: a list of stamps with the name of each content, kept up to date
+//! from command to command, so that only what changed is read again. What git or the store already has is not copied;
+//! the rest is, smallest first, within a budget. Ignored files are left out unless git tracks them.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use super::blobs::Blobs;
+use super::git::GitIndex;
+use super::inspect;
+use super::path_state::PathState;
+use base::folder::exact;
+use base::format::path_text;
+use base::search::walk::Walk;
+
+/// A command may change any file; copying a larger one in advance costs too much.
+const COPY_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
+/// What is copied before one command, at most.
+const COPY_BYTES: u64 = 64 * 1024 * 1024;
+const COPY_FILES: usize = 4_000;
+const COPY_TIME: Duration = Duration::from_secs(1);
+/// After this time what a command changed is only told by stamps, so that rewriting a whole tree does not take for ever.
+const COMPARE_TIME: Duration = Duration::from_secs(5);
+/// After this time changed lines are no longer counted.
+const COUNT_TIME: Duration = Duration::from_secs(2);
+/// Files whose bytes are in memory at once.
+const CHUNK: usize = 128;
+/// A file changed this shortly before it was looked at may change again without a new time stamp.
+const RACY_NS: i64 = 50_000_000;
+
+/// What tells that a file was not touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotStamp {
+    kind: TreeEntryKind,
+    size: u64,
+    mtime_ns: i64,
+    ctime_ns: i64,
+    inode: u64,
+    mode: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum TreeEntryKind {
+    File,
+    Folder,
+    Link,
+    Special,
+}
+
+/// Where a content is to be had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Content {
+    /// In the store.
+    Stored(String),
+    /// In git's object store.
+    Git(String),
+    Link(#[serde(with = "path_text")] PathBuf),
+    /// Nowhere else: too large, or the budget was used up.
+    Nowhere,
+    /// There is none (folders).
+    None,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct KnownFile {
+    #[serde(with = "path_text")]
+    path: PathBuf,
+    stamp: SnapshotStamp,
+    content: Content,
+    racy: bool,
+}
+
+/// A line of a stored tree: the later one about a path counts.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum TreeLine {
+    Known(KnownFile),
+    Gone(#[serde(with = "path_text")] PathBuf),
+    Taken(i64),
+}
+
+/// The files before a command.
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    files: Vec<KnownFile>,
+    taken_ns: i64,
+    git: Option<Arc<GitIndex>>,
+    /// What changed with the last refresh, not yet taken for the disk.
+    unsaved: Vec<TreeLine>,
+    /// Lines written for this tree so far.
+    saved: usize,
+}
+
+/// A path that differs from the tree.
+#[derive(Clone, Debug)]
+pub struct SnapshotDifference {
+    pub path: PathBuf,
+    pub before: PathState,
+    pub after: PathState,
+    /// Lines added and removed.
+    pub lines: (u32, u32),
+    /// See `Change::doubtful`.
+    pub doubtful: bool,
+}
+
+impl SnapshotStamp {
+    fn of(meta: &Metadata) -> Self {
+        let kind = match meta.file_type() {
+            kind if kind.is_file() => TreeEntryKind::File,
+            kind if kind.is_dir() => TreeEntryKind::Folder,
+            kind if kind.is_symlink() => TreeEntryKind::Link,
+            _ => TreeEntryKind::Special,
+        };
+        if kind == TreeEntryKind::Folder {
+            // A folder changes with its entries; only that it is one matters.
+            return Self { kind, size: 0, mtime_ns: 0, ctime_ns: 0, inode: 0, mode: 0 };
+        }
+        let ctime_ns = meta.ctime().saturating_mul(1_000_000_000).saturating_add(meta.ctime_nsec());
+        Self {
+            kind,
+            size: meta.len(),
+            mtime_ns: inspect::mtime_ns(meta),
+            ctime_ns,
+            inode: meta.ino(),
+            mode: meta.mode() & 0o7777,
+        }
+    }
+}
+
+fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// All paths that count, with their stamps. `also` are looked at even if they are ignored.
+fn look_around<'a>(
+    root: &Path,
+    also: impl Iterator<Item = &'a PathBuf>,
+    stop: &AtomicBool,
+) -> HashMap<PathBuf, (SnapshotStamp, Metadata)> {
+    let found = Mutex::new(HashMap::new());
+    let mut walk = Walk::new(root);
+    walk.hidden = true;
+    walk.visit(stop, |entry| {
+        let Ok(path) = entry.path().strip_prefix(root) else { return };
+        if path.as_os_str().is_empty() {
+            return;
+        }
+        if let Ok(meta) = exact::look(entry.path()) {
+            let stamp = SnapshotStamp::of(&meta);
+            found.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), (stamp, meta));
+        }
+    });
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for path in also {
+        if !found.contains_key(path)
+            && let Ok(meta) = exact::look(&root.join(path))
+        {
+            found.insert(path.clone(), (SnapshotStamp::of(&meta), meta));
+        }
+    }
+    found
+}
+
+impl Snapshot {
+    /// A tree as [`Snapshot::unsaved`] wrote it.
+    pub fn parse(bytes: &[u8]) -> Self {
+        let mut files = HashMap::new();
+        let mut taken_ns = 0;
+        for line in bytes.split(|byte| *byte == b'\n') {
+            match serde_json::from_slice(line) {
+                Ok(TreeLine::Known(known)) => drop(files.insert(known.path.clone(), known)),
+                Ok(TreeLine::Gone(path)) => drop(files.remove(&path)),
+                Ok(TreeLine::Taken(ns)) => taken_ns = ns,
+                Err(_) => {}
+            }
+        }
+        Self { files: files.into_values().collect(), taken_ns, ..Self::default() }
+    }
+
+    /// What is to be written for this tree, as lines, and whether they follow what was written before (`there`), or
+    /// replace it.
+    ///
+    /// # Errors
+    /// Never in practice: those of the serializer.
+    pub fn unsaved(&mut self, there: bool) -> serde_json::Result<(Vec<u8>, bool)> {
+        let follows =
+            there && self.saved > 0 && self.saved + self.unsaved.len() < 2 * self.files.len() + 1_000;
+        let mut bytes = Vec::new();
+        let mut push = |line: &TreeLine| {
+            serde_json::to_writer(&mut bytes, line)?;
+            bytes.push(b'\n');
+            serde_json::Result::Ok(())
+        };
+        let changes = std::mem::take(&mut self.unsaved);
+        let written = if follows {
+            changes.iter().try_for_each(&mut push)?;
+            changes.len()
+        } else {
+            self.saved = 0;
+            self.files.iter().try_for_each(|known| push(&TreeLine::Known(known.clone())))?;
+            self.files.len()
+        };
+        push(&TreeLine::Taken(self.taken_ns))?;
+        self.saved += written + 1;
+        Ok((bytes, follows))
+    }
+
+    /// Brings the tree up to date and keeps what nobody else keeps; false when it was stopped before it had all.
+    pub fn refresh(&mut self, root: &Path, blobs: &Blobs, stop: &AtomicBool) -> bool {
+        let begun_ns = now_ns();
+        let git = GitIndex::load(root, self.git.take());
+        let tracked = git.iter().flat_map(|git| git.paths());
+        let found = look_around(root, tracked, stop);
+        if stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        let mut old: HashMap<PathBuf, KnownFile> =
+            std::mem::take(&mut self.files).into_iter().map(|known| (known.path.clone(), known)).collect();
+        let mut files = Vec::with_capacity(found.len());
+        let (mut fresh, mut asked, mut to_copy) = (Vec::new(), Vec::new(), Vec::new());
+        for (path, (stamp, meta)) in found {
+            let known = old.remove(&path);
+            let good =
+                |known: &KnownFile| known.stamp == stamp && !known.racy && known.content != Content::Nowhere;
+            if let Some(known) = known.filter(good) {
+                files.push(known);
+                continue;
+            }
+            fresh.push(files.len());
+            let racy = begun_ns.saturating_sub(stamp.ctime_ns) < RACY_NS;
+            let mut content = Content::None;
+            match stamp.kind {
+                TreeEntryKind::Link => {
+                    let target = exact::read_link(&root.join(&path));
+                    content = target.map_or(Content::Nowhere, Content::Link);
+                }
+                TreeEntryKind::File => {
+                    content = Content::Nowhere;
+                    match git.as_ref().filter(|_| !racy).and_then(|git| git.object(&path, &meta)) {
+                        Some(oid) => asked.push((files.len(), oid)),
+                        None => to_copy.push((stamp.size, files.len())),
+                    }
+                }
+                TreeEntryKind::Folder | TreeEntryKind::Special => {}
+            }
+            files.push(KnownFile { path, stamp, content, racy: racy && stamp.kind == TreeEntryKind::File });
+        }
+        if let Some(git) = &git {
+            let oids: Vec<&str> = asked.iter().map(|(_, oid)| oid.as_str()).collect();
+            for (size, (index, oid)) in git.sizes(&oids).into_iter().zip(&asked) {
+                let known = &mut files[*index];
+                // Another size means that git stores it in another form (line ends, large file storage).
+                if size == Some(known.stamp.size) {
+                    known.content = Content::Git(oid.clone());
+                } else {
+                    to_copy.push((known.stamp.size, *index));
+                }
+            }
+        }
+        copy(root, blobs, &mut files, to_copy, stop);
+        self.unsaved.extend(old.into_keys().map(TreeLine::Gone));
+        self.unsaved.extend(fresh.into_iter().map(|index| TreeLine::Known(files[index].clone())));
+        self.git = git;
+        self.files = files;
+        self.taken_ns = begun_ns;
+        !stop.load(Ordering::Relaxed)
+    }
+
+    /// What is different on disk now.
+    pub fn compare(&self, root: &Path, blobs: &Blobs) -> Vec<SnapshotDifference> {
+        let begun = Instant::now();
+        let found = look_around(root, self.files.iter().map(|known| &known.path), &AtomicBool::new(false));
+        let mut known_paths = HashSet::with_capacity(self.files.len());
+        let mut changed: Vec<&KnownFile> = Vec::new();
+        for known in &self.files {
+            known_paths.insert(known.path.as_path());
+            // Without its bytes, a file can only be told by its stamp.
+            let unsure = known.racy && known.content != Content::Nowhere;
+            if unsure || found.get(&known.path).is_none_or(|(stamp, _)| *stamp != known.stamp) {
+                changed.push(known);
+            }
+        }
+        changed.sort_by(|a, b| a.path.cmp(&b.path));
+        let mut differences = Vec::new();
+        for part in changed.chunks(CHUNK) {
+            let late = begun.elapsed() > COMPARE_TIME;
+            let before = if late {
+                part.iter().map(|known| unread(known)).collect()
+            } else {
+                self.states(root, blobs, part)
+            };
+            for (known, (before, bytes)) in part.iter().zip(before) {
+                let limit = if late { 0 } else { COPY_LIMIT_BYTES };
+                let Ok((after, after_bytes)) = inspect::look_in(root, &known.path, limit) else { continue };
+                if after != before {
+                    let counted =
+                        begun.elapsed() < COUNT_TIME && (before.hash().is_some() || after.hash().is_some());
+                    let lines = if counted {
+                        inspect::counts(bytes.as_deref(), after_bytes.as_deref())
+                    } else {
+                        (0, 0)
+                    };
+                    differences.push(SnapshotDifference {
+                        path: known.path.clone(),
+                        before,
+                        after,
+                        lines,
+                        doubtful: false,
+                    });
+                }
+            }
+        }
+        let mut made: Vec<_> =
+            found.iter().filter(|(path, _)| !known_paths.contains(path.as_path())).collect();
+        made.sort_by(|a, b| a.0.cmp(b.0));
+        let inodes: HashSet<u64> = self.files.iter().map(|known| known.stamp.inode).collect();
+        for (path, (stamp, meta)) in made {
+            let limit = if begun.elapsed() > COMPARE_TIME { 0 } else { COPY_LIMIT_BYTES };
+            let Ok((after, bytes)) = inspect::look_in(root, path, limit) else { continue };
+            let lines =
+                if begun.elapsed() < COUNT_TIME { inspect::counts(None, bytes.as_deref()) } else { (0, 0) };
+            let doubtful = !inodes.contains(&stamp.inode) && self.is_older(stamp, meta);
+            if after != PathState::Absent {
+                let before = PathState::Absent;
+                differences.push(SnapshotDifference { path: path.clone(), before, after, lines, doubtful });
+            }
+        }
+        differences
+    }
+
+    /// A file that is older than the command and was not in the tree was moved here or was ignored until now. Where nobody
+    /// knows when a file was born, its last change of any kind tells the second of these.
+    fn is_older(&self, stamp: &SnapshotStamp, meta: &Metadata) -> bool {
+        let born = meta.created().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let born_ns = born.and_then(|born| i64::try_from(born.as_nanos()).ok()).unwrap_or(stamp.ctime_ns);
+        stamp.kind != TreeEntryKind::Folder
+            && born_ns.min(stamp.ctime_ns).saturating_add(RACY_NS) < self.taken_ns
+    }
+
+    /// The states that files had, with their bytes brought into the store.
+    fn states(&self, root: &Path, blobs: &Blobs, files: &[&KnownFile]) -> Vec<(PathState, Option<Vec<u8>>)> {
+        let oids: Vec<&str> = files
+            .iter()
+            .filter_map(|known| match &known.content {
+                Content::Git(oid) => Some(oid.as_str()),
+                _ => None,
+            })
+            .collect();
+        // After a kill the index is read anew; the objects are where they were.
+        let again = if self.git.is_none() && !oids.is_empty() { GitIndex::load(root, None) } else { None };
+        let git = self.git.as_ref().or(again.as_ref());
+        let mut from_git = git.map(|git| git.contents(&oids)).unwrap_or_default().into_iter();
+        files
+            .iter()
+            .map(|known| {
+                let SnapshotStamp { size, mode, .. } = known.stamp;
+                match &known.content {
+                    Content::Stored(hash) => {
+                        (PathState::File { hash: hash.clone(), size, mode }, blobs.get(hash))
+                    }
+                    Content::Git(_) => {
+                        let bytes = from_git.next().flatten().filter(|bytes| bytes.len() as u64 == size);
+                        match bytes.map(|bytes| (blobs.put(&bytes), bytes)) {
+                            Some((Ok(hash), bytes)) => (PathState::File { hash, size, mode }, Some(bytes)),
+                            _ => unread(known),
+                        }
+                    }
+                    _ => unread(known),
+                }
+            })
+            .collect()
+    }
+}
+
+/// The state of a file without its bytes.
+fn unread(known: &KnownFile) -> (PathState, Option<Vec<u8>>) {
+    let SnapshotStamp { kind, size, mtime_ns, mode, .. } = known.stamp;
+    let state = match (&known.content, kind) {
+        (Content::Stored(hash), _) => PathState::File { hash: hash.clone(), size, mode },
+        (Content::Link(to), _) => PathState::Link { to: to.clone() },
+        (_, TreeEntryKind::Folder) => PathState::Folder,
+        (_, TreeEntryKind::Special) => PathState::Special,
+        _ => PathState::Unkept { size, mtime_ns },
+    };
+    (state, None)
+}
+
+/// Keeps the contents of these files (size, index), smallest first, as far as the budget goes.
+fn copy(
+    root: &Path,
+    blobs: &Blobs,
+    files: &mut [KnownFile],
+    mut wanted: Vec<(u64, usize)>,
+    stop: &AtomicBool,
+) {
+    wanted.sort_unstable();
+    let begun = Instant::now();
+    let mut bytes = 0;
+    for (count, (size, index)) in wanted.into_iter().enumerate() {
+        bytes += size;
+        let over = count >= COPY_FILES || bytes > COPY_BYTES || begun.elapsed() > COPY_TIME;
+        if over || size > COPY_LIMIT_BYTES || stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let known = &mut files[index];
+        let kept = inspect::keep(root, &known.path, blobs, COPY_LIMIT_BYTES);
+        if let Ok((PathState::File { hash, size, .. }, _)) = kept
+            && size == known.stamp.size
+        {
+            known.content = Content::Stored(hash);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_lines_of_earlier_versions() {
+        let stamp = r#"{"kind":"File","size":1,"mtime_ns":2,"ctime_ns":3,"inode":4,"mode":420}"#;
+        let known = |path: &str, content: &str| {
+            format!(r#"{{"known":{{"path":"{path}","stamp":{stamp},"content":{content},"racy":false}}}}"#)
+        };
+        let lines =
+            [known("a", r#"{"Stored":"f0"}"#), known("b", r#""Nowhere""#), r#"{"gone":"b"}"#.to_owned()];
+        let mut snapshot = Snapshot::parse(lines.join("\n").as_bytes());
+        assert_eq!(snapshot.files.len(), 1);
+        let (written, _) = snapshot.unsaved(false).unwrap();
+        assert!(String::from_utf8(written).unwrap().starts_with(&lines[0]));
+    }
+}

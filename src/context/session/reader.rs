@@ -1,0 +1,129 @@
+//! Reading a session log. A torn, foreign or damaged line is skipped and counted, never an error: what can be read
+//! is read.
+
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::record::{ItemRecord, Record};
+use base::file::{self, FileError};
+use base::model::item::{Item, ItemId};
+
+/// A log as it was read.
+#[derive(Debug, Default)]
+pub struct ReadLog {
+    pub records: Vec<Record>,
+    /// Lines that are no record of this version.
+    pub skipped: usize,
+}
+
+/// Reads a whole log.
+///
+/// # Errors
+/// Only when the file itself cannot be read, or is no file.
+pub fn read(path: &Path) -> io::Result<ReadLog> {
+    let bytes = file::read_own(path).map_err(|error| explained(path, error))?;
+    let mut log = ReadLog::default();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        match serde_json::from_slice::<Record>(line) {
+            Ok(record) => log.records.push(record),
+            Err(_) => log.skipped += recover_glued(line, &mut log.records),
+        }
+    }
+    Ok(log)
+}
+
+fn explained(path: &Path, error: FileError) -> io::Error {
+    match error {
+        FileError::Io(error) => error,
+        FileError::NotFound => io::ErrorKind::NotFound.into(),
+        error => io::Error::other(format!("{} {error}", path.display())),
+    }
+}
+
+/// A torn write followed by a good line can leave both on one physical line: takes the good part. Returns 1
+/// when anything of the line was lost.
+fn recover_glued(line: &[u8], records: &mut Vec<Record>) -> usize {
+    const STARTS: [&[u8]; 14] = [
+        br#"{"meta":"#,
+        br#"{"item":{"id""#,
+        br#"{"forms":"#,
+        br#"{"archive":"#,
+        br#"{"unarchive":"#,
+        br#"{"beside":"#,
+        br#"{"rewind":"#,
+        br#"{"revive":"#,
+        br#"{"request":"#,
+        br#"{"turn_end":"#,
+        br#"{"model":{"provider""#,
+        br#"{"pin":{"items""#,
+        br#"{"frame":"#,
+        br#"{"sent":{"ms""#,
+    ];
+    let mut starts: Vec<usize> = (0..line.len())
+        .filter(|&at| line[at] == b'{' && STARTS.iter().any(|start| line[at..].starts_with(start)))
+        .collect();
+    starts.truncate(64);
+    let mut covered = 0;
+    let mut at = 0;
+    for start in starts {
+        if start < at {
+            continue;
+        }
+        let mut stream = serde_json::Deserializer::from_slice(&line[start..]).into_iter::<Record>();
+        if let Some(Ok(record)) = stream.next() {
+            records.push(record);
+            at = start + stream.byte_offset();
+            covered += stream.byte_offset();
+        }
+    }
+    usize::from(covered < line.len())
+}
+
+/// Finds one item of a log by streaming through it; the last one wins if a damaged log repeats an id.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn find_item(path: &Path, id: ItemId) -> io::Result<Option<Arc<Item>>> {
+    let needle = format!(r#"{{"item":{{"id":{},"#, id.0);
+    let mut reader = BufReader::new(file::open(path).map_err(|error| explained(path, error))?.0);
+    let mut line = Vec::new();
+    let mut found = None;
+    loop {
+        line.clear();
+        if reader.read_until(b'\n', &mut line)? == 0 {
+            return Ok(found);
+        }
+        if line.starts_with(needle.as_bytes())
+            && let Ok(Record::Item(ItemRecord { item, .. })) = serde_json::from_slice(&line)
+        {
+            found = Some(item);
+        } else if line.starts_with(br#"{"archive":"#)
+            && let Ok(Record::Archive { id: Some(number), summary, .. }) = serde_json::from_slice(&line)
+            && number == id
+        {
+            found = Some(Arc::new(Item::Summary(summary)));
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn torn_lines_are_skipped() {
+        let good = serde_json::to_string(&Record::Rewind { to: ItemId(3) }).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        let torn = &good[..good.len() - 3];
+        std::fs::write(&path, format!("{good}\n{torn}{good}\nnot json\n\0\0\n{good}\n{torn}")).unwrap();
+        let log = read(&path).unwrap();
+        assert_eq!(log.records.len(), 3);
+        assert_eq!(log.skipped, 4);
+    }
+}

@@ -1,0 +1,76 @@
+//! What of a session stands: its items and the ends of its turns, without what a rewind took back; what a summary replaced
+//! is there too.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::reader;
+use super::record::{Meta, Record};
+use super::undo_stack::UndoStack;
+use base::model::item::{Item, ItemId};
+use base::protocol::event::TurnEnd;
+
+/// One thing that stands.
+#[derive(Clone, Debug)]
+pub enum Standing {
+    /// With the time of its arrival, in milliseconds since the Unix epoch.
+    Item(u64, Arc<Item>),
+    TurnEnd(TurnEnd),
+}
+
+/// A session as it stands.
+#[derive(Clone, Debug, Default)]
+pub struct StandingSession {
+    pub meta: Option<Meta>,
+    /// Oldest first; the end of a turn has the number of the item before it.
+    pub all: Vec<(ItemId, Standing)>,
+}
+
+impl StandingSession {
+    /// Reads a log.
+    ///
+    /// # Errors
+    /// Only when the file itself cannot be read.
+    pub fn read(log: &Path) -> io::Result<Self> {
+        Ok(Self::of(reader::read(log)?.records))
+    }
+
+    pub fn of(records: Vec<Record>) -> Self {
+        let mut stack = UndoStack::default();
+        let (mut meta, mut last) = (None, ItemId(0));
+        for record in records {
+            match record {
+                Record::Meta(found) => meta = Some(found),
+                Record::Item(record) => {
+                    last = record.id;
+                    stack.push(record.id, Standing::Item(record.ms, record.item));
+                }
+                Record::Archive { id: Some(id), summary, .. } => {
+                    stack.push(id, Standing::Item(0, Arc::new(Item::Summary(summary))));
+                }
+                Record::TurnEnd { end, .. } => stack.push(last, Standing::TurnEnd(end)),
+                Record::Rewind { to } => stack.rewind(to),
+                Record::Revive { rewind } => stack.revive(rewind),
+                _ => {}
+            }
+        }
+        Self { meta, all: stack.all().to_vec() }
+    }
+
+    /// The items alone.
+    pub fn items(&self) -> impl Iterator<Item = (ItemId, &Arc<Item>)> {
+        self.all.iter().filter_map(|(id, standing)| match standing {
+            Standing::Item(_, item) => Some((*id, item)),
+            Standing::TurnEnd(_) => None,
+        })
+    }
+
+    /// Leaves only the last turn.
+    pub fn keep_last_turn(&mut self) {
+        let begins = |(_, standing): &(ItemId, Standing)| matches!(standing, Standing::Item(_, item) if item.begins_round());
+        if let Some(at) = self.all.iter().rposition(begins) {
+            self.all.drain(..at);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Notes in a few words: one row each, and an overview of all. The same for users and models.
+
+use super::index::Listing;
+use super::record::{Note, NoteKind};
+use super::retrieval::search::Wanted;
+use base::text;
+
+const LATEST: usize = 5;
+const MAX_BLOCKERS: usize = 10;
+
+/// `k3f9q2  gotcha  2026-11-21  Title  #tag  (file)`.
+pub fn row(note: &Note) -> String {
+    let facts = &note.facts;
+    let mut row = format!(
+        "{}  {:<10}  {}  {}",
+        note.id,
+        facts.kind.as_str(),
+        day(note),
+        text::one_line(&facts.title, 100)
+    );
+    for tag in facts.tags.iter().take(5) {
+        row.push_str(&format!("  #{tag}"));
+    }
+    if !facts.files.is_empty() {
+        let files = facts.files.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+        row.push_str(&format!("  ({files})"));
+    }
+    row
+}
+
+/// `2 notes`.
+pub fn count(notes: usize) -> String {
+    text::plural(notes, "note")
+}
+
+/// A time in milliseconds since the Unix epoch.
+pub fn time(ms: u64) -> Option<jiff::Timestamp> {
+    jiff::Timestamp::from_millisecond(i64::try_from(ms).ok()?).ok()
+}
+
+/// The day on which the note changed.
+pub fn day(note: &Note) -> String {
+    time(note.changed_ms).map_or_else(String::new, |time| time.strftime("%Y-%m-%d").to_string())
+}
+
+/// The places of the notes that fit, newest first.
+pub fn newest(listing: &Listing, wanted: &Wanted) -> Vec<usize> {
+    let mut places: Vec<usize> =
+        (0..listing.notes.len()).filter(|&at| wanted.fits(&listing.notes[at])).collect();
+    places.sort_by_key(|&at| (std::cmp::Reverse(listing.notes[at].changed_ms), at));
+    places
+}
+
+/// How many there are of each type, the open blockers, and the latest.
+pub fn summary(listing: &Listing) -> String {
+    let current: Vec<&Note> = listing.notes.iter().filter(|note| !note.archived).collect();
+    let archived = listing.notes.len() - current.len();
+    if current.is_empty() {
+        return match archived {
+            0 => "No notes yet.\n".to_owned(),
+            archived => format!("No notes; {} in the archive.\n", text::plural(archived, "note")),
+        };
+    }
+    let kinds: Vec<String> = NoteKind::ALL
+        .into_iter()
+        .map(|kind| (kind, current.iter().filter(|note| note.facts.kind == kind).count()))
+        .filter(|(_, count)| *count > 0)
+        .map(|(kind, count)| format!("{count} {}", kind.as_str()))
+        .collect();
+    let mut out = format!("{}: {}.", text::plural(current.len(), "note"), kinds.join(", "));
+    if archived > 0 {
+        out.push_str(&format!(" {archived} archived."));
+    }
+    out.push('\n');
+    let mut blockers: Vec<&&Note> = current.iter().filter(|note| note.is_open_blocker()).collect();
+    blockers.sort_by_key(|note| std::cmp::Reverse((note.facts.importance, note.changed_ms)));
+    if !blockers.is_empty() {
+        out.push_str("Open blockers:\n");
+        for note in blockers.iter().take(MAX_BLOCKERS) {
+            out.push_str(&format!("  {}\n", row(note)));
+        }
+    }
+    out.push_str("Latest:\n");
+    for at in newest(listing, &Wanted::default()).into_iter().take(LATEST) {
+        out.push_str(&format!("  {}\n", row(&listing.notes[at])));
+    }
+    out
+}

@@ -1,0 +1,239 @@
+//! The notes folder on disk: where it is, that it is one of this project's, which files in it may be notes, and the lock
+//! that writers hold. Links are never followed: a checkout may bring them.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+
+use super::error::NoteError;
+use super::record::FOLDER;
+use base::file::FileError;
+use base::folder::atomic_write::{self, Expect};
+use base::folder::{exact, handle};
+use base::path;
+
+/// Where archived notes are, relative to the notes folder.
+pub const ARCHIVE: &str = "archive";
+pub const INDEX_FILE: &str = "notes_index.json";
+const LOCK_FILE: &str = ".lock";
+/// More files than this are not looked at.
+const MAX_FILES: usize = 20_000;
+/// How long a lock is waited for: some hundred writers ahead.
+const LOCK_TRIES: u32 = 1_000;
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
+
+/// A project's notes folder; need not exist.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    /// The project: absolute and canonical.
+    pub root: PathBuf,
+    pub path: PathBuf,
+}
+
+/// A file that may be a note, as the folder lists it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FolderEntry {
+    /// Relative to the notes folder.
+    pub file: String,
+    pub bytes: u64,
+    pub modified_ns: i64,
+}
+
+/// Held while the folder is changed; given back when dropped.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Folder {
+    pub fn new(root: &Path) -> Self {
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        Self { path: root.join(FOLDER), root }
+    }
+
+    /// Whether the folder is there.
+    ///
+    /// # Errors
+    /// When it is something else than a folder inside the project.
+    pub fn exists(&self) -> Result<bool, NoteError> {
+        if !path::follow(&self.path).starts_with(&self.root) {
+            return Err(NoteError::Outside(self.path.clone()));
+        }
+        match fs::metadata(&self.path) {
+            Ok(meta) if meta.is_dir() => Ok(true),
+            Ok(_) => Err(NoteError::NotFolder(self.path.clone())),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                Err(NoteError::NotFolder(self.path.parent().unwrap_or(&self.path).to_owned()))
+            }
+            Err(error) => Err(NoteError::file("", error)),
+        }
+    }
+
+    /// Where a file of the folder is, links resolved: what is opened there follows none, so that it stays in the project
+    /// whatever is put in the way meanwhile.
+    fn real(&self, file: &str) -> Result<PathBuf, FileError> {
+        let real = path::follow(&self.path);
+        match real.starts_with(&self.root) {
+            true if file.is_empty() => Ok(real),
+            true => Ok(real.join(file)),
+            false => Err(FileError::Unable("leads out of the project".to_owned())),
+        }
+    }
+
+    /// The bytes of a file of the folder, at most `limit`.
+    ///
+    /// # Errors
+    /// [`FileError`], also for a link.
+    pub fn read(&self, file: &str, limit: u64) -> Result<Vec<u8>, FileError> {
+        Ok(exact::read(&self.real(file)?, limit)?.0)
+    }
+
+    /// Makes a file of the folder, or replaces it.
+    ///
+    /// # Errors
+    /// As [`atomic_write::write`].
+    pub fn write(&self, file: &str, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
+        let real = self.real(file)?;
+        let (folder, name) = handle::Folder::of(&real)?;
+        atomic_write::write_in(&folder, name, bytes, expect)
+    }
+
+    /// Moves a file within the folder without replacing another.
+    ///
+    /// # Errors
+    /// [`FileError::Exists`] when the new name is taken; else what the system says.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), FileError> {
+        let (from, to) = (self.real(from)?, self.real(to)?);
+        let ((old, from), (new, to)) = (handle::Folder::of(&from)?, handle::Folder::of(&to)?);
+        old.rename_new(from, &new, to)
+    }
+
+    /// Makes the archive's folder where it is missing.
+    ///
+    /// # Errors
+    /// When something else has its name, or it can't be made.
+    pub fn make_archive(&self) -> Result<(), NoteError> {
+        let refused = |error: FileError| NoteError::file(ARCHIVE, error);
+        let real = self.real(ARCHIVE).map_err(refused)?;
+        let (folder, name) = handle::Folder::of(&real).map_err(refused)?;
+        match folder.make_folder(name) {
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                Err(NoteError::NotFolder(self.path.join(ARCHIVE)))
+            }
+            Err(error) => Err(NoteError::file(ARCHIVE, error)),
+        }
+    }
+
+    /// The files that may be notes, archived ones behind the others, each by name; and what was left out and why.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub fn files(&self) -> Result<(Vec<FolderEntry>, Vec<String>), NoteError> {
+        let mut seen = Vec::new();
+        let mut left_out = Vec::new();
+        if !self.exists()? {
+            return Ok((seen, left_out));
+        }
+        let refused = |error: FileError| NoteError::file("", error);
+        list(&self.real("").map_err(refused)?, "", &mut seen, &mut left_out)
+            .map_err(|error| NoteError::file("", error))?;
+        let archive = self.real(ARCHIVE).map_err(refused)?;
+        match exact::look(&archive) {
+            Ok(meta) if meta.is_dir() => {
+                let prefix = format!("{ARCHIVE}/");
+                list(&archive, &prefix, &mut seen, &mut left_out)
+                    .map_err(|error| NoteError::file(ARCHIVE, error))?;
+            }
+            Ok(_) => left_out.push(format!("{ARCHIVE} is not a folder: skipped")),
+            Err(_) => {}
+        }
+        if seen.len() > MAX_FILES {
+            left_out.push(format!("{} of {} files were skipped", seen.len() - MAX_FILES, seen.len()));
+            seen.truncate(MAX_FILES);
+        }
+        Ok((seen, left_out))
+    }
+
+    /// Takes the lock, making the folder when it is missing. Waits for other writers, some seconds at most.
+    ///
+    /// # Errors
+    /// When the folder cannot be made or written, or the lock is held too long.
+    pub fn lock(&self) -> Result<Lock, NoteError> {
+        if !self.exists()? {
+            let real = self.real("").map_err(|error| NoteError::file("", error))?;
+            handle::Folder::make(&real).map_err(|error| NoteError::file("", error))?;
+            self.keep_out_of_git();
+        }
+        let file = self.lock_file().map_err(|error| NoteError::file("", error))?;
+        for _ in 0..LOCK_TRIES {
+            match file.try_lock() {
+                Ok(()) => return Ok(Lock { _file: file }),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
+                // A file system without locks: unique names and checked writes still hold.
+                Err(TryLockError::Error(_)) => return Ok(Lock { _file: file }),
+            }
+        }
+        Err(NoteError::Busy)
+    }
+
+    /// The lock if it is free at once and the folder can be written.
+    pub fn lock_if_free(&self) -> Option<Lock> {
+        let file = self.lock_file().ok()?;
+        file.try_lock().ok()?;
+        Some(Lock { _file: file })
+    }
+
+    fn lock_file(&self) -> Result<File, FileError> {
+        self.open(LOCK_FILE, OFlags::CREATE | OFlags::NONBLOCK)
+    }
+
+    fn open(&self, file: &str, flags: OFlags) -> Result<File, FileError> {
+        let real = self.real(file)?;
+        let (folder, name) = handle::Folder::of(&real)?;
+        Ok(folder.open_with(name, OFlags::WRONLY | flags, 0o666)?)
+    }
+
+    /// Notes may be committed; what is derived from them would only be in the way. Not being able to say so is no harm.
+    fn keep_out_of_git(&self) {
+        if let Ok(mut file) = self.open(".gitignore", OFlags::CREATE | OFlags::EXCL) {
+            let _ = writeln!(file, "{INDEX_FILE}\n{LOCK_FILE}\n.mycode-*.tmp");
+        }
+    }
+}
+
+fn list(
+    folder: &Path,
+    prefix: &str,
+    seen: &mut Vec<FolderEntry>,
+    left_out: &mut Vec<String>,
+) -> std::io::Result<()> {
+    let mut found = Vec::new();
+    let folder = handle::Folder::open(folder)?;
+    for entry in folder.names()? {
+        let Some(name) = entry.to_str() else { continue };
+        let is_markdown =
+            name.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("md"));
+        if !is_markdown || name.starts_with('.') {
+            continue;
+        }
+        // Gone between listing and looking is gone.
+        let Ok(meta) = folder.look(&entry) else { continue };
+        let file = format!("{prefix}{name}");
+        if meta.is_symlink() {
+            left_out.push(format!("{file} is a link: skipped"));
+        } else if meta.is_file() {
+            let modified_ns = meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec());
+            found.push(FolderEntry { file, bytes: meta.len(), modified_ns });
+        }
+    }
+    found.sort_by(|a, b| a.file.cmp(&b.file));
+    seen.append(&mut found);
+    Ok(())
+}

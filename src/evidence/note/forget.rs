@@ -1,0 +1,104 @@
+//! Which notes could be archived: faded ones, duplicates, and notes on files that are gone. Only proposes; the user
+//! decides.
+
+use std::collections::HashSet;
+
+use super::index::Listing;
+use super::record::{Note, NoteKind};
+use super::store::NoteStore;
+use base::search::words;
+use base::text::plural;
+
+/// Under this strength (0–1) a note has faded.
+const FADED: f64 = 0.1;
+/// Two notes that share so much of their words say the same; 0–1.
+const SAME: f64 = 0.8;
+/// Notes with fewer different words are too short to compare.
+const MIN_WORDS: usize = 4;
+/// Notes compared with one another.
+const MAX_COMPARED: usize = 2_000;
+
+/// A note that could be archived, and why.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    /// Its place in the listing.
+    pub at: usize,
+    pub reason: String,
+}
+
+/// How vivid a note still is, 0–1: its importance, halved once per half-life of its type. Open blockers don't fade.
+pub fn strength(note: &Note, now_ms: u64) -> f64 {
+    let half_life_days = match note.facts.kind {
+        NoteKind::Blocker if note.is_open_blocker() => return 1.0,
+        NoteKind::TaskState => 14.0,
+        NoteKind::Blocker | NoteKind::Action => 30.0,
+        NoteKind::Outcome => 120.0,
+        NoteKind::General | NoteKind::Conclusion => 365.0,
+        NoteKind::Gotcha | NoteKind::Pattern | NoteKind::Reference => 730.0,
+    };
+    f64::from(note.facts.importance) / 5.0 * 0.5_f64.powf(note.age_days(now_ms) / half_life_days)
+}
+
+/// What could be archived, in the order of the listing. Of two alike the older goes.
+pub fn proposals(store: &NoteStore, listing: &Listing, now_ms: u64) -> Vec<Proposal> {
+    let current: Vec<usize> =
+        (0..listing.notes.len()).filter(|&at| !listing.notes[at].archived).take(MAX_COMPARED).collect();
+    let bags: Vec<HashSet<String>> = current
+        .iter()
+        .map(|&at| {
+            let note = &listing.notes[at];
+            let text = format!("{}\n{}", note.facts.title, store.body(note).unwrap_or_default());
+            words::telling(&text).into_iter().map(|term| term.text).collect()
+        })
+        .collect();
+    let mut proposals = Vec::new();
+    for (number, &at) in current.iter().enumerate() {
+        let note = &listing.notes[at];
+        let newer_twin = current.iter().enumerate().find(|&(other_number, &other)| {
+            other != at
+                && newer(&listing.notes[other], note, other, at)
+                && listing.notes[other].facts.kind == note.facts.kind
+                && alike(&bags[number], &bags[other_number]) >= SAME
+        });
+        let files = &note.facts.files;
+        let gone = files.iter().filter(|file| !store.folder.root.join(file).exists()).count();
+        let age_days = note.age_days(now_ms) as usize;
+        let reason = if let Some((_, &twin)) = newer_twin {
+            let twin = &listing.notes[twin];
+            format!("duplicates {} ({})", twin.id, twin.facts.title)
+        } else if note.is_open_blocker() {
+            continue;
+        } else if !files.is_empty() && gone == files.len() {
+            format!(
+                "is only about {} that no longer exist{}",
+                plural(gone, "file"),
+                if gone == 1 { "s" } else { "" }
+            )
+        } else if strength(note, now_ms) < FADED {
+            format!(
+                "{} of importance {}, unchanged for {}",
+                note.facts.kind.as_str(),
+                note.facts.importance,
+                plural(age_days, "day")
+            )
+        } else {
+            continue;
+        };
+        proposals.push(Proposal { at, reason });
+    }
+    proposals
+}
+
+fn newer(a: &Note, b: &Note, at_a: usize, at_b: usize) -> bool {
+    (a.changed_ms, at_a) > (b.changed_ms, at_b)
+}
+
+/// The share of words that both have, of all that either has; 0–1.
+fn alike(a: &HashSet<String>, b: &HashSet<String>) -> f64 {
+    let (fewer, more) = (a.len().min(b.len()), a.len().max(b.len()));
+    if fewer < MIN_WORDS || (fewer as f64) < more as f64 * SAME {
+        return 0.0;
+    }
+    let both = a.intersection(b).count();
+    both as f64 / (a.len() + b.len() - both) as f64
+}

@@ -1,0 +1,309 @@
+//! What of the notes belongs to a task: few, each with a reason, inside a budget. Blockers come first, the rest by how
+//! well it fits; what has nothing to do with the task stays away, except a blocker that is still open.
+
+use std::collections::HashSet;
+
+use super::graph;
+use super::search::{NoteMatch, Searchable, Wanted, standing, touches};
+use crate::note::index::Listing;
+use crate::note::record::{Note, NoteKind};
+use crate::note::store::NoteStore;
+use base::search::words::{self, Term, TermKind};
+use base::text;
+
+/// Notes and one-line hints at most (SPEC §8).
+const MAX_NOTES: usize = 3;
+const MAX_HINTS: usize = 10;
+/// Terms of a task that are looked at; the beginning of a long one says what it is about.
+const MAX_TERMS: usize = 120;
+/// Matched terms weigh so much where they say most; a note needs [`needed`] in all.
+const PATH_WEIGHT: f64 = 3.0;
+const IDENTIFIER_WEIGHT: f64 = 2.0;
+const WORD_WEIGHT: f64 = 1.0;
+const PART_WEIGHT: f64 = 0.5;
+/// A term in the title, tags, files or first sentence says what a note is about; further down it may be in passing.
+const HEAD_FACTOR: f64 = 1.6;
+/// Naming one of the note's files relates a task to it by itself.
+const FILE_WEIGHT: f64 = 3.0;
+/// Matched weight at which a note fits as well as can be.
+const FULL_WEIGHT: f64 = 6.0;
+/// What is kept of a type's relevance when little matches; 0–1.
+const RELEVANCE_FLOOR: f64 = 0.5;
+/// A neighbor of a fitting note counts as a weak match itself if it is this close; 0–1.
+const CLOSE: f64 = 0.6;
+const MAX_EXCERPT_CHARS: usize = 700;
+const MIN_EXCERPT_CHARS: usize = 80;
+const MAX_HINT_CHARS: usize = 220;
+
+/// What is asked for.
+pub struct Task<'a> {
+    pub text: &'a str,
+    /// Files that are known to belong to the task, relative to the project.
+    pub files: &'a [String],
+    pub budget_tokens: u32,
+    /// How many tokens a text takes.
+    pub tokens: &'a dyn Fn(&str) -> u32,
+    /// Whether the note, in this very version, is in front of the model already.
+    pub shown: &'a dyn Fn(&Note) -> bool,
+    pub now_ms: u64,
+}
+
+/// Whole note or one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Note,
+    Hint,
+}
+
+/// A piece of evidence from a note (SPEC §7's `ContextPacket`).
+#[derive(Clone, Debug)]
+pub struct Packet {
+    pub content: String,
+    /// When the note changed, in milliseconds since the Unix epoch.
+    pub timestamp_ms: u64,
+    pub tokens: u32,
+    /// 0–1.
+    pub relevance: f64,
+    /// The note's id.
+    pub source: String,
+    /// The first digits of the hash of the note's content.
+    pub version: String,
+    pub kind: NoteKind,
+    pub form: Form,
+}
+
+/// The version of a note by which a repetition is known.
+pub fn version(note: &Note) -> &str {
+    &note.hash[..text::floor_boundary(&note.hash, 8)]
+}
+
+struct NoteCandidate {
+    at: usize,
+    /// 0–1; 0 for an open blocker that has nothing to do with the task.
+    fit: f64,
+    score: f64,
+}
+
+/// The packets for a task, in the order in which they should be read.
+pub fn retrieve(store: &NoteStore, listing: &Listing, task: &Task<'_>) -> Vec<Packet> {
+    if !listing.notes.iter().any(|note| !note.archived) {
+        return Vec::new();
+    }
+    let query: Vec<Term> = words::telling(task.text).into_iter().take(MAX_TERMS).collect();
+    let searchable = Searchable::new(store, listing, &Wanted::default(), &query);
+    let mut candidates = candidates(listing, &searchable, &query, task);
+    add_neighbors(listing, &mut candidates);
+    candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.at.cmp(&b.at)));
+    candidates.retain(|candidate| !(task.shown)(&listing.notes[candidate.at]));
+    let is_hint = |candidate: &&NoteCandidate| {
+        let kind = listing.notes[candidate.at].facts.kind;
+        matches!(kind, NoteKind::Gotcha | NoteKind::Pattern | NoteKind::Outcome)
+    };
+    let notes = chosen(listing, &candidates, is_hint).into_iter().map(|candidate| (candidate, Form::Note));
+    let hints = candidates.iter().filter(is_hint).take(MAX_HINTS).map(|candidate| (candidate, Form::Hint));
+    let mut left = task.budget_tokens;
+    let mut packets = Vec::new();
+    for (candidate, form) in notes.chain(hints) {
+        if let Some(packet) = packet(store, &listing.notes[candidate.at], candidate.fit, form, left, task) {
+            left -= packet.tokens;
+            packets.push(packet);
+        }
+    }
+    packets
+}
+
+/// Everything that has to do with the task, and the open blockers.
+fn candidates(
+    listing: &Listing,
+    searchable: &Searchable,
+    query: &[Term],
+    task: &Task<'_>,
+) -> Vec<NoteCandidate> {
+    let found = searchable.rank(listing, query, task.now_ms);
+    let best = found.first().map_or(1.0, |first| first.score.max(f64::MIN_POSITIVE));
+    let needed = needed(query);
+    let mut made: Vec<NoteCandidate> = Vec::new();
+    for (at, note) in listing.notes.iter().enumerate().filter(|(_, note)| !note.archived) {
+        let hit = found.iter().find(|found| found.at == at);
+        let words = hit.map_or(0.0, |hit| weight(hit, note, query, searchable));
+        let named =
+            note.facts.files.iter().any(|file| {
+                task.files.iter().any(|hinted| touches(file, hinted)) || names_file(task.text, file)
+            });
+        let total = words + if named { FILE_WEIGHT } else { 0.0 };
+        let fit = if total >= needed { (total / FULL_WEIGHT).min(1.0) } else { 0.0 };
+        if fit == 0.0 && !note.is_open_blocker() {
+            continue;
+        }
+        let rank = hit.map_or(0.0, |hit| hit.score / best);
+        let score = (fit + rank * f64::from(u8::from(fit > 0.0))) * standing(note, task.now_ms);
+        made.push(NoteCandidate { at, fit, score });
+    }
+    made
+}
+
+/// How much must match: one telling word of a short question, more of a long text, where chance hits are common.
+fn needed(query: &[Term]) -> f64 {
+    let words = query.iter().filter(|term| term.kind != TermKind::Part).count();
+    match words {
+        0..=2 => WORD_WEIGHT,
+        3..=8 => WORD_WEIGHT * 1.5,
+        9..=25 => WORD_WEIGHT * 2.0,
+        _ => WORD_WEIGHT * 3.0,
+    }
+}
+
+/// The weight of what matched. A word that most notes hold says little about any of them.
+fn weight(hit: &NoteMatch, note: &Note, query: &[Term], searchable: &Searchable) -> f64 {
+    let facts = &note.facts;
+    let head = [&facts.title, &facts.gist, &facts.tags.join(" , "), &facts.files.join(" , ")]
+        .map(String::as_str)
+        .join(" . ");
+    let head: HashSet<String> = words::terms(&head).into_iter().map(|term| term.text).collect();
+    hit.matched
+        .iter()
+        .map(|&place| {
+            let term = &query[place];
+            let own = match term.kind {
+                TermKind::Path => PATH_WEIGHT,
+                TermKind::Identifier => IDENTIFIER_WEIGHT,
+                TermKind::Word => WORD_WEIGHT,
+                TermKind::Part => PART_WEIGHT,
+            };
+            let common = if searchable.is_common(term) { 0.5 } else { 1.0 };
+            own * common * if head.contains(&term.text) { HEAD_FACTOR } else { 1.0 }
+        })
+        .sum()
+}
+
+/// Whether the text names the file: its path or, when it is telling, its name.
+fn names_file(text: &str, file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let stands_alone = |needle: &str| {
+        text.match_indices(needle).any(|(at, _)| {
+            let touching = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+            !text[..at].chars().next_back().is_some_and(touching)
+                && !text[at + needle.len()..].chars().next().is_some_and(touching)
+        })
+    };
+    stands_alone(file) || (name.contains('.') && name.len() >= 5 && stands_alone(name))
+}
+
+/// Close neighbors of what fits, as weaker candidates.
+fn add_neighbors(listing: &Listing, candidates: &mut Vec<NoteCandidate>) {
+    let fitting: Vec<(usize, f64)> =
+        candidates.iter().filter(|c| c.fit > 0.0).map(|c| (c.at, c.score)).take(MAX_NOTES * 4).collect();
+    for (at, score) in fitting {
+        for near in graph::related(&listing.notes, at, MAX_NOTES) {
+            let known = candidates.iter().any(|candidate| candidate.at == near.at && candidate.fit > 0.0);
+            if near.weight < CLOSE || known {
+                continue;
+            }
+            candidates.retain(|candidate| candidate.at != near.at);
+            // Always behind the note that it came by.
+            candidates.push(NoteCandidate {
+                at: near.at,
+                fit: 0.1 * near.weight,
+                score: score * near.weight * 0.4,
+            });
+        }
+    }
+}
+
+/// The notes to show: matching blockers, then one open blocker at least, then what matches best.
+fn chosen<'a>(
+    listing: &Listing,
+    candidates: &'a [NoteCandidate],
+    is_hint: impl Fn(&&NoteCandidate) -> bool,
+) -> Vec<&'a NoteCandidate> {
+    let (blockers, others): (Vec<&NoteCandidate>, Vec<&NoteCandidate>) =
+        candidates.iter().partition(|candidate| listing.notes[candidate.at].is_open_blocker());
+    let (mut chosen, mut idle): (Vec<&NoteCandidate>, Vec<&NoteCandidate>) =
+        blockers.into_iter().partition(|candidate| candidate.fit > 0.0);
+    idle.sort_by_key(|candidate| {
+        let note = &listing.notes[candidate.at];
+        std::cmp::Reverse((note.facts.importance, note.changed_ms))
+    });
+    let others: Vec<&NoteCandidate> =
+        others.into_iter().filter(|candidate| candidate.fit > 0.0 && !is_hint(candidate)).collect();
+    chosen.truncate(MAX_NOTES);
+    let room = MAX_NOTES - chosen.len();
+    let for_idle = room.saturating_sub(others.len()).max(usize::from(room > 0));
+    chosen.extend(idle.into_iter().take(for_idle));
+    chosen.extend(others);
+    chosen.truncate(MAX_NOTES);
+    chosen
+}
+
+/// The packet of a note, as long as the `left` tokens allow.
+fn packet(
+    store: &NoteStore,
+    note: &Note,
+    fit: f64,
+    form: Form,
+    left: u32,
+    task: &Task<'_>,
+) -> Option<Packet> {
+    let base = match note.facts.kind {
+        NoteKind::Blocker => 0.9,
+        NoteKind::Action => 0.8,
+        NoteKind::TaskState => 0.75,
+        NoteKind::Conclusion => 0.7,
+        _ => 0.6,
+    };
+    let mut contents: Box<dyn Iterator<Item = String>> = match form {
+        Form::Hint => Box::new(std::iter::once_with(|| hint(note))),
+        Form::Note => {
+            let lengths = std::iter::successors(Some(MAX_EXCERPT_CHARS), |chars| Some(chars / 2));
+            let lengths = lengths.take_while(|chars| *chars >= MIN_EXCERPT_CHARS);
+            Box::new(lengths.map(|chars| excerpt(store, note, chars)))
+        }
+    };
+    let fits = contents.find_map(|content| {
+        let tokens = (task.tokens)(&content);
+        (tokens <= left).then_some((content, tokens))
+    });
+    fits.map(|(content, tokens)| Packet {
+        content,
+        timestamp_ms: note.changed_ms,
+        tokens,
+        relevance: base * (RELEVANCE_FLOOR + (1.0 - RELEVANCE_FLOOR) * fit),
+        source: note.id.clone(),
+        version: version(note).to_owned(),
+        kind: note.facts.kind,
+        form,
+    })
+}
+
+/// One line: the title, and the first sentence when it says more.
+fn hint(note: &Note) -> String {
+    let (title, gist) = (&note.facts.title, &note.facts.gist);
+    let line = if gist.is_empty() || gist.contains(title.as_str()) && gist.chars().count() < MAX_HINT_CHARS {
+        if gist.is_empty() { title.clone() } else { gist.clone() }
+    } else {
+        format!("{title}: {gist}")
+    };
+    text::one_line(&line, MAX_HINT_CHARS)
+}
+
+/// The title, the files, and the beginning of the body.
+fn excerpt(store: &NoteStore, note: &Note, max_chars: usize) -> String {
+    let mut excerpt = note.facts.title.clone();
+    if !note.facts.files.is_empty() {
+        let files = note.facts.files.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+        excerpt.push_str(&format!(" ({files})"));
+    }
+    let body = store.body(note).unwrap_or_default();
+    let mut told = body.as_str();
+    // A body that opens with its title as a heading need not say it twice.
+    if let Some((first, rest)) = body.split_once('\n')
+        && first.trim_start_matches('#').trim() == note.facts.title
+    {
+        told = rest.trim_start();
+    }
+    if !told.is_empty() && told.trim() != note.facts.title {
+        excerpt.push('\n');
+        excerpt.push_str(&text::elide(told, max_chars));
+    }
+    excerpt
+}

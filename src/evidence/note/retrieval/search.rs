@@ -1,0 +1,169 @@
+//! Finding notes by words, type, tag and file. Weighs what matters and what is recent a little higher, never high enough
+//! to beat a better match by much.
+
+use crate::note::error::NoteError;
+use crate::note::index::Listing;
+use crate::note::record::{Note, NoteKind};
+use crate::note::store::NoteStore;
+use base::search::bm25::{Corpus, ScoredDocument};
+use base::search::words::{self, Term};
+use base::text;
+
+/// Weights of one occurrence in title, tags, files and body.
+const TITLE: f32 = 3.0;
+const TAG: f32 = 3.0;
+const FILE: f32 = 2.0;
+const BODY: f32 = 1.0;
+/// Importance 5 counts so much more than importance 1.
+const IMPORTANCE_SPREAD: f64 = 0.4;
+/// A note of today counts so much more than one of long ago.
+const RECENCY_SPREAD: f64 = 0.2;
+/// After so many days half of what recency gives is gone.
+const RECENCY_HALF_LIFE_DAYS: f64 = 90.0;
+const MAX_LINE_CHARS: usize = 160;
+/// Terms and lines that the choice of a line looks at.
+const MAX_LINE_TERMS: usize = 20;
+const MAX_LINES: usize = 400;
+/// Bodies beyond this many bytes in all are not searched, only their titles, tags and files.
+const MAX_BODY_BYTES: u64 = 64 * 1024 * 1024;
+
+/// What is looked for; empty parts don't filter.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    pub kind: Option<NoteKind>,
+    /// All of them.
+    pub tags: Vec<String>,
+    /// At least one of them; a folder stands for what is in it.
+    pub files: Vec<String>,
+    pub archived: bool,
+}
+
+impl Wanted {
+    pub fn fits(&self, note: &Note) -> bool {
+        let same = |a: &str, b: &str| a.to_lowercase() == b.trim_start_matches('#').to_lowercase();
+        note.archived == self.archived
+            && self.kind.is_none_or(|kind| kind == note.facts.kind)
+            && self.tags.iter().all(|tag| note.facts.tags.iter().any(|own| same(own, tag)))
+            && (self.files.is_empty()
+                || self.files.iter().any(|file| note.facts.files.iter().any(|own| touches(own, file))))
+    }
+}
+
+/// Whether one path is the other or lies in it.
+pub fn touches(a: &str, b: &str) -> bool {
+    let inside = |long: &str, short: &str| {
+        long.strip_prefix(short.trim_end_matches('/'))
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let plain = |path: &'_ str| path.trim_start_matches("./").to_owned();
+    let (a, b) = (plain(a), plain(b));
+    inside(&a, &b) || inside(&b, &a)
+}
+
+/// A note that was found.
+#[derive(Clone, Debug)]
+pub struct NoteMatch {
+    /// Its place in the listing.
+    pub at: usize,
+    pub score: f64,
+    /// The best matching line of the body, or its gist.
+    pub line: String,
+    /// Which terms of the query it holds, by their place in the query.
+    pub matched: Vec<usize>,
+}
+
+/// The searchable notes of a listing.
+pub struct Searchable {
+    corpus: Corpus,
+    /// Documents as places in the listing.
+    places: Vec<usize>,
+    bodies: Vec<String>,
+}
+
+impl Searchable {
+    /// Reads the notes that fit, to be asked this one query. A note that is gone meanwhile is left out.
+    pub fn new(store: &NoteStore, listing: &Listing, wanted: &Wanted, query: &[Term]) -> Self {
+        let mut made = Self { corpus: Corpus::only(query), places: Vec::new(), bodies: Vec::new() };
+        let mut budget = MAX_BODY_BYTES;
+        for (at, note) in listing.notes.iter().enumerate().filter(|(_, note)| wanted.fits(note)) {
+            let body = if note.bytes <= budget {
+                budget -= note.bytes;
+                match store.body(note) {
+                    Ok(body) => body,
+                    Err(NoteError::File { .. }) => continue,
+                    Err(_) => String::new(),
+                }
+            } else {
+                String::new()
+            };
+            let (tags, files) = (note.facts.tags.join(" , "), note.facts.files.join(" , "));
+            let id_and_title = format!("{} , {}", note.facts.title, note.id);
+            made.corpus.add(&[(TITLE, &id_and_title), (TAG, &tags), (FILE, &files), (BODY, &body)]);
+            made.places.push(at);
+            made.bodies.push(body);
+        }
+        made
+    }
+
+    /// The notes that hold terms of the query, best first.
+    pub fn rank(&self, listing: &Listing, query: &[Term], now_ms: u64) -> Vec<NoteMatch> {
+        let mut found: Vec<NoteMatch> = self
+            .corpus
+            .rank(query)
+            .into_iter()
+            .map(|ScoredDocument { document, score, matched }| {
+                let note = &listing.notes[self.places[document]];
+                NoteMatch {
+                    at: self.places[document],
+                    score: score * standing(note, now_ms),
+                    line: best_line(&self.bodies[document], query, &note.facts.gist),
+                    matched,
+                }
+            })
+            .collect();
+        found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.at.cmp(&b.at)));
+        found
+    }
+
+    /// Whether the term says little because most notes have it.
+    pub fn is_common(&self, term: &Term) -> bool {
+        let notes = self.places.len();
+        notes >= 4 && self.corpus.holding(&term.text) as usize * 2 > notes
+    }
+}
+
+/// How much a note counts beside its words: 1 for one of usual importance from today.
+pub fn standing(note: &Note, now_ms: u64) -> f64 {
+    let importance = 1.0 + IMPORTANCE_SPREAD * (f64::from(note.facts.importance) - 3.0) / 4.0;
+    let fresh = 0.5_f64.powf(note.age_days(now_ms) / RECENCY_HALF_LIFE_DAYS);
+    importance * (1.0 - RECENCY_SPREAD * (1.0 - fresh))
+}
+
+/// Searches; a query of nothing but glue words is taken word for word.
+pub fn search(
+    store: &NoteStore,
+    listing: &Listing,
+    query: &str,
+    wanted: &Wanted,
+    now_ms: u64,
+) -> Vec<NoteMatch> {
+    let mut terms = words::telling(query);
+    if terms.is_empty() {
+        terms = words::terms(query);
+    }
+    Searchable::new(store, listing, wanted, &terms).rank(listing, &terms, now_ms)
+}
+
+fn best_line(body: &str, query: &[Term], gist: &str) -> String {
+    let hits = |line: &str| {
+        let lower = line.to_lowercase();
+        query.iter().take(MAX_LINE_TERMS).filter(|term| lower.contains(&term.text)).count()
+    };
+    let best = body
+        .lines()
+        .take(MAX_LINES)
+        .map(|line| (hits(line), line))
+        .fold((0, ""), |best, line| if line.0 > best.0 { line } else { best });
+    let line = if best.0 == 0 { gist } else { best.1.trim_start_matches(['#', '-', '*', '>', ' ']) };
+    text::one_line(line, MAX_LINE_CHARS)
+}

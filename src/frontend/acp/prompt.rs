@@ -1,0 +1,109 @@
+//! A prompt of the client as a message: text with the names of what was sent along, and that itself.
+
+use std::path::Path;
+
+use agent_client_protocol_schema::v1::{ContentBlock, EmbeddedResourceResource, Error, ImageContent};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::error;
+use base::protocol::attachment::Attachment;
+use base::text::{human_bytes, unescaped};
+
+/// A message.
+#[derive(Debug, Default, PartialEq)]
+pub struct Input {
+    pub text: String,
+    pub attachments: Vec<Attachment>,
+}
+
+impl Input {
+    /// The message that these blocks make; `root` is the workspace.
+    ///
+    /// # Errors
+    /// What a client sends though we don't offer it, or what can't be read: invalid parameters.
+    pub fn of_blocks(blocks: Vec<ContentBlock>, root: &Path) -> Result<Self, Error> {
+        let mut input = Self::default();
+        for block in blocks {
+            match block {
+                ContentBlock::Text(text) => input.say(&text.text),
+                ContentBlock::Image(image) => input.image(image)?,
+                ContentBlock::ResourceLink(link) => {
+                    let mention = in_workspace(&link.uri, root).map(|path| mention(&path));
+                    input.say(&mention.unwrap_or_else(|| format!("[{}]({})", link.name, link.uri)));
+                }
+                ContentBlock::Resource(embedded) => input.resource(embedded.resource, root)?,
+                ContentBlock::Audio(_) => return Err(refused("audio is not supported")),
+                _ => return Err(refused("this kind of content is not supported")),
+            }
+        }
+        if input.text.trim().is_empty() && input.attachments.is_empty() {
+            return Err(refused("the prompt is empty"));
+        }
+        Ok(input)
+    }
+
+    /// Adds words, apart from those before.
+    fn say(&mut self, words: &str) {
+        let apart = self.text.is_empty() || self.text.ends_with(char::is_whitespace);
+        if !apart && words.starts_with(|c: char| c.is_alphanumeric() || "@[`".contains(c)) {
+            self.text.push(' ');
+        }
+        self.text.push_str(words);
+    }
+
+    fn image(&mut self, image: ImageContent) -> Result<(), Error> {
+        let named = image.uri.filter(|uri| !uri.starts_with("data:"));
+        let number = self.attachments.len() + 1;
+        self.picture(&image.data, named.unwrap_or_else(|| format!("image {number}")))
+    }
+
+    fn picture(&mut self, data: &str, name: String) -> Result<(), Error> {
+        let bytes =
+            STANDARD.decode(data).map_err(|error| refused(&format!("{name} is no base64: {error}")))?;
+        self.say(&format!("[{name}]"));
+        self.attachments.push(Attachment::Image { name, bytes });
+        Ok(())
+    }
+
+    fn resource(&mut self, resource: EmbeddedResourceResource, root: &Path) -> Result<(), Error> {
+        match resource {
+            EmbeddedResourceResource::TextResourceContents(resource) => {
+                let name = in_workspace(&resource.uri, root).unwrap_or(resource.uri);
+                self.say(&format!("`{name}`"));
+                self.attachments.push(Attachment::Text { name, text: resource.text });
+            }
+            EmbeddedResourceResource::BlobResourceContents(resource) => {
+                let kind = resource.mime_type.unwrap_or_default();
+                if kind.starts_with("image/") {
+                    return self.picture(&resource.blob, resource.uri);
+                }
+                let size = human_bytes((resource.blob.len() / 4 * 3) as u64);
+                self.say(&format!("`{}`", resource.uri));
+                let text = format!("({kind} of {size}, which is no text and is not shown)");
+                self.attachments.push(Attachment::Text { name: resource.uri, text });
+            }
+            _ => return Err(refused("this kind of resource is not supported")),
+        }
+        Ok(())
+    }
+}
+
+fn refused(why: &str) -> Error {
+    error::invalid_params(why)
+}
+
+/// The path of a file in the workspace, relative to it, with the lines that the address names as `:3-9`.
+fn in_workspace(uri: &str, root: &Path) -> Option<String> {
+    let rest = uri.strip_prefix("file://")?;
+    let (path, fragment) = rest.split_once('#').unwrap_or((rest, ""));
+    let path = unescaped(path);
+    let path = Path::new(&path).strip_prefix(root).ok()?.to_str()?;
+    let lines = fragment.trim_start_matches('L').replace([':', ','], "-").replace("-L", "-");
+    let is_range = !lines.is_empty() && lines.chars().all(|c| c.is_ascii_digit() || c == '-');
+    Some(if is_range { format!("{path}:{lines}") } else { path.to_owned() })
+}
+
+fn mention(path: &str) -> String {
+    if path.contains(char::is_whitespace) { format!("@\"{path}\"") } else { format!("@{path}") }
+}

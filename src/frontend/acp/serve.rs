@@ -1,0 +1,297 @@
+//! The connection from its beginning to its end: every message of the client goes to where it is dealt with. Ends when the
+//! client has closed its side, or is gone; then everything that runs is stopped and written.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent_client_protocol_schema::ProtocolVersion;
+use agent_client_protocol_schema::v1::{
+    AgentCapabilities, AuthMethod, AuthMethodAgent, AuthenticateResponse, CancelNotification,
+    CancelRequestNotification, CloseSessionRequest, CloseSessionResponse, DeleteSessionRequest,
+    DeleteSessionResponse, Error, ForkSessionRequest, ForkSessionResponse, Implementation, InitializeRequest,
+    InitializeResponse, ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, LoadSessionResponse,
+    McpCapabilities, McpServer, NewSessionRequest, NewSessionResponse, PromptCapabilities, PromptRequest,
+    RequestId, ResumeSessionRequest, ResumeSessionResponse, SessionCapabilities, SessionCloseCapabilities,
+    SessionConfigOption, SessionDeleteCapabilities, SessionForkCapabilities, SessionId, SessionInfo,
+    SessionListCapabilities, SessionModeState, SessionResumeCapabilities, SetSessionConfigOptionRequest,
+    SetSessionModeRequest,
+};
+use futures_util::stream::{Stream, StreamExt as _};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
+
+use super::connection::Client;
+use super::error;
+use super::incoming::{self, Incoming};
+use super::prompt::Input;
+use super::session::command::Command;
+use super::sessions::{Request, Sessions, open_error};
+use super::source::{SessionSource, Which};
+use base::protocol::event::SessionRow;
+
+/// Sessions on one page of the list.
+const PAGE: usize = 100;
+/// How long a client that reads nothing is waited for at the end.
+const LAST_LINES_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Serves one client until it is gone, or an interrupt comes.
+///
+/// # Errors
+/// When the input can't be read.
+pub async fn run(
+    mut input: impl AsyncBufRead + Unpin,
+    output: impl AsyncWrite + Unpin + Send + 'static,
+    source: Arc<dyn SessionSource>,
+    interrupts: impl Stream<Item = ()>,
+) -> io::Result<()> {
+    let mut interrupts = std::pin::pin!(interrupts);
+    let (client, lines) = Client::new();
+    let mut writer = tokio::spawn(write(lines, output));
+    let mut server = Server { sessions: Arc::new(Sessions::new(client, source)), work: JoinSet::new() };
+    let mut read = Ok(());
+    loop {
+        let incoming = tokio::select! {
+            incoming = incoming::next(&mut input) => incoming,
+            _ = &mut writer => break,
+            Some(()) = interrupts.next() => break,
+            Some(_) = server.work.join_next(), if !server.work.is_empty() => continue,
+        };
+        match incoming {
+            Ok(Some(incoming)) => server.take(incoming),
+            Ok(None) => break,
+            Err(error) => {
+                read = Err(error);
+                break;
+            }
+        }
+    }
+    server.work.shutdown().await;
+    server.sessions.close_all().await;
+    drop(server);
+    if !writer.is_finished() {
+        let _ = tokio::time::timeout(LAST_LINES_TIMEOUT, writer).await;
+    }
+    read
+}
+
+/// Writes lines as they come, until the client is gone.
+async fn write(mut lines: UnboundedReceiver<String>, mut output: impl AsyncWrite + Unpin) {
+    while let Some(line) = lines.recv().await {
+        let mut written = output.write_all(line.as_bytes()).await;
+        while let Ok(more) = lines.try_recv()
+            && written.is_ok()
+        {
+            written = output.write_all(more.as_bytes()).await;
+        }
+        if written.is_err() || output.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+struct Server {
+    sessions: Arc<Sessions>,
+    /// Requests that are worked on beside others.
+    work: JoinSet<()>,
+}
+
+impl Server {
+    fn take(&mut self, incoming: Incoming) {
+        let client = &self.sessions.client;
+        match incoming {
+            Incoming::Request { id, method, params } => {
+                if let Err(error) = self.request(&id, &method, params) {
+                    self.sessions.client.answer(&id, Err::<(), _>(error));
+                }
+            }
+            Incoming::Notification { method, params } => self.notification(&method, params),
+            Incoming::Answer { id, reply } => client.answered(&id, reply),
+            Incoming::Garbage { id, error } => client.answer(&id, Err::<(), _>(error)),
+        }
+    }
+
+    /// Begins to deal with a request; an error is the answer.
+    fn request(&mut self, id: &RequestId, method: &str, params: Value) -> Result<(), Error> {
+        if method != "initialize" && self.sessions.capabilities.get().is_none() {
+            return Err(error::invalid_request("the connection begins with initialize"));
+        }
+        match method {
+            "initialize" => self.initialize(id, parsed(params)?),
+            "authenticate" => self.authenticate(id.clone()),
+            "session/new" => {
+                let NewSessionRequest { cwd, mcp_servers, .. } = parsed(params)?;
+                self.open(id, Which::New, cwd, mcp_servers, false, |session, modes, options| {
+                    NewSessionResponse::new(session).modes(modes).config_options(options)
+                });
+            }
+            "session/load" => {
+                let LoadSessionRequest { session_id, cwd, mcp_servers, .. } = parsed(params)?;
+                let which = Which::Stored(session_id.to_string());
+                self.open(id, which, cwd, mcp_servers, true, |_, modes, options| {
+                    LoadSessionResponse::new().modes(modes).config_options(options)
+                });
+            }
+            "session/resume" => {
+                let ResumeSessionRequest { session_id, cwd, mcp_servers, .. } = parsed(params)?;
+                let which = Which::Stored(session_id.to_string());
+                self.open(id, which, cwd, mcp_servers, false, |_, modes, options| {
+                    ResumeSessionResponse::new().modes(modes).config_options(options)
+                });
+            }
+            "session/fork" => {
+                let ForkSessionRequest { session_id, cwd, mcp_servers, .. } = parsed(params)?;
+                let which = Which::ForkOf(session_id.to_string());
+                self.open(id, which, cwd, mcp_servers, false, |session, modes, options| {
+                    ForkSessionResponse::new(session).modes(modes).config_options(options)
+                });
+            }
+            "session/list" => self.list(id.clone(), parsed(params)?)?,
+            "session/delete" => self.delete(id.clone(), parsed(params)?),
+            "session/close" => self.close(id.clone(), parsed(params)?),
+            "session/prompt" => {
+                let PromptRequest { session_id, prompt, .. } = parsed(params)?;
+                let input = Input::of_blocks(prompt, &self.sessions.folder(&session_id)?)?;
+                self.sessions.command(&session_id, Command::Prompt { id: id.clone(), input })?;
+            }
+            "session/set_mode" => {
+                let request: SetSessionModeRequest = parsed(params)?;
+                let session = request.session_id.clone();
+                self.sessions.command(&session, Command::SetMode { id: id.clone(), request })?;
+            }
+            "session/set_config_option" => {
+                let request: SetSessionConfigOptionRequest = parsed(params)?;
+                let session = request.session_id.clone();
+                self.sessions.command(&session, Command::SetOption { id: id.clone(), request })?;
+            }
+            other => return Err(error::no_method(other)),
+        }
+        Ok(())
+    }
+
+    /// What a notification wants; one that is not known, or names no open session, is skipped.
+    fn notification(&self, method: &str, params: Value) {
+        match method {
+            "session/cancel" => {
+                if let Ok(CancelNotification { session_id, .. }) = parsed(params) {
+                    let _ = self.sessions.command(&session_id, Command::Cancel);
+                }
+            }
+            "$/cancel_request" => {
+                if let Ok(CancelRequestNotification { request_id, .. }) = parsed(params) {
+                    self.sessions.command_all(|| Command::CancelRequest(request_id.clone()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn initialize(&self, id: &RequestId, request: InitializeRequest) {
+        // What is said first holds.
+        let _ = self.sessions.capabilities.set(request.client_capabilities);
+        let prompts = PromptCapabilities::new().image(true).embedded_context(true);
+        let sessions = SessionCapabilities::new()
+            .list(SessionListCapabilities::new())
+            .resume(SessionResumeCapabilities::new())
+            .close(SessionCloseCapabilities::new())
+            .delete(SessionDeleteCapabilities::new())
+            .fork(SessionForkCapabilities::new());
+        let capabilities = AgentCapabilities::new()
+            .load_session(true)
+            .prompt_capabilities(prompts)
+            .mcp_capabilities(McpCapabilities::new().http(true))
+            .session_capabilities(sessions);
+        let method = AuthMethodAgent::new("configured", "A configured model").description(
+            "Set OPENAI_API_KEY or ANTHROPIC_API_KEY for the agent, or a provider in its config.toml; `mycode doctor` \
+             tests it"
+                .to_owned(),
+        );
+        let us = Implementation::new("mycode", env!("CARGO_PKG_VERSION")).title("MyCodeAgent".to_owned());
+        let answer = InitializeResponse::new(ProtocolVersion::V1)
+            .agent_capabilities(capabilities)
+            .auth_methods(vec![AuthMethod::Agent(method)])
+            .agent_info(us);
+        self.sessions.client.answer(id, Ok(answer));
+    }
+
+    /// Works on something beside what comes next.
+    fn beside<W: Future<Output = ()> + Send + 'static>(&mut self, work: impl FnOnce(Arc<Sessions>) -> W) {
+        let work = work(Arc::clone(&self.sessions));
+        self.work.spawn(work);
+    }
+
+    fn open<R: Serialize>(
+        &mut self,
+        id: &RequestId,
+        which: Which,
+        folder: PathBuf,
+        mcp_servers: Vec<McpServer>,
+        replay: bool,
+        answer: impl FnOnce(SessionId, SessionModeState, Vec<SessionConfigOption>) -> R + Send + 'static,
+    ) {
+        let request = Request { id: id.clone(), which, folder, mcp_servers, replay };
+        self.beside(|sessions| async move { sessions.open(request, answer).await });
+    }
+
+    fn authenticate(&mut self, id: RequestId) {
+        self.beside(|sessions| async move {
+            let done = sessions.source.authenticate().await.map_err(open_error);
+            sessions.client.answer(&id, done.map(|()| AuthenticateResponse::new()));
+        });
+    }
+
+    fn list(&mut self, id: RequestId, request: ListSessionsRequest) -> Result<(), Error> {
+        let ListSessionsRequest { cwd, cursor, .. } = request;
+        let from = cursor.map_or(Ok(0), |cursor| cursor.parse::<usize>());
+        let from = from.map_err(|_| error::invalid_params("the cursor is none of ours"))?;
+        if let Some(cwd) = cwd.as_ref().filter(|cwd| !cwd.is_absolute()) {
+            return Err(error::invalid_params(format!("cwd is not absolute: {}", cwd.display())));
+        }
+        self.beside(|sessions| async move {
+            let rows = sessions.source.list(cwd).await;
+            let more = (rows.len() > from + PAGE).then(|| (from + PAGE).to_string());
+            let page = rows.into_iter().skip(from).take(PAGE).map(listed).collect();
+            sessions.client.answer(&id, Ok(ListSessionsResponse::new(page).next_cursor(more)));
+        });
+        Ok(())
+    }
+
+    fn close(&mut self, id: RequestId, request: CloseSessionRequest) {
+        self.beside(|sessions| async move {
+            // Closing what is closed is no mistake.
+            sessions.close(&request.session_id).await;
+            sessions.client.answer(&id, Ok(CloseSessionResponse::new()));
+        });
+    }
+
+    fn delete(&mut self, id: RequestId, request: DeleteSessionRequest) {
+        self.beside(|sessions| async move {
+            sessions.close(&request.session_id).await;
+            let deleted = sessions.source.delete(request.session_id.to_string()).await;
+            let answer = deleted.map(|()| DeleteSessionResponse::new()).map_err(open_error);
+            sessions.client.answer(&id, answer);
+        });
+    }
+}
+
+fn listed(row: SessionRow) -> SessionInfo {
+    let changed =
+        i64::try_from(row.updated_ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    let title = Some(row.title).filter(|title| !title.is_empty());
+    SessionInfo::new(row.id, row.workspace).title(title).updated_at(changed.map(|at| at.to_string()))
+}
+
+/// The parameters of a request.
+///
+/// # Errors
+/// What is wrong with them.
+fn parsed<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
+    let params = if params.is_null() { Value::Object(Default::default()) } else { params };
+    serde_json::from_value(params)
+        .map_err(|error| error::invalid_params(format!("wrong parameters: {error}")))
+}

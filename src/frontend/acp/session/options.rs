@@ -1,0 +1,132 @@
+//! What a client can choose in a session: how it works, and the model. Levels and modes are one list: whoever chooses a
+//! level leaves a mode that only reads.
+
+use agent_client_protocol_schema::v1::{
+    SessionConfigOption, SessionConfigOptionCategory, SessionConfigSelectOption, SessionMode,
+    SessionModeState,
+};
+
+use base::config::mode::Mode;
+use base::config::settings::Permission;
+use base::protocol::lists::ModelRow;
+use base::protocol::op::Op;
+
+/// The ids of the options.
+pub const MODE: &str = "mode";
+pub const MODEL: &str = "model";
+
+/// What the client may choose as the session's mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WayOfWork {
+    Level(Permission),
+    Mode(Mode),
+}
+
+use WayOfWork::{Level, Mode as Of};
+
+const WAYS: [(WayOfWork, &str, &str); 7] = [
+    (Level(Permission::Ask), "Ask", "Asks before each change and command"),
+    (Level(Permission::Auto), "Auto", "Works in this folder by itself, in a sandbox, and asks beyond"),
+    (Level(Permission::ReadOnly), "Read only", "Looks, and changes nothing"),
+    (Level(Permission::Full), "Full access", "Never asks, and runs without a sandbox"),
+    (Of(Mode::Plan), "Plan", "Works out a plan for you to accept; changes nothing"),
+    (Of(Mode::Explore), "Explore", "Finds out how the project is built; changes nothing"),
+    (Of(Mode::Analyze), "Analyze", "Looks for what is wrong or missing; changes nothing"),
+];
+
+impl WayOfWork {
+    /// The one that is called so.
+    pub fn named(id: &str) -> Option<Self> {
+        WAYS.into_iter().map(|(way, ..)| way).find(|way| way.id() == id)
+    }
+
+    fn id(self) -> &'static str {
+        match self {
+            Level(level) => level.as_str(),
+            Of(mode) => mode.as_str(),
+        }
+    }
+}
+
+/// What is chosen in a session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    level: Option<Permission>,
+    mode: Mode,
+    pub model: String,
+    models: Vec<ModelRow>,
+}
+
+impl Options {
+    /// What holds now.
+    pub fn set(&mut self, level: Permission, mode: Mode, model: &str) {
+        (self.level, self.mode) = (Some(level), mode);
+        model.clone_into(&mut self.model);
+    }
+
+    pub fn set_level(&mut self, level: Permission) {
+        self.level = Some(level);
+    }
+
+    pub fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
+    }
+
+    pub fn set_models(&mut self, models: Vec<ModelRow>) {
+        self.models = models;
+    }
+
+    /// The operations that bring a way of work about, which then holds.
+    pub fn choose(&mut self, way: WayOfWork) -> Vec<Op> {
+        let (mode, level) = match way {
+            Level(level) => (Mode::Auto, Some(level)),
+            Of(mode) => (mode, None),
+        };
+        let mut ops = Vec::new();
+        if mode != self.mode {
+            self.mode = mode;
+            ops.push(Op::SetMode { mode });
+        }
+        if let Some(permission) = level.filter(|_| level != self.level) {
+            self.level = level;
+            ops.push(Op::SetPermission { permission });
+        }
+        ops
+    }
+
+    /// The id of the way of work that holds.
+    pub fn way(&self) -> &'static str {
+        match self.mode {
+            Mode::Auto => Level(self.level.unwrap_or(Permission::Ask)).id(),
+            mode => Of(mode).id(),
+        }
+    }
+
+    /// For clients that know no options.
+    pub fn modes(&self) -> SessionModeState {
+        let mode = |(way, name, help): (WayOfWork, &str, &str)| {
+            SessionMode::new(way.id(), name).description(help.to_owned())
+        };
+        SessionModeState::new(self.way(), WAYS.into_iter().map(mode).collect())
+    }
+
+    /// All options with their values.
+    pub fn list(&self) -> Vec<SessionConfigOption> {
+        let way = |(way, name, help): (WayOfWork, &str, &str)| {
+            SessionConfigSelectOption::new(way.id(), name).description(help.to_owned())
+        };
+        let ways: Vec<_> = WAYS.into_iter().map(way).collect();
+        let mut names: Vec<&str> = self.models.iter().map(|row| row.name.as_str()).collect();
+        if !names.contains(&self.model.as_str()) {
+            names.insert(0, &self.model);
+        }
+        let model = |name: &str| SessionConfigSelectOption::new(name.to_owned(), name);
+        let models: Vec<_> = names.into_iter().map(model).collect();
+        vec![
+            SessionConfigOption::select(MODE, "Mode", self.way(), ways)
+                .category(SessionConfigOptionCategory::Mode),
+            SessionConfigOption::select(MODEL, "Model", self.model.clone(), models)
+                .category(SessionConfigOptionCategory::Model),
+        ]
+    }
+}

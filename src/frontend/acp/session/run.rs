@@ -1,0 +1,487 @@
+//! The task of one open session: takes what the client wants in order, one prompt at a time, shows what happens, and answers.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use agent_client_protocol_schema::v1::{
+    AvailableCommandsUpdate, ClientCapabilities, ConfigOptionUpdate, CurrentModeUpdate, Error,
+    PromptResponse, RequestId, SessionConfigOptionValue, SessionId, SessionInfoUpdate, SessionUpdate,
+    SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest,
+    SetSessionModeResponse, StopReason, ToolCall, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+};
+use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+use super::command::Command;
+use super::options::{self, Options, WayOfWork};
+use super::slash::{self, EndsWith};
+use super::work::{Busy, Open, Waiting};
+use super::{questions, stop};
+use crate::acp::connection::Client;
+use crate::acp::error;
+use crate::acp::prompt::Input;
+use crate::acp::updates::translate::Translator;
+use crate::acp::updates::{answers, history};
+use base::protocol::approval::{Answer, Question, QuestionId};
+use base::protocol::event::{CommandRow, Event, Level, TurnEnd};
+use base::protocol::op::Op;
+use base::text::one_line;
+
+/// How long the agent may take for its last writes.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
+const TITLE_CHARS: usize = 100;
+
+/// The session.
+pub struct Session {
+    id: SessionId,
+    client: Client,
+    capabilities: ClientCapabilities,
+    ops: UnboundedSender<Op>,
+    events: UnboundedReceiver<Event>,
+    translator: Translator,
+    pub options: Options,
+    own_commands: Vec<CommandRow>,
+    /// Whether nothing was said in it yet: its first prompt gives it a title.
+    untitled: bool,
+    busy: Option<Busy>,
+    waiting: VecDeque<Waiting>,
+    open: HashMap<QuestionId, Open>,
+    asked: FuturesUnordered<BoxFuture<'static, (QuestionId, Option<Answer>)>>,
+    /// What the user should know, for a client that shows nothing between prompts.
+    held: Vec<(Level, String)>,
+}
+
+impl Session {
+    /// A session whose queues these are.
+    pub fn new(
+        id: SessionId,
+        (ops, events): (UnboundedSender<Op>, UnboundedReceiver<Event>),
+        root: PathBuf,
+        client: Client,
+        capabilities: ClientCapabilities,
+    ) -> Self {
+        let translator = Translator::new(root, capabilities.session.clone().unwrap_or_default());
+        Self {
+            id,
+            client,
+            capabilities,
+            ops,
+            events,
+            translator,
+            options: Options::default(),
+            own_commands: Vec::new(),
+            untitled: false,
+            busy: None,
+            waiting: VecDeque::new(),
+            open: HashMap::new(),
+            asked: FuturesUnordered::new(),
+            held: Vec::new(),
+        }
+    }
+
+    /// Waits until the agent has said what it begins with; with `replay`, shows all that was said in the session.
+    ///
+    /// # Errors
+    /// When the agent ends instead, or the session can't be read.
+    pub async fn begin(&mut self, replay: bool) -> Result<(), Error> {
+        let gone = || error::failed("the agent stopped while the session was opened");
+        loop {
+            match self.events.recv().await.ok_or_else(gone)? {
+                Event::Session(info) => {
+                    self.untitled = info.turns == 0;
+                    self.options.set(info.permission, info.mode, &info.model);
+                }
+                Event::Notice { level, text } => self.held.push((level, text)),
+                // What a session begins with ends with these.
+                Event::Commands(rows) => {
+                    self.own_commands = rows.to_vec();
+                    break;
+                }
+                _ => {}
+            }
+        }
+        if replay {
+            self.send(Op::ShowTranscript { agent: None });
+            loop {
+                match self.events.recv().await.ok_or_else(gone)? {
+                    Event::Transcript { items, .. } => {
+                        for update in history::updates(&items, self.translator.root()) {
+                            self.update(update);
+                        }
+                        break;
+                    }
+                    Event::Notice { level: Level::Error, text } => return Err(error::failed(text)),
+                    Event::Notice { level, text } => self.held.push((level, text)),
+                    event => self.event(event),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs until the client closes the session or the agent ends.
+    pub async fn run(mut self, mut commands: UnboundedReceiver<Command>) {
+        let commands_update = AvailableCommandsUpdate::new(slash::available(&self.own_commands));
+        self.update(SessionUpdate::AvailableCommandsUpdate(commands_update));
+        self.send(Op::ListModels);
+        if self.translator.shows_notices() {
+            self.tell_held();
+        }
+        loop {
+            tokio::select! {
+                event = self.events.recv() => match event {
+                    Some(event) => self.event(event),
+                    None => break self.give_up(),
+                },
+                command = commands.recv() => match command {
+                    None | Some(Command::Close) => break self.close().await,
+                    Some(command) => self.command(command),
+                },
+                Some((id, answer)) = self.asked.next(), if !self.asked.is_empty() => self.answered(id, answer),
+            }
+        }
+    }
+
+    async fn close(mut self) {
+        self.cancel();
+        self.send(Op::Shutdown);
+        let last = async {
+            while let Some(event) = self.events.recv().await {
+                self.event(event);
+            }
+        };
+        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, last).await;
+        self.give_up();
+    }
+
+    /// The agent is gone: nobody waits for it in vain.
+    fn give_up(&mut self) {
+        let ended = || error::failed("the agent stopped; load the session to continue");
+        match self.busy.take() {
+            Some(Busy::Prompt { id, cancelled: true, .. }) => self.stopped(&id, StopReason::Cancelled),
+            Some(Busy::Prompt { id, .. } | Busy::Model { id }) => {
+                self.client.answer(&id, Err::<(), _>(ended()));
+            }
+            None => {}
+        }
+        for Waiting::Prompt { id, .. } | Waiting::Model { id, .. } in std::mem::take(&mut self.waiting) {
+            self.client.answer(&id, Err::<(), _>(ended()));
+        }
+    }
+
+    fn send(&self, op: Op) {
+        // A refused send means that the agent is gone; then the event queue ends, too.
+        let _ = self.ops.send(op);
+    }
+
+    fn update(&self, update: SessionUpdate) {
+        self.client.update(&self.id, update);
+    }
+
+    fn stopped(&self, id: &RequestId, reason: StopReason) {
+        self.client.answer(id, Ok(PromptResponse::new(reason)));
+    }
+
+    fn command(&mut self, command: Command) {
+        match command {
+            Command::Prompt { id, input } => self.wait(Waiting::Prompt { id, input }),
+            Command::Cancel => self.cancel(),
+            Command::CancelRequest(wanted) => {
+                let waits =
+                    |waiting: &Waiting| matches!(waiting, Waiting::Prompt { id, .. } if *id == wanted);
+                if matches!(&self.busy, Some(Busy::Prompt { id, .. }) if *id == wanted) {
+                    self.interrupt();
+                } else if let Some(at) = self.waiting.iter().position(waits) {
+                    self.waiting.remove(at);
+                    self.stopped(&wanted, StopReason::Cancelled);
+                }
+            }
+            Command::SetMode { id, request } => self.set_mode(&id, &request),
+            Command::SetOption { id, request } => self.set_option(id, request),
+            // The loop takes it.
+            Command::Close => {}
+        }
+    }
+
+    fn wait(&mut self, waiting: Waiting) {
+        self.waiting.push_back(waiting);
+        self.next();
+    }
+
+    /// Begins what waits, if nothing runs.
+    fn next(&mut self) {
+        while self.busy.is_none()
+            && let Some(waiting) = self.waiting.pop_front()
+        {
+            match waiting {
+                Waiting::Prompt { id, input } => self.prompt(id, input),
+                Waiting::Model { id, model } if model == self.options.model => self.answer_options(&id),
+                Waiting::Model { id, model } => {
+                    self.busy = Some(Busy::Model { id });
+                    self.send(Op::SetModel { model });
+                }
+            }
+        }
+    }
+
+    fn prompt(&mut self, id: RequestId, input: Input) {
+        self.tell_held();
+        let Input { text, attachments } = input;
+        if std::mem::take(&mut self.untitled) {
+            let title = SessionInfoUpdate::new().title(one_line(&text, TITLE_CHARS));
+            self.update(SessionUpdate::SessionInfoUpdate(title));
+        }
+        let command = slash::parse(&text).filter(|_| attachments.is_empty());
+        let (op, ends) = command.unwrap_or((Op::Prompt { text, attachments }, EndsWith::Turn));
+        self.busy = Some(Busy::Prompt { id, ends, cancelled: false, turns: 0, stop: None });
+        self.send(op);
+    }
+
+    fn cancel(&mut self) {
+        let (prompts, models) = std::mem::take(&mut self.waiting)
+            .into_iter()
+            .partition::<VecDeque<_>, _>(|waiting| matches!(waiting, Waiting::Prompt { .. }));
+        self.waiting = models;
+        for Waiting::Prompt { id, .. } | Waiting::Model { id, .. } in prompts {
+            self.stopped(&id, StopReason::Cancelled);
+        }
+        self.interrupt();
+    }
+
+    fn interrupt(&mut self) {
+        let Some(Busy::Prompt { cancelled, ends, .. }) = &mut self.busy else { return };
+        *cancelled = true;
+        if ends.is_quick() {
+            return self.finish(Ok(StopReason::Cancelled));
+        }
+        self.send(Op::Interrupt);
+    }
+
+    fn set_mode(&mut self, id: &RequestId, request: &SetSessionModeRequest) {
+        let chosen = self.choose(&request.mode_id.0);
+        self.client.answer(id, chosen.map(|()| SetSessionModeResponse::new()));
+    }
+
+    fn choose(&mut self, way: &str) -> Result<(), Error> {
+        let named = WayOfWork::named(way);
+        let way = named.ok_or_else(|| error::invalid_params(format!("there is no mode '{way}'")))?;
+        let mut ops = Vec::new();
+        self.change_options(|options| ops = options.choose(way));
+        ops.into_iter().for_each(|op| self.send(op));
+        Ok(())
+    }
+
+    fn set_option(&mut self, id: RequestId, request: SetSessionConfigOptionRequest) {
+        let SessionConfigOptionValue::ValueId { value } = request.value else {
+            let error = error::invalid_params(format!("{} takes one of its values", request.config_id));
+            return self.client.answer(&id, Err::<(), _>(error));
+        };
+        match &*request.config_id.0 {
+            options::MODE => match self.choose(&value.0) {
+                Ok(()) => self.answer_options(&id),
+                Err(error) => self.client.answer(&id, Err::<(), _>(error)),
+            },
+            // The model of a running turn stays; this comes after it.
+            options::MODEL => self.wait(Waiting::Model { id, model: value.0.to_string() }),
+            other => {
+                let error = error::invalid_params(format!("there is no option '{other}'"));
+                self.client.answer(&id, Err::<(), _>(error));
+            }
+        }
+    }
+
+    fn answer_options(&self, id: &RequestId) {
+        self.client.answer(id, Ok(SetSessionConfigOptionResponse::new(self.options.list())));
+    }
+
+    /// Tells the client what is chosen, where `change` changes it.
+    fn change_options(&mut self, change: impl FnOnce(&mut Options)) {
+        let before = self.options.clone();
+        change(&mut self.options);
+        if self.options == before {
+            return;
+        }
+        if self.options.way() != before.way() {
+            self.update(SessionUpdate::CurrentModeUpdate(CurrentModeUpdate::new(self.options.way())));
+        }
+        self.update(SessionUpdate::ConfigOptionUpdate(ConfigOptionUpdate::new(self.options.list())));
+    }
+
+    fn event(&mut self, event: Event) {
+        for update in self.translator.updates(&event) {
+            self.update(update);
+        }
+        match event {
+            Event::Session(info) => {
+                self.change_options(|options| options.set(info.permission, info.mode, &info.model));
+                if let Some(Busy::Model { id }) = self.busy.take_if(|busy| matches!(busy, Busy::Model { .. }))
+                {
+                    self.answer_options(&id);
+                    self.next();
+                }
+            }
+            Event::Permission(level) => self.change_options(|options| options.set_level(level)),
+            Event::Mode(mode) => self.change_options(|options| options.set_mode(mode)),
+            Event::Models(rows) => self.change_options(|options| options.set_models(rows)),
+            Event::Ask { id, question } => self.ask(id, question),
+            Event::AskClosed { id } => self.closed(id),
+            Event::TurnStarted { text } => {
+                if let Some(Busy::Prompt { turns, ends: EndsWith::Turn, .. }) = &mut self.busy {
+                    *turns += 1;
+                    // An accepted plan is carried out in a turn of its own.
+                    if *turns > 1 {
+                        let update = self.translator.user(&text);
+                        self.update(update);
+                    }
+                }
+            }
+            Event::TurnEnded(end) => self.turn_ended(&end),
+            Event::Notice { level, text } => self.notice(level, text),
+            Event::Window(_) => self.end_if(EndsWith::Compaction, None),
+            Event::Status(rows) => self.end_if(EndsWith::Status, Some(answers::rows(&rows, ""))),
+            Event::Cost(rows) => {
+                self.end_if(EndsWith::Cost, Some(answers::rows(&rows, "Nothing was sent yet.")))
+            }
+            Event::Ledger(view) => self.end_if(EndsWith::Ledger, Some(answers::ledger(&view))),
+            Event::Changes(changes) => self.end_if(EndsWith::Changes, Some(answers::changes(&changes))),
+            _ => {}
+        }
+    }
+
+    /// Ends the prompt that waits for this, with an answer.
+    fn end_if(&mut self, wanted: EndsWith, answer: Option<String>) {
+        let is_wanted = |busy: &mut Busy| matches!(busy, Busy::Prompt { ends, .. } if *ends == wanted);
+        let Some(Busy::Prompt { id, ends, cancelled, turns, stop }) = self.busy.take_if(is_wanted) else {
+            return;
+        };
+        // The window is told of before a compaction, too: what came of it is said first.
+        if wanted == EndsWith::Compaction && turns == 0 {
+            self.busy = Some(Busy::Prompt { id, ends, cancelled, turns, stop });
+            return;
+        }
+        if let Some(answer) = answer {
+            let update = self.translator.message(answer);
+            self.update(update);
+        }
+        self.stopped(&id, if cancelled { StopReason::Cancelled } else { StopReason::EndTurn });
+        self.next();
+    }
+
+    fn notice(&mut self, level: Level, text: String) {
+        match &mut self.busy {
+            Some(Busy::Model { .. }) if level != Level::Info => {
+                if let Some(Busy::Model { id }) = self.busy.take() {
+                    self.client.answer(&id, Err::<(), _>(error::invalid_params(text)));
+                    self.next();
+                }
+            }
+            Some(Busy::Prompt { ends: EndsWith::Notice, .. }) => self.end_if(EndsWith::Notice, Some(text)),
+            // Why there is no other answer.
+            Some(Busy::Prompt { ends, .. }) if ends.is_quick() && level != Level::Info => {
+                let ends = *ends;
+                self.end_if(ends, Some(text));
+            }
+            Some(Busy::Prompt { ends: EndsWith::Compaction, turns, .. }) => {
+                *turns = 1;
+                let update = self.translator.message(text);
+                self.update(update);
+            }
+            None if !self.translator.shows_notices() => self.held.push((level, text)),
+            _ => self.tell(level, &text),
+        }
+    }
+
+    fn tell(&mut self, level: Level, text: &str) {
+        if let Some(update) = self.translator.notice(level, text) {
+            self.update(update);
+        }
+    }
+
+    fn tell_held(&mut self) {
+        for (level, text) in std::mem::take(&mut self.held) {
+            self.tell(level, &text);
+        }
+    }
+
+    fn turn_ended(&mut self, end: &TurnEnd) {
+        let now = jiff::Timestamp::now().to_string();
+        self.update(SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().updated_at(now)));
+        let Some(Busy::Prompt { ends: EndsWith::Turn, cancelled, stop, .. }) = &mut self.busy else { return };
+        let (reason, why) = stop::of(&end.reason);
+        let reason = if *cancelled { Ok(StopReason::Cancelled) } else { reason };
+        if let Ok(reason) = reason
+            && end.plan.is_some()
+            && reason == StopReason::EndTurn
+        {
+            // What the user decides about the plan belongs to this prompt.
+            *stop = Some(reason);
+            return;
+        }
+        if let Some(why) = why.filter(|_| reason.is_ok()) {
+            self.tell(Level::Warning, &why);
+        }
+        self.finish(reason);
+    }
+
+    fn finish(&mut self, reason: Result<StopReason, Error>) {
+        if let Some(Busy::Prompt { id, .. }) = self.busy.take() {
+            self.client.answer(&id, reason.map(PromptResponse::new));
+        }
+        self.next();
+    }
+
+    fn ask(&mut self, id: QuestionId, question: Question) {
+        let name = format!("question-{id}");
+        let call = questions::call(&question, &name, self.translator.root());
+        // The call of a sub-agent, and what is no call at all, is shown for the question's sake.
+        let ours = !self.translator.knows(&call.tool_call_id.0);
+        if ours && let Ok(shown) = ToolCall::try_from(call.clone()) {
+            self.update(SessionUpdate::ToolCall(shown));
+        }
+        let plan = matches!(question, Question::Plan(_));
+        self.open.insert(id, Open { call: call.clone(), ours, plan });
+        let answer = questions::ask(question, call, &self.id, &self.client, &self.capabilities);
+        self.asked.push(answer.map(move |answer| (id, answer)).boxed());
+    }
+
+    fn answered(&mut self, id: QuestionId, answer: Option<Answer>) {
+        // A late answer is to a question that is closed.
+        let Some(open) = self.open.get_mut(&id) else { return };
+        let Some(answer) = answer else { return self.interrupt() };
+        let allowed = !matches!(answer, Answer::No { .. });
+        let status = match (open.ours, allowed) {
+            (false, true) => Some(ToolCallStatus::InProgress),
+            // How the call ended says the call.
+            (false, false) => None,
+            (true, true) => Some(ToolCallStatus::Completed),
+            (true, false) => Some(ToolCallStatus::Failed),
+        };
+        let went_on = open.plan && matches!(answer, Answer::Accept { .. });
+        open.ours = false;
+        if let Some(status) = status {
+            let fields = ToolCallUpdateFields::new().status(status);
+            let update = ToolCallUpdate::new(open.call.tool_call_id.clone(), fields);
+            self.update(SessionUpdate::ToolCallUpdate(update));
+        }
+        if let Some(Busy::Prompt { stop, .. }) = self.busy.as_mut().filter(|_| went_on) {
+            *stop = None;
+        }
+        self.send(Op::Answer { id, answer });
+    }
+
+    fn closed(&mut self, id: QuestionId) {
+        let Some(open) = self.open.remove(&id) else { return };
+        if open.ours {
+            let fields = ToolCallUpdateFields::new().status(ToolCallStatus::Failed);
+            let update = ToolCallUpdate::new(open.call.tool_call_id, fields);
+            self.update(SessionUpdate::ToolCallUpdate(update));
+        }
+        let Some(Busy::Prompt { cancelled, stop, .. }) = &mut self.busy else { return };
+        if let Some(reason) = stop.take().filter(|_| open.plan) {
+            let reason = if *cancelled { StopReason::Cancelled } else { reason };
+            self.finish(Ok(reason));
+        }
+    }
+}

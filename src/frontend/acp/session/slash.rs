@@ -1,0 +1,72 @@
+//! The slash commands that make sense in an editor: what each asks of the agent, and what ends it. Those of the user's own
+//! are messages; the agent knows what they stand for.
+
+use agent_client_protocol_schema::v1::{AvailableCommand, AvailableCommandInput, UnstructuredCommandInput};
+
+use base::protocol::event::CommandRow;
+use base::protocol::op::Op;
+
+/// What shows that a prompt has come to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndsWith {
+    Turn,
+    Notice,
+    /// A notice, and then the size of the window.
+    Compaction,
+    Status,
+    Cost,
+    Ledger,
+    Changes,
+}
+
+impl EndsWith {
+    /// Whether the agent answers at once, so that nothing can be interrupted.
+    pub fn is_quick(self) -> bool {
+        !matches!(self, Self::Turn | Self::Compaction)
+    }
+}
+
+/// Name, arguments, help.
+const COMMANDS: [(&str, &str, &str); 10] = [
+    ("init", "", "write CODE_LAW.md, the project's rules file"),
+    ("compact", "what to keep in detail", "summarize older turns now"),
+    ("uncompact", "", "undo the last compaction"),
+    ("context", "", "show what fills the window"),
+    ("status", "", "show what holds here: model, permission, sandbox, …"),
+    ("cost", "", "show what this session cost, by model and turn"),
+    ("stats", "", "show what this session did and cost"),
+    ("recall", "ID or words", "show an item in full, or search this session"),
+    ("diff", "turn", "show what this session, or its last turn, changed"),
+    ("export", "file", "write this session to a .md, .html, .json or .svg file"),
+];
+
+/// The commands, and those of the user's own.
+pub fn available(own: &[CommandRow]) -> Vec<AvailableCommand> {
+    let command = |name: &str, args: &str, help: &str| {
+        let hint = (!args.is_empty()).then(|| UnstructuredCommandInput::new(args));
+        AvailableCommand::new(name, help).input(hint.map(AvailableCommandInput::Unstructured))
+    };
+    let ours = COMMANDS.into_iter().map(|(name, args, help)| command(name, args, help));
+    ours.chain(own.iter().map(|row| command(&row.name, &row.args, &row.help))).collect()
+}
+
+/// What a prompt asks for, if it is one of our commands.
+pub fn parse(text: &str) -> Option<(Op, EndsWith)> {
+    let rest = text.trim().strip_prefix('/')?;
+    let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let args = args.trim();
+    let given = || (!args.is_empty()).then(|| args.to_owned());
+    Some(match name {
+        "init" => (Op::Init, EndsWith::Turn),
+        "compact" => (Op::Compact { focus: given() }, EndsWith::Compaction),
+        "uncompact" => (Op::Uncompact, EndsWith::Notice),
+        "context" => (Op::ShowContext, EndsWith::Ledger),
+        "status" => (Op::ShowStatus, EndsWith::Status),
+        "cost" => (Op::ShowCost, EndsWith::Cost),
+        "stats" => (Op::ShowStats, EndsWith::Notice),
+        "recall" => (Op::Recall { what: args.to_owned() }, EndsWith::Notice),
+        "diff" => (Op::ShowChanges { turn: args == "turn" }, EndsWith::Changes),
+        "export" => (Op::Export { file: given(), force: false }, EndsWith::Notice),
+        _ => return None,
+    })
+}

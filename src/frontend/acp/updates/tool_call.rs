@@ -1,0 +1,115 @@
+//! A tool call as the client shows it: its kind, the places that it touches, its input, and what came of it.
+
+use std::path::Path;
+
+use agent_client_protocol_schema::v1::{
+    ContentBlock, Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus, TextContent, ToolCall,
+    ToolCallContent, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
+};
+use serde_json::Value;
+
+use super::diff;
+use base::model::envelope::{Envelope, Status};
+use base::model::item::ToolResult;
+
+fn kind(tool: &str) -> ToolKind {
+    match tool {
+        "Read" | "LS" => ToolKind::Read,
+        "Edit" | "MultiEdit" | "Write" => ToolKind::Edit,
+        "Grep" | "Glob" | "Locate" | "Recall" | "Symbols" | "WebSearch" => ToolKind::Search,
+        "Bash" => ToolKind::Execute,
+        "WebFetch" => ToolKind::Fetch,
+        "TodoWrite" | "Task" => ToolKind::Think,
+        _ => ToolKind::Other,
+    }
+}
+
+/// Text as content.
+pub fn text(text: impl Into<String>) -> ContentBlock {
+    ContentBlock::Text(TextContent::new(text))
+}
+
+/// Output as it stands: between fences that nothing in it ends.
+pub fn fenced(output: &str) -> ContentBlock {
+    let mut fence = "```".to_owned();
+    while output.contains(&fence) {
+        fence.push('`');
+    }
+    text(format!("{fence}\n{}\n{fence}", output.trim_end_matches('\n')))
+}
+
+/// A call that is there from now on.
+pub fn begun(id: &str, tool: &str, title: &str, args: &str, root: &Path) -> ToolCall {
+    let input = input(args);
+    let locations = input["path"].as_str().filter(|path| !path.is_empty()).map(|path| {
+        let line = input["start_line"].as_u64().and_then(|line| u32::try_from(line).ok());
+        ToolCallLocation::new(root.join(path)).line(line)
+    });
+    ToolCall::new(id.to_owned(), title)
+        .name(tool.to_owned())
+        .kind(kind(tool))
+        .locations(locations.into_iter().collect::<Vec<_>>())
+        .raw_input((!input.is_null()).then_some(input))
+}
+
+/// The arguments; as the model wrote them where they are no JSON.
+fn input(args: &str) -> Value {
+    match args {
+        "" => Value::Null,
+        args => serde_json::from_str(args).unwrap_or_else(|_| args.into()),
+    }
+}
+
+/// What came of a call.
+pub fn done(result: &ToolResult, root: &Path) -> ToolCallUpdate {
+    let envelope = &result.envelope;
+    let status =
+        if envelope.status == Status::Error { ToolCallStatus::Failed } else { ToolCallStatus::Completed };
+    let unified = envelope.data.get("diff").and_then(Value::as_str).unwrap_or_default();
+    let places = diff::places(unified, root);
+    let mut fields =
+        ToolCallUpdateFields::new().status(status).raw_output(serde_json::to_value(envelope).ok());
+    if places.is_empty() {
+        fields = fields.content(output(envelope));
+    } else {
+        let at = |place: &diff::Place| ToolCallLocation::new(place.diff.path.clone()).line(place.line);
+        fields = fields
+            .locations(places.iter().map(at).collect::<Vec<_>>())
+            .content(places.into_iter().map(|place| place.diff.into()).collect::<Vec<_>>());
+    }
+    ToolCallUpdate::new(result.call_id.to_string(), fields)
+}
+
+/// What a result says: its body, its note, or why there is none.
+fn output(envelope: &Envelope) -> Vec<ToolCallContent> {
+    let mut content = Vec::new();
+    if !envelope.body.is_empty() {
+        content.push(fenced(&envelope.body).into());
+    }
+    // What the model is told may be longer than what the user needs to read.
+    let for_user = envelope.data.get("user_text").and_then(Value::as_str);
+    let error = envelope.error.as_ref().map(|error| for_user.unwrap_or(&error.message));
+    let said = error.unwrap_or(&envelope.text);
+    if !said.is_empty() {
+        content.push(text(said).into());
+    }
+    content
+}
+
+/// The list of todos that a result holds, as a plan.
+pub fn plan(result: &ToolResult) -> Option<Plan> {
+    if &*result.tool != "TodoWrite" || result.envelope.error.is_some() {
+        return None;
+    }
+    let field = |todo: &Value, key: &str| todo[key].as_str().unwrap_or_default().to_owned();
+    let entry = |todo: &Value| {
+        let status = match field(todo, "status").as_str() {
+            "completed" => PlanEntryStatus::Completed,
+            "in_progress" => PlanEntryStatus::InProgress,
+            _ => PlanEntryStatus::Pending,
+        };
+        PlanEntry::new(field(todo, "content"), PlanEntryPriority::Medium, status)
+    };
+    let todos = result.envelope.data.get("todos").and_then(Value::as_array);
+    Some(Plan::new(todos.into_iter().flatten().map(entry).collect()))
+}

@@ -1,0 +1,189 @@
+//! Events as updates of the session: messages and thoughts as they are written, calls, the plan, what the window holds.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agent_client_protocol_schema::v1::{
+    ClientSessionCapabilities, CompactionStatus, CompactionUpdate, ContentChunk, Cost, MessageId, Notice,
+    NoticeSeverity, SessionUpdate, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, UsageUpdate,
+};
+
+use super::tool_call;
+use base::model::item::Item;
+use base::protocol::event::{Event, Level, WindowState};
+use base::text::plural;
+
+/// Turns events into updates; remembers what the client knows.
+pub struct Translator {
+    root: PathBuf,
+    client: ClientSessionCapabilities,
+    /// Numbers messages; those of a stored session are called otherwise.
+    message: u64,
+    /// Whether something of the present message, or of the present thought, was sent.
+    said: bool,
+    thought: bool,
+    /// Calls that were announced and are not done.
+    calls: HashSet<Arc<str>>,
+    usage: Option<WindowState>,
+    compaction: u64,
+}
+
+impl Translator {
+    pub fn new(root: PathBuf, client: ClientSessionCapabilities) -> Self {
+        let (calls, usage) = (HashSet::new(), None);
+        Self { root, client, message: 0, said: false, thought: false, calls, usage, compaction: 0 }
+    }
+
+    /// The workspace.
+    pub fn root(&self) -> &PathBuf {
+        &self.root
+    }
+
+    fn said(&self, text: impl Into<String>) -> ContentChunk {
+        let id = MessageId::from(format!("message-{}", self.message));
+        ContentChunk::new(tool_call::text(text)).message_id(id)
+    }
+
+    fn thought(&self, text: impl Into<String>) -> ContentChunk {
+        let id = MessageId::from(format!("thought-{}", self.message));
+        ContentChunk::new(tool_call::text(text)).message_id(id)
+    }
+
+    /// A message of the agent's by itself.
+    pub fn message(&mut self, text: impl Into<String>) -> SessionUpdate {
+        self.message += 1;
+        let update = SessionUpdate::AgentMessageChunk(self.said(text));
+        self.message += 1;
+        update
+    }
+
+    /// What was sent to the agent in the user's name.
+    pub fn user(&mut self, text: &str) -> SessionUpdate {
+        self.message += 1;
+        let update = SessionUpdate::UserMessageChunk(self.said(text));
+        self.message += 1;
+        update
+    }
+
+    /// Something that the user should know. A client that shows no notices gets errors as messages, warnings as thoughts.
+    pub fn notice(&mut self, level: Level, text: &str) -> Option<SessionUpdate> {
+        if self.client.notices.is_some() {
+            let severity = match level {
+                Level::Info => NoticeSeverity::Info,
+                Level::Warning => NoticeSeverity::Warning,
+                Level::Error => NoticeSeverity::Error,
+            };
+            return Some(SessionUpdate::Notice(Notice::new(severity, text)));
+        }
+        match level {
+            Level::Info => None,
+            Level::Error => Some(self.message(text)),
+            Level::Warning => {
+                self.message += 1;
+                let thought = SessionUpdate::AgentThoughtChunk(self.thought(text));
+                self.message += 1;
+                Some(thought)
+            }
+        }
+    }
+
+    /// Whether the client was told of this call, and not of its end.
+    pub fn knows(&self, call: &str) -> bool {
+        self.calls.contains(call)
+    }
+
+    /// Whether the client shows notices at any time.
+    pub fn shows_notices(&self) -> bool {
+        self.client.notices.is_some()
+    }
+
+    /// What the client is told of an event.
+    pub fn updates(&mut self, event: &Event) -> Vec<SessionUpdate> {
+        match event {
+            Event::TextDelta(text) => {
+                self.said = true;
+                vec![SessionUpdate::AgentMessageChunk(self.said(text))]
+            }
+            Event::ReasoningDelta(text) => {
+                self.thought = true;
+                vec![SessionUpdate::AgentThoughtChunk(self.thought(text))]
+            }
+            Event::Item { item, .. } => self.item(item),
+            Event::Retrying { attempt, of, wait_ms, reason } => {
+                (self.said, self.thought) = (false, false);
+                self.message += 1;
+                let seconds = plural(wait_ms.div_ceil(1000) as usize, "second");
+                let text = format!("{reason}. Trying again in {seconds} ({attempt} of {of}).");
+                self.notice(Level::Warning, &text).into_iter().collect()
+            }
+            Event::ToolWaiting { call_id, title } => {
+                self.calls.insert(Arc::clone(call_id));
+                let tool = title.split(' ').next().unwrap_or_default();
+                vec![SessionUpdate::ToolCall(tool_call::begun(call_id, tool, title, "", &self.root))]
+            }
+            Event::ToolStarted { call_id, tool, title, args } => {
+                let call = tool_call::begun(call_id, tool, title, args, &self.root);
+                let call = call.status(ToolCallStatus::InProgress);
+                vec![match self.calls.insert(Arc::clone(call_id)) {
+                    true => SessionUpdate::ToolCall(call),
+                    false => SessionUpdate::ToolCallUpdate(call.into()),
+                }]
+            }
+            Event::ToolProgress { call_id, tail } if self.calls.contains(call_id) => {
+                let fields = ToolCallUpdateFields::new().content(vec![tool_call::fenced(tail).into()]);
+                vec![SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(call_id.to_string(), fields))]
+            }
+            Event::ToolDone { result, .. } => {
+                let mut updates = Vec::new();
+                if !self.calls.remove(&result.call_id) {
+                    let call = tool_call::begun(&result.call_id, &result.tool, &result.tool, "", &self.root);
+                    updates.push(SessionUpdate::ToolCall(call));
+                }
+                updates.push(SessionUpdate::ToolCallUpdate(tool_call::done(result, &self.root)));
+                updates.extend(tool_call::plan(result).map(SessionUpdate::Plan));
+                updates
+            }
+            Event::Window(window) => self.usage(window).into_iter().collect(),
+            Event::Compacting { running } => self.compacting(*running).into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// A finished message or thought: sent whole where nothing of it was.
+    fn item(&mut self, item: &Item) -> Vec<SessionUpdate> {
+        let update = match item {
+            Item::Assistant { text, .. } => {
+                let whole = (!std::mem::take(&mut self.said)).then(|| self.said(&**text));
+                whole.map(SessionUpdate::AgentMessageChunk)
+            }
+            Item::Reasoning(reasoning) => {
+                let whole = !std::mem::take(&mut self.thought) && !reasoning.text.is_empty();
+                let whole = whole.then(|| self.thought(&*reasoning.text));
+                whole.map(SessionUpdate::AgentThoughtChunk)
+            }
+            _ => return Vec::new(),
+        };
+        self.message += 1;
+        update.into_iter().collect()
+    }
+
+    fn usage(&mut self, window: &WindowState) -> Option<SessionUpdate> {
+        if self.usage.as_ref() == Some(window) {
+            return None;
+        }
+        self.usage = Some(*window);
+        let cost = window.cost_usd.map(|amount| Cost::new(amount, "USD"));
+        Some(SessionUpdate::UsageUpdate(
+            UsageUpdate::new(window.used_tokens, window.window_tokens).cost(cost),
+        ))
+    }
+
+    fn compacting(&mut self, running: bool) -> Option<SessionUpdate> {
+        self.client.compaction.as_ref()?;
+        self.compaction += u64::from(running);
+        let status = if running { CompactionStatus::InProgress } else { CompactionStatus::Completed };
+        let id = format!("compaction-{}", self.compaction);
+        Some(SessionUpdate::CompactionUpdate(CompactionUpdate::new(id, status)))
+    }
+}

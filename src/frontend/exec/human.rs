@@ -1,0 +1,376 @@
+//! Output for people: the final answer on standard output, everything on the way there on standard error, so that
+//! `mycode exec … > answer.md` holds the answer alone.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::printer::{LINE_CHARS, Printer, end_words, result_line};
+use base::config::settings::Permission;
+use base::diff_cut::DiffCut;
+use base::model::envelope::{Envelope, Status};
+use base::model::item::Item;
+use base::model::usage::Usage;
+use base::protocol::approval::Question;
+use base::protocol::event::{EndReason, Event, Level, TurnEnd};
+use base::sanitize::clean;
+use base::text;
+
+/// Last lines shown of a command's output.
+const OUTPUT_LINES: usize = 3;
+/// Diff lines shown of one change.
+const DIFF_LINES: usize = 24;
+
+/// ANSI codes.
+const BOLD: Option<u8> = Some(1);
+const DIM: Option<u8> = Some(2);
+const RED: Option<u8> = Some(31);
+const GREEN: Option<u8> = Some(32);
+const YELLOW: Option<u8> = Some(33);
+
+/// The printer for people. `out` gets the answer, `log` the progress.
+pub struct Human<O, L> {
+    out: O,
+    log: L,
+    color: bool,
+    /// The last assistant text, until it is known whether it is the answer.
+    held: Option<Arc<str>>,
+    /// What has streamed of a text that is not finished.
+    partial: String,
+    titles: HashMap<Arc<str>, String>,
+    /// The call whose title is the last line printed.
+    last_started: Option<Arc<str>>,
+    cost_usd: Option<f64>,
+    permission: Option<Permission>,
+}
+
+impl<O: Write, L: Write> Human<O, L> {
+    pub fn new(out: O, log: L, color: bool) -> Self {
+        Self {
+            out,
+            log,
+            color,
+            held: None,
+            partial: String::new(),
+            titles: HashMap::new(),
+            last_started: None,
+            cost_usd: None,
+            permission: None,
+        }
+    }
+
+    /// A closed standard error is no reason to stop: the answer may still be wanted.
+    fn line(&mut self, color: Option<u8>, line: &str) {
+        let line = clean(line);
+        let _ = match color.filter(|_| self.color) {
+            Some(code) => writeln!(self.log, "\u{1b}[{code}m{line}\u{1b}[0m"),
+            None => writeln!(self.log, "{line}"),
+        };
+        self.last_started = None;
+    }
+
+    /// The held text was not the answer.
+    fn release(&mut self) {
+        if let Some(text) = self.held.take() {
+            self.line(None, text.trim_end());
+        }
+    }
+
+    fn started(&mut self, call_id: &Arc<str>, title: &str) {
+        self.release();
+        let title = text::one_line(&clean(title), LINE_CHARS);
+        self.line(BOLD, &format!("> {title}"));
+        self.titles.insert(Arc::clone(call_id), title);
+        self.last_started = Some(Arc::clone(call_id));
+    }
+
+    fn done(&mut self, call_id: &Arc<str>, tool: &str, envelope: &Envelope) {
+        let title = self.titles.remove(call_id).unwrap_or_else(|| tool.to_owned());
+        let result = result_line(envelope);
+        let line = if self.last_started.as_ref() == Some(call_id) {
+            format!("  {result}")
+        } else {
+            format!("  {title}: {result}")
+        };
+        let paint = if envelope.status == Status::Error { RED } else { DIM };
+        self.line(paint, &line);
+        if envelope.data.contains_key("exit_code") {
+            let lines: Vec<&str> = envelope.body.lines().filter(|line| !line.trim().is_empty()).collect();
+            for line in &lines[lines.len().saturating_sub(OUTPUT_LINES)..] {
+                self.line(DIM, &format!("    {}", text::elide(line, LINE_CHARS)));
+            }
+        }
+        if let Some(diff) = envelope.data.get("diff").and_then(Value::as_str) {
+            self.diff(diff);
+        }
+    }
+
+    /// The changed lines of a unified diff; a long one is cut.
+    fn diff(&mut self, diff: &str) {
+        // Only the head: a removed `-- comment` begins with three signs too.
+        let header = |(index, line): &(usize, &str)| {
+            *index < 2 && (line.starts_with("--- ") || line.starts_with("+++ "))
+        };
+        let mut lines: Vec<&str> =
+            diff.lines().enumerate().filter(|line| !header(line)).map(|(_, line)| line).collect();
+        let cut = lines.last().and_then(|line| DiffCut::read(line)).map_or(0, |cut| cut.lines);
+        if cut > 0 {
+            lines.pop();
+        }
+        for line in lines.iter().take(DIFF_LINES) {
+            let paint = match line.as_bytes().first() {
+                Some(b'+') => GREEN,
+                Some(b'-') => RED,
+                _ => DIM,
+            };
+            self.line(paint, &format!("    {}", text::elide(line, LINE_CHARS)));
+        }
+        let hidden = lines.len().saturating_sub(DIFF_LINES) + cut;
+        if hidden > 0 {
+            let more = text::plural(hidden, "more line");
+            self.line(DIM, &format!("    … {more}"));
+        }
+    }
+}
+
+impl<O: Write, L: Write> Printer for Human<O, L> {
+    fn after_end(&mut self, event: &Event) {
+        if matches!(event, Event::Notice { .. }) {
+            let _ = self.event(event);
+        }
+    }
+
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::TextDelta(delta) => self.partial.push_str(delta),
+            Event::Item { item, .. } => {
+                if let Item::Assistant { text, .. } = &**item {
+                    self.release();
+                    self.partial.clear();
+                    self.held = Some(Arc::clone(text));
+                }
+            }
+            Event::ToolStarted { call_id, title, .. } => self.started(call_id, title),
+            Event::ToolDone { result, .. } => self.done(&result.call_id, &result.tool, &result.envelope),
+            Event::Notice { level, text } => {
+                let (word, paint) = match level {
+                    Level::Info => ("note", DIM),
+                    Level::Warning => ("warning", YELLOW),
+                    Level::Error => ("error", RED),
+                };
+                self.line(paint, &format!("{word}: {text}"));
+            }
+            Event::Retrying { attempt, of, wait_ms, reason } => {
+                self.partial.clear();
+                let wait = seconds(*wait_ms);
+                self.line(YELLOW, &format!("attempt {attempt} of {of} in {wait}: {reason}"));
+            }
+            Event::Silent { since_ms, left_ms } => {
+                let (since, left) = (seconds(*since_ms), seconds(*left_ms));
+                let text = format!("no data from the server for {since}; giving up in {left}");
+                self.line(DIM, &text);
+            }
+            Event::Session(session) => self.permission = Some(session.permission),
+            Event::Permission(permission) => self.permission = Some(*permission),
+            Event::Compacting { running: true } => self.line(DIM, "compacting older turns"),
+            Event::Window(window) => self.cost_usd = window.cost_usd.or(self.cost_usd),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn denied(&mut self, question: &Question) -> io::Result<()> {
+        let (title, reason) = match question {
+            Question::Approval(request) => (request.title.as_str(), request.reason.as_str()),
+            Question::Ask { questions } => {
+                (questions.first().map_or("", |asked| &asked.question), "no user is available")
+            }
+            Question::Plan(plan) => (plan.path.as_str(), "no user is available"),
+        };
+        let line = format!("denied: {} ({reason})", text::one_line(title, LINE_CHARS));
+        self.line(YELLOW, &line);
+        Ok(())
+    }
+
+    fn output(&mut self, output: &Value) {
+        self.held = Some(output.to_string().into());
+    }
+
+    fn end(&mut self, end: &TurnEnd, _: u8) -> io::Result<()> {
+        let written = if end.reason == EndReason::Done {
+            match self.held.take() {
+                Some(answer) => writeln!(self.out, "{}", clean(answer.trim_end())),
+                None => Ok(()),
+            }
+        } else {
+            self.release();
+            let partial = std::mem::take(&mut self.partial);
+            if !partial.trim().is_empty() {
+                self.line(None, partial.trim_end());
+            }
+            Ok(())
+        }
+        .and_then(|()| self.out.flush());
+        let (_, message, hint) = end_words(&end.reason);
+        if let Some(message) = message {
+            self.line(RED, &format!("error: {message}"));
+        }
+        if let Some(hint) = hint {
+            self.line(None, &format!("hint: {hint}"));
+        }
+        if end.denied > 0 {
+            let calls = text::plural(end.denied as usize, "call");
+            let more = match self.permission {
+                Some(Permission::Auto) => "; allow more with --permission full",
+                Some(Permission::Full) => "",
+                _ => "; allow more with --permission auto or full",
+            };
+            self.line(YELLOW, &format!("{calls} denied{more}"));
+        }
+        let usage = &end.usage;
+        let mut summary = text::plural(end.steps as usize, "step");
+        if *usage != Usage::default() {
+            summary.push_str(&format!(
+                ", {} tokens in ({} cached), {} out",
+                text::human_tokens(usage.input),
+                text::human_tokens(usage.cached),
+                text::human_tokens(usage.output),
+            ));
+        }
+        if let Some(cost) = self.cost_usd {
+            summary.push_str(&format!(", session ${cost:.4}"));
+        }
+        summary.push_str(&format!(", {}", seconds(end.elapsed_ms)));
+        self.line(DIM, &summary);
+        written
+    }
+}
+
+fn seconds(ms: u64) -> String {
+    format!("{}.{} s", ms / 1_000, ms % 1_000 / 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::model::envelope::ErrorCode;
+    use base::model::item::{ItemId, ToolResult};
+
+    fn assistant(text: &str) -> Event {
+        Event::Item { id: ItemId(1), item: Arc::new(Item::assistant(text)) }
+    }
+
+    fn started(id: &str, title: &str) -> Event {
+        Event::ToolStarted {
+            call_id: id.into(),
+            tool: "T".into(),
+            title: title.to_owned(),
+            args: "{}".into(),
+        }
+    }
+
+    fn done(id: &str, envelope: Envelope) -> Event {
+        let result = ToolResult { call_id: id.into(), tool: "T".into(), envelope };
+        Event::ToolDone { id: ItemId(2), result: Arc::new(result) }
+    }
+
+    fn show(events: &[Event], reason: EndReason, color: bool) -> (String, String) {
+        let mut human = Human::new(Vec::new(), Vec::new(), color);
+        for event in events {
+            assert!(human.event(event).is_ok());
+        }
+        let usage = Usage { input: 12_345, cached: 10_000, output: 99, ..Usage::default() };
+        let end = TurnEnd { reason, steps: 2, denied: 0, usage, elapsed_ms: 1_234, plan: None };
+        assert!(human.end(&end, 0).is_ok());
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&human.out), text(&human.log))
+    }
+
+    #[test]
+    fn standard_output_holds_the_answer() {
+        let events = [
+            Event::TextDelta("I look".to_owned()),
+            assistant("I look."),
+            started("a", "Read x"),
+            started("b", "Bash y"),
+            done("a", Envelope::success("").with_body("content", "1\n2\n")),
+            done("b", Envelope::error(ErrorCode::Timeout, "after\n120 s")),
+            started("c", "Edit \u{1b}[31mz"),
+            done("c", Envelope::success("Edited z")),
+            assistant("All \u{1b}[1mdone\u{1b}[0m.\n"),
+        ];
+        let (out, log) = show(&events, EndReason::Done, false);
+        assert_eq!(out, "All done.\n");
+        insta::assert_snapshot!(log, @r"
+        I look.
+        > Read x
+        > Bash y
+          Read x: 2 lines
+          Bash y: TIMEOUT: after 120 s
+        > Edit z
+          Edited z
+        2 steps, 12.3k tokens in (10.0k cached), 99 out, 1.2 s
+        ");
+    }
+
+    #[test]
+    fn unfinished_task_output() {
+        let events = [
+            assistant("Trying."),
+            started("a", "LS"),
+            done("a", Envelope::success("")),
+            Event::Retrying { attempt: 2, of: 6, wait_ms: 500, reason: "busy".to_owned() },
+            Event::TextDelta("half an".to_owned()),
+        ];
+        let reason = EndReason::ProviderFailed {
+            message: "server error".to_owned(),
+            hint: "try later".to_owned(),
+            prompt_returned: None,
+        };
+        let (out, log) = show(&events, reason, false);
+        assert_eq!(out, "");
+        insta::assert_snapshot!(log, @r"
+        Trying.
+        > LS
+          ok
+        attempt 2 of 6 in 0.5 s: busy
+        half an
+        error: server error
+        hint: try later
+        2 steps, 12.3k tokens in (10.0k cached), 99 out, 1.2 s
+        ");
+    }
+
+    #[test]
+    fn what_allows_more_is_more_than_now() {
+        for (permission, told) in [
+            (Permission::Ask, "1 call denied; allow more with --permission auto or full\n"),
+            (Permission::Auto, "1 call denied; allow more with --permission full\n"),
+            (Permission::Full, "1 call denied\n"),
+        ] {
+            let (mut out, mut log) = (Vec::new(), Vec::new());
+            let mut human = Human::new(&mut out, &mut log, false);
+            let _ = human.event(&Event::Permission(permission));
+            let end = TurnEnd {
+                reason: EndReason::Done,
+                steps: 1,
+                denied: 1,
+                usage: Usage::default(),
+                elapsed_ms: 0,
+                plan: None,
+            };
+            let _ = human.end(&end, 1);
+            let log = String::from_utf8_lossy(&log);
+            assert!(log.starts_with(told), "{log}");
+        }
+    }
+
+    #[test]
+    fn color_only_when_asked() {
+        let events = [started("a", "LS")];
+        assert!(!show(&events, EndReason::Done, false).1.contains('\u{1b}'));
+        assert!(show(&events, EndReason::Done, true).1.contains("\u{1b}[1m> LS\u{1b}[0m"));
+    }
+}

@@ -1,0 +1,418 @@
+//! Runs one task without a user: submits it, answers every question with no, prints what happens, and turns the end
+//! into an exit code. Reads no standard input and knows no agent, only its two queues.
+
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use futures_util::stream::{Stream, StreamExt};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+use super::human::Human;
+use super::json::Json;
+use super::output_schema::{self, OutputSchema};
+use super::printer::Printer;
+use base::model::item::Item;
+use base::model::usage::Usage;
+use base::protocol::approval::{Answer, Question};
+use base::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
+use base::protocol::op::Op;
+
+/// What the model is told when its call would need a user's consent.
+const DENIAL: &str = "No user is available (headless). Continue without this call; if the task is impossible without it, \
+                      say so. The user can allow it with a higher --permission.";
+/// How long the agent may take for its last writes.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
+
+pub const EXIT_DONE: u8 = 0;
+pub const EXIT_FAILED: u8 = 1;
+pub const EXIT_PROVIDER: u8 = 4;
+pub const EXIT_INTERRUPTED: u8 = 130;
+
+/// Here nothing is given back: the text stays in the session.
+const INTERRUPTED: EndReason = EndReason::Interrupted { prompt_returned: None };
+
+/// How to print.
+#[derive(Clone, Debug)]
+pub struct ExecOptions {
+    /// One JSON event a line on standard output, instead of text.
+    pub json: bool,
+    /// Color in the progress on standard error.
+    pub color: bool,
+    /// The progress goes to standard output too: the whole session as one text (the demo).
+    pub one_stream: bool,
+    /// What the answer must be.
+    pub schema: Option<OutputSchema>,
+}
+
+impl ExecOptions {
+    /// Color only where standard error is a terminal that knows it and `NO_COLOR` is not set.
+    pub fn detect(json: bool) -> Self {
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Self {
+            json,
+            color: io::stderr().is_terminal() && !set("NO_COLOR") && !dumb,
+            one_stream: false,
+            schema: None,
+        }
+    }
+}
+
+/// How it ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExecOutcome {
+    /// For the shell: 0 done, 1 task failed or a call was denied, 4 provider, 130 interrupted.
+    pub exit_code: u8,
+    pub end: TurnEnd,
+    /// The model's last text, or the JSON value that was asked for.
+    pub answer: Option<String>,
+    /// Why the output is not complete, if it isn't. A reader that went away is no reason.
+    pub lost: Option<String>,
+}
+
+/// Runs `prompt` to its end on the process's own streams; Ctrl-C (also SIGTERM and a hang-up) interrupts, a second one
+/// leaves at once.
+pub async fn run(
+    ops: UnboundedSender<Op>,
+    events: UnboundedReceiver<Event>,
+    prompt: String,
+    options: ExecOptions,
+) -> ExecOutcome {
+    let interrupts = interrupts();
+    if options.json {
+        run_with(ops, events, prompt, &mut Json::new(io::stdout()), interrupts, options.schema).await
+    } else if options.one_stream {
+        let mut human = Human::new(io::stdout(), io::stdout(), false);
+        run_with(ops, events, prompt, &mut human, interrupts, options.schema).await
+    } else {
+        let mut human = Human::new(io::stdout(), io::stderr(), options.color);
+        run_with(ops, events, prompt, &mut human, interrupts, options.schema).await
+    }
+}
+
+/// [`run`] with the surroundings given: for tests.
+pub async fn run_with(
+    ops: UnboundedSender<Op>,
+    mut events: UnboundedReceiver<Event>,
+    prompt: String,
+    printer: &mut impl Printer,
+    interrupts: impl Stream<Item = ()>,
+    schema: Option<OutputSchema>,
+) -> ExecOutcome {
+    let mut interrupts = std::pin::pin!(interrupts.fuse());
+    let mut denied = 0;
+    let mut interrupted = false;
+    let mut lost = None;
+    let mut answer: Option<String> = None;
+    // What was wrong with the answer, and the turn that ended with it.
+    let mut corrected: Option<TurnEnd> = None;
+    let prompt = match &schema {
+        Some(schema) => format!("{prompt}\n\n{}", schema.instruction()),
+        None => prompt,
+    };
+    // A refused send means that the engine is gone; then the event queue ends, too.
+    let _ = ops.send(Op::of_prompt(prompt));
+    let end = loop {
+        let event = tokio::select! {
+            event = events.recv() => event,
+            Some(()) = interrupts.next() => {
+                if interrupted {
+                    return leave(printer, ended(INTERRUPTED, denied), lost);
+                }
+                interrupted = true;
+                let _ = ops.send(Op::Interrupt);
+                continue;
+            }
+        };
+        let shown = match event {
+            None => break ended(gone(interrupted), denied),
+            Some(Event::TurnEnded(end)) => {
+                let end = joined(corrected.as_ref(), end);
+                let Some(schema) = schema.as_ref().filter(|_| end.reason == EndReason::Done) else {
+                    break end;
+                };
+                match schema.read(answer.as_deref().unwrap_or_default()) {
+                    Ok(output) => {
+                        printer.output(&output);
+                        answer = Some(output.to_string());
+                        break end;
+                    }
+                    Err(why) if corrected.is_some() => break TurnEnd { reason: invalid(&why), ..end },
+                    Err(why) => {
+                        corrected = Some(end);
+                        let _ = ops.send(Op::Submit { text: output_schema::correction(&why) });
+                        let text = format!("the answer is not valid ({why}); asking once for a correction");
+                        printer.event(&Event::Notice { level: Level::Info, text })
+                    }
+                }
+            }
+            Some(Event::Ask { id, question }) => {
+                denied += 1;
+                let _ = ops.send(Op::Answer { id, answer: Answer::No { note: note(&question).to_owned() } });
+                printer.denied(&question)
+            }
+            Some(event) => {
+                if let Event::Item { item, .. } = &event
+                    && let Item::Assistant { text, .. } = &**item
+                {
+                    answer = Some(text.to_string());
+                }
+                printer.event(&event)
+            }
+        };
+        if let Err(error) = shown
+            && !interrupted
+        {
+            // Nobody reads any more, or the disk is full: more work would be lost as well.
+            interrupted = true;
+            lost = Some(error);
+            let _ = ops.send(Op::Interrupt);
+        }
+    };
+    let end = TurnEnd { denied: end.denied.max(denied), ..end };
+    let outcome = ExecOutcome { answer, ..leave(printer, end, lost) };
+    let _ = ops.send(Op::Shutdown);
+    drop(ops);
+    let last_writes = async {
+        while let Some(event) = events.recv().await {
+            printer.after_end(&event);
+        }
+    };
+    tokio::select! {
+        _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, last_writes) => {}
+        Some(()) = interrupts.next() => {}
+    }
+    outcome
+}
+
+fn leave(printer: &mut impl Printer, end: TurnEnd, lost: Option<io::Error>) -> ExecOutcome {
+    let exit_code = exit_code(&end);
+    let last = printer.end(&end, exit_code).err();
+    // Who closed the pipe wanted no more; anything else loses an answer that was wanted.
+    let lost = lost.or(last).filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+    ExecOutcome {
+        exit_code: if lost.is_some() { EXIT_FAILED } else { exit_code },
+        end,
+        answer: None,
+        lost: lost.map(|error| error.to_string()),
+    }
+}
+
+/// Both turns of an answer that had to be corrected, as one.
+fn joined(first: Option<&TurnEnd>, end: TurnEnd) -> TurnEnd {
+    let Some(first) = first else { return end };
+    let mut usage = first.usage;
+    usage.add(&end.usage);
+    TurnEnd {
+        steps: first.steps + end.steps,
+        denied: first.denied + end.denied,
+        elapsed_ms: first.elapsed_ms + end.elapsed_ms,
+        usage,
+        ..end
+    }
+}
+
+/// The answer is still not what was asked for.
+fn invalid(why: &str) -> EndReason {
+    EndReason::Failed {
+        message: format!("the answer is not valid against the schema: {why}"),
+        hint: "the session keeps the answer; say in the task what the fields mean, or use a simpler schema"
+            .to_owned(),
+        cause: FailureCause::Other,
+        prompt_returned: None,
+    }
+}
+
+fn exit_code(end: &TurnEnd) -> u8 {
+    match &end.reason {
+        EndReason::Done if end.denied == 0 => EXIT_DONE,
+        EndReason::Done | EndReason::StepLimit { .. } | EndReason::Failed { .. } => EXIT_FAILED,
+        EndReason::ProviderFailed { .. } => EXIT_PROVIDER,
+        EndReason::Interrupted { .. } => EXIT_INTERRUPTED,
+    }
+}
+
+fn note(question: &Question) -> &'static str {
+    match question {
+        Question::Approval(_) => DENIAL,
+        Question::Ask { .. } | Question::Plan(_) => {
+            "No user is available (headless). Decide yourself and say what you assumed."
+        }
+    }
+}
+
+fn ended(reason: EndReason, denied: u32) -> TurnEnd {
+    TurnEnd { reason, steps: 0, denied, usage: Usage::default(), elapsed_ms: 0, plan: None }
+}
+
+/// The engine ended without a word: its own fault, unless it was interrupted.
+fn gone(interrupted: bool) -> EndReason {
+    if interrupted {
+        return INTERRUPTED;
+    }
+    EndReason::Failed {
+        message: "the agent stopped before the task was done".to_owned(),
+        hint: "finished work is kept; continue with `mycode resume --last`".to_owned(),
+        cause: FailureCause::Other,
+        prompt_returned: None,
+    }
+}
+
+/// Ctrl-C, SIGTERM and a hang-up: whichever ends us must end the running command as well, which lives in a session of
+/// its own. What the shell made this process ignore stays ignored: a hang-up under `nohup`, a Ctrl-C for jobs in the
+/// background of a script.
+pub fn interrupts() -> impl Stream<Item = ()> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let wanted = kinds.into_iter().filter(|kind| !is_ignored(&status, kind.as_raw_value()));
+    let signals = wanted.filter_map(|kind| signal(kind).ok()).map(|mut signal| {
+        Box::pin(async_stream::stream! {
+            while signal.recv().await.is_some() {
+                yield ();
+            }
+        })
+    });
+    futures_util::stream::select_all(signals)
+}
+
+/// Whether a process with this `/proc/…/status` ignores signal `number`.
+fn is_ignored(status: &str, number: i32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask & (1 << (number - 1)) != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+    use tokio::sync::mpsc::unbounded_channel;
+
+    use super::*;
+    use base::protocol::approval::AskedQuestion;
+
+    fn end(reason: EndReason) -> Event {
+        Event::TurnEnded(ended(reason, 0))
+    }
+
+    /// Plays `script` and tells the exit code and the operations that were sent.
+    async fn play(script: Vec<Event>, interrupts: usize) -> (u8, Vec<Op>) {
+        let (ops, mut sent) = unbounded_channel();
+        let (tell, events) = unbounded_channel();
+        for event in script {
+            tell.send(event).unwrap_or_default();
+        }
+        // With interrupts to come, the engine hangs; else it ends.
+        let open = (interrupts > 0).then_some(tell);
+        let mut printer = Human::new(Vec::new(), Vec::new(), false);
+        let outcome =
+            run_with(ops, events, "task".to_owned(), &mut printer, stream::iter(vec![(); interrupts]), None)
+                .await;
+        drop(open);
+        let mut operations = Vec::new();
+        while let Some(op) = sent.recv().await {
+            operations.push(op);
+        }
+        (outcome.exit_code, operations)
+    }
+
+    #[tokio::test]
+    async fn exit_codes() {
+        let provider = EndReason::ProviderFailed {
+            message: "m".to_owned(),
+            hint: "h".to_owned(),
+            prompt_returned: None,
+        };
+        let failed = EndReason::Failed {
+            message: "m".to_owned(),
+            hint: "h".to_owned(),
+            cause: FailureCause::Other,
+            prompt_returned: None,
+        };
+        for (reason, expected) in [
+            (EndReason::Done, 0),
+            (EndReason::StepLimit { limit: 3 }, 1),
+            (failed, 1),
+            (provider, 4),
+            (INTERRUPTED, 130),
+        ] {
+            let (code, ops) = play(vec![end(reason)], 0).await;
+            assert_eq!(code, expected);
+            assert_eq!(ops, [Op::Submit { text: "task".to_owned() }, Op::Shutdown]);
+        }
+        assert_eq!(play(vec![], 0).await.0, 1);
+    }
+
+    #[tokio::test]
+    async fn questions_are_denied_and_counted() {
+        let question = Question::Ask {
+            questions: vec![AskedQuestion { question: "?".into(), options: vec![], optional: false }],
+        };
+        let (code, ops) = play(vec![Event::Ask { id: 7, question }, end(EndReason::Done)], 0).await;
+        assert_eq!(code, 1);
+        assert!(matches!(&ops[1], Op::Answer { id: 7, answer: Answer::No { note } } if !note.is_empty()));
+    }
+
+    #[tokio::test]
+    async fn second_interrupt() {
+        let (code, ops) = play(vec![], 2).await;
+        assert_eq!(code, 130);
+        assert_eq!(ops, [Op::Submit { text: "task".to_owned() }, Op::Interrupt]);
+    }
+
+    #[test]
+    fn ignored_signals_stay_ignored() {
+        let status = "Name:\tx\nSigIgn:\t0000000000001002\nSigCgt:\t0000000000000000\n";
+        assert!(is_ignored(status, 2) && is_ignored(status, 13));
+        assert!(!is_ignored(status, 15) && !is_ignored("", 2));
+    }
+
+    /// A printer that can't print: its reader has gone, or the disk is full.
+    struct Closed(io::ErrorKind);
+
+    impl Printer for Closed {
+        fn event(&mut self, _: &Event) -> io::Result<()> {
+            Err(self.0.into())
+        }
+        fn denied(&mut self, _: &Question) -> io::Result<()> {
+            Err(self.0.into())
+        }
+        fn end(&mut self, _: &TurnEnd, _: u8) -> io::Result<()> {
+            Err(self.0.into())
+        }
+    }
+
+    #[tokio::test]
+    async fn unwritable_answer() {
+        for (kind, code) in
+            [(io::ErrorKind::StorageFull, EXIT_FAILED), (io::ErrorKind::BrokenPipe, EXIT_DONE)]
+        {
+            let (ops, _sent) = unbounded_channel();
+            let (tell, events) = unbounded_channel();
+            tell.send(end(EndReason::Done)).unwrap_or_default();
+            drop(tell);
+            let outcome =
+                run_with(ops, events, "task".to_owned(), &mut Closed(kind), stream::pending(), None).await;
+            assert_eq!((outcome.exit_code, outcome.lost.is_some()), (code, code == EXIT_FAILED));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_closed_output_interrupts_once() {
+        let (ops, mut sent) = unbounded_channel();
+        let (tell, events) = unbounded_channel();
+        let notice = || Event::Notice { level: Level::Info, text: "x".to_owned() };
+        for event in [notice(), notice(), end(INTERRUPTED)] {
+            tell.send(event).unwrap_or_default();
+        }
+        drop(tell);
+        let mut closed = Closed(io::ErrorKind::BrokenPipe);
+        let outcome = run_with(ops, events, "task".to_owned(), &mut closed, stream::pending(), None).await;
+        assert_eq!(outcome.exit_code, 130);
+        let mut count = 0;
+        while let Some(op) = sent.recv().await {
+            count += usize::from(op == Op::Interrupt);
+        }
+        assert_eq!(count, 1);
+    }
+}

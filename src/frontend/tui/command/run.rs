@@ -1,0 +1,240 @@
+//! Which text is a slash command, or is to be kept (`#text`), and what each command does.
+
+use super::table::{ALIASES, COMMANDS};
+use super::{help, pickers, show};
+use crate::tui::app::App;
+use crate::tui::msg::Cmd;
+use base::config::mode::Mode;
+use base::config::settings::Permission;
+use base::protocol::event::Level;
+use base::protocol::maintain::Maintain;
+use base::protocol::notice;
+use base::protocol::op::Op;
+use base::search::fuzzy;
+
+/// Runs `text` if it is a command. A text such as `/etc/hosts is wrong` is none: only a first word of letters counts, and
+/// with a space before it not even that.
+pub fn run(app: &mut App, text: &str) -> bool {
+    if let Some(kept) = kept(text) {
+        if refuses_during_turn(app, "#…") {
+            app.composer.restore(text);
+        } else {
+            app.send(Op::Keep { text: kept.to_owned() });
+        }
+        return true;
+    }
+    let Some(rest) = text.trim_end().strip_prefix('/') else { return false };
+    let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| *name);
+    let args = args.trim();
+    match name {
+        "help" => help::show(app, args),
+        "model" => model(app, args),
+        "permission" => permission(app, args),
+        "mode" => mode(app, args),
+        "context" => show::context(app, args),
+        "status" => app.send(Op::ShowStatus),
+        "skills" => app.send(Op::ShowSkills),
+        "hooks" => app.send(Op::ListHooks),
+        "mcp" => app.send(Op::ShowMcp),
+        "stats" => app.send(Op::ShowStats),
+        "cost" => app.send(Op::ShowCost),
+        "todos" => pickers::todos(app),
+        "jobs" => jobs(app, args),
+        "compact" => compact(app, args),
+        "uncompact" => app.send(Op::Uncompact),
+        "recall" if args.is_empty() => {
+            app.notice(
+                Level::Info,
+                "/recall 12 shows item #12 in full; /recall WORDS searches this session.",
+            );
+        }
+        "recall" => app.send(Op::Recall { what: args.to_owned() }),
+        "maintain" => match Maintain::parse(args) {
+            Ok(work) => between_turns(app, name, Op::Maintain(work)),
+            Err(message) => app.notice(Level::Warning, format!("{message}.")),
+        },
+        "init" => init(app, args),
+        "resume" if args.is_empty() => between_turns(app, name, Op::ListSessions),
+        "resume" => between_turns(app, name, Op::Resume { session: args.to_owned() }),
+        "rewind" => between_turns(app, name, Op::ListPoints),
+        "vim" => vim(app),
+        "clear" => between_turns(app, name, Op::Clear),
+        "diff" => show::diff(app, args),
+        "copy" => show::copy(app, args),
+        "export" => show::export(app, args),
+        "theme" => show::theme(app, args),
+        "quit" => app.command(Cmd::Quit),
+        // The agent knows what it stands for.
+        _ if app.own_commands.iter().any(|command| command.name == name) => return false,
+        _ => return unknown(app, name, text),
+    }
+    true
+}
+
+/// Whether the text was meant as a command; says that there is none of this name, and gives the text back.
+fn unknown(app: &mut App, name: &str, text: &str) -> bool {
+    let is_word =
+        !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':'));
+    if is_word {
+        let meant = match nearest(app, name) {
+            Some(nearest) => format!(" Did you mean /{nearest}?"),
+            None => String::new(),
+        };
+        app.notice(
+            Level::Warning,
+            format!(
+                "Unknown command: /{name}.{meant} /help lists all commands. To send it as text, put a space before it."
+            ),
+        );
+        // More than the name is worth keeping.
+        if text.trim_end().contains(char::is_whitespace) {
+            app.composer.restore(text);
+        }
+    }
+    is_word
+}
+
+fn nearest<'a>(app: &'a App, name: &str) -> Option<&'a str> {
+    let own = app.own_commands.iter().map(|command| command.name.as_str());
+    fuzzy::nearest_name(name, COMMANDS.iter().map(|command| command.name).chain(own))
+}
+
+/// Sends what would pull the session from under a running turn only when none runs; whether it did.
+fn between_turns(app: &mut App, name: &str, op: Op) {
+    if !refuses_during_turn(app, &format!("/{name}")) {
+        app.send(op);
+    }
+}
+
+/// What `#text` wants kept: one line, which is no heading of a pasted text.
+fn kept(text: &str) -> Option<&str> {
+    let kept = text.strip_prefix('#')?.trim();
+    (!kept.is_empty() && !kept.contains('\n') && !kept.starts_with('#')).then_some(kept)
+}
+
+fn refuses_during_turn(app: &mut App, name: &str) -> bool {
+    if app.turn.is_some() {
+        app.notice(
+            Level::Warning,
+            format!("A turn is running. Press Esc to stop it, then try {name} again."),
+        );
+    }
+    app.turn.is_some()
+}
+
+fn model(app: &mut App, args: &str) {
+    if args.is_empty() { pickers::models(app) } else { app.send(Op::SetModel { model: args.to_owned() }) }
+}
+
+fn permission(app: &mut App, args: &str) {
+    if args.is_empty() {
+        return pickers::permissions(app);
+    }
+    match args.parse::<Permission>() {
+        Ok(permission) => app.send(Op::SetPermission { permission }),
+        Err(message) => app.notice(Level::Warning, format!("{message}.")),
+    }
+}
+
+fn mode(app: &mut App, args: &str) {
+    if !args.is_empty() {
+        return match args.parse::<Mode>() {
+            Ok(mode) => {
+                app.set_mode(mode);
+                app.notice(Level::Info, notice::mode_changed(mode));
+            }
+            Err(message) => app.notice(Level::Warning, format!("{message}.")),
+        };
+    }
+    let text = match &app.session {
+        Some(info) => format!(
+            "Mode: {}. /mode auto, explore, analyze or plan changes it (also Shift+Tab).",
+            info.mode.as_str()
+        ),
+        None => STARTING.to_owned(),
+    };
+    app.notice(Level::Info, text);
+}
+
+const STARTING: &str = "The session is still starting. Try again in a moment.";
+
+fn jobs(app: &mut App, args: &str) {
+    let id = args.strip_prefix("stop").map(str::trim).map(str::parse::<u32>);
+    match id {
+        Some(Ok(id)) => app.send(Op::StopJob { id }),
+        Some(Err(_)) => app.notice(Level::Warning, "Usage: /jobs stop N, such as /jobs stop 1."),
+        None => pickers::jobs(app),
+    }
+}
+
+fn vim(app: &mut App) {
+    let on = app.composer.vim().is_none();
+    app.composer.set_vim(on);
+    let text = match on {
+        true => "Vim mode: Esc for normal mode. `vim = true` in config.toml keeps it on.",
+        false => "Vim mode is off.",
+    };
+    app.notice(Level::Info, text);
+}
+
+fn compact(app: &mut App, args: &str) {
+    let words: Vec<&str> = args.split_whitespace().collect();
+    app.send(match words.as_slice() {
+        ["auto", "on"] => Op::AutoCompact { on: true },
+        ["auto", "off"] => Op::AutoCompact { on: false },
+        _ => Op::Compact { focus: (!args.is_empty()).then(|| args.to_owned()) },
+    });
+}
+
+fn init(app: &mut App, args: &str) {
+    match args {
+        "" => {
+            if !refuses_during_turn(app, "/init") {
+                app.turn_label = Some("/init");
+                app.begin_turn();
+                app.send(Op::Init);
+            }
+        }
+        "no" => {
+            app.send(Op::DeclineInit);
+            app.notice(
+                Level::Info,
+                "mycode won't offer a rules file in this project again. /init still writes one.",
+            );
+        }
+        _ => app.notice(Level::Warning, "Usage: /init writes CODE_LAW.md; /init no stops the offer."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::render::theme::Theme;
+
+    #[test]
+    fn paths_are_not_commands() {
+        let mut app = App::new(Theme::new(false), (80, 24));
+        assert!(!run(&mut app, "/etc/hosts is wrong"));
+        assert!(!run(&mut app, "/etc/hosts"));
+        assert!(!run(&mut app, "/ what"));
+        assert!(run(&mut app, "/help"));
+        assert!(run(&mut app, "/hlep"));
+        assert!(run(&mut app, "/foo bar"));
+        assert_eq!(app.composer.text(), "/foo bar");
+        assert!(!run(&mut app, " /foo bar"));
+        assert_eq!(nearest(&app, "hlep"), Some("help"));
+        assert_eq!(nearest(&app, "contxt"), Some("context"));
+        assert_eq!(nearest(&app, "foo"), None);
+    }
+
+    #[test]
+    fn every_listed_command_runs() {
+        for name in COMMANDS.map(|command| command.name).into_iter().chain(ALIASES.map(|(alias, _)| alias)) {
+            let mut app = App::new(Theme::new(false), (80, 24));
+            assert!(run(&mut app, &format!("/{name}")));
+            let commands = app.take_commands();
+            assert!(!format!("{commands:?}").contains("Unknown"), "{name}: {commands:?}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The commands that are about what is seen: the context, the changes, the colors, copies and exports.
+
+use crate::tui::app::App;
+use crate::tui::popup::context::ContextPopup;
+use crate::tui::popup::open::Popup;
+use crate::tui::popup::theme::ThemePicker;
+use crate::tui::render::markdown;
+use crate::tui::update::viewing;
+use base::config::theme::ThemeName;
+use base::protocol::event::Level;
+use base::protocol::ledger::{self, ContextEdit};
+use base::protocol::op::Op;
+
+/// What fills the window.
+pub fn context(app: &mut App, args: &str) {
+    if args.is_empty() {
+        app.popup = Some(Popup::Context(ContextPopup::default()));
+        return app.send(Op::ShowContext);
+    }
+    let (verb, id) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
+    let id = id.trim();
+    if verb == "why" && !id.is_empty() {
+        return app.send(Op::Explain { id: id.to_owned() });
+    }
+    let edit = [ContextEdit::Pin, ContextEdit::Unpin, ContextEdit::Drop, ContextEdit::Restore]
+        .into_iter()
+        .find(|edit| edit.as_str() == verb);
+    match (edit, ledger::item_id(id)) {
+        (Some(edit), Some(id)) => viewing::edit_context(app, edit, id),
+        _ => app.notice(
+            Level::Warning,
+            "Usage: /context, or /context why|pin|unpin|drop|restore ID, such as /context why 12.",
+        ),
+    }
+}
+
+/// What was changed.
+pub fn diff(app: &mut App, args: &str) {
+    match args {
+        "" => viewing::open_changes(app, false),
+        "turn" => viewing::open_changes(app, true),
+        _ => app.notice(
+            Level::Warning,
+            "Usage: /diff shows what this session changed; /diff turn: the last turn.",
+        ),
+    }
+}
+
+/// The session as a file.
+pub fn export(app: &mut App, args: &str) {
+    let force = args.split_whitespace().any(|word| word == "--force");
+    let file = args.replace("--force", "").trim().to_owned();
+    app.send(Op::Export { file: (!file.is_empty()).then_some(file), force });
+}
+
+/// The last answer into the clipboard.
+pub fn copy(app: &mut App, args: &str) {
+    let answer = app.last_answer.clone();
+    let text = match args {
+        "" => answer.map(|text| text.to_string()),
+        "code" => answer.and_then(|text| markdown::code_blocks(&text).pop()),
+        _ => {
+            let usage = "Usage: /copy copies the last answer; /copy code its last code block.";
+            return app.notice(Level::Warning, usage);
+        }
+    };
+    match text {
+        Some(text) => viewing::copy(app, text),
+        None => app.notice(Level::Info, "Nothing to copy yet."),
+    }
+}
+
+/// The colors.
+pub fn theme(app: &mut App, args: &str) {
+    if args.is_empty() {
+        app.popup = Some(Popup::Theme(ThemePicker::new(app.look)));
+        return;
+    }
+    match args.parse::<ThemeName>() {
+        Ok(name) => {
+            viewing::choose_theme(app, name, true);
+            app.notice(Level::Info, format!("Theme: {args}."));
+        }
+        Err(message) => app.notice(Level::Warning, format!("{message}.")),
+    }
+}

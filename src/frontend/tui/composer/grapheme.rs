@@ -1,0 +1,37 @@
+//! Steps from one grapheme boundary of a text to the next.
+
+use unicode_segmentation::GraphemeCursor;
+
+use base::text::ceil_boundary;
+
+/// The boundary before `index`, which is one itself.
+pub fn previous(text: &str, index: usize) -> usize {
+    let mut cursor = GraphemeCursor::new(index, text.len(), true);
+    cursor.prev_boundary(text, 0).ok().flatten().unwrap_or(0)
+}
+
+/// The boundary behind `index`.
+pub fn next(text: &str, index: usize) -> usize {
+    let mut cursor = GraphemeCursor::new(index, text.len(), true);
+    cursor.next_boundary(text, 0).ok().flatten().unwrap_or(text.len())
+}
+
+/// The boundary at or behind `index`, which may be any number.
+pub fn snap(text: &str, index: usize) -> usize {
+    let index = ceil_boundary(text, index);
+    let mut cursor = GraphemeCursor::new(index, text.len(), true);
+    match cursor.is_boundary(text, 0) {
+        Ok(false) => next(text, index),
+        _ => index,
+    }
+}
+
+/// Start of the line that `index` is in.
+pub fn line_start(text: &str, index: usize) -> usize {
+    text[..index].rfind('\n').map_or(0, |at| at + 1)
+}
+
+/// Its end, before the line break.
+pub fn line_end(text: &str, index: usize) -> usize {
+    text[index..].find('\n').map_or(text.len(), |at| index + at)
+}

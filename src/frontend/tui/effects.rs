@@ -1,0 +1,95 @@
+//! What the loop does for the reducer beside drawing and sending. What needs the disk or other programs is done off the loop,
+//! and its answer comes as a message.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::msg::Msg;
+use crate::tui::popup::completion::shell_words::last_word;
+use crate::tui::terminal::external;
+use crate::tui::terminal::shell_words;
+use base::config::remember;
+use base::config::theme::ThemeName;
+use base::process::timeout;
+use base::protocol::event::{Event, Level};
+
+/// Sequences of more than 100,000 bytes are not sent, as in hterm's osc52.sh. Some terminals take less: Contour 51,200 bytes,
+/// xterm without graphics 20,000.
+pub const MOST_COPIED: usize = 74_994;
+/// GNU screen passes on no more at once: 768 bytes since 4.2.1 (hterm's osc52.sh), less what stands around it.
+const SCREEN_PART: usize = 760;
+/// How long tmux may take for its buffer.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Keeps the theme in the user's configuration; says where it could not.
+pub fn keep_theme(config: PathBuf, name: ThemeName, done: UnboundedSender<Msg>) {
+    tokio::task::spawn_blocking(move || {
+        if let Err(why) = remember::choose(&config, "theme", name.as_str()) {
+            let text = format!("The theme holds for this session only: {why}.");
+            let _ = done.send(Msg::Event(Event::Notice { level: Level::Warning, text }));
+        }
+    });
+}
+
+/// Answered by `Msg::Picture`; `folder` is where it is put.
+pub fn paste_picture(folder: PathBuf, done: UnboundedSender<Msg>) {
+    tokio::task::spawn_blocking(move || {
+        let picture = external::paste_picture(&folder);
+        let _ = done.send(Msg::Picture(picture.map(|path| path.to_string_lossy().into_owned())));
+    });
+}
+
+/// Answered by `Msg::ShellWords`; `folder` is the workspace.
+pub fn complete_shell(before: String, folder: PathBuf, done: UnboundedSender<Msg>) {
+    tokio::task::spawn_blocking(move || {
+        let (at, program) = last_word(&before);
+        let words = shell_words::candidates(&before[at..], program, &folder);
+        let _ = done.send(Msg::ShellWords { before, words });
+    });
+}
+
+/// Puts `text` into tmux's buffer, and that into the clipboard (`load-buffer -w`, since 3.2): tmux's `set-clipboard` is
+/// `external` unless the user has changed it, and then tmux drops what programs send (`input_osc_52_parse` in its input.c).
+pub fn copy_to_tmux(text: String) {
+    tokio::task::spawn_blocking(move || {
+        let mut command = Command::new("tmux");
+        command.args(["load-buffer", "-w", "-"]);
+        timeout::ask(&mut command, text.as_bytes(), PATIENCE)
+    });
+}
+
+/// The bytes that put `text` into the clipboard (OSC 52 of xterm's control sequences). In tmux they reach the terminal with
+/// `allow-passthrough on`; beside them goes [`copy_to_tmux`]. GNU screen knows no OSC 52, but hands on what stands in DCS
+/// strings (ansi.c), in parts. VTE and Apple's Terminal take none at all.
+pub fn copying(text: &str, var: impl Fn(&str) -> bool) -> Vec<u8> {
+    let plain = format!("\x1b]52;c;{}\x07", STANDARD.encode(text));
+    if var("TMUX") {
+        format!("\x1bPtmux;{}\x1b\\", plain.replace('\x1b', "\x1b\x1b")).into_bytes()
+    } else if var("STY") {
+        let parts = plain.as_bytes().chunks(SCREEN_PART);
+        parts.flat_map(|part| [b"\x1bP", part, b"\x1b\\"].concat()).collect()
+    } else {
+        plain.into_bytes()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clipboard() {
+        let of = |text: &str, set: &str| String::from_utf8(copying(text, |name| name == set)).unwrap();
+        assert_eq!(of("hi", ""), "\x1b]52;c;aGk=\x07");
+        assert_eq!(of("hi", "TMUX"), "\x1bPtmux;\x1b\x1b]52;c;aGk=\x07\x1b\\");
+        assert_eq!(of("hi", "STY"), "\x1bP\x1b]52;c;aGk=\x07\x1b\\");
+        assert_eq!(of(&"x".repeat(3_000), "STY").matches("\x1bP").count(), 6);
+    }
+}

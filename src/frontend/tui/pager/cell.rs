@@ -1,0 +1,252 @@
+//! One cell of the pager: a message, a result, a change. Knows its text and how it is drawn, short or in full.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ratatui::text::{Line, Span};
+
+use crate::tui::render::markdown;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
+use crate::tui::transcript::diff;
+use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
+use crate::tui::transcript::tool::{self, ToolView};
+use base::model::item::{Item, ItemId, ToolResult};
+use base::protocol::event::Level;
+use base::protocol::review::{ChangedFile, HunkId};
+use base::sanitize;
+
+/// How lines are laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PageLayout {
+    pub width: usize,
+    pub rows: usize,
+    pub theme: Theme,
+    /// Everything is shown in full.
+    pub full: bool,
+    /// Long lines of an output stay one row.
+    pub unwrapped: bool,
+}
+
+/// A cell.
+#[derive(Clone, Debug)]
+pub struct PagerCell {
+    pub content: CellContent,
+    /// A turn, or a file, begins with it.
+    pub begins: bool,
+    /// Shown in full.
+    pub open: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum CellContent {
+    /// With the title of its call, where it is a result.
+    Item(Arc<Item>, String),
+    Heading(String),
+    Hunk {
+        diff: Arc<str>,
+        id: HunkId,
+        refused: Option<String>,
+    },
+}
+
+/// The cells of a session, oldest first.
+pub fn of_items(items: &[(ItemId, Arc<Item>)]) -> Vec<PagerCell> {
+    let mut titles: HashMap<&str, String> = HashMap::new();
+    let mut cells = Vec::with_capacity(items.len());
+    for (_, item) in items {
+        let mut title = String::new();
+        match item.as_ref() {
+            Item::ToolCall(call) => {
+                titles.insert(&call.id, call.title());
+                continue;
+            }
+            Item::ToolResult(result) => {
+                title = titles.remove(result.call_id.as_ref()).unwrap_or_else(|| result.tool.to_string());
+            }
+            // Sealed thinking shows nothing, and what the program tells the model is not said to the user.
+            Item::Reasoning(reasoning) if reasoning.text.trim().is_empty() => continue,
+            Item::Reminder(_) => continue,
+            _ => {}
+        }
+        let content = CellContent::Item(Arc::clone(item), title);
+        cells.push(PagerCell { content, begins: item.begins_round(), open: false });
+        if let Item::User(message) = item.as_ref()
+            && let Some((title, result)) = tool::run_by_user(message)
+        {
+            let content = CellContent::Item(Arc::new(Item::ToolResult(result)), title);
+            cells.push(PagerCell { content, begins: false, open: false });
+        }
+    }
+    cells
+}
+
+/// The cells of changed files: a heading for each, then its hunks.
+pub fn of_changes(files: &[ChangedFile]) -> Vec<PagerCell> {
+    let mut cells = Vec::new();
+    for file in files {
+        let content = CellContent::Heading(file.heading());
+        cells.push(PagerCell { content, begins: true, open: true });
+        for hunk in &file.hunks {
+            let (diff, refused) = (hunk.diff.as_str().into(), file.refused.clone());
+            let content = CellContent::Hunk { diff, id: hunk.id.clone(), refused };
+            cells.push(PagerCell { content, begins: false, open: true });
+        }
+    }
+    cells
+}
+
+impl PagerCell {
+    /// Whether Ctrl-O leads here: it holds more than the transcript shows.
+    pub fn expands(&self) -> bool {
+        match &self.content {
+            CellContent::Item(item, _) => matches!(**item, Item::Reasoning(_) | Item::ToolResult(_)),
+            _ => false,
+        }
+    }
+
+    /// Its text, as it is searched and copied.
+    pub fn text(&self) -> Cow<'_, str> {
+        match &self.content {
+            CellContent::Item(item, title) => match item.as_ref() {
+                Item::User(message) => Cow::Borrowed(&message.text),
+                Item::ToolResult(result) => Cow::Owned(format!("{title}\n{}", whole(result))),
+                item => item.text(),
+            },
+            CellContent::Heading(text) => Cow::Borrowed(text),
+            CellContent::Hunk { diff, .. } => Cow::Borrowed(diff),
+        }
+    }
+
+    /// What is copied: of a result not its title.
+    pub fn copied(&self) -> Cow<'_, str> {
+        match &self.content {
+            CellContent::Item(item, _) => match item.as_ref() {
+                Item::ToolResult(result) => whole(result),
+                _ => self.text(),
+            },
+            _ => self.text(),
+        }
+    }
+
+    /// The sub-agent that did what its call asked for.
+    pub fn agent(&self) -> Option<&str> {
+        match &self.content {
+            CellContent::Item(item, _) => match item.as_ref() {
+                Item::ToolResult(result) => result.envelope.data.get("agent").and_then(|id| id.as_str()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The blocks of code in it.
+    pub fn code_blocks(&self) -> Vec<String> {
+        match &self.content {
+            CellContent::Item(item, _) => match item.as_ref() {
+                Item::Assistant { text, .. } => markdown::code_blocks(text),
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
+    pub fn lines(&self, layout: PageLayout) -> Vec<Line<'static>> {
+        let PageLayout { width, theme, full, .. } = layout;
+        match &self.content {
+            CellContent::Item(item, title) => item_lines(item, title, full || self.open, layout),
+            CellContent::Heading(text) => {
+                wrap::wrap_text(&sanitize::clean(text), theme.heading(), "", "  ", width)
+            }
+            CellContent::Hunk { diff, .. } if self.open => diff::render(diff, width, usize::MAX, theme),
+            CellContent::Hunk { diff, .. } => diff::render(diff, width, 1, theme),
+        }
+    }
+
+    pub fn kind(&self) -> TranscriptKind {
+        match &self.content {
+            CellContent::Item(item, _) if matches!(**item, Item::ToolResult(_)) && !self.open => {
+                TranscriptKind::Tool
+            }
+            _ => TranscriptKind::Other,
+        }
+    }
+}
+
+fn item_lines(item: &Item, title: &str, open: bool, layout: PageLayout) -> Vec<Line<'static>> {
+    let PageLayout { width, theme, .. } = layout;
+    let entry = match item {
+        Item::User(message) if open => {
+            let text = sanitize::clean(&message.text).into_owned();
+            return wrap::wrap_text(&text, theme.user(), "› ", "  ", width);
+        }
+        Item::User(message) => TranscriptEntry::User(Arc::clone(&message.text)),
+        Item::Assistant { text, .. } => return markdown::render(text, width, theme),
+        Item::Reasoning(reasoning) if open => TranscriptEntry::WholeReasoning(Arc::clone(&reasoning.text)),
+        Item::Reasoning(reasoning) => TranscriptEntry::Reasoning(reasoning.text.to_string()),
+        Item::ToolResult(result) => {
+            let mut outcome = tool::outcome(&result.tool, &result.envelope);
+            if open {
+                outcome.tail.clear();
+                outcome.diff = None;
+            }
+            let view = ToolView {
+                call_id: Arc::clone(&result.call_id),
+                tool: Arc::clone(&result.tool),
+                title: title.to_owned(),
+                tail: String::new(),
+                outcome: Some(outcome),
+            };
+            let mut lines = tool::render(&view, width, "●", theme);
+            if open {
+                lines.extend(output(result, layout));
+            }
+            return lines;
+        }
+        Item::Summary(summary) if open => return markdown::render(&summary.text, width, theme),
+        Item::Summary(_) => note("Earlier turns were summarized here.".to_owned()),
+        Item::Image(image) => note(image.placeholder("")),
+        Item::ToolCall(_) | Item::Reminder(_) => return Vec::new(),
+    };
+    entry.lines(None, width, theme)
+}
+
+fn note(text: String) -> TranscriptEntry {
+    TranscriptEntry::Notice { level: Level::Info, text }
+}
+
+fn diff_of(result: &ToolResult) -> Option<&str> {
+    result.envelope.data.get("diff").and_then(|diff| diff.as_str()).filter(|diff| !diff.is_empty())
+}
+
+/// All that a result says.
+fn whole(result: &ToolResult) -> Cow<'_, str> {
+    let envelope = &result.envelope;
+    let error = envelope.error.as_ref().map_or("", |error| error.message.as_str());
+    let parts: Vec<&str> = [diff_of(result).unwrap_or(""), &envelope.body, error, &envelope.text]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect();
+    match parts.as_slice() {
+        [one] => Cow::Borrowed(one),
+        parts => Cow::Owned(parts.join("\n")),
+    }
+}
+
+fn output(result: &ToolResult, layout: PageLayout) -> Vec<Line<'static>> {
+    if let Some(diff) = diff_of(result) {
+        return diff::render(diff, layout.width, usize::MAX, layout.theme);
+    }
+    let text = whole(result);
+    let text = sanitize::clean(&text);
+    let room = if layout.unwrapped { usize::MAX } else { layout.width.saturating_sub(2).max(1) };
+    text.trim_end()
+        .split('\n')
+        .flat_map(|line| {
+            let line = [Span::raw(wrap::detab(line).into_owned())];
+            wrap::hard_rows(&line, room)
+        })
+        .map(|row| Line::from([vec![Span::raw("  ")], row].concat()))
+        .collect()
+}

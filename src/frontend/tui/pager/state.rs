@@ -1,0 +1,494 @@
+//! The open pager: which cell is chosen, what is searched for, and what its keys do.
+
+use std::ops::Range;
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::text::{Line, Span};
+use regex::{Regex, RegexBuilder};
+
+use super::cell::{CellContent, PageLayout, PagerCell};
+use super::kind::PagerKind;
+use super::marks::{marked, shifted};
+use super::page::{Page, Place};
+use crate::tui::composer::buffer::Buffer;
+use crate::tui::popup::list::PopupAction;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
+use crate::tui::terminal::key_table::{Action, EditCommand, PagerMove, Place as KeyPlace};
+use crate::tui::terminal::keymap;
+use base::protocol::op::Op;
+use base::protocol::review::HunkId;
+use base::text;
+
+/// Rows of the screen that the pager does not have: its heading and its keys, the rule, the status line, and the row that
+/// the viewport leaves free.
+const AROUND: usize = 5;
+/// Cells by which an unwrapped page moves sideways.
+const SHIFT: usize = 8;
+
+/// The open pager.
+#[derive(Clone, Debug)]
+pub struct Pager {
+    pub kind: PagerKind,
+    /// The sub-agent whose work it shows.
+    agent: Option<String>,
+    /// What was open below it.
+    pub before: Option<Box<Pager>>,
+    cells: Vec<PagerCell>,
+    loaded: bool,
+    /// What it shows is being read.
+    reading: bool,
+    /// More has come since that was asked for.
+    outdated: bool,
+    page: Page,
+    chosen: usize,
+    shift: usize,
+    unwrapped: bool,
+    /// What is being typed to be searched for.
+    typing: Option<Buffer>,
+    search: Option<Regex>,
+    found: Option<Place>,
+    /// The next block of code that is copied.
+    code: usize,
+    message: Option<String>,
+    /// A revert that was asked for and waits for a yes.
+    asks: Option<usize>,
+    /// What is on the screen.
+    shown: Vec<(Place, Line<'static>)>,
+}
+
+impl Pager {
+    /// Opens at once and fills when what it shows has been read.
+    pub fn new(kind: PagerKind) -> Self {
+        Self {
+            kind,
+            agent: None,
+            before: None,
+            cells: Vec::new(),
+            loaded: false,
+            reading: false,
+            outdated: false,
+            page: Page::default(),
+            chosen: 0,
+            shift: 0,
+            unwrapped: false,
+            typing: None,
+            search: None,
+            found: None,
+            code: 0,
+            message: None,
+            asks: None,
+            shown: Vec::new(),
+        }
+    }
+
+    /// What this sub-agent did, over another pager.
+    pub fn of_agent(agent: String, before: Option<Box<Self>>) -> Self {
+        Self { agent: Some(agent), before, ..Self::new(PagerKind::Agent) }
+    }
+
+    /// What it shows is to be read: how, unless it is being read already.
+    pub fn ask(&mut self) -> Option<Op> {
+        self.outdated = std::mem::replace(&mut self.reading, true);
+        (!self.outdated).then_some(match self.kind {
+            PagerKind::Transcript | PagerKind::Outputs => Op::ShowTranscript { agent: None },
+            PagerKind::Agent => Op::ShowTranscript { agent: self.agent.clone() },
+            PagerKind::Changes { turn } => Op::ShowChanges { turn },
+        })
+    }
+
+    /// Takes up what was read; whether it must be read once more. Whoever looks at something stays there; at the end of a
+    /// transcript that means its new end.
+    pub fn fill(&mut self, mut cells: Vec<PagerCell>) -> Option<Op> {
+        if self.kind == PagerKind::Outputs {
+            cells.retain(PagerCell::expands);
+        }
+        let again = std::mem::replace(&mut self.loaded, true);
+        let bottom = self.bottom();
+        let at_end = !again || self.page.top == bottom;
+        let at_last = !again || self.chosen + 1 >= self.cells.len();
+        if again && !matches!(self.kind, PagerKind::Changes { .. }) {
+            cells.iter_mut().zip(&self.cells).for_each(|(cell, before)| cell.open = before.open);
+        }
+        self.cells = cells;
+        self.page.forget_all();
+        let last = self.cells.len().saturating_sub(1);
+        match self.kind {
+            PagerKind::Changes { .. } => {
+                let from = self.chosen.min(last);
+                let hunk = (from..self.cells.len()).chain(0..from).find(|at| self.stops_at(*at));
+                self.chosen = hunk.unwrap_or(from);
+            }
+            PagerKind::Transcript | PagerKind::Agent if at_end && at_last => self.chosen = last,
+            _ if !again => self.chosen = last,
+            _ => self.chosen = self.chosen.min(last),
+        }
+        let span = self.span();
+        let top = match self.kind {
+            PagerKind::Transcript | PagerKind::Agent if at_end => self.page.bottom(&self.cells, &span),
+            PagerKind::Outputs if !again => (self.chosen, 0),
+            _ => self.page.top,
+        };
+        self.page.go(&self.cells, &span, top);
+        self.reading = false;
+        if self.outdated { self.ask() } else { None }
+    }
+
+    /// Shows a sentence in place of the keys.
+    pub fn say(&mut self, text: &str) {
+        self.message = Some(text.to_owned());
+    }
+
+    /// The cells that can be scrolled to.
+    fn span(&self) -> Range<usize> {
+        match self.kind {
+            PagerKind::Outputs => self.chosen..(self.chosen + 1).min(self.cells.len()),
+            _ => 0..self.cells.len(),
+        }
+    }
+
+    /// Lays out for a screen of `size`; to be called after everything that changes the pager.
+    pub fn arrange(&mut self, (columns, rows): (u16, u16), theme: Theme) {
+        let layout = PageLayout {
+            width: usize::from(columns).saturating_sub(2).max(1),
+            rows: usize::from(rows).saturating_sub(AROUND).max(1),
+            theme,
+            full: self.kind == PagerKind::Outputs,
+            unwrapped: self.unwrapped,
+        };
+        if layout != self.page.layout {
+            let bottom = self.bottom();
+            let at_end = self.kind == PagerKind::Transcript && self.page.top == bottom;
+            self.page.arrange(layout);
+            let (span, top) = (self.span(), self.page.top);
+            let top = if at_end { self.page.bottom(&self.cells, &span) } else { top };
+            self.page.go(&self.cells, &span, top);
+        }
+        let span = self.span();
+        self.shown = self.page.shown(&self.cells, &span);
+    }
+
+    fn bottom(&mut self) -> Place {
+        let span = self.span();
+        self.page.bottom(&self.cells, &span)
+    }
+
+    pub fn key(&mut self, key: KeyEvent) -> PopupAction {
+        self.message = None;
+        if self.typing.is_some() {
+            self.type_search(key);
+            return PopupAction::Nothing;
+        }
+        if let Some(cell) = self.asks.take() {
+            return match keymap::plain_char(key).map(|c| c.to_ascii_lowercase()) {
+                Some('y') => self.send_hunk(cell, |turn, hunk| Op::RevertHunk { turn, hunk }),
+                _ => PopupAction::Nothing,
+            };
+        }
+        let Some(Action::Pager(step)) = keymap::action(KeyPlace::Pager, key) else {
+            return PopupAction::Nothing;
+        };
+        let rows = isize::try_from(self.page.layout.rows).unwrap_or(1);
+        match step {
+            PagerMove::Close => return PopupAction::Close,
+            PagerMove::Up => self.scroll(-1),
+            PagerMove::Down => self.scroll(1),
+            PagerMove::PageUp => self.scroll(1 - rows.max(2)),
+            PagerMove::PageDown => self.scroll(rows.max(2) - 1),
+            PagerMove::Top => self.go((self.span().start, 0)),
+            PagerMove::Bottom => {
+                let bottom = self.bottom();
+                self.go(bottom);
+                self.chosen = self.span().end.saturating_sub(1);
+            }
+            PagerMove::NextCell => {
+                let next = (self.chosen + 1..self.cells.len()).find(|at| self.stops_at(*at));
+                next.into_iter().for_each(|at| self.choose(at));
+            }
+            PagerMove::PreviousCell => {
+                let before = (0..self.chosen).rev().find(|at| self.stops_at(*at));
+                before.into_iter().for_each(|at| self.choose(at));
+            }
+            PagerMove::NextTurn => {
+                let next = (self.chosen + 1..self.cells.len()).find(|at| self.cells[*at].begins);
+                next.into_iter().for_each(|at| self.choose_at_top(at));
+            }
+            PagerMove::PreviousTurn => {
+                let before = (0..self.chosen).rev().find(|at| self.cells[*at].begins);
+                before.into_iter().for_each(|at| self.choose_at_top(at));
+            }
+            PagerMove::After => self.choose(self.chosen + 1),
+            PagerMove::Before => self.choose(self.chosen.saturating_sub(1)),
+            PagerMove::Next if self.search.is_some() => self.find(true),
+            PagerMove::Previous if self.search.is_some() => self.find(false),
+            PagerMove::Next => self.choose(self.chosen + 1),
+            PagerMove::Previous => self.choose(self.chosen.saturating_sub(1)),
+            PagerMove::Search => self.typing = Some(Buffer::default()),
+            PagerMove::Wrap => (self.unwrapped, self.shift) = (!self.unwrapped, 0),
+            PagerMove::ShiftLeft => self.shift = self.shift.saturating_sub(SHIFT),
+            PagerMove::ShiftRight if self.unwrapped => self.shift += SHIFT,
+            PagerMove::ShiftRight => self.say("w keeps long lines on one row; then < and > move sideways"),
+            PagerMove::Toggle => self.toggle(),
+            PagerMove::Copy => {
+                let copied = self.cells.get(self.chosen).map(|cell| cell.copied().into_owned());
+                return copied.map_or(PopupAction::Nothing, PopupAction::Copy);
+            }
+            PagerMove::CopyCode => return self.copy_code(),
+            PagerMove::Revert => self.ask_to_revert(),
+            PagerMove::Stage => {
+                return self.send_hunk(self.chosen, |turn, hunk| Op::StageHunk { turn, hunk });
+            }
+            PagerMove::Agent => {
+                if let Some(id) = self.agent_of_chosen() {
+                    return PopupAction::Agent(id);
+                }
+                self.say("no sub-agent did this");
+            }
+        }
+        PopupAction::Nothing
+    }
+
+    fn scroll(&mut self, rows: isize) {
+        let span = self.span();
+        self.page.scroll(&self.cells, &span, rows);
+        self.follow();
+    }
+
+    fn go(&mut self, place: Place) {
+        let span = self.span();
+        self.page.go(&self.cells, &span, place);
+        self.follow();
+    }
+
+    /// The chosen cell is one that can be seen.
+    fn follow(&mut self) {
+        let span = self.span();
+        let shown = self.page.shown(&self.cells, &span);
+        if let (Some(((first, _), _)), Some(((last, _), _))) = (shown.first(), shown.last()) {
+            self.chosen = self.chosen.clamp(*first, *last);
+        }
+    }
+
+    /// Whether Tab stops at the cell: among changes only at what can be reverted.
+    fn stops_at(&self, cell: usize) -> bool {
+        let is_hunk = |cell: &PagerCell| matches!(cell.content, CellContent::Hunk { .. });
+        !matches!(self.kind, PagerKind::Changes { .. }) || self.cells.get(cell).is_some_and(is_hunk)
+    }
+
+    fn choose(&mut self, cell: usize) {
+        let cell = cell.min(self.cells.len().saturating_sub(1));
+        if cell != self.chosen {
+            self.code = 0;
+        }
+        self.chosen = cell;
+        let span = self.span();
+        let shown = self.page.shown(&self.cells, &span);
+        let rows = self.page.lines(&self.cells, cell).len();
+        let seen = shown.iter().filter(|((at, _), _)| *at == cell).count();
+        if self.kind == PagerKind::Outputs || seen < rows.min(self.page.layout.rows) {
+            self.page.go(&self.cells, &span, (cell, 0));
+        }
+    }
+
+    fn choose_at_top(&mut self, cell: usize) {
+        (self.chosen, self.code) = (cell, 0);
+        let span = self.span();
+        self.page.go(&self.cells, &span, (cell, 0));
+    }
+
+    fn toggle(&mut self) {
+        if let Some(cell) = self.cells.get_mut(self.chosen) {
+            cell.open = !cell.open;
+            self.page.forget(self.chosen);
+            self.page.forget(self.chosen + 1);
+            let (span, top) = (self.span(), self.page.top);
+            let top = if top.0 == self.chosen { (top.0, 0) } else { top };
+            self.page.go(&self.cells, &span, top);
+        }
+    }
+
+    fn agent_of_chosen(&self) -> Option<String> {
+        self.cells.get(self.chosen)?.agent().map(str::to_owned)
+    }
+
+    fn copy_code(&mut self) -> PopupAction {
+        let blocks = self.cells.get(self.chosen).map(PagerCell::code_blocks).unwrap_or_default();
+        let Some(block) = blocks.get(self.code % blocks.len().max(1)) else {
+            self.say("this cell has no code block");
+            return PopupAction::Nothing;
+        };
+        self.code = (self.code + 1) % blocks.len();
+        PopupAction::Copy(block.clone())
+    }
+
+    fn ask_to_revert(&mut self) {
+        match self.cells.get(self.chosen).map(|cell| &cell.content) {
+            Some(CellContent::Hunk { refused: Some(why), .. }) => {
+                let why = format!("not reverted here: {why}; /rewind brings whole turns back");
+                self.say(&why);
+            }
+            Some(CellContent::Hunk { id, .. }) => {
+                let text = format!("Revert this change in {}? y/n", id.path);
+                self.say(&text);
+                self.asks = Some(self.chosen);
+            }
+            _ if matches!(self.kind, PagerKind::Changes { .. }) => {
+                self.say("Tab to a change, then r reverts it")
+            }
+            _ => {}
+        }
+    }
+
+    fn send_hunk(&self, cell: usize, op: impl Fn(bool, HunkId) -> Op) -> PopupAction {
+        match (self.kind, self.cells.get(cell).map(|cell| &cell.content)) {
+            (PagerKind::Changes { turn }, Some(CellContent::Hunk { id, .. })) => {
+                PopupAction::Send(op(turn, id.clone()))
+            }
+            _ => PopupAction::Nothing,
+        }
+    }
+
+    fn type_search(&mut self, key: KeyEvent) {
+        let Some(typed) = &mut self.typing else { return };
+        match key.code {
+            KeyCode::Esc => self.typing = None,
+            KeyCode::Enter => {
+                let wanted = regex::escape(typed.text());
+                self.search = (!wanted.is_empty())
+                    .then(|| RegexBuilder::new(&wanted).case_insensitive(true).build().ok())
+                    .flatten();
+                self.typing = None;
+                self.found = None;
+                if self.search.is_some() {
+                    self.find(true);
+                }
+            }
+            _ => {
+                if let Some(edit) = keymap::edit(key).filter(|edit| *edit != EditCommand::Newline) {
+                    typed.edit(edit);
+                }
+            }
+        }
+    }
+
+    /// Goes to the next place, or the one before, round at the ends. A cell that hides it is opened.
+    fn find(&mut self, forward: bool) {
+        let Some(search) = self.search.clone().filter(|_| !self.cells.is_empty()) else { return };
+        let count = self.cells.len();
+        let start = self.found.unwrap_or((self.page.top.0, 0));
+        for step in 0..=count {
+            let cell = if forward { (start.0 + step) % count } else { (start.0 + count - step) % count };
+            if !search.is_match(&self.cells[cell].text()) {
+                continue;
+            }
+            let mut rows = self.rows_of(cell, &search);
+            if rows.is_empty() && !self.cells[cell].open {
+                self.cells[cell].open = true;
+                self.page.forget(cell);
+                rows = self.rows_of(cell, &search);
+            }
+            // Words that a row's end parts: the cell is what can be shown.
+            if rows.is_empty() {
+                rows.push(0);
+            }
+            // The first cell is visited twice: before the start, and at the end what lies on its other side.
+            let beyond = |row: &usize| match (step, self.found) {
+                (0, Some((_, at))) if forward => *row > at,
+                (0, Some((_, at))) => *row < at,
+                _ => true,
+            };
+            let mut found = rows.into_iter().filter(beyond);
+            let row = if forward { found.next() } else { found.next_back() };
+            if let Some(row) = row {
+                let third = isize::try_from(self.page.layout.rows / 3).unwrap_or(0);
+                (self.found, self.chosen) = (Some((cell, row)), cell);
+                let span = self.span();
+                self.page.top = (cell, row);
+                self.page.scroll(&self.cells, &span, -third);
+                return;
+            }
+        }
+        self.say("not found");
+    }
+
+    fn rows_of(&mut self, cell: usize, search: &Regex) -> Vec<usize> {
+        let lines = self.page.lines(&self.cells, cell).iter().enumerate();
+        lines.filter(|(_, line)| search.is_match(&line.to_string())).map(|(row, _)| row).collect()
+    }
+
+    /// The screen; as many lines as there is room for.
+    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        let rows = &self.shown;
+        let position = rows.last().map_or(0, |((cell, _), _)| (cell + 1) * 100 / self.cells.len().max(1));
+        let mut lines = vec![self.heading(width, position, theme)];
+        for ((cell, row), line) in rows.iter().take(room.saturating_sub(2)) {
+            // Not beside the blank line above the cell.
+            let chosen =
+                *cell == self.chosen && (*row > 0 || line.width() > 0) && self.kind != PagerKind::Outputs;
+            let mark = Span::styled(if chosen { "▌ " } else { "  " }, theme.accent());
+            let line = match &self.search {
+                Some(search) => marked(line.clone(), search, theme),
+                None => line.clone(),
+            };
+            let spans = if self.shift > 0 { shifted(&line.spans, self.shift) } else { line.spans };
+            lines.push(Line::from([vec![mark], spans].concat()));
+        }
+        lines.resize(room.saturating_sub(1), Line::default());
+        lines.push(self.foot(width, theme));
+        lines
+    }
+
+    fn heading(&self, width: usize, position: usize, theme: Theme) -> Line<'static> {
+        let count = self.cells.len();
+        let (name, facts) = match self.kind {
+            PagerKind::Transcript | PagerKind::Agent => {
+                let turns = self.cells.iter().filter(|cell| cell.begins).count();
+                (
+                    if self.kind == PagerKind::Agent { "Sub-agent" } else { "Transcript" },
+                    format!("{} · {position}%", text::plural(turns, "turn")),
+                )
+            }
+            PagerKind::Outputs => ("Output", format!("{} of {count}", (self.chosen + 1).min(count))),
+            PagerKind::Changes { turn } => {
+                let files = self.cells.iter().filter(|cell| cell.begins).count();
+                let name = if turn { "Changes of the last turn" } else { "Changes of this session" };
+                (name, text::plural(files, "file"))
+            }
+        };
+        Line::from(vec![
+            Span::styled(wrap::clip(name, width), theme.strong()),
+            Span::styled(wrap::clip(&format!("  {facts}"), width.saturating_sub(name.len())), theme.dim()),
+        ])
+    }
+
+    fn foot(&self, width: usize, theme: Theme) -> Line<'static> {
+        let line = |text: &str| wrap::clip(&format!("  {text}"), width);
+        if let Some(typed) = &self.typing {
+            let shown = wrap::tail(typed.text(), width.saturating_sub(6)).to_owned();
+            return Line::styled(line(&format!("/{shown}▏")), theme.accent());
+        }
+        if let Some(message) = &self.message {
+            return Line::styled(line(message), theme.warning());
+        }
+        if !self.loaded {
+            return Line::styled(line("Reading the session…"), theme.dim());
+        }
+        if self.cells.is_empty() {
+            return Line::styled(line("Nothing to show yet · q close"), theme.dim());
+        }
+        let find = if self.search.is_some() { "n/N next" } else { "/ search" };
+        let keys = match self.kind {
+            PagerKind::Transcript | PagerKind::Outputs if self.agent_of_chosen().is_some() => {
+                format!("q close · o what the sub-agent did · {find} · Tab cell · Enter expand · y copy")
+            }
+            PagerKind::Transcript | PagerKind::Agent => {
+                format!("q close · {find} · Tab cell · [ ] turn · Enter expand · y copy · c copy code")
+            }
+            PagerKind::Outputs => format!("q close · ←→ other outputs · {find} · w wrap · y copy"),
+            PagerKind::Changes { .. } => {
+                format!("q close · Tab change · [ ] file · s stage · r revert · {find} · y copy")
+            }
+        };
+        Line::styled(line(&keys), theme.dim())
+    }
+}

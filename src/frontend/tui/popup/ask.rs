@@ -1,0 +1,156 @@
+//! Questions of the model to the user (AskUser): one after the other, an option by number or a text of one's own.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::text::{Line, Span};
+
+use crate::tui::composer::buffer::Buffer;
+use crate::tui::composer::paste;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap::{self, LinesWithCaret};
+use crate::tui::terminal::key_table::EditCommand;
+use crate::tui::terminal::keymap;
+use base::protocol::approval::{Answer, AskedQuestion};
+use base::sanitize;
+use base::text;
+
+/// The open questions.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    questions: Vec<AskedQuestion>,
+    replies: Vec<String>,
+    chosen: Option<usize>,
+    own: Buffer,
+}
+
+impl Ask {
+    pub fn new(questions: Vec<AskedQuestion>) -> Self {
+        Self { questions, replies: Vec::new(), chosen: None, own: Buffer::default() }
+    }
+
+    fn current(&self) -> Option<&AskedQuestion> {
+        self.questions.get(self.replies.len())
+    }
+
+    /// The answer, once all questions have one.
+    pub fn key(&mut self, key: KeyEvent) -> Option<Answer> {
+        let options = self.current().map_or(0, |question| question.options.len());
+        match key.code {
+            // Back to the question before, with the answer that it got; from the first one it declines them all.
+            KeyCode::Esc => match self.replies.pop() {
+                Some(reply) => self.show_again(&reply),
+                None => return Some(Answer::No { note: String::new() }),
+            },
+            KeyCode::Enter => return self.enter(),
+            KeyCode::Down if options > 0 => {
+                self.chosen = Some(self.chosen.map_or(0, |at| (at + 1) % options))
+            }
+            KeyCode::Up if options > 0 => {
+                self.chosen = Some(self.chosen.map_or(options - 1, |at| (at + options - 1) % options));
+            }
+            KeyCode::Char(c @ '1'..='9') if self.own.is_empty() && c as usize - '0' as usize <= options => {
+                self.chosen = Some(c as usize - '1' as usize);
+                return self.enter();
+            }
+            _ => self.own.edit(keymap::edit(key).filter(|edit| *edit != EditCommand::Newline)?),
+        }
+        None
+    }
+
+    pub fn paste(&mut self, text: &str) {
+        self.own.insert(&paste::printable(text).replace('\n', " "));
+    }
+
+    fn show_again(&mut self, reply: &str) {
+        self.chosen =
+            self.current().and_then(|asked| asked.options.iter().position(|option| option == reply));
+        self.own.reset();
+        if self.chosen.is_none() {
+            self.own.insert(reply);
+        }
+    }
+
+    fn enter(&mut self) -> Option<Answer> {
+        let own = self.own.text().trim();
+        let option = |at: usize| self.current().and_then(|question| question.options.get(at).cloned());
+        let reply = if own.is_empty() { self.chosen.and_then(option) } else { Some(own.to_owned()) };
+        if let Some(question) = self.current() {
+            self.replies.push(reply.or_else(|| question.optional.then(String::new))?);
+        }
+        self.own.reset();
+        self.chosen = None;
+        (self.replies.len() >= self.questions.len())
+            .then(|| Answer::Replies { replies: std::mem::take(&mut self.replies) })
+    }
+
+    /// Lines within `room`, and the caret (row, cell).
+    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> LinesWithCaret {
+        let Some(question) = self.current() else { return (Vec::new(), None) };
+        let mut mark = "? ".to_owned();
+        if self.questions.len() > 1 {
+            mark = format!("? {}/{} ", self.replies.len() + 1, self.questions.len());
+        }
+        let asked = sanitize::clean(&question.question);
+        let mut lines = wrap::wrap_text(asked.trim(), theme.strong(), &mark, "  ", width);
+        for (index, option) in question.options.iter().enumerate() {
+            let (mark, style) = theme.row(self.chosen == Some(index));
+            let option = text::one_line(&sanitize::clean(option), 300);
+            lines.extend(wrap::wrap_text(&option, style, &format!("{mark}{}. ", index + 1), "     ", width));
+        }
+        let room_for_text = width.saturating_sub(3);
+        let before = wrap::width(&self.own.text()[..self.own.cursor()]);
+        let rows = wrap::rows(self.own.text(), room_for_text.max(1));
+        let row = rows.iter().rposition(|row| row.start <= self.own.cursor()).unwrap_or(0);
+        let column = wrap::width(&self.own.text()[rows[row].start..self.own.cursor()]);
+        let caret_row = lines.len() + row;
+        for (number, range) in rows.iter().enumerate() {
+            let mark = if number == 0 { "› " } else { "  " };
+            lines.push(Line::from(vec![
+                Span::styled(mark, theme.accent()),
+                Span::raw(self.own.text()[range.clone()].to_owned()),
+            ]));
+        }
+        if before == 0 {
+            let escape = if self.replies.is_empty() { "Esc declines" } else { "Esc back" };
+            let help = if question.optional {
+                format!("Type an answer, or Enter to leave it · {escape}")
+            } else if question.options.is_empty() {
+                format!("Type an answer · Enter sends · {escape}")
+            } else {
+                format!("Number, or ↑↓ and Enter · or type an answer · {escape}")
+            };
+            lines.push(Line::styled(wrap::clip(&format!("  {help}"), width), theme.dim()));
+        }
+        let excess = lines.len().saturating_sub(room);
+        lines.drain(..excess.min(caret_row));
+        (lines, Some((caret_row - excess.min(caret_row), 2 + column)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossterm::event::KeyModifiers;
+
+    #[test]
+    fn numbers_and_own_words() {
+        let question = |options: &[&str]| AskedQuestion {
+            question: "Which?".to_owned(),
+            options: options.iter().map(ToString::to_string).collect(),
+            optional: false,
+        };
+        let mut ask = Ask::new(vec![question(&["red", "blue"]), question(&[])]);
+        let mut press = |code| ask.key(KeyEvent::new(code, KeyModifiers::NONE));
+        assert_eq!(press(KeyCode::Enter), None);
+        assert_eq!(press(KeyCode::Char('2')), None);
+        assert_eq!(press(KeyCode::Char('7')), None);
+        assert_eq!(press(KeyCode::Esc), None, "back to the first question, which keeps its answer");
+        assert_eq!(press(KeyCode::Enter), None);
+        assert_eq!(press(KeyCode::Char('7')), None);
+        let replies = vec!["blue".to_owned(), "7".to_owned()];
+        assert_eq!(press(KeyCode::Enter), Some(Answer::Replies { replies }));
+
+        let mut ask = Ask::new(vec![AskedQuestion { optional: true, ..question(&["red"]) }]);
+        let enter = ask.key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));
+        assert_eq!(enter, Some(Answer::Replies { replies: vec![String::new()] }));
+    }
+}

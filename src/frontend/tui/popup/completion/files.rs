@@ -1,0 +1,201 @@
+//! The `@` popup: fuzzy completion of workspace paths. Ranks a given list; does not read the disk.
+//! Each further key only looks at what matched before, so that 50,000 paths stay under a frame.
+
+use std::sync::Arc;
+
+use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+use ratatui::text::{Line, Span};
+
+use crate::tui::popup::list::Selection;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
+use base::sanitize;
+
+/// Paths that are ranked at most; the list comes with the most useful first.
+const RANKED: usize = 50_000;
+/// Rows that are offered.
+const OFFERED: usize = 50;
+
+/// An `@` token under the cursor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Byte index of the `@`.
+    pub at: usize,
+    pub query: String,
+}
+
+/// The `@` token that ends at `cursor`, if there is one. `@` behind a letter or digit (an e-mail address) is none.
+pub fn token(text: &str, cursor: usize) -> Option<Token> {
+    let before = text.get(..cursor)?;
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    let line = &before[line_start..];
+    let free = |at: usize| !line[..at].chars().next_back().is_some_and(char::is_alphanumeric);
+    if let Some(at) = line.rfind("@\"").filter(|at| free(*at) && !line[at + 2..].contains('"')) {
+        return Some(Token { at: line_start + at, query: line[at + 2..].to_owned() });
+    }
+    let word = line
+        .rfind(char::is_whitespace)
+        .map_or(0, |at| at + line[at..].chars().next().map_or(1, char::len_utf8));
+    let at = word + line[word..].rfind('@').filter(|at| free(word + at))?;
+    Some(Token { at: line_start + at, query: line[at + 1..].to_owned() })
+        .filter(|token| !token.query.contains('"'))
+}
+
+/// The open popup.
+#[derive(Clone, Debug)]
+pub struct FilesPopup {
+    pub token: Token,
+    paths: Option<Arc<[String]>>,
+    /// Indices of all paths that match, in list order.
+    candidates: Vec<u32>,
+    /// Indices of the best ones, best first.
+    best: Vec<u32>,
+    pub selection: Selection,
+}
+
+impl FilesPopup {
+    /// `paths` is `None` while the list is still on its way.
+    pub fn new(token: Token, paths: Option<Arc<[String]>>) -> Self {
+        let mut popup =
+            Self { token, paths, candidates: Vec::new(), best: Vec::new(), selection: Selection::default() };
+        popup.start();
+        popup
+    }
+
+    /// A list has arrived; the choice stays where it is still offered.
+    pub fn set_paths(&mut self, paths: Arc<[String]>) {
+        if self.paths.as_ref() == Some(&paths) {
+            return;
+        }
+        let chosen = self.chosen().map(str::to_owned);
+        self.paths = Some(Arc::clone(&paths));
+        self.start();
+        let same = |row: &u32| paths.get(*row as usize) == chosen.as_ref();
+        if let Some(at) = self.best.iter().position(same).filter(|_| chosen.is_some()) {
+            self.selection.index = at;
+        }
+    }
+
+    /// The token has changed.
+    pub fn set_token(&mut self, token: Token) {
+        if token == self.token {
+            return;
+        }
+        let narrowed = token.at == self.token.at && token.query.starts_with(&self.token.query);
+        self.token = token;
+        if narrowed { self.rank() } else { self.start() }
+    }
+
+    /// The chosen path.
+    pub fn chosen(&self) -> Option<&str> {
+        let index = *self.best.get(self.selection.index)?;
+        self.paths.as_ref()?.get(index as usize).map(String::as_str)
+    }
+
+    /// What replaces the token for a path; folders stay open for more.
+    pub fn insertion(path: &str) -> String {
+        let folder = path.ends_with('/');
+        match (path.chars().any(char::is_whitespace), folder) {
+            (true, true) => format!("@\"{path}"),
+            (true, false) => format!("@\"{path}\" "),
+            (false, true) => format!("@{path}"),
+            (false, false) => format!("@{path} "),
+        }
+    }
+
+    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        let Some(paths) = &self.paths else {
+            return vec![Line::styled("  Listing files…", theme.dim())];
+        };
+        if self.best.is_empty() {
+            return vec![Line::styled("  No matching files · Esc closes", theme.dim())];
+        }
+        let window = self.selection.window(room);
+        window
+            .filter_map(|row| {
+                let path = paths.get(self.best[row] as usize)?;
+                let path = wrap::clip(&sanitize::clean(path).replace('\n', " "), width.saturating_sub(4));
+                let (mark, style) = theme.row(row == self.selection.index);
+                Some(Line::from(vec![Span::styled(mark, style), Span::styled(path, style)]))
+            })
+            .collect()
+    }
+
+    fn start(&mut self) {
+        let count = self.paths.as_ref().map_or(0, |paths| paths.len().min(RANKED));
+        self.candidates = (0..u32::try_from(count).unwrap_or(u32::MAX)).collect();
+        self.rank();
+    }
+
+    fn rank(&mut self) {
+        self.best.clear();
+        self.rank_candidates();
+        self.selection = Selection::new(self.best.len());
+    }
+
+    fn rank_candidates(&mut self) {
+        let Some(paths) = &self.paths else { return };
+        if self.token.query.is_empty() {
+            self.best = self.candidates.iter().copied().take(OFFERED).collect();
+            return;
+        }
+        let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
+        let pattern =
+            Pattern::new(&self.token.query, CaseMatching::Smart, Normalization::Smart, AtomKind::Fuzzy);
+        let mut buffer = Vec::new();
+        let mut scored = Vec::with_capacity(self.candidates.len());
+        self.candidates.retain(|index| {
+            let path = &paths[*index as usize];
+            let score = pattern.score(Utf32Str::new(path, &mut buffer), &mut matcher);
+            if let Some(score) = score {
+                scored.push((std::cmp::Reverse(score), path.len(), *index));
+            }
+            score.is_some()
+        });
+        if scored.len() > OFFERED {
+            scored.select_nth_unstable(OFFERED);
+            scored.truncate(OFFERED);
+        }
+        scored.sort_unstable();
+        self.best = scored.into_iter().map(|(_, _, index)| index).collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn query(text: &str) -> Option<String> {
+        token(text, text.len()).map(|token| token.query)
+    }
+
+    #[test]
+    fn tokens() {
+        assert_eq!(query("see @src/a").as_deref(), Some("src/a"));
+        assert_eq!(query("@").as_deref(), Some(""));
+        assert_eq!(query("(@x").as_deref(), Some("x"));
+        assert_eq!(query("日@文").as_deref(), None);
+        assert_eq!(query("me@x.org"), None);
+        assert_eq!(query("@a b"), None);
+        assert_eq!(query("@\"a b").as_deref(), Some("a b"));
+        assert_eq!(query("@\"a b\" c"), None);
+    }
+
+    #[test]
+    fn ranking_narrows_and_widens() {
+        let paths: Arc<[String]> =
+            ["src/tui/view.rs", "src/tui/app.rs", "docs/a view.md", "src/"].map(str::to_owned).into();
+        let at = |query: &str| Token { at: 0, query: query.to_owned() };
+        let mut popup = FilesPopup::new(at(""), Some(paths));
+        assert_eq!(popup.best.len(), 4);
+        popup.set_token(at("view"));
+        assert_eq!(popup.best.len(), 2);
+        popup.set_token(at("viewrs"));
+        assert_eq!(popup.chosen(), Some("src/tui/view.rs"));
+        popup.set_token(at("app"));
+        assert_eq!(popup.chosen(), Some("src/tui/app.rs"));
+        assert_eq!(FilesPopup::insertion("docs/a view.md"), "@\"docs/a view.md\" ");
+        assert_eq!(FilesPopup::insertion("src/"), "@src/");
+    }
+}

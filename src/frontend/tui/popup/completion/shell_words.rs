@@ -1,0 +1,95 @@
+//! The completion of a `!command`: programs where one is named, paths elsewhere. Shows what was found; does not read the
+//! disk.
+
+use ratatui::text::{Line, Span};
+
+use crate::tui::popup::list::Selection;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
+use base::sanitize;
+
+/// What ends a word of a command.
+const ENDS: [char; 9] = [' ', '\t', '\n', '|', ';', '&', '<', '>', '('];
+
+/// The open popup.
+#[derive(Clone, Debug)]
+pub struct ShellWords {
+    /// Byte index of the word in the composer's text.
+    pub at: usize,
+    words: Vec<String>,
+    pub selection: Selection,
+}
+
+impl ShellWords {
+    pub fn new(at: usize, words: Vec<String>) -> Self {
+        Self { at, selection: Selection::new(words.len()), words }
+    }
+
+    /// What replaces the word; folders stay open for more.
+    pub fn chosen(&self) -> Option<String> {
+        let word = self.words.get(self.selection.index)?;
+        Some(insertion(word))
+    }
+
+    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        let row = |row: usize| {
+            let (mark, style) = theme.row(row == self.selection.index);
+            let word = sanitize::clean(&self.words[row]).replace('\n', " ");
+            Line::from(vec![
+                Span::styled(mark, style),
+                Span::styled(wrap::clip(&word, width.saturating_sub(4)), style),
+            ])
+        };
+        self.selection.window(room).map(row).collect()
+    }
+}
+
+/// What replaces the word for its only completion.
+pub fn insertion(word: &str) -> String {
+    let mut escaped = String::with_capacity(word.len() + 1);
+    for c in word.chars() {
+        if c.is_whitespace() || "'\"\\$`&|;<>()*?[]{}!#".contains(c) {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    if !word.ends_with('/') {
+        escaped.push(' ');
+    }
+    escaped
+}
+
+/// The word that ends a command: where it begins, and whether a program is named there.
+pub fn last_word(before: &str) -> (usize, bool) {
+    let escaped = |at: usize| before[..at].ends_with('\\');
+    let end = before.char_indices().rev().find(|(at, c)| ENDS.contains(c) && !escaped(*at));
+    let start = end.map_or(1, |(at, c)| at + c.len_utf8()).max(1);
+    let ahead = before[1..start].trim_end();
+    (start, ahead.is_empty() || ahead.ends_with(['|', ';', '&', '(']))
+}
+
+/// The beginning that all words share.
+pub fn common(words: &[String]) -> &str {
+    let Some(first) = words.first() else { return "" };
+    let shared = words.iter().skip(1).fold(first.len(), |length, word| {
+        let same = first.char_indices().zip(word.chars()).take_while(|((_, a), b)| a == b);
+        length.min(same.last().map_or(0, |((at, c), _)| at + c.len_utf8()))
+    });
+    &first[..shared]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_commands() {
+        assert_eq!(last_word("!gi"), (1, true));
+        assert_eq!(last_word("!git sta"), (5, false));
+        assert_eq!(last_word("!ls | gr"), (6, true));
+        assert_eq!(last_word("!cat a\\ b"), (5, false));
+        assert_eq!(insertion("a b"), "a\\ b ");
+        assert_eq!(insertion("src/"), "src/");
+        assert_eq!(common(&["cargo".to_owned(), "cat".to_owned()]), "ca");
+    }
+}

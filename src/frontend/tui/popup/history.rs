@@ -1,0 +1,145 @@
+//! The search through earlier prompts (Ctrl-R): what was typed in any project, newest first, with the words that are looked
+//! for; where none has them all, what resembles them. Ranks a given list; does not read the disk.
+
+use std::sync::Arc;
+
+use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+use ratatui::text::{Line, Span};
+
+use super::list::Selection;
+use crate::tui::composer::buffer::Buffer;
+use crate::tui::composer::paste;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
+use crate::tui::terminal::key_table::EditCommand;
+use base::protocol::event::PastPrompt;
+use base::sanitize;
+use base::text;
+
+/// Prompts that only resemble the words are offered up to this number.
+const RESEMBLING: usize = 50;
+
+/// The open search.
+#[derive(Clone, Debug, Default)]
+pub struct HistorySearch {
+    query: Buffer,
+    /// `None` while the list is on its way.
+    prompts: Option<Arc<[PastPrompt]>>,
+    /// Their texts in lower case.
+    lower: Vec<String>,
+    /// Indices of those that match, best first.
+    found: Vec<usize>,
+    pub selection: Selection,
+}
+
+impl HistorySearch {
+    pub fn fill(&mut self, prompts: Arc<[PastPrompt]>) {
+        self.lower = prompts.iter().map(|prompt| prompt.text.to_lowercase()).collect();
+        self.prompts = Some(prompts);
+        self.find();
+    }
+
+    pub fn edit(&mut self, edit: EditCommand) {
+        if edit != EditCommand::Newline {
+            self.query.edit(edit);
+            self.find();
+        }
+    }
+
+    pub fn paste(&mut self, text: &str) {
+        self.query.insert(&paste::printable(text).replace('\n', " "));
+        self.find();
+    }
+
+    /// The text of the chosen prompt.
+    pub fn chosen(&self) -> Option<&str> {
+        let index = *self.found.get(self.selection.index)?;
+        self.prompts.as_ref()?.get(index).map(|prompt| prompt.text.as_str())
+    }
+
+    fn find(&mut self) {
+        let query = self.query.text().trim().to_lowercase();
+        let words: Vec<&str> = query.split_whitespace().collect();
+        let all = |text: &String| words.iter().all(|word| text.contains(word));
+        self.found = (0..self.lower.len()).filter(|at| all(&self.lower[*at])).collect();
+        // The words as they were typed before the words anywhere; among equals the newest.
+        self.found.sort_by_key(|at| !self.lower[*at].contains(&query));
+        if self.found.is_empty() {
+            self.found = self.resembling(&query);
+        }
+        self.selection = Selection::new(self.found.len());
+    }
+
+    fn resembling(&self, query: &str) -> Vec<usize> {
+        let mut matcher = Matcher::new(Config::DEFAULT);
+        let pattern = Pattern::new(query, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy);
+        let mut buffer = Vec::new();
+        let mut score = |text: &String| pattern.score(Utf32Str::new(text, &mut buffer), &mut matcher);
+        let scores = self.lower.iter().enumerate();
+        let mut scored: Vec<_> = scores.filter_map(|(at, text)| Some((score(text)?, at))).collect();
+        scored.sort_by_key(|(score, at)| (std::cmp::Reverse(*score), *at));
+        scored.into_iter().take(RESEMBLING).map(|(_, at)| at).collect()
+    }
+
+    /// The line with the words, the caret's cell in it, and the prompts below. `here` is the workspace.
+    pub fn lines(&self, width: usize, room: usize, here: &str, theme: Theme) -> (Vec<Line<'static>>, usize) {
+        let head = "history › ";
+        let query = self.query.text();
+        let mut lines = vec![Line::from(vec![
+            Span::styled(head, theme.user()),
+            Span::raw(wrap::clip(query, width.saturating_sub(11))),
+        ])];
+        let caret = wrap::width(head) + wrap::width(&query[..self.query.cursor()]);
+        let rows = self.found.len();
+        let Some(prompts) = &self.prompts else {
+            lines.push(Line::styled("  Reading…", theme.dim()));
+            return (lines, caret);
+        };
+        let window = self.selection.window(room.saturating_sub(2));
+        for row in window.clone() {
+            let Some(prompt) = prompts.get(self.found[row]) else { continue };
+            let (mark, style) = theme.row(row == self.selection.index);
+            let place = match prompt.folder == here {
+                true => String::new(),
+                false => format!("  {}", prompt.folder.rsplit('/').next().unwrap_or_default()),
+            };
+            let place = text::one_line(&sanitize::clean(&place), 30);
+            let cut = &prompt.text[..text::floor_boundary(&prompt.text, 1_000)];
+            let shown = text::one_line(&sanitize::clean(cut), width.saturating_sub(3 + wrap::width(&place)));
+            let spaces = " ".repeat(usize::from(!place.is_empty()) * 2);
+            lines.push(Line::from(vec![
+                Span::styled(mark, style),
+                Span::styled(shown, style),
+                Span::styled(format!("{spaces}{}", place.trim_start()), theme.dim()),
+            ]));
+        }
+        let help = match rows {
+            0 => "  No such prompt · Esc closes".to_owned(),
+            _ => format!("  {} of {rows} · Enter takes it · Esc closes", self.selection.index + 1),
+        };
+        lines.push(Line::styled(wrap::clip(&help, width), theme.dim()));
+        (lines, caret.min(width.saturating_sub(1)))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_then_what_resembles_them() {
+        let texts = ["fix the parser test", "test the fix", "write docs", "fix test of lexer"];
+        let prompt = |text: &str| PastPrompt { at_ms: 0, folder: "/p".to_owned(), text: text.to_owned() };
+        let mut search = HistorySearch::default();
+        search.fill(texts.map(prompt).into());
+        assert_eq!(search.chosen(), Some("fix the parser test"));
+        search.paste("Fix Test");
+        assert_eq!(search.chosen(), Some("fix test of lexer"), "the words as they stand there");
+        assert_eq!(search.found.len(), 3);
+        search.edit(EditCommand::KillToStart);
+        search.paste("wrdocs");
+        assert_eq!(search.chosen(), Some("write docs"));
+    }
+}

@@ -1,0 +1,249 @@
+//! What popups share: a list with one chosen row, of which a window is shown, the search by typing, and what a key asks for.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::text::{Line, Span};
+
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
+use crate::tui::terminal::key_table::{Action, ListMove, Place};
+use crate::tui::terminal::keymap;
+use base::config::theme::ThemeName;
+use base::protocol::op::Op;
+use base::sanitize;
+
+/// Rows that PgUp and PgDn move by.
+const PAGE: usize = 8;
+
+/// The chosen index among `len` rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    pub index: usize,
+    len: usize,
+}
+
+impl Selection {
+    pub fn new(len: usize) -> Self {
+        Self { index: 0, len }
+    }
+
+    /// Moves the choice, round at the ends; whether the key does that.
+    pub fn key(&mut self, key: KeyEvent) -> bool {
+        match keymap::action(Place::List, key) {
+            Some(Action::List(step)) => self.step(step),
+            _ => false,
+        }
+    }
+
+    /// Moves the choice; whether the step does that.
+    pub fn step(&mut self, step: ListMove) -> bool {
+        let last = self.len.saturating_sub(1);
+        self.index = match step {
+            ListMove::Up if self.index == 0 => last,
+            ListMove::Up => self.index - 1,
+            ListMove::Down if self.index >= last => 0,
+            ListMove::Down => self.index + 1,
+            ListMove::PageUp => self.index.saturating_sub(PAGE),
+            ListMove::PageDown => (self.index + PAGE).min(last),
+            ListMove::First => 0,
+            ListMove::Last => last,
+            _ => return false,
+        };
+        true
+    }
+
+    /// The rows that have room, each drawn by `line`; where that is not all, the last line says how many more there are.
+    pub fn lines(
+        &self,
+        room: usize,
+        width: usize,
+        theme: Theme,
+        line: impl FnMut(usize) -> Line<'static>,
+    ) -> Vec<Line<'static>> {
+        let whole = self.len <= room || room < 2;
+        let window = self.window(if whole { room } else { room - 1 });
+        let (above, below) = (window.start, self.len - window.end);
+        let mut lines: Vec<Line<'static>> = window.map(line).collect();
+        if !whole {
+            let more = match (above, below) {
+                (0, below) => format!("  ↓ {below} more"),
+                (above, 0) => format!("  ↑ {above} more"),
+                _ => format!("  ↑ {above} more · ↓ {below} more"),
+            };
+            lines.push(Line::styled(wrap::clip(&more, width), theme.dim()));
+        }
+        lines
+    }
+
+    /// The rows to show when there is room for `room`.
+    pub fn window(&self, room: usize) -> std::ops::Range<usize> {
+        let room = room.max(1);
+        let start = (self.index + 1).saturating_sub(room).min(self.len.saturating_sub(room));
+        start..(start + room).min(self.len)
+    }
+}
+
+/// A row of a list.
+pub trait PickRow {
+    /// What is looked through when something is typed.
+    fn searched(&self) -> String;
+    /// Whether it stands for the same thing in a newer list.
+    fn is_same(&self, other: &Self) -> bool;
+    /// The row within `width` cells, behind the mark of the choice.
+    fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>>;
+}
+
+/// Rows to choose from; typing keeps those that hold all of the words.
+#[derive(Clone, Debug)]
+pub struct PickList<T> {
+    rows: Vec<T>,
+    search: String,
+    /// Indices of the rows that are shown.
+    found: Vec<usize>,
+    selection: Selection,
+}
+
+impl<T: PickRow> PickList<T> {
+    pub fn new(rows: Vec<T>) -> Self {
+        let found: Vec<usize> = (0..rows.len()).collect();
+        Self { selection: Selection::new(found.len()), search: String::new(), found, rows }
+    }
+
+    /// Takes up a newer list; the choice stays on its row, or its place where that is gone.
+    pub fn fill(&mut self, rows: Vec<T>) {
+        let (before, at) = (std::mem::replace(&mut self.rows, rows), self.selection.index);
+        let chosen = self.found.get(at).and_then(|row| before.get(*row));
+        self.find();
+        let same = |row: &usize| chosen.is_some_and(|chosen| self.rows[*row].is_same(chosen));
+        let last = self.found.len().saturating_sub(1);
+        self.selection.index = self.found.iter().position(same).unwrap_or(at.min(last));
+    }
+
+    pub fn chosen(&self) -> Option<&T> {
+        self.found.get(self.selection.index).and_then(|row| self.rows.get(*row))
+    }
+
+    /// Chooses the first row that pleases `wanted`.
+    pub fn choose(&mut self, wanted: impl Fn(&T) -> bool) {
+        let at = self.found.iter().position(|row| wanted(&self.rows[*row]));
+        self.selection.index = at.unwrap_or(self.selection.index);
+    }
+
+    /// What was typed.
+    pub fn search(&self) -> &str {
+        &self.search
+    }
+
+    /// Moves the choice, or searches.
+    pub fn key(&mut self, key: KeyEvent) {
+        if self.selection.key(key) {
+            return;
+        }
+        if key.code == KeyCode::Backspace {
+            self.search.pop();
+        } else if let Some(letter) = keymap::plain_char(key) {
+            self.search.push(letter);
+        } else {
+            return;
+        }
+        self.find();
+    }
+
+    fn find(&mut self) {
+        let wanted = self.search.to_lowercase();
+        let holds = |row: &T| {
+            let text = row.searched().to_lowercase();
+            wanted.split_whitespace().all(|word| text.contains(word))
+        };
+        self.found = (0..self.rows.len()).filter(|at| holds(&self.rows[*at])).collect();
+        self.selection = Selection::new(self.found.len());
+    }
+
+    /// The list within `room` rows: a heading with what was typed, what the keys do, the rows.
+    pub fn lines(
+        &self,
+        title: &str,
+        keys: &str,
+        width: usize,
+        room: usize,
+        theme: Theme,
+    ) -> Vec<Line<'static>> {
+        let typed = match self.search.as_str() {
+            "" => "  type to search".to_owned(),
+            search => format!("  search: {}▏", sanitize::clean(search)),
+        };
+        let typed = wrap::clip(&typed, width.saturating_sub(wrap::width(title)));
+        let heading =
+            [Span::styled(wrap::clip(title, width), theme.strong()), Span::styled(typed, theme.dim())];
+        let mut lines = vec![Line::from(heading.to_vec())];
+        // The keys give way to the rows.
+        if room > 4 {
+            lines.push(Line::styled(wrap::clip(&format!("  {keys}"), width), theme.dim()));
+        }
+        if self.found.is_empty() {
+            let nothing = if self.rows.is_empty() { "  Nothing here" } else { "  No match" };
+            lines.push(Line::styled(nothing, theme.dim()));
+        }
+        let left = room.saturating_sub(lines.len());
+        lines.extend(self.selection.lines(left, width, theme, |at| {
+            let (mark, style) = theme.row(at == self.selection.index);
+            let spans = self.rows[self.found[at]].spans(width.saturating_sub(2), theme).into_iter();
+            let patched = spans.map(|span| if at == self.selection.index { span.style(style) } else { span });
+            Line::from([Span::styled(mark, style)].into_iter().chain(patched).collect::<Vec<_>>())
+        }));
+        lines
+    }
+}
+
+/// Whether the key does this in a list.
+pub fn does(key: KeyEvent, what: ListMove) -> bool {
+    keymap::action(Place::List, key) == Some(Action::List(what))
+}
+
+/// Whether the key takes the chosen row away.
+pub fn removes(key: KeyEvent) -> bool {
+    does(key, ListMove::Remove)
+}
+
+/// What a key in a popup asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PopupAction {
+    Nothing,
+    Close,
+    Send(Op),
+    CloseAndSend(Op),
+    /// Show what this sub-agent did.
+    Agent(String),
+    /// Put this into the clipboard.
+    Copy(String),
+    /// Draw in these colors, to try them.
+    Theme(ThemeName),
+    CloseAndTheme {
+        name: ThemeName,
+        keep: bool,
+    },
+}
+
+/// Whether the key closes a popup.
+pub fn closes(key: KeyEvent) -> bool {
+    keymap::action(Place::List, key) == Some(Action::List(ListMove::Close))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossterm::event::{KeyCode, KeyModifiers};
+
+    #[test]
+    fn selection_window() {
+        let mut selection = Selection::new(10);
+        let mut press = |code| {
+            assert!(selection.key(KeyEvent::new(code, KeyModifiers::NONE)));
+            selection.window(4)
+        };
+        assert_eq!(press(KeyCode::Up), 6..10);
+        assert_eq!(press(KeyCode::Down), 0..4);
+        assert_eq!(press(KeyCode::PageDown), 5..9);
+        assert_eq!(press(KeyCode::End), 6..10);
+        assert_eq!(Selection::new(0).window(4), 0..0);
+    }
+}

@@ -1,0 +1,189 @@
+//! The list of stored sessions (`/resume`), with the last messages of the chosen one. Deleting moves to the trash; as long as
+//! the list is open, one key takes the last one back out.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::text::{Line, Span};
+
+use crate::tui::composer::buffer::Buffer;
+use crate::tui::popup::list::{self, PickList, PickRow, PopupAction};
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
+use crate::tui::terminal::key_table::{Action, EditCommand, ListMove};
+use crate::tui::terminal::keymap;
+use base::clock;
+use base::protocol::event::SessionRow;
+use base::protocol::lists::PreviewMessage;
+use base::protocol::op::Op;
+use base::sanitize;
+use base::text;
+
+/// From so many rows on the preview has a place.
+const PREVIEW_FROM: usize = 14;
+
+/// The open list.
+#[derive(Clone, Debug)]
+pub struct SessionPicker {
+    list: PickList<SessionRow>,
+    /// Of which session, and its messages once they are there.
+    preview: Option<(String, Option<Vec<PreviewMessage>>)>,
+    /// The new title of the chosen session, while it is written.
+    title: Option<Buffer>,
+    /// What was deleted here, the last one last.
+    deleted: Vec<String>,
+}
+
+impl PickRow for SessionRow {
+    fn searched(&self) -> String {
+        format!("{} {}", self.title, self.id)
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+
+    fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>> {
+        let age = age(clock::now_ms(), self.updated_ms);
+        let facts = format!("{age:<8} {:<10} ", text::plural(self.turns, "turn"));
+        let title = text::one_line(&sanitize::clean(&self.title), 300);
+        let room = width.saturating_sub(facts.len());
+        vec![Span::styled(facts, theme.dim()), Span::raw(wrap::clip(&title, room))]
+    }
+}
+
+impl SessionPicker {
+    pub fn new(rows: Vec<SessionRow>) -> Self {
+        Self { list: PickList::new(rows), preview: None, title: None, deleted: Vec::new() }
+    }
+
+    /// A newer list.
+    pub fn fill(&mut self, rows: Vec<SessionRow>) {
+        self.list.fill(rows);
+    }
+
+    /// The messages of a session, if they are still wanted.
+    pub fn show(&mut self, session: &str, messages: Vec<PreviewMessage>) {
+        if let Some((_, shown)) = self.preview.as_mut().filter(|(wanted, _)| wanted == session) {
+            *shown = Some(messages);
+        }
+    }
+
+    /// What must be asked for to show the chosen session.
+    pub fn wanted(&mut self) -> Option<Op> {
+        let session = self.list.chosen()?.id.clone();
+        if self.preview.as_ref().is_some_and(|(shown, _)| *shown == session) {
+            return None;
+        }
+        self.preview = Some((session.clone(), None));
+        Some(Op::PreviewSession { session })
+    }
+
+    pub fn key(&mut self, key: KeyEvent) -> PopupAction {
+        if self.title.is_some() {
+            return self.title_key(key);
+        }
+        if list::does(key, ListMove::Undo) {
+            return self
+                .deleted
+                .pop()
+                .map_or(PopupAction::Nothing, |session| PopupAction::Send(Op::RestoreSession { session }));
+        }
+        if list::closes(key) {
+            return PopupAction::Close;
+        }
+        let Some(session) = self.list.chosen().map(|row| row.id.clone()) else {
+            self.list.key(key);
+            return self.look();
+        };
+        if key.code == KeyCode::Enter {
+            return PopupAction::CloseAndSend(Op::Resume { session });
+        }
+        if list::does(key, ListMove::Fork) {
+            return PopupAction::CloseAndSend(Op::ForkSession { session });
+        }
+        if list::does(key, ListMove::Rename) {
+            self.title = Some(Buffer::default());
+            return PopupAction::Nothing;
+        }
+        if list::removes(key) {
+            self.deleted.push(session.clone());
+            return PopupAction::Send(Op::DeleteSession { session });
+        }
+        self.list.key(key);
+        self.look()
+    }
+
+    fn look(&mut self) -> PopupAction {
+        self.wanted().map_or(PopupAction::Nothing, PopupAction::Send)
+    }
+
+    fn title_key(&mut self, key: KeyEvent) -> PopupAction {
+        let Some(title) = &mut self.title else { return PopupAction::Nothing };
+        match key.code {
+            KeyCode::Esc => self.title = None,
+            KeyCode::Enter => {
+                let title = title.text().trim().to_owned();
+                self.title = None;
+                let chosen = self.list.chosen().map(|row| row.id.clone());
+                return chosen.map_or(PopupAction::Nothing, |session| {
+                    PopupAction::Send(Op::RenameSession { session, title })
+                });
+            }
+            _ => {
+                if let Some(edit) = keymap::edit(key).filter(|edit| *edit != EditCommand::Newline) {
+                    title.edit(edit);
+                }
+            }
+        }
+        PopupAction::Nothing
+    }
+
+    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        let name = |what| keymap::name(Action::List(what));
+        let mut keys = vec!["Enter resume".to_owned(), format!("{} fork", name(ListMove::Fork))];
+        keys.push(format!("{} rename", name(ListMove::Rename)));
+        keys.push(format!("{} delete", name(ListMove::Remove)));
+        keys.extend((!self.deleted.is_empty()).then(|| format!("{} undo", name(ListMove::Undo))));
+        keys.push(format!("{} close", name(ListMove::Close)));
+        let keys = keys.join(" · ");
+        let preview_room = if room >= PREVIEW_FROM { room / 2 } else { 0 };
+        let mut lines = self.list.lines("Resume a session", &keys, width, room - preview_room, theme);
+        if let Some(title) = &self.title {
+            let text = format!("New title: {}▏  Enter keeps it · Esc back", sanitize::clean(title.text()));
+            let at = lines.len().min(1);
+            lines.splice(
+                at..(at + 1).min(lines.len()),
+                [Line::styled(wrap::clip(&text, width), theme.warning())],
+            );
+        }
+        if preview_room > 0 {
+            lines.resize(room - preview_room, Line::default());
+            lines.extend(self.preview_lines(width, preview_room, theme));
+        }
+        lines
+    }
+
+    fn preview_lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        let mut lines = Vec::new();
+        let chosen = self.list.chosen().map(|row| &row.id);
+        let preview = self.preview.as_ref().filter(|(session, _)| Some(session) == chosen);
+        let messages = preview.and_then(|(_, messages)| messages.as_ref());
+        for message in messages.into_iter().flatten() {
+            let (mark, style) = if message.by_user { ("› ", theme.user()) } else { ("  ", theme.plain()) };
+            lines.extend(wrap::wrap_text(&sanitize::clean(&message.text), style, mark, "  ", width));
+        }
+        lines.drain(..lines.len().saturating_sub(room.saturating_sub(1)));
+        lines.insert(0, Line::styled("─".repeat(width), theme.dim()));
+        lines
+    }
+}
+
+/// How long ago: `3 min`, `2 h`, `5 d`.
+pub fn age(now_ms: u64, then_ms: u64) -> String {
+    let minutes = now_ms.saturating_sub(then_ms) / 60_000;
+    match minutes {
+        0 => "now".to_owned(),
+        1..60 => format!("{minutes} min"),
+        60..1_440 => format!("{} h", minutes / 60),
+        _ => format!("{} d", minutes / 1_440),
+    }
+}

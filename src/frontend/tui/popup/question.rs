@@ -1,0 +1,141 @@
+//! A question of the agent while it is open. Keys reach it only when it is armed: a user who was typing when it
+//! appeared goes on typing until they turn to it, so that no letter of a sentence answers it. A letter answers only when
+//! it stays alone for a moment: one that others follow begins a word, which belongs to the composer.
+
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::text::Line;
+
+use super::approval::{Approval, Reply};
+use super::ask::Ask;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap::LinesWithCaret;
+use crate::tui::terminal::keymap;
+use base::protocol::approval::{Question, QuestionId};
+
+/// How long a letter must stay alone to be an answer.
+const ALONE: Duration = Duration::from_millis(250);
+
+/// What a key that may answer a question comes to.
+#[derive(Debug, PartialEq)]
+pub enum Taken {
+    Reply(Reply),
+    /// These characters are typing.
+    Typed(String),
+    Nothing,
+}
+
+/// The open question.
+#[derive(Clone, Debug)]
+pub struct OpenQuestion {
+    pub id: QuestionId,
+    pub armed: bool,
+    form: QuestionForm,
+    /// A letter that may be an answer, and when it came.
+    waiting: Option<(KeyEvent, Duration)>,
+}
+
+#[derive(Clone, Debug)]
+enum QuestionForm {
+    Approval(Box<Approval>),
+    Ask(Ask),
+}
+
+impl OpenQuestion {
+    pub fn new(id: QuestionId, question: Question, armed: bool) -> Self {
+        let form = match question {
+            Question::Approval(request) => QuestionForm::Approval(Box::new(Approval::of_call(request))),
+            Question::Plan(plan) => QuestionForm::Approval(Box::new(Approval::of_plan(plan))),
+            Question::Ask { questions } => QuestionForm::Ask(Ask::new(questions)),
+        };
+        Self { id, armed, form, waiting: None }
+    }
+
+    /// Takes a key at time `now` on a screen of `size`.
+    pub fn key(&mut self, key: KeyEvent, now: Duration, size: (u16, u16)) -> Taken {
+        let waiting = self.waiting.take();
+        let letter = keymap::plain_char(key).filter(|_| self.reads_letters());
+        match (waiting, letter) {
+            (Some((first, _)), Some(second)) => {
+                Taken::Typed(keymap::plain_char(first).into_iter().chain([second]).collect())
+            }
+            (None, Some(letter)) if !self.takes_letter(letter.to_ascii_lowercase()) => {
+                Taken::Typed(letter.to_string())
+            }
+            (None, Some(_)) => {
+                self.waiting = Some((key, now));
+                Taken::Nothing
+            }
+            // Enter behind a letter says that it is one.
+            (Some((first, _)), None) if key.code == KeyCode::Enter => self.pass(first, size),
+            _ => self.pass(key, size),
+        }
+    }
+
+    /// The choices in order, as numbers take them; none where words answer.
+    pub fn choices(&self) -> Vec<String> {
+        match &self.form {
+            QuestionForm::Approval(form) => form.choice_texts(),
+            QuestionForm::Ask(_) => Vec::new(),
+        }
+    }
+
+    /// Shows all of what is asked about, from its beginning.
+    pub fn unfold(&mut self, size: (u16, u16)) {
+        if let QuestionForm::Approval(form) = &mut self.form {
+            form.key(KeyEvent::new(KeyCode::Home, crossterm::event::KeyModifiers::NONE), size);
+        }
+    }
+
+    /// A letter waits to be an answer.
+    pub fn waits(&self) -> bool {
+        self.waiting.is_some()
+    }
+
+    /// The answer of a letter that has stayed alone.
+    pub fn due(&mut self, now: Duration, size: (u16, u16)) -> Option<Reply> {
+        let (key, _) = self.waiting.take_if(|(_, since)| now.saturating_sub(*since) >= ALONE)?;
+        match self.pass(key, size) {
+            Taken::Reply(reply) => Some(reply),
+            _ => None,
+        }
+    }
+
+    fn pass(&mut self, key: KeyEvent, size: (u16, u16)) -> Taken {
+        let reply = match &mut self.form {
+            QuestionForm::Approval(form) => form.key(key, size),
+            QuestionForm::Ask(form) => form.key(key).map(Reply::Answer),
+        };
+        reply.map_or(Taken::Nothing, Taken::Reply)
+    }
+
+    /// Letters are commands here, not text.
+    fn reads_letters(&self) -> bool {
+        matches!(&self.form, QuestionForm::Approval(form) if !form.writes())
+    }
+
+    fn takes_letter(&self, letter: char) -> bool {
+        matches!(&self.form, QuestionForm::Approval(form) if form.takes_letter(letter))
+    }
+
+    pub fn paste(&mut self, text: &str) {
+        match &mut self.form {
+            QuestionForm::Approval(form) => form.paste(text),
+            QuestionForm::Ask(form) => form.paste(text),
+        }
+    }
+
+    /// Lines within `room`, and the caret (row, cell) where text is typed.
+    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> LinesWithCaret {
+        let own_room = if self.armed { room } else { room.saturating_sub(1) };
+        let (mut lines, caret) = match &self.form {
+            QuestionForm::Approval(form) => form.lines(width, own_room, theme),
+            QuestionForm::Ask(form) => form.lines(width, own_room, theme),
+        };
+        if !self.armed {
+            lines.push(Line::styled("  Press Tab to answer, or keep typing below", theme.warning()));
+        }
+        (lines, caret.filter(|_| self.armed))
+    }
+}

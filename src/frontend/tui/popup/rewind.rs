@@ -1,0 +1,203 @@
+//! Rewinding (`/rewind`): first the list of points, then a preview of one and the choice of what to rewind. Nothing
+//! happens before the user has seen the preview.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::text::{Line, Span};
+
+use super::list::{self, PopupAction, Selection};
+use crate::tui::popup::pickers::sessions::age;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
+use base::clock;
+use base::protocol::op::Op;
+use base::protocol::rewind::{RewindPoint, RewindPreview, RewindRow, RewindScope};
+use base::sanitize;
+use base::text;
+
+/// The open popup.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RewindPicker {
+    points: Vec<RewindPoint>,
+    selection: Selection,
+    page: Option<Page>,
+}
+
+/// The second page.
+#[derive(Clone, Debug, PartialEq)]
+struct Page {
+    preview: RewindPreview,
+    part: RewindScope,
+    force: bool,
+    /// First path shown.
+    top: usize,
+}
+
+impl RewindPicker {
+    pub fn new(points: Vec<RewindPoint>) -> Self {
+        Self { selection: Selection::new(points.len()), points, page: None }
+    }
+
+    /// The answer to `Op::PreviewRewind`.
+    pub fn show(&mut self, preview: RewindPreview) {
+        let part = match (preview.point.conversation, preview.rows.is_empty()) {
+            (true, true) => RewindScope::Conversation,
+            (true, false) => RewindScope::Both,
+            (false, _) => RewindScope::Files,
+        };
+        self.page = Some(Page { preview, part, force: false, top: 0 });
+    }
+
+    pub fn key(&mut self, key: KeyEvent) -> PopupAction {
+        match &mut self.page {
+            Some(_) if key.code == KeyCode::Esc => self.page = None,
+            _ if list::closes(key) => return PopupAction::Close,
+            Some(page) => return page.key(key),
+            None if key.code == KeyCode::Enter => {
+                let point = self.points.get(self.selection.index);
+                return point.map_or(PopupAction::Close, |point| {
+                    PopupAction::Send(Op::PreviewRewind { point: point.id })
+                });
+            }
+            None => drop(self.selection.key(key)),
+        }
+        PopupAction::Nothing
+    }
+
+    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        match &self.page {
+            Some(page) => page.lines(width, room, theme),
+            None => self.list(width, room, theme),
+        }
+    }
+
+    fn list(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        let mut lines = vec![Line::from(vec![
+            Span::styled("Rewind to before…", theme.strong()),
+            Span::styled(
+                wrap::clip("  ↑↓ select · Enter preview · Esc cancel", width.saturating_sub(17)),
+                theme.dim(),
+            ),
+        ])];
+        let now = clock::now_ms();
+        lines.extend(self.selection.lines(room.saturating_sub(1), width, theme, |index| {
+            let point = &self.points[index];
+            let (mark, style) = theme.row(index == self.selection.index);
+            let when = if point.ms == 0 { String::new() } else { age(now, point.ms) };
+            let changed = match point.files {
+                0 => "no files".to_owned(),
+                count => format!("{} +{} -{}", text::plural(count, "file"), point.plus, point.minus),
+            };
+            let facts = format!("{when:<8} {changed:<20} ");
+            let title = text::one_line(&sanitize::clean(&point.title), 300);
+            Line::from(vec![
+                Span::styled(mark, style),
+                Span::styled(facts.clone(), theme.dim()),
+                Span::styled(wrap::clip(&title, width.saturating_sub(2 + wrap::width(&facts))), style),
+            ])
+        }));
+        lines
+    }
+}
+
+impl Page {
+    fn key(&mut self, key: KeyEvent) -> PopupAction {
+        match key.code {
+            KeyCode::Left | KeyCode::BackTab => self.turn(2),
+            KeyCode::Right | KeyCode::Tab => self.turn(1),
+            KeyCode::Up => self.top = self.top.saturating_sub(1),
+            KeyCode::Down => self.top = (self.top + 1).min(self.preview.rows.len().saturating_sub(1)),
+            KeyCode::Char('o') if self.conflicts() > 0 => self.force = !self.force,
+            KeyCode::Enter => {
+                let point = self.preview.point.id;
+                return PopupAction::CloseAndSend(Op::Rewind { point, part: self.part, force: self.force });
+            }
+            _ => {}
+        }
+        PopupAction::Nothing
+    }
+
+    /// The next choice that is possible.
+    fn turn(&mut self, steps: usize) {
+        const PARTS: [RewindScope; 3] = [RewindScope::Both, RewindScope::Files, RewindScope::Conversation];
+        if !self.preview.point.conversation {
+            return;
+        }
+        let at = PARTS.iter().position(|part| *part == self.part).unwrap_or(0);
+        self.part = PARTS[(at + steps) % PARTS.len()];
+    }
+
+    fn conflicts(&self) -> usize {
+        self.preview.rows.iter().filter(|row| row.conflict.is_some() && row.impossible.is_none()).count()
+    }
+
+    fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        let clip = |text: String| wrap::clip(&text, width);
+        let title = text::one_line(&sanitize::clean(&self.preview.point.title), 300);
+        let mut lines = vec![Line::styled(clip(format!("Before: {title}")), theme.strong())];
+        let mut choice = Vec::new();
+        for part in [RewindScope::Both, RewindScope::Files, RewindScope::Conversation] {
+            if part.conversation() && !self.preview.point.conversation {
+                continue;
+            }
+            let chosen = part == self.part;
+            let style = if chosen { theme.selected() } else { theme.dim() };
+            // All three side by side need this much; the chosen one must never be off the screen.
+            let name = if part == RewindScope::Both && width < 48 { "both" } else { part.as_str() };
+            choice.push(Span::styled(format!("{} {name}  ", if chosen { "▸" } else { " " }), style));
+        }
+        lines.push(Line::from(choice));
+        lines.push(Line::styled(clip("←→ scope · Enter rewind · Esc back".to_owned()), theme.dim()));
+        if self.part.conversation() && self.preview.items > 0 {
+            let said = text::plural(self.preview.items, "message");
+            lines.push(Line::styled(clip(format!("Removes {said} from the conversation")), theme.plain()));
+        }
+        if !self.part.files() {
+            return lines;
+        }
+        if self.conflicts() > 0 {
+            let (what, key) = if self.force { ("overwritten", "skips") } else { ("skipped", "overwrites") };
+            let files = text::plural(self.conflicts(), "file");
+            let text = format!("{files} changed outside mycode: {what} · o {key}");
+            lines.push(Line::styled(clip(text), theme.warning()));
+        }
+        for path in self.preview.outside.iter().take(2) {
+            let path = text::one_line(&sanitize::clean(path), 300);
+            lines.push(Line::styled(
+                clip(format!("not restored: {path} (outside the workspace)")),
+                theme.dim(),
+            ));
+        }
+        if self.preview.rows.is_empty() {
+            lines.push(Line::styled("No files change", theme.dim()));
+        }
+        let left = room.saturating_sub(lines.len()).max(1);
+        let rows = &self.preview.rows[self.top.min(self.preview.rows.len())..];
+        lines.extend(rows.iter().take(left).map(|row| self.row(row, width, theme)));
+        if rows.len() > left {
+            lines.pop();
+            let hidden = rows.len() - (left - 1);
+            lines.push(Line::styled(format!("  … {}", text::plural(hidden, "more file")), theme.dim()));
+        }
+        lines
+    }
+
+    fn row(&self, row: &RewindRow, width: usize, theme: Theme) -> Line<'static> {
+        let stays = row.impossible.as_ref().or(row.conflict.as_ref().filter(|_| !self.force));
+        let path = text::one_line(&sanitize::clean(&row.path), 300);
+        let (word, style) = match stays {
+            Some(_) => ("skip", theme.warning()),
+            None => (row.action.as_str(), theme.plain()),
+        };
+        let tail = match stays {
+            Some(why) => format!("  {why}"),
+            None => {
+                let differs = row
+                    .differs
+                    .as_deref()
+                    .map(|what| format!(" ({})", text::one_line(&sanitize::clean(what), 300)));
+                format!("  +{} -{}{}", row.plus, row.minus, differs.unwrap_or_default())
+            }
+        };
+        Line::styled(wrap::clip(&format!("  {word:<9}{path}{tail}"), width), style)
+    }
+}

@@ -1,0 +1,84 @@
+//! `/theme`: the themes, each tried on while it is chosen.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::text::{Line, Span};
+
+use super::list::{self, PopupAction, Selection};
+use crate::tui::render::markdown;
+use crate::tui::render::theme::{Background, Depth, Look, Theme};
+use crate::tui::render::wrap;
+use crate::tui::transcript::diff;
+use base::config::theme::ThemeName;
+
+const SAMPLE: &str = "```rust\n// A sample\nfn area(size: Size) -> u32 { size.width * 2 }\n```";
+const SAMPLE_DIFF: &str =
+    "+++ b/a.rs\n@@ -7,2 +7,2 @@\n fn area() {\n-    let width = 2;\n+    let width = 40;\n";
+
+/// The open list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThemePicker {
+    selection: Selection,
+    before: Look,
+}
+
+impl ThemePicker {
+    pub fn new(look: Look) -> Self {
+        let mut selection = Selection::new(ThemeName::ALL.len());
+        selection.index = ThemeName::ALL.iter().position(|name| *name == look.name).unwrap_or(0);
+        Self { selection, before: look }
+    }
+
+    pub fn key(&mut self, key: KeyEvent) -> PopupAction {
+        if list::closes(key) {
+            return PopupAction::CloseAndTheme { name: self.before.name, keep: false };
+        }
+        let chosen = |selection: &Selection| ThemeName::ALL[selection.index.min(ThemeName::ALL.len() - 1)];
+        if key.code == KeyCode::Enter {
+            return PopupAction::CloseAndTheme { name: chosen(&self.selection), keep: true };
+        }
+        if self.selection.key(key) {
+            PopupAction::Theme(chosen(&self.selection))
+        } else {
+            PopupAction::Nothing
+        }
+    }
+
+    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        let keys = "  ↑↓ try · Enter keep · Esc cancel";
+        let mut lines = vec![Line::from(vec![
+            Span::styled("Theme", theme.strong()),
+            Span::styled(wrap::clip(keys, width.saturating_sub(5)), theme.dim()),
+        ])];
+        for index in self.selection.window(room.saturating_sub(1).min(ThemeName::ALL.len())) {
+            let name = ThemeName::ALL[index];
+            let (mark, style) = theme.row(index == self.selection.index);
+            let room = width.saturating_sub(16);
+            lines.push(Line::from(vec![
+                Span::styled(format!("{mark}{:<14}", name.as_str()), style),
+                Span::styled(wrap::clip(&self.described(name), room), theme.dim()),
+            ]));
+        }
+        lines.push(Line::default());
+        lines.extend(markdown::render(SAMPLE, width, theme));
+        lines.extend(diff::render(SAMPLE_DIFF, width, usize::MAX, theme));
+        lines.truncate(room);
+        lines
+    }
+
+    fn described(&self, name: ThemeName) -> String {
+        let text = match (name, self.before.depth) {
+            (_, Depth::None) => "no colors: NO_COLOR is set",
+            (_, Depth::Sixteen) => "this terminal has 16 colors: its own are used",
+            (ThemeName::Auto, _) => match self.before.background {
+                Some(Background::Dark) => "as the terminal: dark",
+                Some(Background::Light) => "as the terminal: light",
+                None => "the terminal doesn't tell its background: its own 16 colors",
+            },
+            (ThemeName::Dark, _) => "for dark backgrounds",
+            (ThemeName::Light, _) => "for light backgrounds",
+            (ThemeName::HighContrast, _) => "at least 7:1",
+            (ThemeName::Ansi, _) => "the terminal's own 16 colors",
+        };
+        text.to_owned()
+    }
+}

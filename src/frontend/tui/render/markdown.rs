@@ -1,0 +1,420 @@
+//! Draws the model's Markdown as wrapped, styled lines.
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use super::highlight::languages::{self, Language};
+use super::highlight::scanner::{self, State};
+use super::links;
+use super::table::Table;
+use super::theme::Theme;
+use super::wrap;
+use base::sanitize;
+
+const BULLET: &str = "• ";
+
+/// `markdown` as lines at most `width` cells wide. The text may be unfinished (still streaming).
+pub fn render(markdown: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    render_from(markdown, width, theme, None)
+}
+
+/// The same for a text that begins within a block of code, whose fence was written before it again; `open` is what was
+/// open where the part before ended.
+pub fn render_from(markdown: &str, width: usize, theme: Theme, open: Option<State>) -> Vec<Line<'static>> {
+    let text = sanitize::clean(markdown);
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut writer = Writer {
+        width,
+        theme,
+        lines: Vec::new(),
+        spans: Vec::new(),
+        styles: vec![theme.plain()],
+        lists: Vec::new(),
+        marker: None,
+        quotes: 0,
+        code: None,
+        language: None,
+        goes_on: open,
+        link: None,
+        table: None,
+        gap: false,
+    };
+    for event in Parser::new_ext(&text, options) {
+        writer.event(event);
+    }
+    writer.end_block();
+    writer.lines
+}
+
+struct Writer {
+    width: usize,
+    theme: Theme,
+    lines: Vec<Line<'static>>,
+    /// The open paragraph, heading or item text.
+    spans: Vec<Span<'static>>,
+    styles: Vec<Style>,
+    /// The next number of each open list; `None` for bullets.
+    lists: Vec<Option<u64>>,
+    /// The bullet that the next line of an item starts with.
+    marker: Option<String>,
+    quotes: usize,
+    code: Option<String>,
+    language: Option<&'static Language>,
+    /// The first block of code goes on from here.
+    goes_on: Option<State>,
+    link: Option<(String, usize)>,
+    table: Option<Table>,
+    /// Whether a blank line is due before the next block.
+    gap: bool,
+}
+
+impl Writer {
+    fn style(&self) -> Style {
+        self.styles.last().copied().unwrap_or_default()
+    }
+
+    fn push_style(&mut self, change: impl Fn(Style) -> Style) {
+        let style = change(self.style());
+        self.styles.push(style);
+    }
+
+    fn pop_style(&mut self) {
+        if self.styles.len() > 1 {
+            self.styles.pop();
+        }
+    }
+
+    fn text(&mut self, text: &str, style: Style) {
+        let spans = match self.table.as_mut().and_then(Table::cell) {
+            Some(cell) => cell,
+            None => &mut self.spans,
+        };
+        if self.link.is_some() {
+            spans.push(Span::styled(text.to_owned(), style));
+        } else {
+            links::push(spans, text, style, style.patch(self.theme.link()));
+        }
+    }
+
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => match self.code.as_mut() {
+                Some(code) => code.push_str(&text),
+                None => self.text(&text, self.style()),
+            },
+            Event::Code(text) => self.text(&text, self.style().patch(self.theme.code())),
+            Event::Html(text) | Event::InlineHtml(text) => {
+                self.text(text.trim_end_matches('\n'), self.style())
+            }
+            Event::InlineMath(text) | Event::DisplayMath(text) => self.text(&text, self.style()),
+            Event::FootnoteReference(name) => self.text(&format!("[{name}]"), self.style()),
+            Event::SoftBreak => self.text(" ", self.style()),
+            Event::HardBreak => self.flush(),
+            Event::Rule => {
+                self.end_block();
+                self.open_block();
+                let rule = "─".repeat(self.width.min(40));
+                self.lines.push(Line::styled(rule, self.theme.dim()));
+                self.gap = true;
+            }
+            Event::TaskListMarker(done) => {
+                let mark = if done { "☑ " } else { "☐ " };
+                match &mut self.marker {
+                    Some(bullet) if bullet == BULLET => mark.clone_into(bullet),
+                    _ => self.text(mark, self.style()),
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Paragraph | Tag::HtmlBlock => self.open_block(),
+            Tag::Heading { level, .. } => {
+                self.end_block();
+                self.open_block();
+                let heading = self.theme.heading();
+                let underlined = level == HeadingLevel::H1;
+                self.push_style(|_| {
+                    if underlined { heading.add_modifier(Modifier::UNDERLINED) } else { heading }
+                });
+            }
+            Tag::BlockQuote(_) => {
+                self.end_block();
+                self.quotes += 1;
+            }
+            Tag::CodeBlock(kind) => {
+                self.end_block();
+                self.open_block();
+                self.language = None;
+                if let CodeBlockKind::Fenced(language) = &kind
+                    && !language.is_empty()
+                {
+                    self.language = languages::find(language);
+                    let label = sanitize::clean(language).into_owned();
+                    if self.goes_on.is_none() {
+                        self.emit(vec![Span::styled(format!("  {label}"), self.theme.dim())]);
+                    }
+                }
+                self.code = Some(String::new());
+            }
+            Tag::List(first) => {
+                self.flush();
+                if self.lists.is_empty() {
+                    self.open_block();
+                }
+                self.lists.push(first);
+            }
+            Tag::Item => {
+                self.flush();
+                self.gap = false;
+                let marker = match self.lists.last_mut() {
+                    Some(Some(number)) => {
+                        let marker = format!("{number}. ");
+                        *number += 1;
+                        marker
+                    }
+                    _ => BULLET.to_owned(),
+                };
+                self.marker = Some(marker);
+            }
+            Tag::Table(alignments) => {
+                self.end_block();
+                self.open_block();
+                self.table = Some(Table::new(alignments));
+            }
+            Tag::TableHead => {
+                self.push_style(|style| style.add_modifier(Modifier::BOLD));
+                self.table.iter_mut().for_each(Table::begin_row);
+            }
+            Tag::TableRow => self.table.iter_mut().for_each(Table::begin_row),
+            Tag::TableCell => self.table.iter_mut().for_each(Table::begin_cell),
+            Tag::Emphasis => self.push_style(|style| style.add_modifier(Modifier::ITALIC)),
+            Tag::Strong => self.push_style(|style| style.add_modifier(Modifier::BOLD)),
+            Tag::Strikethrough => self.push_style(|style| style.add_modifier(Modifier::CROSSED_OUT)),
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
+                let from =
+                    self.table.as_mut().and_then(Table::cell).map_or(self.spans.len(), |cell| cell.len());
+                self.link = Some((dest_url.to_string(), from));
+                let link = links::style(self.theme.link(), &dest_url);
+                self.push_style(|style| style.patch(link));
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph | TagEnd::HtmlBlock => self.end_block(),
+            TagEnd::Heading(_) => {
+                self.pop_style();
+                self.end_block();
+            }
+            TagEnd::BlockQuote(_) => {
+                self.end_block();
+                self.quotes = self.quotes.saturating_sub(1);
+            }
+            TagEnd::CodeBlock => self.end_code(),
+            TagEnd::List(_) => {
+                self.flush();
+                self.lists.pop();
+                self.marker = None;
+                self.gap = self.lists.is_empty();
+            }
+            TagEnd::Item => {
+                if self.marker.is_some() && self.spans.is_empty() {
+                    self.emit(Vec::new());
+                }
+                self.flush();
+                self.gap = false;
+            }
+            TagEnd::TableHead => self.pop_style(),
+            TagEnd::Table => {
+                if let Some(table) = self.table.take() {
+                    self.lines.extend(table.lines(self.width, self.theme));
+                    self.gap = true;
+                }
+            }
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => self.pop_style(),
+            TagEnd::Link | TagEnd::Image => {
+                self.pop_style();
+                if let Some((url, from)) = self.link.take().filter(|_| self.table.is_none()) {
+                    let shown: String =
+                        self.spans.iter().skip(from).map(|span| span.content.as_ref()).collect();
+                    let bare = url.strip_prefix("mailto:").unwrap_or(&url);
+                    if !url.is_empty() && shown != bare {
+                        let style = links::style(self.theme.dim(), &url);
+                        let url = sanitize::clean(&url).into_owned();
+                        self.spans.push(Span::styled(format!(" ({url})"), style));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A blank line where the block before asked for one.
+    fn open_block(&mut self) {
+        if self.gap && !self.lines.is_empty() {
+            self.lines.push(Line::default());
+        }
+        self.gap = false;
+    }
+
+    fn end_block(&mut self) {
+        if !self.spans.is_empty() {
+            self.flush();
+            self.gap = true;
+        } else if !self.lines.is_empty() {
+            self.gap = true;
+        }
+    }
+
+    fn flush(&mut self) {
+        if !self.spans.is_empty() {
+            let spans = std::mem::take(&mut self.spans);
+            self.emit(spans);
+        }
+    }
+
+    /// Writes one logical line behind the bars and indents that are open.
+    fn emit(&mut self, spans: Vec<Span<'static>>) {
+        let bars: Vec<Span<'static>> =
+            (0..self.quotes).map(|_| Span::styled("▌ ", self.theme.dim())).collect();
+        let depth = self.lists.len().saturating_sub(1).min(6) * 2;
+        let (mut first, mut rest) = (bars.clone(), bars);
+        if !self.lists.is_empty() {
+            let hang = if self.lists.last().is_some_and(Option::is_some) { 3 } else { 2 };
+            match self.marker.take() {
+                Some(marker) => {
+                    rest.push(Span::raw(" ".repeat(depth + wrap::width(&marker))));
+                    first.push(Span::raw(" ".repeat(depth)));
+                    first.push(Span::styled(marker, self.theme.accent()));
+                }
+                None => {
+                    let indent = Span::raw(" ".repeat(depth + hang));
+                    first.push(indent.clone());
+                    rest.push(indent);
+                }
+            }
+        }
+        self.lines.extend(wrap::wrap_spans(&spans, &first, &rest, self.width));
+    }
+
+    fn end_code(&mut self) {
+        let Some(code) = self.code.take() else { return };
+        let mut state = self.goes_on.take().unwrap_or_default();
+        // Code keeps its own indent, so it is cut at the edge of the screen, not at words.
+        let max = self.width.saturating_sub(2 + self.quotes * 2 + self.lists.len() * 2).max(1);
+        let mut first: Vec<Span<'static>> =
+            (0..self.quotes).map(|_| Span::styled("▌ ", self.theme.dim())).collect();
+        first.push(Span::raw(" ".repeat(2 + self.lists.len() * 2)));
+        for line in code.strip_suffix('\n').unwrap_or(&code).split('\n') {
+            let spans = code_spans(self.language, line, &mut state, self.theme);
+            for row in wrap::hard_rows(&spans, max) {
+                self.lines.push(Line::from([first.clone(), row].concat()));
+            }
+        }
+        self.gap = true;
+    }
+}
+
+/// The texts of the blocks of code.
+pub fn code_blocks(markdown: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut open = false;
+    for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => {
+                blocks.push(String::new());
+                open = true;
+            }
+            Event::End(TagEnd::CodeBlock) => open = false,
+            Event::Text(text) if open => {
+                blocks.iter_mut().next_back().into_iter().for_each(|block| block.push_str(&text))
+            }
+            _ => {}
+        }
+    }
+    blocks
+}
+
+/// A line of code in its colors.
+pub fn code_spans(
+    language: Option<&Language>,
+    line: &str,
+    state: &mut State,
+    theme: Theme,
+) -> Vec<Span<'static>> {
+    let Some(language) = language else {
+        return vec![Span::styled(wrap::detab(line).into_owned(), theme.code())];
+    };
+    scanner::scan(language, line, state)
+        .into_iter()
+        .map(|(range, role)| Span::styled(wrap::detab(&line[range]).into_owned(), theme.syntax(role)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn shown(markdown: &str, width: usize) -> String {
+        render(markdown, width, Theme::new(false))
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    #[test]
+    fn the_common_constructs() {
+        let text = "# Title\nSome *text* with `code` and [a link](http://x.y).\n\n- one\n- two\n  - deep\n\n1. a\n2. b\n\n```rust\nfn main() {}\n\n  // x\n```\n\n> quoted\n\nend";
+        insta::assert_snapshot!(shown(text, 60), @r#"
+        Title
+
+        Some text with code and a link (http://x.y).
+
+        • one
+        • two
+          • deep
+
+        1. a
+        2. b
+
+          rust
+          fn main() {}
+          
+            // x
+
+        ▌ quoted
+
+        end
+        "#);
+    }
+
+    #[test]
+    fn tables_shrink_to_the_width() {
+        insta::assert_snapshot!(shown("| name | what it does |\n|---|---|\n| a | a rather long explanation |\n| b | short |\n", 24), @r#"
+        name │ what it does
+        ─────┼──────────────────
+        a    │ a rather long
+             │ explanation
+        b    │ short
+        "#);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_at_any_width_fits(text in "([a-z#*`>|\\-\n 0-9.\\[\\]()!~_]|日|👍){0,120}", width in 8usize..60) {
+            for line in render(&text, width, Theme::new(true)) {
+                // Deep nesting may leave less room than one wide character takes.
+                prop_assert!(wrap::width(&line.to_string()) <= width + 16);
+            }
+        }
+    }
+}

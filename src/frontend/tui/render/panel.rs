@@ -1,0 +1,92 @@
+//! What stands above the composer while something goes on: the todo list, background jobs, calls that wait for others. Gives
+//! way on small screens.
+
+use ratatui::text::Line;
+
+use super::wrap;
+use crate::tui::app::App;
+use crate::tui::popup::pickers::todos::Todo;
+use crate::tui::terminal::key_table::Action;
+use crate::tui::terminal::keymap;
+use base::sanitize;
+use base::text;
+
+/// Todos that are shown at most.
+const TODOS: usize = 5;
+/// Jobs and waiting calls, each.
+const OTHERS: usize = 3;
+/// A screen with fewer rows shows none of it but the calls that wait.
+const SMALL: usize = 10;
+
+/// The todo list and the jobs that run, for a viewport of `room` rows.
+pub fn lines(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
+    if room < SMALL {
+        return Vec::new();
+    }
+    let mut lines = todos(app, width, room / 4);
+    let running: Vec<String> = app
+        .jobs
+        .iter()
+        .filter(|job| job.ended.is_none())
+        .map(|job| format!("job {}: {}", job.id, job.command))
+        .collect();
+    lines.extend(each(app, "◦", &running, width, "/jobs"));
+    // Apart from the transcript, where no line of the turn stands between.
+    if app.turn.is_none() && !lines.is_empty() {
+        lines.insert(0, Line::default());
+    }
+    lines
+}
+
+fn todos(app: &App, width: usize, most: usize) -> Vec<Line<'static>> {
+    let open: Vec<&Todo> = app.todos.iter().filter(|todo| todo.is_open()).collect();
+    if open.is_empty() {
+        return Vec::new();
+    }
+    let done = app.todos.len() - open.len();
+    let folded = app.todos_folded || app.turn.is_none();
+    let key = match (keymap::name(Action::FoldTodos), app.turn.is_some()) {
+        (key, true) if !key.is_empty() => format!("{key} {}", if folded { "shows" } else { "folds" }),
+        _ => "/todos".to_owned(),
+    };
+    let head = format!("  {done} of {} done · {key}", text::plural(app.todos.len(), "todo"));
+    let mut lines = vec![Line::styled(wrap::clip(&head, width), app.theme.dim())];
+    if !folded {
+        let most = most.clamp(1, TODOS);
+        for todo in open.iter().take(most) {
+            let mut line = Line::from("  ");
+            todo.spans(width.saturating_sub(2), app.theme).into_iter().for_each(|span| line.push_span(span));
+            lines.push(line);
+        }
+        lines.extend(more(app, open.len().saturating_sub(most), width, ""));
+    }
+    lines
+}
+
+/// The calls that wait, each on a line.
+pub fn waiting(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
+    let titles: Vec<String> = app.waiting.iter().map(|(_, title)| format!("{title} · waits")).collect();
+    match titles.len() {
+        count @ 1.. if room < SMALL => {
+            let text = format!("○ {} waiting", text::plural(count, "call"));
+            vec![Line::styled(wrap::clip(&text, width), app.theme.dim())]
+        }
+        _ => each(app, "○", &titles, width, ""),
+    }
+}
+
+fn each(app: &App, mark: &str, titles: &[String], width: usize, how: &str) -> Vec<Line<'static>> {
+    let line = |title: &String| {
+        let title = text::one_line(&sanitize::clean(title), 300);
+        Line::styled(wrap::clip(&format!("{mark} {title}"), width), app.theme.dim())
+    };
+    let mut lines: Vec<Line<'static>> = titles.iter().take(OTHERS).map(line).collect();
+    lines.extend(more(app, titles.len().saturating_sub(OTHERS), width, how));
+    lines
+}
+
+fn more(app: &App, count: usize, width: usize, how: &str) -> Option<Line<'static>> {
+    let how = if how.is_empty() { String::new() } else { format!(" · {how}") };
+    let text = format!("  … {count} more{how}");
+    (count > 0).then(|| Line::styled(wrap::clip(&text, width), app.theme.dim()))
+}

@@ -1,0 +1,154 @@
+//! The status line below the composer, and the line with the spinner above it. Pure text from state.
+
+use ratatui::text::{Line, Span};
+
+use super::wrap;
+use crate::tui::app::{App, TurnStatus};
+use crate::tui::transcript::entry::duration;
+use crate::tui::transcript::live::Piece;
+use base::config::mode::Mode;
+use base::config::settings::Permission;
+use base::protocol::event::WindowState;
+use base::sanitize;
+use base::text;
+
+const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/// The spinner's current picture.
+pub fn frame(app: &App) -> &'static str {
+    FRAMES[app.beat % FRAMES.len()]
+}
+
+/// What runs, for how long, and how to stop it; `None` when nothing runs.
+pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
+    let theme = app.theme;
+    if app.turn.is_some() && !app.questions.is_empty() {
+        return Some(Line::styled("? Waiting for your answer", theme.warning()));
+    }
+    let (doing, since) = match (&app.turn, app.compacting) {
+        (Some(turn), compacting) => {
+            let doing = if turn.interrupting {
+                "Interrupting".to_owned()
+            } else if let Some(retry) = &turn.retry {
+                // The reason last: where the room ends, it gives way.
+                let reason = text::one_line(&sanitize::clean(&retry.reason), 400);
+                let left = retry.at.saturating_sub(app.now).as_millis().div_ceil(1000);
+                let (attempt, of) = (retry.attempt, retry.of);
+                if left > 0 {
+                    format!("Attempt {attempt} of {of} in {left}s: {reason}")
+                } else {
+                    format!("Attempt {attempt} of {of}: {reason}")
+                }
+            } else if let Some(silent) = &turn.silent {
+                let seconds = app.now.saturating_sub(silent.since).as_secs();
+                let left = silent.until.saturating_sub(app.now).as_secs();
+                format!("No data from the server for {seconds}s; giving up in {left}s")
+            } else if compacting.is_some() {
+                "Summarizing older turns".to_owned()
+            } else if let Some((name, bytes)) = &turn.arriving {
+                let what = if name.is_empty() { "tool" } else { name };
+                format!("Writing a {} call ({})", sanitize::clean(what), text::human_bytes(*bytes as u64))
+            } else {
+                match app.live.pieces().last() {
+                    Some(Piece::Reasoning { done: false, .. }) => "Thinking".to_owned(),
+                    Some(Piece::Answer(_)) => "Answering".to_owned(),
+                    Some(Piece::Tool(_)) => "Running".to_owned(),
+                    _ => "Working".to_owned(),
+                }
+            };
+            (doing, turn.started)
+        }
+        (None, Some(since)) => ("Summarizing older turns".to_owned(), since),
+        (None, None) => return None,
+    };
+    let mut elapsed = duration(app.now.saturating_sub(since).as_secs());
+    elapsed.push_str(&app.turn.as_ref().and_then(|turn| tokens(app, turn)).unwrap_or_default());
+    let stop = if width < 40 { "Esc" } else { "Esc to interrupt" };
+    let tail = format!(" · {elapsed} · {stop}");
+    Some(Line::from(vec![
+        Span::styled(format!("{} ", frame(app)), theme.accent()),
+        Span::styled(wrap::clip(&doing, width.saturating_sub(2 + wrap::width(&tail))), theme.accent()),
+        Span::styled(tail, theme.dim()),
+    ]))
+}
+
+/// What the turn has taken so far: as reported, and about what is coming in.
+fn tokens(app: &App, turn: &TurnStatus) -> Option<String> {
+    let reported = app.window.map_or(0, |window| window.total.total()).saturating_sub(turn.tokens_before);
+    let coming = turn.streamed as u64 / 4;
+    // Rounded, so that an estimate is not written anew with each frame.
+    let (about, sum) = if coming > 0 { ("~", (reported + coming) / 10 * 10) } else { ("", reported) };
+    // A few words are not worth a figure.
+    (sum >= 100).then(|| format!(" · {about}{} tokens", text::human_tokens(sum)))
+}
+
+/// Model, window, cost, permission; a hint at the right end.
+pub fn status(app: &App, width: usize) -> Line<'static> {
+    let theme = app.theme;
+    let facts = facts(app, width.saturating_sub(8 + wrap::width(&vim(app))));
+    let left = format!("  {}{facts}", vim(app));
+    let hint = match &app.hint {
+        Some(hint) => hint.clone(),
+        None if !app.questions.is_empty() => String::new(),
+        None if app.turn.is_some() => "Enter steers".to_owned(),
+        None => "/help".to_owned(),
+    };
+    // The hint matters more than the facts where it says what a key has just done.
+    let room = width.saturating_sub(if app.hint.is_some() { wrap::width(&hint) + 1 } else { 0 });
+    let left = wrap::clip(&left, room);
+    let gap = width.saturating_sub(wrap::width(&left) + wrap::width(&hint));
+    let mut spans = vec![Span::styled(left, theme.dim())];
+    if gap > 0 {
+        spans.push(Span::raw(" ".repeat(gap)));
+        let style = if app.hint.is_some() { theme.warning() } else { theme.dim() };
+        spans.push(Span::styled(hint, style));
+    }
+    Line::from(spans)
+}
+
+/// The mode of vi's editor.
+fn vim(app: &App) -> String {
+    match app.composer.vim() {
+        None => String::new(),
+        Some(vim) if !vim.is_normal() => "INSERT · ".to_owned(),
+        Some(vim) if vim.pending().is_empty() => "NORMAL · ".to_owned(),
+        Some(vim) => format!("NORMAL {} · ", sanitize::clean(vim.pending())),
+    }
+}
+
+/// The facts that fit into `room` cells: cost, then token counts, then the model give way.
+fn facts(app: &App, room: usize) -> String {
+    let Some(info) = &app.session else { return "Starting…".to_owned() };
+    let model = text::one_line(&sanitize::clean(&info.model), 40);
+    let (share, counts) = app.window.as_ref().and_then(window).unzip();
+    let cost = app.window.as_ref().and_then(|window| window.cost_usd).map(|cost| format!("${cost:.2}"));
+    let both = share.as_ref().zip(counts.as_ref()).map(|(share, counts)| format!("{share} {counts}"));
+    let running = app.jobs.iter().filter(|job| job.ended.is_none()).count();
+    let jobs = (running > 0).then(|| text::plural(running, "job"));
+    let confines = matches!(info.permission, Permission::ReadOnly | Permission::Auto);
+    let lacks = app.sandbox_lacks.as_ref().filter(|_| confines).map(|missing| format!(" (no {missing})"));
+    let permission = Some(format!("{}{}", info.permission.as_str(), lacks.unwrap_or_default()));
+    let model = Some(model);
+    let mode = (info.mode != Mode::Auto).then(|| format!("{} mode", info.mode.as_str()));
+    let fullest_first = [
+        vec![&model, &both, &cost, &jobs, &mode, &permission],
+        vec![&model, &both, &jobs, &mode, &permission],
+        vec![&model, &share, &jobs, &mode, &permission],
+        vec![&share, &jobs, &mode, &permission],
+    ];
+    let joined =
+        fullest_first.map(|facts| facts.into_iter().flatten().cloned().collect::<Vec<_>>().join(" · "));
+    let last = joined[joined.len() - 1].clone();
+    joined.into_iter().find(|facts| wrap::width(facts) <= room).unwrap_or(last)
+}
+
+/// `12%` and `15.3k/128k`, with `~` where it is an estimate.
+fn window(window: &WindowState) -> Option<(String, String)> {
+    if window.window_tokens == 0 {
+        return None;
+    }
+    let percent = window.used_tokens.saturating_mul(100) / window.window_tokens;
+    let about = if window.estimated { "~" } else { "" };
+    let whole = text::human_tokens(window.window_tokens).replace(".0k", "k").replace(".0M", "M");
+    Some((format!("{about}{percent}%"), format!("{}/{whole}", text::human_tokens(window.used_tokens))))
+}

@@ -1,0 +1,203 @@
+//! Draws the viewport from the state: a picture of lines, whose number decides how large the viewport is. On a tiny screen the composer stays and everything else gives way.
+
+use ratatui::text::{Line, Span};
+
+use super::wrap;
+use super::{panel, status};
+use crate::tui::app::App;
+use crate::tui::transcript::entry::TranscriptEntry;
+use crate::tui::transcript::live::Piece;
+use crate::tui::transcript::tool;
+use base::sanitize;
+use base::text;
+
+/// Composer rows at most, as a part of the screen: a third, and at least this many where there is room.
+const COMPOSER_ROWS: usize = 6;
+/// Rows of a completion.
+const COMPLETION_ROWS: usize = 8;
+/// Rows of the history search.
+const SEARCH_ROWS: usize = 12;
+
+/// The lines of the viewport, and the caret in them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Drawing {
+    pub lines: Vec<Line<'static>>,
+    /// Column and row.
+    pub caret: Option<(u16, u16)>,
+    /// Nothing moves: the terminal's own cursor may stand at the caret.
+    pub still: bool,
+    /// A popup, which hides the rest.
+    pub popup: bool,
+}
+
+/// The viewport for `width` columns within `room` rows.
+pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
+    if width == 0 || room == 0 {
+        return Drawing::default();
+    }
+    let mut picture = foot(app, width, room);
+    picture.still = app.turn.is_none() && app.compacting.is_none() && app.live.is_empty();
+    picture.popup = app.shown_popup().is_some();
+    if picture.popup {
+        return picture;
+    }
+    let mut left = room - picture.lines.len().min(room);
+    // The rest goes above, the nearest first.
+    let parts = [
+        queued(app, width),
+        panel::lines(app, width, room),
+        activity(app, width),
+        panel::waiting(app, width, room),
+        live(app, width, left),
+    ];
+    for mut part in parts {
+        let cut = part.len().saturating_sub(left);
+        part.drain(..cut);
+        left -= part.len();
+        let rows = u16::try_from(part.len()).unwrap_or(u16::MAX);
+        picture.caret = picture.caret.map(|(column, row)| (column, row + rows));
+        part.append(&mut picture.lines);
+        picture.lines = part;
+    }
+    picture
+}
+
+/// What is typed into: a question, the list of sessions, or the composer with its completion; then the status line.
+fn foot(app: &App, width: usize, room: usize) -> Drawing {
+    let theme = app.theme;
+    let status_rows = usize::from(room >= 2);
+    let rule_rows = usize::from(room >= 6);
+    let body_room = room - status_rows - rule_rows;
+    let mut picture = Drawing::default();
+    if rule_rows > 0 {
+        picture.lines.push(Line::styled("─".repeat(width), theme.dim()));
+    }
+    let mut caret = None;
+    if let Some(popup) = app.shown_popup() {
+        picture.lines.extend(popup.lines(width, body_room, theme));
+    } else if let Some(question) = app.questions.first().filter(|question| question.armed) {
+        let (lines, at) = question.lines(width, body_room, theme);
+        caret = at.map(|(row, column)| (row + rule_rows, column));
+        picture.lines.extend(lines.into_iter().take(body_room));
+    } else {
+        if let Some(question) = app.questions.first() {
+            let (mut lines, _) = question.lines(width, body_room.saturating_sub(1), theme);
+            let excess = (lines.len() + 1).saturating_sub(body_room);
+            lines.drain(..excess.min(lines.len()));
+            picture.lines.extend(lines);
+        }
+        if let Some(search) = &app.search {
+            let here = app.session.as_ref().map_or("", |session| &session.workspace);
+            let search_room = body_room.saturating_sub(picture.lines.len() - rule_rows).min(SEARCH_ROWS);
+            let (lines, column) = search.lines(width, search_room, here, theme);
+            caret = Some((picture.lines.len(), column));
+            picture.lines.extend(lines.into_iter().take(search_room));
+            return finish(app, picture, caret, status_rows, width);
+        }
+        let composer_room = body_room.saturating_sub(picture.lines.len() - rule_rows).max(1);
+        let (lines, at) = composer(app, width, composer_room, room);
+        caret = Some((picture.lines.len() + at.0, at.1));
+        let left = composer_room.saturating_sub(lines.len());
+        picture.lines.extend(lines);
+        picture.lines.extend(completion(app, width, left.min(COMPLETION_ROWS)));
+    }
+    finish(app, picture, caret, status_rows, width)
+}
+
+fn finish(
+    app: &App,
+    mut picture: Drawing,
+    caret: Option<(usize, usize)>,
+    status_rows: usize,
+    width: usize,
+) -> Drawing {
+    if status_rows > 0 {
+        picture.lines.push(status::status(app, width));
+    }
+    picture.caret = caret.map(|(row, column)| (cell(column), cell(row)));
+    picture
+}
+
+/// The composer's rows and the caret (row, column) in them.
+fn composer(app: &App, width: usize, room: usize, screen: usize) -> (Vec<Line<'static>>, (usize, usize)) {
+    let theme = app.theme;
+    let drawn = app.composer.draw(width.saturating_sub(3).max(1));
+    let most = COMPOSER_ROWS.max(screen / 3).min(room).max(1);
+    let (row, column) = drawn.caret;
+    let start = (row + 1).saturating_sub(most).min(drawn.rows.len().saturating_sub(most));
+    let mut lines: Vec<Line<'static>> = Vec::new();
+    for (index, text) in drawn.rows.into_iter().enumerate().skip(start).take(most) {
+        let mark = if index == 0 { "› " } else { "  " };
+        lines.push(Line::from(vec![Span::styled(mark, theme.user()), Span::raw(text)]));
+    }
+    if app.composer.is_empty() {
+        let words = if app.turn.is_some() { "Steer the running turn" } else { "Type a task" };
+        lines = vec![Line::from(vec![
+            Span::styled("› ", theme.user()),
+            Span::styled(wrap::clip(words, width.saturating_sub(3)), theme.dim()),
+        ])];
+    }
+    (lines, (row - start.min(row), (column + 2).min(width.saturating_sub(1))))
+}
+
+fn completion(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
+    if room == 0 {
+        return Vec::new();
+    }
+    let lines = app.completion.as_ref().map(|completion| completion.lines(width, room, app.theme));
+    let mut lines = lines.unwrap_or_default();
+    lines.truncate(room);
+    lines
+}
+
+fn queued(app: &App, width: usize) -> Vec<Line<'static>> {
+    let line = |text: &String| {
+        let text = text::one_line(&sanitize::clean(&text[..text::floor_boundary(text, 1_000)]), 500);
+        Line::styled(wrap::clip(&format!("  queued: {text}"), width), app.theme.dim())
+    };
+    let mut lines: Vec<Line<'static>> = app.queued.iter().map(line).collect();
+    if let Some(last) = lines.last_mut().filter(|last| wrap::width(&last.to_string()) + 11 <= width) {
+        last.push_span(" · Up edits");
+    }
+    lines
+}
+
+fn activity(app: &App, width: usize) -> Vec<Line<'static>> {
+    let line = status::activity(app, width);
+    line.map(|line| vec![Line::default(), line]).unwrap_or_default()
+}
+
+/// The live part; only as many rows as fit are kept, from the end.
+fn live(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
+    if room == 0 {
+        return Vec::new();
+    }
+    let mut lines = Vec::new();
+    let mut before = app.last_printed;
+    for piece in app.live.pieces() {
+        let Some(entry) = piece.entry() else { continue };
+        match (piece, &entry) {
+            (Piece::Tool(view), TranscriptEntry::Tool(_)) => {
+                let tight = before.is_none_or(|kind| kind == entry.kind());
+                if !tight {
+                    lines.push(Line::default());
+                }
+                match tool::agent_line(view) {
+                    Some(agent) => {
+                        let agent = wrap::clip(&agent, width.saturating_sub(2));
+                        let mark = Span::styled(format!("{} ", status::frame(app)), app.theme.accent());
+                        lines.push(Line::from(vec![mark, Span::raw(agent)]));
+                    }
+                    None => lines.extend(tool::render(view, width, status::frame(app), app.theme)),
+                }
+            }
+            _ => lines.extend(entry.lines(before, width, app.theme)),
+        }
+        before = Some(entry.kind());
+    }
+    lines
+}
+
+fn cell(value: usize) -> u16 {
+    u16::try_from(value).unwrap_or(u16::MAX)
+}

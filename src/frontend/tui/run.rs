@@ -1,0 +1,459 @@
+//! The loop that joins keys, the agent's events and the clock to the reducer, and draws. All waiting of the front end
+//! is here. Idle means that nothing wakes: timers run only while something moves.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crossterm::event::{Event as TerminalEvent, EventStream};
+use futures_util::StreamExt as _;
+use ratatui::layout::Size;
+use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::time::Instant;
+
+use super::app::App;
+use super::msg::{Cmd, Msg};
+use crate::tui::effects;
+use crate::tui::render::view;
+use crate::tui::terminal::attention::Attention;
+use crate::tui::terminal::background::{self, LateAnswer};
+use crate::tui::terminal::external;
+use crate::tui::terminal::paste_detector::PasteDetector;
+use crate::tui::terminal::screen::Screen;
+use crate::tui::terminal::setup::{self, Output};
+use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
+use crate::tui::update::on_message::update;
+use base::config::settings::ScreenSettings;
+use base::protocol::event::{Event, Level};
+use base::protocol::op::Op;
+
+/// Between frames that keys ask for: 60 a second at most.
+const FRAME: Duration = Duration::from_millis(16);
+/// Other frames leave a slow line the time to carry the one before, at ten bytes a millisecond, so that what a key does
+/// never waits behind a queue of them.
+const BYTES_PER_MS: usize = 10;
+/// And at least and at most so long.
+const PROGRESS_FRAME: Duration = Duration::from_millis(40);
+const LONGEST_FRAME: Duration = Duration::from_millis(250);
+/// The spinner's beat.
+const BEAT: Duration = Duration::from_millis(100);
+/// How long after a key the draft is kept.
+const DRAFT: Duration = Duration::from_millis(700);
+/// Events that are taken in before keys get their turn again.
+const BATCH: usize = 64;
+
+/// Why the interface ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TuiOutcome {
+    /// The user left.
+    Quit,
+    /// The agent ended by itself.
+    AgentGone,
+    /// A signal, by number, or the end of the terminal (as SIGHUP).
+    Signal(i32),
+}
+
+/// Runs the interface until it ends; why, and which session was open. `Op::Shutdown` has been sent when this returns, and the
+/// terminal is restored.
+/// Call [`setup::usable`] before.
+///
+/// # Errors
+/// Those of the terminal.
+pub async fn run(
+    ops: UnboundedSender<Op>,
+    events: UnboundedReceiver<Event>,
+    initial_prompt: Option<String>,
+    settings: ScreenSettings,
+) -> io::Result<(TuiOutcome, Option<String>)> {
+    // Before the size is asked for: the key reader would hear only of changes after its first key wait.
+    let resized = signal(SignalKind::window_change())?;
+    let greeting = setup::enter()?;
+    let _restore = Restore;
+    let (columns, rows) = crossterm::terminal::size()?;
+    let mut app = App::new(Default::default(), (columns, rows));
+    app.set_look(background::look(settings.theme, greeting.background));
+    if !greeting.typed.is_empty() {
+        app.composer.paste(&greeting.typed);
+    }
+    let (done, results) = mpsc::unbounded_channel();
+    app.composer.set_vim(settings.vim);
+    let output = Output::default();
+    let size = Size::new(columns, rows);
+    let screen = Screen::new(output.clone(), size, setup::breaks_lines_anew());
+    let mut front = FrontEnd {
+        app,
+        screen,
+        output,
+        ops,
+        start: Instant::now(),
+        printed: Printed::default(),
+        pace: FRAME,
+        typed: false,
+        edited: None,
+        attention: Attention::new(settings.notify, |name| std::env::var(name).ok()),
+        settings,
+        done,
+        draft: String::new(),
+        draft_due: None,
+        late_answer: LateAnswer::new(greeting.asked),
+    };
+    front.draw()?;
+    if let Some(text) = initial_prompt.filter(|text| !text.trim().is_empty()) {
+        front.app.submit(text);
+        let commands = front.app.take_commands();
+        front.execute(commands)?;
+    }
+    let outcome = front.run(events, resized, results).await;
+    front.keep_draft();
+    // The engine may be gone already.
+    let _ = front.ops.send(Op::Shutdown);
+    // A terminal that is gone must not hide why the interface ended.
+    let _ = front.screen.leave();
+    let _ = front.output.send();
+    setup::set_alternate(false);
+    Ok((outcome?, front.app.session.map(|session| session.id)))
+}
+
+/// Gives the terminal back however `run` is left.
+struct Restore;
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        setup::leave();
+    }
+}
+
+/// Printed pieces that wait for the next frame, and what came before them.
+#[derive(Default)]
+struct Printed {
+    waiting: Vec<TranscriptEntry>,
+    last: Option<TranscriptKind>,
+}
+
+struct FrontEnd {
+    app: App,
+    screen: Screen<Output>,
+    output: Output,
+    ops: UnboundedSender<Op>,
+    start: Instant,
+    printed: Printed,
+    /// How long the last frame takes on a slow line.
+    pace: Duration,
+    /// A key was pressed since.
+    typed: bool,
+    /// What to open in the user's editor.
+    edited: Option<Edited>,
+    attention: Attention,
+    settings: ScreenSettings,
+    /// Where what was asked of other programs comes in.
+    done: UnboundedSender<Msg>,
+    /// What the composer held when it was kept last.
+    draft: String,
+    /// When it is to be kept again.
+    draft_due: Option<Instant>,
+    late_answer: LateAnswer,
+}
+
+/// What is written in the user's editor.
+enum Edited {
+    /// Relative to the workspace.
+    File(String),
+    /// The composer's text.
+    Text(String),
+}
+
+/// What the loop must do after a message; the later wins.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Next {
+    Continue,
+    Edit,
+    Suspend,
+    Quit,
+}
+
+impl FrontEnd {
+    async fn run(
+        &mut self,
+        mut events: UnboundedReceiver<Event>,
+        mut resized: tokio::signal::unix::Signal,
+        mut results: UnboundedReceiver<Msg>,
+    ) -> io::Result<TuiOutcome> {
+        let mut keys = EventStream::new();
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut hangup = signal(SignalKind::hangup())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut stop = signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
+        let mut continued = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
+        let gone = setup::hung_up();
+        tokio::pin!(gone);
+        let mut paste_detector = PasteDetector::default();
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut last_frame = Instant::now();
+        let mut next_beat = Instant::now();
+        let mut dirty = false;
+        // Our own Ctrl-Z stops the whole process group; the signal that comes back to us is not a second request.
+        let mut own_stop = false;
+        let mut own_continue = false;
+        loop {
+            let ticking = self.app.needs_tick();
+            let frame_at = last_frame + if self.typed { FRAME } else { self.pace };
+            // Asked of the clock, not of a timer: timers stand still while the loop is never idle.
+            if dirty && Instant::now() >= frame_at {
+                self.draw()?;
+                last_frame = Instant::now();
+                dirty = false;
+            }
+            self.note_draft();
+            let mut next = Next::Continue;
+            // In this order: keys before frames before events, so that no flood of text makes typing wait.
+            tokio::select! {
+                biased;
+                key = keys.next() => match key {
+                    Some(Ok(event)) => {
+                        let burst = paste_detector.gather(event, &mut keys).await;
+                        self.typed = true;
+                        let (events, background) = self.late_answer.filter(burst.events);
+                        if let Some(background) = background {
+                            self.handle(Msg::Background(background))?;
+                        }
+                        for msg in events.into_iter().filter_map(message) {
+                            next = next.max(self.handle(msg)?);
+                        }
+                        setup::rearm_waiting_input();
+                        if burst.ended {
+                            return Ok(TuiOutcome::Signal(Signal::HUP.as_raw()));
+                        }
+                    }
+                    Some(Err(_)) | None => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
+                },
+                _ = resized.recv() => {
+                    // The next frame asks for the size.
+                    setup::rearm_input();
+                }
+                // Only wakes the loop; the frame is drawn at its top.
+                () = tokio::time::sleep_until(frame_at), if dirty => continue,
+                _ = tokio::time::sleep_until(next_beat), if ticking => {
+                    next_beat = Instant::now() + BEAT;
+                    next = self.handle(Msg::Tick)?;
+                }
+                () = tokio::time::sleep_until(self.draft_due.unwrap_or(last_frame)), if self.draft_due.is_some() => {
+                    self.keep_draft();
+                    continue;
+                }
+                Some(msg) = results.recv() => next = self.handle(msg)?,
+                _ = terminate.recv() => return Ok(TuiOutcome::Signal(Signal::TERM.as_raw())),
+                _ = hangup.recv() => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
+                _ = interrupt.recv() => return Ok(TuiOutcome::Signal(Signal::INT.as_raw())),
+                () = &mut gone => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
+                () = setup::given_back() => self.recover()?,
+                _ = stop.recv() => {
+                    if !std::mem::take(&mut own_stop) {
+                        next = Next::Suspend;
+                    }
+                }
+                _ = continued.recv() => {
+                    if !std::mem::take(&mut own_continue) {
+                        setup::enter_again()?;
+                        self.attention.forget_title();
+                        self.screen.enter()?;
+                    }
+                }
+                count = events.recv_many(&mut batch, BATCH) => {
+                    if count == 0 {
+                        self.draw()?;
+                        return Ok(TuiOutcome::AgentGone);
+                    }
+                    for event in batch.drain(..) {
+                        next = next.max(self.handle(Msg::Event(event))?);
+                    }
+                }
+            }
+            match next {
+                Next::Continue => {}
+                Next::Quit => return Ok(TuiOutcome::Quit),
+                Next::Suspend => {
+                    (own_stop, own_continue) = (true, true);
+                    self.suspend()?;
+                }
+                Next::Edit => {
+                    // Whoever reads keys now would take them from the editor, and its signals are not ours.
+                    drop(keys);
+                    self.edit().await?;
+                    keys = EventStream::new();
+                    interrupt = signal(SignalKind::interrupt())?;
+                    stop = signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
+                }
+            }
+            dirty = true;
+        }
+    }
+
+    fn handle(&mut self, msg: Msg) -> io::Result<Next> {
+        self.app.now = self.start.elapsed();
+        let commands = update(&mut self.app, msg);
+        self.execute(commands)
+    }
+
+    fn execute(&mut self, commands: Vec<Cmd>) -> io::Result<Next> {
+        let mut next = Next::Continue;
+        for command in commands {
+            match command {
+                // Without an engine the loop ends at the closed event channel.
+                Cmd::Send(op) => drop(self.ops.send(op)),
+                Cmd::Print(entry) => self.printed.waiting.push(entry),
+                Cmd::ClearScreen => self.clear_screen()?,
+                Cmd::Copy(text) => {
+                    let is_set = |name: &str| std::env::var_os(name).is_some();
+                    self.output.write_all(&effects::copying(&text, is_set))?;
+                    if is_set("TMUX") {
+                        effects::copy_to_tmux(text);
+                    }
+                }
+                Cmd::KeepTheme(name) => {
+                    effects::keep_theme(self.settings.config.clone(), name, self.done.clone());
+                }
+                Cmd::Suspend => next = next.max(Next::Suspend),
+                Cmd::Edit(file) => {
+                    self.edited = Some(Edited::File(file));
+                    next = next.max(Next::Edit);
+                }
+                Cmd::Compose(text) => {
+                    self.edited = Some(Edited::Text(text));
+                    next = next.max(Next::Edit);
+                }
+                Cmd::PastePicture => {
+                    effects::paste_picture(self.settings.folder.clone(), self.done.clone());
+                }
+                Cmd::CompleteShell(before) => {
+                    effects::complete_shell(before, self.workspace(), self.done.clone());
+                }
+                Cmd::Quit => next = Next::Quit,
+            }
+        }
+        Ok(next)
+    }
+
+    /// Takes the terminal again after a panic elsewhere; its message has been printed and stays in the scrollback.
+    fn recover(&mut self) -> io::Result<()> {
+        setup::enter_again()?;
+        self.attention.forget_title();
+        self.screen.enter()?;
+        let text = "Internal error; its message is in the scrollback above. Please report it.";
+        self.app.notice(Level::Error, text);
+        let commands = self.app.take_commands();
+        self.execute(commands)?;
+        Ok(())
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        // Asked before each frame: the signal that tells of a resize may come behind it.
+        let (columns, rows) = crossterm::terminal::size()?;
+        if (columns, rows) != self.app.size {
+            update(&mut self.app, Msg::Resize(columns, rows));
+        }
+        self.screen.resize(Size::new(columns, rows));
+        let width = usize::from(columns);
+        let mut lines = Vec::new();
+        for entry in std::mem::take(&mut self.printed.waiting) {
+            lines.extend(entry.lines(self.printed.last, width, self.app.theme));
+            self.printed.last = Some(entry.kind());
+        }
+        let picture = view::picture(&self.app, width, usize::from(self.screen.room()));
+        self.screen.show(lines, &picture)?;
+        self.output.write_all(self.attention.news(&self.app).as_bytes())?;
+        let bytes = self.output.send()?;
+        setup::set_alternate(picture.popup);
+        let pace = Duration::from_millis((bytes / BYTES_PER_MS) as u64);
+        self.pace = match self.app.session {
+            Some(_) => pace.clamp(PROGRESS_FRAME, LONGEST_FRAME),
+            // The prompt, which comes with the session, waits for no frame.
+            None => Duration::ZERO,
+        };
+        self.typed = false;
+        Ok(())
+    }
+
+    /// What waits has not been on screen yet: it must reach the scrollback first.
+    fn clear_screen(&mut self) -> io::Result<()> {
+        self.draw()?;
+        self.screen.clear()
+    }
+
+    /// Gives the terminal to the user's editor until it is closed.
+    async fn edit(&mut self) -> io::Result<()> {
+        let Some(edited) = self.edited.take() else { return Ok(()) };
+        self.screen.leave()?;
+        self.output.send()?;
+        setup::set_alternate(false);
+        setup::leave();
+        let outcome = match edited {
+            Edited::File(file) => external::edit(&self.workspace().join(&file)).await,
+            Edited::Text(text) => external::compose(&self.settings.folder, &text).await.and_then(|text| {
+                self.done.send(Msg::Edited(text)).map_err(|_| "The interface ended.".to_owned())
+            }),
+        };
+        setup::enter_again()?;
+        self.attention.forget_title();
+        self.screen.enter()?;
+        if let Err(message) = outcome {
+            self.warn(message)?;
+        }
+        Ok(())
+    }
+
+    fn workspace(&self) -> PathBuf {
+        self.app.session.as_ref().map(|info| PathBuf::from(&info.workspace)).unwrap_or_default()
+    }
+
+    /// A draft is kept a moment after it has changed; that it was sent, at once.
+    fn note_draft(&mut self) {
+        let text = self.app.composer.text();
+        if text.is_empty() && !self.draft.is_empty() {
+            self.keep_draft();
+        } else if text != self.draft && self.draft_due.is_none() {
+            self.draft_due = Some(Instant::now() + DRAFT);
+        }
+    }
+
+    fn keep_draft(&mut self) {
+        self.draft_due = None;
+        if self.app.composer.text() != self.draft {
+            self.app.composer.text().clone_into(&mut self.draft);
+            let _ = self.ops.send(Op::SaveDraft { text: self.app.composer.full_text() });
+        }
+    }
+
+    fn warn(&mut self, text: String) -> io::Result<()> {
+        self.app.notice(Level::Warning, text);
+        let commands = self.app.take_commands();
+        self.execute(commands)?;
+        Ok(())
+    }
+
+    /// Gives the terminal to the shell and sleeps until it is ours again.
+    fn suspend(&mut self) -> io::Result<()> {
+        self.screen.leave()?;
+        self.output.send()?;
+        setup::set_alternate(false);
+        setup::leave();
+        // The group: whoever started us (a script, cargo) must stop too, or the shell would go on waiting.
+        let _ = kill_current_process_group(Signal::TSTP);
+        let _ = kill_process(getpid(), Signal::STOP);
+        setup::enter_again()?;
+        self.attention.forget_title();
+        self.screen.enter()
+    }
+}
+
+fn message(event: TerminalEvent) -> Option<Msg> {
+    match event {
+        TerminalEvent::Key(key) => Some(Msg::Key(key)),
+        TerminalEvent::Paste(text) => Some(Msg::Paste(text)),
+        TerminalEvent::FocusGained => Some(Msg::Focus(true)),
+        TerminalEvent::FocusLost => Some(Msg::Focus(false)),
+        // A resize is heard as a signal of our own.
+        _ => None,
+    }
+}

@@ -1,0 +1,242 @@
+//! Which key does what: the table with the user's own `[keys]` over it. Set once at the start and the same for every field
+//! and list from then on, like the table itself.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::key_name;
+use super::key_table::{Action, EditCommand, KeyRow, PLACES, Place, ROWS};
+use base::config::keys::KeyBinding;
+use base::sanitize;
+use base::search::fuzzy;
+
+/// Keys of one action in `/help`; `/help keys` has them all.
+const HELP_KEYS: usize = 2;
+
+static KEYMAP: OnceLock<Keymap> = OnceLock::new();
+
+fn keymap() -> &'static Keymap {
+    KEYMAP.get_or_init(|| Keymap::new(&[]).0)
+}
+
+/// Takes over the user's keys, before the first key is looked up; a sentence for each line that can't be used.
+pub fn configure(bindings: &[KeyBinding]) -> Vec<String> {
+    let (keymap, problems) = Keymap::new(bindings);
+    let _ = KEYMAP.set(keymap);
+    problems
+}
+
+/// What `key` does in `place`. Keys come in their canonical form.
+pub fn action(place: Place, key: KeyEvent) -> Option<Action> {
+    keymap().action(place, key)
+}
+
+/// The editing step of a key, if it is one.
+pub fn edit(key: KeyEvent) -> Option<EditCommand> {
+    match action(Place::Composer, key) {
+        Some(Action::Edit(command)) => Some(command),
+        Some(_) => None,
+        None => plain_char(key).map(EditCommand::Insert),
+    }
+}
+
+/// The keys of each action that has a line of help, and that line.
+pub fn help() -> Vec<(String, String)> {
+    let rows = ROWS.iter().enumerate().filter(|(_, row)| !row.help.is_empty());
+    let first =
+        |index: usize| keymap().names(index).into_iter().take(HELP_KEYS).collect::<Vec<_>>().join(", ");
+    let shown = rows.map(|(index, row)| (first(index), row.help.to_owned()));
+    shown.filter(|(keys, _)| !keys.is_empty()).collect()
+}
+
+/// All actions by their names in `config.toml`, with their keys.
+pub fn actions() -> Vec<(String, String)> {
+    let keys = |index: usize| Some(keymap().names(index).join(", ")).filter(|keys| !keys.is_empty());
+    let rows = ROWS.iter().enumerate();
+    rows.map(|(index, row)| (row.name.to_owned(), keys(index).unwrap_or_else(|| "none".to_owned()))).collect()
+}
+
+/// The keys of an action as they are shown, such as `Ctrl-R`; empty when it has none.
+pub fn name(action: Action) -> String {
+    let index = ROWS.iter().position(|row| row.action == action);
+    index.and_then(|index| keymap().names(index).into_iter().next()).unwrap_or_default()
+}
+
+/// Whether this is Ctrl and that letter.
+pub fn is_ctrl(key: KeyEvent, letter: char) -> bool {
+    key.modifiers.contains(KeyModifiers::CONTROL)
+        && !key.modifiers.contains(KeyModifiers::ALT)
+        && matches!(key.code, KeyCode::Char(c) if c.eq_ignore_ascii_case(&letter))
+}
+
+/// A letter or digit typed without Ctrl or Alt.
+pub fn plain_char(key: KeyEvent) -> Option<char> {
+    match key.code {
+        KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => Some(c),
+        _ => None,
+    }
+}
+
+/// A key in its place.
+type Spot = (Place, KeyCode, KeyModifiers);
+
+struct Keymap {
+    /// Indices of rows.
+    rows: HashMap<Spot, usize>,
+    /// The keys of each row, as shown.
+    names: Vec<Vec<String>>,
+}
+
+impl Keymap {
+    fn new(bindings: &[KeyBinding]) -> (Self, Vec<String>) {
+        let mut map = Self { rows: HashMap::new(), names: vec![Vec::new(); ROWS.len()] };
+        let mut problems = Vec::new();
+        let mut own: Vec<Option<&KeyBinding>> = vec![None; ROWS.len()];
+        for binding in bindings {
+            match ROWS.iter().position(|row| row.name == binding.action) {
+                Some(index) => own[index] = Some(binding),
+                None => problems.push(unknown_action(binding)),
+            }
+        }
+        // The user's own first: they win over what the table gives to others.
+        for (index, binding) in own.iter().enumerate().filter_map(|(index, own)| Some((index, (*own)?))) {
+            for name in &binding.keys {
+                if let Err(problem) = map.bind(index, name) {
+                    problems.push(format!("line {}: {problem}", binding.line));
+                }
+            }
+        }
+        for (index, row) in ROWS.iter().enumerate().filter(|(index, _)| own[*index].is_none()) {
+            for name in row.keys {
+                let Err(_) = map.bind(index, name) else { continue };
+                // Another key of the same action is enough.
+                let last = row.keys.len() == 1;
+                let taker = last.then(|| map.taker(index, name, &own)).flatten();
+                if let Some((taker, line)) = taker {
+                    problems.push(format!(
+                        "line {line}: {name} was the key of `{}`, which has none now that `{taker}` has it. Give it another, or \
+                         set it to \"none\".",
+                        row.name
+                    ));
+                }
+            }
+        }
+        (map, problems)
+    }
+
+    fn action(&self, place: Place, key: KeyEvent) -> Option<Action> {
+        let bare = key.modifiers - KeyModifiers::SHIFT;
+        let found = |modifiers| self.rows.get(&(place, key.code, modifiers));
+        // Shift with a key that has no meaning of its own is the key.
+        found(key.modifiers).or_else(|| found(bare)).map(|index| ROWS[*index].action)
+    }
+
+    fn names(&self, index: usize) -> Vec<String> {
+        self.names.get(index).cloned().unwrap_or_default()
+    }
+
+    /// Gives a key to a row, or says why not.
+    fn bind(&mut self, index: usize, name: &str) -> Result<(), String> {
+        let row = &ROWS[index];
+        let shown = sanitize::reveal(name);
+        let key = key_name::parse(name).ok_or_else(|| {
+            format!("'{shown}' is not a key. Keys are written like ctrl-r, alt-left, shift-tab or f5.")
+        })?;
+        if !matches!(row.place, Place::List | Place::Pager) && plain_char(key).is_some() {
+            return Err(format!("'{shown}' is typed as text; `{}` needs a key with Ctrl or Alt.", row.name));
+        }
+        if let Some(other) = self.holder(row, key) {
+            return Err(format!(
+                "'{shown}' is the key of `{}` already; `{}` needs another.",
+                ROWS[other].name, row.name
+            ));
+        }
+        self.rows.insert((row.place, key.code, key.modifiers), index);
+        self.names[index].push(key_name::show(key));
+        Ok(())
+    }
+
+    /// The row that has this key where `row` holds.
+    fn holder(&self, row: &KeyRow, key: KeyEvent) -> Option<usize> {
+        let meets =
+            |place: Place| place == row.place || place == Place::Everywhere || row.place == Place::Everywhere;
+        let places = PLACES.into_iter().filter(|place| meets(*place));
+        let mut found = places.filter_map(|place| self.rows.get(&(place, key.code, key.modifiers)));
+        found.next().copied()
+    }
+
+    /// The action of the user's that took the key `name` from the row, and the line of it.
+    fn taker(&self, index: usize, name: &str, own: &[Option<&KeyBinding>]) -> Option<(&'static str, usize)> {
+        let holder = self.holder(&ROWS[index], key_name::parse(name)?)?;
+        own.get(holder).copied().flatten().map(|binding| (ROWS[holder].name, binding.line))
+    }
+}
+
+fn unknown_action(binding: &KeyBinding) -> String {
+    let meant = fuzzy::nearest_name(&binding.action, ROWS.iter().map(|row| row.name));
+    let meant = meant.map_or_else(String::new, |name| format!(" Did you mean `{name}`?"));
+    format!(
+        "line {}: '{}' is not an action for a key.{meant} `/help keys` lists them.",
+        binding.line,
+        sanitize::reveal(&binding.action)
+    )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn binding(action: &str, keys: &[&str], line: usize) -> KeyBinding {
+        KeyBinding { action: action.to_owned(), keys: keys.iter().map(ToString::to_string).collect(), line }
+    }
+
+    fn does(map: &Keymap, place: Place, name: &str) -> Option<Action> {
+        map.action(place, key_name::parse(name).unwrap())
+    }
+
+    #[test]
+    fn table_has_no_clash() {
+        let (map, problems) = Keymap::new(&[]);
+        assert_eq!(problems, Vec::<String>::new());
+        for (index, row) in ROWS.iter().enumerate() {
+            assert_eq!(map.names(index).len(), row.keys.len(), "{}", row.name);
+            assert_eq!(ROWS.iter().filter(|other| other.name == row.name).count(), 1, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn own_keys_win() {
+        let own = [binding("undo", &["ctrl-h", "f2"], 4), binding("redraw", &[], 5)];
+        let (map, problems) = Keymap::new(&own);
+        assert_eq!(problems, Vec::<String>::new(), "another key does the same still");
+        assert_eq!(does(&map, Place::Composer, "ctrl-h"), Some(Action::Edit(EditCommand::Undo)));
+        assert_eq!(does(&map, Place::Composer, "ctrl-_"), None);
+        assert_eq!(does(&map, Place::Everywhere, "ctrl-l"), None);
+    }
+
+    #[test]
+    fn lines_that_cannot_be_used() {
+        let own = [
+            binding("unod", &["f2"], 2),
+            binding("undo", &["ctrl-wow"], 3),
+            binding("quit", &["ctrl-t"], 4),
+            binding("cancel", &["ctrl-t"], 5),
+            binding("send", &["x"], 6),
+        ];
+        let (map, problems) = Keymap::new(&own);
+        let all = problems.join("\n");
+        for part in [
+            "line 2: 'unod' is not an action for a key. Did you mean `undo`?",
+            "line 3: 'ctrl-wow' is not a key.",
+            "line 4: 'ctrl-t' is the key of `cancel` already",
+            "line 6: 'x' is typed as text",
+            "line 5: ctrl-t was the key of `transcript`",
+        ] {
+            assert!(all.contains(part), "{part}: {all}");
+        }
+        assert_eq!(does(&map, Place::Composer, "ctrl-t"), Some(Action::Cancel));
+    }
+}

@@ -1,0 +1,280 @@
+//! Takes the terminal over and gives it back, whatever happens: raw mode, bracketed paste, key protocol, panic
+//! hook. Writes go through one buffer, so that a frame reaches the terminal whole.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::background;
+use crate::tui::render::theme::Background;
+use base::process::descriptor;
+use crossterm::terminal;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::sync::Notify;
+
+use super::attention;
+
+/// How long the terminal may take to say whether it knows the newer key protocol. The report of the cursor, which all
+/// give, ends its answer.
+const ANSWER_TIME: Duration = Duration::from_millis(40);
+
+/// Bracketed paste and reports of the focus on.
+const ENTER: &str = "\x1b[?2004h\x1b[?1004h";
+/// Both off, line wrap on, synchronized update off, colors off, cursor on.
+const LEAVE: &str = "\x1b[?2004l\x1b[?1004l\x1b[?7h\x1b[?2026l\x1b[0m\x1b[?25h";
+/// Key protocol of kitty: only "disambiguate escape codes", so that Shift+Enter arrives as such.
+const KEYS_ON: &str = "\x1b[>1u";
+const KEYS_OFF: &str = "\x1b[<1u";
+
+/// Whether the terminal is ours, for the panic hook.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+/// Tells the loop that a panic has given the terminal back.
+static GIVEN_BACK: Notify = Notify::const_new();
+/// Whether a popup has the alternate screen.
+static ALTERNATE: AtomicBool = AtomicBool::new(false);
+/// Whether the key protocol is on.
+static KEYS: AtomicBool = AtomicBool::new(false);
+
+/// Whether the terminal can show the interface.
+///
+/// # Errors
+/// What is missing.
+pub fn usable() -> Result<(), &'static str> {
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        return Err("the chat needs a terminal for input and output");
+    }
+    if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
+        return Err("the terminal can't move its cursor (TERM is 'dumb')");
+    }
+    Ok(())
+}
+
+/// Whether the terminal breaks long lines anew when it becomes narrower, as nearly all do.
+pub fn breaks_lines_anew() -> bool {
+    let term = std::env::var("TERM").unwrap_or_default();
+    let tmux = std::env::var_os("TMUX").is_some();
+    tmux || !(std::env::var_os("XTERM_VERSION").is_some() || term == "linux" || term.starts_with("screen"))
+}
+
+/// What the terminal said at the start.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct TerminalReply {
+    /// It knows the newer key protocol.
+    pub keys: bool,
+    pub background: Option<Background>,
+    /// It was asked for its background and has not answered yet.
+    pub asked: bool,
+    /// What the user typed meanwhile.
+    pub typed: String,
+}
+
+/// Raw mode and paste mode on; asks for the cursor. Must run before keys are read by anyone else.
+///
+/// # Errors
+/// Those of the terminal.
+pub fn enter() -> io::Result<TerminalReply> {
+    terminal::enable_raw_mode()?;
+    TAKEN.store(true, Ordering::SeqCst);
+    restore_on_panic();
+    let asks = background::may_ask(|name| std::env::var(name).ok());
+    let question = if asks { background::QUESTION } else { "" };
+    write_now(&format!("{ENTER}{}{question}\x1b[?u\x1b[6n", title(attention::KEEP_TITLE)))?;
+    let mut greeting = parse_greeting(&read_answer());
+    greeting.asked = asks && greeting.background.is_none();
+    if greeting.keys {
+        KEYS.store(true, Ordering::SeqCst);
+        write_now(KEYS_ON)?;
+    }
+    Ok(greeting)
+}
+
+/// Takes the terminal again after [`leave`].
+///
+/// # Errors
+/// Those of the terminal.
+pub fn enter_again() -> io::Result<()> {
+    terminal::enable_raw_mode()?;
+    TAKEN.store(true, Ordering::SeqCst);
+    let keys = if KEYS.load(Ordering::SeqCst) { KEYS_ON } else { "" };
+    write_now(&format!("{ENTER}{}{keys}", title(attention::KEEP_TITLE)))
+}
+
+/// Makes the system report pending input once more. crossterm's reader waits for input and for resizes together, hears
+/// only of changes, and forgets the input when both come at once: the keys would lie there until the next one. Setting
+/// the terminal's attributes to what they are wakes every reader.
+pub fn rearm_input() {
+    let stdin = io::stdin();
+    if let Ok(attributes) = rustix::termios::tcgetattr(&stdin) {
+        let _ = rustix::termios::tcsetattr(&stdin, rustix::termios::OptionalActions::Now, &attributes);
+    }
+}
+
+/// Like [`rearm_input`], if input waits. crossterm reads a part of it at a time and then waits to hear of more: when the
+/// terminal's queue is full, nothing more can come, and a large paste would stand still.
+pub fn rearm_waiting_input() {
+    let stdin = io::stdin();
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut descriptors = [PollFd::new(&stdin, PollFlags::IN)];
+    if matches!(poll(&mut descriptors, Some(&at_once)), Ok(ready) if ready > 0) {
+        rearm_input();
+    }
+}
+
+/// Gives the terminal back. Safe to call at any time and more than once.
+pub fn leave() {
+    if TAKEN.swap(false, Ordering::SeqCst) {
+        let keys = if KEYS.load(Ordering::SeqCst) { KEYS_OFF } else { "" };
+        let screen = if ALTERNATE.swap(false, Ordering::SeqCst) { "\x1b[?1049l" } else { "" };
+        // Nothing can be done about a terminal that is gone.
+        let _ = write_now(&format!("{screen}{keys}{}{LEAVE}", title(attention::RESTORE_TITLE)));
+        let _ = terminal::disable_raw_mode();
+    }
+}
+
+/// The sequence where the terminal has titles.
+fn title(sequence: &'static str) -> &'static str {
+    if attention::has_titles(|name| std::env::var(name).ok()) { sequence } else { "" }
+}
+
+/// Remembers whether the alternate screen is on, to leave it on a panic.
+pub fn set_alternate(on: bool) {
+    ALTERNATE.store(on, Ordering::SeqCst);
+}
+
+/// Ends when a panic has given the terminal back. One that does not end the program (in a task of the agent) leaves the
+/// loop running: it takes the terminal again.
+pub async fn given_back() {
+    GIVEN_BACK.notified().await;
+}
+
+/// The panic message must land on a usable terminal.
+fn restore_on_panic() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            leave();
+            before(info);
+            GIVEN_BACK.notify_one();
+        }));
+    });
+}
+
+fn write_now(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// Reads until the cursor report has come or the time is over. Reads the descriptor itself: a buffered reader could
+/// keep typed keys from the event stream.
+fn read_answer() -> Vec<u8> {
+    let stdin = io::stdin();
+    let deadline = Instant::now() + ANSWER_TIME;
+    let mut answer = Vec::new();
+    while find_report(&answer).is_none() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) };
+        let mut descriptors = [PollFd::new(&stdin, PollFlags::IN)];
+        if left.is_zero() || !matches!(poll(&mut descriptors, Some(&wait)), Ok(ready) if ready > 0) {
+            break;
+        }
+        let mut chunk = [0; 1024];
+        match rustix::io::read(&stdin, &mut chunk) {
+            Ok(0) | Err(_) => break,
+            Ok(count) => answer.extend_from_slice(&chunk[..count]),
+        }
+    }
+    answer
+}
+
+/// Start and end of `ESC [ row ; column R`.
+fn find_report(bytes: &[u8]) -> Option<(usize, usize)> {
+    let starts = bytes.windows(2).enumerate().filter(|(_, pair)| pair == b"\x1b[").map(|(index, _)| index);
+    for start in starts {
+        let rest = &bytes[start + 2..];
+        let Some(length) = rest.iter().position(|b| !b.is_ascii_digit() && *b != b';') else { continue };
+        let parameters = std::str::from_utf8(&rest[..length]).unwrap_or_default();
+        if rest[length] == b'R' && parameters.contains(';') {
+            return Some((start, start + 3 + length));
+        }
+    }
+    None
+}
+
+fn parse_greeting(bytes: &[u8]) -> TerminalReply {
+    let mut typed = bytes.to_vec();
+    if let Some((start, end)) = find_report(bytes) {
+        typed.drain(start..end);
+    }
+    let text = String::from_utf8_lossy(&typed).into_owned();
+    let keys = text
+        .split("\x1b[?")
+        .skip(1)
+        .any(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('u'));
+    let typed = text.replace('\r', "\n");
+    TerminalReply {
+        keys,
+        background: background::parse(&text),
+        asked: false,
+        typed: base::sanitize::clean(&typed).into_owned(),
+    }
+}
+
+/// Collects a frame's bytes; cloned into the backend, sent by [`Output::send`].
+#[derive(Clone, Debug, Default)]
+pub struct Output(Arc<Mutex<Vec<u8>>>);
+
+impl Output {
+    /// Writes what has collected, as one synchronized update; the number of bytes.
+    ///
+    /// # Errors
+    /// Those of the terminal.
+    pub fn send(&self) -> io::Result<usize> {
+        let bytes = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        let mut out = io::stdout().lock();
+        out.write_all(b"\x1b[?2026h")?;
+        out.write_all(&bytes)?;
+        out.write_all(b"\x1b[?2026l")?;
+        out.flush()?;
+        Ok(bytes.len())
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    /// Nothing: the frame is sent whole.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Ends when the terminal is gone. The key reader alone would spin on a closed terminal when no SIGHUP comes.
+pub async fn hung_up() {
+    match rustix::io::dup(io::stdin()) {
+        Ok(terminal) => descriptor::hung_up(terminal).await,
+        Err(_) => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn greeting_and_typed_keys() {
+        let greeting = parse_greeting(b"fi\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[?0u\x1b[12;1Rx");
+        let background = Some(Background::Dark);
+        assert_eq!(greeting, TerminalReply { keys: true, background, asked: false, typed: "fix".to_owned() });
+        assert_eq!(parse_greeting(b""), TerminalReply::default());
+        assert_eq!(find_report(b"\x1b[3;4"), None);
+    }
+}

@@ -1,0 +1,358 @@
+//! A unified diff in colors: line numbers, the language's own colors, the words that differ, up to a cap. On a wide screen
+//! old and new stand side by side.
+
+use std::ops::Range;
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::changed_words;
+use crate::tui::render::highlight::languages::{self, Language};
+use crate::tui::render::highlight::scanner::{self, State};
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
+use base::diff_cut::DiffCut;
+use base::sanitize;
+
+/// Columns from which old and new stand side by side.
+const SIDE_BY_SIDE: usize = 120;
+/// Further lines of a diff have the colors of their signs only.
+const COLORED_LINES: usize = 2_000;
+/// Cells of the line number and the space behind it.
+const GUTTER: usize = 5;
+
+/// One line, ready to be laid out.
+#[derive(Clone, Debug)]
+struct Row {
+    sign: char,
+    number: usize,
+    text: String,
+    /// The words that differ from the other side.
+    marks: Vec<Range<usize>>,
+    spans: Vec<Span<'static>>,
+}
+
+#[derive(Clone, Debug)]
+enum Part {
+    Row(Row),
+    /// Lines are left out between two hunks.
+    Gap,
+    /// What the diff says of lines that it lacks.
+    Cut(String, DiffCut),
+}
+
+/// Lines of `diff`, at most `cap` of them, then how many more there are.
+pub fn render(diff: &str, width: usize, cap: usize, theme: Theme) -> Vec<Line<'static>> {
+    let text = sanitize::clean(diff);
+    let (mut parts, language) = parse(&text);
+    color(&mut parts, language, cap, theme);
+    let mut shown = 0;
+    let mut hidden = 0;
+    let mut kept = Vec::new();
+    for part in parts {
+        match &part {
+            Part::Row(_) if shown == cap => hidden += 1,
+            Part::Cut(_, cut) if shown == cap => hidden += cut.lines,
+            Part::Gap if shown == cap => {}
+            Part::Row(_) => {
+                shown += 1;
+                kept.push(part);
+            }
+            _ => kept.push(part),
+        }
+    }
+    let has = |sign: char| kept.iter().any(|part| matches!(part, Part::Row(row) if row.sign == sign));
+    let mut lines = if width >= SIDE_BY_SIDE && has('-') && has('+') {
+        side_by_side(&kept, width, theme)
+    } else {
+        kept.iter().flat_map(|part| unified(part, width, theme)).collect()
+    };
+    if hidden > 0 {
+        let more = format!("     … {}", base::text::plural(hidden, "more line"));
+        lines.push(Line::styled(more, theme.dim()));
+    }
+    lines
+}
+
+fn parse(text: &str) -> (Vec<Part>, Option<&'static Language>) {
+    let (mut parts, mut language) = (Vec::new(), None);
+    let (mut old, mut new) = (0usize, 0usize);
+    for (index, line) in text.lines().enumerate() {
+        if let Some((old_start, new_start)) = hunk_starts(line) {
+            // The first hunk needs no mark.
+            if old + new > 0 {
+                parts.push(Part::Gap);
+            }
+            (old, new) = (old_start, new_start);
+            continue;
+        }
+        if is_header(line, index, old + new) {
+            let path = line.strip_prefix("+++ ").or_else(|| line.strip_prefix("--- "));
+            language = path.and_then(languages::of_path).or(language);
+            continue;
+        }
+        if let Some(cut) = DiffCut::read(line) {
+            parts.push(Part::Cut(line.to_owned(), cut));
+            continue;
+        }
+        let (number, sign, rest) = match line.as_bytes().first() {
+            Some(b'+') => (new, '+', &line[1..]),
+            Some(b'-') => (old, '-', &line[1..]),
+            Some(b'\\') => continue,
+            Some(b' ') => (new, ' ', &line[1..]),
+            _ => (new, ' ', line),
+        };
+        old += usize::from(sign != '+');
+        new += usize::from(sign != '-');
+        let text = wrap::detab(rest).into_owned();
+        parts.push(Part::Row(Row { sign, number, text, marks: Vec::new(), spans: Vec::new() }));
+    }
+    (parts, language)
+}
+
+/// Gives the rows up to `cap` their spans: each side is read as program text of its own.
+fn color(parts: &mut [Part], language: Option<&Language>, cap: usize, theme: Theme) {
+    mark(parts, cap.min(COLORED_LINES));
+    let (mut old, mut new) = (State::default(), State::default());
+    for (at, part) in parts.iter_mut().take(cap.saturating_add(8)).enumerate() {
+        let Part::Row(row) = part else {
+            (old, new) = (State::default(), State::default());
+            continue;
+        };
+        let roles = match language.filter(|_| at < COLORED_LINES) {
+            Some(language) => {
+                if row.sign == ' ' {
+                    scanner::scan(language, &row.text, &mut old);
+                }
+                scanner::scan(language, &row.text, if row.sign == '-' { &mut old } else { &mut new })
+            }
+            None => vec![(0..row.text.len(), scanner::Role::Plain)],
+        };
+        let style = |role| match row.sign {
+            ' ' if language.is_none() => theme.dim(),
+            ' ' => theme.syntax(role),
+            sign => theme.changed(sign == '+', theme.syntax(role)),
+        };
+        let marked = theme.changed_words(row.sign == '+');
+        row.spans = pieces(&row.text, &roles, &row.marks)
+            .map(|(range, role, is_marked)| {
+                let style = if is_marked { marked } else { style(role) };
+                Span::styled(row.text[range].to_owned(), style)
+            })
+            .collect();
+    }
+}
+
+/// The text's parts by role, cut where a mark begins or ends.
+fn pieces(
+    text: &str,
+    roles: &[(Range<usize>, scanner::Role)],
+    marks: &[Range<usize>],
+) -> impl Iterator<Item = (Range<usize>, scanner::Role, bool)> {
+    let mut cuts: Vec<usize> = roles.iter().map(|(range, _)| range.end).collect();
+    cuts.extend(marks.iter().flat_map(|mark| [mark.start, mark.end]));
+    cuts.retain(|at| *at > 0 && *at <= text.len());
+    cuts.sort_unstable();
+    cuts.dedup();
+    let mut pieces = Vec::with_capacity(cuts.len());
+    let (mut from, mut role_at, mut mark_at) = (0, 0, 0);
+    for end in cuts {
+        while roles.get(role_at).is_some_and(|(range, _)| range.end <= from) {
+            role_at += 1;
+        }
+        while marks.get(mark_at).is_some_and(|mark| mark.end <= from) {
+            mark_at += 1;
+        }
+        let role = roles.get(role_at).map_or(scanner::Role::Plain, |(_, role)| *role);
+        pieces.push((from..end, role, marks.get(mark_at).is_some_and(|mark| mark.start <= from)));
+        from = end;
+    }
+    pieces.into_iter()
+}
+
+/// Marks the words that differ between removed lines and the added ones that stand for them.
+fn mark(parts: &mut [Part], most: usize) {
+    let sign = |parts: &[Part], at: usize| match parts.get(at) {
+        Some(Part::Row(row)) => row.sign,
+        _ => '\0',
+    };
+    let mut at = 0;
+    while at < parts.len().min(most) {
+        let removed = (at..).take_while(|index| sign(parts, *index) == '-').count();
+        let added = (at + removed..).take_while(|index| sign(parts, *index) == '+').count();
+        for pair in 0..removed.min(added) {
+            let (before, behind) = parts.split_at_mut(at + removed);
+            if let (Some(Part::Row(old)), Some(Part::Row(new))) =
+                (before.get_mut(at + pair), behind.get_mut(pair))
+            {
+                (old.marks, new.marks) = changed_words::between(&old.text, &new.text);
+            }
+        }
+        at += (removed + added).max(1);
+    }
+}
+
+fn unified(part: &Part, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    match part {
+        Part::Gap => vec![Line::styled("     ⋮", theme.dim())],
+        Part::Cut(text, _) => vec![Line::styled(format!("     {text}"), theme.warning())],
+        Part::Row(row) => laid_out(row, width, theme),
+    }
+}
+
+fn laid_out(row: &Row, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let style = match row.sign {
+        '+' => theme.good(),
+        '-' => theme.bad(),
+        _ => theme.dim(),
+    };
+    let gutter = if row.number > 0 { format!("{:>4} ", row.number) } else { " ".repeat(GUTTER) };
+    let first = [Span::styled(gutter, theme.dim()), Span::styled(row.sign.to_string(), style)];
+    let rest = [Span::raw(" ".repeat(GUTTER + 1))];
+    let rows = wrap::hard_rows(&row.spans, width.saturating_sub(GUTTER + 1).max(1));
+    rows.into_iter()
+        .enumerate()
+        .map(|(at, spans)| Line::from([if at == 0 { &first[..] } else { &rest[..] }, &spans[..]].concat()))
+        .collect()
+}
+
+fn side_by_side(parts: &[Part], width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let half = (width - 3) / 2;
+    let mut lines = Vec::new();
+    let mut at = 0;
+    while at < parts.len() {
+        let run = |from: usize, sign: char| {
+            parts[from..].iter().take_while(|part| matches!(part, Part::Row(row) if row.sign == sign)).count()
+        };
+        let removed = run(at, '-');
+        let added = run(at + removed, '+');
+        if removed + added == 0 {
+            match &parts[at] {
+                Part::Row(row) => lines.extend(beside(Some(row), Some(row), half, theme)),
+                other => lines.extend(unified(other, width, theme)),
+            }
+            at += 1;
+            continue;
+        }
+        let row = |index: usize, count: usize, from: usize| match parts.get(from + index) {
+            Some(Part::Row(row)) if index < count => Some(row),
+            _ => None,
+        };
+        for index in 0..removed.max(added) {
+            lines.extend(beside(row(index, removed, at), row(index, added, at + removed), half, theme));
+        }
+        at += removed + added;
+    }
+    lines
+}
+
+fn beside(left: Option<&Row>, right: Option<&Row>, half: usize, theme: Theme) -> Vec<Line<'static>> {
+    let side = |row: Option<&Row>| row.map(|row| laid_out(row, half, theme)).unwrap_or_default();
+    let (left, right) = (side(left), side(right));
+    (0..left.len().max(right.len()))
+        .map(|at| {
+            let mut spans = left.get(at).map(|line| line.spans.clone()).unwrap_or_default();
+            let pad = half.saturating_sub(wrap::spans_width(&spans));
+            spans.push(Span::styled(" ".repeat(pad), Style::new()));
+            spans.push(Span::styled(" │ ", theme.dim()));
+            spans.extend(right.get(at).map(|line| line.spans.clone()).unwrap_or_default());
+            Line::from(spans)
+        })
+        .collect()
+}
+
+/// Added and removed lines.
+pub fn counts(diff: &str) -> (usize, usize) {
+    let (mut added, mut removed, mut in_hunk) = (0, 0, false);
+    for line in diff.lines() {
+        if line.starts_with("@@") {
+            in_hunk = true;
+        } else if !in_hunk && (line.starts_with("+++") || line.starts_with("---")) {
+        } else if line.starts_with('+') {
+            added += 1;
+        } else if line.starts_with('-') {
+            removed += 1;
+        } else if let Some(cut) = DiffCut::read(line) {
+            added += cut.added;
+            removed += cut.removed;
+        }
+    }
+    (added, removed)
+}
+
+fn is_header(line: &str, index: usize, numbers: usize) -> bool {
+    numbers == 0
+        && index < 4
+        && ["--- ", "+++ ", "diff ", "index "].iter().any(|start| line.starts_with(start))
+}
+
+/// The first line numbers of `@@ -12,3 +14,5 @@`.
+fn hunk_starts(line: &str) -> Option<(usize, usize)> {
+    let mut parts = line.strip_prefix("@@ -")?.split(' ');
+    let number = |part: &str| part.split(',').next().and_then(|digits| digits.parse().ok());
+    let old = number(parts.next()?)?;
+    let new = number(parts.next()?.strip_prefix('+')?)?;
+    Some((old, new))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::render::theme::{Depth, Look};
+    use base::config::theme::ThemeName;
+
+    const DIFF: &str = "--- a/x.rs\n+++ b/x.rs\n@@ -9,3 +9,4 @@\n fn a() {\n-    1\n+    2\n+    3\n }\n";
+
+    #[test]
+    fn numbers_signs_and_cap() {
+        let shown = |cap| {
+            render(DIFF, 40, cap, Theme::new(false))
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
+        insta::assert_snapshot!(shown(20), @r#"
+         9  fn a() {
+        10 -    1
+        10 +    2
+        11 +    3
+        12  }
+        "#);
+        assert!(shown(2).ends_with("… 3 more lines"));
+        assert_eq!(counts(DIFF), (2, 1));
+        let cut = format!("{DIFF}… 90 more lines not shown (+50 -40)\n");
+        assert_eq!(counts(&cut), (52, 41));
+        let shown =
+            |cap| render(&cut, 60, cap, Theme::new(false)).iter().map(ToString::to_string).next_back();
+        assert_eq!(shown(2).as_deref(), Some("     … 93 more lines"));
+        assert_eq!(shown(20).as_deref(), Some("     … 90 more lines not shown (+50 -40)"));
+    }
+
+    #[test]
+    fn wide_screens_show_both_sides() {
+        let lines = render(DIFF, 120, 20, Theme::new(false));
+        let shown: Vec<String> = lines
+            .iter()
+            .map(|line| line.to_string().split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        assert_eq!(shown, ["9 fn a() { │ 9 fn a() {", "10 - 1 │ 10 + 2", "│ 11 + 3", "12 } │ 12 }"]);
+        assert!(lines.iter().all(|line| wrap::width(&line.to_string()) <= 120));
+    }
+
+    #[test]
+    fn words_that_differ_are_marked() {
+        let look = Look { name: ThemeName::Dark, depth: Depth::TrueColor, background: None };
+        let theme = look.theme();
+        let diff = "--- a/x.rs\n+++ b/x.rs\n@@ -9 +9 @@\n-let a = 1;\n+let a = 2;\n";
+        let marked: Vec<String> = render(diff, 60, 20, theme)
+            .iter()
+            .flat_map(|line| line.spans.clone())
+            .filter(|span| [theme.changed_words(true), theme.changed_words(false)].contains(&span.style))
+            .map(|span| span.content.into_owned())
+            .collect();
+        assert_eq!(marked, ["1", "2"]);
+        let code = render("+++ b/x.rs\n@@ -1 +1 @@\n fn a() {}\n", 60, 20, theme);
+        assert!(code[0].spans.iter().any(|span| span.style == theme.syntax(scanner::Role::Keyword)));
+    }
+}

@@ -1,0 +1,244 @@
+//! One finished piece of the transcript and how it is drawn. Plain data in, lines out.
+
+use std::sync::Arc;
+
+use ratatui::text::{Line, Span};
+
+use super::tool::{self, ToolView};
+use crate::tui::render::highlight::scanner::State;
+use crate::tui::render::markdown;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
+use crate::tui::terminal::key_table::Action;
+use crate::tui::terminal::keymap;
+use base::model::usage::Usage;
+use base::protocol::event::{EndReason, Level, SessionInfo, TurnEnd};
+use base::sanitize;
+use base::text;
+
+/// Lines that are shown of one message of the user.
+const USER_LINES: usize = 30;
+/// Lines that are shown of finished thinking.
+const REASONING_LINES: usize = 3;
+
+/// A piece of the transcript.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TranscriptEntry {
+    Welcome(SessionInfo),
+    User(Arc<str>),
+    /// A part of an answer; `tight` when it continues the part before without a blank line.
+    Answer {
+        markdown: String,
+        tight: bool,
+        /// It begins within a block of code, in this state.
+        code: Option<State>,
+    },
+    Reasoning(String),
+    /// Thinking in full, as the user asked for it.
+    WholeReasoning(Arc<str>),
+    Tool(ToolView),
+    Notice {
+        level: Level,
+        text: String,
+    },
+    TurnEnd(TurnEnd),
+    /// A heading and rows of name and text, such as the help.
+    Table {
+        heading: String,
+        rows: Vec<(String, String)>,
+    },
+}
+
+/// What decides about the blank line between two pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TranscriptKind {
+    Tool,
+    Notice,
+    Other,
+}
+
+impl TranscriptEntry {
+    pub fn kind(&self) -> TranscriptKind {
+        match self {
+            Self::Tool(_) => TranscriptKind::Tool,
+            Self::Notice { .. } => TranscriptKind::Notice,
+            _ => TranscriptKind::Other,
+        }
+    }
+
+    /// The piece as lines at most `width` cells wide, with the blank line that separates it from `before`.
+    pub fn lines(&self, before: Option<TranscriptKind>, width: usize, theme: Theme) -> Vec<Line<'static>> {
+        let mut lines = self.render(width.max(1), theme);
+        let tight = match (before, self) {
+            (None, _) | (_, Self::Answer { tight: true, .. }) => true,
+            (Some(before), _) => before != TranscriptKind::Other && before == self.kind(),
+        };
+        if !tight && !lines.is_empty() {
+            lines.insert(0, Line::default());
+        }
+        lines
+    }
+
+    fn render(&self, width: usize, theme: Theme) -> Vec<Line<'static>> {
+        match self {
+            Self::Welcome(info) => welcome(info, width, theme),
+            Self::User(text) => user(text, width, theme),
+            Self::Answer { markdown, code, .. } => markdown::render_from(markdown, width, theme, *code),
+            Self::Reasoning(text) => reasoning(text, width, theme),
+            Self::WholeReasoning(text) => {
+                wrap::wrap_text(sanitize::clean(text).trim(), theme.dim(), "∴ ", "  ", width)
+            }
+            Self::Tool(view) => tool::render(view, width, "●", theme),
+            Self::Notice { level, text } => notice(*level, text, width, theme),
+            Self::TurnEnd(end) => turn_end(end, width, theme),
+            Self::Table { heading, rows } => table(heading, rows, width, theme),
+        }
+    }
+}
+
+fn welcome(info: &SessionInfo, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::from(vec![
+        Span::styled("mycode", theme.heading()),
+        Span::styled(format!(" {}", env!("CARGO_PKG_VERSION")), theme.dim()),
+        Span::raw(format!("  {}", wrap::clip(&sanitize::clean(&info.workspace), width.saturating_sub(16)))),
+    ])];
+    let help = "@ adds a file, / runs a command, /help lists commands and keys.";
+    lines.extend(wrap::wrap_text(help, theme.dim(), "", "", width));
+    if info.offer_init {
+        let offer = "No CODE_LAW.md or AGENTS.md here. /init writes one; /init no hides this message.";
+        lines.extend(wrap::wrap_text(offer, theme.warning(), "", "", width));
+    }
+    lines
+}
+
+fn user(text: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    // Only what can be seen is cleaned and wrapped: the text may be a pasted megabyte.
+    let end =
+        text.char_indices().filter(|(_, c)| *c == '\n').nth(USER_LINES).map_or(text.len(), |(at, _)| at);
+    let end = text::floor_boundary(text, end.min(width * USER_LINES));
+    let shown = sanitize::clean(text[..end].trim_end_matches('\n')).into_owned();
+    let mut lines = wrap::wrap_text(&shown, theme.user(), "› ", "  ", width);
+    lines.truncate(USER_LINES);
+    let hidden = text[end..].trim().len();
+    if hidden > 0 {
+        lines.push(Line::styled(format!("  … {} more", text::human_bytes(hidden as u64)), theme.dim()));
+    }
+    lines
+}
+
+fn reasoning(text: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let text = text::one_line(&sanitize::clean(text), width * REASONING_LINES);
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = wrap::wrap_text(&text, theme.dim(), "∴ ", "  ", width);
+    if lines.len() > REASONING_LINES {
+        lines.truncate(REASONING_LINES);
+        if let Some(last) = lines.last_mut() {
+            let key = format!(" · {}", keymap::name(Action::Expand));
+            let cut = wrap::clip(&format!("{last}…"), width.saturating_sub(wrap::width(&key)));
+            *last = Line::styled(format!("{cut}{key}"), theme.dim());
+        }
+    }
+    lines
+}
+
+fn notice(level: Level, text: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let (mark, style) = match level {
+        Level::Info => ("· ", theme.dim()),
+        Level::Warning => ("! ", theme.warning()),
+        Level::Error => ("✗ ", theme.bad()),
+    };
+    wrap::wrap_text(sanitize::clean(text).trim_end(), style, mark, "  ", width)
+}
+
+fn turn_end(end: &TurnEnd, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let mut facts = Vec::new();
+    if end.steps > 0 {
+        facts.push(text::plural(end.steps as usize, "step"));
+    }
+    facts.extend(usage(&end.usage));
+    if end.steps > 0 || end.elapsed_ms >= 1000 {
+        facts.push(duration(end.elapsed_ms / 1000));
+    }
+    if end.denied > 0 {
+        facts.push(format!("{} denied", end.denied));
+    }
+    let facts: String = facts.iter().map(|fact| format!(" · {fact}")).collect();
+    let (head, hint, style) = match &end.reason {
+        EndReason::Done => ("✓ Done".to_owned(), String::new(), theme.good()),
+        EndReason::Interrupted { prompt_returned: Some(_) } => (
+            "■ Interrupted".to_owned(),
+            "No reply had arrived yet; your message was removed from the session.".to_owned(),
+            theme.warning(),
+        ),
+        EndReason::Interrupted { prompt_returned: None } => (
+            "■ Interrupted".to_owned(),
+            "Finished work is kept. Type what to do instead.".to_owned(),
+            theme.warning(),
+        ),
+        EndReason::StepLimit { limit } => (
+            format!("■ Stopped after {limit} steps"),
+            "Send \"continue\" to keep going.".to_owned(),
+            theme.warning(),
+        ),
+        EndReason::ProviderFailed { message, hint, .. } => {
+            (format!("✗ No answer from the model: {message}"), sentence(hint), theme.bad())
+        }
+        EndReason::Failed { message, hint, .. } => {
+            (format!("✗ {}", sentence(message)), sentence(hint), theme.bad())
+        }
+    };
+    let head = sanitize::clean(&head).into_owned();
+    let spans = [Span::styled(head.replace('\n', " "), style), Span::styled(facts, theme.dim())];
+    let mut lines = wrap::wrap_spans(&spans, &[], &[Span::raw("  ")], width);
+    if !hint.is_empty() {
+        lines.extend(wrap::wrap_text(&sanitize::clean(&hint), theme.dim(), "  ", "  ", width));
+    }
+    lines
+}
+
+/// Messages and hints begin in lower case, as they stand behind `error:` elsewhere.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+fn table(heading: &str, rows: &[(String, String)], width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::styled(heading.to_owned(), theme.strong())];
+    let column = rows.iter().map(|(name, _)| wrap::width(name)).max().unwrap_or(0).min(width / 2) + 2;
+    for (name, text) in rows {
+        let name = wrap::clip(&sanitize::clean(name), column);
+        let pad = " ".repeat(column.saturating_sub(wrap::width(&name)));
+        let first = [Span::raw("  "), Span::styled(name, theme.accent()), Span::raw(pad)];
+        let rest = [Span::raw(" ".repeat(column + 2))];
+        lines.extend(wrap::wrap_spans(
+            &[Span::raw(sanitize::clean(text).replace('\n', " "))],
+            &first,
+            &rest,
+            width,
+        ));
+    }
+    lines
+}
+
+fn usage(usage: &Usage) -> Option<String> {
+    if usage.total() == 0 {
+        return None;
+    }
+    let cached = if usage.cached > 0 {
+        format!(" ({} cached)", text::human_tokens(usage.cached))
+    } else {
+        String::new()
+    };
+    Some(format!("{} in{cached}, {} out", text::human_tokens(usage.input), text::human_tokens(usage.output)))
+}
+
+/// Seconds for people: `42s`, `3m 05s`, `1h 02m`.
+pub fn duration(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}

@@ -1,0 +1,105 @@
+//! A resumed session as transcript: the last items, in the form in which they were first shown.
+//! Knows items, not where they come from.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::entry::TranscriptEntry;
+use super::tool::{self, ToolView};
+use base::model::item::{Item, ToolResult};
+use base::protocol::event::Level;
+use base::text;
+
+/// Items that are shown again.
+const SHOWN: usize = 50;
+
+/// The last items of `items`, with a line that says how many came before.
+pub fn entries(items: &[Arc<Item>]) -> Vec<TranscriptEntry> {
+    let from = items.len().saturating_sub(SHOWN);
+    let mut entries = Vec::new();
+    if from > 0 {
+        entries.push(note(format!("… {}", text::plural(from, "earlier item"))));
+    }
+    let mut titles: HashMap<&str, String> = HashMap::new();
+    // A call may stand before the cut and its result behind it.
+    for (index, item) in items.iter().enumerate().skip(from.saturating_sub(SHOWN)) {
+        let shown = of_item(item, &mut titles);
+        entries.extend(shown.into_iter().filter(|_| index >= from));
+    }
+    entries
+}
+
+/// One item as it is shown; `titles` has those of the calls before it.
+pub fn of_item<'a>(item: &'a Item, titles: &mut HashMap<&'a str, String>) -> Vec<TranscriptEntry> {
+    vec![match item {
+        Item::ToolCall(call) => {
+            titles.insert(&call.id, call.title());
+            return Vec::new();
+        }
+        Item::User(message) => {
+            let ran = tool::run_by_user(message);
+            let result = ran.map(|(title, result)| TranscriptEntry::Tool(of_result(&result, title)));
+            return [Some(TranscriptEntry::User(Arc::clone(&message.text))), result]
+                .into_iter()
+                .flatten()
+                .collect();
+        }
+        Item::Assistant { text, .. } => {
+            TranscriptEntry::Answer { markdown: text.to_string(), tight: false, code: None }
+        }
+        Item::ToolResult(result) => {
+            let title = titles.remove(result.call_id.as_ref()).unwrap_or_else(|| result.tool.to_string());
+            TranscriptEntry::Tool(of_result(result, title))
+        }
+        Item::Image(image) => note(image.placeholder("")),
+        Item::Summary(_) => note("Earlier turns were summarized here.".to_owned()),
+        Item::Reasoning(_) | Item::Reminder(_) => return Vec::new(),
+    }]
+}
+
+fn of_result(result: &ToolResult, title: String) -> ToolView {
+    ToolView {
+        call_id: Arc::clone(&result.call_id),
+        tool: Arc::clone(&result.tool),
+        title,
+        tail: String::new(),
+        outcome: Some(tool::outcome(&result.tool, &result.envelope)),
+    }
+}
+
+fn note(text: String) -> TranscriptEntry {
+    TranscriptEntry::Notice { level: Level::Info, text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::render::theme::Theme;
+    use base::model::item::UserMessage;
+
+    #[test]
+    fn long_session_replay() {
+        let items: Vec<Arc<Item>> =
+            (0..60).map(|number| Arc::new(Item::User(UserMessage::new(&number.to_string())))).collect();
+        let entries = entries(&items);
+        assert_eq!(entries.len(), 51);
+        assert_eq!(entries[0], note("… 10 earlier items".to_owned()));
+        assert_eq!(entries[1], TranscriptEntry::User("10".into()));
+    }
+
+    #[test]
+    fn commands_of_the_user_with_their_output() {
+        let mut message = UserMessage::new("!echo one; echo two");
+        message.add_printed("one\ntwo\n");
+        let entries = entries(&[Arc::new(Item::User(message))]);
+        let lines: Vec<String> = entries
+            .iter()
+            .flat_map(|entry| entry.lines(None, 40, Theme::new(false)))
+            .map(|line| line.to_string())
+            .collect();
+        assert!(
+            lines.join("\n").contains("● Bash echo one; echo two\n  └ 2 lines\n    one\n    two"),
+            "{lines:?}"
+        );
+    }
+}

@@ -1,0 +1,302 @@
+//! A tool call as users see it: what it does while it runs, one line of outcome when it is done. Reads only the
+//! envelope (`data`, `body`, `text`), never a tool's code; unknown tools and missing facts are shown plainly.
+
+use std::sync::Arc;
+
+use ratatui::text::{Line, Span};
+use serde_json::{Map, Value};
+
+use super::diff;
+use crate::tui::popup::pickers::todos::Todo;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
+use base::model::envelope::{Envelope, Status};
+use base::model::item::{ToolResult, UserMessage};
+use base::sanitize;
+use base::text;
+
+/// Diff lines that are shown in the transcript.
+const DIFF_LINES: usize = 20;
+/// Output lines that are shown of a command.
+const TAIL_LINES: usize = 3;
+/// The same of one that the user ran.
+const USER_LINES: usize = 60;
+/// A diff is kept up to here, in bytes; the count of changed lines is taken before.
+const KEEP_DIFF_BYTES: usize = 64 * 1024;
+
+/// One call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolView {
+    pub call_id: Arc<str>,
+    pub tool: Arc<str>,
+    pub title: String,
+    /// The last output lines while it runs.
+    pub tail: String,
+    pub outcome: Option<OutcomeLine>,
+}
+
+/// What is kept of a result to show it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OutcomeLine {
+    pub failed: bool,
+    pub partial: bool,
+    pub summary: String,
+    pub diff: Option<String>,
+    /// Last lines of a command's output.
+    pub tail: String,
+    /// The command was the user's own.
+    pub by_user: bool,
+    /// Status and content.
+    pub todos: Vec<(String, String)>,
+}
+
+/// The outcome of a finished call.
+pub fn outcome(tool: &str, envelope: &Envelope) -> OutcomeLine {
+    let mut outcome = OutcomeLine { partial: envelope.status == Status::Partial, ..OutcomeLine::default() };
+    if envelope.status == Status::Error {
+        let message = envelope.error.as_ref().map_or(envelope.text.as_str(), |error| error.message.as_str());
+        outcome.failed = true;
+        // What the model is told may be longer than what the user needs to read.
+        let for_user = envelope.data.get("user_text").and_then(Value::as_str);
+        outcome.summary = first_line(for_user.unwrap_or(message));
+        return outcome;
+    }
+    let data = &envelope.data;
+    if let Some(diff) = data.get("diff").and_then(Value::as_str).filter(|diff| !diff.is_empty()) {
+        let (added, removed) = diff::counts(diff);
+        let created = data.get("operation").and_then(Value::as_str) == Some("create");
+        outcome.summary = format!("{}+{added} -{removed}", if created { "created, " } else { "" });
+        outcome.diff = Some(diff[..text::floor_boundary(diff, KEEP_DIFF_BYTES)].to_owned());
+        return outcome;
+    }
+    outcome.summary = match tool {
+        "Read" => read_summary(envelope),
+        "LS" => counted(data, &["total_entries", "total"], "entry"),
+        "Glob" => counted(data, &["total", "total_files", "total_paths"], "file"),
+        "Grep" => grep_summary(data),
+        "Bash" => {
+            // Who runs a command wants to see what it prints.
+            outcome.by_user = data.contains_key("by_user");
+            outcome.tail = last_lines(&envelope.body, if outcome.by_user { USER_LINES } else { TAIL_LINES });
+            bash_summary(data, &envelope.body)
+        }
+        "TodoWrite" => {
+            outcome.todos = todos(data);
+            None
+        }
+        "AskUser" => replies(data),
+        _ => None,
+    }
+    .unwrap_or_else(|| {
+        if outcome.todos.is_empty() {
+            let said = first_line(&envelope.text);
+            if said.is_empty() { first_line(&envelope.body) } else { said }
+        } else {
+            let done = outcome.todos.iter().filter(|(status, _)| status == "completed").count();
+            format!("{done} of {} done", outcome.todos.len())
+        }
+    });
+    outcome
+}
+
+/// The command that the user ran with this message: its title and its result.
+pub fn run_by_user(message: &UserMessage) -> Option<(String, ToolResult)> {
+    let (command, output) = message.command()?;
+    let envelope = Envelope::success("").with_body("output", output).with("by_user", true);
+    Some((format!("Bash {command}"), ToolResult { call_id: "".into(), tool: "Bash".into(), envelope }))
+}
+
+/// A running sub-agent on one line: its task and what it does; `None` for other calls.
+pub fn agent_line(view: &ToolView) -> Option<String> {
+    let task =
+        view.title.strip_prefix("Task ").filter(|_| &*view.tool == "Task" && view.outcome.is_none())?;
+    let doing = view.tail.split_once(": ").map_or("", |(_, doing)| doing);
+    let gap = if doing.is_empty() { "" } else { " · " };
+    Some(text::one_line(&sanitize::clean(&format!("{task}{gap}{doing}")), 400))
+}
+
+/// The call as lines. `frame` is the spinner's picture while it runs.
+pub fn render(view: &ToolView, width: usize, frame: &str, theme: Theme) -> Vec<Line<'static>> {
+    let (mark, style) = match &view.outcome {
+        None => (frame, theme.accent()),
+        Some(outcome) if outcome.failed => ("●", theme.bad()),
+        Some(outcome) if outcome.partial => ("●", theme.warning()),
+        Some(_) => ("●", theme.good()),
+    };
+    let title = text::one_line(&sanitize::clean(&view.title), 400);
+    let rest =
+        title.strip_prefix(view.tool.as_ref()).filter(|rest| rest.is_empty() || rest.starts_with([' ', ':']));
+    let spans = [
+        Span::styled(sanitize::clean(&view.tool).into_owned(), theme.strong()),
+        Span::raw(match rest {
+            Some(rest) => rest.to_owned(),
+            None => format!(" {title}"),
+        }),
+    ];
+    let first = [Span::styled(format!("{mark} "), style)];
+    let mut lines = wrap::wrap_spans(&spans, &first, &[Span::raw("  ")], width);
+    if lines.len() > 3 {
+        lines.truncate(3);
+        lines.push(Line::styled("  …", theme.dim()));
+    }
+    match &view.outcome {
+        None => lines.extend(dim_tail(&view.tail, TAIL_LINES, width, theme)),
+        Some(outcome) => lines.extend(render_outcome(outcome, width, theme)),
+    }
+    lines
+}
+
+fn render_outcome(outcome: &OutcomeLine, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    if !outcome.summary.is_empty() {
+        let style = match (outcome.failed, outcome.partial) {
+            (true, _) => theme.bad(),
+            (_, true) => theme.warning(),
+            _ => theme.dim(),
+        };
+        let summary = wrap::clip(&sanitize::clean(&outcome.summary), width.saturating_sub(4));
+        lines.push(Line::from(vec![Span::styled("  └ ", theme.dim()), Span::styled(summary, style)]));
+    }
+    let most = if outcome.by_user { USER_LINES } else { TAIL_LINES };
+    lines.extend(dim_tail(&outcome.tail, most, width, theme));
+    if let Some(diff) = &outcome.diff {
+        lines.extend(diff::render(diff, width, DIFF_LINES, theme));
+    }
+    for (status, content) in &outcome.todos {
+        let (mark, style) = match status.as_str() {
+            "completed" => ("☑", theme.dim()),
+            "in_progress" => ("▶", theme.accent()),
+            "cancelled" => ("☒", theme.dim()),
+            _ => ("☐", theme.plain()),
+        };
+        let content = text::one_line(&sanitize::clean(content), 300);
+        lines.extend(wrap::wrap_text(&content, style, &format!("    {mark} "), "      ", width));
+    }
+    lines
+}
+
+fn dim_tail(tail: &str, most: usize, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let tail = sanitize::clean(tail);
+    let kept: Vec<&str> = tail.lines().rev().filter(|line| !line.trim().is_empty()).take(most).collect();
+    kept.iter()
+        .rev()
+        .map(|line| {
+            // A huge line is cut before it is measured.
+            let line = wrap::detab(&line[..text::floor_boundary(line, 2_000)]).into_owned();
+            Line::styled(format!("    {}", wrap::clip(&line, width.saturating_sub(4))), theme.dim())
+        })
+        .collect()
+}
+
+fn read_summary(envelope: &Envelope) -> Option<String> {
+    let lines = envelope.body.lines().count();
+    if lines == 0 {
+        return None;
+    }
+    let total = number(&envelope.data, &["total_lines", "total"]);
+    Some(match total {
+        Some(total) if total as usize > lines => format!("{} of {total}", text::plural(lines, "line")),
+        _ => text::plural(lines, "line"),
+    })
+}
+
+fn grep_summary(data: &Map<String, Value>) -> Option<String> {
+    let matches = counted(data, &["total_matches", "matches", "total"], "match")?;
+    Some(match number(data, &["files", "files_matched", "total_files"]) {
+        Some(files) => format!("{matches} in {}", text::plural(files as usize, "file")),
+        None => matches,
+    })
+}
+
+fn bash_summary(data: &Map<String, Value>, body: &str) -> Option<String> {
+    // A cut output says how long the whole was.
+    let lines = number(data, &["output_lines"]).map_or_else(|| body.lines().count(), |lines| lines as usize);
+    let output = if lines == 0 { "no output".to_owned() } else { text::plural(lines, "line") };
+    if data.get("timed_out").and_then(Value::as_bool) == Some(true) {
+        return Some(format!("timed out · {output}"));
+    }
+    match data.get("exit_code").and_then(Value::as_i64) {
+        Some(code) => Some(format!("exit {code} · {output}")),
+        // Of a session that is shown again.
+        None => data.contains_key("by_user").then_some(output),
+    }
+}
+
+/// The user's answers; the question stands in the title.
+fn replies(data: &Map<String, Value>) -> Option<String> {
+    let given: Vec<&str> = data.get("replies")?.as_array()?.iter().filter_map(Value::as_str).collect();
+    Some(first_line(&text::one_line(&given.join(" · "), 400)))
+}
+
+/// The list that a TodoWrite has written.
+pub fn todo_list(result: &ToolResult) -> Option<Vec<Todo>> {
+    let written = &*result.tool == "TodoWrite" && result.envelope.error.is_none();
+    let todo = |(status, content)| Todo { status, content };
+    written.then(|| todos(&result.envelope.data).into_iter().map(todo).collect())
+}
+
+fn todos(data: &Map<String, Value>) -> Vec<(String, String)> {
+    let field =
+        |todo: &Value, key: &str| todo.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let list = data.get("todos").and_then(Value::as_array);
+    list.into_iter().flatten().map(|todo| (field(todo, "status"), field(todo, "content"))).collect()
+}
+
+fn counted(data: &Map<String, Value>, keys: &[&str], noun: &str) -> Option<String> {
+    number(data, keys).map(|count| text::plural(count as usize, noun))
+}
+
+/// The first of `keys` that holds a number, or a list whose length counts.
+fn number(data: &Map<String, Value>, keys: &[&str]) -> Option<u64> {
+    keys.iter().find_map(|key| match data.get(*key)? {
+        Value::Number(number) => number.as_u64(),
+        Value::Array(list) => Some(list.len() as u64),
+        _ => None,
+    })
+}
+
+fn last_lines(body: &str, most: usize) -> String {
+    let lines: Vec<&str> = body.lines().rev().filter(|line| !line.trim().is_empty()).take(most).collect();
+    lines.iter().rev().map(|line| text::elide(line, 500)).collect::<Vec<_>>().join("\n")
+}
+
+fn first_line(text: &str) -> String {
+    text::elide(text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim(), 400)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::model::envelope::ErrorCode;
+
+    #[test]
+    fn each_outcome_is_one_line() {
+        let of = |tool: &str, envelope: Envelope| outcome(tool, &envelope).summary;
+        assert_eq!(of("Read", Envelope::success("").with_body("content", "1\ta\n2\tb\n")), "2 lines");
+        assert_eq!(
+            of("Grep", Envelope::success("").with("total_matches", 3).with("files", 2)),
+            "3 matches in 2 files"
+        );
+        assert_eq!(
+            of("Bash", Envelope::success("").with("exit_code", 101).partial()),
+            "exit 101 · no output"
+        );
+        assert_eq!(
+            of(
+                "Bash",
+                Envelope::success("")
+                    .with("exit_code", 0)
+                    .with("output_lines", 5000)
+                    .with_body("output", "1\n…")
+            ),
+            "exit 0 · 5000 lines"
+        );
+        assert_eq!(of("Edit", Envelope::success("").with("diff", "@@ -1 +1 @@\n-a\n+b\n+c\n")), "+2 -1");
+        assert_eq!(of("Edit", Envelope::error(ErrorCode::NotFound, "no a.rs\nlong story")), "no a.rs");
+        let denied =
+            Envelope::error(ErrorCode::PermissionDenied, "the user said no. Do not try it another way");
+        assert_eq!(of("Bash", denied.with("user_text", "Denied")), "Denied");
+        assert_eq!(of("AskUser", Envelope::success("").with("replies", vec!["red", "no"])), "red · no");
+        assert_eq!(of("Other", Envelope::success("did it")), "did it");
+    }
+}

@@ -1,0 +1,110 @@
+//! Keys of what belongs to the composer: its completion, vi's normal mode, and the search through earlier prompts.
+
+use crossterm::event::{KeyCode, KeyEvent};
+
+use crate::tui::app::App;
+use crate::tui::composer::vim::state::REDO;
+use crate::tui::msg::Cmd;
+use crate::tui::popup::completion::complete;
+use crate::tui::popup::completion::state::Completion;
+use crate::tui::popup::history::HistorySearch;
+use crate::tui::terminal::key_table::{Action, EditCommand, ListMove, Place};
+use crate::tui::terminal::keymap;
+use base::protocol::op::Op;
+
+/// What became of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    No,
+    Yes,
+    /// It completed a command that is to be sent at once.
+    Send,
+}
+
+/// Keys of the open completion.
+pub fn completion(app: &mut App, key: KeyEvent) -> Taken {
+    let Some(completion) = &mut app.completion else { return Taken::No };
+    if let Some(Action::List(step @ (ListMove::Up | ListMove::Down))) = keymap::action(Place::List, key) {
+        completion.selection().step(step);
+        return Taken::Yes;
+    }
+    let accepted = |done: bool| if done { Taken::Yes } else { Taken::No };
+    match (keymap::action(Place::Composer, key), completion) {
+        (Some(Action::Escape), _) => complete::dismiss(app),
+        (Some(Action::Complete), _) | (Some(Action::Send), Completion::Files(_) | Completion::Shell(_)) => {
+            return accepted(complete::accept(app));
+        }
+        (Some(Action::Send), Completion::Commands(_)) => {
+            complete::accept(app);
+            return Taken::Send;
+        }
+        _ => return Taken::No,
+    }
+    Taken::Yes
+}
+
+/// Whether the key was for vi's normal mode, or ends its insert mode.
+pub fn vim(app: &mut App, key: KeyEvent, action: Option<Action>) -> bool {
+    if action == Some(Action::Escape) {
+        return app.composer.vim_escape();
+    }
+    let letter = match key.code {
+        KeyCode::Backspace => Some('h'),
+        KeyCode::Delete => Some('x'),
+        KeyCode::Char('r') if keymap::is_ctrl(key, 'r') => Some(REDO),
+        _ => keymap::plain_char(key),
+    };
+    let width = app.composer_width();
+    letter.is_some_and(|letter| app.composer.vim_key(letter, width))
+}
+
+/// What is left: editing, and what opens beside the composer.
+pub fn edit(app: &mut App, key: KeyEvent, action: Option<Action>) {
+    match action {
+        Some(Action::HistorySearch) => {
+            app.completion = None;
+            app.search = Some(HistorySearch::default());
+            app.send(Op::ListPrompts);
+        }
+        Some(Action::Complete) => {
+            if let Some(before) = complete::shell_command(app) {
+                app.command(Cmd::CompleteShell(before));
+            }
+        }
+        Some(Action::Editor) => app.command(Cmd::Compose(app.composer.full_text())),
+        Some(Action::PasteImage) => app.command(Cmd::PastePicture),
+        _ => {
+            if let Some(edit) = keymap::edit(key) {
+                let width = app.composer_width();
+                app.composer.edit(edit, width);
+                complete::refresh(app);
+            }
+        }
+    }
+}
+
+/// Keys of the search; the composer stays as it was until a prompt is taken.
+pub fn search(app: &mut App, key: KeyEvent) {
+    let Some(search) = &mut app.search else { return };
+    match keymap::action(Place::Composer, key) {
+        // As in a shell: once more is the next older one.
+        Some(Action::HistorySearch | Action::Edit(EditCommand::Down)) => {
+            search.selection.step(ListMove::Down);
+        }
+        Some(Action::Edit(EditCommand::Up)) => {
+            search.selection.step(ListMove::Up);
+        }
+        Some(Action::Send | Action::Complete) => {
+            if let Some(text) = search.chosen().map(str::to_owned) {
+                app.composer.replace(&text);
+            }
+            app.search = None;
+            complete::refresh(app);
+        }
+        Some(Action::Escape | Action::Cancel | Action::Editor) => app.search = None,
+        _ => match keymap::edit(key) {
+            Some(edit) => search.edit(edit),
+            None => drop(search.selection.key(key)),
+        },
+    }
+}

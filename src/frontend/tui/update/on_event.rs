@@ -1,0 +1,339 @@
+//! How the agent's events change the screen: one half of the reducer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{on_lists, viewing};
+use crate::tui::app::{App, RetryStatus, Silent};
+use crate::tui::msg::Cmd;
+use crate::tui::popup::completion::state::{Completion, Files};
+use crate::tui::popup::ledger;
+use crate::tui::popup::open::Popup;
+use crate::tui::popup::question::OpenQuestion;
+use crate::tui::popup::rewind::RewindPicker;
+use crate::tui::transcript::entry::TranscriptEntry;
+use crate::tui::transcript::{replay, tool};
+use base::model::item::Item;
+use base::protocol::event::{Event, JobRow, Level, SessionInfo, TurnEnd};
+use base::sanitize;
+use base::text;
+
+/// Takes in one event.
+pub fn apply(app: &mut App, event: Event) {
+    let went_on = matches!(
+        event,
+        Event::TurnStarted { .. }
+            | Event::Steered { .. }
+            | Event::Item { .. }
+            | Event::ToolDone { .. }
+            | Event::TurnEnded(_)
+    );
+    if went_on {
+        viewing::refresh(app);
+    }
+    match event {
+        Event::Session(info) => session(app, info),
+        Event::History(items) => {
+            let todos = items.iter().rev().find_map(|item| match &**item {
+                Item::ToolResult(result) => tool::todo_list(result),
+                _ => None,
+            });
+            app.set_todos(todos.unwrap_or_default());
+            app.last_answer = items.iter().rev().find_map(|item| match item.as_ref() {
+                Item::Assistant { text, .. } => Some(Arc::clone(text)),
+                _ => None,
+            });
+            for entry in replay::entries(&items) {
+                app.print(entry);
+            }
+        }
+        Event::TurnStarted { text } => turn_started(app, &text),
+        Event::Steered { text } => {
+            unqueue(app, &text);
+            app.print_finished();
+            app.print(TranscriptEntry::User(text.into()));
+        }
+        Event::TakenBack { texts } => {
+            texts.iter().for_each(|text| unqueue(app, text));
+            if !texts.is_empty() {
+                app.composer.prepend(&texts.join("\n"));
+            }
+        }
+        Event::CommandStarted => app.begin_turn(),
+        Event::CommandEnded => {
+            for entry in app.live.take_all() {
+                app.print(entry);
+            }
+            app.turn = None;
+        }
+        Event::TextDelta(delta) => {
+            going_on(app);
+            app.streams(Some(delta.len()));
+            let line_ended = delta.contains('\n');
+            app.live.text_delta(&delta);
+            if line_ended {
+                app.print_finished();
+            }
+        }
+        Event::ReasoningDelta(delta) => {
+            going_on(app);
+            app.streams(Some(delta.len()));
+            app.live.reasoning_delta(&delta);
+        }
+        Event::CallArriving { name, bytes } => {
+            let before = app.turn.as_mut().and_then(|turn| turn.arriving.take());
+            going_on(app);
+            if let Some(turn) = &mut app.turn {
+                // Only the first piece of a call names it.
+                let name =
+                    if name.is_empty() { before.map(|(name, _)| name).unwrap_or_default() } else { name };
+                turn.arriving = Some((name, bytes));
+            }
+        }
+        Event::Retrying { attempt, of, wait_ms, reason } => retrying(app, [attempt, of], wait_ms, reason),
+        Event::Silent { since_ms, left_ms } => {
+            let since = app.now.saturating_sub(Duration::from_millis(since_ms));
+            let until = app.now + Duration::from_millis(left_ms);
+            if let Some(turn) = &mut app.turn {
+                turn.retry = None;
+                turn.silent = Some(Silent { since, until });
+            }
+        }
+        Event::Item { item, .. } => finished_item(app, &item),
+        Event::ToolStarted { call_id, tool, title, .. } => {
+            going_on(app);
+            app.waiting.retain(|(waiting, _)| *waiting != call_id);
+            app.live.tool_started(call_id, tool, title);
+        }
+        Event::ToolProgress { call_id, tail } => app.live.tool_progress(&call_id, tail),
+        Event::ToolDone { result, .. } => {
+            going_on(app);
+            app.waiting.retain(|(waiting, _)| *waiting != result.call_id);
+            if let Some(todos) = tool::todo_list(&result) {
+                app.set_todos(todos);
+            }
+            app.live.tool_done(&result);
+            app.print_finished();
+        }
+        Event::Ask { id, question } => {
+            let armed = app.composer.is_empty() && app.popup.is_none();
+            if let Some(Popup::Pager(pager)) = &mut app.popup {
+                pager.say("a question waits for you: q closes this");
+            }
+            app.completion = None;
+            app.questions.push(OpenQuestion::new(id, question, armed));
+        }
+        Event::Permission(permission) => {
+            if let Some(session) = &mut app.session {
+                session.permission = permission;
+            }
+            if let Some(Popup::Permissions(picker)) = &mut app.popup {
+                picker.set_level(permission);
+            }
+        }
+        Event::Mode(mode) => {
+            app.modes_sent = app.modes_sent.saturating_sub(1);
+            if app.modes_sent == 0
+                && let Some(session) = &mut app.session
+            {
+                session.mode = mode;
+            }
+        }
+        Event::AskClosed { id } => app.questions.retain(|question| question.id != id),
+        Event::Window(window) => {
+            app.window = Some(window);
+            app.streams(None);
+        }
+        // Nobody looks at a ledger that comes late.
+        Event::Ledger(ledger) => {
+            if let Some(Popup::Context(popup)) = &mut app.popup {
+                popup.fill(ledger);
+            }
+        }
+        Event::ItemHistory(history) => match &mut app.popup {
+            Some(Popup::Context(popup)) => popup.tell(history),
+            _ => app.print(TranscriptEntry::Table {
+                heading: ledger::history_heading(&history),
+                rows: ledger::history_rows(&history),
+            }),
+        },
+        Event::Commands(rows) => app.own_commands = rows,
+        Event::Prompts(prompts) => {
+            if let Some(search) = &mut app.search {
+                search.fill(prompts);
+            }
+        }
+        Event::Draft { text } if app.composer.is_empty() => {
+            app.composer.restore(&text);
+            app.hint = Some("draft restored".to_owned());
+        }
+        // Whoever has begun to type finds it with Up.
+        Event::Draft { text } => app.composer.remember(&text),
+        Event::RewindPoints(points) if points.is_empty() => {
+            app.notice(Level::Info, "Nothing to rewind yet.");
+        }
+        Event::RewindPoints(points) => app.popup = Some(Popup::Rewind(RewindPicker::new(points))),
+        Event::RewindPreview(preview) => {
+            if let Some(Popup::Rewind(picker)) = &mut app.popup {
+                picker.show(preview);
+            }
+        }
+        Event::Rewound(done) => {
+            // The list may be an older one now; the next one that is written shows.
+            if done.part.conversation() {
+                app.set_todos(Vec::new());
+            }
+            if let Some(text) = done.text.filter(|_| app.composer.is_empty()) {
+                app.composer.restore(&text);
+            }
+        }
+        Event::SomeFiles(paths) if !app.files.whole => files(app, paths),
+        Event::SomeFiles(_) => {}
+        Event::Files(paths) => {
+            (app.files.requested, app.files.whole) = (false, true);
+            files(app, paths);
+        }
+        Event::Notice { level, text } => app.notice(level, text),
+        Event::Jobs(rows) => jobs(app, rows),
+        Event::SandboxLacks(missing) => app.sandbox_lacks = Some(missing),
+        Event::Compacting { running } => app.compacting = running.then_some(app.now),
+        Event::TurnEnded(end) => turn_ended(app, end),
+        Event::ToolWaiting { call_id, title } => app.waiting.push((call_id, title)),
+        list @ (Event::Sessions(_)
+        | Event::SessionPreview { .. }
+        | Event::Models(_)
+        | Event::Rules(_)
+        | Event::JobOutput { .. }
+        | Event::Status(_)
+        | Event::Skills(_)
+        | Event::Cost(_)
+        | Event::Transcript { .. }
+        | Event::Changes(_)) => on_lists::apply(app, list),
+    }
+}
+
+fn files(app: &mut App, paths: Arc<[String]>) {
+    if let Some(Completion::Files(popup)) = &mut app.completion {
+        popup.set_paths(Arc::clone(&paths));
+    }
+    app.files.paths = Some(paths);
+}
+
+/// A job that ended is announced once: the user may be waiting for it.
+fn jobs(app: &mut App, rows: Vec<JobRow>) {
+    for row in &rows {
+        let ran = app.jobs.iter().any(|before| before.id == row.id && before.ended.is_none());
+        if let Some(ended) = row.ended.as_deref().filter(|_| ran) {
+            let command = text::one_line(&sanitize::clean(&row.command), 100);
+            app.notice(Level::Info, format!("Job {} {ended}: {command}", row.id));
+        }
+    }
+    on_lists::jobs(app, rows);
+}
+
+fn session(app: &mut App, info: SessionInfo) {
+    let before = app.session.replace(info.clone());
+    match before {
+        None => app.print(TranscriptEntry::Welcome(info)),
+        Some(before) if before.id != info.id => {
+            for entry in app.live.take_all() {
+                app.print(entry);
+            }
+            app.turn = None;
+            app.waiting.clear();
+            app.todos.clear();
+            app.compacting = None;
+            app.window = None;
+            app.questions.clear();
+            app.popup = None;
+            app.queued.clear();
+            if before.workspace != info.workspace {
+                app.files = Files::default();
+            }
+            app.command(Cmd::ClearScreen);
+            app.notice(Level::Info, format!("──── session {} ────", info.id));
+        }
+        Some(before) => {
+            if before.model != info.model {
+                app.notice(Level::Info, format!("Model: {}.", info.model));
+            }
+            if before.permission != info.permission {
+                app.notice(Level::Info, format!("Permission level: {}.", info.permission.as_str()));
+            }
+        }
+    }
+}
+
+fn turn_started(app: &mut App, text: &str) {
+    unqueue(app, text);
+    let started = app.turn.as_ref().map_or(app.now, |turn| turn.started);
+    app.begin_turn();
+    if let Some(turn) = &mut app.turn {
+        turn.started = started;
+    }
+    match app.turn_label.take() {
+        Some(label) => app.print(TranscriptEntry::User(label.into())),
+        None if text.is_empty() => {}
+        None => app.print(TranscriptEntry::User(text.into())),
+    }
+}
+
+fn unqueue(app: &mut App, text: &str) {
+    let known = app.queued.iter().position(|queued| queued == text);
+    // A message with a secret comes back without it; messages are taken up in order.
+    let redacted = text.contains("<REDACTED") && !app.queued.is_empty();
+    if let Some(index) = known.or_else(|| redacted.then_some(0)) {
+        app.queued.remove(index);
+    }
+}
+
+/// The answer has gone on: nothing is being retried or written any more.
+fn going_on(app: &mut App) {
+    if let Some(turn) = &mut app.turn {
+        turn.retry = None;
+        turn.silent = None;
+        turn.arriving = None;
+    }
+}
+
+fn retrying(app: &mut App, [attempt, of]: [u32; 2], wait_ms: u64, reason: String) {
+    app.print_finished();
+    if app.live.void() {
+        app.notice(Level::Warning, "Connection lost; discarding the partial reply and retrying.");
+    }
+    let at = app.now + Duration::from_millis(wait_ms);
+    if let Some(turn) = &mut app.turn {
+        turn.arriving = None;
+        turn.silent = None;
+        turn.retry = Some(RetryStatus { attempt, of, at, reason });
+    }
+}
+
+fn finished_item(app: &mut App, item: &Item) {
+    going_on(app);
+    match item {
+        Item::Assistant { text, .. } => {
+            app.last_answer = Some(Arc::clone(text));
+            app.live.finish_answer(text);
+        }
+        Item::Reasoning(reasoning) => app.live.finish_reasoning(&reasoning.text),
+        _ => return,
+    }
+    app.print_finished();
+}
+
+fn turn_ended(app: &mut App, end: TurnEnd) {
+    for entry in app.live.take_all() {
+        app.print(entry);
+    }
+    app.turn = None;
+    app.waiting.clear();
+    app.turn_label = None;
+    app.questions.clear();
+    if let Some(text) = end.reason.returned()
+        && app.composer.is_empty()
+    {
+        app.composer.restore(text);
+    }
+    app.print(TranscriptEntry::TurnEnd(end));
+}

@@ -1,0 +1,95 @@
+//! How lists that were asked for reach the popup that shows them, and the tables that commands print.
+
+use crate::tui::app::App;
+use crate::tui::pager::cell;
+use crate::tui::pager::kind::PagerKind;
+use crate::tui::popup::open::Popup;
+use crate::tui::popup::pickers::sessions::SessionPicker;
+use crate::tui::transcript::entry::TranscriptEntry;
+use base::protocol::event::{Event, JobRow, Level, SessionRow};
+use base::text;
+
+/// Takes in one of these events; what is asked for by nobody any more is dropped.
+pub fn apply(app: &mut App, event: Event) {
+    match (event, &mut app.popup) {
+        (Event::Sessions(rows), _) => sessions(app, rows),
+        (Event::SessionPreview { session, messages }, Some(Popup::Sessions(picker))) => {
+            picker.show(&session, messages);
+        }
+        (Event::Models(rows), Some(Popup::Models(picker))) => picker.fill(rows),
+        (Event::Rules(rows), Some(Popup::Permissions(picker))) => picker.set_rules(rows),
+        (Event::JobOutput { id, text }, Some(Popup::Jobs(picker))) => picker.show(id, text),
+        (Event::Transcript { agent, items }, Some(Popup::Pager(pager)))
+            if pager.kind.shows_items(agent.is_some()) =>
+        {
+            let more = pager.fill(cell::of_items(&items));
+            more.into_iter().for_each(|op| app.send(op));
+        }
+        (Event::Changes(changes), Some(Popup::Pager(pager)))
+            if pager.kind == (PagerKind::Changes { turn: changes.turn }) =>
+        {
+            let more = pager.fill(cell::of_changes(&changes.files));
+            more.into_iter().for_each(|op| app.send(op));
+        }
+        (Event::Status(rows), _) => {
+            let rows = own_facts(app).into_iter().chain(rows).collect();
+            app.print(TranscriptEntry::Table { heading: "Status".to_owned(), rows });
+        }
+        (Event::Skills(rows), _) if rows.is_empty() => {
+            app.notice(Level::Info, "No skills. `mycode skills` says where to put them.");
+        }
+        (Event::Skills(rows), _) => {
+            app.print(TranscriptEntry::Table { heading: "Skills".to_owned(), rows });
+        }
+        (Event::Cost(rows), _) => {
+            let nothing = || vec![("session".to_owned(), "nothing was sent yet".to_owned())];
+            let rows = if rows.is_empty() { nothing() } else { rows };
+            app.print(TranscriptEntry::Table { heading: "Cost".to_owned(), rows });
+        }
+        _ => {}
+    }
+}
+
+/// The list of sessions to go to: all but the one that is open.
+fn sessions(app: &mut App, mut rows: Vec<SessionRow>) {
+    rows.retain(|row| app.session.as_ref().is_none_or(|session| session.id != row.id));
+    let mut picker = match app.popup.take() {
+        Some(Popup::Sessions(mut picker)) => {
+            picker.fill(rows);
+            picker
+        }
+        _ if rows.is_empty() => {
+            return app.notice(Level::Info, "No other session to resume in this project.");
+        }
+        _ => SessionPicker::new(rows),
+    };
+    let wanted = picker.wanted();
+    app.popup = Some(Popup::Sessions(picker));
+    wanted.into_iter().for_each(|op| app.send(op));
+}
+
+/// The jobs as they are now.
+pub fn jobs(app: &mut App, rows: Vec<JobRow>) {
+    if let Some(Popup::Jobs(picker)) = &mut app.popup {
+        picker.fill(rows.clone());
+    }
+    app.jobs = rows;
+}
+
+/// What the front end knows itself.
+fn own_facts(app: &App) -> Vec<(String, String)> {
+    let Some(info) = &app.session else { return Vec::new() };
+    let mut rows = vec![
+        ("model", format!("{} ({})", info.model, info.provider)),
+        ("permission", info.permission.as_str().to_owned()),
+        ("mode", info.mode.as_str().to_owned()),
+        ("workspace", info.workspace.clone()),
+        ("session", info.id.clone()),
+    ];
+    if let Some(window) = &app.window {
+        let (used, whole) =
+            (text::human_tokens(window.used_tokens), text::human_tokens(window.window_tokens));
+        rows.insert(1, ("window", format!("{used} of {whole} tokens used")));
+    }
+    rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}

@@ -1,0 +1,185 @@
+//! The reducer: one message in, changed state and commands out. No input, no output, no waiting.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
+
+use super::composer_keys::{self, Taken};
+use super::on_event;
+use super::on_popup::{popup_key, question_key, take_reply};
+use super::viewing;
+use crate::tui::app::App;
+use crate::tui::command::run;
+use crate::tui::msg::{Cmd, Msg};
+use crate::tui::popup::completion::complete;
+use crate::tui::popup::open::Popup;
+use crate::tui::terminal::key_name;
+use crate::tui::terminal::key_table::{Action, EditCommand, Place};
+use crate::tui::terminal::keymap;
+use base::protocol::op::Op;
+
+/// Takes in one message.
+pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
+    if matches!(msg, Msg::Key(_) | Msg::Paste(_)) {
+        app.typed_at = app.now;
+    }
+    match msg {
+        Msg::Key(key) if key.kind != KeyEventKind::Release => on_key(app, key_name::canonical(key)),
+        Msg::Key(_) => {}
+        Msg::Paste(text) => paste(app, &text),
+        Msg::Edited(text) => {
+            app.composer.replace(&text);
+            complete::refresh(app);
+        }
+        Msg::ShellWords { before, words } => complete::shell_words(app, &before, words),
+        Msg::Picture(Ok(path)) => paste(app, &format!("{} ", complete::mention(&path))),
+        Msg::Picture(Err(why)) => app.hint = Some(why),
+        Msg::Focus(focused) => app.focused = Some(focused),
+        Msg::Resize(columns, rows) => app.size = (columns, rows),
+        Msg::Event(event) => on_event::apply(app, event),
+        Msg::Background(background) => viewing::set_background(app, background),
+        Msg::Tick => tick(app),
+    }
+    viewing::arrange(app);
+    app.take_commands()
+}
+
+fn tick(app: &mut App) {
+    app.beat = app.beat.wrapping_add(1);
+    let (now, size) = (app.now, app.size);
+    if let Some(reply) = app.questions.first_mut().and_then(|question| question.due(now, size)) {
+        take_reply(app, reply);
+    }
+}
+
+fn paste(app: &mut App, text: &str) {
+    app.quit_armed = false;
+    app.hint = None;
+    match app.questions.first_mut().filter(|question| question.armed) {
+        Some(question) => question.paste(text),
+        None if app.popup.is_some() => {}
+        None if app.search.is_some() => app.search.iter_mut().for_each(|search| search.paste(text)),
+        None => {
+            app.composer.paste(text);
+            complete::refresh(app);
+        }
+    }
+}
+
+fn on_key(app: &mut App, key: KeyEvent) {
+    app.hint = None;
+    let quit_armed = std::mem::take(&mut app.quit_armed);
+    let escape_armed = std::mem::take(&mut app.escape_armed);
+    match keymap::action(Place::Everywhere, key) {
+        Some(Action::Suspend) => return app.command(Cmd::Suspend),
+        Some(Action::Redraw) => return app.command(Cmd::ClearScreen),
+        Some(Action::FoldTodos) => {
+            app.todos_folded = !app.todos_folded;
+            return;
+        }
+        Some(Action::Transcript) => return viewing::open_transcript(app),
+        Some(Action::Expand) => return viewing::open_outputs(app),
+        _ => {}
+    }
+    // Tab turns from the context to an open question.
+    let turns = key.code == KeyCode::Tab && matches!(app.popup, Some(Popup::Context(_)));
+    if app.shown_popup().is_some() && !turns {
+        return popup_key(app, key);
+    }
+    if app.search.is_some() && !app.questions.first().is_some_and(|question| question.armed) {
+        return composer_keys::search(app, key);
+    }
+    let action = keymap::action(Place::Composer, key);
+    if action == Some(Action::Cancel) {
+        return cancel(app, quit_armed);
+    }
+    if question_key(app, key) {
+        return;
+    }
+    match composer_keys::completion(app, key) {
+        Taken::No => {}
+        Taken::Yes => return,
+        Taken::Send => return enter(app),
+    }
+    if composer_keys::vim(app, key, action) {
+        return;
+    }
+    match action {
+        Some(Action::Quit) if app.composer.is_empty() => app.command(Cmd::Quit),
+        Some(Action::NextMode) => next_mode(app),
+        Some(Action::Escape) => escape(app, escape_armed),
+        Some(Action::Send) => enter(app),
+        // What waits is edited as one text, where lines can be deleted and moved.
+        Some(Action::Edit(EditCommand::Up)) if app.composer.is_empty() && !app.queued.is_empty() => {
+            app.send(Op::TakeBack);
+        }
+        _ => composer_keys::edit(app, key, action),
+    }
+}
+
+fn next_mode(app: &mut App) {
+    let Some(mode) = app.session.as_ref().map(|session| session.mode.next()) else { return };
+    app.set_mode(mode);
+    app.hint = Some(format!("{} mode", mode.as_str()));
+}
+
+/// Interrupts what runs; else clears the composer; else quits when pressed twice.
+fn cancel(app: &mut App, quit_armed: bool) {
+    if app.turn.is_some() || app.compacting.is_some() {
+        interrupt(app);
+    } else if !app.composer.is_empty() {
+        app.composer.stash();
+        app.completion = None;
+        app.hint = Some("cleared; Up restores it".to_owned());
+    } else if quit_armed {
+        app.command(Cmd::Quit);
+    } else {
+        app.quit_armed = true;
+        app.hint = Some(format!("{} again to quit", keymap::name(Action::Cancel)));
+    }
+}
+
+fn interrupt(app: &mut App) {
+    app.questions.clear();
+    if let Some(turn) = &mut app.turn {
+        turn.interrupting = true;
+    }
+    app.send(Op::Interrupt);
+}
+
+/// Interrupts what runs; else, pressed twice, clears the composer, or opens the list of points to go back to.
+fn escape(app: &mut App, armed: bool) {
+    if app.turn.is_some() || app.compacting.is_some() {
+        interrupt(app);
+    } else if armed && app.composer.is_empty() {
+        app.send(Op::ListPoints);
+    } else if armed {
+        app.composer.stash();
+        app.hint = Some("cleared; Up restores it".to_owned());
+    } else {
+        app.escape_armed = true;
+        let what = if app.composer.is_empty() { "rewind" } else { "clear" };
+        app.hint = Some(format!("{} again to {what}", keymap::name(Action::Escape)));
+    }
+}
+
+fn enter(app: &mut App) {
+    if app.composer.take_line_continuation() {
+        return;
+    }
+    if app.composer.text().trim().is_empty() {
+        return;
+    }
+    app.completion = None;
+    app.dismissed = None;
+    let text = app.composer.take();
+    // A bare command is quicker typed than found.
+    if !text.starts_with('/') || text.trim().contains(char::is_whitespace) {
+        app.send(Op::Remember { text: text.clone() });
+    }
+    if !run::run(app, &text) {
+        app.submit(text);
+    }
+}
+
+#[cfg(test)]
+#[path = "update_tests.rs"]
+mod tests;

@@ -1,0 +1,6 @@
+//! What a command would do (`shell`), whether it may (`policy`), how it is confined (`sandbox`), and which secrets leave (`redact`).
+
+pub mod policy;
+pub mod redact;
+pub mod sandbox;
+pub mod shell;

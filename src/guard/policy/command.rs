@@ -1,0 +1,114 @@
+//! A command line, assessed: its calls with what each does, or why it is not understood. This happens once for each
+//! tool call; verdict, rules, confinement and the always-allow rule all use the result.
+
+use std::path::{Path, PathBuf};
+
+use super::access::Access;
+use super::path_scope::PathScope;
+use crate::policy::programs::assess as program;
+use crate::policy::programs::assessment::{Assessment, Risk};
+use crate::sandbox::protected_paths;
+use crate::shell::interpret::call::Call;
+use crate::shell::interpret::interpreter;
+use base::path;
+
+/// One program of the line.
+#[derive(Clone, Debug)]
+pub struct AssessedCall {
+    pub call: Call,
+    pub assessment: Assessment,
+    /// Whether it certainly runs in the workspace.
+    pub in_workspace: bool,
+}
+
+/// What is known of a line.
+#[derive(Clone, Debug)]
+pub struct AssessedCommand {
+    /// The line as it was written.
+    pub text: String,
+    /// Its programs, or why it is not understood.
+    pub calls: Result<Vec<AssessedCall>, String>,
+}
+
+/// An access, and what is known of its command.
+#[derive(Clone, Debug)]
+pub struct AssessedAccess {
+    pub access: Access,
+    pub command: Option<AssessedCommand>,
+}
+
+impl AssessedAccess {
+    pub fn new(access: &Access, scope: &PathScope) -> Self {
+        let command = match access {
+            Access::Exec { command, cwd } => Some(assess(command, cwd, scope)),
+            _ => None,
+        };
+        Self { access: access.clone(), command }
+    }
+
+    /// Whether a program of the user's may say yes to it in their place.
+    pub fn may_be_waived(&self, scope: &PathScope) -> bool {
+        match (&self.command, &self.access) {
+            (Some(command), _) => command.risk().is_some_and(|risk| risk < Risk::Protected),
+            (None, Access::Write(path) | Access::WriteOwn(path)) => path
+                .strip_prefix(&scope.workspace)
+                .is_ok_and(|inside| !inside.starts_with(".git") && !protected_paths::steers(inside)),
+            (None, Access::Read(path)) => !scope.is_secret(path, false),
+            _ => true,
+        }
+    }
+}
+
+/// Assesses a line that starts in `folder`.
+pub fn assess(text: &str, folder: &Path, scope: &PathScope) -> AssessedCommand {
+    let calls = interpreter::calls(text, folder, scope.home.as_deref()).map_err(|why| why.0).map(|calls| {
+        let written = written(&calls);
+        let assessed = calls.into_iter().map(|call| {
+            let assessment = program::assess(&call, scope, &written);
+            let in_workspace = !call.folders.is_empty()
+                && call.folders.iter().all(|folder| path::follow(folder).starts_with(&scope.workspace));
+            AssessedCall { call, assessment, in_workspace }
+        });
+        assessed.collect()
+    });
+    AssessedCommand { text: text.to_owned(), calls }
+}
+
+/// The files that the script may write.
+fn written(calls: &[Call]) -> Vec<String> {
+    let redirected = calls.iter().flat_map(|call| &call.files).filter(|file| file.writes);
+    let copied = calls
+        .iter()
+        .filter(|call| matches!(call.name(), "tee" | "cp" | "mv" | "curl" | "wget"))
+        .flat_map(|call| call.args());
+    redirected.map(|file| file.target.text.clone()).chain(copied.map(|arg| arg.text.clone())).collect()
+}
+
+impl AssessedCall {
+    /// The program and its words, as a user would write them.
+    pub fn shown(&self) -> String {
+        if self.call.source.is_empty() {
+            interpreter::shown(&self.call.argv)
+        } else {
+            self.call.source.clone()
+        }
+    }
+}
+
+impl AssessedCommand {
+    /// The configuration of git that it may write to, where it does nothing else than use git and read.
+    pub fn settings(&self) -> Vec<PathBuf> {
+        let calls = self.calls.as_deref().unwrap_or_default();
+        let is_gits = |call: &AssessedCall| call.call.name() == "git" || call.assessment.risk == Risk::Reads;
+        if !calls.iter().all(is_gits) {
+            return Vec::new();
+        }
+        calls.iter().flat_map(|call| call.assessment.settings.iter().cloned()).collect()
+    }
+
+    /// The risk of what reaches furthest; `None` when the line is not understood.
+    pub fn risk(&self) -> Option<Risk> {
+        let calls = self.calls.as_ref().ok()?;
+        Some(calls.iter().map(|call| call.assessment.risk).max().unwrap_or(Risk::Reads))
+    }
+}

@@ -1,0 +1,193 @@
+//! What one run may do by the user's flags, beyond its permission level and against it: `--allow 'Bash(cargo test)'`,
+//! `--deny 'Edit(migrations/**)'`. What can't be said in our rules is refused, never passed over.
+
+use std::path::PathBuf;
+
+use super::access::Access;
+use super::command::AssessedAccess;
+use super::path_scope::PathScope;
+use super::session_grant::SessionGrant;
+use super::tool_rule::{Match, ToolRule, is_about_command, is_about_path};
+use crate::shell::interpret::call::Call;
+use base::path;
+
+/// Tools whose calls are forbidden by what they are about.
+const DENIED_BY_PART: [&str; 6] = ["Bash", "Edit", "Write", "MultiEdit", "Read", "WebFetch"];
+
+/// The rules of the flags.
+#[derive(Clone, Debug, Default)]
+pub struct FlagRules {
+    pub granted: Vec<SessionGrant>,
+    pub denied: Vec<ToolRule>,
+}
+
+impl FlagRules {
+    /// Reads the values of both flags; one may hold several rules, with commas between them. `ours` gives our name of a tool
+    /// that may be written in another way.
+    ///
+    /// # Errors
+    /// The rule that can't be used, and why.
+    pub fn parse(allow: &[String], deny: &[String], ours: impl Fn(&str) -> String) -> Result<Self, String> {
+        let rules = |values: &[String]| {
+            values
+                .iter()
+                .flat_map(|value| split(value))
+                .map(|text| ToolRule::parse(&text))
+                .map(|rule| rule.map(|rule| ToolRule { tool: ours(&rule.tool), ..rule }))
+                .collect::<Result<Vec<_>, _>>()
+        };
+        let granted = rules(allow)?.iter().map(grant).collect::<Result<Vec<_>, _>>()?;
+        let denied = rules(deny)?;
+        match denied.iter().find(|rule| rule.pattern.is_some() && !DENIED_BY_PART.contains(&&*rule.tool)) {
+            Some(rule) => Err(format!(
+                "--deny {}: only {} take something in brackets",
+                shown(rule),
+                DENIED_BY_PART.join(", ")
+            )),
+            None => Ok(Self { granted: granted.into_iter().flatten().collect(), denied }),
+        }
+    }
+}
+
+/// At the commas outside of brackets.
+fn split(text: &str) -> Vec<String> {
+    let (mut rules, mut depth) = (vec![String::new()], 0);
+    for c in text.chars() {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        match rules.last_mut() {
+            Some(_) if c == ',' && depth == 0 => rules.push(String::new()),
+            Some(rule) => rule.push(c),
+            None => {}
+        }
+    }
+    rules.retain(|rule| !rule.trim().is_empty());
+    rules
+}
+
+/// What a rule opens; `None` where nobody is asked anyway.
+///
+/// # Errors
+/// Why it can't be said in our rules.
+pub fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
+    let pattern = rule.pattern.as_deref();
+    let refused = |why: &str| Err(format!("--allow {}: {why}", shown(rule)));
+    let server = rule.tool.strip_prefix("mcp__").map(|rest| rest.split_once("__").unwrap_or((rest, "*")));
+    Ok(Some(match (rule.tool.as_str(), pattern) {
+        ("Bash", None) => SessionGrant::Prefix("*".to_owned()),
+        ("Bash", Some(pattern)) => {
+            let words =
+                pattern.strip_suffix(":*").map_or_else(|| pattern.to_owned(), |front| format!("{front} *"));
+            let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+            if words.strip_suffix(" *").unwrap_or(&words).contains('*') {
+                return refused("a * can only stand at the end, as in Bash(git log *)");
+            }
+            SessionGrant::Prefix(words)
+        }
+        ("Edit" | "Write" | "MultiEdit" | "NotebookEdit", None) => SessionGrant::Writes,
+        ("Edit" | "Write" | "MultiEdit" | "NotebookEdit", Some(_)) => {
+            return refused(
+                "changes are allowed for the whole workspace (Edit), or kept from places with --deny",
+            );
+        }
+        ("Read" | "Glob" | "Grep" | "LS", None) => SessionGrant::ReadFolder(PathBuf::from("/")),
+        ("Read" | "Glob" | "Grep" | "LS", Some(place)) => {
+            let place = place.strip_prefix('/').filter(|rest| rest.starts_with('/')).unwrap_or(place);
+            let place = place.trim_end_matches("**").trim_end_matches('/');
+            if place.contains('*') || !place.starts_with(['/', '~']) {
+                return refused(
+                    "name a folder or file outside of the workspace, such as Read(//etc/hosts) or Read(~/notes/**)",
+                );
+            }
+            let place = path::resolve(&PathBuf::from("/"), place).absolute;
+            if place.is_dir() { SessionGrant::ReadFolder(place) } else { SessionGrant::ReadPath(place) }
+        }
+        ("WebFetch", Some(host)) => {
+            SessionGrant::Host(host.strip_prefix("domain:").unwrap_or(host).to_owned())
+        }
+        ("WebFetch", None) => return refused("name the host, as in WebFetch(docs.rs)"),
+        (_, Some(_)) => return refused("only Bash, Read and WebFetch take something in brackets"),
+        (_, None) if server.is_some() => {
+            let (server, tool) = server.unwrap_or_default();
+            SessionGrant::Tool(format!("{server}.{tool}"))
+        }
+        (tool, None) if tool.contains('.') => SessionGrant::Tool(tool.to_owned()),
+        _ => return Ok(None),
+    }))
+}
+
+fn shown(rule: &ToolRule) -> String {
+    let pattern = rule.pattern.as_ref().map_or(String::new(), |pattern| format!("({pattern})"));
+    format!("{}{pattern}", rule.tool)
+}
+
+/// The rule that forbids one of the accesses, in words.
+pub fn forbidden(rules: &[ToolRule], accesses: &[AssessedAccess], scope: &PathScope) -> Option<String> {
+    let rule = rules.iter().find(|rule| accesses.iter().any(|access| is_about(rule, access, scope)))?;
+    Some(format!("the user forbade it for this run (--deny {})", shown(rule)))
+}
+
+fn is_about(rule: &ToolRule, assessed: &AssessedAccess, scope: &PathScope) -> bool {
+    let any = |tools: &[&str]| tools.iter().any(|tool| rule.names(tool));
+    let pattern = rule.pattern.as_deref();
+    match &assessed.access {
+        Access::Exec { .. } => {
+            let calls = assessed.command.as_ref().and_then(|command| command.calls.as_ref().ok());
+            let is_about = |pattern| {
+                let calls: Option<Vec<&Call>> =
+                    calls.map(|calls| calls.iter().map(|call| &call.call).collect());
+                let understood = calls.is_some();
+                match is_about_command(pattern, calls) {
+                    Match::Yes => true,
+                    // What is not understood may be just that.
+                    Match::Maybe => !understood,
+                    Match::No => false,
+                }
+            };
+            any(&["Bash"]) && pattern.is_none_or(is_about)
+        }
+        Access::Write(path) | Access::WriteOwn(path) => {
+            any(&["Edit", "Write", "MultiEdit"])
+                && pattern.is_none_or(|pattern| is_about_path(pattern, path, &scope.workspace))
+        }
+        Access::Read(path) => {
+            any(&["Read"]) && pattern.is_none_or(|pattern| is_about_path(pattern, path, &scope.workspace))
+        }
+        Access::Host(host) => {
+            let is_about = |pattern: &str| host == pattern.strip_prefix("domain:").unwrap_or(pattern);
+            any(&["WebFetch"]) && pattern.is_none_or(is_about)
+        }
+        Access::Remote { server, tool, .. } => {
+            rule.names(&format!("{server}.{tool}")) || rule.names(&format!("mcp__{server}__{tool}"))
+        }
+        Access::Network => false,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_become_grants() {
+        let ours = |name: &str| name.replace("bash", "Bash");
+        let allow = |text: &str| FlagRules::parse(&[text.to_owned()], &[], ours).map(|rules| rules.granted);
+        let deny = |text: &str| FlagRules::parse(&[], &[text.to_owned()], ours).map(|rules| rules.denied);
+        assert_eq!(deny("bash(git push:*),Task").unwrap()[0].tool, "Bash");
+        assert!(deny("Grep(secrets/**)").unwrap_err().contains("only Bash, Edit"));
+        assert_eq!(
+            allow("Bash(cargo test), Edit,github.*,mcp__git__log,Task").unwrap(),
+            [
+                SessionGrant::Prefix("cargo test".to_owned()),
+                SessionGrant::Writes,
+                SessionGrant::Tool("github.*".to_owned()),
+                SessionGrant::Tool("git.log".to_owned()),
+            ]
+        );
+        assert_eq!(allow("Bash(git log:*)").unwrap(), [SessionGrant::Prefix("git log *".to_owned())]);
+        assert_eq!(allow("WebFetch(domain:docs.rs)").unwrap(), [SessionGrant::Host("docs.rs".to_owned())]);
+        for wrong in ["Bash(* push)", "Edit(src/**)", "WebFetch", "Task(x)", "Read(src)", "(x"] {
+            assert!(allow(wrong).is_err(), "{wrong}");
+        }
+    }
+}

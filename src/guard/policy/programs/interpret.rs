@@ -1,0 +1,436 @@
+//! The one interpreter of the table: a call and its row become an assessment.
+
+use super::arguments::Arguments;
+use super::assessment::{Assessment, Effect, Risk};
+use super::code;
+use super::network;
+use super::path_effects::{self, changing, reading, secret};
+use super::sed_awk;
+use super::table::{self, Class, ProgramAction, Role, Row};
+use crate::policy::path_scope::{PathScope, ReadRisk, WriteRisk};
+use crate::shell::interpret::call::{Arg, Call};
+
+/// Assesses a call by the row that fits it; `None` when its program has none.
+pub fn assess(call: &Call, scope: &PathScope) -> Option<Assessment> {
+    let name = call.name();
+    let base = table::program_row(name)?;
+    let args = call.args();
+    if asks_version(args, base) {
+        return Some(Assessment::reads());
+    }
+    let found = Arguments::read(base, None, args);
+    let words: Vec<&str> = found.words.iter().map(|word| word.certain().unwrap_or("$")).collect();
+    let row = table::sub_command(name, &words).unwrap_or(base);
+    let mut reader = Reader::new(call, scope, row, base);
+    if table::has_sub_commands(name) && words.first() == Some(&"$") {
+        reader.class(Class::Unsure, "");
+    }
+    if base.has("each") {
+        for word in &words {
+            if let Some(row) = table::sub_command(name, &[word.trim_start_matches(':')]) {
+                reader.class(reader.effective(row.class), word);
+                reader.contains(row, word);
+            }
+        }
+    }
+    Some(reader.assess())
+}
+
+/// Whether the program is only asked for its version or help.
+fn asks_version(args: &[Arg], row: &Row) -> bool {
+    let [one] = args else { return false };
+    let Some(text) = one.certain() else { return false };
+    // Elsewhere a word is a file, a target or code.
+    let words = matches!(row.class, Class::System | Class::Account | Class::Network | Class::Unsure);
+    match row.class {
+        Class::Change | Class::Lasting | Class::Destroy => false,
+        _ => match text {
+            "--version" | "-version" | "--help" | "-V" | "-vV" | "-Vv" => true,
+            "-v" => !row.has("verbose"),
+            "version" | "help" => words,
+            _ => false,
+        },
+    }
+}
+
+struct Reader<'a> {
+    call: &'a Call,
+    scope: &'a PathScope,
+    row: &'a Row,
+    base: &'a Row,
+    found: Arguments<'a>,
+    /// The words that name the sub-command.
+    sub: String,
+    result: Assessment,
+}
+
+impl<'a> Reader<'a> {
+    fn new(call: &'a Call, scope: &'a PathScope, row: &'a Row, base: &'a Row) -> Self {
+        let mut found = Arguments::read(row, Some(base), call.args());
+        let count = row.sub_words().min(found.words.len());
+        let named = if table::has_sub_commands(call.name()) { count.max(1) } else { 0 };
+        let sub = found.words.iter().take(named).map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+        found.words.drain(..count);
+        Self { call, scope, row, base, found, sub, result: Assessment::reads() }
+    }
+
+    fn assess(mut self) -> Assessment {
+        self.whole();
+        self.options();
+        self.words();
+        self.secrets();
+        self.result
+    }
+
+    /// What the row says of the whole call.
+    fn whole(&mut self) {
+        let name = self.call.name();
+        let sub = &std::mem::take(&mut self.sub);
+        self.class(self.effective(self.row.class), sub);
+        let words = self.found.words.len();
+        if let Some((most, class)) = self.row.max
+            && !self.found.has(ProgramAction::Many)
+            && self.found.words.iter().map(|word| 1 + usize::from(word.certain().is_none())).sum::<usize>()
+                > most
+        {
+            self.class(class, sub);
+        }
+        if let Some(class) = self.row.bare
+            && words == 0
+            && !self.found.values.iter().any(|(role, _)| *role == Role::Host)
+        {
+            self.class(class, "");
+        }
+        if self.row.class == Class::Interpret && words == 0 && !self.found.has_first_word {
+            self.result.raise(code::from_input(self.call, self.scope));
+        }
+        if self.row.roles.first() == Some(&Role::Process) {
+            self.result.raise(network::signal(self.call.args()));
+        }
+        if self.row.class != Class::Look {
+            self.result.add(Effect::Run(name.to_owned()));
+        }
+        let is_other = |arg: &&Arg| !self.row.only.is_empty() && !self.row.only.contains(&arg.text.as_str());
+        if let Some(other) = self.call.args().iter().find(is_other) {
+            self.class(Class::Unsure, &other.text);
+        }
+        for word in self.found.words.clone() {
+            self.contains(self.row, &word.text);
+        }
+    }
+
+    fn contains(&mut self, row: &Row, word: &str) {
+        for (text, class) in &row.contains {
+            if word.contains(text) {
+                self.class(*class, word);
+            }
+        }
+    }
+
+    /// The class, as options and words change it.
+    fn effective(&self, class: Class) -> Class {
+        match class {
+            Class::Network | Class::Global if self.found.has(ProgramAction::Offline) => Class::Unsure,
+            Class::Global if self.by_path() => Class::Network,
+            Class::Module if code::is_own_module(self.found.words.first(), self.call, self.scope) => {
+                Class::Build
+            }
+            Class::History if self.found.has(ProgramAction::Look) => Class::Look,
+            Class::Build if self.found.has(ProgramAction::Inspect) => Class::Inspect,
+            Class::Account if self.names_own_repository() => Class::Unsure,
+            class => class,
+        }
+    }
+
+    fn by_path(&self) -> bool {
+        (self.row.has("by-path") || self.base.has("by-path")) && self.call.argv[0].text.contains('/')
+    }
+
+    /// Raises to what the class means; `what` is the sub-command or option that says so.
+    fn class(&mut self, class: Class, what: &str) {
+        let name = self.call.name();
+        let command = if what.is_empty() { name.to_owned() } else { format!("{name} {what}") };
+        let (risk, why) = match class {
+            Class::Look | Class::Interpret => return,
+            Class::Inspect => (Risk::Inspects, format!("`{command}` runs code of the project to read it")),
+            Class::Change => (Risk::Workspace, "it changes files in the workspace".to_owned()),
+            Class::Build => (Risk::Workspace, "it builds, tests or checks the project".to_owned()),
+            Class::History => (Risk::Workspace, "it changes the local git history or checkout".to_owned()),
+            Class::Module => (Risk::Unknown, "it runs an unknown Python module".to_owned()),
+            Class::Unsure if what.starts_with('-') => {
+                (Risk::Unknown, format!("{what} can make {name} run or change other things"))
+            }
+            Class::Unsure => (Risk::Unknown, format!("it is not known what `{command}` does")),
+            Class::Network => (Risk::Network, format!("`{command}` needs the network")),
+            Class::Global => (Risk::Outside, format!("`{command}` installs outside the workspace")),
+            Class::Account => (Risk::Outside, format!("`{command}` needs the network and your accounts")),
+            Class::System => (Risk::Outside, format!("{name} works beyond the workspace")),
+            Class::Settings => {
+                (Risk::Guarded, "it changes git's settings, which can run programs".to_owned())
+            }
+            Class::Remotes => {
+                (Risk::Outside, format!("`{command}` changes where git fetches from and sends work to"))
+            }
+            Class::Guarded => (Risk::Guarded, format!("`{command}` can run other programs")),
+            Class::Lasting => {
+                (Risk::Guarded, format!("{name} handles secrets or starts programs that go on running"))
+            }
+            Class::Destroy => (Risk::Destroys, format!("{name} destroys a disk")),
+        };
+        let mut made = Assessment::new(risk, why);
+        match class {
+            Class::Network | Class::Global | Class::Account => made.add(Effect::Net(command)),
+            Class::History => made.add(Effect::Write("the checkout".to_owned())),
+            Class::Settings | Class::Remotes => made.add(Effect::Write(".git/config".to_owned())),
+            _ => {}
+        }
+        self.result.raise(made);
+    }
+
+    fn options(&mut self) {
+        let rows = [self.row, self.base];
+        let risky = rows.iter().any(|row| {
+            row.options.iter().flat_map(|rule| &rule.actions).any(|action| {
+                matches!(
+                    action,
+                    ProgramAction::Raise(_) | ProgramAction::Value(Role::Write) | ProgramAction::All(_)
+                )
+            })
+        });
+        let strict = self.row.has("certain") || self.row.class == Class::Look && risky;
+        let mut options = true;
+        for arg in self.call.args() {
+            options &= arg.text != "--" || self.row.has("nodashes");
+            let open = arg.front_is_open()
+                || self.scope.may_be_option(arg, &self.call.folders)
+                || (arg.text.starts_with('-') && arg.open_at.is_some_and(|at| !arg.text[..at].contains('=')));
+            if strict && options && open || self.row.class == Class::Change && arg.front_is_open() {
+                self.unknown(arg);
+            }
+        }
+        for (action, option) in std::mem::take(&mut self.found.actions) {
+            match action {
+                ProgramAction::Raise(class) => self.class(class, &option),
+                action => self.found.actions.push((action, option)),
+            }
+        }
+        for (role, value) in std::mem::take(&mut self.found.values) {
+            self.word(role, &value);
+        }
+    }
+
+    fn unknown(&mut self, arg: &Arg) {
+        self.result
+            .raise(Assessment::new(Risk::Unknown, format!("it uses {}, whose value is not known", arg.text)));
+    }
+
+    fn words(&mut self) {
+        let all = self.found.actions.iter().find_map(|(action, _)| match action {
+            ProgramAction::All(role) => Some(*role),
+            _ => None,
+        });
+        let mut roles = self.row.roles.clone();
+        if roles.is_empty() {
+            roles.push(Role::Arg);
+        }
+        if self.found.has_first_word && roles.len() > 1 {
+            match self.row.but_last {
+                true => drop(roles.pop()),
+                false => drop(roles.remove(0)),
+            }
+        }
+        let last = roles.len() - 1;
+        let words = std::mem::take(&mut self.found.words);
+        let mut shifted = false;
+        for (at, word) in words.iter().enumerate() {
+            let role = match self.row.but_last {
+                true if at + 1 < words.len() => roles[0],
+                true => roles[last],
+                false => roles[at.min(last)],
+            };
+            let role = match all {
+                Some(all) if matches!(role, Role::Read | Role::Name | Role::Arg) => all,
+                _ => role,
+            };
+            self.word(role, word);
+            // A word that is not certain may be several, and an unknown option may take one.
+            shifted |= word.certain().is_none() || self.found.has_unknown && role == Role::Pattern;
+            if shifted && !self.row.but_last && role != roles[last] {
+                self.word(roles[last], word);
+            }
+        }
+        for arg in std::mem::take(&mut self.found.options) {
+            match roles[last] {
+                role @ (Role::Text | Role::Name | Role::Skip) => self.word(role, arg),
+                Role::Read | Role::Tree => self.result.raise(reading(arg, self.call, self.scope, false)),
+                Role::Inside => self.word(Role::Inside, arg),
+                _ => self.secret(arg, false),
+            }
+        }
+        if let Some(all) = all.filter(|_| words.is_empty()) {
+            self.word(all, &Arg::known("."));
+        }
+        if self.row.has("here") || self.found.has(ProgramAction::Here) {
+            self.word(Role::Tree, &Arg::known("."));
+        }
+    }
+
+    fn secret(&mut self, arg: &Arg, deep: bool) {
+        // `-d @file`, `-F name=@file`, `file:…`.
+        let parts = arg.text.split(['@', '<']).skip(1);
+        let file = arg.text.split_once("file:").map(|(_, path)| path.strip_prefix("//").unwrap_or(path));
+        let parts: Vec<Arg> = parts.chain(file).map(Arg::known).collect();
+        for arg in std::iter::once(arg).chain(&parts) {
+            if let ReadRisk::Secret(what) = self.scope.reading(arg, &self.call.folders, deep) {
+                self.result.raise(secret(&what));
+            }
+        }
+    }
+
+    /// What it means that the program is given this word.
+    fn word(&mut self, role: Role, arg: &Arg) {
+        let (call, scope) = (self.call, self.scope);
+        let links = self.found.has(ProgramAction::Links);
+        let unsure = |why: String| Assessment::new(Risk::Unknown, why);
+        match role {
+            Role::Skip | Role::Name | Role::Pattern | Role::Process => {}
+            // A pattern becomes names of files, which are at most printed.
+            Role::Text if arg.glob_at.is_none() => {}
+            Role::Text | Role::Arg | Role::Repository => self.secret(arg, false),
+            Role::DeepArg => self.secret(arg, true),
+            Role::Read | Role::Tree => {
+                let deep = role == Role::Tree || self.found.has(ProgramAction::Tree);
+                self.result.raise(match deep && links {
+                    true => path_effects::through_links(arg, call, scope),
+                    false => reading(arg, call, scope, deep),
+                });
+                self.result.add(Effect::Read(arg.text.clone()));
+            }
+            Role::Write => self.change(arg, false),
+            Role::Into => self.change(arg, true),
+            Role::Pack => {
+                if links {
+                    self.result.raise(path_effects::through_links(arg, call, scope));
+                }
+                self.secret(arg, true);
+                self.change(arg, true);
+            }
+            Role::Link => {
+                self.result.raise(reading(arg, call, scope, false));
+                if matches!(
+                    scope.changing(arg, &call.folders),
+                    WriteRisk::Outside(_) | WriteRisk::Everything(_)
+                ) {
+                    self.result.raise(unsure("it makes a link out of the workspace".to_owned()));
+                }
+            }
+            Role::Out | Role::Inside => {
+                if let WriteRisk::Outside(what) | WriteRisk::Everything(what) =
+                    scope.changing(arg, &call.folders)
+                {
+                    let why = format!("it names {what}, outside the workspace");
+                    self.result.raise(Assessment::new(Risk::Guarded, why).with(Effect::Write(what)));
+                }
+                self.secret(arg, false);
+            }
+            Role::JavaClass if !arg.text.contains('/') => {
+                self.class(Class::Build, "");
+            }
+            Role::Script | Role::JavaClass => self.result.raise(code::script(arg, call, scope)),
+            Role::Code => self.result.raise(
+                unsure(format!("{} runs code from the command line", call.name()))
+                    .with(Effect::Run("code".to_owned())),
+            ),
+            Role::Sed if arg.open_at.is_none() && sed_awk::sed_looks(&arg.text) => {}
+            Role::Awk if arg.certain().is_some_and(sed_awk::awk_looks) => {}
+            Role::Sed | Role::Awk => self
+                .result
+                .raise(unsure(format!("its {} script may run commands or write files", call.name()))),
+            Role::Subscript => {
+                if arg.open_at.is_some() || arg.text.contains('[') {
+                    self.result.raise(unsure("a subscript may run commands".to_owned()));
+                }
+            }
+            Role::Mode => {
+                if sets_id(&arg.text) {
+                    let why = "it lets others run a file as its owner";
+                    self.result.raise(Assessment::new(Risk::Guarded, why));
+                }
+            }
+            Role::Host => {
+                self.result.raise(network::target(arg));
+                self.secret(arg, false);
+            }
+            Role::Tool => self.tool(arg),
+        }
+    }
+
+    /// A file that is written; `into`: it may also be the workspace's own folder.
+    fn change(&mut self, arg: &Arg, into: bool) {
+        let (call, scope) = (self.call, self.scope);
+        let deep = self.row.has("deep") || self.found.has(ProgramAction::Deep);
+        let own =
+            |folder: &std::path::PathBuf| base::path::follow(&folder.join(&arg.text)) == scope.workspace;
+        self.result.raise(match scope.changing(arg, &call.folders) {
+            WriteRisk::Everything(what) if deep => {
+                Assessment::new(Risk::Destroys, format!("it would change everything in {what}"))
+                    .with(Effect::Write(what))
+            }
+            // Making what is there already changes nothing, and copying into a folder is not copying over it.
+            WriteRisk::Guarded(what) if into && call.folders.iter().all(own) => {
+                Assessment::new(Risk::Workspace, "it changes files in the workspace")
+                    .with(Effect::Write(what))
+            }
+            _ => changing(arg, call, scope),
+        });
+        self.secret(arg, false);
+    }
+
+    /// `npx` runs what the project has installed, and fetches what it has not.
+    fn tool(&mut self, arg: &Arg) {
+        let known = arg.certain().filter(|tool| !tool.contains(['/', '@'])).is_some_and(|tool| {
+            let folders = self.call.folders.iter();
+            let inside = |up: &&std::path::Path| up.starts_with(&self.scope.workspace);
+            folders
+                .flat_map(|folder| folder.ancestors().take_while(inside))
+                .any(|folder| folder.join("node_modules/.bin").join(tool).exists())
+                || self.found.has(ProgramAction::Offline)
+                || table::program_row(tool).is_some_and(|row| row.class == Class::Build)
+        });
+        if !known {
+            self.class(Class::Network, &arg.text);
+        }
+    }
+
+    /// Whether the other repository is named by a path in the workspace, and nothing says more.
+    fn names_own_repository(&self) -> bool {
+        let Some(first) = self.found.words.first() else { return false };
+        let by_path = first.certain().is_some_and(|text| {
+            matches!(text, "." | "..") || ["./", "../", "/"].iter().any(|front| text.starts_with(front))
+        });
+        let outside = matches!(
+            self.scope.changing(first, &self.call.folders),
+            WriteRisk::Outside(_) | WriteRisk::Everything(_)
+        );
+        self.row.roles.first() == Some(&Role::Repository) && by_path && !outside && !self.found.has_unknown
+    }
+
+    /// What the words and the text of a program that runs code must not name.
+    fn secrets(&mut self) {
+        let class = self.row.class;
+        if matches!(class, Class::Look | Class::Change | Class::History | Class::Lasting | Class::Destroy)
+            || self.row.roles.first() == Some(&Role::Skip)
+            || self.row.roles.first() == Some(&Role::Repository)
+        {
+            return;
+        }
+        code::secrets(&mut self.result, self.call, self.scope, class == Class::Interpret);
+    }
+}
+
+/// Modes that let others run a file as its owner.
+fn sets_id(mode: &str) -> bool {
+    let octal =
+        mode.len() >= 4 && mode.bytes().all(|byte| byte.is_ascii_digit()) && !mode.starts_with(['0', '1']);
+    octal || (mode.contains(['+', '=']) && mode.contains('s'))
+}

@@ -1,0 +1,364 @@
+//! What the user has allowed beyond the permission level: for this session (in memory) and for good in this project
+//! (a file in the state folder, never in the checkout).
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::command::{AssessedAccess, AssessedCall, AssessedCommand};
+use super::command_prefix;
+use super::flag_rules::{self, FlagRules};
+use super::path_scope::PathScope;
+use super::session_grant::SessionGrant;
+use super::tool_list;
+use super::tool_rule::ToolRule;
+use crate::policy::programs::assessment::Risk;
+use base::file::{self, FileError};
+use base::folder::atomic_write::{self, Expect};
+use base::protocol::lists::RuleRow;
+
+/// The largest rules file.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+/// How often saving starts anew when others write at the same moment.
+const SAVE_ATTEMPTS: usize = 8;
+
+/// The stored part.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct Stored {
+    /// Command prefixes that always run.
+    commands: Vec<String>,
+    /// Hosts that are always asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hosts: Vec<String>,
+    /// Tools of servers that always run, as `server.tool`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<String>,
+    /// The user does not want to be asked about a rules file.
+    no_init_offer: bool,
+}
+
+impl Stored {
+    fn grants(&self) -> impl Iterator<Item = SessionGrant> {
+        let of = |all: &[String], kind: fn(String) -> SessionGrant| {
+            all.iter().cloned().map(kind).collect::<Vec<_>>()
+        };
+        [
+            of(&self.commands, SessionGrant::Prefix),
+            of(&self.hosts, SessionGrant::Host),
+            of(&self.tools, SessionGrant::Tool),
+        ]
+        .into_iter()
+        .flatten()
+    }
+
+    fn has(&self, grant: &SessionGrant) -> bool {
+        self.grants().any(|kept| kept == *grant)
+    }
+
+    /// Adds what can be kept.
+    fn add(&mut self, grant: &SessionGrant) {
+        let list = match grant {
+            SessionGrant::Prefix(_) => &mut self.commands,
+            SessionGrant::Host(_) => &mut self.hosts,
+            SessionGrant::Tool(_) => &mut self.tools,
+            _ => return,
+        };
+        let words = grant.words().unwrap_or_default();
+        if !list.iter().any(|kept| kept == words) {
+            list.push(words.to_owned());
+        }
+    }
+
+    fn remove(&mut self, gone: &[SessionGrant]) {
+        let keep =
+            |kind: fn(String) -> SessionGrant| move |words: &String| !gone.contains(&kind(words.clone()));
+        self.commands.retain(keep(SessionGrant::Prefix));
+        self.hosts.retain(keep(SessionGrant::Host));
+        self.tools.retain(keep(SessionGrant::Tool));
+    }
+}
+
+/// The rules of one project.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    path: PathBuf,
+    stored: Stored,
+    session: Vec<SessionGrant>,
+    /// For the running turn.
+    turn: Vec<SessionGrant>,
+    /// What flags forbid.
+    denied: Vec<ToolRule>,
+    damage: Option<String>,
+}
+
+impl Rules {
+    /// Reads the project's rules; a missing or damaged file allows nothing.
+    pub fn load(project_state: &Path) -> Self {
+        let path = project_state.join("rules.json");
+        let read = match file::read(&path, MAX_BYTES) {
+            Ok((bytes, _)) => serde_json::from_slice(&bytes).map_err(|error| format!("damaged: {error}")),
+            Err(FileError::NotFound) => Ok(Stored::default()),
+            Err(error) => Err(error.to_string()),
+        };
+        let (stored, damage) = match read {
+            Ok(stored) => (stored, None),
+            Err(why) => (Stored::default(), Some(why)),
+        };
+        Self { path, stored, damage, ..Self::default() }
+    }
+
+    /// What the user should know about a file that could not be used.
+    pub fn damage(&self) -> Option<String> {
+        let why = self.damage.as_ref()?;
+        let path = self.path.display();
+        Some(format!(
+            "{path} can't be read ({why}). You will be asked again about commands that were always allowed. \
+             Correct the file or delete it."
+        ))
+    }
+
+    /// Allows it for good.
+    ///
+    /// # Errors
+    /// When the rules file cannot be written; it holds for the session anyway.
+    pub fn always(&mut self, grant: SessionGrant) -> io::Result<()> {
+        self.stored.add(&grant);
+        self.grant(grant);
+        self.save()
+    }
+
+    /// Allows it for the rest of the session.
+    pub fn grant(&mut self, grant: SessionGrant) {
+        if !self.session.contains(&grant) {
+            self.session.push(grant);
+        }
+    }
+
+    /// Allows for the running turn what these tools of a skill need; with what that opens, in words, and what opens nothing.
+    pub fn allow_tools(&mut self, tools: &[String], scope: &PathScope) -> (Vec<String>, Vec<String>) {
+        let (grants, unused) = tool_list::grants(tools, scope);
+        let said = grants.iter().map(SessionGrant::listed).collect();
+        self.turn.extend(grants);
+        (said, unused)
+    }
+
+    /// Forgets what was allowed for a turn only.
+    pub fn forget_turn(&mut self) {
+        self.turn.clear();
+    }
+
+    /// What is allowed for a time.
+    fn granted(&self) -> impl Iterator<Item = &SessionGrant> {
+        self.session.iter().chain(&self.turn)
+    }
+
+    /// Takes over what the flags of this run allow and forbid.
+    pub fn apply(&mut self, flags: FlagRules) {
+        flags.granted.into_iter().for_each(|grant| self.grant(grant));
+        self.denied.extend(flags.denied);
+    }
+
+    /// What counts for a sub-agent that only reads: what flags forbid, and whose pages may be read.
+    pub fn for_reading(&self) -> Self {
+        let granted = self.stored.grants().chain(self.session.iter().cloned());
+        let hosts = granted.filter(|grant| matches!(grant, SessionGrant::Host(_)));
+        Self { session: hosts.collect(), denied: self.denied.clone(), ..Self::default() }
+    }
+
+    /// Whether a tool is denied as such: then no model is told of it. `names` are all of its names.
+    pub fn removes(&self, names: &[String]) -> bool {
+        self.denied.iter().any(|rule| rule.pattern.is_none() && names.iter().any(|name| rule.names(name)))
+    }
+
+    /// Which of the flags forbids one of the accesses, in words.
+    pub fn forbidden(&self, accesses: &[AssessedAccess], scope: &PathScope) -> Option<String> {
+        flag_rules::forbidden(&self.denied, accesses, scope)
+    }
+
+    /// What is allowed, for the user: in this project first.
+    pub fn rows(&self) -> Vec<RuleRow> {
+        let kept: Vec<SessionGrant> = self.stored.grants().collect();
+        let session = self.session.iter().filter(|grant| !kept.contains(grant));
+        let row = |kept| move |grant: &SessionGrant| RuleRow { text: grant.listed(), kept };
+        kept.iter().map(row(true)).chain(session.map(row(false))).collect()
+    }
+
+    /// Allows it no longer, neither for the session nor in the project.
+    ///
+    /// # Errors
+    /// When the rules file cannot be written; the rule is gone from this session anyway.
+    pub fn remove(&mut self, rule: &RuleRow) -> io::Result<()> {
+        self.session.retain(|grant| grant.listed() != rule.text);
+        let removed: Vec<SessionGrant> =
+            self.stored.grants().filter(|grant| grant.listed() == rule.text).collect();
+        self.stored.remove(&removed);
+        if removed.is_empty() { Ok(()) } else { self.save_without(&removed) }
+    }
+
+    /// Forgets what was allowed for the session only.
+    pub fn forget_session(&mut self) {
+        self.session.clear();
+        self.turn.clear();
+    }
+
+    pub fn writes_allowed(&self) -> bool {
+        self.granted().any(|grant| *grant == SessionGrant::Writes)
+    }
+
+    pub fn read_allowed(&self, path: &Path, scope: &PathScope) -> bool {
+        self.granted().any(|grant| grant.reads(path, scope))
+    }
+
+    /// Whether this very command was allowed for the session. What could destroy everything never is.
+    pub fn command_allowed(&self, command: &AssessedCommand) -> bool {
+        let is_it =
+            |grant: &SessionGrant| matches!(grant, SessionGrant::Command(text) if *text == command.text);
+        command.risk() != Some(Risk::Destroys) && self.granted().any(is_it)
+    }
+
+    /// Whether a call runs without a question by rule.
+    pub fn call_allowed(&self, call: &AssessedCall) -> bool {
+        let session = self.granted().filter_map(|grant| match grant {
+            SessionGrant::Prefix(prefix) => Some(prefix.as_str()),
+            _ => None,
+        });
+        command_prefix::covers(call, self.stored.commands.iter().map(String::as_str).chain(session))
+    }
+
+    /// Whether this host may be asked.
+    pub fn host_allowed(&self, host: &str) -> bool {
+        self.allowed(&SessionGrant::Host(host.to_owned()))
+    }
+
+    /// Whether this tool of a server may be called, or all of the server's.
+    pub fn tool_allowed(&self, server: &str, tool: &str) -> bool {
+        let grant = |tool: &str| SessionGrant::Tool(format!("{server}.{tool}"));
+        self.allowed(&grant(tool)) || self.allowed(&grant("*"))
+    }
+
+    fn allowed(&self, grant: &SessionGrant) -> bool {
+        self.granted().any(|one| one == grant) || self.stored.has(grant)
+    }
+
+    /// Whether all that the command does beyond reading was allowed by a rule, or the very command.
+    pub fn covers(&self, command: &AssessedCommand) -> bool {
+        let calls = command.calls.as_deref().unwrap_or_default();
+        let mut beyond = calls.iter().filter(|call| call.assessment.risk != Risk::Reads).peekable();
+        self.command_allowed(command) || beyond.peek().is_some() && beyond.all(|call| self.call_allowed(call))
+    }
+
+    pub fn offers_init(&self) -> bool {
+        !self.stored.no_init_offer
+    }
+
+    /// Remembers that no rules file is wanted.
+    ///
+    /// # Errors
+    /// When the rules file cannot be written.
+    pub fn decline_init(&mut self) -> io::Result<()> {
+        self.stored.no_init_offer = true;
+        self.save()
+    }
+
+    /// Adds ours to what the file has now: another process may have added to it since we read it.
+    fn save(&mut self) -> io::Result<()> {
+        self.save_without(&[])
+    }
+
+    fn save_without(&mut self, removed: &[SessionGrant]) -> io::Result<()> {
+        for _ in 0..SAVE_ATTEMPTS {
+            let old = match file::read(&self.path, MAX_BYTES) {
+                Ok((bytes, _)) => Some(bytes),
+                Err(FileError::NotFound) => None,
+                Err(FileError::TooLarge { .. }) => {
+                    self.set_aside()?;
+                    continue;
+                }
+                Err(error) => return Err(io::Error::other(error)),
+            };
+            let mut merged = match old.as_deref().map(serde_json::from_slice::<Stored>) {
+                Some(Ok(stored)) => stored,
+                Some(Err(_)) => {
+                    self.set_aside()?;
+                    continue;
+                }
+                None => Stored::default(),
+            };
+            merged.no_init_offer |= self.stored.no_init_offer;
+            self.stored.grants().for_each(|grant| merged.add(&grant));
+            merged.remove(removed);
+            let text = serde_json::to_string_pretty(&merged)?;
+            let expect = old.as_deref().map_or(Expect::Missing, Expect::Bytes);
+            match atomic_write::write_private(&self.path, text.as_bytes(), expect) {
+                Ok(()) => {
+                    self.stored = merged;
+                    self.damage = None;
+                    return Ok(());
+                }
+                Err(FileError::Changed | FileError::Exists | FileError::NotFound) => {}
+                Err(error) => return Err(io::Error::other(error)),
+            }
+        }
+        Err(io::Error::other("other processes keep changing it"))
+    }
+
+    /// A file that cannot be read may be a user's work with a slip in it: it is kept beside.
+    fn set_aside(&self) -> io::Result<()> {
+        std::fs::rename(&self.path, self.path.with_extension("json.damaged"))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_processes_keep_each_others_rules() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut one, mut two) = (Rules::load(dir.path()), Rules::load(dir.path()));
+        one.always(SessionGrant::Prefix("cargo test".to_owned())).unwrap();
+        two.always(SessionGrant::Prefix("pytest".to_owned())).unwrap();
+        one.decline_init().unwrap();
+        let all = Rules::load(dir.path());
+        assert_eq!(all.stored.commands, ["cargo test", "pytest"]);
+        assert!(!all.offers_init());
+    }
+
+    #[test]
+    fn a_rule_that_is_removed_stays_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut rules = Rules::load(dir.path());
+        rules.always(SessionGrant::Prefix("cargo test".to_owned())).unwrap();
+        rules.grant(SessionGrant::Writes);
+        rules.grant(SessionGrant::Command("a; b".to_owned()));
+        let texts: Vec<(String, bool)> = rules.rows().into_iter().map(|row| (row.text, row.kept)).collect();
+        let expected = [
+            ("commands that begin with `cargo test`", true),
+            ("changes to files in the workspace", false),
+            ("the command `a; b`", false),
+        ];
+        assert_eq!(texts, expected.map(|(text, kept)| (text.to_owned(), kept)));
+        let first = rules.rows().remove(0);
+        rules.remove(&first).unwrap();
+        assert_eq!(rules.rows().len(), 2, "the session's own grant of it is gone, too");
+        rules.always(SessionGrant::Prefix("pytest".to_owned())).unwrap();
+        assert_eq!(Rules::load(dir.path()).stored.commands, ["pytest"]);
+    }
+
+    #[test]
+    fn a_damaged_file_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("rules.json"), "{\"commands\": [").unwrap();
+        let mut rules = Rules::load(dir.path());
+        assert!(rules.damage().is_some());
+        rules.always(SessionGrant::Prefix("pytest".to_owned())).unwrap();
+        assert_eq!(
+            std::fs::read_to_string(dir.path().join("rules.json.damaged")).unwrap(),
+            "{\"commands\": ["
+        );
+        assert_eq!(Rules::load(dir.path()).stored.commands, ["pytest"]);
+    }
+}

@@ -1,0 +1,162 @@
+//! What "yes, for the rest of this session" opens: exactly this, and the user is told the same words.
+
+use std::path::{Path, PathBuf};
+
+use super::access::Access;
+use super::command::AssessedAccess;
+use super::command_prefix::general_prefix;
+use super::path_scope::PathScope;
+use crate::sandbox::secret_paths;
+use base::path;
+
+/// Of a larger folder, not every name is looked at: it is not opened as a whole.
+const MAX_NAMES: usize = 5_000;
+
+/// One thing that is opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionGrant {
+    /// Commands that begin with these words.
+    Prefix(String),
+    /// This very command: it has no safe prefix.
+    Command(String),
+    /// Changes to files in the workspace.
+    Writes,
+    /// Reading this file, or this folder without what lies below.
+    ReadPath(PathBuf),
+    /// Reading everything below this folder but secrets.
+    ReadFolder(PathBuf),
+    /// Asking this host.
+    Host(String),
+    /// A tool of a server, as `server.tool`.
+    Tool(String),
+}
+
+impl SessionGrant {
+    /// What a yes to these accesses opens; empty when it holds for this call only.
+    pub fn all(accesses: &[AssessedAccess], scope: &PathScope) -> Vec<Self> {
+        let inside = |path: &Path| path.starts_with(&scope.workspace);
+        let mut grants = Vec::new();
+        for assessed in accesses {
+            let grant = match &assessed.access {
+                Access::Exec { command, .. } => match assessed.command.as_ref().and_then(general_prefix) {
+                    Some(prefix) => Self::Prefix(prefix),
+                    None => Self::Command(command.clone()),
+                },
+                Access::Write(path) if inside(path) => Self::Writes,
+                Access::Read(path) if !inside(path) => Self::reading(path, scope),
+                Access::Host(host) => Self::Host(host.clone()),
+                Access::Remote { server, tool, .. } => Self::Tool(format!("{server}.{tool}")),
+                _ => continue,
+            };
+            if !grants.contains(&grant) {
+                grants.push(grant);
+            }
+        }
+        grants
+    }
+
+    fn reading(path: &Path, scope: &PathScope) -> Self {
+        let folder = if path.is_dir() { Some(path) } else { path.parent() };
+        match folder {
+            Some(folder) if !holds_secrets(folder, scope) => Self::ReadFolder(folder.to_owned()),
+            _ => Self::ReadPath(path.to_owned()),
+        }
+    }
+
+    /// Whether reading `path` is opened. Below a folder, no secret is, nor what links lead to elsewhere.
+    pub fn reads(&self, path: &Path, scope: &PathScope) -> bool {
+        match self {
+            Self::ReadPath(open) => path == open,
+            Self::ReadFolder(open) => {
+                let real = path::follow(path);
+                path.starts_with(open)
+                    && real.starts_with(path::follow(open))
+                    && !scope.is_secret(&real, false)
+            }
+            _ => false,
+        }
+    }
+
+    /// What is opened, in a list where it stands by itself.
+    pub fn listed(&self) -> String {
+        match self {
+            Self::Command(command) => format!("the command `{command}`"),
+            other => other.text(),
+        }
+    }
+
+    /// What is opened, for the user: completes "yes, for this session: …".
+    pub fn text(&self) -> String {
+        match self {
+            Self::Prefix(prefix) => format!("commands that begin with `{prefix}`"),
+            Self::Command(_) => "this exact command".to_owned(),
+            Self::Writes => "changes to files in the workspace".to_owned(),
+            Self::ReadPath(path) => format!("reading {}", path.display()),
+            Self::ReadFolder(folder) => format!("reading all files in {}", folder.display()),
+            Self::Host(host) => format!("reading pages of {host}"),
+            Self::Tool(tool) => format!("the tool {tool}"),
+        }
+    }
+
+    /// The words that "always" keeps for it; `None` for what holds for a session at most.
+    pub fn words(&self) -> Option<&str> {
+        match self {
+            Self::Prefix(words) | Self::Host(words) | Self::Tool(words) => Some(words),
+            _ => None,
+        }
+    }
+}
+
+/// Whether the folder is a home or above one, looks like one, or holds something secret.
+fn holds_secrets(folder: &Path, scope: &PathScope) -> bool {
+    let real = path::follow(folder);
+    let is_secret = |entry: &std::fs::DirEntry| secret_paths::is_named_secret(&entry.path());
+    let as_home = secret_paths::places(Some(&real), &[]);
+    scope.home.as_ref().is_some_and(|home| home.starts_with(&real))
+        || scope.is_secret(&real, true)
+        || as_home.iter().any(|place| place.starts_with(&real) && place.exists())
+        || match std::fs::read_dir(&real) {
+            Ok(entries) => {
+                let names: Vec<_> = entries.flatten().take(MAX_NAMES + 1).collect();
+                names.len() > MAX_NAMES || names.iter().any(is_secret)
+            }
+            Err(_) => true,
+        }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn grant(path: &Path, scope: &PathScope) -> SessionGrant {
+        let access = AssessedAccess::new(&Access::Read(path.to_owned()), scope);
+        SessionGrant::all(&[access], scope).remove(0)
+    }
+
+    #[test]
+    fn a_folder_is_opened_by_name_where_it_holds_no_secrets() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let (home, docs, keys) = (top.join("home"), top.join("docs"), top.join("keys"));
+        for folder in [&home, &docs, &keys] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        fs::create_dir(home.join(".ssh")).unwrap();
+        for file in [docs.join("a.md"), keys.join("a.md"), keys.join("id_rsa"), home.join(".ssh/id_rsa")] {
+            fs::write(file, "").unwrap();
+        }
+        std::os::unix::fs::symlink(&home, docs.join("link")).unwrap();
+        let scope = PathScope::at_home(&top.join("project"), &[], &[], Some(home.clone()));
+        let open = grant(&docs.join("a.md"), &scope);
+        assert_eq!(open.text(), format!("reading all files in {}", docs.display()));
+        assert!(open.reads(&docs.join("a.md"), &scope) && open.reads(&docs.join("b.md"), &scope));
+        assert!(
+            !open.reads(&docs.join("link/.ssh/id_rsa"), &scope) && !open.reads(&docs.join("link/x"), &scope)
+        );
+        assert_eq!(grant(&keys.join("a.md"), &scope), SessionGrant::ReadPath(keys.join("a.md")));
+        // A folder that is read as a whole opens no more than that.
+        assert_eq!(grant(&home, &scope), SessionGrant::ReadPath(home.clone()));
+    }
+}

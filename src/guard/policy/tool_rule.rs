@@ -1,0 +1,159 @@
+//! Rules in the words that Claude Code made common: a tool, or a tool with what it is called with, such as `Bash(git *)`,
+//! `Edit(src/**)`, `WebFetch(docs.rs)`. The form as in its permissions page and hooks reference, November 2026.
+
+use std::path::{Path, PathBuf};
+
+use crate::shell::interpret::call::Call;
+use base::search::glob;
+
+/// One rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolRule {
+    /// As it was written; may hold `*`.
+    pub tool: String,
+    /// What stands in the brackets; `None` for the tool as such.
+    pub pattern: Option<String>,
+}
+
+/// Whether a rule is about a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Match {
+    No,
+    /// What the call does is not known well enough to say.
+    Maybe,
+    Yes,
+}
+
+impl ToolRule {
+    /// Reads a rule.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let (tool, pattern) = match text.split_once('(') {
+            None => (text, None),
+            Some((tool, rest)) => match rest.strip_suffix(')') {
+                Some(pattern) => (tool, Some(pattern.trim())),
+                None => return Err(format!("'{text}' has no closing bracket")),
+            },
+        };
+        let named = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '*' | ':');
+        if tool.is_empty() || !tool.chars().all(named) {
+            return Err(format!("'{text}' does not begin with the name of a tool"));
+        }
+        let pattern = pattern.filter(|pattern| !pattern.is_empty() && *pattern != "*");
+        Ok(Self { tool: tool.to_owned(), pattern: pattern.map(str::to_owned) })
+    }
+
+    /// Whether it is about a tool with this name.
+    pub fn names(&self, tool: &str) -> bool {
+        like(&self.tool, tool)
+    }
+}
+
+/// Whether a pattern is about one of the programs that a line runs; `calls` is `None` where the line is not understood.
+/// `git *` and `git:*` mean git with or without anything behind it.
+pub fn is_about_command<'a>(pattern: &str, calls: Option<impl IntoIterator<Item = &'a Call>>) -> Match {
+    let Some(calls) = calls else { return Match::Maybe };
+    let pattern = pattern.strip_suffix(":*").map_or_else(|| pattern.to_owned(), |front| format!("{front} *"));
+    let names_more = pattern.trim_end_matches([' ', '*']).contains(' ');
+    let about = |call: &Call| {
+        let words: Vec<&str> = call.argv.iter().map(|arg| arg.text.as_str()).collect();
+        let rest = words.get(1..).unwrap_or_default();
+        let by_name = [&[call.name()], rest].concat();
+        if with_or_without_more(&pattern, &words.join(" "))
+            || with_or_without_more(&pattern, &by_name.join(" "))
+        {
+            return Match::Yes;
+        }
+        let open = call.argv.iter().any(|arg| arg.open_at.is_some());
+        let unknown = call.hidden.is_some() || call.argv.first().is_some_and(|arg| arg.certain().is_none());
+        if unknown || open && names_more { Match::Maybe } else { Match::No }
+    };
+    calls.into_iter().map(about).max().unwrap_or(Match::No)
+}
+
+fn with_or_without_more(pattern: &str, text: &str) -> bool {
+    like(pattern, text) || pattern.strip_suffix(" *").is_some_and(|front| like(front, text))
+}
+
+/// Whether a pattern is about a file: `//` begins at the top, `~/` at home, anything else in the workspace; without a `/` it
+/// is a name at any depth.
+pub fn is_about_path(pattern: &str, path: &Path, workspace: &Path) -> bool {
+    let (base, rest) = match (pattern.strip_prefix("//"), pattern.strip_prefix("~/")) {
+        (Some(rest), _) => (PathBuf::from("/"), rest),
+        (_, Some(rest)) => (std::env::home_dir().unwrap_or_default(), rest),
+        _ => (workspace.to_owned(), pattern.strip_prefix('/').unwrap_or(pattern)),
+    };
+    let Ok(inside) = path.strip_prefix(&base) else { return false };
+    let below = rest.strip_suffix('/').map(|folder| format!("{folder}/**"));
+    let rest = below.as_deref().unwrap_or(rest);
+    glob::matcher(rest, rest == pattern).is_ok_and(|glob| glob.is_match(inside))
+}
+
+/// Whether `text` is what the pattern says; `*` stands for any text.
+fn like(pattern: &str, text: &str) -> bool {
+    let Some((front, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut left) = text.strip_prefix(front) else { return false };
+    let parts: Vec<&str> = rest.split('*').collect();
+    let (last, middle) = parts.split_last().unwrap_or((&"", &[]));
+    for part in middle {
+        match left.find(part) {
+            Some(at) => left = &left[at + part.len()..],
+            None => return false,
+        }
+    }
+    left.ends_with(last)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::shell::interpret::interpreter;
+
+    #[test]
+    fn rules_are_read() {
+        let rule = |text: &str| ToolRule::parse(text).map(|rule| (rule.tool, rule.pattern));
+        assert_eq!(rule("Bash(git *)"), Ok(("Bash".to_owned(), Some("git *".to_owned()))));
+        assert_eq!(rule("Read"), Ok(("Read".to_owned(), None)));
+        assert_eq!(rule("Bash(*)"), Ok(("Bash".to_owned(), None)));
+        assert!(rule("Bash(git").is_err() && rule("(git)").is_err() && rule("rm -rf").is_err());
+        assert!(ToolRule::parse("mcp__git__*").unwrap().names("mcp__git__log"));
+    }
+
+    #[test]
+    fn commands() {
+        let about = |pattern: &str, line: &str| {
+            let calls = interpreter::calls(line, Path::new("/w"), None).ok();
+            is_about_command(pattern, calls.as_ref())
+        };
+        for (pattern, line) in [
+            ("git *", "FOO=bar git push"),
+            ("git *", "npm test && git push"),
+            ("git *", "git"),
+            ("git:*", "git push"),
+            ("rm *", "echo $(rm -rf x)"),
+            ("rm *", "/bin/rm x"),
+            ("git push", "git push"),
+            ("npm run *:fix", "npm run lint:fix"),
+        ] {
+            assert_eq!(about(pattern, line), Match::Yes, "{pattern} {line}");
+        }
+        for (pattern, line) in [("rm *", "echo $(date)"), ("git *", "gitk x"), ("git push", "git push -f")] {
+            assert_eq!(about(pattern, line), Match::No, "{pattern} {line}");
+        }
+        assert_eq!(about("git push *", "echo $(date)"), Match::Maybe);
+        assert_eq!(about("git push *", "$TOOL push"), Match::Maybe);
+        assert_eq!(about("git push *", "if"), Match::Maybe);
+    }
+
+    #[test]
+    fn paths() {
+        let about = |pattern: &str, path: &str| is_about_path(pattern, Path::new(path), Path::new("/w"));
+        assert!(about("*.ts", "/w/a/b.ts") && about("src/**", "/w/src/a/b.rs") && about("src/", "/w/src/a"));
+        assert!(about("//etc/*", "/etc/hosts") && about("**/src/**", "/w/a/src/b"));
+        assert!(!about("src/**", "/w/a/src/b") && !about("*.ts", "/etc/a.ts") && !about("*.ts", "/w/a.rs"));
+    }
+}

@@ -1,0 +1,220 @@
+//! The verdict over a tool call: from what it touches, the permission level, the user's rules, and whether a sandbox will
+//! confine it. Changes nothing, but follows links on the disk where a command names files.
+
+use std::path::PathBuf;
+
+use super::access::Access;
+use super::command::{AssessedAccess, AssessedCall, AssessedCommand};
+use super::path_scope::PathScope;
+use super::rules::Rules;
+use crate::policy::programs::assessment::{Assessment, Risk};
+use crate::sandbox::protected_paths;
+use base::config::mode::Mode;
+use base::config::settings::Permission;
+use base::text;
+
+/// Parts of a command that a question names.
+const NAMED_PARTS: usize = 4;
+
+/// What happens with a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Allow,
+    /// The user decides.
+    Ask {
+        reason: String,
+    },
+    Deny {
+        reason: String,
+    },
+}
+
+impl Verdict {
+    /// `allow`, `ask` or `deny`.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask { .. } => "ask",
+            Self::Deny { .. } => "deny",
+        }
+    }
+
+    /// Why; empty for a yes.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Allow => "",
+            Self::Ask { reason } | Self::Deny { reason } => reason,
+        }
+    }
+}
+
+/// What the verdict needs to know beside the accesses.
+pub struct VerdictInputs<'a> {
+    pub permission: Permission,
+    /// Most modes only read, whatever the permission level.
+    pub mode: Mode,
+    pub rules: &'a Rules,
+    pub scope: &'a PathScope,
+    /// Folders outside the workspace that tools may read without a question (spilled outputs).
+    pub readable: &'a [PathBuf],
+    /// Whether commands will run in a sandbox that confines them to the workspace, without a network.
+    pub confined: bool,
+}
+
+/// A command's verdict with that of each of its calls.
+pub struct CommandVerdict {
+    pub verdict: Verdict,
+    pub calls: Vec<Verdict>,
+}
+
+impl VerdictInputs<'_> {
+    /// The verdict over all accesses.
+    pub fn decide<'a>(&self, accesses: impl IntoIterator<Item = &'a AssessedAccess>) -> Verdict {
+        joined(accesses.into_iter().map(|access| (None, self.one(access))))
+    }
+
+    fn one(&self, assessed: &AssessedAccess) -> Verdict {
+        let workspace = self.scope.workspace.as_path();
+        let read_only = self.level() == Permission::ReadOnly;
+        if let Some(command) = &assessed.command {
+            return self.command(command).verdict;
+        }
+        match &assessed.access {
+            _ if self.level() == Permission::Full => Verdict::Allow,
+            Access::Read(path) => {
+                let free = path.starts_with(workspace)
+                    || self.readable.iter().any(|folder| path.starts_with(folder))
+                    || self.rules.read_allowed(path, self.scope);
+                if free {
+                    Verdict::Allow
+                } else {
+                    ask(format!("it reads {}, outside the workspace", path.display()))
+                }
+            }
+            Access::Write(_) if read_only => self.nothing_may_change(),
+            // What is learned may be noted in every mode.
+            Access::WriteOwn(_) if self.permission == Permission::ReadOnly => self.nothing_may_change(),
+            Access::Write(path) | Access::WriteOwn(path) if !path.starts_with(workspace) => {
+                ask(format!("it changes {}, outside the workspace", path.display()))
+            }
+            Access::WriteOwn(_) => Verdict::Allow,
+            Access::Write(path) => {
+                let inside = path.strip_prefix(workspace).unwrap_or(path);
+                if inside.starts_with(".git") || protected_paths::steers(inside) {
+                    ask(format!("it changes {}, which controls what other programs do", inside.display()))
+                } else if self.permission == Permission::Auto || self.rules.writes_allowed() {
+                    Verdict::Allow
+                } else {
+                    ask("it changes a file".to_owned())
+                }
+            }
+            Access::Network if read_only => {
+                deny(format!("{}: commands have no network", self.read_only_reason()))
+            }
+            Access::Network => ask("it needs the network".to_owned()),
+            Access::Host(host) if self.rules.host_allowed(host) => Verdict::Allow,
+            Access::Host(host) => ask(format!("it reads a page of {host}")),
+            Access::Remote { server, tool, .. } if self.rules.tool_allowed(server, tool) => Verdict::Allow,
+            Access::Remote { reads: true, .. } if self.permission == Permission::Auto => Verdict::Allow,
+            Access::Remote { reads: false, .. } if read_only => self.nothing_may_change(),
+            Access::Remote { server, .. } => ask(format!("it calls a tool of the MCP server {server}")),
+            // Every command is assessed.
+            Access::Exec { .. } => ask("the command is not understood".to_owned()),
+        }
+    }
+
+    /// The permission level that holds in this mode.
+    fn level(&self) -> Permission {
+        self.permission.in_mode(self.mode)
+    }
+
+    fn read_only_reason(&self) -> String {
+        match self.permission {
+            Permission::ReadOnly => "the permission level is read-only".to_owned(),
+            _ => format!("{} mode only reads", self.mode.as_str()),
+        }
+    }
+
+    fn nothing_may_change(&self) -> Verdict {
+        deny(format!("{}: nothing may be changed", self.read_only_reason()))
+    }
+
+    /// The verdict over a command.
+    pub fn command(&self, command: &AssessedCommand) -> CommandVerdict {
+        let (verdict, calls) = match &command.calls {
+            Ok(all) => {
+                let calls: Vec<Verdict> = all.iter().map(|call| self.call(call)).collect();
+                let mut parts: Vec<_> = all.iter().zip(calls.iter().cloned()).collect();
+                parts.sort_by_key(|(call, _)| std::cmp::Reverse(call.assessment.risk));
+                (joined(parts.into_iter().map(|(call, verdict)| (Some(call), verdict))), calls)
+            }
+            Err(why) => {
+                let verdict = match self.level() {
+                    Permission::Full => Verdict::Allow,
+                    Permission::ReadOnly => {
+                        deny(format!("{}, and the command is not understood: {why}", self.read_only_reason()))
+                    }
+                    _ => ask(format!("the command is not understood: {why}")),
+                };
+                (verdict, Vec::new())
+            }
+        };
+        let by_rule = matches!(verdict, Verdict::Ask { .. }) && self.rules.command_allowed(command);
+        CommandVerdict { verdict: if by_rule { Verdict::Allow } else { verdict }, calls }
+    }
+
+    fn call(&self, call: &AssessedCall) -> Verdict {
+        let Assessment { risk, reason, .. } = &call.assessment;
+        if *risk == Risk::Destroys {
+            return deny(format!("{reason}. If you really want that, run it yourself"));
+        }
+        match self.level() {
+            Permission::Full => Verdict::Allow,
+            _ if *risk == Risk::Reads || self.confined && *risk == Risk::Inspects => Verdict::Allow,
+            // No rule is stronger than read-only: nothing may change.
+            Permission::ReadOnly => deny(format!(
+                "{}, and `{}` may do more than read: {reason}",
+                self.read_only_reason(),
+                text::one_line(&call.shown(), 80),
+            )),
+            _ if self.rules.call_allowed(call) => Verdict::Allow,
+            Permission::Auto if *risk <= Risk::Workspace || self.confined && *risk == Risk::Unknown => {
+                Verdict::Allow
+            }
+            Permission::Ask | Permission::Auto => ask(reason.clone()),
+        }
+    }
+}
+
+/// The verdict over all parts, the gravest first: one no is a no, and a question names every part that is asked about.
+fn joined<'a>(parts: impl Iterator<Item = (Option<&'a AssessedCall>, Verdict)>) -> Verdict {
+    let mut asked: Vec<(Option<&AssessedCall>, String)> = Vec::new();
+    for (call, verdict) in parts {
+        match verdict {
+            Verdict::Deny { .. } => return verdict,
+            Verdict::Ask { reason } if asked.iter().all(|(_, known)| *known != reason) => {
+                asked.push((call, reason));
+            }
+            _ => {}
+        }
+    }
+    let more = asked.len().saturating_sub(NAMED_PARTS);
+    let mut asked = asked.into_iter();
+    let Some((_, mut reason)) = asked.next() else { return Verdict::Allow };
+    for (call, also) in asked.take(NAMED_PARTS - 1) {
+        let part = call.map_or(String::new(), |call| format!("`{}`: ", text::one_line(&call.shown(), 60)));
+        reason.push_str(&format!("; {part}{also}"));
+    }
+    if more > 0 {
+        reason.push_str(&format!("; and {more} more"));
+    }
+    ask(reason)
+}
+
+fn ask(reason: String) -> Verdict {
+    Verdict::Ask { reason }
+}
+
+fn deny(reason: String) -> Verdict {
+    Verdict::Deny { reason }
+}

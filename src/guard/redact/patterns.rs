@@ -1,0 +1,163 @@
+//! The table of patterns that find secrets: by shape (well-known key prefixes, private key blocks) and by what stands around
+//! them (URLs, headers, tags, `.env` lines). Assignments (`password = …`) need more than a pattern: `detector` reads them.
+//!
+//! Word boundaries are those of ASCII: keys are ASCII, a key right behind a Chinese word is still one, and with Unicode's the
+//! regex engine leaves its fast path at the first other character (seconds a megabyte).
+
+use std::ops::Range;
+
+use regex::Captures;
+
+use super::value;
+use base::pattern::Pattern;
+
+/// Where a secret is, and its kind.
+pub type PatternMatch = (Range<usize>, &'static str);
+
+/// One way to find secrets.
+pub struct Rule {
+    /// The pattern is tried only in texts that hold one of these, which most don't.
+    pub signs: &'static [&'static str],
+    pub pattern: Pattern,
+    /// Where in a match the secret is, and its kind; `None` when it is none after all.
+    pub secret: fn(&Captures<'_>) -> Option<PatternMatch>,
+}
+
+/// For every text.
+pub static ANYWHERE: [Rule; 7] = [
+    Rule {
+        signs: &["PRIVATE KEY"],
+        pattern: Pattern::new(concat!(
+            r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----((?:[A-Za-z0-9+/=\s:,.()-]|\\[nr])*?)",
+            r"(-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|[^A-Za-z0-9+/=\s:,.()\\-]|\z)",
+        )),
+        secret: |found| {
+            let (whole, body, end) = (found.get(0)?, found.get(1)?, found.get(2)?);
+            let to = if end.as_str().starts_with("-----END") { whole.end() } else { end.start() };
+            (!body.as_str().trim().is_empty()).then_some((whole.start()..to, "private-key"))
+        },
+    },
+    // The end of a private key whose beginning is out of sight.
+    Rule {
+        signs: &["PRIVATE KEY"],
+        pattern: Pattern::new(concat!(
+            r"(?:[A-Za-z0-9+/=]{16,}(?:\s|\\[nr])+)+(?:[A-Za-z0-9+/=]+\s+)?",
+            r"-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----",
+        )),
+        secret: |found| Some((found.get(0)?.range(), "private-key")),
+    },
+    Rule {
+        signs: &[""],
+        pattern: Pattern::new(concat!(
+            r"(?x-u) (?P<key> \bsk-[A-Za-z0-9_-]{16,} | \b[srp]k_(?:live|test)_[A-Za-z0-9]{10,} | \bwhsec_[A-Za-z0-9+/=]{16,}",
+            r" | \b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b | \bAIza[A-Za-z0-9_-]{30,} | \bGOCSPX-[A-Za-z0-9_-]{20,}",
+            r" | \bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,} | \bgsk_[A-Za-z0-9]{30,} | \bxai-[A-Za-z0-9]{30,}",
+            r" | \br8_[A-Za-z0-9]{30,} | \bAGE-SECRET-KEY-[A-Z0-9]{40,} | \bNRAK-[A-Z0-9]{27}\b | \blin_api_[A-Za-z0-9]{32,}",
+            r" )",
+            r" | (?P<token> \bgh[pousr]_[A-Za-z0-9]{20,} | \bgithub_pat_[A-Za-z0-9_]{20,}",
+            r" | \bgl(?:pat|ptt|dt|rt|cbt|soat)-[A-Za-z0-9_.-]{16,}",
+            r" | \bxox[abeoprs]-[A-Za-z0-9-]{8,} | \bxapp-[A-Za-z0-9-]{16,} | \bnpm_[A-Za-z0-9]{30,} | \bhf_[A-Za-z0-9]{20,}",
+            r" | \bpypi-[A-Za-z0-9_-]{32,} | \bdop_v1_[a-f0-9]{40,} | \bya29\.[A-Za-z0-9_-]{20,}",
+            r" | \bshp(?:at|ss|ca|pa)_[a-fA-F0-9]{32}",
+            r" | \beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{8,}",
+            r" | \bhv[sbr]\.[A-Za-z0-9_-]{20,} | \bdapi[a-f0-9]{32}\b | \bsq0[a-z]{3}-[A-Za-z0-9_-]{22,} | \blin_oauth_[A-Za-z0-9]{32,}",
+            // Discord: a number in Base64, a time, a sum.
+            r" | \b(?:[MNO][DTjz][AEIMQUYcgk][w-z0-5]){5,6}[A-Za-z]{0,3}\.[A-Za-z0-9_-]{5,7}\.[A-Za-z0-9_-]{27,}",
+            r" | \b\d{8,10}:AA[A-Za-z0-9_-]{33} | hooks\.slack\.com/services/(?P<hook>[A-Za-z0-9/]{20,}) )",
+        )),
+        secret: |found| match found.name("key") {
+            // Class names and slugs may begin like a key; a key has digits.
+            Some(key) if key.as_str().starts_with("sk-") && !value::has_digit(key.as_str()) => None,
+            Some(key) => Some((key.range(), "api-key")),
+            None => Some((found.name("hook").or_else(|| found.name("token"))?.range(), "token")),
+        },
+    },
+    // Mailgun; `cache-key-…` is none.
+    Rule {
+        signs: &["key-"],
+        pattern: Pattern::new(r"(?:^|[^A-Za-z0-9_-])(key-[a-f0-9]{32})(?-u:\b)"),
+        secret: |found| Some((found.get(1)?.range(), "api-key")),
+    },
+    Rule {
+        signs: &["://"],
+        pattern: Pattern::new(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]{0,64}:([^\s/@]{3,})@"),
+        secret: password,
+    },
+    Rule {
+        signs: &["earer", "asic", "uthorization", "EARER", "ASIC", "UTHORIZATION"],
+        pattern: Pattern::new(concat!(
+            r#"(?i)(?:authorization\\?["']?\s*[:=]\s*\\?["']?(?:bearer|basic|token|apikey|digest)?\s*"#,
+            r#"|(?-u:\b)(?:bearer|basic)\s)([A-Za-z0-9._~+/=-]{8,})"#,
+        )),
+        secret: |found| {
+            let value = found.get(1).filter(|value| value::is_credential(value.as_str()))?;
+            Some((value.range(), "token"))
+        },
+    },
+    Rule {
+        signs: &["</"],
+        pattern: Pattern::new(r"(?i)<(?:[a-z0-9_.-]*(?:password|secret|token|api-?key))>([^<>\s]{4,})</"),
+        secret: password,
+    },
+];
+
+/// Also for what the user typed: `the password is …`, as a sentence says it.
+pub static TYPED: [Rule; 1] = [Rule {
+    signs: &[" "],
+    pattern: Pattern::new(concat!(
+        r"(?i)(?-u:\b)(password|passwd|passphrase|secret|token|api[ _-]?key)(?-u:\b)",
+        r#"(?: for [\w.-]+)? (?:is|was|=>|->) ["'`]?([^\s"'`,;]{6,})"#,
+    )),
+    secret: |found| {
+        let (name, value) = (found.get(1)?.as_str().to_ascii_lowercase(), found.get(2)?);
+        let shown = value.as_str().trim_end_matches(['.', '!', '?', ')', ':']);
+        let is_secret = !shown.contains('/') && value::is_bare_secret(&name, shown, true);
+        is_secret.then(|| (value.start()..value.start() + shown.len(), value::kind_of(&name)))
+    },
+}];
+
+/// Also for a `.env` file: each line, whose value is a secret unless everybody may see it.
+pub static DOTENV: [Rule; 1] = [Rule {
+    signs: &["="],
+    pattern: Pattern::new(concat!(
+        r"(?m)(?:^|[\s:+-])(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_.]*)=",
+        r#"(?:"(?P<double>[^"\n]+)"|'(?P<single>[^'\n]+)'|(?P<bare>[^\s"'][^\n\r]*))"#,
+    )),
+    secret: |found| {
+        let value = ["double", "single", "bare"].iter().find_map(|group| found.name(group))?;
+        let trimmed = value.as_str().split(" #").next().unwrap_or_default().trim_end();
+        let is_secret = !value::is_public(&found["name"], trimmed);
+        is_secret.then(|| (value.start()..value.start() + trimmed.len(), "env"))
+    },
+}];
+
+/// A value assigned to a telling name: the name, what is between, and the value in one of four spellings.
+pub static ASSIGNED: Pattern = Pattern::new(concat!(
+    r"(?ix) (?P<name> api[_-]?key | secret (?: [_-]? (?: access[_-]? )? key )? (?: [_-]?base )? | access[_-]?key | auth[_-]?key",
+    r" | encryption[_-]?key | signing[_-]?key | account[_-]?key | private[_-]?key | token | passw(?:or)?d | passphrase | pwd",
+    r" | credentials? ) (?P<sep> \\?[\x22'\]]* \s* (?: => | := | : | = ) \s* | [\x20=] )",
+    r" (?: \\\x22 (?P<escaped> [^\x22\\\n]{4,} ) \\\x22 | \x22 (?P<double> [^\x22\n]{4,} ) \x22 | ' (?P<single> [^'\n]{4,} ) '",
+    r" | (?P<bare> [^\s\x22'`,;\\]{4,} ) )",
+));
+
+/// A placeholder; with its kind and number, unless it was made where there is no session.
+pub static PLACEHOLDER: Pattern = Pattern::new(r"<REDACTED(?::([a-z-]+)-([0-9]{1,9}))?>");
+
+fn password(found: &Captures<'_>) -> Option<PatternMatch> {
+    let value = found.get(1).filter(|value| !value::is_dummy(value.as_str()))?;
+    Some((value.range(), "password"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pattern that does not compile panics here and not in a session.
+    #[test]
+    fn all_patterns_compile() {
+        let rules = ANYWHERE.iter().chain(&TYPED).chain(&DOTENV).map(|rule| &rule.pattern);
+        for pattern in rules.chain([&ASSIGNED, &PLACEHOLDER]).chain(value::PATTERNS) {
+            assert!(!pattern.is_match("-"), "{pattern:?}");
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! The redaction boundary of one session: every secret that was met gets one placeholder, and an edit that quotes the
+//! placeholder gets the real text back. The mapping lives in memory only; it is never written anywhere.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+use super::detector::{self, PREFIX, TextSource};
+use super::patterns::PLACEHOLDER;
+use base::model::envelope::Envelope;
+use base::model::item::Item;
+
+/// So many known secrets are searched for by their text, wherever they occur.
+const MAX_SEARCHED: usize = 2_000;
+
+#[derive(Debug)]
+struct KnownSecret {
+    secret: String,
+    placeholder: String,
+    /// The user typed it into a message: it may be written where they want it.
+    typed: bool,
+    /// Long and odd enough to be recognized without what stood around it.
+    distinct: bool,
+}
+
+#[derive(Debug, Default)]
+struct RedactorState {
+    known: Vec<KnownSecret>,
+    by_secret: HashMap<String, usize>,
+    by_placeholder: HashMap<String, usize>,
+    numbers: HashMap<String, u64>,
+    own: Vec<String>,
+}
+
+/// The secrets of one session and their placeholders.
+#[derive(Debug, Default)]
+pub struct Redactor {
+    state: Mutex<RedactorState>,
+}
+
+impl Redactor {
+    /// `text` with a placeholder for every secret; borrowed when there are none.
+    pub fn redact<'a>(&self, text: &'a str, source: TextSource) -> Cow<'a, str> {
+        self.redact_as(text, source, false)
+    }
+
+    /// The same for what the user typed.
+    pub fn redact_typed<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.redact_as(text, TextSource::Typed, true)
+    }
+
+    fn redact_as<'a>(&self, text: &'a str, source: TextSource, typed: bool) -> Cow<'a, str> {
+        detector::replace(text, self.spans(text, source, typed))
+    }
+
+    /// The text with placeholders, and the line of the original on which each of its lines begins (from 1); `None` when
+    /// there is no secret in it.
+    pub fn redact_lines(&self, text: &str, source: TextSource) -> Option<(String, Vec<usize>)> {
+        let spans = self.spans(text, source, false);
+        if spans.is_empty() {
+            return None;
+        }
+        let (mut numbers, mut line, mut at) = (vec![1], 1, 0);
+        let rest = text.len()..text.len();
+        for range in spans.iter().map(|(range, _)| range).chain([&rest]) {
+            for _ in text[at..range.start].matches('\n') {
+                line += 1;
+                numbers.push(line);
+            }
+            line += text[range.clone()].matches('\n').count();
+            at = range.end;
+        }
+        Some((detector::replace(text, spans).into_owned(), numbers))
+    }
+
+    /// Takes secrets out of what the model said or called. Signed thinking stays as it is: it would be refused.
+    pub fn redact_reply(&self, item: &mut Item) {
+        match item {
+            Item::Assistant { text, .. } => self.redact_shared(text),
+            Item::ToolCall(call) => {
+                if let Cow::Owned(clean) = self.redact_args(&call.args) {
+                    call.args = clean.into();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes the secrets out of reasoning; `false` where that can't be done, because a server has signed or sealed it.
+    pub fn redact_reasoning(&self, item: &mut Item) -> bool {
+        let Item::Reasoning(reasoning) = item else { return true };
+        let Cow::Owned(clean) = self.redact(&reasoning.text, TextSource::Text) else { return true };
+        // Plain text that goes back under a field's name is nobody's seal.
+        let plain = match &reasoning.opaque {
+            None => true,
+            Some(opaque) => opaque["field"].is_string() && opaque.get("details").is_none(),
+        };
+        reasoning.text = clean.into();
+        plain
+    }
+
+    fn redact_shared(&self, text: &mut Arc<str>) {
+        if let Cow::Owned(clean) = self.redact(text, TextSource::Text) {
+            *text = clean.into();
+        }
+    }
+
+    /// A call's arguments: every string of the JSON text, or the text itself where it is none.
+    pub fn redact_args<'a>(&self, args: &'a str) -> Cow<'a, str> {
+        let Ok(mut value) = serde_json::from_str::<Value>(args) else {
+            return self.redact(args, TextSource::Text);
+        };
+        let source = source_of(|name| value.get(name));
+        if self.redact_value(&mut value, source) {
+            Cow::Owned(value.to_string())
+        } else {
+            Cow::Borrowed(args)
+        }
+    }
+
+    /// Every part of an answer.
+    pub fn redact_envelope(&self, envelope: &mut Envelope) {
+        let source = source_of(|name| envelope.data.get(name));
+        let error = envelope.error.as_mut().map(|error| &mut error.message);
+        for text in [&mut envelope.body, &mut envelope.text].into_iter().chain(error) {
+            if let Cow::Owned(clean) = self.redact(text, source) {
+                *text = clean;
+            }
+        }
+        for value in envelope.data.values_mut() {
+            self.redact_value(value, source);
+        }
+    }
+
+    /// Every string in `value`; returns whether one was changed.
+    fn redact_value(&self, value: &mut Value, source: TextSource) -> bool {
+        match value {
+            Value::String(text) => match self.redact(text, source) {
+                Cow::Owned(clean) => {
+                    *text = clean;
+                    true
+                }
+                Cow::Borrowed(_) => false,
+            },
+            Value::Array(values) => {
+                values.iter_mut().fold(false, |any, value| self.redact_value(value, source) | any)
+            }
+            Value::Object(values) => {
+                // A name and its value are separate strings here, but belong together: `{"password": "…"}`.
+                values.iter_mut().fold(false, |any, (name, value)| {
+                    let joined = match value {
+                        Value::String(text) if !text.contains(['"', '\n']) => {
+                            let line = format!("{name}: \"{text}\"");
+                            let clean = self.redact(&line, TextSource::Text);
+                            let inner = clean
+                                .strip_prefix(name.as_str())
+                                .and_then(|rest| rest.strip_prefix(": \""))
+                                .and_then(|rest| rest.strip_suffix('"'));
+                            inner.filter(|inner| *inner != text.as_str()).map(str::to_owned)
+                        }
+                        _ => None,
+                    };
+                    match joined {
+                        Some(clean) => {
+                            *value = Value::String(clean);
+                            true
+                        }
+                        None => self.redact_value(value, source) | any,
+                    }
+                })
+            }
+            _ => false,
+        }
+    }
+
+    /// `text` of an edit with the real secrets in it, for a file that holds `file` now.
+    ///
+    /// # Errors
+    /// A sentence for the model when a placeholder is unknown, belongs to another file, or could mean two things.
+    pub fn restore<'a>(&self, text: &'a str, file: &str) -> Result<Cow<'a, str>, String> {
+        if !text.contains(PREFIX) {
+            return Ok(Cow::Borrowed(text));
+        }
+        let state = self.lock();
+        let mut spans = Vec::new();
+        for found in PLACEHOLDER.find_iter(text) {
+            let mark = found.as_str();
+            let known = state.by_placeholder.get(mark).map(|index| &state.known[*index]);
+            let meant = known.filter(|known| known.typed || file.contains(&known.secret));
+            let refused = match (file.contains(mark), meant) {
+                (true, None) => continue,
+                (false, Some(known)) => {
+                    spans.push((found.range(), &known.secret));
+                    continue;
+                }
+                (true, Some(_)) => {
+                    "can mean the text in the file or the secret that it stands for. Nothing was written; edit around it, \
+                     or use Bash (sed)"
+                }
+                (false, None) if known.is_some() => {
+                    "stands for a secret that is not in this file. Nothing was written; copy it with Bash from where it \
+                     is, or ask the user to insert it"
+                }
+                (false, None) => {
+                    "stands for no known secret. Nothing was written; Read the file again and quote what it shows"
+                }
+            };
+            return Err(format!("{mark} {refused}"));
+        }
+        Ok(detector::replace(text, spans))
+    }
+
+    /// A placeholder of this session in `text`, if there is one.
+    pub fn mentioned(&self, text: &str) -> Option<String> {
+        let state = self.lock();
+        let mut found = PLACEHOLDER.find_iter(text).map(|found| found.as_str());
+        found.find(|placeholder| state.by_placeholder.contains_key(*placeholder)).map(str::to_owned)
+    }
+
+    /// Registers a secret of the program itself, such as its key: it stays known in every session.
+    pub fn know(&self, secret: &str) {
+        if secret.len() >= 8 {
+            let mut state = self.lock();
+            state.placeholder(secret, "api-key", false);
+            state.own.push(secret.to_owned());
+        }
+    }
+
+    /// Placeholders that stand in `text` are not given out again: an earlier process meant something else by them.
+    pub fn reserve(&self, text: &str) {
+        let mut state = self.lock();
+        for found in PLACEHOLDER.captures_iter(text) {
+            let Some((kind, number)) = found.get(1).zip(found.get(2)) else { continue };
+            let last = state.numbers.entry(kind.as_str().to_owned()).or_default();
+            *last = (*last).max(number.as_str().parse().unwrap_or(0));
+        }
+    }
+
+    /// Forgets everything but the program's own secrets: another session begins.
+    pub fn clear(&self) {
+        let own = std::mem::take(&mut *self.lock()).own;
+        own.iter().for_each(|secret| self.know(secret));
+    }
+
+    fn spans(&self, text: &str, source: TextSource, typed: bool) -> Vec<(Range<usize>, String)> {
+        let mut state = self.lock();
+        let mut spans: Vec<(Range<usize>, String)> = detector::find(text, source)
+            .into_iter()
+            .map(|span| {
+                let placeholder = state.placeholder(&text[span.range.clone()], span.kind, typed);
+                (span.range, placeholder)
+            })
+            .collect();
+        for known in state.known.iter().filter(|known| known.distinct).take(MAX_SEARCHED) {
+            for (start, _) in text.match_indices(&known.secret) {
+                let range = start..start + known.secret.len();
+                let free = |(other, _): &(Range<usize>, String)| {
+                    other.end <= range.start || range.end <= other.start
+                };
+                if stands_alone(text, &range) && spans.iter().all(free) {
+                    spans.push((range, known.placeholder.clone()));
+                }
+            }
+        }
+        spans.sort_by_key(|(range, _)| range.start);
+        spans
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RedactorState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RedactorState {
+    fn placeholder(&mut self, secret: &str, kind: &'static str, typed: bool) -> String {
+        if let Some(&index) = self.by_secret.get(secret) {
+            self.known[index].typed |= typed;
+            return self.known[index].placeholder.clone();
+        }
+        let number = self.numbers.entry(kind.to_owned()).or_default();
+        *number += 1;
+        let placeholder = format!("{PREFIX}:{kind}-{number}>");
+        let index = self.known.len();
+        let odd = secret.bytes().any(|b| b.is_ascii_digit());
+        let distinct = secret.len() >= 8 && odd || secret.len() >= 14;
+        self.known.push(KnownSecret {
+            secret: secret.to_owned(),
+            placeholder: placeholder.clone(),
+            typed,
+            distinct,
+        });
+        self.by_secret.insert(secret.to_owned(), index);
+        self.by_placeholder.insert(placeholder.clone(), index);
+        if kind == "private-key" {
+            // A page or a `head` may show part of a key without its frame.
+            let lines: Vec<&str> = secret.lines().map(str::trim).filter(|line| line.len() >= 24).collect();
+            for line in lines.into_iter().filter(|line| !line.starts_with("-----")) {
+                self.placeholder(line, "private-key-line", typed);
+            }
+        }
+        placeholder
+    }
+}
+
+/// Where the strings of a call or an answer come from, by the file or the command that it names.
+fn source_of<'a>(field: impl Fn(&str) -> Option<&'a Value>) -> TextSource {
+    let text = |names: &[&str]| names.iter().find_map(|name| field(name).and_then(Value::as_str));
+    // Models have names of their own for the path and the command.
+    let path = text(&[
+        "path",
+        "file_path",
+        "filePath",
+        "file",
+        "filename",
+        "file_name",
+        "target_file",
+        "absolute_path",
+    ]);
+    match (path, text(&["command", "cmd", "script"])) {
+        (Some(path), _) => TextSource::of_file(Path::new(path)),
+        (None, Some(command)) => TextSource::of_command(command),
+        (None, None) => TextSource::Text,
+    }
+}
+
+/// Whether no letter or digit touches the range: a known secret inside a longer word is another word.
+fn stands_alone(text: &str, range: &Range<usize>) -> bool {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let inner = &text[range.clone()];
+    let before = text[..range.start].chars().next_back().is_some_and(word) && inner.starts_with(word);
+    let behind = text[range.end..].chars().next().is_some_and(word) && inner.ends_with(word);
+    // In JSON text, `\n` before a word ends in a letter.
+    !(before && !text[..range.start].ends_with("\\n") || behind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_restored_only_in_their_file() {
+        let redactor = Redactor::default();
+        let file = "API_KEY=sk-a1B2a1B2a1B2a1B2a1B2\nx=1\n";
+        let shown = redactor.redact(file, TextSource::Text);
+        assert_eq!(shown, "API_KEY=<REDACTED:api-key-1>\nx=1\n");
+        assert_eq!(
+            redactor.redact("echo sk-a1B2a1B2a1B2a1B2a1B2", TextSource::Text),
+            "echo <REDACTED:api-key-1>"
+        );
+        assert_eq!(redactor.restore(&shown, file).as_deref(), Ok(file));
+        assert!(redactor.restore("<REDACTED:api-key-1>", "other file").is_err());
+        assert!(redactor.restore("<REDACTED:api-key-2>", file).is_err());
+        assert!(redactor.restore("<REDACTED>", file).is_err());
+        let literal = "const MARK: &str = \"<REDACTED:api-key-1>\";";
+        assert_eq!(redactor.restore("<REDACTED:api-key-1>", literal).as_deref(), Ok("<REDACTED:api-key-1>"));
+        assert!(
+            redactor.restore("<REDACTED:api-key-1>", &format!("{literal}{file}")).is_err(),
+            "two meanings"
+        );
+        redactor.redact_typed("use sk-a1B2a1B2a1B2a1B2a1B2");
+        assert!(redactor.restore("K=<REDACTED:api-key-1>", "").is_ok(), "typed by the user");
+    }
+
+    #[test]
+    fn reserved_numbers_are_skipped() {
+        let redactor = Redactor::default();
+        redactor.reserve("{\"text\":\"<REDACTED:password-3> <REDACTED:password-1>\"}");
+        assert_eq!(
+            redactor.redact("password: hunter2hunter2\n", TextSource::Text),
+            "password: <REDACTED:password-4>\n"
+        );
+    }
+
+    #[test]
+    fn names_and_values_in_json() {
+        let redactor = Redactor::default();
+        let clean = redactor.redact_args(r#"{"password":"hunter2hunter2","n":1,"path":"a.rs"}"#).into_owned();
+        assert_eq!(clean, r#"{"password":"<REDACTED:password-1>","n":1,"path":"a.rs"}"#);
+        assert!(matches!(redactor.redact_args(r#"{ "path": "a.rs" }"#), Cow::Borrowed(_)));
+        // In such a file every long value is a secret, whatever the model calls the path.
+        for name in ["path", "file_path", "filePath", "target_file"] {
+            let written = format!(r#"{{"{name}":".env","content":"SALT=Zq8vT2mW9xLr4KpB7nYd"}}"#);
+            assert!(!redactor.redact_args(&written).contains("Zq8v"), "{name}");
+        }
+    }
+}

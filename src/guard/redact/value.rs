@@ -1,0 +1,164 @@
+//! Whether a value that stands where a secret would stand is one. A leak cannot be taken back and a false alarm costs little,
+//! but code that merely mentions a secret (`password = getenv(…)`) must stay readable.
+
+use base::pattern::Pattern;
+use base::secret;
+
+static IDENTIFIER: Pattern =
+    Pattern::new(r"^[&*!]?[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|\?\.)[A-Za-z_][A-Za-z0-9_]*)*[.?!]?$");
+
+static TYPE_NAME: Pattern = Pattern::new(concat!(
+    r"(?i)^(?:u?int|i|u|f|float|double|decimal|n?varchar|n?char|bytes?|sha|md|base|utf|str|string|vec|array|hmac|aes|ed|x|hs|rs",
+    r"|es|rsa|uuid|bool|text|key|token|value|arg|param|secret|passw(?:or)?d)(?:[-_]?\d+)?$",
+));
+
+/// For the test that compiles all patterns.
+#[cfg(test)]
+pub static PATTERNS: [&Pattern; 2] = [&IDENTIFIER, &TYPE_NAME];
+
+/// The kind of secret that a name announces.
+pub fn kind_of(name: &str) -> &'static str {
+    match name {
+        name if name.contains("key") => "api-key",
+        name if name.contains("token") => "token",
+        name if name.contains("pass") || name == "pwd" => "password",
+        _ => "secret",
+    }
+}
+
+/// Whether a quoted value assigned to `name` is a secret.
+pub fn is_quoted_secret(name: &str, value: &str) -> bool {
+    if is_dummy(value) || value.contains(' ') || looks_like_path(value) {
+        return false;
+    }
+    let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
+    let mention = ["password", "secret", "token", "passwd", "test", "api_key", "apikey", "api-key"];
+    let lower = value.to_ascii_lowercase();
+    if has_digit(value) {
+        return value.len() >= 6 && !TYPE_NAME.is_match(value);
+    }
+    let mixed = value.bytes().any(|b| b.is_ascii_punctuation() && !matches!(b, b'_' | b'.' | b':' | b'-'));
+    !mention.iter().any(|word| lower.contains(word))
+        && (letters >= 12 && name != "token" || mixed && value.len() >= 8)
+}
+
+/// Whether a value without quotes is one; `config` when nothing but name and value stand on its line.
+pub fn is_bare_secret(name: &str, value: &str, config: bool) -> bool {
+    if value.len() < 6 || is_dummy(value) || looks_like_path(value) || value.contains(['(', ')', '[', ']']) {
+        return false;
+    }
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
+    if letters == 0 {
+        return config && name.starts_with("pass") && digits >= 6;
+    }
+    if TYPE_NAME.is_match(value) {
+        return false;
+    }
+    if IDENTIFIER.is_match(value) {
+        let long = digits >= 3 && value.len() >= 16 && !value.contains(['_', '.', ':']);
+        return long || config && digits >= 1 && !value.contains(['.', ':']);
+    }
+    let odd = value
+        .bytes()
+        .any(|b| matches!(b, b'!' | b'@' | b'#' | b'^' | b'*' | b'+' | b'/' | b'=' | b'~' | b'$'));
+    (digits >= 2 && letters >= 2 && value.len() >= 8 || config && digits >= 1) && !value.starts_with('-')
+        || config && odd && value.len() >= 8
+}
+
+/// Whether a single word without digits, alone with its name on a line of settings, is one: `PASSWORD=letmein`.
+pub fn is_word_secret(name: &str, value: &str) -> bool {
+    const OTHER: &str =
+        "required optional enabled disabled prompt default hidden unset empty missing getpass";
+    let lower = value.to_ascii_lowercase();
+    let mention = ["pass", "secret", "token", "test", "key", "credential"];
+    let least = if name.starts_with("pass") { 6 } else { 12 };
+    (name.starts_with("pass") || name == "secret")
+        && value.len() >= least
+        && value.bytes().all(|b| b.is_ascii_alphabetic())
+        && !is_dummy(value)
+        && !TYPE_NAME.is_match(value)
+        && !mention.iter().any(|word| lower.contains(word))
+        && !OTHER.split(' ').any(|other| other == lower)
+}
+
+/// Whether what follows `Authorization:` is one; the words of a sentence are none.
+pub fn is_credential(value: &str) -> bool {
+    let capitals = value.bytes().filter(u8::is_ascii_uppercase).count();
+    !is_dummy(value)
+        && (has_digit(value)
+            || value.len() >= 24
+            || value.ends_with('=')
+            || value.len() >= 16 && capitals >= 3)
+        && !TYPE_NAME.is_match(value)
+}
+
+/// Whether everybody may see this value of a `.env` file.
+pub fn is_public(name: &str, value: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    let telling = secret::is_credential_name(name) || upper.contains("SECRET") || upper.contains("PASS");
+    if value.len() < 3 || value.starts_with('$') {
+        return true;
+    }
+    if telling {
+        return false;
+    }
+    matches!(
+        &*upper,
+        "PORT"
+            | "HOST"
+            | "NODE_ENV"
+            | "ENV"
+            | "LOG_LEVEL"
+            | "DEBUG"
+            | "TZ"
+            | "LANG"
+            | "APP_ENV"
+            | "RAILS_ENV"
+            | "PATH"
+            | "HOSTNAME"
+            | "LC_ALL"
+            | "APP_NAME"
+    ) || value.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+        || value.len() <= 16 && value.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'_' | b'-'))
+        || matches!(value, "True" | "False" | "TRUE" | "FALSE")
+        || looks_like_path(value) && !value.contains('@')
+}
+
+/// Whether the value stands for a secret that is elsewhere or not there yet: `${KEY}`, `changeme`.
+pub fn is_dummy(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let code = ["${", "$(", "{{", "{}", "%s", "%(", "%{", "<", "...", "***", "…", "•"];
+    let words =
+        ["example", "your", "xxxx", "changeme", "change-me", "change_me", "placeholder", "dummy", "redacted"];
+    value.starts_with(['$', '{', '%', '@'])
+        || value.contains(['{', '}'])
+        || code.iter().any(|sign| value.contains(sign))
+        || words.iter().any(|word| lower.contains(word)) && !(value.len() > 30 && has_digit(value))
+        || matches!(
+            &*lower,
+            "password"
+                | "passwd"
+                | "pass"
+                | "secret"
+                | "token"
+                | "null"
+                | "none"
+                | "true"
+                | "false"
+                | "undefined"
+                | "string"
+                | "postgres"
+        )
+}
+
+fn looks_like_path(value: &str) -> bool {
+    value.starts_with(['/', '~']) && !value.contains(['+', '='])
+        || value.starts_with("./")
+        || value.starts_with("../")
+        || value.contains("://")
+}
+
+pub fn has_digit(value: &str) -> bool {
+    value.bytes().any(|b| b.is_ascii_digit())
+}

@@ -1,0 +1,136 @@
+//! Where build tools keep what they can make again. A confined command sees these folders as they are and can write
+//! to them, but what it writes goes to the session's private folder: builds work, and nothing reaches the next
+//! build of anybody else.
+
+use std::path::{Path, PathBuf};
+
+use base::file;
+
+/// A tool's cache.
+struct BuildCache {
+    /// In the home folder.
+    folder: &'static str,
+    /// The variable that moves it, and that is set where the folder does not exist.
+    variable: Option<&'static str>,
+}
+
+const fn cache(folder: &'static str, variable: Option<&'static str>) -> BuildCache {
+    BuildCache { folder, variable }
+}
+
+const CACHES: &[BuildCache] = &[
+    cache(".cache", Some("XDG_CACHE_HOME")),
+    cache(".cargo", Some("CARGO_HOME")),
+    cache(".npm", Some("npm_config_cache")),
+    cache(".gradle", Some("GRADLE_USER_HOME")),
+    cache(".m2", None),
+    cache("go/pkg", Some("GOMODCACHE")),
+    cache(".ivy2", None),
+    cache(".sbt", None),
+    cache(".yarn", None),
+    cache(".local/share/pnpm", None),
+    cache(".local/state/pnpm", None),
+    cache(".bun/install", None),
+    cache(".nuget/packages", Some("NUGET_PACKAGES")),
+    cache(".dotnet", Some("DOTNET_CLI_HOME")),
+    cache(".hex", None),
+    cache(".mix", None),
+    cache(".stack", None),
+    cache(".cabal", None),
+    cache(".konan", None),
+    cache(".ccache", None),
+    cache(".local/share/virtualenv", None),
+    cache(".local/share/uv", None),
+];
+
+/// Further variables that name a cache's folder, wherever it is.
+pub const NAMED_BY_VARIABLE: &[&str] = &[
+    "GOCACHE",
+    "CCACHE_DIR",
+    "SCCACHE_DIR",
+    "PIP_CACHE_DIR",
+    "UV_CACHE_DIR",
+    "POETRY_CACHE_DIR",
+    "YARN_CACHE_FOLDER",
+    "CARGO_TARGET_DIR",
+    "DENO_DIR",
+    "TURBO_CACHE_DIR",
+];
+
+/// Caches that each project has of its own in the program's state, for what takes long to make again: by the variable that
+/// moves them. Only its confined commands use them.
+const PER_PROJECT: &[&str] = &["GOCACHE"];
+
+/// The folders in `base` for those that the user has not moved, and the variables that send tools there. Makes them.
+pub fn of_project(
+    base: &Path,
+    variable: impl Fn(&str) -> Option<PathBuf>,
+) -> (Vec<PathBuf>, Vec<(String, Option<String>)>) {
+    let mut folders = Vec::new();
+    let mut environment = Vec::new();
+    for name in PER_PROJECT.iter().filter(|name| variable(name).is_none()) {
+        let folder = base.join(name);
+        // Without one, builds are only slow.
+        if file::create_private_folder(&folder).is_err() {
+            continue;
+        }
+        if let Ok(folder) = folder.canonicalize() {
+            environment.push(((*name).to_owned(), Some(folder.to_string_lossy().into_owned())));
+            folders.push(folder);
+        }
+    }
+    (folders, environment)
+}
+
+/// The caches that exist, and the variables that send tools to `temporary` for those that don't.
+pub fn find(
+    home: Option<&Path>,
+    variable: impl Fn(&str) -> Option<PathBuf>,
+    temporary: &Path,
+) -> (Vec<PathBuf>, Vec<(String, Option<String>)>) {
+    let mut folders = Vec::new();
+    let mut environment = Vec::new();
+    for cache in CACHES {
+        let named = cache.variable.and_then(&variable);
+        let Some(folder) = named.or_else(|| Some(home?.join(cache.folder))) else { continue };
+        match folder.canonicalize() {
+            Ok(folder) if folder.is_dir() => folders.push(folder),
+            _ => {
+                if let Some(name) = cache.variable {
+                    let place = temporary.join(cache.folder.replace('/', "-"));
+                    environment.push((name.to_owned(), Some(place.to_string_lossy().into_owned())));
+                }
+            }
+        }
+    }
+    let named = NAMED_BY_VARIABLE.iter().filter_map(|name| variable(name));
+    folders.extend(named.filter_map(|folder| folder.canonicalize().ok()).filter(|folder| folder.is_dir()));
+    folders.sort();
+    folders.dedup();
+    // One inside of another is covered by it.
+    let all = folders.clone();
+    folders.retain(|folder| !all.iter().any(|other| other != folder && folder.starts_with(other)));
+    folders.retain(|folder| folder.components().count() > 2);
+    (folders, environment)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn existing_and_missing_caches() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap();
+        std::fs::create_dir_all(home.join(".cache/go-build")).unwrap();
+        let build = home.join(".cache/go-build");
+        let (folders, environment) =
+            find(Some(&home), |name| (name == "GOCACHE").then(|| build.clone()), Path::new("/tmp"));
+        assert_eq!(folders, [home.join(".cache")]);
+        let cargo = ("CARGO_HOME".to_owned(), Some("/tmp/.cargo".to_owned()));
+        assert!(
+            environment.contains(&cargo) && !environment.iter().any(|(name, _)| name == "XDG_CACHE_HOME")
+        );
+    }
+}

@@ -1,0 +1,266 @@
+//! The git that commands in the sandbox find first: it finds out what a command would change, and either hands it to the real
+//! git or says why it cannot be done here, before anything has happened. It protects nobody from a program that goes round
+//! it: that is what mounts and the guard are for. It keeps git from stopping half way at what they protect.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{self, IsTerminal, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use sha2::{Digest, Sha256};
+
+use super::arguments::GitArguments;
+use super::guarded::GuardedPaths;
+use super::preview::{self, CHANGING};
+use super::question::GitQuestion;
+use super::settings::{self, WRITING};
+use crate::sandbox::launch;
+use crate::sandbox::protected_paths::IN_GIT;
+use crate::sandbox::spec::{RawPath, SandboxSpec};
+use base::file;
+
+/// The first argument that makes our program this git.
+pub const NAME: &str = "__git";
+/// The folder in the session's private folder.
+pub const FOLDER: &str = "bin";
+/// What cannot be done here ends as git's own fatal errors do.
+const REFUSED: i32 = 128;
+const MAX_ALIASES: usize = 8;
+/// The list of guarded paths is not larger, in bytes.
+const MAX_LIST: u64 = 4 * 1024 * 1024;
+/// They change no file of the work tree and no settings.
+const DIRECT: &[&str] = &[
+    "add",
+    "annotate",
+    "archive",
+    "blame",
+    "bundle",
+    "cat-file",
+    "check-attr",
+    "check-ignore",
+    "clone",
+    "commit",
+    "commit-tree",
+    "count-objects",
+    "describe",
+    "diff",
+    "diff-files",
+    "diff-index",
+    "diff-tree",
+    "fetch",
+    "for-each-ref",
+    "format-patch",
+    "fsck",
+    "gc",
+    "grep",
+    "hash-object",
+    "help",
+    "log",
+    "ls-files",
+    "ls-remote",
+    "ls-tree",
+    "merge-base",
+    "merge-tree",
+    "name-rev",
+    "notes",
+    "push",
+    "range-diff",
+    "reflog",
+    "rev-list",
+    "rev-parse",
+    "shortlog",
+    "show",
+    "show-branch",
+    "show-ref",
+    "status",
+    "symbolic-ref",
+    "tag",
+    "update-index",
+    "update-ref",
+    "var",
+    "verify-commit",
+    "version",
+    "write-tree",
+    "--version",
+    "--help",
+    "--exec-path",
+];
+
+/// Puts the wrapper in front of the git that commands find. Where it cannot be made, they find git itself.
+pub fn install(spec: &mut SandboxSpec) {
+    let Ok(text) = serde_json::to_string(&guarded(spec)) else { return };
+    let (Some(path), Ok(helper)) = (std::env::var("PATH").ok(), helper()) else { return };
+    let Some(real) = find_git(&path) else { return };
+    let digest: String = Sha256::digest(&text).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let folder = spec.private.join(FOLDER).join(digest);
+    let made = make(&folder, &text, &real, &helper);
+    let Ok(folder) = made.and_then(|()| folder.canonicalize()) else { return };
+    let shown = folder.display();
+    spec.environment.retain(|(name, _)| name != "PATH");
+    spec.environment.push(("PATH".to_owned(), Some(format!("{shown}:{path}"))));
+    let hidden =
+        spec.hidden_folders.iter().chain(&spec.temporary).any(|hidden| helper.starts_with(&hidden.0));
+    let in_sight = spec.visible.iter().chain(&spec.writable).any(|seen| helper.starts_with(&seen.0));
+    if hidden && !in_sight {
+        spec.visible.push(helper.into());
+    }
+    spec.visible.push(folder.into());
+}
+
+fn guarded(spec: &SandboxSpec) -> GuardedPaths {
+    let nested = spec.nested.iter().flat_map(|git| IN_GIT.iter().map(|name| RawPath(git.join(name))));
+    GuardedPaths {
+        workspace: spec.workspace.clone(),
+        writable: spec.writable.clone(),
+        protected: spec.protected.iter().cloned().chain(nested).collect(),
+        opened: spec.opened.clone(),
+    }
+}
+
+/// Our program by its name: inside, the link to the running one is another's.
+fn helper() -> io::Result<PathBuf> {
+    let helper = launch::helper()?;
+    if helper == Path::new("/proc/self/exe") { std::env::current_exe() } else { helper.canonicalize() }
+}
+
+fn find_git(path: &str) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| {
+        fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    let mut found =
+        std::env::split_paths(path).filter(|folder| folder.is_absolute()).map(|folder| folder.join("git"));
+    // Inside of a sandbox its wrapper is the first.
+    found.find(|path| is_program(path) && !path.with_file_name("guarded.json").exists())
+}
+
+fn make(folder: &Path, list: &str, real: &Path, helper: &Path) -> io::Result<()> {
+    let program = folder.join("git");
+    if program.exists() {
+        return Ok(());
+    }
+    fs::create_dir_all(folder)?;
+    let at = folder.join("guarded.json");
+    fs::write(&at, list)?;
+    let [real, helper, at] = [real, helper, &at].map(quoted);
+    let direct = DIRECT.join("|");
+    let script = format!(
+        "#!/bin/sh\ncase \"$1\" in {direct}) exec {real} \"$@\" ;; esac\n[ -x {helper} ] || exec {real} \"$@\"\nexec {helper} {NAME} {real} {at} \"$@\"\n"
+    );
+    let unready = folder.join(format!("git-{:08x}", fastrand::u32(..)));
+    fs::write(&unready, script)?;
+    fs::set_permissions(&unready, fs::Permissions::from_mode(0o755))?;
+    fs::rename(unready, program)
+}
+
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"))
+}
+
+/// Runs it; `args` are the real git, the list of guarded paths, and what git is to do.
+pub fn run(args: Vec<OsString>) -> ! {
+    let [real, list, rest @ ..] = &args[..] else { std::process::exit(REFUSED) };
+    if let Some(why) = refusal(Path::new(real), Path::new(list), rest) {
+        let _ = writeln!(io::stderr(), "mycode: {why}");
+        std::process::exit(REFUSED);
+    }
+    let error = Command::new(real).args(rest).exec();
+    let _ = writeln!(io::stderr(), "mycode: git could not be started: {error}");
+    std::process::exit(REFUSED)
+}
+
+/// Why the command is not run.
+fn refusal(real: &Path, list: &Path, rest: &[OsString]) -> Option<String> {
+    let words: Vec<String> =
+        rest.iter().map(|word| word.to_str().map(str::to_owned)).collect::<Option<_>>()?;
+    let mut args = GitArguments::read(&words)?;
+    if DIRECT.contains(&args.sub.as_str()) {
+        return None;
+    }
+    let guarded: GuardedPaths = serde_json::from_slice(&file::read(list, MAX_LIST).ok()?.0).ok()?;
+    let git = GitQuestion::in_place_of(real, &args.own);
+    expand_alias(&git, &mut args);
+    let written = format!("git {}", args.sub);
+    if WRITING.contains(&args.sub.as_str()) && settings::writes(&git, &args) != Some(false) {
+        let held: Vec<PathBuf> =
+            settings::files(&git, &args).into_iter().filter(|path| guarded.hold(path)).collect();
+        if !held.is_empty() {
+            return Some(not_run(&written, &guarded.clause(&held[..1])));
+        }
+    }
+    let plans = if args.sub == "pull" { pulled(real, &args)? } else { vec![args] };
+    if plans.iter().all(|args| !CHANGING.contains(&args.sub.as_str())) {
+        return None;
+    }
+    let input = plans.first().and_then(input).unwrap_or_default();
+    // A file that was only touched would be written anew.
+    let _ = git.ask(&["update-index", "-q", "--refresh"]);
+    let found = plans.iter().filter_map(|args| preview::guarded_changes(&git, args, &guarded, &input));
+    let mut paths: Vec<PathBuf> = found.flatten().collect();
+    paths.sort();
+    paths.dedup();
+    if paths.is_empty() {
+        return None;
+    }
+    Some(not_run(&written, &guarded.clause(&paths)))
+}
+
+fn not_run(written: &str, what: &str) -> String {
+    format!(
+        "`{written}` would change {what}, so it was not run and nothing has changed. Run the git command by itself, with its \
+         arguments written out: then it can be allowed, or the user is asked"
+    )
+}
+
+fn expand_alias(git: &GitQuestion, args: &mut GitArguments) {
+    for _ in 0..MAX_ALIASES {
+        if CHANGING.contains(&args.sub.as_str()) || WRITING.contains(&args.sub.as_str()) || args.sub == "pull"
+        {
+            return;
+        }
+        let Some(meaning) = git.line(&["config", "--get", &format!("alias.{}", args.sub)]) else { return };
+        let mut words = meaning.split_whitespace().map(|word| word.trim_matches(['"', '\'']).to_owned());
+        let Some(sub) = words.next().filter(|sub| !sub.starts_with('!')) else { return };
+        args.rest = words.chain(args.rest.drain(..)).collect();
+        args.sub = sub;
+    }
+}
+
+/// What a pull does is known once it has fetched.
+fn pulled(real: &Path, args: &GitArguments) -> Option<Vec<GitArguments>> {
+    let fetched = Command::new(real).args(&args.own).args(["fetch", "--quiet"]).args(args.words()).status();
+    fetched.ok().filter(std::process::ExitStatus::success)?;
+    let plan =
+        |sub: &str| GitArguments { sub: sub.to_owned(), rest: vec!["FETCH_HEAD".to_owned()], ..args.clone() };
+    let git = GitQuestion::in_place_of(real, &args.own);
+    let set = git.line(&["config", "--get", "pull.rebase"]).is_some_and(|value| value != "false");
+    let mut plans = vec![plan("merge")];
+    plans.extend((set || args.has(&["-r", "--rebase"])).then(|| plan("rebase")));
+    Some(plans)
+}
+
+/// A patch on the standard input is read, and laid there again for git.
+fn input(args: &GitArguments) -> Option<Vec<u8>> {
+    let reads = matches!(args.sub.as_str(), "am" | "apply") && args.words().iter().all(|word| *word == "-");
+    if !reads || args.paths().is_some_and(|paths| !paths.is_empty()) || io::stdin().is_terminal() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    io::stdin().read_to_end(&mut bytes).ok()?;
+    again(&bytes).ok()?;
+    Some(bytes)
+}
+
+fn again(bytes: &[u8]) -> io::Result<()> {
+    let mut file = launch::unnamed_file()?;
+    file.write_all(bytes)?;
+    io::Seek::rewind(&mut file)?;
+    Ok(rustix::stdio::dup2_stdin(&file)?)
+}
+
+/// Whether our program is started as this git.
+pub fn is_asked_for(first: Option<&OsStr>) -> bool {
+    first.is_some_and(|first| first == NAME)
+}

@@ -1,0 +1,211 @@
+//! Which git folders belong to a workspace, so that local commits work, also where the workspace is a subfolder, a
+//! worktree or a submodule. A folder outside counts only when it points back: a checkout could name
+//! any repository.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::sandbox::protected_paths::IN_GIT;
+use base::file;
+
+/// A pointer file or a configuration is not larger than this, in bytes.
+const MAX_BYTES: u64 = 256 * 1024;
+/// Submodules beyond this many are not looked for.
+const MAX_MODULES: usize = 256;
+const MAX_MODULE_DEPTH: usize = 6;
+
+/// The git folders of a workspace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GitFolders {
+    /// Folders outside of the workspace that commits write to.
+    pub outside: Vec<PathBuf>,
+    /// What in all of them must not change.
+    pub protected: Vec<PathBuf>,
+}
+
+/// Looks for the git folders of `workspace` (canonical).
+pub fn find(workspace: &Path) -> GitFolders {
+    let mut found = GitFolders::default();
+    // What does not exist yet is protected as well.
+    protect(&workspace.join(".git"), &mut found.protected);
+    let Some(dot_git) = workspace.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())
+    else {
+        return found;
+    };
+    let Some(top) = dot_git.parent().map(Path::to_owned) else { return found };
+    let Ok(kind) = fs::symlink_metadata(&dot_git) else { return found };
+    if kind.is_dir() {
+        if top != workspace {
+            // A repository of the whole home folder or disk is no project's.
+            if top.components().count() <= 2 || std::env::home_dir().is_some_and(|home| home == top) {
+                return found;
+            }
+            found.outside.push(dot_git.clone());
+        }
+        whole(&dot_git, &top, workspace, &mut found);
+        return found;
+    }
+    found.protected.push(dot_git.clone());
+    let Some((own, common)) = kind.is_file().then(|| worktree(&dot_git)).flatten() else { return found };
+    for folder in [&own, &common] {
+        if !folder.starts_with(workspace) && !found.outside.iter().any(|other| folder.starts_with(other)) {
+            found.outside.push(folder.clone());
+        }
+    }
+    found.outside.sort();
+    let all = found.outside.clone();
+    found.outside.retain(|folder| !all.iter().any(|other| other != folder && folder.starts_with(other)));
+    protect(&own, &mut found.protected);
+    if common != own {
+        whole(&common, &top, workspace, &mut found);
+    }
+    found
+}
+
+/// The git folder of a linked worktree or submodule, and the one that it shares. `None` where they do not point back.
+fn worktree(dot_git: &Path) -> Option<(PathBuf, PathBuf)> {
+    let text = read(dot_git)?;
+    let named = text.strip_prefix("gitdir:")?.trim();
+    let own = dot_git.parent()?.join(named).canonicalize().ok()?;
+    if let Some(common) = read(&own.join("commondir")) {
+        let common = own.join(common.trim()).canonicalize().ok()?;
+        let back = PathBuf::from(read(&own.join("gitdir"))?.trim()).canonicalize().ok()?;
+        let listed = own.parent()? == common.join("worktrees");
+        return (listed && back == dot_git.canonicalize().ok()?).then_some((own, common));
+    }
+    // A submodule: its git folder lies in that of a repository around it, and its configuration points back.
+    let inside_repository = dot_git.parent()?.ancestors().skip(1).any(|folder| {
+        folder.join(".git").canonicalize().is_ok_and(|git| own.starts_with(git.join("modules")))
+    });
+    let config = read(&own.join("config"))?;
+    let back = config.lines().find_map(|line| setting(line, "worktree"))?;
+    let back = own.join(back).canonicalize().ok()?;
+    (inside_repository && back == dot_git.parent()?.canonicalize().ok()?).then(|| (own.clone(), own))
+}
+
+/// A main git folder: itself, its submodules and worktrees, and the hooks folder that its configuration names.
+fn whole(git: &Path, top: &Path, workspace: &Path, found: &mut GitFolders) {
+    protect(git, &mut found.protected);
+    let hooks = read(&git.join("config"))
+        .and_then(|text| text.lines().find_map(|line| setting(line, "hookspath").map(str::to_owned)));
+    if let Some(hooks) = hooks {
+        let folder = top.join(hooks);
+        if folder.starts_with(workspace) && folder != workspace {
+            found.protected.push(folder);
+        }
+    }
+    let mut left = MAX_MODULES;
+    modules(&git.join("modules"), MAX_MODULE_DEPTH, &mut left, &mut found.protected);
+    for entry in fs::read_dir(git.join("worktrees")).into_iter().flatten().flatten().take(MAX_MODULES) {
+        protect(&entry.path(), &mut found.protected);
+    }
+}
+
+fn modules(folder: &Path, depth: usize, left: &mut usize, protected: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if depth == 0 || *left == 0 || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let path = entry.path();
+        if path.join("HEAD").is_file() {
+            *left -= 1;
+            protect(&path, protected);
+            modules(&path.join("modules"), depth - 1, left, protected);
+        } else {
+            // A module's name may hold slashes.
+            modules(&path, depth - 1, left, protected);
+        }
+    }
+}
+
+fn protect(git: &Path, protected: &mut Vec<PathBuf>) {
+    protected.extend(IN_GIT.iter().map(|name| git.join(name)));
+}
+
+/// The value of `name = value` in a line of git's configuration.
+fn setting<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let (key, value) = line.split_once('=')?;
+    key.trim().eq_ignore_ascii_case(name).then(|| value.trim().trim_matches('"'))
+}
+
+/// The text of one of git's own small files.
+pub fn read(path: &Path) -> Option<String> {
+    file::small_text(path, MAX_BYTES)
+}
+
+/// Whether a configuration that a command has made holds only what `git init` writes.
+pub fn is_plain_config(text: &str) -> bool {
+    const PLAIN: &[&str] = &[
+        "repositoryformatversion",
+        "filemode",
+        "bare",
+        "logallrefupdates",
+        "ignorecase",
+        "precomposeunicode",
+        "symlinks",
+    ];
+    text.lines().map(str::trim).all(|line| {
+        line.is_empty()
+            || line == "[core]"
+            || line.split_once('=').is_some_and(|(key, value)| {
+                let value = value.trim();
+                PLAIN.contains(&key.trim().to_ascii_lowercase().as_str())
+                    && value.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            })
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().canonicalize().unwrap();
+        (dir, path)
+    }
+
+    #[test]
+    fn worktrees_must_point_back() {
+        let (_dir, root) = folder();
+        let (main, tree) = (root.join("main"), root.join("tree"));
+        let own = main.join(".git/worktrees/tree");
+        fs::create_dir_all(&own).unwrap();
+        fs::create_dir(&tree).unwrap();
+        fs::write(tree.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
+        fs::write(own.join("commondir"), "../..\n").unwrap();
+        assert_eq!(find(&tree).outside, Vec::<PathBuf>::new());
+        fs::write(own.join("gitdir"), format!("{}\n", tree.join(".git").display())).unwrap();
+        let found = find(&tree);
+        assert_eq!(found.outside, [main.join(".git")]);
+        for name in ["config", "hooks", "worktrees/tree/commondir", "worktrees/tree/config.worktree"] {
+            assert!(found.protected.contains(&main.join(".git").join(name)), "{name}");
+        }
+        // A checkout that names another repository gets nothing.
+        fs::create_dir(root.join("evil")).unwrap();
+        fs::write(root.join("evil/.git"), format!("gitdir: {}\n", main.join(".git").display())).unwrap();
+        assert!(find(&root.join("evil")).outside.is_empty());
+    }
+
+    #[test]
+    fn subfolder_of_a_repository() {
+        let (_dir, root) = folder();
+        fs::create_dir_all(root.join("repo/.git")).unwrap();
+        fs::create_dir_all(root.join("repo/packages/one")).unwrap();
+        fs::write(root.join("repo/.git/config"), "[core]\n\thooksPath = packages/one/githooks\n").unwrap();
+        let found = find(&root.join("repo/packages/one"));
+        assert_eq!(found.outside, [root.join("repo/.git")]);
+        assert!(found.protected.contains(&root.join("repo/packages/one/githooks")));
+    }
+
+    #[test]
+    fn plain_config() {
+        assert!(is_plain_config(
+            "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"
+        ));
+        assert!(!is_plain_config("[core]\n\tfsmonitor = ./x\n"));
+        assert!(!is_plain_config("[core]\n\tbare = false\n[alias]\n\tst = !sh\n"));
+        assert!(!is_plain_config("[include]\n\tpath = x\n"));
+    }
+}

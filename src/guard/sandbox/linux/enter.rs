@@ -1,0 +1,336 @@
+//! The helper: what `mycode __confine` does before any thread is started. It becomes the parent of the confined command, whose
+//! namespaces die with their first process; it watches the agent through a pipe, and outlives the command only to restore
+//! protected paths. Whatever fails, the command does not run.
+#![cfg(target_os = "linux")]
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{OwnedFd, RawFd};
+use std::path::Path;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, waitpid};
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+use super::guard::protected_files::ProtectedFiles;
+use super::landlock;
+use super::mounts::{self, Outside};
+use super::reaper;
+use super::seccomp;
+use super::supervisor;
+use super::system;
+use super::trial;
+use crate::sandbox::launch::{LIFELINE_FD, SPEC_FD};
+use crate::sandbox::private_folder;
+use crate::sandbox::probe::PROBE;
+use crate::sandbox::spec::{LaunchMode, SandboxSpec};
+use base::process::descriptor;
+
+/// Exit codes of the helper itself: for a user's own call, the one for configuration errors; for the agent, one that
+/// shells use for "could not be run".
+const FAILED_FOREGROUND: i32 = 3;
+const FAILED: i32 = 125;
+/// As shells say "could not be run".
+const NOT_STARTED: i32 = 127;
+/// Marks in the pipe from the first process: how the command ended, or why it did not begin.
+const ENDED: u8 = b'S';
+const NEVER_BEGAN: u8 = b'E';
+
+/// Why the helper stopped waiting for the command.
+enum WaitEnd {
+    Exited,
+    /// The agent is gone, or wants the command to end.
+    Abandoned,
+    /// A signal to this process.
+    Signaled(i32),
+}
+
+/// Runs the helper; `args` are those behind its name: the descriptor for the side channel or `-`, then the command.
+pub fn run(mut args: Vec<OsString>) -> ! {
+    if args.first().is_some_and(|first| first == PROBE) {
+        trial::run();
+    }
+    let command = args.split_off(args.len().min(1));
+    let side = args.pop().and_then(|text| text.to_str()?.parse::<RawFd>().ok());
+    let mode = match read_spec() {
+        Ok(mode) => mode,
+        Err(error) => fail(false, &format!("its specification could not be read: {error}")),
+    };
+    let foreground = matches!(&mode, LaunchMode::Confined(spec) if spec.foreground);
+    match &mode {
+        LaunchMode::Confined(spec) if spec.layers.namespaces => in_namespaces(spec, &command, side),
+        LaunchMode::Confined(spec) => in_place(Some(spec), &command, side, foreground),
+        LaunchMode::EndWithCommand => in_place(None, &command, side, foreground),
+        LaunchMode::EndWithAgent => supervisor::run(&command, side, lifeline(false)),
+    }
+}
+
+/// For a call whose command left processes running.
+const LEFT_RUNNING: &str = "background processes were killed when the command exited; use `background: true` for what must keep running";
+
+fn read_spec() -> io::Result<LaunchMode> {
+    let mut file = File::from(descriptor::inherited(SPEC_FD));
+    let mut text = Vec::new();
+    io::Seek::rewind(&mut file)?;
+    file.read_to_end(&mut text)?;
+    serde_json::from_slice(&text).map_err(io::Error::other)
+}
+
+fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "mycode: {text}");
+}
+
+fn fail(foreground: bool, why: &str) -> ! {
+    say(&format!("the sandbox could not be set up, so the command did not run: {why}"));
+    system::leave(if foreground { FAILED_FOREGROUND } else { FAILED })
+}
+
+/// The lifeline, unless this is a user's own call.
+fn lifeline(foreground: bool) -> Option<OwnedFd> {
+    (!foreground).then(|| descriptor::inherited(LIFELINE_FD))
+}
+
+fn in_namespaces(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) -> ! {
+    let foreground = spec.foreground;
+    let refuse = |what: &str, error: io::Error| -> ! { fail(foreground, &format!("{what}: {error}")) };
+    let lifeline = lifeline(foreground);
+    let outside = Outside::find(spec);
+    let (reports, report) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
+    let (wait, go) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
+    let mut flags = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
+    if !spec.network {
+        flags |= libc::CLONE_NEWNET;
+    }
+    if spec.layers.user_namespace {
+        flags |= libc::CLONE_NEWUSER;
+    }
+    let signals = system::take_signals(&[]).unwrap_or_else(|error| refuse("signals", error));
+    let first = system::clone_into(flags).unwrap_or_else(|error| refuse("namespaces", error));
+    if first == 0 {
+        drop((reports, go, lifeline, signals));
+        first_process(spec, &outside, command, side, wait, report);
+    }
+    drop((report, wait));
+    if spec.layers.user_namespace
+        && let Err(error) = system::map_user(first)
+    {
+        reaper::kill(first);
+        refuse("the user namespace", error);
+    }
+    let _ = rustix::io::write(&go, b"g");
+    let end = wait_for(first, lifeline.as_ref(), &signals, foreground);
+    if !matches!(end, WaitEnd::Exited) {
+        reaper::kill(first);
+    }
+    let _ = waitpid(Pid::from_raw(first), WaitOptions::empty());
+    let mut text = Vec::new();
+    let _ = File::from(reports).read_to_end(&mut text);
+    drop(go);
+    finish(spec, &outside.snapshot);
+    match (end, text.split_first()) {
+        (WaitEnd::Signaled(signal), _) => system::leave(128 + signal),
+        (_, Some((&NEVER_BEGAN, why))) => {
+            // How the process ended that was to become the command follows.
+            let why = why.split(|byte| *byte == 0).next().unwrap_or_default();
+            fail(foreground, &String::from_utf8_lossy(why))
+        }
+        (_, Some((&ENDED, rest))) => {
+            let (status, left) = rest.split_at_checked(4).unwrap_or((rest, &[]));
+            if left == [1] {
+                say(LEFT_RUNNING);
+            }
+            reaper::end_like(status.try_into().map_or(libc::SIGKILL, i32::from_le_bytes), foreground)
+        }
+        _ => reaper::end_like(libc::SIGKILL, foreground),
+    }
+}
+
+fn finish(spec: &SandboxSpec, snapshot: &ProtectedFiles) {
+    for sentence in snapshot.restore() {
+        say(&sentence);
+    }
+    if spec.foreground {
+        private_folder::remove(&spec.private);
+    }
+}
+
+/// Waits until the process has ended, the agent is gone, or a signal came.
+fn wait_for(pid: i32, lifeline: Option<&OwnedFd>, signals: &OwnedFd, foreground: bool) -> WaitEnd {
+    let Some(process) = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else {
+        return WaitEnd::Abandoned;
+    };
+    loop {
+        let mut fds = vec![PollFd::new(&process, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
+        fds.extend(lifeline.map(|fd| PollFd::new(fd, PollFlags::IN)));
+        if poll(&mut fds, None).is_err() {
+            continue;
+        }
+        if !fds[0].revents().is_empty() {
+            return WaitEnd::Exited;
+        }
+        if fds.get(2).is_some_and(|fd| !fd.revents().is_empty()) {
+            return WaitEnd::Abandoned;
+        }
+        // The agent's signals go to the command itself; only a user's own call ends by one.
+        if !fds[1].revents().is_empty()
+            && let Some(signal) = system::next_signal(signals)
+            && foreground
+        {
+            return WaitEnd::Signaled(signal);
+        }
+    }
+}
+
+/// The first process of the namespaces: builds what the command sees, starts it, and collects orphans until it ends.
+fn first_process(
+    spec: &SandboxSpec,
+    outside: &Outside,
+    command: &[OsString],
+    side: Option<RawFd>,
+    wait: OwnedFd,
+    report: OwnedFd,
+) -> ! {
+    let mut report = File::from(report);
+    let refuse = |report: &mut File, why: String| -> ! {
+        let _ = report.write_all(&[&[NEVER_BEGAN], why.as_bytes(), &[0]].concat());
+        system::leave(1)
+    };
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    // Until the parent has made us the user that it is. If it is gone already, there is nobody to work for.
+    if rustix::io::read(&wait, &mut [0_u8; 1]) != Ok(1) {
+        system::leave(1);
+    }
+    system::go_first();
+    if let Err(why) = mounts::build(spec, outside) {
+        refuse(&mut report, why);
+    }
+    if !spec.network
+        && let Err(error) = system::loopback_up()
+    {
+        refuse(&mut report, format!("the loopback interface: {error}"));
+    }
+    if let Err(error) = drop_rights(spec) {
+        refuse(&mut report, format!("capabilities: {error}"));
+    }
+    system::limit_processes(system::MAX_PROCESSES);
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    let child = system::clone_into(0).unwrap_or_else(|error| refuse(&mut report, format!("fork: {error}")));
+    if child == 0 {
+        let why = become_command(Some(spec), command, side);
+        refuse(&mut report, why);
+    }
+    // The command's own pipes must end when it does, not when we do.
+    system::release_files(side);
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid.as_raw_nonzero().get() == child => {
+                let status = status.as_raw().to_le_bytes();
+                let left = u8::from(side.is_some() && reaper::someone_is_left());
+                let _ = report.write_all(&[&[ENDED], &status[..], &[left]].concat());
+                system::leave(0);
+            }
+            Err(rustix::io::Errno::CHILD) => system::leave(1),
+            _ => {}
+        }
+    }
+}
+
+/// No capability is left, and none can be won.
+fn drop_rights(spec: &SandboxSpec) -> io::Result<()> {
+    let kept = if spec.foreign_owner && !spec.layers.user_namespace {
+        CapabilitySet::DAC_OVERRIDE | CapabilitySet::FOWNER
+    } else {
+        CapabilitySet::empty()
+    };
+    for capability in CapabilitySet::all().iter().filter(|capability| !kept.contains(*capability)) {
+        // One that this kernel does not know cannot be had either.
+        let _ = rustix::thread::remove_capability_from_bounding_set(capability);
+    }
+    rustix::thread::clear_ambient_capability_set()?;
+    let sets = CapabilitySets { effective: kept, permitted: kept, inheritable: kept };
+    rustix::thread::set_capabilities(None, sets)?;
+    for capability in kept.iter() {
+        rustix::thread::configure_capability_in_ambient_set(capability, true)?;
+    }
+    Ok(rustix::thread::set_no_new_privs(true)?)
+}
+
+/// Without namespaces: this process collects the command's orphans and ends them with it.
+fn in_place(spec: Option<&SandboxSpec>, command: &[OsString], side: Option<RawFd>, foreground: bool) -> ! {
+    let refuse = |what: &str, error: io::Error| -> ! { fail(foreground, &format!("{what}: {error}")) };
+    let lifeline = lifeline(foreground);
+    let snapshot = spec.map(|spec| ProtectedFiles::take(spec, false));
+    reaper::adopt_orphans();
+    let (reports, report) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
+    let signals = system::take_signals(&[]).unwrap_or_else(|error| refuse("signals", error));
+    let child = system::clone_into(0).unwrap_or_else(|error| refuse("fork", error));
+    if child == 0 {
+        let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+        if spec.is_some() {
+            // Root without namespaces keeps what it has; Landlock limits what it may touch.
+            let _ = rustix::thread::set_no_new_privs(true);
+        }
+        let why = become_command(spec, command, side);
+        let _ = File::from(report).write_all(why.as_bytes());
+        system::leave(1);
+    }
+    drop(report);
+    system::release_files(side);
+    let end = wait_for(child, lifeline.as_ref(), &signals, foreground);
+    if !matches!(end, WaitEnd::Exited) {
+        reaper::kill(child);
+    }
+    let status = waitpid(Pid::from_raw(child), WaitOptions::empty());
+    let left =
+        spec.is_some() && side.is_some() && matches!(end, WaitEnd::Exited) && reaper::someone_is_left();
+    reaper::end_all();
+    let mut why = String::new();
+    let _ = File::from(reports).read_to_string(&mut why);
+    if let (Some(spec), Some(snapshot)) = (spec, &snapshot) {
+        finish(spec, snapshot);
+    }
+    if !why.is_empty() {
+        fail(foreground, &why);
+    }
+    if left {
+        say(LEFT_RUNNING);
+    }
+    match (end, status) {
+        (WaitEnd::Signaled(signal), _) => system::leave(128 + signal),
+        (_, Ok(Some((_, status)))) => reaper::end_like(status.as_raw(), foreground),
+        _ => reaper::end_like(libc::SIGKILL, foreground),
+    }
+}
+
+/// Puts on what is left to put on and becomes the command; comes back only with the reason why the sandbox is none.
+fn become_command(spec: Option<&SandboxSpec>, command: &[OsString], side: Option<RawFd>) -> String {
+    // No terminal, no group that signals from outside reach by accident.
+    let _ = rustix::process::setsid();
+    system::reset_signals();
+    let environment = spec.map_or(&[][..], |spec| &spec.environment[..]);
+    if let Some(spec) = spec {
+        let cwd: &Path = &spec.cwd;
+        if let Err(error) = rustix::process::chdir(cwd) {
+            return format!("can't change to {} in the sandbox: {}", cwd.display(), io::Error::from(error));
+        }
+        if spec.layers.landlock
+            && let Err(error) = landlock::restrict(spec)
+        {
+            return format!("Landlock: {error}");
+        }
+        system::close_the_rest(side);
+        if spec.layers.seccomp
+            && let Err(error) = seccomp::restrict(!spec.layers.namespaces && !spec.network)
+        {
+            return format!("seccomp: {error}");
+        }
+    } else {
+        system::close_the_rest(side);
+    }
+    let error = system::execute(command, environment);
+    let name = command.first().map_or_else(Default::default, |name| name.to_string_lossy());
+    say(&format!("{name} could not be started: {error}"));
+    system::leave(NOT_STARTED)
+}

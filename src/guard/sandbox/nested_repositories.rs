@@ -1,0 +1,123 @@
+//! Repositories below a workspace: checkouts beside the code, submodules, linked worktrees. Each has a `.git` of its own whose
+//! hooks and configuration run programs when a user works there. The search is bounded; it reads names, and two small
+//! kinds of files that git itself keeps to say where its folders are.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use base::file;
+
+/// Folders that are opened in the search, nearest to the workspace first.
+const MAX_FOLDERS: usize = 2_000;
+/// Repositories that are protected; each costs some mounts for every command.
+const MAX_FOUND: usize = 64;
+/// A list of submodules, or a pointer, is not larger than this, in bytes.
+const MAX_BYTES: u64 = 256 * 1024;
+/// Folders of things that are installed or built.
+pub const SKIPPED: &[&str] =
+    &[".git", "node_modules", "target", "__pycache__", ".venv", "venv", ".tox", ".gradle"];
+
+/// The repositories that were there when a session began. What its commands make themselves they may also change and
+/// remove; these stay protected wherever they are moved.
+#[derive(Debug)]
+pub struct NestedRepositories(Vec<(PathBuf, u64)>);
+
+impl NestedRepositories {
+    /// Looks for those below `workspace` (canonical).
+    pub fn find(workspace: &Path) -> Self {
+        Self(search(workspace).into_iter().filter_map(|git| Some((git.clone(), number(&git)?))).collect())
+    }
+
+    /// Where they are now. Searches again only when one is not where it was.
+    pub fn locate(&mut self, workspace: &Path) -> Vec<PathBuf> {
+        let moved = |(git, known): &(PathBuf, u64)| number(git) != Some(*known);
+        if self.0.iter().any(moved) {
+            let numbers: BTreeSet<u64> = self.0.iter().map(|(_, number)| *number).collect();
+            self.0 =
+                Self::find(workspace).0.into_iter().filter(|(_, number)| numbers.contains(number)).collect();
+        }
+        self.0.iter().map(|(git, _)| git.clone()).collect()
+    }
+}
+
+/// The file system's own name of a file, which goes with it.
+fn number(path: &Path) -> Option<u64> {
+    fs::symlink_metadata(path).ok().map(|meta| meta.ino())
+}
+
+/// The `.git` folders and files below `workspace` (canonical), but not its own.
+fn search(workspace: &Path) -> Vec<PathBuf> {
+    let mut found: BTreeSet<PathBuf> = listed(workspace).into_iter().collect();
+    let mut waiting = VecDeque::from([workspace.to_owned()]);
+    let mut left = MAX_FOLDERS;
+    while let Some(folder) = waiting.pop_front() {
+        if left == 0 || found.len() >= MAX_FOUND {
+            break;
+        }
+        left -= 1;
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            let name = entry.file_name();
+            if name == ".git" && !kind.is_symlink() && folder != workspace {
+                found.insert(entry.path());
+            } else if kind.is_dir() && !SKIPPED.iter().any(|skipped| name == *skipped) {
+                waiting.push_back(entry.path());
+            }
+        }
+    }
+    found.into_iter().take(MAX_FOUND).collect()
+}
+
+/// What git's own lists name, however deep it lies.
+fn listed(workspace: &Path) -> Vec<PathBuf> {
+    let modules = file::small_text(&workspace.join(".gitmodules"), MAX_BYTES).unwrap_or_default();
+    let modules = modules.lines().filter_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        (key.trim() == "path").then(|| workspace.join(value.trim().trim_matches('"')).join(".git"))
+    });
+    let trees = fs::read_dir(workspace.join(".git/worktrees")).into_iter().flatten().flatten();
+    let trees = trees.filter_map(|entry| {
+        Some(PathBuf::from(file::small_text(&entry.path().join("gitdir"), MAX_BYTES)?.trim()))
+    });
+    modules
+        .chain(trees)
+        // A list may name anything: only what truly lies below, and is no link.
+        .filter(|git| fs::symlink_metadata(git).is_ok_and(|meta| !meta.is_symlink()))
+        .filter(|git| git.canonicalize().is_ok_and(|real| real == *git))
+        .filter(|git| git.starts_with(workspace) && *git != workspace.join(".git"))
+        .collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nested_repositories_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for folder in [".git/worktrees/w", "a/b/c/.git", "node_modules/x/.git", "lib", "node_modules/deep"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        fs::write(root.join("lib/.git"), "gitdir: ../.git/modules/lib").unwrap();
+        fs::write(root.join("node_modules/deep/.git"), "gitdir: x").unwrap();
+        fs::write(
+            root.join(".gitmodules"),
+            "[submodule \"d\"]\n\tpath = node_modules/deep\n\tpath = ../..\n",
+        )
+        .unwrap();
+        std::os::unix::fs::symlink("/etc", root.join("out")).unwrap();
+        let expected = ["a/b/c/.git", "lib/.git", "node_modules/deep/.git"].map(|name| root.join(name));
+        assert_eq!(search(&root), expected);
+        let mut known = NestedRepositories::find(&root);
+        fs::rename(root.join("a"), root.join("moved")).unwrap();
+        fs::create_dir_all(root.join("own/.git")).unwrap();
+        assert_eq!(
+            known.locate(&root),
+            ["lib/.git", "moved/b/c/.git", "node_modules/deep/.git"].map(|n| root.join(n))
+        );
+    }
+}

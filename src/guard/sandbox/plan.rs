@@ -1,0 +1,226 @@
+//! The plan: from a workspace and what a command may do to its whole specification. Reads the disk, and makes
+//! nothing but the folders of the project's own build caches.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::build_caches;
+use super::git_folders;
+use super::home_folders;
+use super::protected_paths;
+use super::secret_paths;
+use super::spec::{Layers, RawPath, SandboxLevel, SandboxSpec};
+use base::repository;
+
+/// Where the system keeps sockets, and files of other programs.
+const HIDDEN: &[&str] = &["/run", "/var/run"];
+/// Where everybody writes.
+const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
+/// In those: what programs need to work.
+const VISIBLE: &[&str] = &[
+    "/run/current-system",
+    "/run/booted-system",
+    "/run/opengl-driver",
+    "/run/wrappers",
+    "/run/systemd/resolve/resolv.conf",
+    "/run/systemd/resolve/stub-resolv.conf",
+    "/run/resolvconf/resolv.conf",
+    "/run/NetworkManager/resolv.conf",
+    "/run/connman/resolv.conf",
+];
+/// Variables that name the folders of tools.
+const TOOLS: &[&str] =
+    &["CARGO_HOME", "RUSTUP_HOME", "GOROOT", "GOPATH", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV"];
+/// Ways to talk to programs outside.
+const REMOVED: &[&str] = &[
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "GPG_AGENT_INFO",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DBUS_SYSTEM_BUS_ADDRESS",
+    "DOCKER_HOST",
+    "CONTAINER_HOST",
+    "WAYLAND_DISPLAY",
+    "DISPLAY",
+    "XAUTHORITY",
+    "GNOME_KEYRING_CONTROL",
+    "TMUX",
+    "STY",
+    "NVIM",
+    "NVIM_LISTEN_ADDRESS",
+    "VSCODE_IPC_HOOK_CLI",
+    "VSCODE_GIT_IPC_HANDLE",
+    "WSL_INTEROP",
+    "XDG_RUNTIME_DIR",
+    "HISTFILE",
+];
+
+/// The leak check traces its own process, which nothing may in a sandbox.
+const SET: &[(&str, &str)] = &[("LSAN_OPTIONS", "detect_leaks=0")];
+/// Without a network: what would retry for a minute gives up at once.
+const SET_OFFLINE: &[(&str, &str)] = &[
+    ("npm_config_fetch_retries", "0"),
+    ("PIP_RETRIES", "0"),
+    ("CARGO_NET_RETRY", "0"),
+    ("UV_HTTP_RETRIES", "0"),
+];
+
+/// The folders that a sandbox is about.
+#[derive(Clone, Debug)]
+pub struct SandboxPaths {
+    /// Canonical.
+    pub workspace: PathBuf,
+    /// The program's own folders: configuration, state, keys. Hidden.
+    pub own_folders: Vec<PathBuf>,
+    /// In those: what commands may read (spilled outputs).
+    pub readable: Vec<PathBuf>,
+    /// The `.git` of repositories that lay below the workspace when the session began.
+    pub nested: Vec<PathBuf>,
+    /// The session's private folder.
+    pub private: PathBuf,
+    /// In the state folder: where things are moved that appeared at protected paths.
+    pub kept: Option<PathBuf>,
+    /// In the state folder: this project's own build caches.
+    pub build_caches: Option<PathBuf>,
+}
+
+/// The specification for one command that starts in `cwd`.
+pub fn make(
+    paths: &SandboxPaths,
+    layers: Layers,
+    level: SandboxLevel,
+    network: bool,
+    cwd: &Path,
+) -> SandboxSpec {
+    let workspace = &paths.workspace;
+    let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let homes = secret_paths::homes(home.as_deref());
+    let own_folders: Vec<PathBuf> =
+        paths.own_folders.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let secrets = secret_paths::existing(&homes, variable)
+        .into_iter()
+        .chain(home_folders::closed(&homes, workspace))
+        .chain(own_folders.iter().cloned());
+    // Working in a folder means that it may be seen, wherever it is.
+    let hidden = secrets.chain(canonical("XDG_RUNTIME_DIR")).filter(|path| path != workspace);
+    let (secret_folders, hidden_files): (BTreeSet<PathBuf>, BTreeSet<PathBuf>) =
+        hidden.partition(|path| path.is_dir());
+    let temporary: BTreeSet<PathBuf> = existing(TEMPORARY)
+        .chain(canonical("TMPDIR"))
+        .filter(|path| path.components().count() > 1 && !homes.contains(path) && !path.starts_with(workspace))
+        .collect();
+    let system_folders = existing(HIDDEN).filter(|path| path != workspace);
+    let hidden_folders: BTreeSet<PathBuf> =
+        system_folders.chain(secret_folders).filter(|path| !temporary.contains(path)).collect();
+    // Without a tree of its own a command finds its private folder only by name.
+    let tmp = if layers.namespaces { PathBuf::from("/tmp") } else { paths.private.join("tmp") };
+    let mut spec = SandboxSpec {
+        level,
+        network,
+        layers,
+        cwd: cwd.into(),
+        workspace: workspace.into(),
+        private: (&paths.private).into(),
+        kept: paths.kept.clone().map(RawPath),
+        foreign_owner: foreign(workspace),
+        writable: Vec::new(),
+        hidden_folders: raw(hidden_folders.iter().cloned()),
+        hidden_files: raw(hidden_files),
+        visible: Vec::new(),
+        temporary: raw(temporary.iter().cloned()),
+        caches: Vec::new(),
+        protected: Vec::new(),
+        opened: Vec::new(),
+        nested: Vec::new(),
+        rules_folders: Vec::new(),
+        environment: environment(network, &tmp),
+        foreground: false,
+    };
+    let mut visible: BTreeSet<PathBuf> = needed(&homes).into_iter().chain([workspace.clone()]).collect();
+    visible.extend(repository::root(workspace).map(Path::to_owned));
+    visible.extend(paths.readable.iter().filter_map(|path| path.canonicalize().ok()));
+    if level == SandboxLevel::Workspace {
+        let git = git_folders::find(workspace);
+        let (caches, moved) = build_caches::find(home.as_deref(), variable, &tmp);
+        spec.environment.extend(moved);
+        let (own_caches, moved) = paths
+            .build_caches
+            .as_deref()
+            .map(|base| build_caches::of_project(base, variable))
+            .unwrap_or_default();
+        spec.environment.extend(moved);
+        if !layers.namespaces {
+            spec.environment.push(set("XDG_CACHE_HOME", &tmp.join(".cache").to_string_lossy()));
+        }
+        // A cache in the workspace is one of its files.
+        let apart = |folder: &PathBuf| !folder.starts_with(workspace) && !workspace.starts_with(folder);
+        spec.caches = raw(caches.into_iter().filter(apart));
+        let own = own_folders.into_iter().filter(|folder| folder.starts_with(workspace));
+        spec.protected =
+            raw(protected_paths::paths(workspace, &homes).into_iter().chain(git.protected).chain(own));
+        // The repository around a workspace is read, as it would be elsewhere.
+        visible.extend(git.outside.iter().filter_map(|folder| Some(folder.parent()?.to_owned())));
+        spec.writable = raw([workspace.clone()].into_iter().chain(git.outside).chain(own_caches));
+        spec.nested = raw(paths.nested.iter().cloned());
+        spec.rules_folders = vec![workspace.into()];
+    }
+    visible.retain(|path| {
+        hidden_folders.iter().chain(&temporary).any(|folder| path.starts_with(folder) && path != folder)
+    });
+    spec.visible = raw(visible);
+    spec
+}
+
+/// Variables that are removed and set in every sandbox.
+fn environment(network: bool, tmp: &Path) -> Vec<(String, Option<String>)> {
+    let removed = REMOVED.iter().map(|name| ((*name).to_owned(), None));
+    let fixed = SET.iter().chain(SET_OFFLINE.iter().filter(|_| !network)).map(|(name, value)| {
+        // The last of several options holds.
+        match env::var(name).ok().filter(|before| !before.is_empty() && name.ends_with("_OPTIONS")) {
+            Some(before) => set(name, &format!("{before}:{value}")),
+            None => set(name, value),
+        }
+    });
+    let temporary = ["TMPDIR", "TMP", "TEMP"].map(|name| set(name, &tmp.to_string_lossy()));
+    removed.chain(fixed).chain(temporary).collect()
+}
+
+fn set(name: &str, value: &str) -> (String, Option<String>) {
+    (name.to_owned(), Some(value.to_owned()))
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// The real path that a variable names.
+fn canonical(name: &str) -> Option<PathBuf> {
+    variable(name)?.canonicalize().ok()
+}
+
+fn raw(paths: impl IntoIterator<Item = PathBuf>) -> Vec<RawPath> {
+    paths.into_iter().map(RawPath).collect()
+}
+
+/// Those that are folders themselves; a link to one is hidden with its target.
+fn existing(names: &[&str]) -> impl Iterator<Item = PathBuf> {
+    let is_folder = |path: &PathBuf| std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
+    names.iter().map(PathBuf::from).filter(is_folder)
+}
+
+/// What must be seen although it may lie in a hidden folder: homes, tools, and the system's small files.
+fn needed(homes: &[PathBuf]) -> Vec<PathBuf> {
+    let search = env::var_os("PATH").unwrap_or_default();
+    let tools = TOOLS.iter().chain(build_caches::NAMED_BY_VARIABLE).filter_map(|name| variable(name));
+    let named = env::split_paths(&search).chain(tools).filter(|path| path.is_absolute());
+    let paths = homes.iter().cloned().chain(named).chain(VISIBLE.iter().map(PathBuf::from));
+    paths.filter_map(|path| path.canonicalize().ok()).collect()
+}
+
+/// Whether root works in another user's folder.
+fn foreign(workspace: &Path) -> bool {
+    let root = rustix::process::geteuid().is_root();
+    root && std::fs::metadata(workspace).is_ok_and(|meta| meta.uid() != 0)
+}

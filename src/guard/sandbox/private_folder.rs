@@ -1,0 +1,114 @@
+//! A session's private folder: the `/tmp` of its commands, what they write to caches, and the git that they find. Only this user can enter it, it goes
+//! with the session, and what a killed session left is removed by the next one.
+
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use base::folder::temporary;
+
+/// Locked while the session lives.
+const LOCK: &str = "lock";
+const PARTS: [&str; 3] = ["tmp", "cache", "bin"];
+/// Left folders that one session removes at most.
+const MAX_REMOVED: usize = 32;
+
+/// A private folder and the lock that says that it is in use.
+#[derive(Debug)]
+pub struct PrivateFolder {
+    pub path: PathBuf,
+    lock: File,
+}
+
+impl PrivateFolder {
+    /// Makes one in the state folder, or where that cannot be written, in the folder for temporary files; never in
+    /// `workspace` (canonical). What killed sessions left in either goes.
+    ///
+    /// # Errors
+    /// When neither can be written.
+    pub fn create(workspace: &Path, state: Option<&Path>) -> io::Result<Self> {
+        let temporary = temporary::folder_outside(workspace)?;
+        remove_unused(&temporary);
+        let in_state = state.map(|state| -> io::Result<Self> {
+            let base = state.join("private");
+            fs::create_dir_all(&base)?;
+            let base = base.canonicalize()?;
+            if base.starts_with(workspace) {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+            remove_unused(&base);
+            Self::create_in(&base)
+        });
+        in_state.and_then(Result::ok).map_or_else(|| Self::create_in(&temporary), Ok)
+    }
+
+    fn create_in(base: &Path) -> io::Result<Self> {
+        let make = |path: &Path| DirBuilder::new().mode(0o700).create(path);
+        for _ in 0..16 {
+            let path = base.join(format!("mycode-{}-{:08x}", std::process::id(), fastrand::u32(..)));
+            match make(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                made => made?,
+            }
+            PARTS.iter().try_for_each(|part| make(&path.join(part)))?;
+            // Found by others only once it is held.
+            let unready = path.join("unready");
+            let lock = File::create_new(&unready)?;
+            lock.lock()?;
+            fs::rename(&unready, path.join(LOCK))?;
+            return Ok(Self { path, lock });
+        }
+        Err(io::Error::other("could not create a temporary folder: no free name"))
+    }
+
+    /// Whether it is still there: a cleaner of temporary files may have taken it.
+    pub fn is_intact(&self) -> bool {
+        self.path.join(PARTS[0]).is_dir()
+    }
+
+    /// The lock stays with the program that this process becomes.
+    ///
+    /// # Errors
+    /// When the descriptor cannot be changed.
+    pub fn keep_after_exec(self) -> io::Result<()> {
+        rustix::io::fcntl_setfd(&self.lock, rustix::io::FdFlags::empty())?;
+        std::mem::forget(self.lock);
+        Ok(())
+    }
+}
+
+/// Removes what killed sessions left: folders of this user whose lock is free.
+fn remove_unused(base: &Path) {
+    let own = rustix::process::geteuid().as_raw();
+    let entries = fs::read_dir(base).into_iter().flatten().flatten();
+    let ours = entries.filter(|entry| {
+        entry.file_name().to_string_lossy().starts_with("mycode-")
+            && fs::symlink_metadata(entry.path()).is_ok_and(|meta| meta.is_dir() && meta.uid() == own)
+    });
+    for entry in ours.take(MAX_REMOVED) {
+        // Without a lock file it is another's, or only just being made.
+        let Ok(lock) = File::open(entry.path().join(LOCK)) else { continue };
+        if lock.try_lock().is_ok() {
+            remove(&entry.path());
+        }
+    }
+}
+
+/// Removes a private folder.
+pub fn remove(folder: &Path) {
+    for part in PARTS.map(|part| folder.join(part)) {
+        if fs::remove_dir_all(&part).is_ok() {
+            continue;
+        }
+        // Overlay mounts leave folders without any mode.
+        for entry in
+            walkdir::WalkDir::new(&part).into_iter().flatten().filter(|entry| entry.file_type().is_dir())
+        {
+            let _ = fs::set_permissions(entry.path(), Permissions::from_mode(0o700));
+        }
+        let _ = fs::remove_dir_all(&part);
+    }
+    let _ = fs::remove_file(folder.join(LOCK));
+    let _ = fs::remove_dir(folder);
+}

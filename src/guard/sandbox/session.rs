@@ -1,0 +1,147 @@
+//! The sandbox of one session: its folders, its private folder, and the launch of each command. The private folder is made when
+//! it is first needed and goes with the session.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::git::wrapper;
+use super::launch;
+use super::macos::seatbelt;
+use super::nested_repositories::NestedRepositories;
+use super::plan::{self, SandboxPaths};
+use super::private_folder::{self, PrivateFolder};
+use super::probe;
+use super::spec::{Confinement, LaunchMode, RawPath, SandboxLevel, SandboxSpec};
+use base::file;
+use base::process::run::LaunchWrapper;
+
+/// The sandbox of a session.
+#[derive(Debug)]
+pub struct Sandbox {
+    workspace: PathBuf,
+    own_folders: Vec<PathBuf>,
+    readable: Vec<PathBuf>,
+    nested: Mutex<Option<NestedRepositories>>,
+    private: Mutex<Option<PrivateFolder>>,
+}
+
+impl Sandbox {
+    /// For commands in `workspace` (canonical). The program's own folders, that for its state last, are hidden but for
+    /// `readable` in them.
+    pub fn new(workspace: PathBuf, own_folders: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {
+        Self { workspace, own_folders, readable, nested: Mutex::new(None), private: Mutex::new(None) }
+    }
+
+    /// What is put before a command that starts in `cwd`; `None` when nothing is.
+    ///
+    /// # Errors
+    /// When the command cannot be confined: it must not run then.
+    pub fn wrap(
+        &self,
+        confinement: Confinement,
+        cwd: &Path,
+        side_fd: Option<i32>,
+    ) -> io::Result<Option<LaunchWrapper>> {
+        let Some(spec) = self.spec(confinement, cwd)? else { return Ok(None) };
+        launcher(spec, side_fd).map(Some)
+    }
+
+    /// The specification for a confined command; `None` for a free one.
+    ///
+    /// # Errors
+    /// As [`Self::wrap`].
+    pub fn spec(&self, confinement: Confinement, cwd: &Path) -> io::Result<Option<SandboxSpec>> {
+        let Confinement::Confined { level, network, opened } = confinement else { return Ok(None) };
+        let status = probe::status();
+        if let Some(why) = status.refusal() {
+            return Err(io::Error::other(why));
+        }
+        let nested = match level {
+            SandboxLevel::Workspace => {
+                let mut nested = self.nested.lock().unwrap_or_else(PoisonError::into_inner);
+                nested
+                    .get_or_insert_with(|| NestedRepositories::find(&self.workspace))
+                    .locate(&self.workspace)
+            }
+            SandboxLevel::ReadOnly => Vec::new(),
+        };
+        let paths = SandboxPaths {
+            workspace: self.workspace.clone(),
+            own_folders: self.own_folders.clone(),
+            readable: self.readable.clone(),
+            nested,
+            private: self.private()?,
+            kept: self.own_folders.last().map(|state| state.join("set-aside")),
+            build_caches: self.build_caches(),
+        };
+        let mut spec = plan::make(&paths, status.layers, level, network, cwd);
+        if level == SandboxLevel::Workspace {
+            spec.opened = opened.into_iter().map(RawPath).collect();
+            wrapper::install(&mut spec);
+        }
+        Ok(Some(spec))
+    }
+
+    /// What a program is confined by that only looks at the workspace, such as a language server: it changes nothing but
+    /// temporary files and caches, and reaches no network. With it the project's own folder for caches, where there is one.
+    ///
+    /// # Errors
+    /// As [`Self::wrap`].
+    pub fn reading_spec(&self) -> io::Result<Option<(SandboxSpec, Option<PathBuf>)>> {
+        let confinement =
+            Confinement::Confined { level: SandboxLevel::Workspace, network: false, opened: Vec::new() };
+        let Some(mut spec) = self.spec(confinement, &self.workspace)? else { return Ok(None) };
+        let caches = self.build_caches().filter(|caches| caches.is_dir());
+        spec.level = SandboxLevel::ReadOnly;
+        spec.writable = caches.iter().cloned().map(RawPath).collect();
+        // Nothing that needs protection can be written.
+        (spec.protected, spec.nested, spec.rules_folders) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Some((spec, caches)))
+    }
+
+    /// In the state folder: this project's own build caches.
+    fn build_caches(&self) -> Option<PathBuf> {
+        // In the workspace a command could lead it elsewhere.
+        let state = self.own_folders.last().filter(|state| !state.starts_with(&self.workspace))?;
+        let project = file::hash(self.workspace.as_os_str().as_encoded_bytes());
+        Some(state.join("build-caches").join(project))
+    }
+
+    fn private(&self) -> io::Result<PathBuf> {
+        let mut private = self.private.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = match private.take().filter(PrivateFolder::is_intact) {
+            Some(folder) => folder,
+            None => PrivateFolder::create(&self.workspace, self.own_folders.last().map(PathBuf::as_path))?,
+        };
+        Ok(private.insert(folder).path.clone())
+    }
+
+    /// Hands the private folder to the program that this process becomes, which removes it.
+    ///
+    /// # Errors
+    /// When its lock cannot be handed over.
+    pub fn keep_private_after_exec(&self) -> io::Result<()> {
+        let private = self.private.lock().unwrap_or_else(PoisonError::into_inner).take();
+        private.map_or(Ok(()), PrivateFolder::keep_after_exec)
+    }
+}
+
+/// What is put before a command that this specification confines.
+///
+/// # Errors
+/// When the helper cannot be found, or no descriptors are left.
+pub fn launcher(spec: SandboxSpec, side_fd: Option<i32>) -> io::Result<LaunchWrapper> {
+    if cfg!(target_os = "macos") {
+        return Ok(seatbelt::wrapper(spec));
+    }
+    launch::wrapper(&LaunchMode::Confined(Box::new(spec)), side_fd)
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        if let Some(private) = self.private.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            private_folder::remove(&private.path);
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Model servers. Each dialect is one folder that turns a `Request` into bytes and bytes into `StreamEvent`s; `wire`
+//! holds what every dialect needs to talk HTTP.
+
+pub mod anthropic;
+pub mod call_ids;
+pub mod chat;
+pub mod openai;
+pub mod registry;
+pub mod responses;
+pub mod scripted;
+pub mod search;
+pub mod unconfigured;
+pub mod window;
+pub mod wire;

@@ -1,0 +1,31 @@
+//! JSON, for programs: one object.
+//!
+//! - `format`: `"mycode-session"`; `version`: 1 (fields may be added, none changes its meaning).
+//! - `session`: `id`, `workspace`, `created_ms` (since the Unix epoch), `app` (the version that made it).
+//! - `items`: oldest first, each with `id`, `ms` and `item`, which is one of `user` (`text`), `assistant` (`text`), `reasoning`
+//!   (`text`), `tool_call` (`id`, `name`, `args`), `tool_result` (`call_id`, `tool`, `envelope` with `status`, `data`, `body`,
+//!   `text`, `error`), `summary`, `reminder`, `image`.
+//! - `turns`: how each ended: `after` (the item before it) and `end` with `reason`, `steps`, `usage`, `elapsed_ms`.
+
+use serde_json::{Value, json};
+
+use context::session::standing::{Standing, StandingSession};
+
+pub fn render(session: &StandingSession) -> String {
+    let (mut items, mut turns) = (Vec::new(), Vec::new());
+    for (id, standing) in &session.all {
+        match standing {
+            Standing::Item(ms, item) => items.push(json!({"id": id, "ms": ms, "item": item})),
+            Standing::TurnEnd(end) => turns.push(json!({"after": id, "end": end})),
+        }
+    }
+    let meta = session.meta.as_ref().map_or(Value::Null, |meta| {
+        json!({
+            "id": meta.id, "workspace": meta.workspace, "created_ms": meta.created_ms, "app": meta.app,
+        })
+    });
+    let whole = json!({
+        "format": "mycode-session", "version": 1, "session": meta, "items": items, "turns": turns,
+    });
+    format!("{whole:#}\n")
+}

@@ -1,0 +1,108 @@
+//! The forms in which a session is exported, and writing one.
+
+use std::io;
+use std::path::Path;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use super::{html, json, markdown, svg};
+use base::config::theme::ThemeName;
+use base::file::FileError;
+use base::folder::atomic_write::{self, Expect};
+use context::session::standing::StandingSession;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExportFormat {
+    #[default]
+    Markdown,
+    Html,
+    Json,
+    Svg,
+}
+
+impl FromStr for ExportFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "md" | "markdown" => Ok(Self::Markdown),
+            "html" | "htm" => Ok(Self::Html),
+            "json" => Ok(Self::Json),
+            "svg" => Ok(Self::Svg),
+            _ => Err(format!("'{text}' is not a format (md, html, json, svg)")),
+        }
+    }
+}
+
+/// What is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct ExportOptions {
+    pub format: ExportFormat,
+    pub last_turn: bool,
+    /// Columns and colors of the picture.
+    pub columns: u16,
+    pub theme: ThemeName,
+}
+
+impl Default for ExportOptions {
+    fn default() -> Self {
+        Self { format: ExportFormat::Markdown, last_turn: false, columns: 100, theme: ThemeName::Dark }
+    }
+}
+
+/// Why nothing was written; the end of a sentence.
+#[derive(Debug, Error)]
+pub enum ExportError {
+    #[error("the session can't be read: {0}")]
+    Log(#[from] io::Error),
+    #[error("{0} is there already")]
+    Exists(String),
+    #[error("{0} {1}")]
+    File(String, FileError),
+}
+
+/// The session of a log in the wanted form.
+///
+/// # Errors
+/// When the log can't be read.
+pub fn text(log: &Path, options: ExportOptions) -> io::Result<String> {
+    let mut session = StandingSession::read(log)?;
+    if options.last_turn {
+        session.keep_last_turn();
+    }
+    Ok(match options.format {
+        ExportFormat::Markdown => markdown::render(&session),
+        ExportFormat::Html => html::render(&session),
+        ExportFormat::Json => json::render(&session),
+        ExportFormat::Svg => svg::render(&session, options.columns, options.theme),
+    })
+}
+
+/// Writes it to a file; one that is there is replaced only with `force`.
+///
+/// # Errors
+/// [`ExportError`]; nothing was written then.
+pub fn write(log: &Path, file: &Path, options: ExportOptions, force: bool) -> Result<(), ExportError> {
+    let text = text(log, options)?;
+    let expect = if force { Expect::Anything } else { Expect::Missing };
+    if !force && file.symlink_metadata().is_ok() {
+        return Err(ExportError::Exists(file.display().to_string()));
+    }
+    atomic_write::write(file, text.as_bytes(), expect)
+        .map_err(|error| ExportError::File(file.display().to_string(), error))
+}
+
+/// The form that a file's ending names.
+pub fn format_of(file: &Path) -> Option<ExportFormat> {
+    file.extension()?.to_str()?.to_ascii_lowercase().parse().ok()
+}
+
+/// Writes it to a file in the form that its ending names.
+///
+/// # Errors
+/// The end of a sentence; nothing was written then.
+pub fn by_ending(log: &Path, file: &Path, force: bool) -> Result<(), String> {
+    let options = ExportOptions { format: format_of(file).unwrap_or_default(), ..ExportOptions::default() };
+    write(log, file, options, force).map_err(|error| error.to_string())
+}

@@ -1,0 +1,74 @@
+//! Reads files of one JSON value a line, of any size, a line at a time: what is torn, too long or no JSON is counted.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::transcript::Picture;
+use base::file;
+
+/// The longest line that is looked at.
+const MAX_LINE_BYTES: u64 = 64 << 20;
+/// Of a file's beginning, for what it says of itself.
+const HEAD_BYTES: u64 = 256 << 10;
+
+/// Hands out each line; the number of those that can't be read.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn each(path: &Path, mut take: impl FnMut(Value)) -> io::Result<usize> {
+    let mut lines = BufReader::with_capacity(256 << 10, open(path)?);
+    let mut line = Vec::new();
+    let mut torn = 0;
+    loop {
+        line.clear();
+        if lines.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
+            return Ok(torn);
+        }
+        let whole = line.ends_with(b"\n") || (line.len() as u64) < MAX_LINE_BYTES;
+        if !whole {
+            lines.skip_until(b'\n')?;
+        }
+        match serde_json::from_slice(&line) {
+            _ if line.trim_ascii().is_empty() => {}
+            Ok(value) if whole => take(value),
+            _ => torn += 1,
+        }
+    }
+}
+
+/// The first lines of a file.
+pub fn head(path: &Path) -> Vec<Value> {
+    let mut bytes = Vec::new();
+    let read = open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut bytes));
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|_| read.is_ok());
+    lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
+}
+
+fn open(path: &Path) -> io::Result<std::fs::File> {
+    file::open(path).map(|(file, _)| file).map_err(|error| io::Error::other(error.to_string()))
+}
+
+/// The text of a field; empty when there is none.
+pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
+
+/// A number of tokens.
+pub fn count(value: &Value, key: &str) -> u64 {
+    value[key].as_u64().unwrap_or(0)
+}
+
+/// When the line was written, in milliseconds since the Unix epoch; 0 where it does not say.
+pub fn moment(value: &Value) -> u64 {
+    let at = text(value, "timestamp").parse::<jiff::Timestamp>();
+    at.ok().and_then(|at| u64::try_from(at.as_millisecond()).ok()).unwrap_or(0)
+}
+
+/// The picture of a `data:` address.
+pub fn picture(url: &str, name: &str) -> Option<Picture> {
+    let (kind, data) = url.strip_prefix("data:image/")?.split_once(";base64,")?;
+    let name = if name.is_empty() { format!("image.{kind}") } else { name.to_owned() };
+    Some(Picture { name, data: data.to_owned() })
+}

@@ -1,0 +1,212 @@
+//! A session of another agent in the one form that all readers give: what the user wrote, the replies with their calls and
+//! results, and where it was summarized. Results hang on the reply that called, whenever they came.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use base::model::usage::Usage;
+use base::text;
+
+/// Of one text that is taken over, in bytes: what is longer loses its middle.
+const MAX_TEXT_BYTES: usize = 256 * 1024;
+
+/// A session as its file tells it.
+#[derive(Debug, Default)]
+pub struct Transcript {
+    pub id: String,
+    /// The folder in which it was begun.
+    pub folder: Option<PathBuf>,
+    /// The work of a sub-agent.
+    pub side: bool,
+    pub steps: Vec<Step>,
+    /// Lines that could not be read, or are of a kind that is not known.
+    pub unknown: usize,
+    /// What the next summary leaves as it is, from this step on.
+    pub kept_at: Option<usize>,
+    /// The step with each call.
+    calls: HashMap<String, usize>,
+    /// Stands where there must be a reply and is none.
+    spare: Reply,
+}
+
+/// One step of it.
+#[derive(Debug)]
+pub enum Step {
+    User {
+        ms: u64,
+        text: String,
+        images: Vec<Picture>,
+    },
+    Reply(Reply),
+    /// From here on the model saw this instead of the steps before `kept`.
+    Compacted {
+        summary: String,
+        kept: usize,
+    },
+}
+
+/// A picture in base64.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    pub name: String,
+    pub data: String,
+}
+
+/// One answer of the model.
+#[derive(Debug, Default)]
+pub struct Reply {
+    /// What tells it from the others.
+    key: String,
+    pub ms: u64,
+    pub model: String,
+    pub usage: Option<Usage>,
+    pub parts: Vec<Part>,
+    pub results: Vec<CallResult>,
+}
+
+#[derive(Debug)]
+pub enum Part {
+    Reasoning(String),
+    Text(String),
+    Call { id: String, name: String, args: Value },
+}
+
+/// What a call gave.
+#[derive(Debug, Default)]
+pub struct CallResult {
+    pub call: String,
+    pub text: String,
+    pub failed: bool,
+    pub exit_code: Option<i64>,
+    pub images: Vec<Picture>,
+}
+
+impl Transcript {
+    /// An empty one.
+    pub fn of(id: &str, folder: Option<PathBuf>, side: bool) -> Self {
+        Self { id: id.to_owned(), folder, side, ..Self::default() }
+    }
+
+    pub fn user(&mut self, ms: u64, text: &str, images: Vec<Picture>) {
+        if !text.trim().is_empty() || !images.is_empty() {
+            self.steps.push(Step::User { ms, text: bounded(text), images });
+        }
+    }
+
+    /// The reply of that key: the one that is being told, or a new one.
+    pub fn reply(&mut self, key: &str, ms: u64, model: &str) -> &mut Reply {
+        let same = matches!(self.steps.last(), Some(Step::Reply(reply)) if reply.key == key);
+        if !same {
+            let reply = Reply { key: key.to_owned(), ms, model: model.to_owned(), ..Reply::default() };
+            self.steps.push(Step::Reply(reply));
+        }
+        match self.steps.last_mut() {
+            Some(Step::Reply(reply)) => reply,
+            _ => &mut self.spare,
+        }
+    }
+
+    /// Adds a call to the reply of that key; one that is known already is told again.
+    pub fn call(&mut self, key: &str, ms: u64, model: &str, call: (String, &str, Value)) {
+        let (id, name, args) = call;
+        if id.is_empty() || self.calls.contains_key(&id) {
+            return;
+        }
+        self.reply(key, ms, model).parts.push(Part::Call { id: id.clone(), name: name.to_owned(), args });
+        self.calls.insert(id, self.steps.len() - 1);
+    }
+
+    /// Adds a result; the first one of a call counts. Whether there is such a call.
+    pub fn result(&mut self, mut result: CallResult) -> bool {
+        let step = self.calls.get(&result.call).and_then(|at| self.steps.get_mut(*at));
+        let Some(Step::Reply(reply)) = step else { return false };
+        if !reply.results.iter().any(|known| known.call == result.call) {
+            result.text = bounded(&result.text);
+            reply.results.push(result);
+        }
+        true
+    }
+
+    pub fn has_call(&self, id: &str) -> bool {
+        self.calls.contains_key(id)
+    }
+
+    /// The reply that was told last.
+    pub fn last_reply(&mut self) -> Option<&mut Reply> {
+        self.steps.iter_mut().rev().find_map(|step| match step {
+            Step::Reply(reply) => Some(reply),
+            _ => None,
+        })
+    }
+
+    /// The reply of that key, if it was told just before.
+    pub fn told_reply(&mut self, key: &str) -> Option<&mut Reply> {
+        self.last_reply().filter(|reply| reply.key == key)
+    }
+
+    /// The model saw the summary from here on, instead of the steps before `kept`.
+    pub fn compacted(&mut self, summary: &str, kept: Option<usize>) {
+        let kept = kept.unwrap_or(self.steps.len()).min(self.steps.len());
+        self.steps.push(Step::Compacted { summary: bounded(summary), kept });
+    }
+
+    /// Takes back the last turns.
+    pub fn rewind(&mut self, turns: usize) {
+        let begins = |(at, step): (usize, &Step)| matches!(step, Step::User { .. }).then_some(at);
+        let turns =
+            turns.checked_sub(1).map(|back| self.steps.iter().enumerate().rev().filter_map(begins).nth(back));
+        if let Some(at) = turns {
+            let at = at.unwrap_or(0);
+            self.steps.truncate(at);
+            self.calls.retain(|_, step| *step < at);
+        }
+    }
+
+    /// The first thing that the user wrote, on one line.
+    pub fn title(&self) -> String {
+        let first = self.steps.iter().find_map(|step| match step {
+            Step::User { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        text::one_line(first.unwrap_or_default(), 80)
+    }
+
+    pub fn replies(&self) -> impl Iterator<Item = &Reply> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Reply(reply) => Some(reply),
+            _ => None,
+        })
+    }
+}
+
+impl Reply {
+    /// Adds text that is not empty.
+    pub fn say(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            self.parts.push(Part::Text(bounded(text)));
+        }
+    }
+
+    /// Adds a thought that is not empty. What its vendor signed stays behind: it holds for no other request.
+    pub fn think(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            self.parts.push(Part::Reasoning(bounded(text)));
+        }
+    }
+}
+
+fn bounded(long: &str) -> String {
+    if long.len() <= MAX_TEXT_BYTES {
+        return long.to_owned();
+    }
+    let head = text::floor_boundary(long, MAX_TEXT_BYTES / 2);
+    let tail = text::ceil_boundary(long, long.len() - MAX_TEXT_BYTES / 2);
+    format!(
+        "{}\n[… {} left out …]\n{}",
+        &long[..head],
+        text::human_bytes((tail - head) as u64),
+        &long[tail..]
+    )
+}

@@ -1,0 +1,221 @@
+//! A transcript as the records of our log. What was summarized stays in the log, as with a summary of ours, so that `Recall`
+//! finds it. Secrets are replaced here, before anything is written.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use super::calls::{self, OurCall};
+use super::transcript::{CallResult, Part, Picture, Reply, Step, Transcript};
+use base::config::image_tokens::image_tokens;
+use base::format::picture;
+use base::model::call::ToolCall;
+use base::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};
+use base::model::item::{Image, Item, ItemId, Reasoning, Summary, ToolResult, UserMessage};
+use base::model::usage::Usage;
+use base::protocol::event::{EndReason, TurnEnd};
+use context::history::entry::Entry;
+use context::session::log::{LogError, SessionLog};
+use context::session::record::{ItemRecord, Record, RequestRecord, SessionOrigin};
+use guard::redact::detector::TextSource;
+use guard::redact::redactor::Redactor;
+
+/// Writes the transcript as a new session of `workspace`: its log.
+///
+/// # Errors
+/// When the log cannot be written.
+pub fn write(
+    told: &Transcript,
+    agent: &str,
+    project_state: &Path,
+    workspace: &Path,
+) -> Result<PathBuf, LogError> {
+    let origin = SessionOrigin { agent: agent.to_owned(), session: told.id.clone() };
+    let mut log = SessionLog::imported(project_state, workspace, origin)?;
+    let written = records(told, false).iter().try_for_each(|record| log.append(record));
+    if let Err(error) = written {
+        // Half a session is none.
+        let _ = std::fs::remove_file(log.path());
+        return Err(error);
+    }
+    Ok(log.path().to_owned())
+}
+
+/// The records. With `requests`, what each reply took stands behind it, and no summary: as a recording to be replayed.
+pub fn records(told: &Transcript, requests: bool) -> Vec<Record> {
+    let last_summary = told.steps.iter().rposition(|step| matches!(step, Step::Compacted { .. }));
+    let mut writer = Writer { folder: told.folder.as_deref(), ..Writer::default() };
+    let mut begins = Vec::with_capacity(told.steps.len());
+    for (at, step) in told.steps.iter().enumerate() {
+        begins.push(writer.next);
+        match step {
+            Step::User { ms, text, images } => {
+                writer.end_turn(*ms);
+                writer.ms = *ms;
+                writer.item(Item::User(UserMessage::new(&writer.redactor.redact_typed(text))));
+                images.iter().for_each(|image| writer.image(image));
+                writer.in_turn = true;
+            }
+            Step::Reply(reply) => {
+                writer.reply(reply);
+                if requests && !reply.parts.is_empty() {
+                    writer.records.push(Record::Request(RequestRecord {
+                        ms: reply.ms,
+                        model: reply.model.clone(),
+                        estimated: 0,
+                        counted: 0,
+                        usage: reply.usage,
+                    }));
+                }
+            }
+            // One that was summarized again holds nothing by itself.
+            Step::Compacted { summary, kept } if Some(at) == last_summary && !requests => {
+                writer.archive(summary, begins.get(*kept).copied());
+            }
+            Step::Compacted { .. } => {}
+        }
+    }
+    writer.end_turn(writer.ms);
+    writer.records
+}
+
+#[derive(Default)]
+struct Writer<'a> {
+    folder: Option<&'a Path>,
+    redactor: Redactor,
+    records: Vec<Record>,
+    /// The next item's number, from 0: they are written from 1.
+    next: u64,
+    ms: u64,
+    in_turn: bool,
+    turns: usize,
+    steps: u32,
+}
+
+impl Writer<'_> {
+    fn item(&mut self, item: Item) {
+        let item = std::sync::Arc::new(item);
+        self.next += 1;
+        let id = ItemId(self.next);
+        let tokens = Entry::new(id, std::sync::Arc::clone(&item), None, 0).full_tokens();
+        self.records.push(Record::Item(ItemRecord { id, ms: self.ms, tokens, item }));
+    }
+
+    fn end_turn(&mut self, ms: u64) {
+        if !std::mem::take(&mut self.in_turn) {
+            return;
+        }
+        self.turns += 1;
+        let end = TurnEnd {
+            reason: EndReason::Done,
+            steps: std::mem::take(&mut self.steps),
+            denied: 0,
+            usage: Usage::default(),
+            elapsed_ms: 0,
+            plan: None,
+        };
+        self.records.push(Record::TurnEnd { ms, end, turn: self.turns });
+    }
+
+    fn reply(&mut self, reply: &Reply) {
+        self.ms = reply.ms;
+        self.steps += 1;
+        let mut called: HashMap<&str, OurCall> = HashMap::new();
+        for part in &reply.parts {
+            let mut item = match part {
+                Part::Text(text) => Item::assistant(text.as_str()),
+                Part::Reasoning(text) => {
+                    Item::Reasoning(Reasoning { text: text.as_str().into(), opaque: None })
+                }
+                Part::Call { id, name, args } => {
+                    let call = calls::ours(name, args, self.folder);
+                    let args = call.args.to_string().into();
+                    let item = Item::ToolCall(ToolCall {
+                        id: id.as_str().into(),
+                        name: call.tool.as_str().into(),
+                        args,
+                    });
+                    called.insert(id, call);
+                    item
+                }
+            };
+            self.redactor.redact_reply(&mut item);
+            self.redactor.redact_reasoning(&mut item);
+            self.item(item);
+        }
+        let mut images = Vec::new();
+        // In the order of the calls; a call without a result was cut off.
+        for part in &reply.parts {
+            let Part::Call { id, .. } = part else { continue };
+            let Some(call) = called.remove(id.as_str()) else { continue };
+            let given = reply.results.iter().find(|result| result.call == *id);
+            images.extend(given.into_iter().flat_map(|given| &given.images));
+            let mut result = result(id, call, given);
+            self.redactor.redact_envelope(&mut result.envelope);
+            self.item(Item::ToolResult(result));
+        }
+        images.into_iter().for_each(|image| self.image(image));
+    }
+
+    /// A picture that can't be decoded is left out.
+    fn image(&mut self, given: &Picture) {
+        let Some(picture) =
+            STANDARD.decode(&given.data).ok().and_then(|bytes| picture::from_bytes(bytes).ok())
+        else {
+            return;
+        };
+        let (width, height) = (picture.width, picture.height);
+        self.item(Item::Image(Image {
+            path: self.redactor.redact(&given.name, TextSource::Text).into_owned().into(),
+            media_type: picture.media_type.into(),
+            width,
+            height,
+            tokens: image_tokens("", width, height),
+            data: picture.data.into(),
+        }));
+    }
+
+    fn archive(&mut self, summary: &str, kept: Option<u64>) {
+        let text = self.redactor.redact(summary, TextSource::Text).into_owned();
+        let before = ItemId(kept.unwrap_or(self.next) + 1);
+        self.next += 1;
+        self.records.push(Record::Archive {
+            before,
+            id: Some(ItemId(self.next)),
+            summary: Summary { text: text.into(), state: Value::Null },
+            cause: "summarized before the import".to_owned(),
+        });
+    }
+}
+
+fn result(id: &str, call: OurCall, given: Option<&CallResult>) -> ToolResult {
+    let mut envelope = match given {
+        None => Envelope::error(ErrorCode::Interrupted, "the call was cut off; its effect is unknown"),
+        Some(given) if given.failed && given.exit_code.is_none() => {
+            let mut envelope = Envelope::success("").with_body("content", given.text.as_str());
+            envelope.status = Status::Error;
+            let message = "the call failed".to_owned();
+            envelope.error = Some(EnvelopeError { code: ErrorCode::ExecutionError, message });
+            envelope
+        }
+        Some(given) if given.text.trim().is_empty() => Envelope::success("no output"),
+        Some(given) => Envelope::success("").with_body("content", given.text.as_str()),
+    };
+    envelope.data = call.data;
+    if envelope.status == Status::Error {
+        // A list that was refused is none.
+        envelope.data.remove("todos");
+    }
+    let code = given.and_then(|given| given.exit_code);
+    if let Some(code) = code {
+        envelope.data.insert("exit_code".to_owned(), code.into());
+    }
+    if code.is_some_and(|code| code != 0) {
+        envelope.text = format!("exit code {}", code.unwrap_or_default());
+        envelope = envelope.partial();
+    }
+    ToolResult { call_id: id.into(), tool: call.tool.as_str().into(), envelope }
+}

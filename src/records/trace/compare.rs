@@ -1,0 +1,126 @@
+//! Plays recordings under policies, on all cores, and sums up what each cost and kept: for each source of recordings.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use super::metrics::measure::{Meter, Sent, Sums};
+use super::metrics::originals::Originals;
+use super::policy::Policy;
+use super::recording::events::{self, ReplayEvent};
+use super::recording::reader;
+use super::simulate::{self, ReplayOptions};
+use base::config::settings::ContextSettings;
+
+/// The events of one recording, and where they come from.
+pub struct RecordedSession {
+    pub source: String,
+    pub events: Vec<ReplayEvent>,
+    /// Lines that could not be read.
+    pub skipped: usize,
+}
+
+impl RecordedSession {
+    /// Reads a recording.
+    ///
+    /// # Errors
+    /// When the file cannot be read or unpacked.
+    pub fn of_recording(path: &Path) -> io::Result<Self> {
+        let recording = reader::read(path)?;
+        let (source, skipped) = (recording.source().to_owned(), recording.skipped);
+        Ok(Self { source, events: events::of_recording(&recording), skipped })
+    }
+
+    /// Reads a session log.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn of_log(path: &Path) -> io::Result<Self> {
+        let log = context::session::reader::read(path)?;
+        Ok(Self { source: "log".to_owned(), events: events::of_session(&log.records), skipped: log.skipped })
+    }
+}
+
+/// What is compared.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    pub policies: Vec<Policy>,
+    pub settings: ContextSettings,
+    pub options: ReplayOptions,
+}
+
+/// The sums of some sessions: of everything as it came, and under each policy.
+#[derive(Clone, Debug, Default)]
+pub struct PolicySums {
+    pub sessions: usize,
+    pub raw: Sums,
+    pub by_policy: Vec<Sums>,
+}
+
+impl PolicySums {
+    pub fn add(&mut self, other: &Self) {
+        self.sessions += other.sessions;
+        self.raw.add(&other.raw);
+        self.by_policy.resize_with(other.by_policy.len(), Sums::default);
+        for (mine, theirs) in self.by_policy.iter_mut().zip(&other.by_policy) {
+            mine.add(theirs);
+        }
+    }
+}
+
+impl Comparison {
+    /// Plays one session; `sink` gets each request as sent.
+    pub fn session(&self, session: &RecordedSession, mut sink: impl FnMut(usize, &[Sent])) -> PolicySums {
+        let originals = Originals::of(&session.events);
+        let play = |policy: Policy, originals: &Originals, sink: &mut dyn FnMut(usize, &[Sent])| {
+            let mut meter = Meter::new(originals, self.settings.window_tokens, self.options);
+            simulate::play(&session.events, policy, &self.settings, self.options, |request| {
+                sink(request.n, meter.record(request));
+            });
+            meter.finish()
+        };
+        let by_policy: Vec<Sums> =
+            self.policies.iter().map(|policy| play(*policy, &originals, &mut sink)).collect();
+        let raw = match self.policies.iter().position(|policy| *policy == Policy::Raw) {
+            Some(at) => by_policy[at].clone(),
+            // Only its cost is wanted: nothing is looked for.
+            None => play(Policy::Raw, &Originals::default(), &mut |_, _| {}),
+        };
+        PolicySums { sessions: 1, raw, by_policy }
+    }
+
+    /// Plays the sessions that `read` makes of the files, several at a time; the source and the sums of each, in the order
+    /// of the files.
+    ///
+    /// # Errors
+    /// The first file that cannot be read, and why.
+    pub fn sessions(
+        &self,
+        files: &[PathBuf],
+        read: impl Fn(&Path) -> io::Result<RecordedSession> + Sync,
+    ) -> Result<Vec<(String, PolicySums)>, (PathBuf, io::Error)> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut played = Vec::new();
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(file) = files.get(at) else { return Ok(played) };
+                let session = read(file).map_err(|error| (file.clone(), error))?;
+                let sums = self.session(&session, |_, _| {});
+                played.push((at, session.source, sums));
+            }
+        };
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(files.len());
+        let parts = thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            workers.into_iter().map(|worker| worker.join()).collect::<Vec<_>>()
+        });
+        let mut all = Vec::with_capacity(files.len());
+        for part in parts {
+            all.extend(part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        }
+        all.sort_by_key(|(at, ..)| *at);
+        Ok(all.into_iter().map(|(_, source, sums)| (source, sums)).collect())
+    }
+}

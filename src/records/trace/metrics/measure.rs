@@ -1,0 +1,201 @@
+//! Counts what a stream of requests costs (CONTEXT.md): input tokens, the part a prompt cache would have served,
+//! peak and overflows; and what it keeps. Cached is what precedes the first changed message in Chat Completions form.
+
+use serde_json::Value;
+
+use super::epochs::{EpochMeter, EpochSums};
+use super::originals::{ANYWHERE, GENUINE, OBSERVED, Originals, View};
+use crate::trace::simulate::{ReplayOptions, ReplayedRequest};
+use base::config::settings::Binding;
+use base::model::request::{Message, Request};
+use context::tokens::estimate;
+use provider::chat::body::{self, Flavor};
+
+/// A prompt cache counts in steps of this many tokens, and serves nothing under [`MIN_TOKENS`].
+const STEP_TOKENS: u64 = 128;
+const MIN_TOKENS: u64 = 1_024;
+
+/// One message as sent, and its size.
+pub struct Sent {
+    pub value: Value,
+    pub tokens: u64,
+}
+
+/// What input tokens cost, relative to the list price.
+#[derive(Clone, Copy, Debug)]
+pub struct InputPrices {
+    pub cached: f64,
+    /// One that was not cached: above 1 where a vendor bills what it writes into the cache.
+    pub uncached: f64,
+}
+
+/// Sums over requests.
+#[derive(Clone, Debug, Default)]
+pub struct Sums {
+    pub requests: u64,
+    pub input_tokens: u64,
+    pub cached_tokens: u64,
+    pub overflows: u64,
+    /// The largest request of each session, in tokens.
+    pub peaks: Vec<u64>,
+    /// How many names, file names and edit lines were used, by strictness (`originals`) and kind: all of them, and for the
+    /// strictest those that an observation had shown.
+    pub used: [[u64; 3]; 3],
+    /// How many of them were in view.
+    pub held: [[u64; 3]; 3],
+    pub epochs: EpochSums,
+}
+
+impl Sums {
+    pub fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.input_tokens += other.input_tokens;
+        self.cached_tokens += other.cached_tokens;
+        self.overflows += other.overflows;
+        self.peaks.extend(&other.peaks);
+        let mine = self.used.iter_mut().chain(&mut self.held).flatten();
+        for (mine, theirs) in mine.zip(other.used.iter().chain(&other.held).flatten()) {
+            *mine += theirs;
+        }
+        self.epochs.add(&other.epochs);
+    }
+
+    pub fn uncached(&self) -> u64 {
+        self.input_tokens - self.cached_tokens
+    }
+
+    /// Cost in input tokens at list price.
+    pub fn cost(&self, prices: InputPrices) -> f64 {
+        prices.uncached * self.uncached() as f64 + prices.cached * self.cached_tokens as f64
+    }
+
+    /// Share of input served from the cache, 0–1.
+    pub fn hit(&self) -> f64 {
+        self.cached_tokens as f64 / self.input_tokens.max(1) as f64
+    }
+
+    /// Share of what was used that was still in view, counted with this strictness, 0–1; 1 when nothing was used.
+    pub fn held(&self, strictness: usize) -> f64 {
+        let used: u64 = self.used[strictness].iter().sum();
+        if used == 0 { 1.0 } else { self.held[strictness].iter().sum::<u64>() as f64 / used as f64 }
+    }
+
+    /// The session peak that 95 % of the sessions stay at or under, in tokens.
+    pub fn peak_p95(&self) -> u64 {
+        let mut peaks = self.peaks.clone();
+        peaks.sort_unstable();
+        let at = (peaks.len() * 95).div_ceil(100).saturating_sub(1);
+        peaks.get(at).copied().unwrap_or(0)
+    }
+}
+
+/// Follows the requests of one session.
+pub struct Meter<'a> {
+    originals: &'a Originals,
+    window: u64,
+    system_tokens: u64,
+    sums: Sums,
+    sent: Vec<Sent>,
+    previous: Vec<Message>,
+    view: View<'a>,
+    epochs: EpochMeter<'a>,
+    peak: u64,
+    /// Input tokens of the last request, and how many of them the cache served.
+    pub last: (u64, u64),
+}
+
+impl<'a> Meter<'a> {
+    pub fn new(originals: &'a Originals, window: u64, options: ReplayOptions) -> Self {
+        Self {
+            originals,
+            window,
+            system_tokens: options.system_tokens,
+            sums: Sums::default(),
+            sent: Vec::new(),
+            previous: Vec::new(),
+            view: View::new(originals),
+            epochs: EpochMeter::new(&originals.replies, options.binding != Binding::None),
+            peak: 0,
+            last: (0, 0),
+        }
+    }
+
+    /// Measures a request; gives its messages as sent.
+    pub fn record(&mut self, request: &ReplayedRequest<'_>) -> &[Sent] {
+        let &ReplayedRequest { n, messages, .. } = request;
+        let same = self.previous.iter().zip(messages).take_while(|(a, b)| a == b).count();
+        self.view.update(n, messages, same);
+        self.epochs.record(request, same, self.previous.len());
+        let prefix = self.send(messages, same);
+        self.previous = messages.to_vec();
+        let tokens = |sent: &[Sent]| sent.iter().map(|sent| sent.tokens).sum::<u64>() + self.system_tokens;
+        let total = tokens(&self.sent);
+        let cached = tokens(&self.sent[..prefix]) / STEP_TOKENS * STEP_TOKENS;
+        let cold = request.cold || self.sums.requests == 0;
+        self.sums.requests += 1;
+        self.sums.input_tokens += total;
+        self.last = (total, if cold || cached < MIN_TOKENS { 0 } else { cached });
+        self.sums.cached_tokens += self.last.1;
+        self.sums.overflows += u64::from(total > self.window);
+        self.peak = self.peak.max(total);
+        for need in self.originals.needs.used_after(n) {
+            let kind = self.originals.needs.kind(*need);
+            for strictness in [ANYWHERE, GENUINE, OBSERVED] {
+                if strictness < OBSERVED || self.originals.was_observed(*need, n) {
+                    self.sums.used[strictness][kind] += 1;
+                    self.sums.held[strictness][kind] += u64::from(self.view.holds(*need, strictness));
+                }
+            }
+        }
+        &self.sent
+    }
+
+    /// Makes `sent` what goes over the wire; returns how many of its messages went there before.
+    fn send(&mut self, messages: &[Message], same: usize) -> usize {
+        // Neighbors of an assistant share one wire message: go back to where the first changed one begins.
+        let begins = |at: usize| at == 0 || !is_assistant(&messages[at]) || !is_assistant(&messages[at - 1]);
+        let mut from = same.min(messages.len().saturating_sub(1));
+        while from > 0 && !begins(from) {
+            from -= 1;
+        }
+        let kept_wire = wire(&messages[..from]).len();
+        let fresh: Vec<Sent> = wire(&messages[from..]).into_iter().map(sent).collect();
+        let known = self.sent[kept_wire..].iter().zip(&fresh);
+        let prefix = kept_wire + known.take_while(|(known, next)| known.value == next.value).count();
+        self.sent.truncate(kept_wire);
+        self.sent.extend(fresh);
+        prefix
+    }
+
+    /// The sums of the session.
+    pub fn finish(mut self) -> Sums {
+        self.sums.peaks.push(self.peak);
+        self.sums.epochs = self.epochs.sums;
+        self.sums
+    }
+}
+
+fn is_assistant(message: &Message) -> bool {
+    matches!(message, Message::Assistant(_) | Message::Reasoning(_) | Message::Call(_))
+}
+
+fn wire(messages: &[Message]) -> Vec<Value> {
+    let request = Request { messages: messages.to_vec(), ..Request::default() };
+    body::messages(&request, Flavor { strict: false })
+}
+
+fn sent(value: Value) -> Sent {
+    Sent { tokens: message_tokens(&value), value }
+}
+
+/// Estimated tokens of a message in Chat Completions form.
+pub fn message_tokens(message: &Value) -> u64 {
+    let text = |value: &Value| u64::from(estimate::estimate(value.as_str().unwrap_or_default()));
+    let calls = message["tool_calls"].as_array().map_or(0, |calls| {
+        calls
+            .iter()
+            .map(|call| text(&call["function"]["name"]) + text(&call["function"]["arguments"]) + 8)
+            .sum()
+    });
+    text(&message["content"]) + calls + u64::from(estimate::MESSAGE_OVERHEAD)
+}

@@ -1,0 +1,141 @@
+//! What the items of a recording say as they came, to measure against: which of their lines hold something that a later
+//! call used, and what each reply consisted of. A line of a request is genuine when it stands word for word in an item;
+//! names in an index, digests and pointers are our own words and stand for nothing that can be quoted.
+
+use std::collections::HashMap;
+
+use super::verbatim::{self, Needs};
+use crate::trace::recording::events::ReplayEvent;
+use base::model::fingerprint::Fingerprint;
+use base::model::item::Item;
+use base::model::request::Message;
+use context::history::forms;
+
+/// How strictly a need counts as held: anywhere in a text, in a genuine line, in a genuine line of an observation.
+pub const ANYWHERE: usize = 0;
+pub const GENUINE: usize = 1;
+pub const OBSERVED: usize = 2;
+
+/// A line that holds needs, without its indentation.
+struct GenuineLine {
+    needs: Vec<usize>,
+    /// The first request before which it had occurred; as a line of an observation.
+    since: usize,
+    observed_since: usize,
+}
+
+/// The items of a recording.
+#[derive(Default)]
+pub struct Originals {
+    pub needs: Needs,
+    /// For each need the first request before which an observation had shown it.
+    observed_since: Vec<usize>,
+    lines: HashMap<String, GenuineLine>,
+    /// The text and the calls of each reply.
+    pub replies: Vec<Vec<Fingerprint>>,
+}
+
+impl Originals {
+    pub fn of(events: &[ReplayEvent]) -> Self {
+        let needs = Needs::of(events);
+        let observed_since = vec![usize::MAX; needs.len()];
+        let mut originals = Self { needs, observed_since, ..Self::default() };
+        for event in events {
+            match event {
+                ReplayEvent::Request { .. } => originals.replies.push(Vec::new()),
+                ReplayEvent::Item(item) => originals.add(item),
+            }
+        }
+        originals
+    }
+
+    fn add(&mut self, item: &Item) {
+        let n = self.replies.len();
+        if let (Item::Assistant { .. } | Item::ToolCall(_), Some(reply)) = (item, self.replies.last_mut()) {
+            reply.push(Fingerprint::of(&forms::full(item)));
+        }
+        let observed_since = if matches!(item, Item::ToolResult(_)) { n } else { usize::MAX };
+        for text in verbatim::texts_of_item(item) {
+            for line in text.lines().map(str::trim) {
+                if let Some(known) = self.lines.get_mut(line) {
+                    known.observed_since = known.observed_since.min(observed_since);
+                } else {
+                    let needs = self.needs.within(line);
+                    if needs.is_empty() {
+                        continue;
+                    }
+                    self.lines.insert(line.to_owned(), GenuineLine { needs, since: n, observed_since });
+                }
+                for need in &self.lines[line].needs {
+                    self.observed_since[*need] = self.observed_since[*need].min(observed_since);
+                }
+            }
+        }
+    }
+
+    /// Whether an observation had shown the need before request `n`.
+    pub fn was_observed(&self, need: usize, n: usize) -> bool {
+        self.observed_since[need] <= n
+    }
+
+    /// The needs that a message of request `n` holds, each with how strictly.
+    fn held(&self, n: usize, message: &Message) -> Vec<(usize, usize)> {
+        let mut held = Vec::new();
+        for text in verbatim::texts_of(message) {
+            held.extend(self.needs.within(&text).into_iter().map(|need| (need, ANYWHERE)));
+            let mut in_hunk = false;
+            for line in text.lines() {
+                // Our own differences quote lines behind a mark.
+                in_hunk = line.starts_with("@@ -") || in_hunk && line.starts_with(['+', '-', ' ']);
+                let quoted = line.strip_prefix(['+', '-']).filter(|_| in_hunk);
+                let genuine = [Some(line), quoted]
+                    .into_iter()
+                    .flatten()
+                    .find_map(|line| self.lines.get(line.trim()).filter(|genuine| genuine.since <= n));
+                let Some(genuine) = genuine else { continue };
+                held.extend(genuine.needs.iter().map(|need| (*need, GENUINE)));
+                if genuine.observed_since <= n {
+                    held.extend(genuine.needs.iter().map(|need| (*need, OBSERVED)));
+                }
+            }
+        }
+        held
+    }
+}
+
+/// What a request holds of the needs, updated as messages come and go.
+pub struct View<'a> {
+    originals: &'a Originals,
+    /// What each message holds.
+    messages: Vec<Vec<(usize, usize)>>,
+    /// How often each need is held, by strictness.
+    counts: Vec<[u32; 3]>,
+}
+
+impl<'a> View<'a> {
+    pub fn new(originals: &'a Originals) -> Self {
+        Self { originals, messages: Vec::new(), counts: vec![[0; 3]; originals.needs.len()] }
+    }
+
+    /// Request `n` begins with the first `same` messages of the one before.
+    pub fn update(&mut self, n: usize, messages: &[Message], same: usize) {
+        // Without needs there is nothing to look for.
+        if self.counts.is_empty() {
+            return;
+        }
+        for (need, strictness) in self.messages.drain(same..).flatten() {
+            self.counts[need][strictness] -= 1;
+        }
+        for message in &messages[same..] {
+            let held = self.originals.held(n, message);
+            for (need, strictness) in &held {
+                self.counts[*need][*strictness] += 1;
+            }
+            self.messages.push(held);
+        }
+    }
+
+    pub fn holds(&self, need: usize, strictness: usize) -> bool {
+        self.counts[need][strictness] > 0
+    }
+}

@@ -1,0 +1,198 @@
+//! What later calls used of what had been seen before: identifiers and file names of a call's arguments, and the lines
+//! that an edit quotes. Only what had occurred earlier in the session counts; a name that the model made up needs no
+//! context. And where a text holds these things word for word.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use crate::trace::recording::events::ReplayEvent;
+use base::model::item::Item;
+use base::model::request::Message;
+use context::compress::identifiers;
+use context::history::forms;
+
+/// The shortest quoted line that counts, in characters without the indentation.
+const LINE_CHARS: usize = 8;
+/// Arguments whose text is quoted from a file.
+const QUOTED: &[&str] = &["old_string", "old_str", "oldText", "old_text", "search"];
+
+/// One thing that a call used.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Need {
+    Name(String),
+    File(String),
+    Line(String),
+}
+
+/// The needs of a session, numbered.
+#[derive(Default)]
+pub struct Needs {
+    all: Vec<Need>,
+    names: HashMap<String, usize>,
+    files: HashMap<String, usize>,
+    /// The lines by their first bytes.
+    lines: HashMap<[u8; LINE_CHARS], Vec<usize>>,
+    /// For each request, what the calls of its answer used.
+    used: Vec<Vec<usize>>,
+}
+
+impl Needs {
+    /// Each need counts where a call uses it first: from then on it stands in the agent's own words too, and counting it
+    /// again would only flatter every policy alike.
+    pub fn of(events: &[ReplayEvent]) -> Self {
+        let mut candidates = Self::default();
+        let mut numbers: HashMap<Need, usize> = HashMap::new();
+        for event in events {
+            match event {
+                ReplayEvent::Request { .. } => candidates.used.push(Vec::new()),
+                ReplayEvent::Item(item) => {
+                    if let Item::ToolCall(call) = &**item
+                        && !candidates.used.is_empty()
+                    {
+                        for need in of_args(&serde_json::from_str(&call.args).unwrap_or_default()) {
+                            let number =
+                                *numbers.entry(need).or_insert_with_key(|need| candidates.add(need.clone()));
+                            if let Some(list) = candidates.used.last_mut() {
+                                list.push(number);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        let seen_at = candidates.first_seen(events);
+        let mut counted: HashSet<usize> = HashSet::new();
+        let mut needs = Self::default();
+        for (n, list) in candidates.used.iter().enumerate() {
+            let used = list.iter().filter(|&&need| seen_at[need] <= n && counted.insert(need));
+            let used = used.map(|&need| needs.add(candidates.all[need].clone())).collect();
+            needs.used.push(used);
+        }
+        needs
+    }
+
+    /// The first request before which each need had occurred. What an answer says becomes earlier text only with the next
+    /// request.
+    fn first_seen(&self, events: &[ReplayEvent]) -> Vec<usize> {
+        let mut seen_at = vec![usize::MAX; self.all.len()];
+        let mut requests = 0;
+        for event in events {
+            match event {
+                ReplayEvent::Request { .. } => requests += 1,
+                ReplayEvent::Item(item) => {
+                    for need in texts_of_item(item).iter().flat_map(|text| self.within(text)) {
+                        seen_at[need] = seen_at[need].min(requests);
+                    }
+                }
+            }
+        }
+        seen_at
+    }
+
+    fn add(&mut self, need: Need) -> usize {
+        let number = self.all.len();
+        match &need {
+            Need::Name(name) => drop(self.names.insert(name.clone(), number)),
+            Need::File(name) => drop(self.files.insert(name.clone(), number)),
+            Need::Line(line) => {
+                if let Some(first) = line.as_bytes().first_chunk() {
+                    self.lines.entry(*first).or_default().push(number);
+                }
+            }
+        }
+        self.all.push(need);
+        number
+    }
+
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// What the answer to request `n` used.
+    pub fn used_after(&self, n: usize) -> &[usize] {
+        self.used.get(n).map_or(&[], Vec::as_slice)
+    }
+
+    /// Index of the need's kind in tables: name, file name or line.
+    pub fn kind(&self, need: usize) -> usize {
+        match self.all[need] {
+            Need::Name(_) => 0,
+            Need::File(_) => 1,
+            Need::Line(_) => 2,
+        }
+    }
+
+    /// What of all needs `text` holds, each once.
+    pub fn within(&self, text: &str) -> Vec<usize> {
+        let names = identifiers::identifiers(text).filter_map(|name| self.names.get(name));
+        let files = identifiers::file_names(text).filter_map(|name| self.files.get(name));
+        let mut found: Vec<usize> = names.chain(files).copied().collect();
+        let bytes = text.as_bytes();
+        for (at, first) in bytes.windows(LINE_CHARS).enumerate().filter(|_| !self.lines.is_empty()) {
+            let begun = self.lines.get(first).into_iter().flatten();
+            found.extend(begun.filter(|&&number| {
+                matches!(&self.all[number], Need::Line(line) if bytes[at..].starts_with(line.as_bytes()))
+            }));
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+fn of_args(args: &Value) -> Vec<Need> {
+    let mut needs = HashSet::new();
+    strings(args, "", &mut |key, text| {
+        needs.extend(identifiers::identifiers(text).map(|name| Need::Name(name.to_owned())));
+        needs.extend(identifiers::file_names(text).map(|file| Need::File(file.to_owned())));
+        if QUOTED.contains(&key) {
+            let lines = text.lines().map(str::trim).filter(|line| line.chars().count() >= LINE_CHARS);
+            needs.extend(lines.map(|line| Need::Line(line.to_owned())));
+        }
+    });
+    let mut needs: Vec<Need> = needs.into_iter().collect();
+    needs.sort();
+    needs
+}
+
+/// Hands out every string in `value` with its key.
+fn strings(value: &Value, key: &str, take: &mut impl FnMut(&str, &str)) {
+    match value {
+        Value::String(text) => take(key, text),
+        Value::Array(values) => values.iter().for_each(|value| strings(value, key, take)),
+        Value::Object(values) => values.iter().for_each(|(key, value)| strings(value, key, take)),
+        _ => {}
+    }
+}
+
+/// The texts of an item as it came; thoughts and summaries are not what calls refer to.
+pub fn texts_of_item(item: &Item) -> Vec<String> {
+    match item {
+        Item::Reasoning(_) | Item::Summary(_) => Vec::new(),
+        _ => texts_of(&forms::full(item)),
+    }
+}
+
+/// The texts of a message; arguments as the strings that they hold, or as they are where they are no JSON.
+pub fn texts_of(message: &Message) -> Vec<String> {
+    match message {
+        Message::Assistant(said) => vec![said.text.to_string()],
+        Message::User(text) | Message::System(text) | Message::Result { text, .. } => {
+            vec![text.to_string()]
+        }
+        Message::Call(call) => {
+            let Ok(value) = serde_json::from_str::<Value>(&call.args) else {
+                return vec![call.args.to_string()];
+            };
+            let mut texts = Vec::new();
+            strings(&value, "", &mut |_, text| texts.push(text.to_owned()));
+            texts
+        }
+        Message::Reasoning(_) | Message::Image(_) => Vec::new(),
+    }
+}

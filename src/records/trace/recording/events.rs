@@ -1,0 +1,132 @@
+//! A recording, or a stored session, as the events of a replay: what arrived, and when a request was made. The items are
+//! those that the live agent would hold.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::call_shape::{self, CallShape};
+use super::reader::{RecordedEvent, Recording};
+use base::model::call::ToolCall;
+use base::model::envelope::{Envelope, Status};
+use base::model::item::{Item, ToolResult, UserMessage};
+use context::session::record::Record;
+use guard::redact::detector::TextSource;
+use guard::redact::redactor::Redactor;
+
+/// One event.
+#[derive(Clone, Debug)]
+pub enum ReplayEvent {
+    /// The model is asked: `n` counts requests from 0; `ts` is in seconds where the recording knows it.
+    Request {
+        n: usize,
+        ts: Option<f64>,
+    },
+    Item(Arc<Item>),
+}
+
+/// The events of `recording`, in order. Within one response the results come behind all of its calls.
+pub fn of_recording(recording: &Recording) -> Vec<ReplayEvent> {
+    let item = |item: Item| ReplayEvent::Item(Arc::new(item));
+    let mut out = Vec::with_capacity(recording.events.len() * 2);
+    // As in a live session, no secret of the recording goes any further.
+    let redactor = Redactor::default();
+    let mut shapes: HashMap<&str, CallShape> = HashMap::new();
+    let mut called: HashSet<&str> = HashSet::new();
+    let mut results: Vec<ReplayEvent> = Vec::new();
+    let mut response: Option<i64> = None;
+    let mut unnumbered = i64::MIN;
+    let mut n = 0;
+    for event in &recording.events {
+        if let RecordedEvent::Assistant { g, ts, .. } | RecordedEvent::ToolCall { g, ts, .. } = event {
+            // A response without a number is one of its own.
+            let number = g.unwrap_or_else(|| {
+                unnumbered += 1;
+                unnumbered
+            });
+            if response.replace(number) != Some(number) {
+                out.append(&mut results);
+                out.push(ReplayEvent::Request { n, ts: *ts });
+                n += 1;
+            }
+        }
+        match event {
+            RecordedEvent::User { text } => {
+                out.append(&mut results);
+                response = None;
+                out.push(item(Item::User(UserMessage::new(&redactor.redact_typed(text)))));
+            }
+            RecordedEvent::Assistant { text, .. } if !text.trim().is_empty() => {
+                out.push(item(Item::assistant(redactor.redact(text, TextSource::Text))));
+            }
+            RecordedEvent::ToolCall { id, name, args, .. } if called.insert(id) => {
+                shapes.insert(id, call_shape::of(name, args));
+                let args = if args.is_null() { "{}".to_owned() } else { args.to_string() };
+                out.push(item(Item::ToolCall(ToolCall {
+                    id: id.as_str().into(),
+                    name: name.as_str().into(),
+                    args: redactor.redact_args(&args).into(),
+                })));
+            }
+            RecordedEvent::ToolResult { id, text, exit_code } => {
+                if let Some(shape) = shapes.remove(id.as_str()) {
+                    let text = redactor.redact(text, TextSource::Text);
+                    results.push(item(Item::ToolResult(result(id, &text, *exit_code, shape))));
+                }
+            }
+            _ => {}
+        }
+    }
+    out.append(&mut results);
+    out
+}
+
+fn result(id: &str, text: &str, exit_code: Option<i64>, shape: CallShape) -> ToolResult {
+    let mut envelope = Envelope::success("").with_body("content", text);
+    envelope.data = shape.data;
+    if let Some(code) = exit_code {
+        envelope.data.insert("exit_code".to_owned(), code.into());
+        if code != 0 {
+            envelope = envelope.partial();
+        }
+    }
+    // Recordings keep no status: a short text that begins like a refusal is one.
+    let begins = text.trim_start().chars().take(40).collect::<String>().to_ascii_lowercase();
+    let refused = ["error", "<tool_use_error", "file not found", "no such file"]
+        .iter()
+        .any(|sign| begins.starts_with(sign));
+    if refused && text.len() < 600 && !matches!(shape.tool, "Bash" | "Grep") {
+        envelope.status = Status::Error;
+    }
+    ToolResult { call_id: id.into(), tool: shape.tool.into(), envelope }
+}
+
+/// The events of a session log, in order. A request is made where the model begins to answer; what was rewound is left out.
+pub fn of_session(records: &[Record]) -> Vec<ReplayEvent> {
+    // Beside each event the item's number, to find what a rewind removes.
+    let mut out: Vec<(u64, ReplayEvent)> = Vec::new();
+    let mut answering = false;
+    for record in records {
+        match record {
+            Record::Item(record) => {
+                let id = record.id.0;
+                let answers =
+                    matches!(&*record.item, Item::Assistant { .. } | Item::Reasoning(_) | Item::ToolCall(_));
+                if answers && !answering {
+                    out.push((id, ReplayEvent::Request { n: 0, ts: Some(record.ms as f64 / 1000.0) }));
+                }
+                answering = answers;
+                out.push((id, ReplayEvent::Item(Arc::clone(&record.item))));
+            }
+            Record::Request(_) => answering = false,
+            Record::Rewind { to } => out.retain(|(id, _)| *id < to.0),
+            _ => {}
+        }
+    }
+    let mut requests = 0..;
+    for (_, event) in &mut out {
+        if let ReplayEvent::Request { n, .. } = event {
+            *n = requests.next().unwrap_or_default();
+        }
+    }
+    out.into_iter().map(|(_, event)| event).collect()
+}

@@ -1,0 +1,186 @@
+//! Plays a recording under a policy and hands out each request as it would have been sent. Under our own profiles the
+//! decisions are those of the context engine, asked in the same order as the live agent asks it; nothing is decided here.
+
+use std::sync::Arc;
+
+use super::policy::Policy;
+use super::recording::events::ReplayEvent;
+use base::config::settings::{Binding, ContextSettings, Profile};
+use base::model::item::{Item, ItemId, Summary};
+use base::model::request::Message;
+use context::compaction::policy::{self, Situation};
+use context::compaction::stages::{self, CompactionStage, CompactionStages, SizeTarget};
+use context::history::entry;
+use context::history::ingest;
+use context::history::manager::HistoryManager;
+use context::history::normalize;
+use context::session::record::FormName;
+use context::summary::compressor;
+use context::tokens::estimate::estimate;
+
+/// What is assumed of the model and of what is sent beside the history.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReplayOptions {
+    /// What becomes of the model's reasoning when something before it changes.
+    pub binding: Binding,
+    /// System prompt, rules and schemas, in tokens: in front of every request and never changed.
+    pub system_tokens: u64,
+}
+
+/// One request as it would have been sent.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplayedRequest<'a> {
+    /// Counts from 0.
+    pub n: usize,
+    /// The first since the user wrote.
+    pub turn_start: bool,
+    /// The prompt cache has run out since the last request.
+    pub cold: bool,
+    pub messages: &'a [Message],
+}
+
+/// Plays the events; `sink` gets each request.
+pub fn play(
+    events: &[ReplayEvent],
+    policy: Policy,
+    settings: &ContextSettings,
+    options: ReplayOptions,
+    mut sink: impl FnMut(&ReplayedRequest<'_>),
+) {
+    let history = HistoryManager::default();
+    let mut player = Player { history, settings, options, next_id: 1, turn_start: false };
+    let mut last_ts = None;
+    for event in events {
+        match event {
+            ReplayEvent::Item(item) => player.push(item, policy),
+            ReplayEvent::Request { n, ts } => {
+                let idle_s = last_ts.zip(*ts).map_or(0.0, |(last, now): (f64, f64)| now - last);
+                let cold = idle_s > settings.cache_ms as f64 / 1000.0;
+                player.before_request(policy, cold);
+                let messages: Vec<Message> =
+                    player.history.entries().iter().filter_map(|entry| entry.message().cloned()).collect();
+                let messages = &normalize::normalize(messages);
+                sink(&ReplayedRequest { n: *n, turn_start: player.turn_start, cold, messages });
+                player.history.count_request();
+                player.turn_start = false;
+                last_ts = ts.or(last_ts);
+            }
+        }
+    }
+}
+
+struct Player<'a> {
+    history: HistoryManager,
+    settings: &'a ContextSettings,
+    options: ReplayOptions,
+    next_id: u64,
+    /// The user wrote since the last request.
+    turn_start: bool,
+}
+
+impl Player<'_> {
+    fn next_id(&mut self) -> ItemId {
+        self.next_id += 1;
+        ItemId(self.next_id - 1)
+    }
+
+    fn push(&mut self, item: &Arc<Item>, policy: Policy) {
+        if item.begins_round() {
+            self.turn_start = true;
+            self.history.end_turn();
+            if policy == Policy::Seed {
+                for batch in stages::finished_results(&self.history, FormName::Compressed) {
+                    self.history.adopt(&batch);
+                }
+            }
+        }
+        let id = self.next_id();
+        self.history.push(id, Arc::clone(item), None);
+        if let Policy::Ours(profile) = policy
+            && let Some(batch) = ingest::on_arrival(&self.history, profile, self.settings.window_tokens)
+        {
+            self.history.adopt(&batch);
+        }
+    }
+
+    fn before_request(&mut self, policy: Policy, cold: bool) {
+        match policy {
+            Policy::Raw | Policy::Seed => {}
+            Policy::LastFive => {
+                let is_result = |entry: &&entry::Entry| matches!(&*entry.item, Item::ToolResult(_));
+                let results = self.history.entries().iter().filter(is_result);
+                let results: Vec<ItemId> = results.map(|entry| entry.id).collect();
+                let old = results.len().saturating_sub(5);
+                self.history.set_form(&results[..old], FormName::Pointer, &[]);
+            }
+            Policy::Ours(profile) => self.ours(profile, cold),
+        }
+    }
+
+    fn ours(&mut self, profile: Profile, cold: bool) {
+        let ReplayOptions { binding, system_tokens: fixed_tokens } = self.options;
+        let situation = Situation {
+            settings: &ContextSettings { profile, binding, ..self.settings.clone() },
+            cold,
+            turn_start: self.turn_start,
+            fixed_tokens,
+            scale: 1.0,
+        };
+        for batch in policy::before_request(&self.history, &situation) {
+            self.history.adopt(&batch);
+        }
+        let settings = self.settings;
+        if self.history.tokens() + fixed_tokens >= policy::limit(settings) {
+            let low_water = policy::low_water(settings);
+            let landing = low_water.saturating_sub(fixed_tokens).max(low_water / 4);
+            let target = SizeTarget { most: landing, landing };
+            self.compact(CompactionStages::gentle(), target, |history| history.tokens() <= landing);
+        }
+        let most = settings.room_tokens().saturating_sub(fixed_tokens);
+        if self.history.upper_bound() > most {
+            let target = SizeTarget { most, landing: most * 7 / 10 };
+            self.compact(CompactionStages::hard(), target, |history| history.upper_bound() <= most);
+        }
+    }
+
+    /// Goes through the stages until the history fits.
+    fn compact(
+        &mut self,
+        mut stages: CompactionStages,
+        target: SizeTarget,
+        fits: impl Fn(&HistoryManager) -> bool,
+    ) {
+        while !fits(&self.history)
+            && let Some(stage) = stages.next(&self.history, target)
+        {
+            match stage {
+                CompactionStage::Adopt(batches) => {
+                    for batch in &batches {
+                        self.history.adopt(batch);
+                    }
+                }
+                CompactionStage::Summarize => self.archive_as_facts(),
+                CompactionStage::Archive { before, summary } => self.archive(before, summary),
+            }
+        }
+    }
+
+    /// Where the agent would ask a model for a summary, the facts stand alone, if they are less.
+    fn archive_as_facts(&mut self) {
+        let Some(before) = [3, 2, 1].into_iter().find_map(|retain| self.history.archive_before(retain))
+        else {
+            return;
+        };
+        let entries = self.history.entries();
+        let old = &entries[..entries.iter().position(|entry| entry.id == before).unwrap_or(0)];
+        let summary = compressor::facts_only(old, self.settings.window_tokens);
+        if u64::from(estimate(&summary.text)) < entry::tokens_of(old) {
+            self.archive(before, summary);
+        }
+    }
+
+    fn archive(&mut self, before: ItemId, summary: Summary) {
+        let id = self.next_id();
+        self.history.archive(before, id, summary);
+    }
+}

@@ -1,0 +1,320 @@
+//! The contract of a tool, and the adapter from its typed form to the one that the dispatcher can hold in a list. The
+//! adapter is also the one place that moves blocking work off the async threads: the task that runs a turn also takes the
+//! user's operations, and an interrupt must not wait for the disk.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use thiserror::Error;
+use tokio::task::spawn_blocking;
+
+use super::arguments::ignored::Ignored;
+use super::arguments::normalize::normalize;
+use super::cx::ToolCx;
+use base::model::call::ToolSpec;
+use base::model::envelope::{Envelope, ErrorCode};
+use guard::policy::access::Access;
+
+/// Why a tool gave no envelope of its own. It goes back to the model, which can repair its call.
+#[derive(Debug, Error)]
+#[error("{}: {message}", code.as_str())]
+pub struct ToolError {
+    pub code: ErrorCode,
+    pub message: String,
+}
+
+impl ToolError {
+    /// A failure that the model can repair.
+    pub fn model(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+
+    /// Wrong arguments.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::model(ErrorCode::InvalidParam, message)
+    }
+
+    /// The user pressed Esc.
+    pub fn interrupted() -> Self {
+        Self::model(ErrorCode::Interrupted, "the user interrupted this call; it changed nothing")
+    }
+}
+
+/// What a tool gives back: its observation, or why there is none.
+pub type ToolOutcome = Result<Envelope, ToolError>;
+
+/// What an approval shows before the call runs.
+#[derive(Debug)]
+pub enum Preview {
+    Text(String),
+    /// A unified diff.
+    Diff(String),
+    /// The call can change nothing, whatever the user says: what it would answer.
+    NoEffect(ToolOutcome),
+}
+
+/// How a tool does its work.
+pub enum Work<A> {
+    /// On the blocking pool: disk and computation. An interrupted call is left to finish there unobserved, so that no write
+    /// stops half way; a long search looks at [`ToolCx::cancel`].
+    Blocking(fn(&A, &ToolCx) -> ToolOutcome),
+    /// On the async threads: waits for a process or for the user. Dropping it ends it.
+    Async(for<'a> fn(Arc<A>, &'a ToolCx) -> BoxFuture<'a, ToolOutcome>),
+}
+
+/// A tool with typed arguments: what a tool's file implements. All of it but `title` may block.
+pub trait TypedTool: Send + Sync + 'static {
+    /// The arguments object. Optional ones are `Option` or have a default.
+    type Args: DeserializeOwned + Send + Sync + 'static;
+
+    /// The name the model calls.
+    const NAME: &'static str;
+
+    /// What the model is told: from `prompts/tools/<name>.md`.
+    const DESCRIPTION: &'static str;
+
+    /// Whether several calls of this tool may run at the same time (it changes nothing).
+    const READ_ONLY: bool = false;
+
+    /// How long it may take to put things in order once the turn is interrupted, before it is dropped.
+    const CLEAN_UP: Duration = Duration::from_millis(80);
+
+    /// Whether this call may run beside others.
+    fn parallel(_: &Value) -> bool {
+        Self::READ_ONLY
+    }
+
+    /// Does it.
+    const WORK: Work<Self::Args>;
+
+    /// JSON Schema of the arguments, as small as it can be: see [`object`].
+    fn schema() -> Value;
+
+    /// What is taken, where that is more than the model is told or has another form.
+    fn accepted() -> Value {
+        Self::schema()
+    }
+
+    /// What the call will touch; nothing that anybody must allow unless it says so. Paths are absolute and normalized.
+    ///
+    /// # Errors
+    /// When the arguments name something that cannot be resolved.
+    fn access(_: &Self::Args, _: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        Ok(Vec::new())
+    }
+
+    /// One line for the user: the tool and its most telling argument, such as `Read src/a.rs:10-40`.
+    fn title(args: &Self::Args) -> String;
+
+    /// What an approval shows before the call runs. Must change nothing. As [`TypedTool::WORK`], it finds in
+    /// [`ToolCx::judged`] what [`TypedTool::access`] has said, and touches nothing else.
+    fn preview(args: &Self::Args, _: &ToolCx) -> Preview {
+        Preview::Text(Self::title(args))
+    }
+}
+
+/// A JSON Schema for an object with these properties.
+pub fn object(required: &[&str], properties: Value) -> Value {
+    let mut schema = json!({"type": "object", "properties": properties});
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
+}
+
+/// A call that was parsed and can be judged, shown and run. Made by [`Tool::prepare`].
+pub trait Prepared: Send + Sync {
+    /// See [`TypedTool::title`].
+    fn title(&self) -> String;
+    /// See [`TypedTool::access`]. Ends at once when the turn is interrupted.
+    ///
+    /// # Errors
+    /// See [`TypedTool::access`]; `INTERRUPTED`.
+    fn access<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Result<Vec<Access>, ToolError>>;
+    /// See [`TypedTool::preview`]. Ends at once when the turn is interrupted.
+    fn preview<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Preview>;
+    /// See [`TypedTool::CLEAN_UP`].
+    fn clean_up(&self) -> Duration;
+    /// See [`TypedTool::WORK`].
+    fn run<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutcome>;
+}
+
+/// A tool as the registry holds it.
+pub trait Tool: Send + Sync {
+    fn name(&self) -> &'static str;
+    /// See [`TypedTool::parallel`].
+    fn parallel(&self, args: &Value) -> bool;
+    fn spec(&self) -> ToolSpec;
+    /// The tool that a call runs in the end, and its arguments in that tool's own words; as given where they can't be read.
+    fn meant(&self, args: Value) -> (String, Value) {
+        (self.name().to_owned(), args)
+    }
+    /// Whether it calls the tool of this name, which is loaded on demand.
+    fn takes(&self, _name: &str) -> bool {
+        false
+    }
+    /// Parses the arguments.
+    ///
+    /// # Errors
+    /// `INVALID_PARAM`, naming the argument at fault and what the tool expects.
+    fn prepare(&self, args: Value) -> Result<Box<dyn Prepared>, ToolError>;
+}
+
+impl<T: TypedTool> Tool for T {
+    fn name(&self) -> &'static str {
+        T::NAME
+    }
+
+    fn parallel(&self, args: &Value) -> bool {
+        T::parallel(args)
+    }
+
+    fn meant(&self, args: Value) -> (String, Value) {
+        let normalized = normalize(T::NAME, &T::accepted(), args.clone());
+        (T::NAME.to_owned(), normalized.args.unwrap_or(args))
+    }
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec { name: T::NAME.into(), description: T::DESCRIPTION.trim().into(), schema: T::schema() }
+    }
+
+    fn prepare(&self, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
+        let normalized = normalize(T::NAME, &T::accepted(), args);
+        let ignored = normalized.ignored;
+        let parsed = normalized
+            .args
+            .and_then(|args| serde_json::from_value::<T::Args>(args).map_err(|error| error.to_string()));
+        let args = parsed.map_err(|error| {
+            let note = ignored.note().map_or(String::new(), |note| format!(" ({note})"));
+            ToolError::invalid(format!(
+                "{}: {error}{note}. Expected arguments: {}",
+                T::NAME,
+                expected(&T::schema())
+            ))
+        })?;
+        Ok(Box::new(PreparedCall::<T> { args: Arc::new(args), ignored, accesses: Arc::default() }))
+    }
+}
+
+struct PreparedCall<T: TypedTool> {
+    args: Arc<T::Args>,
+    ignored: Ignored,
+    /// What the call was said to touch: it is judged by this and held to it.
+    accesses: Arc<OnceLock<Arc<[Access]>>>,
+}
+
+impl<T: TypedTool> PreparedCall<T> {
+    /// Has `work` done where it touches what was judged. What nobody judged is held to what it says now. Blocks.
+    fn held_to_judged<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&T::Args, ToolCx) -> Result<R, ToolError> + Send + 'static,
+    ) -> impl FnOnce(&ToolCx) -> Result<R, ToolError> + Send + 'static {
+        let (args, accesses) = (Arc::clone(&self.args), Arc::clone(&self.accesses));
+        move |cx| {
+            let judged = match accesses.get() {
+                Some(judged) => judged,
+                None => {
+                    let now = T::access(&args, cx)?.into();
+                    accesses.get_or_init(|| now)
+                }
+            };
+            let cx = ToolCx { judged: Some(Arc::clone(judged)), ..cx.clone() };
+            work(&args, cx)
+        }
+    }
+}
+
+/// The outcome, with the keys that were ignored.
+fn with_ignored(mut outcome: ToolOutcome, ignored: &Ignored) -> ToolOutcome {
+    if let Some(note) = ignored.note() {
+        match &mut outcome {
+            Ok(envelope) if envelope.text.is_empty() => envelope.text = note,
+            Ok(envelope) => envelope.text.push_str(&format!("; {note}")),
+            Err(ToolError { message, .. }) => message.push_str(&format!(" ({note})")),
+        }
+    }
+    outcome
+}
+
+impl<T: TypedTool> Prepared for PreparedCall<T> {
+    fn clean_up(&self) -> Duration {
+        T::CLEAN_UP
+    }
+
+    fn title(&self) -> String {
+        T::title(&self.args)
+    }
+
+    fn access<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Result<Vec<Access>, ToolError>> {
+        let judged = self.held_to_judged(|_, cx| Ok(cx.judged.iter().flat_map(|all| all.to_vec()).collect()));
+        Box::pin(until_interrupted(cx, judged))
+    }
+
+    fn preview<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Preview> {
+        let preview = until_interrupted(cx, self.held_to_judged(|args, cx| Ok(T::preview(args, &cx))));
+        Box::pin(async {
+            match preview.await.unwrap_or_else(|error| Preview::NoEffect(Err(error))) {
+                Preview::NoEffect(outcome) => Preview::NoEffect(with_ignored(outcome, &self.ignored)),
+                preview => preview,
+            }
+        })
+    }
+
+    fn run<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutcome> {
+        Box::pin(async move {
+            let outcome = match T::WORK {
+                Work::Blocking(work) => {
+                    blocking(cx, self.held_to_judged(move |args, cx| work(args, &cx))).await
+                }
+                Work::Async(work) => match blocking(cx, self.held_to_judged(|_, cx| Ok(cx))).await {
+                    Ok(cx) => work(Arc::clone(&self.args), &cx).await,
+                    Err(error) => Err(error),
+                },
+            };
+            with_ignored(outcome, &self.ignored)
+        })
+    }
+}
+
+/// Runs `work` on the blocking pool.
+///
+/// # Errors
+/// Those of `work`; `INTERNAL_ERROR` when it panicked.
+pub async fn blocking<R: Send + 'static>(
+    cx: &ToolCx,
+    work: impl FnOnce(&ToolCx) -> Result<R, ToolError> + Send + 'static,
+) -> Result<R, ToolError> {
+    let cx = cx.clone();
+    spawn_blocking(move || work(&cx)).await.unwrap_or_else(|error| {
+        Err(ToolError::model(ErrorCode::InternalError, format!("the tool failed unexpectedly: {error}")))
+    })
+}
+
+/// Like [`blocking`], for work that changes nothing: it is abandoned when the turn is interrupted.
+async fn until_interrupted<R: Send + 'static>(
+    cx: &ToolCx,
+    work: impl FnOnce(&ToolCx) -> Result<R, ToolError> + Send + 'static,
+) -> Result<R, ToolError> {
+    tokio::select! {
+        biased;
+        () = cx.cancel.cancelled() => Err(ToolError::interrupted()),
+        done = blocking(cx, work) => done,
+    }
+}
+
+/// `path, offset?, limit?`: a schema's arguments in one line, for error messages.
+fn expected(schema: &Value) -> String {
+    let Some(properties) = schema["properties"].as_object() else { return "none".to_owned() };
+    let required =
+        |name: &str| schema["required"].as_array().is_some_and(|names| names.contains(&json!(name)));
+    let arguments = properties.iter().map(|(name, shape)| {
+        let mark = if required(name) { "" } else { "?" };
+        shape["type"]
+            .as_str()
+            .map_or_else(|| format!("{name}{mark}"), |kind| format!("{name}{mark} ({kind})"))
+    });
+    arguments.collect::<Vec<_>>().join(", ")
+}

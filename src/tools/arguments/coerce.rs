@@ -1,0 +1,130 @@
+//! A value turned into the type that a schema asks for, where only one meaning is possible: `"5"` and `5.0` for 5, `"true"`
+//! for true, a list that was written into a string, one thing where a list of things is wanted.
+
+use serde_json::{Value, json};
+
+use base::text::elide;
+
+/// Why a value cannot be used.
+pub(crate) enum Misfit {
+    /// It asks for nothing that there is, such as -1 lines: shown so.
+    Nothing(String),
+    /// `a string, not an object`.
+    Type(String),
+}
+
+/// `value` in the type of `property`.
+///
+/// # Errors
+/// [`Misfit`].
+pub(super) fn coerce(property: &Value, value: Value) -> Result<Value, Misfit> {
+    if let Some(words) = property["enum"].as_array() {
+        return Ok(one_of(words, value));
+    }
+    let Some(wanted) = property["type"].as_str() else { return Ok(value) };
+    match wanted {
+        "string" => string(value),
+        "integer" => integer(value),
+        "boolean" => match truth(&value) {
+            Some(truth) => Ok(truth.into()),
+            None => Err(misfit("true or false", &value)),
+        },
+        "array" => list(property, value),
+        _ => Ok(value),
+    }
+}
+
+/// The word of the list that is meant: case, spaces and dashes aside.
+fn one_of(words: &[Value], value: Value) -> Value {
+    let plain = |text: &str| text.trim().to_lowercase().replace([' ', '-'], "_");
+    let Some(text) = value.as_str().map(plain) else { return value };
+    words.iter().find(|word| word.as_str().is_some_and(|word| word == text)).cloned().unwrap_or(value)
+}
+
+fn string(value: Value) -> Result<Value, Misfit> {
+    match value {
+        Value::String(_) => Ok(value),
+        Value::Number(_) | Value::Bool(_) => Ok(value.to_string().into()),
+        Value::Array(mut list) if list.len() == 1 && list[0].is_string() => Ok(list.remove(0)),
+        // An option of a question, with a description of its own.
+        Value::Object(mut object) if object.get("label").is_some_and(Value::is_string) => {
+            Ok(object.remove("label").unwrap_or_default())
+        }
+        value => Err(misfit("a string", &value)),
+    }
+}
+
+fn integer(value: Value) -> Result<Value, Misfit> {
+    match number(&value) {
+        Some(number) if number < 0.0 => Err(Misfit::Nothing(elide(&value.to_string(), 20))),
+        // Beyond this a float is no longer one certain number.
+        Some(number) if number.fract() == 0.0 && number < 9e15 => Ok(json!(number as u64)),
+        _ => Err(misfit("a whole number", &value)),
+    }
+}
+
+/// A number, however it is written.
+pub(super) fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => {
+            let text = text.trim();
+            text.strip_prefix('#').unwrap_or(text).parse().ok().filter(|number: &f64| number.is_finite())
+        }
+        _ => None,
+    }
+}
+
+/// Yes or no, however it is written.
+pub(super) fn truth(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(truth) => Some(*truth),
+        Value::Number(number) => [(0.0, false), (1.0, true)]
+            .into_iter()
+            .find_map(|(known, truth)| (number.as_f64() == Some(known)).then_some(truth)),
+        Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
+            "true" | "yes" | "1" | "on" => Some(true),
+            "false" | "no" | "0" | "off" | "" | "none" | "null" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn list(property: &Value, value: Value) -> Result<Value, Misfit> {
+    let list = match value {
+        Value::Array(list) => list,
+        Value::Object(_) => vec![value],
+        Value::String(text) => match serde_json::from_str(&text) {
+            Ok(Value::Array(list)) => list,
+            Ok(object @ Value::Object(_)) => vec![object],
+            _ if property["items"]["type"] == "string" => {
+                text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(Value::from).collect()
+            }
+            _ if !text.trim_start().starts_with(['[', '{']) => vec![text.into()],
+            Err(error) => {
+                return Err(Misfit::Type(format!("an array; as text it is not valid JSON: {error}")));
+            }
+            Ok(other) => return Err(misfit("an array", &other)),
+        },
+        value => return Err(misfit("an array", &value)),
+    };
+    if property["items"]["type"] != "string" {
+        return Ok(list.into());
+    }
+    Ok(Value::Array(list.into_iter().map(string).collect::<Result<_, _>>()?))
+}
+
+fn misfit(wanted: &str, value: &Value) -> Misfit {
+    Misfit::Type(format!("{wanted}, not {}", kind(value)))
+}
+
+/// What a value is, in words.
+pub(super) fn kind(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Array(_) => "an array".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        other => elide(&other.to_string(), 60),
+    }
+}

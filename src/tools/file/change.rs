@@ -1,0 +1,360 @@
+//! What Edit, MultiEdit and Write share: loading a file that may be changed, the conditions on it, the diff, and the write
+//! itself. A change is planned first and written in one step, so a preview is the same plan without the write.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use similar::TextDiff;
+
+use crate::api::{Preview, ToolError, ToolOutcome};
+use crate::cx::ToolCx;
+use crate::file::matching::match_edit::{MatchLevel, TextEdit};
+use crate::paths::{PathTarget, disk_error};
+use base::diff_cut::DiffCut;
+use base::file::{self, FileError};
+use base::folder::atomic_write::{self, Expect};
+use base::folder::exact;
+use base::folder::handle::Folder;
+use base::format::encoding::{self, Encoding};
+use base::model::envelope::{Envelope, ErrorCode};
+use base::text::{elide, floor_boundary, human_bytes, plural};
+
+/// Larger files are not edited as text.
+pub(crate) const EDIT_LIMIT_BYTES: u64 = 32 * 1024 * 1024;
+/// Lines of a stale file's diff that are shown.
+const STALE_DIFF_LINES: usize = 40;
+/// Size of a stored diff.
+const DIFF_BYTES: usize = 48 * 1024;
+/// The byte order mark as a character.
+const MARK: char = '\u{feff}';
+
+/// A file's content before a change.
+pub(crate) struct LoadedFile {
+    pub bytes: Vec<u8>,
+    pub text: String,
+    pub encoding: Encoding,
+}
+
+impl LoadedFile {
+    /// Whether the file has a byte order mark that its text does not show: it belongs to the encoding.
+    fn mark_is_apart(&self) -> bool {
+        self.encoding.has_mark() && !self.text.starts_with(MARK)
+    }
+
+    /// The text in which `edits` are looked for: with its mark when they quote it.
+    pub(crate) fn text_for(&self, edits: &[TextEdit]) -> String {
+        match self.mark_is_apart() && edits.iter().any(|edit| edit.old.contains(MARK)) {
+            true => format!("{MARK}{}", self.text),
+            false => self.text.clone(),
+        }
+    }
+
+    /// The new text of the file without the mark that it would be given twice.
+    pub(crate) fn without_double_mark(&self, mut after: String) -> String {
+        if self.mark_is_apart() && after.starts_with(MARK) {
+            after.remove(0);
+        }
+        after
+    }
+}
+
+/// The first lines of the replacements and how they matched, edit by edit; empty for a whole new content.
+pub(crate) type AppliedEdits = Vec<(Vec<usize>, MatchLevel)>;
+
+/// A change that is ready to be written.
+pub(crate) struct PlannedChange {
+    target: PathTarget,
+    /// `None` when the file is created.
+    before: Option<LoadedFile>,
+    after: String,
+    after_bytes: Vec<u8>,
+    applied: AppliedEdits,
+}
+
+impl PlannedChange {
+    fn diff(&self) -> String {
+        let encoding = self.before.as_ref().map_or(Encoding::Utf8, |loaded| loaded.encoding);
+        let old = self.before.as_ref().map_or("", |loaded| &loaded.text);
+        let show = |text: &str| encoding::shown(text, encoding);
+        unified(&self.target.shown, &show(old), &show(&self.after))
+    }
+}
+
+/// What a tool wants to do.
+pub(crate) enum Intent {
+    /// Something to write.
+    Change(Box<PlannedChange>),
+    /// There is nothing to do; the text says why.
+    Nothing(Envelope),
+}
+
+/// Reads a file that is about to be changed; `None` when it does not exist.
+///
+/// # Errors
+/// Folder, special file, binary, too large, read-only.
+pub(crate) fn load(cx: &ToolCx, target: &PathTarget) -> Result<Option<LoadedFile>, ToolError> {
+    let bytes = match exact::read(&target.resolved.canonical, EDIT_LIMIT_BYTES) {
+        Ok((bytes, _)) => bytes,
+        Err(FileError::NotFound) => return Ok(None),
+        Err(error) => return Err(disk_error(cx, target, &error)),
+    };
+    let bytes = shown_in_editor(cx, target, &bytes).unwrap_or(bytes);
+    match encoding::decode(&bytes) {
+        Ok((text, encoding)) => Ok(Some(LoadedFile { bytes, text, encoding })),
+        Err(_) => Err(ToolError::model(
+            ErrorCode::BinaryFile,
+            format!(
+                "{} is {} ({}), which cannot be edited as text",
+                target.shown,
+                file::binary_kind(&bytes),
+                human_bytes(bytes.len() as u64)
+            ),
+        )),
+    }
+}
+
+/// The content of a text file as the editor in front shows it, where that differs from the disk's: changes that are not
+/// saved count. A file that is not UTF-8 is the disk's affair, as is one outside of the workspace.
+pub(crate) fn shown_in_editor(cx: &ToolCx, target: &PathTarget, disk: &[u8]) -> Option<Vec<u8>> {
+    let editor =
+        cx.editor.as_ref().filter(|_| target.resolved.inside && std::str::from_utf8(disk).is_ok())?;
+    let text = editor.read(&target.resolved.canonical)?;
+    (text.as_bytes() != disk && text.len() as u64 <= EDIT_LIMIT_BYTES).then(|| text.into_bytes())
+}
+
+/// Has the editor in front write what belongs to it; `false` where that is left to us.
+fn written_by_editor(cx: &ToolCx, plan: &PlannedChange) -> Result<bool, ToolError> {
+    let PlannedChange { target, after_bytes, .. } = plan;
+    let Some(editor) = cx.editor.as_ref().filter(|_| target.resolved.inside) else { return Ok(false) };
+    let Ok(text) = std::str::from_utf8(after_bytes) else { return Ok(false) };
+    editor.write(&target.resolved.canonical, text).map_err(|why| {
+        ToolError::model(
+            ErrorCode::ExecutionError,
+            format!(
+                "the user's editor could not write {}: {why}. Nothing was written; tell the user",
+                target.shown
+            ),
+        )
+    })
+}
+
+/// The text of another file that was read before; `None` when it can't be had.
+pub(crate) fn text_of(canonical: &Path, limit: u64) -> Option<String> {
+    let (bytes, _) = exact::read(canonical, limit).ok()?;
+    encoding::decode(&bytes).ok().map(|(text, _)| text)
+}
+
+/// Makes sure that the model has seen the file as it now is.
+///
+/// # Errors
+/// `INVALID_PARAM` when it was never read; `CONFLICT` with a short diff when it has changed since.
+pub(crate) fn must_be_known(cx: &ToolCx, target: &PathTarget, loaded: &LoadedFile) -> Result<(), ToolError> {
+    let shown = &target.shown;
+    let Some(seen) = cx.files.get(&target.resolved.canonical) else {
+        return Err(ToolError::invalid(format!(
+            "{shown} has not been read yet. Read it first, then repeat this call"
+        )));
+    };
+    if seen.hash == file::hash(&loaded.bytes) {
+        return Ok(());
+    }
+    let changes = seen
+        .snapshot
+        .and_then(|bytes| encoding::decode(&bytes).ok())
+        .map(|(before, _)| unified(shown, &before, &encoding::shown(&loaded.text, loaded.encoding)))
+        .filter(|diff| !diff.is_empty())
+        .map(|diff| {
+            let cut = diff.lines().count() > STALE_DIFF_LINES;
+            let lines: Vec<String> =
+                diff.lines().take(STALE_DIFF_LINES).map(|line| elide(line, 200)).collect();
+            format!(". What changed:\n{}{}", lines.join("\n"), if cut { "\n…" } else { "" })
+        })
+        .unwrap_or_default();
+    Err(ToolError::model(
+        ErrorCode::Conflict,
+        format!(
+            "{shown} has changed on disk since you last saw it. Nothing was written; Read it again, then repeat this \
+             call{changes}"
+        ),
+    ))
+}
+
+/// Makes sure that `new` can be told apart from bytes that are not text and are held as characters.
+///
+/// # Errors
+/// `INVALID_PARAM`.
+pub(crate) fn must_be_storable(target: &PathTarget, loaded: &LoadedFile, new: &str) -> Result<(), ToolError> {
+    if loaded.encoding != Encoding::DamagedUtf8 || !encoding::has_stand_in(new) {
+        return Ok(());
+    }
+    Err(ToolError::invalid(format!(
+        "{} contains bytes that are not UTF-8, and the new text contains private-use characters that stand for such \
+         bytes. Nothing was written; change the file with Bash",
+        target.shown
+    )))
+}
+
+/// The file was there when the model saw it.
+pub(crate) fn vanished(target: &PathTarget) -> ToolError {
+    ToolError::model(
+        ErrorCode::NotFound,
+        format!(
+            "{} no longer exists (deleted or moved since you read it); look for it with Glob",
+            target.shown
+        ),
+    )
+}
+
+/// `line 3`, `lines 3, 9, 12`.
+pub(crate) fn list_lines(lines: &[usize]) -> String {
+    let shown: Vec<String> = lines.iter().take(10).map(usize::to_string).collect();
+    let more = if lines.len() > 10 { ", …" } else { "" };
+    format!("{} {}{more}", if lines.len() == 1 { "line" } else { "lines" }, shown.join(", "))
+}
+
+/// The answer to a call that leaves the file as it is.
+pub(crate) fn unchanged(target: &PathTarget, text: String) -> Envelope {
+    let envelope = Envelope::success(text).partial().with("path", target.shown.as_str());
+    envelope.with("applied", false).with("operation", "none")
+}
+
+/// Turns the new text into bytes of the file's own encoding.
+///
+/// # Errors
+/// `INVALID_PARAM` when the encoding has no such character.
+pub(crate) fn finish(
+    target: PathTarget,
+    before: Option<LoadedFile>,
+    after: String,
+    applied: AppliedEdits,
+) -> Result<Intent, ToolError> {
+    let encoding = before.as_ref().map_or(Encoding::Utf8, |loaded| loaded.encoding);
+    let after_bytes = encoding::encode(&after, encoding).map_err(|c| {
+        ToolError::invalid(format!(
+            "{} is stored as {}, which has no character '{c}' (U+{:04X}). Nothing was written; use other characters, or \
+             convert the file with Bash (iconv) first",
+            target.shown,
+            encoding.name(),
+            u32::from(c)
+        ))
+    })?;
+    if after_bytes.len() as u64 > EDIT_LIMIT_BYTES {
+        return Err(ToolError::invalid(format!(
+            "the file would have {}; at most {} can be written",
+            human_bytes(after_bytes.len() as u64),
+            human_bytes(EDIT_LIMIT_BYTES)
+        )));
+    }
+    if after.contains('\0') {
+        return Err(ToolError::invalid("the new text contains a NUL character, which a text file cannot"));
+    }
+    Ok(Intent::Change(Box::new(PlannedChange { target, before, after, after_bytes, applied })))
+}
+
+/// Writes a plan and answers; the model then knows the new content. When the disk refuses, the file is as it was.
+fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
+    let PlannedChange { target, before, after, after_bytes, applied } = plan;
+    let path = &target.resolved.canonical;
+    let (folder, name, made) = make_folders(path).map_err(|error| disk_error(cx, target, &error))?;
+    if let Some(journal) = &cx.journal {
+        let old = before.as_ref().map(|loaded| loaded.bytes.as_slice());
+        journal.before_write(
+            if applied.is_empty() { "Write" } else { "Edit" },
+            path,
+            &made,
+            old,
+            after_bytes,
+        );
+    }
+    let expect = before.as_ref().map_or(Expect::Missing, |loaded| Expect::Bytes(&loaded.bytes));
+    let on_disk = || match atomic_write::write_in(&folder, name, after_bytes, expect) {
+        Ok(()) => Ok(()),
+        Err(FileError::NotFound) => Err(vanished(target)),
+        Err(error) => Err(disk_error(cx, target, &error)),
+    };
+    let written = written_by_editor(cx, plan).and_then(|done| if done { Ok(()) } else { on_disk() });
+    if let Err(error) = written {
+        Folder::unmake(&made);
+        return Err(error);
+    }
+    let hash = file::hash(after_bytes);
+    cx.files.saw(path, hash.clone(), after_bytes);
+    cx.language_servers.edited(path, before.as_ref().map(|loaded| loaded.text.as_str()), after);
+    let shown = &target.shown;
+    let replacements: usize = applied.iter().map(|(lines, _)| lines.len()).sum();
+    let text = match (before, applied.as_slice()) {
+        (None, _) => format!("Created {shown} ({})", plural(after.lines().count(), "line")),
+        (Some(_), []) => format!("Wrote {shown} ({})", plural(after.lines().count(), "line")),
+        (Some(_), [(lines, level)]) => {
+            let note = level.note().map_or(String::new(), |note| format!("; {note}"));
+            format!("Edited {shown}: {} ({}){note}", plural(replacements, "replacement"), list_lines(lines))
+        }
+        (Some(_), edits) => {
+            let notes: String = (1..)
+                .zip(edits)
+                .filter_map(|(number, (_, level))| Some(format!("; edit {number} {}", level.note()?)))
+                .collect();
+            let (edits, replacements) = (plural(edits.len(), "edit"), plural(replacements, "replacement"));
+            format!("Edited {shown}: {edits}, {replacements}{notes}")
+        }
+    };
+    let mut envelope = Envelope::success(text)
+        .with("path", shown.as_str())
+        .with("applied", true)
+        .with("operation", if before.is_none() { "create" } else { "update" })
+        .with("hash", hash)
+        .with("diff", plan.diff());
+    if !applied.is_empty() {
+        envelope = envelope.with("replacements", replacements);
+    }
+    Ok(envelope)
+}
+
+/// The folder of `path`, made where it is missing, the name in it, and the folders that were made, outermost first.
+fn make_folders(path: &Path) -> Result<(Folder, &OsStr, Vec<PathBuf>), FileError> {
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(FileError::IsDirectory);
+    };
+    match Folder::make(above).map_err(FileError::from) {
+        Ok((folder, made)) => Ok((folder, name, made)),
+        Err(FileError::NotFound) => Err(FileError::Unable("the folder above cannot be made".to_owned())),
+        Err(error) => Err(error),
+    }
+}
+
+/// What an approval shows: the diff, or that nothing can come of it.
+pub(crate) fn preview(intent: Result<Intent, ToolError>) -> Preview {
+    match intent {
+        Ok(Intent::Change(plan)) => Preview::Diff(plan.diff()),
+        Ok(Intent::Nothing(envelope)) => Preview::NoEffect(Ok(envelope)),
+        Err(error) => Preview::NoEffect(Err(error)),
+    }
+}
+
+/// Plans and writes, holding off other changes from before the file is read.
+pub(crate) fn carry_out(cx: &ToolCx, plan: impl FnOnce() -> Result<Intent, ToolError>) -> ToolOutcome {
+    let _alone = cx.files.exclusive();
+    match plan()? {
+        Intent::Change(plan) => commit(cx, &plan),
+        Intent::Nothing(envelope) => Ok(envelope),
+    }
+}
+
+/// A unified diff with three lines of context.
+pub(crate) fn unified(shown: &str, old: &str, new: &str) -> String {
+    let diff = TextDiff::configure().timeout(Duration::from_millis(500)).diff_lines(old, new);
+    let mut text = diff
+        .unified_diff()
+        .context_radius(3)
+        .header(&format!("a/{shown}"), &format!("b/{shown}"))
+        .to_string();
+    if text.len() > DIFF_BYTES {
+        let cut = floor_boundary(&text, DIFF_BYTES);
+        // Whole lines, and how many are missing: the rest must not be taken for all there is.
+        let cut = text[..cut].rfind('\n').map_or(cut, |feed| feed + 1);
+        let missing = DiffCut::of(&text[cut..]).line();
+        text = format!("{}\n{missing}\n", text[..cut].trim_end_matches('\n'));
+    }
+    text
+}

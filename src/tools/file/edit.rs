@@ -1,0 +1,270 @@
+//! Edit and MultiEdit: one or several replacements in one file, in order, all or nothing. Where each belongs is decided in
+//! `matching`; here are the conditions on the file, and the words for what went wrong.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::change::{self, AppliedEdits, Intent};
+use crate::api::{Preview, ToolError, TypedTool, Work, object};
+use crate::cx::ToolCx;
+use crate::file::matching::apply::apply;
+use crate::file::matching::diagnose;
+use crate::file::matching::lines::{Lines, visible};
+use crate::file::matching::match_edit::{self, MatchLevel, Refusal, TextEdit};
+use crate::paths::{PathTarget, disk_error, target, write_access};
+use base::config::prompts;
+use base::file::FileError;
+use base::model::envelope::ErrorCode;
+use base::path;
+use base::text::{elide, one_line};
+use guard::policy::access::Access;
+
+#[derive(Deserialize)]
+pub struct Replacement {
+    old_string: String,
+    new_string: String,
+    #[serde(default)]
+    replace_all: bool,
+}
+
+#[derive(Deserialize)]
+pub struct EditArgs {
+    path: String,
+    edits: Vec<Replacement>,
+}
+
+pub struct Edit;
+
+impl TypedTool for Edit {
+    type Args = EditArgs;
+    const NAME: &'static str = "Edit";
+    const DESCRIPTION: &'static str = prompts::TOOL_EDIT;
+    const WORK: Work<EditArgs> = Work::Blocking(|args, cx| change::carry_out(cx, || plan(args, cx)));
+
+    fn schema() -> Value {
+        object(
+            &["path", "old_string", "new_string"],
+            json!({
+                "path": {"type": "string"},
+                "old_string": {"type": "string"},
+                "new_string": {"type": "string"},
+                "replace_all": {"type": "boolean"}
+            }),
+        )
+    }
+
+    /// Both tools take one edit beside the path and a list of them.
+    fn accepted() -> Value {
+        MultiEdit::schema()
+    }
+
+    fn access(args: &EditArgs, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        write_access(cx, &args.path)
+    }
+
+    fn title(args: &EditArgs) -> String {
+        format!("Edit {}", one_line(&args.path, 120))
+    }
+
+    fn preview(args: &EditArgs, cx: &ToolCx) -> Preview {
+        change::preview(plan(args, cx))
+    }
+}
+
+pub struct MultiEdit;
+
+impl TypedTool for MultiEdit {
+    type Args = EditArgs;
+    const NAME: &'static str = "MultiEdit";
+    const DESCRIPTION: &'static str = prompts::TOOL_MULTI_EDIT;
+    const WORK: Work<EditArgs> = Edit::WORK;
+
+    fn schema() -> Value {
+        let edit = object(
+            &["old_string", "new_string"],
+            json!({
+                "old_string": {"type": "string"},
+                "new_string": {"type": "string"},
+                "replace_all": {"type": "boolean"}
+            }),
+        );
+        object(
+            &["path", "edits"],
+            json!({"path": {"type": "string"}, "edits": {"type": "array", "items": edit}}),
+        )
+    }
+
+    fn access(args: &EditArgs, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        write_access(cx, &args.path)
+    }
+
+    fn title(args: &EditArgs) -> String {
+        format!("MultiEdit {} ({})", one_line(&args.path, 120), args.edits.len())
+    }
+
+    fn preview(args: &EditArgs, cx: &ToolCx) -> Preview {
+        change::preview(plan(args, cx))
+    }
+}
+
+/// Plans the edits of a file; fails with the first that cannot be applied.
+fn plan(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
+    let target = target(cx, &args.path)?;
+    let loaded = change::load(cx, &target)?;
+    // What the model knows as a placeholder is the file's own secret.
+    let file = loaded.as_ref().map_or("", |loaded| &loaded.text);
+    let real = |text| cx.redactor.restore(text, file).map_err(ToolError::invalid);
+    let restored = args
+        .edits
+        .iter()
+        .map(|edit| Ok((real(&edit.old_string)?, real(&edit.new_string)?, edit.replace_all)))
+        .collect::<Result<Vec<_>, ToolError>>()?;
+    let edits: Vec<TextEdit> = restored
+        .iter()
+        .map(|(old, new, replace_all)| TextEdit { old, new, replace_all: *replace_all })
+        .collect();
+    let Some((first, rest)) = edits.split_first() else {
+        return Err(ToolError::invalid("edits is empty"));
+    };
+    if first.old.is_empty() && loaded.as_ref().is_none_or(|file| file.bytes.is_empty()) {
+        if first.new.is_empty() {
+            return Err(ToolError::invalid("old_string and new_string are both empty: nothing to do"));
+        }
+        let (after, mut applied) = apply_all(cx, &target, first.new.to_owned(), rest, edits.len())?;
+        applied.insert(0, (vec![1], MatchLevel::Exact));
+        return change::finish(target, loaded, after, applied);
+    }
+    let Some(loaded) = loaded else {
+        return Err(match cx.files.get(&target.resolved.canonical) {
+            Some(_) => change::vanished(&target),
+            None => disk_error(cx, &target, &FileError::NotFound),
+        });
+    };
+    if first.old.is_empty() {
+        return Err(ToolError::model(
+            ErrorCode::Conflict,
+            format!("{} exists and is not empty; an empty old_string only creates new files", target.shown),
+        ));
+    }
+    change::must_be_known(cx, &target, &loaded)?;
+    for edit in &edits {
+        change::must_be_storable(&target, &loaded, edit.new)?;
+    }
+    let text = loaded.text_for(&edits);
+    // Sent twice: nothing is left to do, and saying so ends the loop.
+    let already: Option<Vec<usize>> = edits
+        .iter()
+        .map(|edit| match apply(&text, *edit) {
+            Err(Refusal::AlreadyApplied { line }) => Some(line),
+            _ => None,
+        })
+        .collect();
+    if let Some(lines) = already {
+        let text = format!("Nothing changed: already applied at line {} of {}", lines[0], target.shown);
+        return Ok(Intent::Nothing(change::unchanged(&target, text).with("replacements", 0)));
+    }
+    let (after, applied) = apply_all(cx, &target, text, &edits, edits.len())?;
+    let after = loaded.without_double_mark(after);
+    if after == loaded.text {
+        return Err(ToolError::invalid("nothing would change: the edits cancel each other out"));
+    }
+    change::finish(target, Some(loaded), after, applied)
+}
+
+/// Applies the last `edits` of `total` to `text`, one after the other.
+fn apply_all(
+    cx: &ToolCx,
+    target: &PathTarget,
+    mut text: String,
+    edits: &[TextEdit],
+    total: usize,
+) -> Result<(String, AppliedEdits), ToolError> {
+    let mut applied = Vec::new();
+    for (index, edit) in edits.iter().enumerate() {
+        let done = if pastes_line_numbers(&text, edit) {
+            Err((ErrorCode::InvalidParam, "new_string contains Read's line numbers; remove them".to_owned()))
+        } else {
+            apply(&text, *edit).map_err(|refusal| explain(cx, target, &text, edit, &refusal))
+        };
+        let done = done.map_err(|(code, message)| match total {
+            1 => ToolError::model(code, message),
+            _ => {
+                let number = total - edits.len() + index + 1;
+                ToolError::model(code, format!("edit {number} of {total}: {message}. No edit was applied"))
+            }
+        })?;
+        text = done.text;
+        applied.push((done.lines, done.level));
+    }
+    Ok((text, applied))
+}
+
+/// Whether the new text would put Read's line numbers into the file.
+fn pastes_line_numbers(text: &str, edit: &TextEdit) -> bool {
+    let all = edit.new.lines().count() > 1
+        && diagnose::is_numbered(edit.new)
+        && !diagnose::is_numbered(edit.old)
+        && !text.lines().any(diagnose::is_numbered);
+    all || diagnose::has_pasted_line(text, edit.new)
+}
+
+fn explain(
+    cx: &ToolCx,
+    target: &PathTarget,
+    text: &str,
+    edit: &TextEdit,
+    refusal: &Refusal,
+) -> (ErrorCode, String) {
+    let shown = &target.shown;
+    let invalid = |message: String| (ErrorCode::InvalidParam, message);
+    match refusal {
+        Refusal::NoOp => invalid("old_string and new_string are the same: nothing would change".to_owned()),
+        Refusal::EmptyOld => invalid("old_string is empty; that is only for creating a file".to_owned()),
+        Refusal::Ambiguous { lines, more, level } => {
+            let how = if *level == MatchLevel::Exact { "occurs" } else { "occurs (white space aside)" };
+            let count = if *more { format!("more than {}", lines.len()) } else { lines.len().to_string() };
+            invalid(format!(
+                "old_string {how} {count} times in {shown}, at {}. Add surrounding lines until it is unique, or set \
+                 replace_all",
+                change::list_lines(lines)
+            ))
+        }
+        Refusal::AlreadyApplied { line } => {
+            (ErrorCode::Conflict, format!("already applied at line {line} of {shown}; omit it"))
+        }
+        Refusal::Unshiftable { new_line, line } => invalid(format!(
+            "the block at line {line} of {shown} is indented less than old_string, but this line of new_string cannot \
+             be moved left as far: `{}`. Copy the indentation from the file",
+            elide(&visible(new_line), 160)
+        )),
+        Refusal::NotFound => (
+            ErrorCode::NotFound,
+            format!(
+                "old_string was not found in {shown}{}: {}{}",
+                elsewhere(cx, target, edit.old),
+                diagnose::not_found(text, edit.old),
+                diagnose::stands_at(text, edit.new).map_or(String::new(), |line| format!(
+                    ". new_string stands at line {line}: if that is the place you mean, nothing is left to do there"
+                ))
+            ),
+        ),
+    }
+}
+
+/// Files that were read and are searched for a text that another one lacks, and how large they may be.
+const OTHER_FILES: usize = 40;
+const OTHER_BYTES: u64 = 1024 * 1024;
+/// A shorter text stands in many files.
+const TELLING_CHARS: usize = 12;
+
+/// Where else the text stands, among the files that were read: the wrong one may have been named.
+fn elsewhere(cx: &ToolCx, target: &PathTarget, old: &str) -> String {
+    let others = cx.files.latest().into_iter().filter(|path| *path != target.resolved.canonical);
+    let found = others.take(OTHER_FILES).filter(|_| old.trim().len() >= TELLING_CHARS).find_map(|path| {
+        let text = change::text_of(&path, OTHER_BYTES)?;
+        let lines = Lines::new(&text);
+        let (_, matches) = match_edit::find(&lines, old, false)?;
+        Some((path::display(&cx.root, &path), lines.line_of(matches.first()?.start) + 1))
+    });
+    found.map_or(String::new(), |(name, line)| format!(", but stands in {name} at line {line}"))
+}

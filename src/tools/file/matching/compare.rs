@@ -1,0 +1,291 @@
+//! The text of a file that is most like an old text that was not found, and how the two differ: line beside line, from the
+//! first difference on. What is the same is not shown, or the model would send it again.
+
+use std::collections::HashMap;
+
+use super::lines::{Lines, is_blank, trim_tail, visible};
+use base::text::elide;
+
+/// Rows that are shown, each a line of the file, a line that was given, or both.
+const ROWS: usize = 6;
+/// Characters shown of a line.
+const SHOWN_CHARS: usize = 160;
+/// Old lines and file lines that take part in the search for the nearest text.
+const COMPARED_OLD: usize = 12;
+const COMPARED_LINES: usize = 60_000;
+/// Lines that are aligned with each other.
+const ALIGNED: usize = 40;
+/// Lines of the file that may stand between two of the old text.
+const SLACK: usize = 16;
+/// A line that occurs more often tells nothing of the place.
+const COMMON: usize = 40;
+/// Below this the nearest text is not near, and two lines are not one that was changed.
+const NEAR: f64 = 0.45;
+
+/// A line of the file, a line of the old text, or one beside the other; by index.
+type Pair = (Option<usize>, Option<usize>);
+
+/// The text that is most like `old`, beside it; `None` when none is.
+pub(super) fn nearest(lines: &Lines, old: &str) -> Option<String> {
+    let given: Vec<&str> = old.lines().collect();
+    let said = given.iter().take(ALIGNED).filter(|line| !is_blank(line)).count();
+    let score = |first: usize| {
+        let pairs = align(lines, first.saturating_sub(2), &given[..given.len().min(ALIGNED)], false);
+        let likeness = pairs.iter().filter_map(|(real, old)| {
+            let (real, old) = (lines.content((*real)?), given[(*old)?]);
+            (!is_blank(old)).then(|| strsim::normalized_levenshtein(&start(real), &start(old)))
+        });
+        let total: f64 = likeness.sum();
+        (total / said.max(1) as f64, pairs)
+    };
+    let scored = candidates(lines, &given).into_iter().map(score);
+    let (likeness, pairs) = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (real, old) = pairs.iter().find_map(|(real, old)| Some(((*real)?, (*old)?)))?;
+    (likeness >= NEAR).then(|| {
+        let (first, last, same, shown) = differences(lines, real.saturating_sub(old), &given);
+        let place = line_range(first, last);
+        let same = match same {
+            0 => String::new(),
+            1 => "; line 1 of old_string is the same".to_owned(),
+            count => format!("; lines 1-{count} of old_string are the same"),
+        };
+        format!("the most similar text is at {place}{same}. The difference (· space, → tab):\n{shown}")
+    })
+}
+
+/// The lines of `old` beside those of the file from line `first` on, where they differ.
+pub(super) fn beside(lines: &Lines, first: usize, old: &str) -> String {
+    let (.., shown) = differences(lines, first, &old.lines().collect::<Vec<_>>());
+    format!("The difference (· space, → tab):\n{shown}")
+}
+
+/// `line 3`, `lines 3-9`; from indexes.
+pub(super) fn line_range(first: usize, last: usize) -> String {
+    if first >= last { format!("line {}", first + 1) } else { format!("lines {}-{}", first + 1, last + 1) }
+}
+
+/// Whether the lines `taken` (first and last, by index), at which `new` stands, are the place of `old`: the two are alike,
+/// and no other place in the file is as like `old` as `new` is.
+pub(super) fn is_place_of(lines: &Lines, old: &str, new: &str, taken: &[(usize, usize)]) -> bool {
+    let bare = |line: &str| line.chars().filter(|c| !c.is_whitespace()).take(SHOWN_CHARS).collect::<String>();
+    let said = |text: &str| text.lines().map(bare).filter(|line| !line.is_empty()).collect::<Vec<_>>();
+    let (given, becomes) = (said(old), said(new));
+    // Lines that stay are the surroundings; where none does, part of a line must.
+    let stays = given.iter().any(|line| becomes.contains(line));
+    let likeness = |other: &[String]| {
+        let pairs = given.iter().zip(other);
+        let sum: f64 = pairs.map(|(given, other)| strsim::normalized_levenshtein(given, other)).sum();
+        sum / given.len().max(1) as f64
+    };
+    let least = likeness(&becomes).max(NEAR);
+    if !stays && likeness(&becomes) < NEAR {
+        return false;
+    }
+    let elsewhere = |first: &usize| {
+        let end = first + old.lines().count();
+        taken.iter().all(|(from, to)| *first > *to || end <= *from)
+    };
+    let quoted: Vec<&str> = old.lines().collect();
+    !candidates(lines, &quoted).into_iter().filter(elsewhere).any(|first| {
+        let there = (first..lines.count()).map(|line| bare(lines.content(line)));
+        likeness(&there.filter(|line| !line.is_empty()).take(given.len()).collect::<Vec<_>>()) >= least
+    })
+}
+
+/// Lines at which the nearest text may begin.
+fn candidates(lines: &Lines, given: &[&str]) -> Vec<usize> {
+    let count = lines.count().min(COMPARED_LINES);
+    // Lines that are there vote for where the first one would be, rare ones most.
+    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+    for index in 0..count {
+        places.entry(lines.content(index).trim()).or_default().push(index);
+    }
+    let mut votes: HashMap<usize, f64> = HashMap::new();
+    for (offset, line) in given.iter().enumerate().filter(|(_, line)| !is_blank(line)) {
+        for place in places.get(line.trim()).into_iter().filter(|found| found.len() <= COMMON).flatten() {
+            *votes.entry(place.saturating_sub(offset)).or_default() += 1.0 / places[line.trim()].len() as f64;
+        }
+    }
+    let mut voted: Vec<(f64, usize)> = votes.into_iter().map(|(first, votes)| (votes, first)).collect();
+    // Where no line is there as it was given, similar ones tell.
+    let wanted: Vec<&str> =
+        given.iter().skip_while(|line| is_blank(line)).take(COMPARED_OLD).copied().collect();
+    let mut alike: Vec<(f64, usize)> = (0..count)
+        .map(|first| {
+            let rows = wanted.iter().enumerate();
+            let rough =
+                rows.filter_map(|(offset, line)| Some(rough_likeness(lines.get(first + offset)?, line)));
+            (rough.sum(), first)
+        })
+        .collect();
+    let mut best = Vec::new();
+    for ranked in [&mut voted, &mut alike] {
+        ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        best.extend(ranked.iter().take(8).map(|(_, first)| *first));
+    }
+    best
+}
+
+/// A cheap likeness of two lines: common beginning and end.
+fn rough_likeness(a: &str, b: &str) -> f64 {
+    let (a, b) = (a.trim().as_bytes(), b.trim().as_bytes());
+    let longest = a.len().max(b.len());
+    if longest == 0 {
+        return 0.1;
+    }
+    let front = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let back = a[front..].iter().rev().zip(b[front..].iter().rev()).take_while(|(a, b)| a == b).count();
+    (front + back) as f64 / longest as f64
+}
+
+/// The part of a line by which it is compared.
+fn start(line: &str) -> String {
+    elide(line.trim(), 240)
+}
+
+/// Lines of the file from `first` on and given ones, aligned so that the sum of their likeness is greatest. Lines of the file
+/// after the last that has a partner are left out, and unless both sides begin at the same place, so are those before the
+/// first.
+fn align(lines: &Lines, first: usize, given: &[&str], together: bool) -> Vec<Pair> {
+    let real: Vec<&str> =
+        (first..lines.count()).take(given.len() + SLACK).map(|at| lines.content(at)).collect();
+    let value = |real: &str, given: &str| match (is_blank(real), is_blank(given)) {
+        (true, true) => 0.1,
+        // One line that stayed is worth more than two that were changed.
+        (false, false) if real.trim() == given.trim() => 2.0,
+        (false, false) => Some(strsim::sorensen_dice(&start(real), &start(given)))
+            .filter(|like| *like >= NEAR)
+            .unwrap_or(0.0),
+        _ => 0.0,
+    };
+    let values: Vec<Vec<f64>> =
+        real.iter().map(|real| given.iter().map(|given| value(real, given)).collect()).collect();
+    let mut best = vec![vec![0.0_f64; given.len() + 1]; real.len() + 1];
+    for r in (0..real.len()).rev() {
+        for g in (0..given.len()).rev() {
+            let paired = if values[r][g] > 0.0 { values[r][g] + best[r + 1][g + 1] } else { 0.0 };
+            best[r][g] = paired.max(best[r + 1][g]).max(best[r][g + 1]);
+        }
+    }
+    let (mut r, mut g) = (0, 0);
+    let mut pairs = Vec::new();
+    while r < real.len() && g < given.len() {
+        let value = values[r][g];
+        if value > 0.0 && best[r][g] <= value + best[r + 1][g + 1] {
+            pairs.push((Some(first + r), Some(g)));
+            (r, g) = (r + 1, g + 1);
+        } else if best[r + 1][g] >= best[r][g] {
+            pairs.push((Some(first + r), None));
+            r += 1;
+        } else {
+            pairs.push((None, Some(g)));
+            g += 1;
+        }
+    }
+    pairs.extend((g..given.len()).map(|g| (None, Some(g))));
+    let has_partner = |pair: &Pair| pair.0.is_some() && pair.1.is_some();
+    let from = if together { 0 } else { pairs.iter().position(has_partner).unwrap_or(0) };
+    let to = pairs.iter().rposition(has_partner).map_or(0, |at| at + 1);
+    let of_file = |pair: &Pair| pair.1.is_none();
+    let mut kept = Vec::new();
+    for (at, pair) in pairs.into_iter().enumerate() {
+        if (from..to).contains(&at) || !of_file(&pair) {
+            kept.push(pair);
+        }
+    }
+    kept
+}
+
+/// First and last line of the file that take part, how many given lines are the same before the first difference, and the
+/// differences.
+fn differences(lines: &Lines, first: usize, given: &[&str]) -> (usize, usize, usize, String) {
+    let same = same_lines(lines, first, given);
+    let from = if same == 0 { first.saturating_sub(2) } else { first + same };
+    let rest = &given[same..given.len().min(same + ALIGNED)];
+    let pairs: Vec<Pair> = align(lines, from, rest, same > 0)
+        .into_iter()
+        .map(|(real, old)| (real, old.map(|old| old + same)))
+        .collect();
+    let reals = || pairs.iter().filter_map(|pair| pair.0);
+    let start = if same > 0 { first } else { reals().next().unwrap_or(first) };
+    let end = reals().next_back().unwrap_or((first + same).saturating_sub(1)).max(start);
+    // White space counts where it is all that differs, or differs from line to line: a block may be indented otherwise.
+    let apart = |pair: &&Pair| match **pair {
+        (Some(real), Some(old)) => !is_same(lines.content(real), old, given),
+        _ => true,
+    };
+    let indented = |pair: &&Pair| match **pair {
+        (Some(real), Some(old)) => lines.content(real).trim() == given[old].trim(),
+        _ => false,
+    };
+    let all: Vec<&Pair> = pairs.iter().filter(apart).collect();
+    let worded: Vec<&Pair> = all.iter().copied().filter(|pair| !indented(pair)).collect();
+    let shown = if worded.is_empty() { all } else { worded };
+    let mut text: Vec<String> = shown.iter().take(ROWS).map(|pair| row(lines, given, **pair)).collect();
+    if shown.len() > ROWS {
+        text.push(format!("… {} more lines differ", shown.len() - ROWS));
+    }
+    (start, end, same, text.join("\n"))
+}
+
+/// How many lines are the same from `first` on. One indentation more or less for all of them would not matter.
+fn same_lines(lines: &Lines, first: usize, given: &[&str]) -> usize {
+    let count = |same: &dyn Fn(&str, usize) -> bool| {
+        (0..given.len()).take_while(|at| lines.get(first + at).is_some_and(|real| same(real, *at))).count()
+    };
+    let to_the_letter = count(&|real, at| is_same(real, at, given));
+    let but_indented = count(&|real, at| real.trim() == given[at].trim());
+    let indents = (0..but_indented).filter(|at| !is_blank(given[*at])).map(|at| {
+        let indent = |line: &str| trim_tail(line).len() - line.trim().len();
+        indent(lines.content(first + at)).wrapping_sub(indent(given[at]))
+    });
+    let mut indents: Vec<usize> = indents.collect();
+    indents.dedup();
+    if indents.len() <= 1 { to_the_letter.max(but_indented) } else { to_the_letter }
+}
+
+/// The first line may begin, and the last may end, inside a line of the file.
+fn is_same(real: &str, at: usize, given: &[&str]) -> bool {
+    let (real, old) = (trim_tail(real), trim_tail(given[at]));
+    match (at == 0, at + 1 == given.len()) {
+        (true, true) => real.contains(old),
+        (true, false) => real.ends_with(old),
+        (false, true) => real.starts_with(old),
+        (false, false) => real == old,
+    }
+}
+
+fn row(lines: &Lines, given: &[&str], pair: Pair) -> String {
+    let shown = |line: &str| elide(&visible(line), SHOWN_CHARS);
+    match pair {
+        (Some(real), Some(old)) => {
+            let (in_file, in_old) = around_difference(lines.content(real), given[old]);
+            format!(
+                "file line {}: {}\nold_string line {}: {}",
+                real + 1,
+                shown(&in_file),
+                old + 1,
+                shown(&in_old)
+            )
+        }
+        (Some(real), None) => {
+            format!("file line {}: {} (not in old_string)", real + 1, shown(lines.content(real)))
+        }
+        (None, old) => {
+            let old = old.unwrap_or_default();
+            format!("old_string line {}: {} (not in the file)", old + 1, shown(given[old]))
+        }
+    }
+}
+
+/// Two long lines cut to the part where they begin to differ.
+fn around_difference(a: &str, b: &str) -> (String, String) {
+    let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+    let skip =
+        if a.chars().count().max(b.chars().count()) > SHOWN_CHARS { same.saturating_sub(40) } else { 0 };
+    let cut = |line: &str| {
+        let rest: String = line.chars().skip(skip).take(SHOWN_CHARS * 2).collect();
+        if skip > 0 { format!("…{rest}") } else { rest }
+    };
+    (cut(a), cut(b))
+}

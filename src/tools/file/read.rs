@@ -1,0 +1,313 @@
+//! Read: numbered lines of a text file, page by page, in bounded memory whatever the file. Remembers the content, so
+//! that a change may follow.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::change::{EDIT_LIMIT_BYTES, shown_in_editor};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::cx::ToolCx;
+use crate::file::matching::lines::Lines;
+use crate::output::Limits;
+use crate::paths::{PathTarget, disk_error, open, read_access, read_at};
+use base::clock;
+use base::config::prompts;
+use base::file;
+use base::format::encoding::{self, Encoding};
+use base::format::picture;
+use base::model::envelope::{Envelope, ErrorCode};
+use base::text::{human_bytes, one_line, plural};
+use guard::policy::access::Access;
+use guard::redact::detector::TextSource;
+
+const DEFAULT_LINES: usize = 500;
+const MAX_LINES: usize = 2_000;
+/// Characters shown of a line.
+const LINE_CHARS: usize = 2_000;
+/// How far into a huge file a page is looked for.
+const SCAN_BYTES: u64 = 8 * 1024 * 1024 * 1024;
+
+#[derive(Deserialize)]
+pub struct Args {
+    path: String,
+    start_line: Option<usize>,
+    limit: Option<usize>,
+}
+
+pub struct Read;
+
+impl TypedTool for Read {
+    type Args = Args;
+    const NAME: &'static str = "Read";
+    const DESCRIPTION: &'static str = prompts::TOOL_READ;
+    const READ_ONLY: bool = true;
+    const WORK: Work<Args> = Work::Blocking(|args, cx| read_at(cx, &args.path, |at| read(cx, at, args)));
+
+    fn schema() -> Value {
+        object(
+            &["path"],
+            json!({
+                "path": {"type": "string"},
+                "start_line": {"type": "integer"},
+                "limit": {"type": "integer"}
+            }),
+        )
+    }
+
+    fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        read_access(cx, &args.path)
+    }
+
+    fn title(args: &Args) -> String {
+        let path = one_line(&args.path, 120);
+        match (args.start_line, args.limit) {
+            (None, None) => format!("Read {path}"),
+            (start, None) => format!("Read {path}:{}-", start.unwrap_or(1)),
+            (start, Some(limit)) => {
+                let start = start.unwrap_or(1).max(1);
+                format!("Read {path}:{start}-{}", start.saturating_add(limit).saturating_sub(1))
+            }
+        }
+    }
+}
+
+/// Numbered lines, cut to a page.
+struct Page {
+    body: String,
+    first: usize,
+    /// Number of the line after the last one shown.
+    next: usize,
+    limit: usize,
+    /// Bytes of numbered lines: under the tool boundary's limit, so that paging never meets truncation.
+    bytes: usize,
+    full: bool,
+}
+
+impl Page {
+    fn new(first: usize, limit: usize, observation: Limits) -> Self {
+        let bytes = observation.bytes / 25 * 24;
+        Self { body: String::new(), first, next: first, limit, bytes, full: false }
+    }
+
+    /// Adds a line, of which `hidden` more bytes were not even read; false when the page is full.
+    fn push(&mut self, number: usize, line: &str, hidden: u64) -> bool {
+        // Even of the widest characters one line must fit a page, or paging would not get past it.
+        let shown = match line.char_indices().nth(LINE_CHARS.min(self.bytes / 6)) {
+            Some((cut, _)) => &line[..cut],
+            None => line,
+        };
+        let left_out = (line.len() - shown.len()) as u64 + hidden;
+        let size = shown.len() + 48;
+        if self.next - self.first >= self.limit || self.body.len() + size > self.bytes {
+            self.full = true;
+            return false;
+        }
+        if !self.body.is_empty() {
+            self.body.push('\n');
+        }
+        self.body.push_str(&format!("{number}\t{shown}"));
+        if left_out > 0 {
+            self.body.push_str(&format!("… [{} more in this line]", human_bytes(left_out)));
+        }
+        self.next = number + 1;
+        true
+    }
+}
+
+fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
+    let first = args.start_line.unwrap_or(1).max(1);
+    let limit = args.limit.unwrap_or(DEFAULT_LINES).min(MAX_LINES);
+    if limit == 0 {
+        return Err(ToolError::invalid("limit is 0; give the number of lines to read"));
+    }
+    let path = &target.resolved.canonical;
+    let refuse = |error| disk_error(cx, target, &error);
+    let (mut handle, meta) = open(cx, target)?;
+    let mtime_ms = meta.modified().map_or(0, clock::to_ms);
+    let mut head = Vec::with_capacity(8192);
+    (&mut handle).take(8192).read_to_end(&mut head).map_err(|error| refuse(error.into()))?;
+    let binary = |bytes: &[u8]| {
+        ToolError::model(
+            ErrorCode::BinaryFile,
+            format!(
+                "{} is {} ({}), not text",
+                target.shown,
+                file::binary_kind(bytes),
+                human_bytes(meta.len().max(bytes.len() as u64))
+            ),
+        )
+    };
+    if picture::is_picture(&head) {
+        let size = human_bytes(meta.len());
+        return read_picture(cx, target, handle, &format!("{} ({size})", file::binary_kind(&head)));
+    }
+    if encoding::looks_binary(&head) {
+        return Err(binary(&head));
+    }
+    let envelope = Envelope::success("").with("path", target.shown.as_str()).with("mtime_ms", mtime_ms);
+    if meta.len() > EDIT_LIMIT_BYTES {
+        return read_huge(cx, target, handle, meta.len(), Page::new(first, limit, cx.observation), envelope);
+    }
+    handle.seek(SeekFrom::Start(0)).map_err(|error| refuse(error.into()))?;
+    let bytes = file::read_all(handle, &meta, EDIT_LIMIT_BYTES).map_err(refuse)?;
+    let bytes = shown_in_editor(cx, target, &bytes).unwrap_or(bytes);
+    let (text, kind) = encoding::decode(&bytes).map_err(|_| binary(&bytes))?;
+    let lines = Lines::new(&text);
+    let total = lines.count();
+    if first > total.max(1) {
+        return Err(past_end(target, first, total));
+    }
+    let hash = file::hash(&bytes);
+    let before = cx.files.saw(path, hash.clone(), &bytes);
+    let changed = before.is_some_and(|seen| seen.hash != hash);
+    let mut page = Page::new(first, limit, cx.observation);
+    let redacted = cx.redactor.redact_lines(&text, TextSource::of_file(path));
+    let clean = redacted.as_ref().map(|(clean, _)| Lines::new(clean));
+    let shown = clean.as_ref().unwrap_or(&lines);
+    // Lines inside a secret are left out; the others keep their numbers.
+    let number =
+        |index| redacted.as_ref().map_or(Some(index + 1), |(_, numbers)| numbers.get(index).copied());
+    for (index, number) in (0..shown.count()).map_while(|index| Some((index, number(index)?))) {
+        if number >= first && !page.push(number, &encoding::shown(shown.content(index), kind), 0) {
+            break;
+        }
+    }
+    if !page.full {
+        page.next = page.next.max(total + 1);
+    }
+    let mut notes = Vec::new();
+    if total == 0 {
+        notes.push(format!("{} is empty", target.shown));
+    }
+    if page.first > 1 || page.next <= total {
+        let mut note = format!("lines {}-{} of {total}", page.first, page.next - 1);
+        if page.next <= total {
+            note.push_str(&format!("; continue with start_line={}", page.next));
+        }
+        notes.push(note);
+    }
+    if changed {
+        notes.push("changed on disk since you last saw it".to_owned());
+    }
+    if kind == Encoding::DamagedUtf8 {
+        notes.push("� stands for bytes that are not UTF-8".to_owned());
+    }
+    let mut envelope = envelope
+        .with("start_line", first)
+        .with("end_line", page.next - 1)
+        .with("total_lines", total)
+        .with("hash", hash)
+        .with_body("content", page.body);
+    envelope.text = notes.join("; ");
+    if changed {
+        envelope = envelope.with("modified_externally", true);
+    }
+    if kind != Encoding::Utf8 {
+        envelope = envelope.with("encoding", kind.name());
+    }
+    if let Some(ends) = unusual_ends(&text) {
+        envelope = envelope.with("line_ends", ends);
+    }
+    Ok(envelope)
+}
+
+/// A picture goes behind the results of the step.
+fn read_picture(cx: &ToolCx, target: &PathTarget, handle: File, kind: &str) -> ToolOutcome {
+    let refuse = |why: String| {
+        ToolError::model(ErrorCode::BinaryFile, format!("{} is {kind}, not text; {why}", target.shown))
+    };
+    if let Some(why) = cx.images.refusal() {
+        return Err(refuse(format!("{why}. Ask the user what it shows, or use a tool that describes it")));
+    }
+    let (width, height) = cx.images.put(handle, &target.shown).map_err(|error| refuse(error.to_string()))?;
+    Ok(Envelope::success(format!("image, shown at {width}×{height} below"))
+        .with("path", target.shown.as_str())
+        .with("width", width)
+        .with("height", height))
+}
+
+fn past_end(target: &PathTarget, first: usize, total: usize) -> ToolError {
+    let lines = plural(total, "line");
+    ToolError::invalid(format!("start_line {first} is past the end: {} has {lines}", target.shown))
+}
+
+/// `CRLF` or `mixed`; nothing for plain line feeds.
+fn unusual_ends(text: &str) -> Option<&'static str> {
+    let crlf = text.matches("\r\n").count();
+    match (crlf, text.matches('\n').count()) {
+        (0, _) => None,
+        (crlf, all) if crlf == all => Some("CRLF"),
+        _ => Some("mixed"),
+    }
+}
+
+/// A file too large to hold: lines are counted and cut while streaming. It cannot be edited, so no content is
+/// remembered.
+fn read_huge(
+    cx: &ToolCx,
+    target: &PathTarget,
+    mut handle: File,
+    size: u64,
+    mut page: Page,
+    envelope: Envelope,
+) -> ToolOutcome {
+    let refuse = |error| disk_error(cx, target, &error);
+    handle.seek(SeekFrom::Start(0)).map_err(|error| refuse(error.into()))?;
+    let mut reader = BufReader::with_capacity(256 * 1024, handle);
+    let keep = LINE_CHARS * 4 + 4;
+    let mut line: Vec<u8> = Vec::with_capacity(keep);
+    let (mut number, mut line_bytes, mut scanned) = (1_usize, 0_u64, 0_u64);
+    let mut ended = false;
+    while !page.full && !ended {
+        if cx.cancel.is_cancelled() {
+            return Err(ToolError::interrupted());
+        }
+        let chunk = reader.fill_buf().map_err(|error| refuse(error.into()))?;
+        ended = chunk.is_empty() || scanned > SCAN_BYTES;
+        // The standard library's own search for a byte is far faster than a loop here.
+        let mut rest = chunk;
+        let used = rest.skip_until(b'\n').unwrap_or(0);
+        let feed = chunk[..used].ends_with(b"\n");
+        let part = &chunk[..used - usize::from(feed)];
+        if number >= page.first && line.len() < keep {
+            line.extend_from_slice(&part[..part.len().min(keep - line.len())]);
+        }
+        line_bytes += part.len() as u64;
+        reader.consume(used);
+        scanned += used as u64;
+        if feed || ended && line_bytes > 0 {
+            if number >= page.first {
+                let hidden = line_bytes - line.len() as u64;
+                let text = String::from_utf8_lossy(&line);
+                let text = text.strip_suffix('\r').unwrap_or(&text);
+                page.push(number, text, hidden);
+                page.full |= page.next - page.first >= page.limit;
+            }
+            line.clear();
+            line_bytes = 0;
+            number += 1;
+        } else if number >= page.first && line.len() >= keep && page.next - page.first + 1 >= page.limit {
+            // The last line of the page is long enough to fill its share: no need to look for its end.
+            let hidden = size.saturating_sub(scanned);
+            page.push(number, &String::from_utf8_lossy(&line), hidden);
+            page.full = true;
+        }
+    }
+    if page.next == page.first {
+        return Err(past_end(target, page.first, number - 1));
+    }
+    let mut note = format!("lines {}-{} of a file of {}", page.first, page.next - 1, human_bytes(size));
+    if page.full {
+        note.push_str(&format!("; continue with start_line={}", page.next));
+    }
+    note.push_str("; too large for Edit");
+    let mut envelope = envelope
+        .with("start_line", page.first)
+        .with("end_line", page.next - 1)
+        .with_body("content", page.body);
+    envelope.text = note;
+    Ok(envelope)
+}

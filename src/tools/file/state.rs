@@ -1,0 +1,166 @@
+//! Which files the model has seen, and with which content: the basis of "read before edit" and "changed on disk". A resumed
+//! session fills it again with [`FileStates::remember`].
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use base::folder::exact;
+
+/// Contents up to this size are kept, so that a later change can be shown as a diff.
+const SNAPSHOT_BYTES: usize = 256 * 1024;
+/// All kept contents together; the longest unused go first.
+const SNAPSHOTS_BYTES: usize = 4 * 1024 * 1024;
+
+/// A file as the model last saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenFile {
+    /// [`base::file::hash`] of the whole content.
+    pub hash: String,
+    /// The content itself, while there is room for it.
+    pub snapshot: Option<Arc<[u8]>>,
+    order: u64,
+    /// Time and size of the file when it was seen; `None` after a resume.
+    stamp: Option<FileStamp>,
+    /// The content (by hash) that was reported to the model without being shown.
+    reported: Option<String>,
+}
+
+type FileStamp = (SystemTime, u64);
+
+fn stamp(path: &Path) -> Option<FileStamp> {
+    let meta = exact::look(path).ok()?;
+    Some((meta.modified().ok()?, meta.len()))
+}
+
+#[derive(Debug, Default)]
+struct States {
+    files: HashMap<PathBuf, SeenFile>,
+    clock: u64,
+    snapshot_bytes: usize,
+}
+
+/// The seen files of a session, by canonical path.
+#[derive(Debug, Default)]
+pub struct FileStates {
+    states: Mutex<States>,
+    writing: Mutex<()>,
+}
+
+impl FileStates {
+    /// What the model knows of the file.
+    pub fn get(&self, canonical: &Path) -> Option<SeenFile> {
+        let mut states = self.lock();
+        states.clock += 1;
+        let clock = states.clock;
+        states.files.get_mut(canonical).map(|seen| {
+            seen.order = clock;
+            seen.clone()
+        })
+    }
+
+    /// The model has now seen exactly these bytes. Returns what it had seen before.
+    pub fn saw(&self, canonical: &Path, hash: String, bytes: &[u8]) -> Option<SeenFile> {
+        let snapshot = (bytes.len() <= SNAPSHOT_BYTES).then(|| Arc::from(bytes));
+        self.put(canonical, hash, snapshot)
+    }
+
+    /// The model has seen content with this hash; for sessions that are resumed.
+    pub fn remember(&self, canonical: &Path, hash: &str) {
+        self.put(canonical, hash.to_owned(), None);
+    }
+
+    /// The seen files, the latest first.
+    pub fn latest(&self) -> Vec<PathBuf> {
+        let states = self.lock();
+        let mut seen: Vec<(&PathBuf, u64)> =
+            states.files.iter().map(|(path, seen)| (path, seen.order)).collect();
+        seen.sort_by_key(|(_, order)| std::cmp::Reverse(*order));
+        seen.into_iter().map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Forgets all files: another session begins.
+    pub fn clear(&self) {
+        *self.lock() = States::default();
+    }
+
+    /// Seen files whose time or size is no longer what it was. Blocking.
+    pub fn maybe_changed(&self) -> Vec<PathBuf> {
+        let seen: Vec<(PathBuf, Option<FileStamp>)> =
+            self.lock().files.iter().map(|(path, seen)| (path.clone(), seen.stamp)).collect();
+        let changed = seen.into_iter().filter(|(path, known)| known.is_none() || stamp(path) != *known);
+        let mut changed: Vec<PathBuf> = changed.map(|(path, _)| path).collect();
+        changed.sort();
+        changed
+    }
+
+    /// The content is what it was; only its time is not.
+    pub fn unchanged(&self, canonical: &Path) {
+        let now = stamp(canonical);
+        if let Some(seen) = self.lock().files.get_mut(canonical) {
+            seen.stamp = now;
+            seen.reported = None;
+        }
+    }
+
+    /// Notes that the content `hash` is reported to the model; `false` when it was before.
+    pub fn report(&self, canonical: &Path, hash: &str) -> bool {
+        let mut states = self.lock();
+        let Some(seen) = states.files.get_mut(canonical) else { return false };
+        let is_new = seen.reported.as_deref() != Some(hash);
+        seen.reported = Some(hash.to_owned());
+        is_new
+    }
+
+    /// Held from looking at a file to writing it, so that two calls never change the same file at once.
+    pub fn exclusive(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, States> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, canonical: &Path, hash: String, snapshot: Option<Arc<[u8]>>) -> Option<SeenFile> {
+        let mut states = self.lock();
+        states.clock += 1;
+        states.snapshot_bytes += snapshot.as_ref().map_or(0, |bytes| bytes.len());
+        let stamp = snapshot.is_some().then(|| stamp(canonical)).flatten();
+        let seen = SeenFile { hash, snapshot, order: states.clock, stamp, reported: None };
+        let before = states.files.insert(canonical.to_owned(), seen);
+        states.snapshot_bytes -=
+            before.as_ref().and_then(|seen| seen.snapshot.as_ref()).map_or(0, |b| b.len());
+        while states.snapshot_bytes > SNAPSHOTS_BYTES {
+            let oldest = states
+                .files
+                .values_mut()
+                .filter(|seen| seen.snapshot.is_some())
+                .min_by_key(|seen| seen.order);
+            let Some(freed) = oldest.and_then(|seen| seen.snapshot.take()) else { break };
+            states.snapshot_bytes -= freed.len();
+        }
+        before
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn snapshot_limit() {
+        let states = FileStates::default();
+        let bytes = vec![0; SNAPSHOT_BYTES];
+        for n in 0..40 {
+            states.saw(Path::new(&format!("/f{n}")), n.to_string(), &bytes);
+        }
+        assert_eq!(states.lock().files.len(), 40);
+        assert!(states.get(Path::new("/f0")).unwrap().snapshot.is_none());
+        assert!(states.get(Path::new("/f39")).unwrap().snapshot.is_some());
+        states.remember(Path::new("/f39"), "x");
+        assert!(states.lock().snapshot_bytes <= SNAPSHOTS_BYTES);
+        assert_eq!(states.get(Path::new("/f39")).unwrap().hash, "x");
+    }
+}

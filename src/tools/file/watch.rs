@@ -1,0 +1,87 @@
+//! Which files that the model has seen were changed on disk other than by an edit: by a command of its own, or by someone
+//! else (an editor, git). A cheap check (time and size first) before a turn, and before and after a command, so that each
+//! change is told as whose it is. A small difference is reported whole and then counts as seen.
+
+use super::change::unified;
+use crate::cx::ToolCx;
+use base::file;
+use base::folder::exact;
+use base::format::encoding;
+use base::path;
+use base::text::{elide, plural};
+use guard::redact::detector::TextSource;
+
+/// Lines of one difference that are reported, and files that are reported.
+const DIFF_LINES: usize = 40;
+const FILES: usize = 8;
+/// Larger files are only named.
+const READ_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Who made the changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangedBy {
+    /// The command that has just run.
+    Command,
+    Others,
+}
+
+/// What changed since the last look, as a note for the model; `None` when nothing did.
+pub fn changes(cx: &ToolCx, by: ChangedBy) -> Option<String> {
+    let own = by == ChangedBy::Command;
+    let mut notes: Vec<String> = Vec::new();
+    let mut more = 0;
+    for canonical in cx.files.maybe_changed() {
+        let shown = path::display(&cx.root, &canonical);
+        let Ok((bytes, _)) = exact::read(&canonical, READ_BYTES) else {
+            let gone = exact::look(&canonical).is_err();
+            if cx.files.report(&canonical, if gone { "gone" } else { "unreadable" }) {
+                let what = match (gone, own) {
+                    (true, true) => "deleted",
+                    (true, false) => "no longer exists",
+                    (false, _) => "can no longer be read",
+                };
+                notes.push(format!("{shown} {what}"));
+            }
+            continue;
+        };
+        let hash = file::hash(&bytes);
+        let Some(seen) = cx.files.get(&canonical) else { continue };
+        if seen.hash == hash {
+            cx.files.unchanged(&canonical);
+            continue;
+        }
+        if !cx.files.report(&canonical, &hash) {
+            continue;
+        }
+        let before = seen.snapshot.as_deref().and_then(|bytes| encoding::decode(bytes).ok());
+        let now = encoding::decode(&bytes).ok();
+        if let Some((now, _)) = &now {
+            cx.language_servers.edited(&canonical, before.as_ref().map(|(before, _)| before.as_str()), now);
+        }
+        if notes.len() >= FILES {
+            more += 1;
+            continue;
+        }
+        let diff = before.zip(now).map(|((before, _), (now, kind))| {
+            let source = TextSource::of_file(&canonical);
+            let clean = |text: &str| cx.redactor.redact(text, source).into_owned();
+            unified(&shown, &clean(&before), &clean(&encoding::shown(&now, kind)))
+        });
+        match diff {
+            Some(diff) if !diff.is_empty() && diff.lines().count() <= DIFF_LINES && diff.len() < 6_000 => {
+                cx.files.saw(&canonical, hash, &bytes);
+                let what = if own { "" } else { " changed on disk; what changed" };
+                notes.push(format!("{shown}{what}:\n{}", diff.trim_end()));
+            }
+            _ => {
+                let what = if own { "" } else { " changed on disk" };
+                notes.push(format!("{shown}{what}; Read it again before you rely on it"));
+            }
+        }
+    }
+    if more > 0 {
+        notes.push(format!("so did {} more", plural(more, "file")));
+    }
+    let first = if own { "Changed by this command" } else { "Since you last saw them on disk" };
+    (!notes.is_empty()).then(|| elide(&format!("{first}: {}", notes.join("\n")), 20_000))
+}

@@ -1,0 +1,77 @@
+//! Write: a whole file at once. A file that exists must have been read; its encoding, its line ends and its mode stay.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::change::{self, Intent, LoadedFile};
+use crate::api::{Preview, ToolError, TypedTool, Work, object};
+use crate::cx::ToolCx;
+use crate::file::matching::splice;
+use crate::paths::{target, write_access};
+use base::config::prompts;
+use base::text::one_line;
+use guard::policy::access::Access;
+
+#[derive(Deserialize)]
+pub struct Args {
+    path: String,
+    content: String,
+}
+
+pub struct Write;
+
+impl TypedTool for Write {
+    type Args = Args;
+    const NAME: &'static str = "Write";
+    const DESCRIPTION: &'static str = prompts::TOOL_WRITE;
+    const WORK: Work<Args> = Work::Blocking(|args, cx| change::carry_out(cx, || plan(args, cx)));
+
+    fn schema() -> Value {
+        object(&["path", "content"], json!({"path": {"type": "string"}, "content": {"type": "string"}}))
+    }
+
+    fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        write_access(cx, &args.path)
+    }
+
+    fn title(args: &Args) -> String {
+        format!("Write {}", one_line(&args.path, 120))
+    }
+
+    fn preview(args: &Args, cx: &ToolCx) -> Preview {
+        change::preview(plan(args, cx))
+    }
+}
+
+fn plan(args: &Args, cx: &ToolCx) -> Result<Intent, ToolError> {
+    if args.path.ends_with('/') {
+        return Err(ToolError::invalid("path ends with '/'; name a file (missing folders are created)"));
+    }
+    let target = target(cx, &args.path)?;
+    let loaded = change::load(cx, &target)?;
+    let before = loaded.as_ref().map_or("", |loaded| &loaded.text);
+    let content = cx.redactor.restore(&args.content, before).map_err(ToolError::invalid)?.into_owned();
+    let Some(loaded) = loaded else {
+        return change::finish(target, None, content, Vec::new());
+    };
+    // An empty file has nothing to lose.
+    if !loaded.bytes.is_empty() {
+        change::must_be_known(cx, &target, &loaded)?;
+    }
+    change::must_be_storable(&target, &loaded, &content)?;
+    let content = loaded.without_double_mark(own_line_ends(&loaded, &content));
+    if content == loaded.text {
+        let text = format!("Nothing changed: {} already has exactly this content", target.shown);
+        return Ok(Intent::Nothing(change::unchanged(&target, text)));
+    }
+    change::finish(target, Some(loaded), content, Vec::new())
+}
+
+/// Line by line the ends that the file has: the model cannot see them and writes LF. With carriage returns of its own, the
+/// new content is meant to the letter.
+fn own_line_ends(loaded: &LoadedFile, content: &str) -> String {
+    if content.contains('\r') || !loaded.text.contains("\r\n") {
+        return content.to_owned();
+    }
+    splice::with_ends_of(&loaded.text, content)
+}

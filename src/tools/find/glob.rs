@@ -1,0 +1,130 @@
+//! Glob: files by name pattern, newest first.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::cx::ToolCx;
+use crate::paths::{PathTarget, folder_or_root, look, skipped_folders, target};
+use base::config::prompts;
+use base::model::envelope::Envelope;
+use base::path::{display, on_one_line};
+use base::search::glob;
+use base::search::walk::Walk;
+use base::text::{one_line, plural};
+use guard::policy::access::Access;
+
+const DEFAULT_LIMIT: usize = 50;
+const MAX_LIMIT: usize = 1_000;
+const MAX_PATTERN_BYTES: usize = 4_096;
+
+#[derive(Deserialize)]
+pub struct Args {
+    pattern: String,
+    path: Option<String>,
+    limit: Option<usize>,
+}
+
+impl Args {
+    /// The folder to search and the pattern below it: leading folders of the pattern belong to the folder.
+    fn split(&self, cx: &ToolCx) -> Result<(PathTarget, &str), ToolError> {
+        let path = folder_or_root(self.path.as_deref());
+        let (base, rest) = glob::split_base(self.pattern.trim_start_matches("./"));
+        let folder = match base {
+            "" => path.to_owned(),
+            base if base.starts_with(['/', '~']) => base.to_owned(),
+            base => format!("{path}/{base}"),
+        };
+        Ok((target(cx, &folder)?, rest))
+    }
+}
+
+pub struct Glob;
+
+impl TypedTool for Glob {
+    type Args = Args;
+    const NAME: &'static str = "Glob";
+    const DESCRIPTION: &'static str = prompts::TOOL_GLOB;
+    const READ_ONLY: bool = true;
+    const WORK: Work<Args> = Work::Blocking(search);
+
+    fn schema() -> Value {
+        object(
+            &["pattern"],
+            json!({
+                "pattern": {"type": "string"},
+                "path": {"type": "string"},
+                "limit": {"type": "integer"}
+            }),
+        )
+    }
+
+    fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Read(args.split(cx)?.0.resolved.canonical)])
+    }
+
+    fn title(args: &Args) -> String {
+        let place = args.path.as_deref().map_or(String::new(), |path| format!(" in {path}"));
+        one_line(&format!("Glob {}{place}", args.pattern), 120)
+    }
+}
+
+fn search(args: &Args, cx: &ToolCx) -> ToolOutcome {
+    if args.pattern.trim().is_empty() {
+        return Err(ToolError::invalid("pattern is empty; use **/* for all files"));
+    }
+    if args.pattern.len() > MAX_PATTERN_BYTES {
+        return Err(ToolError::invalid("pattern is longer than any path"));
+    }
+    let (target, rest) = args.split(cx)?;
+    let root = &target.resolved.canonical;
+    let meta = look(cx, &target)?;
+    if !meta.is_dir() {
+        return Err(ToolError::invalid(format!("{} is a file; path must be a folder", target.shown)));
+    }
+    let whole = rest == args.pattern.trim_start_matches("./");
+    let pattern = if rest.is_empty() { "*" } else { rest };
+    let matcher = glob::matcher(pattern, whole).map_err(|error| {
+        ToolError::invalid(format!("the pattern {} is not a valid glob: {error}", args.pattern))
+    })?;
+    let limit = cx.observation.rows(args.limit, DEFAULT_LIMIT, MAX_LIMIT);
+    let walk = Walk::new(root).hidden_if_named(pattern);
+    let found = glob::search(&walk, &matcher, limit, || cx.cancel.is_cancelled());
+    if cx.cancel.is_cancelled() {
+        return Err(ToolError::interrupted());
+    }
+    let paths = |paths: &[std::path::PathBuf]| {
+        paths.iter().map(|path| on_one_line(&display(&cx.root, path))).collect::<Vec<_>>().join("\n")
+    };
+    let mut notes = Vec::new();
+    if found.total == 0 {
+        notes.push(format!(
+            "no file matches {pattern} in {} (hidden and git-ignored files are skipped)",
+            target.shown
+        ));
+        if !found.folders.is_empty() {
+            notes.push(format!("matching folders: {}", paths(&found.folders).replace('\n', ", ")));
+        }
+    } else if found.files.len() < found.total {
+        notes.push(format!(
+            "the newest {} of {}; narrow the pattern or raise limit",
+            found.files.len(),
+            plural(found.total, "file")
+        ));
+    }
+    if found.closed > 0 {
+        notes.push(skipped_folders(found.closed));
+    }
+    if found.incomplete {
+        notes.push("stopped early: too many files; narrow path".to_owned());
+    }
+    let mut envelope = Envelope::success(notes.join("; "))
+        .with("pattern", args.pattern.as_str())
+        .with("path", target.shown.as_str())
+        .with("total", found.total)
+        .with_body("paths", paths(&found.files));
+    if found.incomplete {
+        envelope = envelope.partial();
+    }
+    Ok(envelope)
+}

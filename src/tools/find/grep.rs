@@ -1,0 +1,254 @@
+//! Grep: lines that match a regular expression. Matches are listed under their file's name, which costs the fewest tokens.
+
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::readings::{Reading, readings};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::cx::ToolCx;
+use crate::paths::{PathTarget, disk_error, folder_or_root, look, read_access, read_at, skipped_folders};
+use base::config::prompts;
+use base::file;
+use base::model::envelope::Envelope;
+use base::path::{display, on_one_line};
+use base::search::glob;
+use base::search::grep::{self, GrepMatches, GrepQuery};
+use base::search::walk::Walk;
+use base::text::{elide, one_line, plural};
+use guard::policy::access::Access;
+
+const DEFAULT_LIMIT: usize = 100;
+const MAX_LIMIT: usize = 1_000;
+const MAX_CONTEXT: usize = 20;
+
+#[derive(Deserialize)]
+pub struct Args {
+    pattern: String,
+    path: Option<String>,
+    include: Option<String>,
+    #[serde(default)]
+    ignore_case: bool,
+    context: Option<usize>,
+    limit: Option<usize>,
+    #[serde(default)]
+    output_mode: OutputMode,
+}
+
+/// What is listed. The model is told of lines alone, but some are used to ask for less.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum OutputMode {
+    #[default]
+    Content,
+    FilesWithMatches,
+    Count,
+}
+
+pub struct Grep;
+
+impl TypedTool for Grep {
+    type Args = Args;
+    const NAME: &'static str = "Grep";
+    const DESCRIPTION: &'static str = prompts::TOOL_GREP;
+    const READ_ONLY: bool = true;
+    const WORK: Work<Args> = Work::Blocking(|args, cx| {
+        read_at(cx, folder_or_root(args.path.as_deref()), |at| search(cx, at, args))
+    });
+
+    fn schema() -> Value {
+        object(
+            &["pattern"],
+            json!({
+                "pattern": {"type": "string"},
+                "path": {"type": "string"},
+                "include": {"type": "string"},
+                "ignore_case": {"type": "boolean"},
+                "context": {"type": "integer"},
+                "limit": {"type": "integer"}
+            }),
+        )
+    }
+
+    fn accepted() -> Value {
+        let mut accepted = Self::schema();
+        accepted["properties"]["output_mode"] = json!({"enum": ["content", "files_with_matches", "count"]});
+        accepted
+    }
+
+    fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        read_access(cx, folder_or_root(args.path.as_deref()))
+    }
+
+    fn title(args: &Args) -> String {
+        let place = args.path.as_deref().map_or(String::new(), |path| format!(" in {path}"));
+        one_line(&format!("Grep {}{place}", args.pattern), 120)
+    }
+}
+
+fn search(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
+    if args.pattern.is_empty() {
+        return Err(ToolError::invalid("pattern is empty"));
+    }
+    let root = &target.resolved.canonical;
+    let meta = look(cx, target)?;
+    if !meta.is_dir() {
+        file::check_kind(&meta).map_err(|error| disk_error(cx, target, &error))?;
+    }
+    let matcher = grep::matcher(&args.pattern, args.ignore_case)
+        .map_err(|error| invalid_pattern(&args.pattern, &error))?;
+    let include = match args.include.as_deref().filter(|include| !include.is_empty()) {
+        Some(include) => Some(glob::matcher(include, true).map_err(|error| {
+            ToolError::invalid(format!("include {include} is not a valid glob: {error}"))
+        })?),
+        None => None,
+    };
+    let limit = cx.observation.rows(args.limit, DEFAULT_LIMIT, MAX_LIMIT);
+    let (context, per_file) = match args.output_mode {
+        OutputMode::Content => (args.context.unwrap_or(0).min(MAX_CONTEXT), limit),
+        _ => (0, 1),
+    };
+    let mut query = GrepQuery { matcher, include, context, limit, per_file };
+    let walk = Walk::new(root).hidden_if_named(args.include.as_deref().unwrap_or(""));
+    let stopped = || cx.cancel.is_cancelled();
+    let mut found = grep::search(&walk, &query, stopped);
+    let mut read_as = None;
+    if found.total_matches == 0 && !found.incomplete {
+        for reading in readings(&args.pattern) {
+            let Ok(matcher) = grep::matcher(&reading.pattern, args.ignore_case) else { continue };
+            query.matcher = matcher;
+            found = grep::search(&walk, &query, stopped);
+            let done = found.total_matches > 0 || found.incomplete;
+            read_as = Some(reading);
+            if done {
+                break;
+            }
+        }
+    }
+    if cx.cancel.is_cancelled() {
+        return Err(ToolError::interrupted());
+    }
+    Ok(report(cx, args, target, &query, &found, read_as.as_ref()))
+}
+
+fn invalid_pattern(pattern: &str, error: &str) -> ToolError {
+    // The engine's message draws the place over several lines; its last line says what is wrong.
+    let reason = error.lines().last().unwrap_or(error).trim();
+    let reason = elide(reason.strip_prefix("error: ").unwrap_or(reason), 300);
+    let literal = elide(&regex::escape(pattern), 300);
+    let valid = |reading: &Reading| grep::matcher(&reading.pattern, false).is_ok();
+    let meant = readings(pattern).into_iter().find(valid).filter(|_| pattern.contains(r"\|"));
+    let hint = if let Some(Reading { pattern, why }) = meant {
+        format!("{why}: use {}", elide(&pattern, 300))
+    } else if pattern.contains("\\n") || pattern.contains('\n') {
+        "Patterns match within one line: search for one line and set context".to_owned()
+    } else if pattern.contains("(?=") || pattern.contains("(?!") || pattern.contains("(?<") {
+        "Look-around and back-references are not supported".to_owned()
+    } else {
+        format!("To search for the literal text, use {literal}")
+    };
+    ToolError::invalid(format!("the pattern is not a valid regular expression: {reason}. {hint}"))
+}
+
+fn report(
+    cx: &ToolCx,
+    args: &Args,
+    target: &PathTarget,
+    query: &GrepQuery,
+    found: &GrepMatches,
+    read_as: Option<&Reading>,
+) -> Envelope {
+    let mut body = String::new();
+    // Lines, or files where only these are asked for.
+    let mut shown = 0;
+    // Under the tool boundary's limit.
+    let room = cx.observation.bytes / 25 * 24 - 1_024;
+    'files: for (path, hits) in &found.files {
+        let name = on_one_line(&display(&cx.root, path));
+        if args.output_mode != OutputMode::Content {
+            if shown == query.limit || body.len() > room {
+                break;
+            }
+            let _ = match args.output_mode {
+                OutputMode::Count => writeln!(body, "{name}:{}", hits.matches),
+                _ => writeln!(body, "{name}"),
+            };
+            shown += 1;
+            continue;
+        }
+        let mut last = None;
+        let mut named = false;
+        for line in &hits.lines {
+            if line.is_match && shown == query.limit || body.len() > room {
+                break 'files;
+            }
+            if !named {
+                let _ = writeln!(body, "{name}");
+                named = true;
+            }
+            if query.context > 0 && last.is_some_and(|last| line.number > last + 1) {
+                body.push_str("--\n");
+            }
+            let mark = if line.is_match { ':' } else { '-' };
+            let _ = writeln!(body, "{}{mark}{}", line.number, line.text);
+            shown += usize::from(line.is_match);
+            last = Some(line.number);
+        }
+    }
+    body.truncate(body.trim_end_matches('\n').len());
+    let matches = plural(found.total_matches, "match");
+    let files = plural(found.total_files, "file");
+    let mut notes = Vec::new();
+    if found.total_matches == 0 {
+        let include =
+            args.include.as_deref().map_or(String::new(), |include| format!(" with names like {include}"));
+        notes.push(format!(
+            "no match for {} in {} ({}{include} searched; hidden, git-ignored and binary files are skipped)",
+            elide(&args.pattern, 300),
+            target.shown,
+            plural(found.searched, "file")
+        ));
+    } else if args.output_mode == OutputMode::Content && shown < found.total_matches {
+        notes.push(format!("the first {shown} of {matches} in {files}; narrow the search or raise limit"));
+    } else if args.output_mode != OutputMode::Content && shown < found.total_files {
+        notes.push(format!("the first {shown} of {files} ({matches}); narrow the search or raise limit"));
+    } else {
+        notes.push(format!("{matches} in {files}"));
+    }
+    if let Some(Reading { pattern, why }) = read_as {
+        let (given, meant) = (elide(&args.pattern, 300), elide(pattern, 300));
+        match &mut notes[0] {
+            note if found.total_matches > 0 => {
+                *note = format!("nothing matches {given}: {why}. These are for {meant}: {note}");
+            }
+            note if given.contains(r"\|") => {
+                note.push_str(&format!("; {why}, but {meant} matches nothing either"));
+            }
+            _ => {}
+        }
+    }
+    if found.failed > 0 {
+        notes.push(format!(
+            "{} could not be searched (no permission, or lines too long)",
+            plural(found.failed, "file")
+        ));
+    }
+    if found.closed > 0 {
+        notes.push(skipped_folders(found.closed));
+    }
+    if found.incomplete {
+        notes.push("stopped early: too much to search; narrow path or include".to_owned());
+    }
+    let mut envelope = Envelope::success(notes.join("; "))
+        .with("pattern", args.pattern.as_str())
+        .with("path", target.shown.as_str())
+        .with("total_matches", found.total_matches)
+        .with("total_files", found.total_files)
+        .with("shown", shown)
+        .with_body("matches", body);
+    if found.incomplete {
+        envelope = envelope.partial();
+    }
+    envelope
+}

@@ -1,0 +1,138 @@
+//! Locate: the files that a task is about, ranked, in one call. `evidence` ranks; this tool only shows it.
+
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::cx::ToolCx;
+use base::config::prompts;
+use base::model::envelope::{Envelope, ErrorCode};
+use base::path::on_one_line;
+use base::text::one_line;
+use evidence::categorize::Role;
+use evidence::rank::locate::RankedFile;
+use evidence::retriever::ContextRetriever;
+use guard::policy::access::Access;
+
+const DEFAULT_FILES: usize = 8;
+const MAX_FILES: usize = 25;
+/// Files that are shown with lines.
+const WITH_LINES: usize = 5;
+const LINES: usize = 3;
+/// Lines of a file that is shown for what it has of another.
+const LINES_BESIDE: usize = 1;
+
+#[derive(Deserialize)]
+pub struct Args {
+    #[serde(default)]
+    query: String,
+    #[serde(default)]
+    with: Vec<String>,
+    k: Option<usize>,
+}
+
+pub struct Locate;
+
+impl TypedTool for Locate {
+    type Args = Args;
+    const NAME: &'static str = "Locate";
+    const DESCRIPTION: &'static str = prompts::TOOL_LOCATE;
+    const READ_ONLY: bool = true;
+    const WORK: Work<Args> = Work::Blocking(locate);
+
+    fn schema() -> Value {
+        object(
+            &[],
+            json!({
+                "query": {"type": "string"},
+                "with": {"type": "array", "items": {"type": "string"}},
+                "k": {"type": "integer"}
+            }),
+        )
+    }
+
+    fn access(_: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Read(cx.root.to_path_buf())])
+    }
+
+    fn title(args: &Args) -> String {
+        let with = match args.with.as_slice() {
+            [] => String::new(),
+            with => format!(" with {}", with.join(", ")),
+        };
+        one_line(&format!("Locate {}{with}", args.query), 120)
+    }
+}
+
+fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
+    if args.query.trim().is_empty() && args.with.is_empty() {
+        return Err(ToolError::invalid("query is empty; say what is looked for, or name files in `with`"));
+    }
+    let Some(retriever) = &cx.evidence else {
+        return Err(ToolError::model(
+            ErrorCode::ExecutionError,
+            "this folder has no index; use Grep and Glob",
+        ));
+    };
+    let limit = args.k.filter(|&k| k > 0).unwrap_or(DEFAULT_FILES).min(MAX_FILES);
+    if !args.with.is_empty() {
+        return companions(args, retriever, limit);
+    }
+    let files = retriever.locate(&args.query, limit).map_err(no_index)?;
+    if files.is_empty() {
+        return Ok(Envelope::success("No matching files; try other words").with("total", 0));
+    }
+    let mut body = String::new();
+    for (rank, (file, role)) in files.iter().enumerate() {
+        show(&mut body, rank, file, *role, LINES);
+    }
+    let paths: Vec<&str> = files.iter().map(|(file, _)| file.path.as_str()).collect();
+    Ok(Envelope::success("")
+        .with("query", one_line(&args.query, 200))
+        .with("paths", paths)
+        .with_body("content", body))
+}
+
+/// What belongs to files that are part of the change already.
+fn companions(args: &Args, retriever: &ContextRetriever, limit: usize) -> ToolOutcome {
+    let (files, unknown) = retriever.companions(&args.with, &args.query, limit).map_err(no_index)?;
+    let missing = format!("not in the index (hidden, ignored, or misspelled): {}", unknown.join(", "));
+    if args.with.iter().all(|given| unknown.contains(given)) {
+        return Err(ToolError::model(ErrorCode::NotFound, missing));
+    }
+    let text = match (unknown.is_empty(), files.is_empty()) {
+        (false, _) => missing,
+        (true, true) => "Nothing else belongs to them".to_owned(),
+        (true, false) => String::new(),
+    };
+    let mut body = String::new();
+    for (rank, file) in files.iter().enumerate() {
+        show(&mut body, rank, file, Role::Modify, LINES_BESIDE);
+    }
+    let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    Ok(Envelope::success(text)
+        .with("with", args.with.clone())
+        .with("paths", paths)
+        .with_body("content", body))
+}
+
+fn no_index(error: String) -> ToolError {
+    ToolError::model(ErrorCode::ExecutionError, format!("{error}; use Grep and Glob"))
+}
+
+fn show(body: &mut String, rank: usize, file: &RankedFile, role: Role, lines: usize) {
+    let mark = if role == Role::Modify { "" } else { " (to read)" };
+    let _ = writeln!(
+        body,
+        "{}{mark}: {}",
+        on_one_line(&file.path),
+        file.reasons().into_iter().take(2).collect::<Vec<_>>().join(", ")
+    );
+    if rank < WITH_LINES {
+        for (number, line) in file.lines.iter().take(lines) {
+            let _ = writeln!(body, "  {number}: {line}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! LS: one folder, folders first, without walking into any.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::io;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::cx::ToolCx;
+use crate::paths::{PathTarget, disk_error, folder_or_root, look, read_access, read_at};
+use base::config::prompts;
+use base::file::special_kind;
+use base::folder::handle::Folder;
+use base::model::envelope::Envelope;
+use base::path::on_one_line;
+use base::search::walk::Walk;
+use base::text::{one_line, plural};
+use guard::policy::access::Access;
+
+const DEFAULT_LIMIT: usize = 100;
+const MAX_LIMIT: usize = 1_000;
+
+#[derive(Deserialize)]
+pub struct Args {
+    path: Option<String>,
+    offset: Option<usize>,
+    limit: Option<usize>,
+}
+
+pub struct Ls;
+
+impl TypedTool for Ls {
+    type Args = Args;
+    const NAME: &'static str = "LS";
+    const DESCRIPTION: &'static str = prompts::TOOL_LS;
+    const READ_ONLY: bool = true;
+    const WORK: Work<Args> =
+        Work::Blocking(|args, cx| read_at(cx, folder_or_root(args.path.as_deref()), |at| list(cx, at, args)));
+
+    fn schema() -> Value {
+        object(
+            &[],
+            json!({
+                "path": {"type": "string"},
+                "offset": {"type": "integer"},
+                "limit": {"type": "integer"}
+            }),
+        )
+    }
+
+    fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
+        read_access(cx, folder_or_root(args.path.as_deref()))
+    }
+
+    fn title(args: &Args) -> String {
+        format!("LS {}", one_line(folder_or_root(args.path.as_deref()), 120))
+    }
+}
+
+fn list(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
+    let folder = &target.resolved.canonical;
+    let refuse = |error: io::Error| disk_error(cx, target, &error.into());
+    let meta = look(cx, target)?;
+    if !meta.is_dir() {
+        let what = special_kind(&meta).unwrap_or("file");
+        return Err(ToolError::invalid(format!(
+            "{} is a {what}, not a folder; use Read for files",
+            target.shown
+        )));
+    }
+    let handle = Folder::open(folder).map_err(refuse)?;
+    let mut entries = handle.names().map_err(refuse)?;
+    let is_folder = |name: &OsString| handle.look(name).is_ok_and(|meta| meta.is_dir());
+    entries.sort_by_cached_key(|name| (!is_folder(name), name.clone()));
+    let total = entries.len();
+    let offset = args.offset.unwrap_or(0);
+    if offset > 0 && offset >= total {
+        return Err(ToolError::invalid(format!(
+            "offset {offset} is past the end: {} has {}",
+            target.shown,
+            plural(total, "entry")
+        )));
+    }
+    let mut walk = Walk::new(folder);
+    walk.hidden = true;
+    walk.max_depth = Some(1);
+    let seen: HashSet<OsString> = walk.sorted().map(|entry| entry.file_name().to_owned()).collect();
+    let limit = cx.observation.rows(args.limit, DEFAULT_LIMIT, MAX_LIMIT);
+    let rows: Vec<String> = entries
+        .iter()
+        .skip(offset)
+        .take(limit)
+        .map(|name| row(&handle, name, !seen.contains(name)))
+        .collect();
+    let end = offset + rows.len();
+    let text = if total == 0 {
+        format!("{} is empty", target.shown)
+    } else if rows.len() < total {
+        let more = if end < total { format!("; continue with offset={end}") } else { String::new() };
+        format!("entries {}-{end} of {total}{more}", offset + 1)
+    } else {
+        String::new()
+    };
+    let mut envelope = Envelope::success(text)
+        .with("path", target.shown.as_str())
+        .with("total_entries", total)
+        .with_body("entries", rows.join("\n"));
+    if offset > 0 {
+        envelope = envelope.with("offset", offset);
+    }
+    Ok(envelope)
+}
+
+fn row(folder: &Folder, name: &OsStr, ignored: bool) -> String {
+    let mut row = on_one_line(&name.to_string_lossy());
+    if let Ok(meta) = folder.look(name) {
+        if meta.is_dir() {
+            row.push('/');
+        } else if meta.is_symlink() {
+            let link = folder.read_link(name).unwrap_or_default();
+            row.push_str(&format!(" -> {}", on_one_line(&link.to_string_lossy())));
+        } else if let Some(kind) = special_kind(&meta) {
+            row.push_str(&format!(" ({kind})"));
+        }
+    }
+    // `.git` is left out of searches, but no ignore file says so.
+    if ignored && name != ".git" {
+        row.push_str(" (ignored)");
+    }
+    row
+}

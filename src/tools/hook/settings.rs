@@ -1,0 +1,277 @@
+//! What the files say: which hooks there are, and which of what they list does not run here, with the reason. Nothing is
+//! passed over without a word: a guard that silently does not run is worse than none.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::event::HookEvent;
+use super::matcher::Matcher;
+use base::config::trusted::agent_files::AgentFile;
+use base::text::one_line;
+use guard::policy::tool_rule::ToolRule;
+
+/// Characters of a hook's name.
+const NAME_CHARS: usize = 48;
+
+/// What is started.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    /// A line for the shell, or with `args` a program.
+    pub command: String,
+    pub args: Option<Vec<String>>,
+}
+
+/// One hook.
+#[derive(Clone, Debug)]
+pub struct Hook {
+    pub event: HookEvent,
+    pub matcher: Matcher,
+    /// The matcher as it was written.
+    pub matched: String,
+    pub condition: Option<ToolRule>,
+    pub program: Program,
+    pub timeout: Duration,
+    /// It runs beside the work and decides nothing.
+    pub in_background: bool,
+    /// When it fails, that is a no.
+    pub fails_closed: bool,
+    /// What it says of itself while it runs.
+    pub status: Option<String>,
+    /// For users: the script, or the beginning of the command.
+    pub name: String,
+    pub source: PathBuf,
+}
+
+/// What is listed and does not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotRun {
+    /// Such as `PreToolUse http://localhost/x`.
+    pub what: String,
+    pub why: String,
+    pub source: PathBuf,
+}
+
+/// All that the files say.
+#[derive(Clone, Debug, Default)]
+pub struct HookSettings {
+    pub hooks: Vec<Hook>,
+    pub not_run: Vec<NotRun>,
+    /// Files that switch hooks off: one of the user's all, one of a project its own.
+    pub off: Vec<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Group {
+    #[serde(default)]
+    matcher: Option<String>,
+    hooks: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct Handler {
+    #[serde(rename = "type")]
+    kind: String,
+    command: Option<String>,
+    args: Option<Vec<String>>,
+    #[serde(rename = "if")]
+    condition: Option<String>,
+    /// Seconds.
+    timeout: Option<f64>,
+    #[serde(default, rename = "async")]
+    in_background: bool,
+    #[serde(default, rename = "asyncRewake")]
+    wakes: bool,
+    #[serde(rename = "onFailure")]
+    on_failure: Option<String>,
+    #[serde(rename = "statusMessage")]
+    status: Option<String>,
+    shell: Option<String>,
+}
+
+/// Reads the files; those of the project, below `workspace`, are trusted.
+pub fn parse(files: &[AgentFile], workspace: &Path) -> HookSettings {
+    let mut settings = HookSettings::default();
+    for file in files {
+        let all: Value = match serde_json::from_str(&file.text) {
+            Ok(all) => all,
+            Err(error) => {
+                settings.leave_out(file, "all hooks", format!("the file is no valid JSON: {error}"));
+                continue;
+            }
+        };
+        if all["disableAllHooks"] == true {
+            settings.off.push(file.path.clone());
+        }
+        let Some(events) = all["hooks"].as_object() else { continue };
+        for (event, groups) in events {
+            settings.take_event(file, event, groups);
+        }
+    }
+    let off = std::mem::take(&mut settings.off);
+    let all_off = off.iter().any(|path| !path.starts_with(workspace));
+    let off_here = |hook: &Hook| !off.is_empty() && hook.source.starts_with(workspace);
+    settings.hooks.retain(|hook| !all_off && !off_here(hook));
+    HookSettings { off, ..settings }
+}
+
+impl HookSettings {
+    fn leave_out(&mut self, file: &AgentFile, what: &str, why: impl Into<String>) {
+        let what = one_line(what, 2 * NAME_CHARS);
+        self.not_run.push(NotRun { what, why: why.into(), source: file.path.clone() });
+    }
+
+    fn take_event(&mut self, file: &AgentFile, name: &str, groups: &Value) {
+        let Some(event) = HookEvent::parse(name) else {
+            return self.leave_out(file, name, "mycode has no such event");
+        };
+        let Ok(groups) = Vec::<Group>::deserialize(groups) else {
+            return self.leave_out(file, name, "it must be a list of {\"matcher\", \"hooks\": […]}");
+        };
+        for group in groups {
+            let written = group.matcher.filter(|_| !event.ignores_matcher()).unwrap_or_default();
+            let matcher = match Matcher::parse(&written) {
+                Ok(matcher) => matcher,
+                Err(why) => {
+                    self.leave_out(
+                        file,
+                        &format!("{name} {written}"),
+                        format!("the matcher is wrong: {why}"),
+                    );
+                    continue;
+                }
+            };
+            for handler in group.hooks {
+                match hook(event, &matcher, &written, &handler, file) {
+                    // The same in two files runs once.
+                    Ok(hook) if self.hooks.iter().any(|known| known.is_same(&hook)) => {}
+                    Ok(hook) => self.hooks.push(hook),
+                    Err(why) => {
+                        let what =
+                            ["command", "url", "prompt", "tool"].iter().find_map(|key| handler[key].as_str());
+                        self.leave_out(file, &format!("{name} {}", what.unwrap_or_default()), why);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn hook(
+    event: HookEvent,
+    matcher: &Matcher,
+    matched: &str,
+    handler: &Value,
+    file: &AgentFile,
+) -> Result<Hook, String> {
+    let handler = Handler::deserialize(handler).map_err(|error| error.to_string())?;
+    if handler.kind != "command" {
+        return Err(format!("hooks of type {} are not supported; use a command", handler.kind));
+    }
+    if handler.shell.is_some_and(|shell| shell != "bash") {
+        return Err("it wants another shell than bash".to_owned());
+    }
+    let condition = handler.condition.as_deref().map(ToolRule::parse).transpose()?;
+    if condition.is_some() && !event.is_about_tool() {
+        return Err(format!("`if` is about tools, and {} is not", event.as_str()));
+    }
+    let command = handler.command.filter(|command| !command.trim().is_empty()).ok_or("it has no command")?;
+    let asked = handler.timeout.filter(|seconds| *seconds > 0.0);
+    let asked = asked.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let program = Program { command, args: handler.args };
+    Ok(Hook {
+        event,
+        matcher: matcher.clone(),
+        matched: matched.to_owned(),
+        condition,
+        name: program.name(),
+        program,
+        timeout: asked.unwrap_or(event.timeout()).min(event.most()),
+        in_background: handler.in_background || handler.wakes,
+        fails_closed: handler.on_failure.as_deref() == Some("block") && event.can_fail_closed(),
+        status: handler.status,
+        source: file.path.clone(),
+    })
+}
+
+impl Hook {
+    fn is_same(&self, other: &Self) -> bool {
+        (self.event, &self.matched, &self.condition, &self.program)
+            == (other.event, &other.matched, &other.condition, &other.program)
+    }
+}
+
+impl Program {
+    /// The first word that is a path to something, without its folders; else the beginning of the command.
+    fn name(&self) -> String {
+        let words = self.command.split_whitespace().chain(self.args.iter().flatten().map(String::as_str));
+        let plain = |word: &str| word.replace(['"', '\''], "").trim_matches([';', '(', ')']).to_owned();
+        let is_path = |c: char| c.is_alphanumeric() || "/._-+@~$:{}".contains(c);
+        let is_script = |word: &String| {
+            word.contains('/')
+                && word.chars().all(is_path)
+                && !word.contains("://")
+                && !["/bin/", "/usr/bin/", "/dev/"].iter().any(|system| word.starts_with(system))
+        };
+        let script = words.map(plain).find(is_script);
+        let name = script.as_deref().and_then(|path| path.rsplit('/').find(|part| !part.is_empty()));
+        one_line(name.unwrap_or(&self.command), NAME_CHARS)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn file(path: &str, text: Value) -> AgentFile {
+        AgentFile { path: path.into(), text: text.to_string() }
+    }
+
+    #[test]
+    fn hooks_and_what_is_left_out() {
+        let text = json!({"hooks": {
+            "PreToolUse": [
+                {"matcher": "Bash", "hooks": [
+                    {"type": "command", "command": "\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/guard.sh", "timeout": 5},
+                    {"type": "http", "url": "http://localhost/x"},
+                    {"type": "command", "if": "Bash(git *)", "command": "node", "args": ["${CLAUDE_PROJECT_DIR}/a.js"]},
+                ]},
+                {"matcher": "(", "hooks": [{"type": "command", "command": "true"}]},
+            ],
+            "Stop": [{"hooks": [{"type": "command", "command": "true", "if": "Bash"}]}],
+            "WorktreeCreate": [],
+        }});
+        let settings = parse(
+            &[file("/h/.claude/settings.json", text.clone()), file("/w/.mycode/hooks.json", text)],
+            Path::new("/w"),
+        );
+        let names: Vec<&str> = settings.hooks.iter().map(|hook| hook.name.as_str()).collect();
+        assert_eq!(names, ["guard.sh", "a.js"]);
+        let name = |command: &str| Program { command: command.to_owned(), args: None }.name();
+        assert_eq!(name("node \"${CLAUDE_PLUGIN_ROOT}\"/scripts/run.cjs x"), "run.cjs");
+        assert_eq!(name("node -e \"require('a/b.js');x()\""), "node -e \"require('a/b.js');x()\"");
+        assert_eq!(settings.hooks[0].timeout, Duration::from_secs(5));
+        assert_eq!(settings.hooks[1].timeout, Duration::from_secs(600));
+        let why: Vec<&str> = settings.not_run.iter().map(|row| row.why.as_str()).collect();
+        assert_eq!(why.len(), 8);
+        assert!(why[0].contains("type http") && why.contains(&"mycode has no such event"));
+    }
+
+    #[test]
+    fn switched_off() {
+        let hooks = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}});
+        let other = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "false"}]}]}, "disableAllHooks": true});
+        let of = |user: &Value, project: &Value| {
+            let files = [
+                file("/h/.claude/settings.json", user.clone()),
+                file("/w/.claude/settings.json", project.clone()),
+            ];
+            parse(&files, Path::new("/w")).hooks.len()
+        };
+        assert_eq!((of(&hooks, &other), of(&other, &hooks), of(&hooks, &hooks)), (1, 0, 1));
+    }
+}

@@ -1,0 +1,112 @@
+//! How Claude Code names our tools and their arguments: hooks are matched by these names, and scripts read these arguments.
+//! Names and fields as in its hooks reference, November 2026.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use base::path;
+
+struct Row {
+    ours: &'static str,
+    /// The first is the one that hooks are told.
+    theirs: &'static [&'static str],
+    /// Our arguments with their names; others have the same.
+    arguments: &'static [(&'static str, &'static str)],
+}
+
+const fn row(
+    ours: &'static str,
+    theirs: &'static [&'static str],
+    arguments: &'static [(&'static str, &'static str)],
+) -> Row {
+    Row { ours, theirs, arguments }
+}
+
+const FILE: (&str, &str) = ("path", "file_path");
+
+const TABLE: [Row; 9] = [
+    row("Read", &["Read"], &[FILE, ("start_line", "offset")]),
+    row("Write", &["Write"], &[FILE]),
+    row("Edit", &["Edit"], &[FILE]),
+    row("MultiEdit", &["MultiEdit", "Edit"], &[FILE]),
+    row("Bash", &["Bash"], &[("timeout_ms", "timeout"), ("background", "run_in_background")]),
+    row(
+        "Grep",
+        &["Grep"],
+        &[("include", "glob"), ("ignore_case", "-i"), ("context", "-C"), ("limit", "head_limit")],
+    ),
+    row("Task", &["Agent", "Task"], &[("type", "subagent_type")]),
+    row("AskUser", &["AskUserQuestion"], &[]),
+    row("Job", &["TaskOutput", "BashOutput"], &[("id", "task_id")]),
+];
+
+/// All names under which a tool of ours is known, the one that hooks are told first. A tool of a server, `server.tool`, is
+/// `mcp__server__tool` there.
+pub fn names(ours: &str) -> Vec<String> {
+    let row = TABLE.iter().find(|row| row.ours == ours);
+    let mut names: Vec<String> =
+        row.iter().flat_map(|row| row.theirs).map(|name| (*name).to_owned()).collect();
+    names.extend(ours.split_once('.').map(|(server, tool)| format!("mcp__{server}__{tool}")));
+    if !names.iter().any(|name| name == ours) {
+        names.push(ours.to_owned());
+    }
+    names
+}
+
+/// Arguments as hooks are told them. Files have absolute paths, so that a rule about a path meets every spelling of it.
+pub fn input(ours: &str, args: &Value, root: &Path) -> Value {
+    let Value::Object(args) = args else { return args.clone() };
+    // What a server's tool calls a path is its own affair.
+    let is_ours = !ours.contains('.') && !ours.starts_with("mcp__");
+    let mut told = Map::new();
+    for (name, value) in args {
+        let absolute = |text: &str| path::resolve(root, text).absolute.to_string_lossy().into_owned();
+        let value = match value {
+            Value::String(text) if name == "path" && is_ours => absolute(text).into(),
+            other => other.clone(),
+        };
+        match (name.as_str(), value) {
+            // One edit stands beside the path.
+            ("edits", Value::Array(edits)) if ours == "Edit" && edits.len() == 1 => {
+                told.extend(edits.into_iter().filter_map(|edit| edit.as_object().cloned()).flatten());
+            }
+            (name, value) => drop(told.insert(renamed(ours, name, false).to_owned(), value)),
+        }
+    }
+    Value::Object(told)
+}
+
+/// Their arguments in our words.
+pub fn args(ours: &str, input: &Map<String, Value>) -> Value {
+    let named = input.iter().map(|(name, value)| (renamed(ours, name, true).to_owned(), value.clone()));
+    Value::Object(named.collect())
+}
+
+fn renamed<'a>(ours: &str, name: &'a str, back: bool) -> &'a str {
+    let rows = TABLE.iter().filter(|row| row.ours == ours).flat_map(|row| row.arguments);
+    let pair =
+        |(our, their): &(&'static str, &'static str)| if back { (*their, *our) } else { (*our, *their) };
+    rows.map(pair).find(|(from, _)| *from == name).map_or(name, |(_, to)| to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn scripts_find_their_fields() {
+        let root = Path::new("/w");
+        let told =
+            input("Edit", &json!({"path": "a.rs", "edits": [{"old_string": "x", "new_string": "y"}]}), root);
+        assert_eq!(told, json!({"file_path": "/w/a.rs", "old_string": "x", "new_string": "y"}));
+        let told = input("Bash", &json!({"command": "ls", "background": true}), root);
+        assert_eq!(told, json!({"command": "ls", "run_in_background": true}));
+        assert_eq!(args("Bash", told.as_object().unwrap_or(&Map::new()))["background"], true);
+        assert_eq!(names("Task"), ["Agent", "Task"]);
+        assert_eq!(names("MultiEdit"), ["MultiEdit", "Edit"]);
+        assert_eq!(names("Recall"), ["Recall"]);
+        assert_eq!(names("git.log"), ["mcp__git__log", "git.log"]);
+    }
+}

@@ -1,0 +1,86 @@
+//! Images on their way into the conversation: Read and the user's messages put them here, and the turn records them behind
+//! what they belong to. Knows whether the model in use can see.
+
+use std::fs::File;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use base::config::image_tokens::image_tokens;
+use base::config::models;
+use base::format::picture::{self, Picture, PictureError};
+use base::model::item::Image;
+
+#[derive(Debug, Default)]
+struct Contents {
+    model: Arc<str>,
+    images: Vec<Image>,
+}
+
+/// The tray of one agent.
+#[derive(Debug, Default)]
+pub struct ImageTray {
+    contents: Mutex<Contents>,
+}
+
+impl ImageTray {
+    fn lock(&self) -> MutexGuard<'_, Contents> {
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A turn begins: this model will see what is put here. What an interrupted turn left is cleared away.
+    pub fn begin(&self, model: &Arc<str>) {
+        *self.lock() = Contents { model: Arc::clone(model), images: Vec::new() };
+    }
+
+    /// The model in use; empty before the first turn.
+    pub fn model(&self) -> Arc<str> {
+        Arc::clone(&self.lock().model)
+    }
+
+    /// Puts images here that were recorded once already.
+    pub fn put_back(&self, images: Vec<Image>) {
+        self.lock().images.extend(images);
+    }
+
+    /// Why the model in use can't be shown images; `None` where it can, or where that is not known.
+    pub fn refusal(&self) -> Option<String> {
+        let model = Arc::clone(&self.lock().model);
+        let blind = models::facts(&model).is_some_and(|facts| !facts.images);
+        blind.then(|| format!("{model} can't see images"))
+    }
+
+    /// Puts the picture in this open file here, under the name `shown`; returns its width and height. Blocks.
+    ///
+    /// # Errors
+    /// [`PictureError`].
+    pub fn put(&self, file: File, shown: &str) -> Result<(u32, u32), PictureError> {
+        Ok(self.add(picture::load(file)?, shown))
+    }
+
+    /// The same with the bytes of a picture.
+    ///
+    /// # Errors
+    /// [`PictureError`].
+    pub fn put_bytes(&self, bytes: Vec<u8>, shown: &str) -> Result<(u32, u32), PictureError> {
+        Ok(self.add(picture::from_bytes(bytes)?, shown))
+    }
+
+    fn add(&self, picture: Picture, shown: &str) -> (u32, u32) {
+        let (width, height) = (picture.width, picture.height);
+        let mut contents = self.lock();
+        let tokens = image_tokens(&contents.model, width, height);
+        contents.images.push(Image {
+            path: shown.into(),
+            media_type: picture.media_type.into(),
+            width,
+            height,
+            tokens,
+            data: picture.data.into(),
+        });
+        (width, height)
+    }
+
+    /// What was put here since the last time.
+    pub fn take(&self) -> Vec<Image> {
+        std::mem::take(&mut self.lock().images)
+    }
+}

@@ -1,0 +1,24 @@
+//! What the model can do. `registry` lists the tools; `arguments` takes calls as models make them.
+
+pub mod agent_types;
+pub mod api;
+pub mod arguments;
+pub mod cx;
+pub mod file;
+pub mod find;
+pub mod hook;
+pub mod image_tray;
+pub mod lsp;
+pub mod mcp;
+pub mod on_demand;
+pub mod output;
+pub mod own_agents;
+pub mod own_commands;
+pub mod paths;
+pub mod plan;
+pub mod ports;
+pub mod registry;
+pub mod run;
+pub mod skill;
+pub mod sub_agent;
+pub mod web;

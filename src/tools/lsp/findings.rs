@@ -1,0 +1,134 @@
+//! What is new among a server's findings, in few words: what the model is told after an edit.
+
+use std::collections::{HashMap, HashSet};
+
+use super::protocol::{Finding, Severity};
+use base::text::one_line;
+
+/// Lines and bytes of one report.
+const LINES: usize = 8;
+const BYTES: usize = 700;
+/// Of those, errors in other files.
+const ELSEWHERE: usize = 3;
+const MESSAGE_CHARS: usize = 160;
+
+/// What makes two findings the same although lines above them came or went.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    severity: Severity,
+    message: String,
+    /// The line that it stands in; empty where the text is not at hand.
+    line: String,
+}
+
+/// How often each finding was there.
+pub type Known = HashMap<Key, usize>;
+
+fn key(finding: &Finding, text: &str) -> Key {
+    let line = text.lines().nth(finding.line as usize).unwrap_or("").trim().to_owned();
+    Key { severity: finding.severity, message: finding.message.clone(), line }
+}
+
+/// What there is, to compare with later.
+pub fn known(findings: &[Finding], text: &str) -> Known {
+    let mut known = Known::new();
+    for finding in findings {
+        *known.entry(key(finding, text)).or_default() += 1;
+    }
+    known
+}
+
+/// Those that were not known, the worst first, without mere hints.
+pub fn new<'a>(findings: &'a [Finding], text: &str, known: &Known) -> Vec<&'a Finding> {
+    let mut left = known.clone();
+    let mut is_new = |finding: &&Finding| match left.get_mut(&key(finding, text)) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            false
+        }
+        _ => finding.severity < Severity::Hint,
+    };
+    let mut new: Vec<&Finding> = findings.iter().filter(|finding| is_new(finding)).collect();
+    new.sort_by_key(|finding| (finding.severity, finding.line, finding.column));
+    // Said twice: by the server itself and by the compiler that it runs.
+    new.dedup_by(|b, a| a.code.is_some() && (a.line, a.column, &a.code) == (b.line, b.column, &b.code));
+    // What is wrong with a line that has an error mostly follows from that.
+    let wrong: HashSet<u32> = new
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .map(|finding| finding.line)
+        .collect();
+    new.retain(|finding| finding.severity == Severity::Error || !wrong.contains(&finding.line));
+    new
+}
+
+/// One line for the model; `column` is that of a reader, from 1.
+pub fn line(shown: &str, finding: &Finding, column: usize) -> String {
+    let message = one_line(finding.message.trim(), MESSAGE_CHARS);
+    let code = finding.code.as_deref().map(|code| format!(" [{}]", one_line(code, 60))).unwrap_or_default();
+    format!("{shown}:{}:{column} {} {message}{code}", finding.line + 1, finding.severity.as_str())
+}
+
+/// The report of one server: lines about the file itself, then few about others. `None` when there is nothing to say.
+pub fn report(server: &str, own: &[String], elsewhere: &[String]) -> Option<String> {
+    let total = own.len() + elsewhere.len();
+    if total == 0 {
+        return None;
+    }
+    let room = LINES.saturating_sub(elsewhere.len().min(ELSEWHERE));
+    let mut text = format!("New problems ({server}):");
+    let mut shown = 0;
+    for line in own.iter().take(room).chain(elsewhere.iter().take(ELSEWHERE)) {
+        if shown > 0 && text.len() + line.len() > BYTES {
+            break;
+        }
+        text.push('\n');
+        text.push_str(line);
+        shown += 1;
+    }
+    if total > shown {
+        text.push_str(&format!("\n{} more", total - shown));
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(line: u32, severity: Severity, message: &str) -> Finding {
+        Finding { line, column: 0, severity, message: message.to_owned(), code: None }
+    }
+
+    #[test]
+    fn only_what_is_new() {
+        let before = [finding(0, Severity::Error, "old"), finding(1, Severity::Warning, "old too")];
+        let known = known(&before, "a\nb\n");
+        // A line came in above: the same findings, one further down.
+        let after = [
+            finding(1, Severity::Error, "old"),
+            finding(2, Severity::Warning, "old too"),
+            finding(4, Severity::Warning, "fresh"),
+            finding(0, Severity::Warning, "follows"),
+            finding(0, Severity::Error, "worse"),
+            finding(0, Severity::Hint, "dull"),
+        ];
+        let told: Vec<&str> = new(&after, "new\na\nb\n", &known).iter().map(|f| f.message.as_str()).collect();
+        assert_eq!(told, ["worse", "fresh"]);
+        // The same message in another line is another one.
+        let moved = [finding(0, Severity::Error, "old")];
+        assert_eq!(new(&moved, "c\n", &known).len(), 1);
+    }
+
+    #[test]
+    fn reports_are_short() {
+        assert_eq!(report("x", &[], &[]), None);
+        let own: Vec<String> = (0..20).map(|n| format!("a.rs:{n}:1 error e")).collect();
+        let other = ["b.rs:1:1 error e".to_owned()];
+        let text = report("x", &own, &other).unwrap_or_default();
+        assert_eq!(text.lines().count(), 10, "{text}");
+        assert!(text.contains("b.rs") && text.ends_with("\n13 more"), "{text}");
+        let long: Vec<String> = (0..8).map(|_| "y".repeat(300)).collect();
+        assert!(report("x", &long, &[]).is_some_and(|text| text.len() < 800));
+    }
+}

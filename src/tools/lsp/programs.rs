@@ -1,0 +1,82 @@
+//! Which program is started for a row, and for which folder.
+
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use base::config::language_servers::LanguageServer;
+
+/// A program that is there, with its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    pub path: PathBuf,
+    pub args: Vec<String>,
+}
+
+impl Program {
+    /// Its name, for users and the model.
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+/// The programs of a row that are there, the preferred first: among the project's own that are trusted, else on `search`
+/// (as `PATH` is). Looks at the disk.
+pub fn installed(row: &LanguageServer, projects: &[PathBuf], search: &OsStr) -> Vec<Program> {
+    let find = |name: &str| {
+        let own = projects.iter().find(|path| path.file_name() == Some(OsStr::new(name)));
+        // A relative entry would depend on the folder.
+        let folders = std::env::split_paths(search).filter(|folder| folder.is_absolute());
+        own.cloned().into_iter().chain(folders.map(|folder| folder.join(name))).find(|path| is_program(path))
+    };
+    let commands = row.commands.iter().filter_map(|command| command.split_first());
+    commands.filter_map(|(name, args)| Some(Program { path: find(name)?, args: args.to_vec() })).collect()
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// The folder that the server of this file is told is the project's: the outermost up to the workspace that has one of the
+/// row's files, so that one server does for all parts of a project. Looks at the disk.
+pub fn root(row: &LanguageServer, workspace: &Path, file: &Path) -> PathBuf {
+    let folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(workspace));
+    let marked = folders.filter(|folder| row.roots.iter().any(|name| folder.join(name).exists()));
+    marked.last().unwrap_or(workspace).to_owned()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn programs_and_roots() {
+        let dir = tempfile::tempdir().unwrap();
+        let root_of = dir.path();
+        let row = LanguageServer {
+            roots: vec!["Cargo.toml".to_owned()],
+            commands: vec![vec!["first".to_owned()], vec!["second".to_owned(), "-x".to_owned()]],
+            ..LanguageServer::default()
+        };
+        let bin = root_of.join("bin");
+        fs::create_dir_all(&bin).unwrap();
+        assert_eq!(installed(&row, &[], bin.as_os_str()), []);
+        fs::write(bin.join("first"), "no program").unwrap();
+        fs::write(bin.join("second"), "#!/bin/sh").unwrap();
+        fs::set_permissions(bin.join("second"), fs::Permissions::from_mode(0o755)).unwrap();
+        let second = Program { path: bin.join("second"), args: vec!["-x".to_owned()] };
+        assert_eq!(installed(&row, &[], bin.as_os_str()), std::slice::from_ref(&second));
+        assert_eq!(installed(&row, &[], OsStr::new("bin")), []);
+        assert_eq!(installed(&row, &[bin.join("second")], OsStr::new("")), [second]);
+
+        let file = root_of.join("w/a/b/src/x.rs");
+        assert_eq!(root(&row, &root_of.join("w"), &file), root_of.join("w"));
+        for folder in ["", "w/a", "w/a/b"] {
+            fs::create_dir_all(root_of.join(folder)).unwrap();
+            fs::write(root_of.join(folder).join("Cargo.toml"), "").unwrap();
+        }
+        assert_eq!(root(&row, &root_of.join("w"), &file), root_of.join("w/a"));
+    }
+}

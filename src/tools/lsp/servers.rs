@@ -1,0 +1,472 @@
+//! The language servers of a session: which one a file has, when it is started and started again, and what it says of
+//! an edit. Without a program for a file's language nothing happens at all.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::sync::{mpsc, watch};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::findings;
+use super::programs::{self, Program};
+use super::server::{Phase, Server, Start};
+use base::config::language_servers::{self, LanguageServer, ServersSetting};
+use base::path;
+use base::process::service::ServiceSpec;
+use guard::sandbox::launch;
+use guard::sandbox::session::{self, Sandbox};
+
+/// How long an edit waits for what is found: at first, of a server that answers so fast, and of one that does not.
+const FIRST_WAIT: Duration = Duration::from_millis(1_000);
+const WAIT: Duration = Duration::from_millis(1_500);
+const SHORT_WAIT: Duration = Duration::from_millis(200);
+/// How long the end of a turn waits: for servers that know the project, and for one that still reads it.
+const LAST_WAIT: Duration = Duration::from_secs(2);
+const LAST_WAIT_AT_FIRST: Duration = Duration::from_secs(8);
+/// What is found after so long is of no use.
+const FIND: Duration = Duration::from_secs(90);
+/// The same for what was there before the edit.
+const FIND_BEFORE: Duration = Duration::from_secs(20);
+/// Servers that run at a time.
+const RUNNING: usize = 6;
+/// A server that ends by itself so often is not started again; each time it is left alone for longer.
+const FAILURES: u32 = 4;
+const LEFT_ALONE: Duration = Duration::from_secs(5);
+/// Larger files are not shown.
+const TEXT_BYTES: usize = 2 * 1024 * 1024;
+
+/// Why there is no server; told to the model.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NoServer {
+    #[error("no language server is known for this kind of file")]
+    Unknown,
+    #[error("no language server is installed for it ({0} would do)")]
+    Absent(String),
+    #[error("its language server {0} cannot be used: {1}")]
+    Failed(String, String),
+}
+
+/// What the session's servers are made of.
+#[derive(Default)]
+pub struct ServersSetup {
+    /// Canonical.
+    pub workspace: PathBuf,
+    /// What they are confined by; `None`: by nothing, as the user wants it.
+    pub sandbox: Option<Arc<Sandbox>>,
+    pub setting: Option<ServersSetting>,
+    /// Programs of the project's own that are trusted.
+    pub projects: Vec<PathBuf>,
+}
+
+struct Edit {
+    path: PathBuf,
+    /// `None`: the file is new.
+    before: Option<String>,
+    after: String,
+    number: u64,
+}
+
+#[derive(Default)]
+struct Slot {
+    server: Option<Arc<Server>>,
+    /// Which of the row's programs.
+    program: usize,
+    failures: u32,
+    again: Option<Instant>,
+    why: String,
+}
+
+#[derive(Default)]
+struct State {
+    edits: Vec<Edit>,
+    /// The number of each file's last edit.
+    latest: HashMap<PathBuf, u64>,
+    last: u64,
+    slots: HashMap<(String, PathBuf), Slot>,
+    /// What was found too late for its edit's result.
+    late: Vec<String>,
+    wait: Option<Duration>,
+}
+
+struct Inner {
+    setup: ServersSetup,
+    rows: OnceLock<language_servers::LanguageServers>,
+    search: OsString,
+    state: Mutex<State>,
+    starting: tokio::sync::Mutex<()>,
+    /// Edits whose findings are not there yet.
+    outstanding: watch::Sender<usize>,
+}
+
+/// The language servers of a session. Cheap to clone.
+#[derive(Clone)]
+pub struct LanguageServers(Arc<Inner>);
+
+impl LanguageServers {
+    /// Starts nothing.
+    pub fn new(setup: ServersSetup) -> Self {
+        Self(Arc::new(Inner {
+            setup,
+            rows: OnceLock::new(),
+            search: std::env::var_os("PATH").unwrap_or_default(),
+            state: Mutex::default(),
+            starting: tokio::sync::Mutex::default(),
+            outstanding: watch::Sender::new(0),
+        }))
+    }
+
+    /// None, whatever is installed.
+    pub fn off() -> Self {
+        Self::new(ServersSetup { setting: Some(ServersSetting::All(false)), ..ServersSetup::default() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The row of a file in the workspace: its name, what it says, and the file's language.
+    fn row(&self, file: &Path) -> Option<(&str, &LanguageServer, &str)> {
+        let rows = self.0.rows.get_or_init(|| language_servers::rows(self.0.setup.setting.as_ref()));
+        let inside = file.starts_with(&self.0.setup.workspace);
+        let mut rows = rows.iter().filter(|_| inside);
+        rows.find_map(|(name, row)| Some((name.as_str(), row, row.language(file)?)))
+    }
+
+    /// Notes that a file was edited. Costs nothing but the copy, and only where there is a row for the file.
+    pub fn edited(&self, file: &Path, before: Option<&str>, after: &str) {
+        if after.len() > TEXT_BYTES || self.row(file).is_none() {
+            return;
+        }
+        let mut state = self.state();
+        state.last += 1;
+        let number = state.last;
+        state.latest.insert(file.to_owned(), number);
+        // Of several edits at once the first knows how it was, and the last how it is.
+        let earlier = state.edits.iter().position(|edit| edit.path == file);
+        let before = match earlier.map(|at| state.edits.remove(at)) {
+            Some(earlier) => earlier.before,
+            None => before.map(str::to_owned),
+        };
+        state.edits.push(Edit { path: file.to_owned(), before, after: after.to_owned(), number });
+    }
+
+    /// What is new in the files that were edited, and what was found late of earlier edits. Waits a moment for it and never
+    /// longer; ends when the turn is interrupted.
+    pub async fn after_edits(&self, cancel: &CancellationToken) -> Option<String> {
+        let (edits, wait) = {
+            let mut state = self.state();
+            (std::mem::take(&mut state.edits), state.wait.unwrap_or(FIRST_WAIT))
+        };
+        let mut texts = Vec::new();
+        if !edits.is_empty() {
+            let (sender, mut reports) = mpsc::unbounded_channel();
+            for edit in edits {
+                self.0.outstanding.send_modify(|count| *count += 1);
+                let (servers, sender) = (self.clone(), sender.clone());
+                tokio::spawn(async move {
+                    let report = timeout(FIND, servers.look_at(edit)).await.ok().flatten();
+                    if let Some(report) = report
+                        && let Err(unheard) = sender.send(report)
+                    {
+                        servers.state().late.push(unheard.0);
+                    }
+                    servers.0.outstanding.send_modify(|count| *count -= 1);
+                });
+            }
+            drop(sender);
+            let end = Instant::now() + wait;
+            loop {
+                tokio::select! {
+                    biased;
+                    () = cancel.cancelled() => break,
+                    report = timeout_at(end, reports.recv()) => match report {
+                        Ok(Some(report)) => texts.push(report),
+                        Ok(None) => break,
+                        Err(_) => {
+                            self.state().wait = Some(SHORT_WAIT);
+                            break;
+                        }
+                    },
+                }
+            }
+            reports.close();
+            texts.extend(std::iter::from_fn(|| reports.try_recv().ok()));
+        }
+        texts.splice(..0, std::mem::take(&mut self.state().late));
+        (!texts.is_empty()).then(|| texts.join("\n"))
+    }
+
+    /// What was found late. Waits a moment for what is still being looked at.
+    pub async fn late(&self, cancel: &CancellationToken) -> Option<String> {
+        let mut outstanding = self.0.outstanding.subscribe();
+        let reading =
+            |slot: &Slot| slot.server.as_ref().is_some_and(|one| is_alive(one) && !one.knows_project());
+        let limit = if self.state().slots.values().any(reading) { LAST_WAIT_AT_FIRST } else { LAST_WAIT };
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => {}
+            _ = timeout(limit, outstanding.wait_for(|count| *count == 0)) => {}
+        }
+        let late = std::mem::take(&mut self.state().late);
+        (!late.is_empty()).then(|| late.join("\n"))
+    }
+
+    /// Ends when the file is edited again.
+    async fn superseded(&self, file: &Path, number: u64) {
+        let is_later = |_: &usize| self.state().latest.get(file) != Some(&number);
+        let _ = self.0.outstanding.subscribe().wait_for(is_later).await;
+    }
+
+    /// Shows an edit to the file's server; what is new. `None` too when another edit of the file comes meanwhile.
+    async fn look_at(&self, edit: Edit) -> Option<String> {
+        let language = self.row(&edit.path)?.2.to_owned();
+        let server = self.server(&edit.path).await.ok()?;
+        let _turn = server.turn.lock().await;
+        server.know_before(&edit.path, &language, edit.before.as_deref(), FIND_BEFORE).await;
+        let begun = Instant::now();
+        let shown = server.show(&edit.path, &language, &edit.after);
+        server.saved(&edit.path, &edit.after);
+        let settled = tokio::select! {
+            settled = server.settled(&shown, FIND) => settled,
+            // That one is told instead.
+            () = self.superseded(&edit.path, edit.number) => return None,
+        };
+        self.state().wait = Some(if settled && begun.elapsed() < WAIT { WAIT } else { SHORT_WAIT });
+        if !settled {
+            return None;
+        }
+        let name = |path: &Path| path::display(&self.0.setup.workspace, path);
+        let own: Vec<String> = server
+            .new_in(&edit.path, &edit.after)
+            .into_iter()
+            .map(|finding| {
+                let line = edit.after.lines().nth(finding.line as usize).unwrap_or("");
+                let column = characters(line, finding.column, server.counts_bytes()) + 1;
+                findings::line(&name(&edit.path), &finding, column)
+            })
+            .collect();
+        let elsewhere: Vec<String> = server
+            .new_elsewhere(&edit.path)
+            .into_iter()
+            .map(|(path, finding)| findings::line(&name(&path), &finding, finding.column as usize + 1))
+            .collect();
+        findings::report(&server.program, &own, &elsewhere)
+    }
+
+    /// The server of a file, ready to be asked; it is started when it does not run.
+    ///
+    /// # Errors
+    /// See [`NoServer`].
+    pub async fn server(&self, file: &Path) -> Result<Arc<Server>, NoServer> {
+        loop {
+            // One at a time, or two edits would start two.
+            let server = {
+                let _alone = self.0.starting.lock().await;
+                self.running_or_started(file).await?
+            };
+            if server.ready().await {
+                return Ok(server);
+            }
+        }
+    }
+
+    async fn running_or_started(&self, file: &Path) -> Result<Arc<Server>, NoServer> {
+        let (servers, file) = (self.clone(), file.to_owned());
+        spawn_blocking(move || servers.find_or_start(&file)).await.unwrap_or(Err(NoServer::Unknown))
+    }
+
+    /// Looks at the disk.
+    fn find_or_start(&self, file: &Path) -> Result<Arc<Server>, NoServer> {
+        let (name, row, _) = self.row(file).ok_or(NoServer::Unknown)?;
+        let setup = &self.0.setup;
+        let programs = programs::installed(row, &setup.projects, &self.0.search);
+        if programs.is_empty() {
+            let names: Vec<&str> =
+                row.commands.iter().filter_map(|words| Some(words.first()?.as_str())).collect();
+            return Err(NoServer::Absent(names.join(", ")));
+        }
+        let root = programs::root(row, &setup.workspace, file);
+        let mut state = self.state();
+        let running = |slot: &&Slot| slot.server.as_ref().is_some_and(|server| is_alive(server));
+        let full = state.slots.values().filter(running).count() >= RUNNING;
+        let slot = state.slots.entry((name.to_owned(), root.clone())).or_default();
+        match slot.server.take() {
+            Some(server) if is_alive(&server) => {
+                slot.server = Some(Arc::clone(&server));
+                return Ok(server);
+            }
+            Some(server) => slot.ended(&server),
+            None => {}
+        }
+        let failed = |program: &Program, why: &str| Err(NoServer::Failed(program.name(), why.to_owned()));
+        let Some(program) = programs.get(slot.program).filter(|_| slot.failures < FAILURES) else {
+            return failed(&programs[0], &slot.why);
+        };
+        if slot.again.is_some_and(|again| Instant::now() < again) {
+            return failed(program, &slot.why);
+        }
+        if full {
+            return failed(program, "too many others run");
+        }
+        match self.start(row, program, root) {
+            Ok(server) => {
+                slot.server = Some(Arc::clone(&server));
+                Ok(server)
+            }
+            Err(error) => {
+                slot.failures = FAILURES;
+                slot.why = error.to_string();
+                failed(program, &slot.why)
+            }
+        }
+    }
+
+    fn start(&self, row: &LanguageServer, program: &Program, root: PathBuf) -> std::io::Result<Arc<Server>> {
+        let (wrapper, cache) = match &self.0.setup.sandbox {
+            None => (launch::end_with_command(), None),
+            Some(sandbox) => match sandbox.reading_spec()? {
+                None => return Err(std::io::Error::other("it cannot be confined")),
+                Some((spec, cache)) => (Some(session::launcher(spec, None)?), cache),
+            },
+        };
+        let cache = cache.map(|folder| folder.to_string_lossy().into_owned());
+        let environment = row.environment.iter().filter_map(|(name, value)| {
+            let value = match &cache {
+                _ if !value.contains("{cache}") => value.clone(),
+                Some(cache) => value.replace("{cache}", cache),
+                // As the user has it.
+                None => return None,
+            };
+            Some((name.clone(), value))
+        });
+        let service = ServiceSpec {
+            wrapper,
+            program: program.path.clone().into(),
+            args: program.args.iter().map(OsString::from).collect(),
+            cwd: root.clone(),
+            environment: environment.collect(),
+        };
+        Server::start(Start {
+            program: program.name(),
+            service,
+            root,
+            options: row.options.clone(),
+            settings: row.settings.clone(),
+        })
+    }
+
+    /// The identifier of a file's language.
+    pub fn language(&self, file: &Path) -> Option<String> {
+        self.row(file).map(|(_, _, language)| language.to_owned())
+    }
+
+    /// Those that run, with their state; for users.
+    pub fn status(&self) -> String {
+        let state = self.state();
+        let mut rows: Vec<String> = state
+            .slots
+            .iter()
+            .filter_map(|((name, _), slot)| {
+                let server = slot.server.as_ref()?;
+                let phase = match server.phase() {
+                    Phase::Starting => "starting".to_owned(),
+                    Phase::Ready => "ready".to_owned(),
+                    Phase::Ended(why) if why.is_empty() => return None,
+                    Phase::Ended(why) => why,
+                };
+                Some(format!("{} ({name}) {phase}", server.program))
+            })
+            .collect();
+        rows.sort();
+        if rows.is_empty() { "none running".to_owned() } else { rows.join(", ") }
+    }
+
+    /// Servers that run and can be asked.
+    pub fn ready(&self) -> Vec<Arc<Server>> {
+        let state = self.state();
+        let servers = state.slots.values().filter_map(|slot| slot.server.clone());
+        servers.filter(|server| server.phase() == Phase::Ready).collect()
+    }
+
+    /// Ends all of them.
+    pub async fn stop(&self) {
+        let servers: Vec<_> = self
+            .state()
+            .slots
+            .drain()
+            .filter_map(|(_, slot)| slot.server)
+            .filter(|one| is_alive(one))
+            .collect();
+        futures_util::future::join_all(servers.iter().map(|server| server.stop())).await;
+    }
+}
+
+impl Slot {
+    /// Its server has ended: another program is tried if it never was ready, else it is left alone for a while. One that we
+    /// ended ourselves is just started again.
+    fn ended(&mut self, server: &Server) {
+        let Phase::Ended(why) = server.phase() else { return };
+        if why.is_empty() {
+            return;
+        }
+        self.why = why;
+        if server.was_ready() {
+            self.failures += 1;
+            self.again = Some(Instant::now() + LEFT_ALONE * 2_u32.pow(self.failures));
+        } else {
+            self.program += 1;
+        }
+    }
+}
+
+fn is_alive(server: &Server) -> bool {
+    !matches!(server.phase(), Phase::Ended(_))
+}
+
+/// Characters before a column in the server's units.
+pub fn characters(line: &str, column: u32, bytes: bool) -> usize {
+    let mut units = 0;
+    let size = |c: char| if bytes { c.len_utf8() } else { c.len_utf16() };
+    line.chars()
+        .take_while(|c| {
+            let before = units < column as usize;
+            units += size(*c);
+            before
+        })
+        .count()
+}
+
+/// The column in the server's units before which so many bytes of the line stand.
+pub fn column(line: &str, at: usize, bytes: bool) -> u32 {
+    let before = line.get(..at).unwrap_or(line);
+    let units = if bytes { before.len() } else { before.encode_utf16().count() };
+    u32::try_from(units).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_in_all_units() {
+        let line = "aä𝒳b";
+        assert_eq!((column(line, 7, true), column(line, 7, false)), (7, 4));
+        assert_eq!((characters(line, 7, true), characters(line, 4, false)), (3, 3));
+        assert_eq!(characters(line, 99, true), 4);
+    }
+
+    #[tokio::test]
+    async fn nothing_without_a_row() {
+        let servers = LanguageServers::off();
+        servers.edited(Path::new("/w/a.rs"), None, "fn main() {}");
+        assert_eq!(servers.after_edits(&CancellationToken::new()).await, None);
+        assert_eq!(servers.server(Path::new("/w/a.rs")).await.err(), Some(NoServer::Unknown));
+        assert_eq!(servers.status(), "none running");
+    }
+}

@@ -1,0 +1,217 @@
+//! A connection to a server: what it offers, and calls with a limit in time that a sign of life renews.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rmcp::RoleClient;
+use rmcp::model::{
+    CallToolRequestParams, ContentBlock, GetPromptRequestParams, ReadResourceRequestParams, ResourceContents,
+};
+use rmcp::service::{RunningService, ServiceError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::error::McpError;
+use super::handler::{Caller, Calls, Handler};
+use crate::mcp::catalog::{CallResult, Catalog, Content, READER, RemoteTool};
+use base::process::service::Service;
+
+/// No call takes longer, whatever the server says meanwhile.
+const LONGEST_CALL: Duration = Duration::from_secs(3600);
+
+/// An open connection; closed when dropped, and a program that was started for it ends.
+pub struct Connection {
+    running: RunningService<RoleClient, Handler>,
+    calls: Arc<Calls>,
+    service: Option<Service>,
+    call_timeout: Duration,
+}
+
+impl Connection {
+    pub fn new(
+        running: RunningService<RoleClient, Handler>,
+        calls: Arc<Calls>,
+        service: Option<Service>,
+    ) -> Self {
+        Self { running, calls, service, call_timeout: LONGEST_CALL }
+    }
+
+    #[must_use]
+    pub fn with_limits(self, call_timeout: Duration) -> Self {
+        Self { call_timeout, ..self }
+    }
+
+    /// Whether nothing can be asked any more.
+    pub fn is_closed(&self) -> bool {
+        self.running.is_closed() || self.running.peer().is_transport_closed()
+    }
+
+    /// Whether what it offers has changed since the last time this was asked.
+    pub fn take_stale(&self) -> bool {
+        self.calls.stale.swap(false, Ordering::Relaxed)
+    }
+
+    /// What its program wrote to standard error last.
+    pub fn complaints(&self) -> String {
+        self.service.as_ref().map_or_else(String::new, Service::complaints)
+    }
+
+    /// The server's name and version, and the protocol's.
+    pub fn about(&self) -> String {
+        let Some(info) = self.running.peer().peer_info() else { return String::new() };
+        let server = info
+            .server_info
+            .as_ref()
+            .map(|server| format!("{}, ", format!("{} {}", server.name, server.version).trim()));
+        format!("{}protocol {}", server.unwrap_or_default(), info.protocol_version.as_str())
+    }
+
+    /// What it offers.
+    ///
+    /// # Errors
+    /// [`McpError`].
+    pub async fn catalog(&self) -> Result<Catalog, McpError> {
+        let peer = self.running.peer();
+        let capabilities = peer.peer_info().map(|info| info.capabilities.clone()).unwrap_or_default();
+        let mut catalog = Catalog::default();
+        let asked = async {
+            // Some forget to say that they have tools.
+            match peer.list_all_tools().await {
+                Ok(tools) => catalog.tools = converted(&tools),
+                Err(error) if capabilities.tools.is_some() => return Err(error),
+                Err(error) if error.auth_challenge().is_some() => return Err(error),
+                Err(_) => {}
+            }
+            if capabilities.prompts.is_some() {
+                catalog.prompts = converted(&peer.list_all_prompts().await?);
+            }
+            if capabilities.resources.is_some() {
+                catalog.resources = converted(&peer.list_all_resources().await?);
+                if catalog.tools.iter().all(|tool| tool.name != READER) {
+                    catalog.tools.push(RemoteTool::reader(&catalog.resources));
+                }
+            }
+            Ok(())
+        };
+        let limit = self.call_timeout;
+        tokio::time::timeout(limit, asked).await.map_err(|_| McpError::Timeout(limit))??;
+        Ok(catalog)
+    }
+
+    /// Calls a tool.
+    ///
+    /// # Errors
+    /// [`McpError`].
+    pub async fn call(
+        &self,
+        tool: &RemoteTool,
+        args: Map<String, Value>,
+        caller: Caller,
+        cancel: &CancellationToken,
+    ) -> Result<CallResult, McpError> {
+        if tool.is_reader {
+            let uri = args.get("uri").and_then(Value::as_str);
+            let uri = uri.ok_or_else(|| McpError::Refused(format!("{READER} needs a uri")))?;
+            return Ok(CallResult { content: self.read(uri, cancel).await?, failed: false });
+        }
+        let params = CallToolRequestParams::new(tool.name.clone()).with_arguments(args);
+        let result = self.limited(self.running.call_tool(params), caller, cancel).await?;
+        let mut content: Vec<Content> = result.content.iter().filter_map(content_of).collect();
+        // Said twice where the server follows the protocol's advice.
+        if let Some(structured) = result.structured_content.filter(|_| content.is_empty()) {
+            content.push(Content::Text(structured.to_string()));
+        }
+        Ok(CallResult { content, failed: result.is_error.unwrap_or(false) })
+    }
+
+    /// Reads a resource.
+    ///
+    /// # Errors
+    /// [`McpError`].
+    pub async fn read(&self, uri: &str, cancel: &CancellationToken) -> Result<Vec<Content>, McpError> {
+        let read = self.running.read_resource(ReadResourceRequestParams::new(uri));
+        let result = self.limited(read, Caller::nobody(), cancel).await?;
+        Ok(result.contents.iter().filter_map(resource_of).collect())
+    }
+
+    /// The text of a prompt.
+    ///
+    /// # Errors
+    /// [`McpError`].
+    pub async fn prompt(
+        &self,
+        name: &str,
+        args: Map<String, Value>,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<Content>, McpError> {
+        let get = self.running.get_prompt(GetPromptRequestParams::new(name).with_arguments(args));
+        let result = self.limited(get, Caller::nobody(), cancel).await?;
+        Ok(result.messages.iter().filter_map(|message| content_of(&message.content)).collect())
+    }
+
+    /// Dropping the request tells the server that nobody waits for it any more.
+    async fn limited<T>(
+        &self,
+        request: impl Future<Output = Result<T, ServiceError>>,
+        caller: Caller,
+        cancel: &CancellationToken,
+    ) -> Result<T, McpError> {
+        let _running = self.calls.begin(caller);
+        tokio::pin!(request);
+        let longest = tokio::time::sleep(LONGEST_CALL);
+        tokio::pin!(longest);
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut request => return answer.map_err(McpError::from),
+                () = cancel.cancelled() => return Err(McpError::Cancelled),
+                () = self.calls.sign_of_life.notified() => {}
+                () = tokio::time::sleep(self.call_timeout), if !self.calls.waits_for_user() => {
+                    return Err(McpError::Timeout(self.call_timeout));
+                }
+                () = &mut longest => return Err(McpError::Timeout(LONGEST_CALL)),
+            }
+        }
+    }
+}
+
+/// The crate's form in ours, by way of what both are on the wire.
+fn converted<T: DeserializeOwned>(all: &[impl Serialize]) -> Vec<T> {
+    let convert = |one| serde_json::to_value(one).and_then(serde_json::from_value).ok();
+    all.iter().filter_map(convert).collect()
+}
+
+fn content_of(block: &ContentBlock) -> Option<Content> {
+    match block {
+        ContentBlock::Text(text) => Some(Content::Text(text.text.clone())),
+        ContentBlock::Image(image) => Some(bytes(&image.mime_type, &image.data)),
+        ContentBlock::Audio(audio) => Some(bytes(&audio.mime_type, &audio.data)),
+        ContentBlock::Resource(embedded) => resource_of(&embedded.resource),
+        ContentBlock::ResourceLink(link) => {
+            Some(Content::Text(format!("resource {} ({}), for {READER}", link.uri, link.name)))
+        }
+        _ => None,
+    }
+}
+
+fn resource_of(resource: &ResourceContents) -> Option<Content> {
+    match resource {
+        ResourceContents::TextResourceContents { text, .. } => Some(Content::Text(text.clone())),
+        ResourceContents::BlobResourceContents { blob, mime_type, .. } => {
+            Some(bytes(mime_type.as_deref().unwrap_or("application/octet-stream"), blob))
+        }
+        _ => None,
+    }
+}
+
+fn bytes(media_type: &str, base64: &str) -> Content {
+    match STANDARD.decode(base64.trim()) {
+        Ok(data) => Content::Bytes { media_type: media_type.to_owned(), data },
+        Err(error) => Content::Text(format!("[{media_type} that cannot be shown: {error}]")),
+    }
+}

@@ -1,0 +1,276 @@
+//! How a connection comes to be: variables are replaced, the program is started or the address is asked, and the first
+//! messages are exchanged.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::http::{HeaderName, HeaderValue};
+use rmcp::model::ProtocolVersion;
+use rmcp::service::ClientInitializeError;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::auth::AuthorizationManager;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{AuthClient, StreamableHttpClientTransport};
+use rmcp::{ClientLifecycleMode, serve_client_with_lifecycle};
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::connection::Connection;
+use super::credentials::CredentialFile;
+use super::error::{McpError, root_cause};
+use super::handler::{Calls, Handler};
+use super::http;
+use super::sign_in::{ShowPage, SignIn};
+use super::stdio::{self, Program};
+use crate::mcp::config::server::{OAuth, Server, Transport};
+use crate::mcp::config::variables;
+use base::file;
+use base::process::service::Service;
+use guard::sandbox::session::Sandbox;
+
+/// The longest message of a program, in bytes.
+const MAX_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
+/// How long a program that broke off may take to end, so that its last words are known.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// Where servers run.
+#[derive(Clone)]
+pub struct Place {
+    /// The project; absolute.
+    pub root: PathBuf,
+    pub sandbox: Arc<Sandbox>,
+    /// For servers in the user's state; `None`: nothing is kept.
+    pub state: Option<PathBuf>,
+    /// `None` where no user can sign in.
+    pub show: Option<ShowPage>,
+}
+
+impl Place {
+    /// The folder of one server.
+    pub fn folder_of(&self, server: &Server) -> Option<PathBuf> {
+        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
+        let name: String = server.name.chars().take(40).map(plain).collect();
+        let hash = file::hash(format!("{}\0{}", server.name, server.origin.display()).as_bytes());
+        Some(self.state.as_ref()?.join(format!("{name}-{}", &hash[..10])))
+    }
+
+    /// Its tokens.
+    pub fn credentials_of(&self, server: &Server) -> Option<CredentialFile> {
+        Some(CredentialFile(self.folder_of(server)?.join("credentials.json")))
+    }
+}
+
+type Started = Result<Connection, ClientInitializeError>;
+
+/// Connects to `server`. With the `challenge` of a request that it refused, signs in first.
+///
+/// # Errors
+/// [`McpError`].
+pub async fn connect(
+    server: &Server,
+    place: &Place,
+    challenge: Option<&str>,
+) -> Result<Connection, McpError> {
+    let started = match &server.transport {
+        Transport::Stdio { .. } => over_stdio(server, place).await,
+        Transport::Http { url, headers, oauth } => {
+            let headers =
+                headers.iter().map(|(name, value)| Ok((name.clone(), expand(value, server, place)?)));
+            let headers = headers.collect::<Result<Vec<_>, McpError>>()?;
+            let signed = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+            let url = expand(url, server, place)?;
+            match oauth.as_ref().filter(|_| !signed) {
+                None => over_http(server, place, &url, &headers, None).await,
+                Some(oauth) => signed_in(server, place, &url, &headers, oauth, challenge).await,
+            }
+        }
+    };
+    started.map(|connection| connection.with_limits(server.call_timeout))
+}
+
+/// Over HTTP, signing in when the server wants it.
+async fn signed_in(
+    server: &Server,
+    place: &Place,
+    url: &str,
+    headers: &[(String, String)],
+    oauth: &OAuth,
+    challenge: Option<&str>,
+) -> Result<Connection, McpError> {
+    let mut oauth = oauth.clone();
+    let token = oauth.identity_provider.as_mut().map(|provider| &mut provider.id_token);
+    let texts =
+        [&mut oauth.client_id, &mut oauth.client_secret, &mut oauth.private_key_file].into_iter().flatten();
+    for text in texts.chain(token) {
+        *text = expand(text, server, place)?;
+    }
+    let file = place.credentials_of(server);
+    let sign_in = SignIn { url: url.to_owned(), oauth, file, show: place.show.clone() };
+    let possible = sign_in.show.is_some() || sign_in.without_user();
+    let failed = |what: String| McpError::SignIn { challenge: String::new(), failed: Some(what) };
+    if challenge.is_none() {
+        let earlier = sign_in.earlier().await.map_err(McpError::Start)?;
+        match over_http(server, place, url, headers, Some(earlier)).await {
+            Err(McpError::SignIn { challenge, failed: None }) if possible => {
+                let manager = sign_in.now(Some(&challenge)).await.map_err(failed)?;
+                return over_http(server, place, url, headers, Some(manager)).await;
+            }
+            answer => return answer,
+        }
+    }
+    if !possible {
+        return Err(McpError::SignIn { challenge: challenge.unwrap_or_default().to_owned(), failed: None });
+    }
+    let manager = sign_in.now(challenge).await.map_err(failed)?;
+    over_http(server, place, url, headers, Some(manager)).await
+}
+
+async fn over_http(
+    server: &Server,
+    place: &Place,
+    url: &str,
+    headers: &[(String, String)],
+    tokens: Option<AuthorizationManager>,
+) -> Result<Connection, McpError> {
+    let client = AuthClient::new(
+        http::client(url).map_err(McpError::Start)?,
+        match tokens {
+            Some(tokens) => tokens,
+            // Without tokens it adds nothing.
+            None => SignIn { url: url.to_owned(), oauth: OAuth::default(), file: None, show: None }
+                .earlier()
+                .await
+                .map_err(McpError::Start)?,
+        },
+    );
+    let mut named = std::collections::HashMap::new();
+    for (name, value) in headers {
+        let header = HeaderName::try_from(name).ok().zip(HeaderValue::try_from(value).ok());
+        let (name, value) =
+            header.ok_or_else(|| McpError::Start(format!("the header {name} is not valid")))?;
+        named.insert(name, value);
+    }
+    let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(named);
+    let mut last = None;
+    for mode in lifecycles() {
+        let transport = StreamableHttpClientTransport::with_client(client.clone(), config.clone());
+        let calls = Arc::<Calls>::default();
+        let serve = serve_client_with_lifecycle(handler(server, place, &calls), transport, mode);
+        let Ok(answer) = timeout(server.start_timeout, serve).await else {
+            return Err(McpError::Timeout(server.start_timeout));
+        };
+        let answer: Started = answer.map(|running| Connection::new(running, calls, None));
+        match answer {
+            Ok(connection) => return Ok(connection),
+            Err(error) if another_lifecycle_may_work(&error) => last = last.or(Some(error)),
+            Err(error) => return Err(start_error(&error)),
+        }
+    }
+    Err(last.map_or_else(|| McpError::Start(String::new()), |error| start_error(&error)))
+}
+
+async fn over_stdio(server: &Server, place: &Place) -> Result<Connection, McpError> {
+    let mut last = None;
+    for mode in lifecycles() {
+        let (program, sandbox) = (program(server, place)?, Arc::clone(&place.sandbox));
+        let started = spawn_blocking(move || stdio::start(program, &sandbox)).await;
+        let started = started.unwrap_or_else(|error| Err(std::io::Error::other(error)));
+        let (service, stdin, stdout) = started
+            .map_err(|error| McpError::Start(format!("{} could not be started: {error}", server.shown())))?;
+        let transport = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MAX_MESSAGE_BYTES);
+        let calls = Arc::<Calls>::default();
+        let serve = serve_client_with_lifecycle(handler(server, place, &calls), transport, mode);
+        let error = match timeout(server.start_timeout, serve).await {
+            Ok(Ok(running)) => return Ok(Connection::new(running, calls, Some(service))),
+            Ok(Err(error)) if another_lifecycle_may_work(&error) => {
+                last = last.or(Some(start_error(&error)));
+                continue;
+            }
+            Ok(Err(_)) => broken_off(service).await,
+            Err(_) => {
+                let seconds = server.start_timeout.as_secs();
+                format!("it said nothing within {seconds} s{}", complaint(&service.complaints()))
+            }
+        };
+        return Err(McpError::Start(error));
+    }
+    Err(last.unwrap_or_else(|| McpError::Start(String::new())))
+}
+
+/// Handshakes to try: that of the protocol until 2025-11-25, which servers know, then that of 2026-07-28 for those that know
+/// no other.
+fn lifecycles() -> [ClientLifecycleMode; 2] {
+    [
+        ClientLifecycleMode::Initialize,
+        ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] },
+    ]
+}
+
+fn another_lifecycle_may_work(error: &ClientInitializeError) -> bool {
+    matches!(error, ClientInitializeError::JsonRpcError(_) | ClientInitializeError::ExpectedInitResult(_))
+}
+
+fn start_error(error: &ClientInitializeError) -> McpError {
+    if let Some(challenge) = error.auth_challenge() {
+        return McpError::SignIn { challenge: challenge.to_owned(), failed: None };
+    }
+    if error.is_authorization_required() {
+        return McpError::SignIn { challenge: String::new(), failed: None };
+    }
+    McpError::Start(match error {
+        // It does not name this as its source.
+        ClientInitializeError::TransportError { error, .. } => root_cause(error),
+        error => root_cause(error),
+    })
+}
+
+async fn broken_off(mut service: Service) -> String {
+    let how = match service.ended(LAST_WORDS).await {
+        Some(base::process::run::Exit::Code(code)) => format!("it ended with exit code {code}"),
+        Some(base::process::run::Exit::Signal(signal)) => format!("it was ended by signal {signal}"),
+        None => "it does not speak the protocol".to_owned(),
+    };
+    format!("{how}{}", complaint(&service.complaints()))
+}
+
+fn complaint(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("; it wrote: {text}") }
+}
+
+fn handler(server: &Server, place: &Place, calls: &Arc<Calls>) -> Handler {
+    let root = reqwest::Url::from_directory_path(&place.root).map_or_else(|()| String::new(), String::from);
+    let root = root.trim_end_matches('/').to_owned();
+    Handler { server: server.name.clone(), root, calls: Arc::clone(calls) }
+}
+
+fn program(server: &Server, place: &Place) -> Result<Program, McpError> {
+    let Transport::Stdio { command, args, env, cwd, profile } = &server.transport else {
+        return Err(McpError::Start("it is no program".to_owned()));
+    };
+    let expand = |text: &String| expand(text, server, place);
+    let cwd = cwd.as_ref().map(expand).transpose()?;
+    let env = env.iter().map(|(name, value)| Ok((name.clone(), expand(value)?)));
+    // A program that is tried out leaves nothing behind.
+    let own_folder = place.folder_of(server).unwrap_or_else(std::env::temp_dir);
+    Ok(Program {
+        command: expand(command)?,
+        args: args.iter().map(expand).collect::<Result<_, _>>()?,
+        env: env.collect::<Result<_, McpError>>()?,
+        cwd: cwd.map_or_else(|| place.root.clone(), |cwd| place.root.join(cwd)),
+        profile: profile.clone(),
+        own_folder,
+    })
+}
+
+fn expand(text: &str, server: &Server, place: &Place) -> Result<String, McpError> {
+    let value = |name: &str| match name {
+        // Claude Code sets it for the servers that it starts.
+        "CLAUDE_PROJECT_DIR" => Some(place.root.to_string_lossy().into_owned()),
+        _ => std::env::var(name).ok(),
+    };
+    variables::expand(text, &value).map_err(|name| {
+        let origin = Path::new(&server.origin).display();
+        McpError::Start(format!("the variable {name}, which {origin} names, is not set"))
+    })
+}

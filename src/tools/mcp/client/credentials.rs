@@ -1,0 +1,59 @@
+//! Tokens of servers that the user has signed in to, each in a private file of the program's state.
+
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use rmcp::transport::auth::{AuthError, CredentialStore, StoredCredentials};
+use tokio::task::spawn_blocking;
+
+use base::file;
+use base::folder::atomic_write::{self, Expect};
+
+/// The file of one server.
+#[derive(Clone)]
+pub struct CredentialFile(pub PathBuf);
+
+impl CredentialFile {
+    /// Whether somebody has signed in. Blocks.
+    pub fn exists(&self) -> bool {
+        self.0.is_file()
+    }
+
+    fn read(&self) -> Option<StoredCredentials> {
+        serde_json::from_slice(&file::read_own(&self.0).ok()?).ok()
+    }
+
+    fn write(&self, credentials: &StoredCredentials) -> std::io::Result<()> {
+        if let Some(folder) = self.0.parent() {
+            file::create_private_folder(folder)?;
+        }
+        let bytes = serde_json::to_vec(credentials)?;
+        atomic_write::write_private(&self.0, &bytes, Expect::Anything).map_err(std::io::Error::other)
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> AuthError {
+    AuthError::CredentialStoreError(error.to_string())
+}
+
+#[async_trait]
+impl CredentialStore for CredentialFile {
+    async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
+        let file = self.clone();
+        spawn_blocking(move || file.read()).await.map_err(failed)
+    }
+
+    async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
+        let file = self.clone();
+        spawn_blocking(move || file.write(&credentials)).await.map_err(failed)?.map_err(failed)
+    }
+
+    async fn clear(&self) -> Result<(), AuthError> {
+        let file = self.clone();
+        let removed = spawn_blocking(move || std::fs::remove_file(&file.0)).await.map_err(failed)?;
+        match removed {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(error)),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What servers may ask of us while we are connected: where the project is, and questions to the user. Nothing is sampled for
+//! them: a server spends no tokens of the user's.
+// Roots are on their way out of the protocol, but the servers of today ask for them.
+#![allow(deprecated)]
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
+    ElicitationCapability, ErrorData, FormElicitationCapability, Implementation, ListRootsResult,
+    ProgressNotificationParam, ProtocolVersion, Root, RootsCapabilities,
+};
+use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::{ClientHandler, RoleClient};
+use tokio::sync::Notify;
+
+use super::elicitation;
+use crate::ports::{Asker, ProgressSink};
+
+/// Who waits for a call: hears of its progress, and can be asked.
+#[derive(Clone)]
+pub struct Caller {
+    pub progress: ProgressSink,
+    /// `None` where no user can be asked.
+    pub asker: Option<Arc<dyn Asker>>,
+}
+
+impl Caller {
+    /// Nobody who could be asked.
+    pub fn nobody() -> Self {
+        Self { progress: Arc::new(|_| {}), asker: None }
+    }
+}
+
+/// The calls that run over one connection. A server's question names none of them, so it is put to who called last.
+#[derive(Default)]
+pub struct Calls {
+    running: Mutex<Vec<(u64, Caller)>>,
+    next: AtomicU64,
+    /// A server said something of one.
+    pub sign_of_life: Notify,
+    /// What it offers has changed.
+    pub stale: AtomicBool,
+    /// Questions that the user has not answered yet.
+    asked: AtomicU64,
+}
+
+/// A running call; over when dropped.
+pub struct RunningCall<'a> {
+    calls: &'a Calls,
+    id: u64,
+}
+
+impl Calls {
+    /// Another call runs.
+    pub fn begin(&self, caller: Caller) -> RunningCall<'_> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).push((id, caller));
+        RunningCall { calls: self, id }
+    }
+
+    /// Whether the time that passes is the user's.
+    pub fn waits_for_user(&self) -> bool {
+        self.asked.load(Ordering::Relaxed) > 0
+    }
+
+    fn end(&self, id: u64) {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).retain(|(running, _)| *running != id);
+    }
+
+    fn last(&self) -> Option<Caller> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.last().map(|(_, caller)| caller.clone())
+    }
+
+    fn progressed(&self, line: &str) {
+        self.sign_of_life.notify_waiters();
+        if let Some(caller) = self.last() {
+            (caller.progress)(line.to_owned());
+        }
+    }
+}
+
+impl Drop for RunningCall<'_> {
+    fn drop(&mut self) {
+        self.calls.end(self.id);
+    }
+}
+
+/// Answers one server.
+pub struct Handler {
+    /// The server's name.
+    pub server: String,
+    /// The project's address as a `file://` URL.
+    pub root: String,
+    pub calls: Arc<Calls>,
+}
+
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.roots = Some(RootsCapabilities::default());
+        capabilities.elicitation =
+            Some(ElicitationCapability::new().with_form(FormElicitationCapability::new()));
+        // The last that begins with `initialize`; the handshake of later ones names its own.
+        ClientConfig::new(capabilities, Implementation::new("mycode", env!("CARGO_PKG_VERSION")))
+            .with_protocol_version(ProtocolVersion::V_2025_11_25)
+    }
+
+    async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
+        Ok(ListRootsResult::new(vec![Root::new(self.root.clone()).with_name("project")]))
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let declined = ElicitResult::new(ElicitationAction::Decline);
+        let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = request else {
+            return Ok(declined);
+        };
+        let Some(asker) = self.calls.last().and_then(|caller| caller.asker) else { return Ok(declined) };
+        let schema = serde_json::to_value(requested_schema).unwrap_or_default();
+        let message = format!("{} asks: {message}", self.server);
+        self.calls.asked.fetch_add(1, Ordering::Relaxed);
+        self.calls.sign_of_life.notify_waiters();
+        let answer = elicitation::ask(asker.as_ref(), &message, &schema).await;
+        self.calls.asked.fetch_sub(1, Ordering::Relaxed);
+        self.calls.sign_of_life.notify_waiters();
+        Ok(answer
+            .map_or(declined, |content| ElicitResult::new(ElicitationAction::Accept).with_content(content)))
+    }
+
+    async fn on_progress(&self, progress: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        let share = progress
+            .total
+            .map_or(progress.progress.to_string(), |total| format!("{}/{total}", progress.progress));
+        let line = progress.message.map_or(share.clone(), |message| format!("{message} ({share})"));
+        self.calls.progressed(&line);
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.calls.stale.store(true, Ordering::Relaxed);
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.calls.stale.store(true, Ordering::Relaxed);
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.calls.stale.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,219 @@
+//! Signing in to a server by OAuth 2.1: what the server's challenge and its metadata say is found out by the crate; here are the
+//! browser and its way back to us, and the grants without a user.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::transport::auth::{
+    AuthError, AuthorizationManager, AuthorizationMetadata, AuthorizationRequest, AuthorizationSession,
+    ClientCredentialsConfig, CredentialStore, InMemoryCredentialStore, OAuthClientConfig, OAuthTokenResponse,
+    StoredCredentials,
+};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+use super::credentials::CredentialFile;
+use super::http::{self, SignInHttp};
+use super::token::TokenRequest;
+use crate::mcp::config::server::OAuth;
+use base::clock;
+
+/// Shows the user the page on which they sign in.
+pub type ShowPage = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// How long the user may take.
+const PATIENCE: Duration = Duration::from_secs(300);
+const PAGE: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n";
+
+/// The sign-in of one server.
+pub struct SignIn {
+    pub url: String,
+    /// Its variables are replaced.
+    pub oauth: OAuth,
+    /// Where tokens stay; `None`: with this process.
+    pub file: Option<CredentialFile>,
+    /// `None` where no user can sign in.
+    pub show: Option<ShowPage>,
+}
+
+impl SignIn {
+    /// With the tokens of an earlier sign-in, if there are any.
+    ///
+    /// # Errors
+    /// The address is none.
+    pub async fn earlier(&self) -> Result<AuthorizationManager, String> {
+        let mut manager = self.manager(false).await?;
+        // An authorization server that cannot be asked now will be needed only when the token is refused.
+        if manager.initialize_from_store().await.unwrap_or(false)
+            && let (Some(id), Some(secret)) = (&self.oauth.client_id, &self.oauth.client_secret)
+        {
+            let client = OAuthClientConfig::new(id, "http://127.0.0.1/callback").with_client_secret(secret);
+            manager.configure_client(client).map_err(said)?;
+        }
+        Ok(manager)
+    }
+
+    /// Signs in as the server's challenge asks for it.
+    ///
+    /// # Errors
+    /// Why it failed, for the user.
+    pub async fn now(&self, challenge: Option<&str>) -> Result<AuthorizationManager, String> {
+        let mut manager = self.manager(false).await?;
+        let found = match manager.resolve_metadata_from_challenge(challenge).await {
+            // Servers of the protocol of March 2025 are their own authorization servers, and some name a path of theirs.
+            Err(AuthError::AuthorizationServerMismatch { received_issuer, .. })
+                if http::same_origin(&received_issuer, &self.url) =>
+            {
+                manager = self.manager(true).await?;
+                manager.resolve_metadata_from_challenge(challenge).await
+            }
+            found => found,
+        };
+        let found = found.map_err(said)?;
+        manager.set_metadata(found.metadata.clone());
+        if self.without_user() {
+            self.with_client_credentials(&mut manager, &found.metadata).await?;
+            return Ok(manager);
+        }
+        let show = self.show.as_ref().ok_or("nobody can sign in here")?;
+        let port = self.oauth.callback_port;
+        let listener = TcpListener::bind(("127.0.0.1", port.unwrap_or(0)))
+            .await
+            .map_err(|error| format!("port {} for the answer of the browser: {error}", port.unwrap_or(0)))?;
+        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        // A port that was agreed upon is registered under this name.
+        let host = if port.is_some() { "localhost" } else { "127.0.0.1" };
+        let mut request = AuthorizationRequest::new(format!("http://{host}:{}/callback", address.port()))
+            .with_client_name("MyCodeAgent")
+            .with_initial_scope_selection()
+            .with_scopes(self.oauth.scopes.clone());
+        if let Some(id) = &self.oauth.client_id {
+            request = request.with_preregistered_client(id);
+        }
+        if let Some(secret) = &self.oauth.client_secret {
+            request = request.with_client_secret(secret);
+        }
+        if let Some(document) = &self.oauth.client_metadata_url {
+            request = request.with_client_metadata_url(document);
+        }
+        let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| said(error))?;
+        show(&session.auth_url);
+        let answer = tokio::time::timeout(PATIENCE, answered(&listener));
+        let answer = answer.await.map_err(|_| "nobody signed in within 5 minutes".to_owned())??;
+        session.handle_callback_url(&answer).await.map_err(said)?;
+        Ok(session.auth_manager)
+    }
+
+    /// Whether it needs no user.
+    pub fn without_user(&self) -> bool {
+        self.oauth.grant_type.as_deref() == Some("client_credentials")
+            || self.oauth.identity_provider.is_some()
+    }
+
+    /// `own_issuer`: what the server's own documents say of their issuer does not count.
+    async fn manager(&self, own_issuer: bool) -> Result<AuthorizationManager, String> {
+        let http = Arc::new(SignInHttp { own_issuer });
+        let manager = AuthorizationManager::new_with_oauth_http_client(self.url.as_str(), http).await;
+        let mut manager = manager.map_err(said)?;
+        manager.set_allow_missing_issuer(own_issuer);
+        if let Some(file) = &self.file {
+            manager.set_credential_store(file.clone());
+        }
+        Ok(manager)
+    }
+
+    async fn with_client_credentials(
+        &self,
+        manager: &mut AuthorizationManager,
+        metadata: &AuthorizationMetadata,
+    ) -> Result<(), String> {
+        let client_id = self.oauth.client_id.clone().ok_or("`oauth` has no clientId")?;
+        let mut scopes = self.oauth.scopes.clone();
+        if scopes.is_empty() {
+            scopes = manager.select_initial_scopes(&[]).await;
+        }
+        let request =
+            TokenRequest { metadata, client_id: &client_id, resource: &self.url, scope: &scopes.join(" ") };
+        let token = match (&self.oauth.private_key_file, &self.oauth.identity_provider) {
+            (Some(path), _) => Some(request.with_key(path).await?),
+            (None, Some(provider)) => {
+                let secret = self.oauth.client_secret.as_deref().unwrap_or_default();
+                Some(request.vouched(provider, secret).await?)
+            }
+            (None, None) => None,
+        };
+        if let Some(token) = token {
+            return self.keep(manager, metadata, &client_id, token).await;
+        }
+        let client_secret = self.oauth.client_secret.clone();
+        let config = ClientCredentialsConfig::ClientSecret {
+            client_id,
+            client_secret: client_secret.ok_or("`oauth` has neither clientSecret nor privateKeyFile")?,
+            scopes,
+            resource: Some(self.url.clone()),
+        };
+        manager.validate_client_credentials_metadata(&config).map_err(said)?;
+        manager.configure_client_credentials(&config).map_err(said)?;
+        manager.exchange_client_credentials(&config).await.map(drop).map_err(said)
+    }
+
+    /// Keeps a token that was got without the crate.
+    async fn keep(
+        &self,
+        manager: &mut AuthorizationManager,
+        metadata: &AuthorizationMetadata,
+        client_id: &str,
+        token: Value,
+    ) -> Result<(), String> {
+        let token: OAuthTokenResponse = serde_json::from_value(token).map_err(said)?;
+        let received = clock::now_ms() / 1000;
+        let kept = StoredCredentials::new(client_id.to_owned(), Some(token), Vec::new(), Some(received))
+            .with_issuer(metadata.issuer.clone());
+        match &self.file {
+            Some(file) => file.save(kept).await.map_err(said)?,
+            None => {
+                let store = InMemoryCredentialStore::new();
+                store.save(kept).await.map_err(said)?;
+                manager.set_credential_store(store);
+            }
+        }
+        manager.configure_client_id(client_id).map_err(said)
+    }
+}
+
+fn said(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// Waits for the browser to come back; its address with all parameters.
+async fn answered(listener: &TcpListener) -> Result<String, String> {
+    loop {
+        let (mut stream, _) = listener.accept().await.map_err(said)?;
+        let mut head = vec![0; 16 * 1024];
+        let Ok(Ok(count)) = tokio::time::timeout(Duration::from_secs(5), stream.read(&mut head)).await else {
+            continue;
+        };
+        let head = String::from_utf8_lossy(&head[..count]).into_owned();
+        let target = head.split_whitespace().nth(1).unwrap_or_default();
+        // Browsers ask for other things, too.
+        if !target.starts_with("/callback?") {
+            let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n").await;
+            continue;
+        }
+        let url = reqwest::Url::parse(&format!("http://127.0.0.1{target}")).map_err(said)?;
+        let parameter = |wanted: &str| {
+            url.query_pairs().find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned())
+        };
+        let refused = parameter("error").map(|error| {
+            parameter("error_description").map_or(error.clone(), |about| format!("{error}: {about}"))
+        });
+        let text = match &refused {
+            None => "Signed in. You can close this page and go back to mycode.\n",
+            Some(_) => "Not signed in. Go back to mycode for the reason.\n",
+        };
+        let _ = stream.write_all(format!("{PAGE}{text}").as_bytes()).await;
+        let _ = stream.shutdown().await;
+        return refused.map_or(Ok(url.to_string()), Err);
+    }
+}

@@ -1,0 +1,93 @@
+//! Servers that are programs: started in the sandbox as their profile says.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::mcp::config::server::Profile;
+use base::file;
+use base::process::service::{self, Service, ServiceSpec};
+use guard::sandbox::launch;
+use guard::sandbox::session::{self, Sandbox};
+use guard::sandbox::spec::{Confinement, RawPath, SandboxLevel};
+
+use tokio::process::{ChildStdin, ChildStdout};
+
+/// Where package runners keep what they fetch, by the variable that says so. A server has folders of its own for that: what one
+/// puts there, no other runs.
+const CACHES: [(&str, &str); 2] = [("npm_config_cache", "npm"), ("UV_CACHE_DIR", "uv")];
+
+/// The program of one server, all variables replaced.
+pub struct Program {
+    pub command: String,
+    pub args: Vec<String>,
+    pub env: Vec<(String, String)>,
+    pub cwd: PathBuf,
+    /// `None`: not confined.
+    pub profile: Option<Profile>,
+    /// Its own folder in the program's state.
+    pub own_folder: PathBuf,
+}
+
+/// Starts it. Blocks.
+///
+/// # Errors
+/// It cannot be found or confined.
+pub fn start(program: Program, sandbox: &Sandbox) -> io::Result<(Service, ChildStdin, ChildStdout)> {
+    let Program { command, args, mut env, cwd, profile, own_folder } = program;
+    let wrapper = match profile {
+        None => launch::end_with_command(),
+        Some(profile) => {
+            let named = folders(&args, &cwd).chain(profile.folders.into_iter().map(|path| cwd.join(path)));
+            let confinement = Confinement::Confined {
+                level: SandboxLevel::Workspace,
+                network: profile.network,
+                opened: Vec::new(),
+            };
+            let Some(mut spec) = sandbox.spec(confinement, &cwd)? else {
+                return Err(io::Error::other("it cannot be confined"));
+            };
+            file::create_private_folder(&own_folder)?;
+            let own_folder = own_folder.canonicalize()?;
+            for (variable, folder) in CACHES {
+                if !env.iter().any(|(name, _)| name == variable) && std::env::var_os(variable).is_none() {
+                    let folder = own_folder.join(folder);
+                    file::create_private_folder(&folder)?;
+                    env.push((variable.to_owned(), folder.to_string_lossy().into_owned()));
+                }
+            }
+            let writable = named.filter_map(|path| path.canonicalize().ok()).chain([own_folder]);
+            for path in writable.map(RawPath).filter(|path| path.is_dir()) {
+                if !spec.writable.iter().any(|known| path.starts_with(known)) {
+                    spec.writable.push(path);
+                }
+            }
+            let named = std::iter::once(&command).chain(&args).map(PathBuf::from).chain([cwd.clone()]);
+            for path in named.filter(|path| path.is_absolute() && path.exists()) {
+                // A program that lies in a temporary folder is seen there, with what lies beside it.
+                let beside = |folder: &RawPath| {
+                    let top = path.strip_prefix(&**folder).ok()?.components().next()?;
+                    Some(folder.join(top))
+                };
+                spec.visible.extend(spec.temporary.iter().find_map(beside).map(RawPath));
+            }
+            spec.visible.sort();
+            spec.visible.dedup();
+            // What the configuration says of a variable holds, whatever the sandbox would do with it.
+            spec.environment.retain(|(name, _)| !env.iter().any(|(set, _)| set == name));
+            Some(session::launcher(spec, None)?)
+        }
+    };
+    let args = args.into_iter().map(Into::into).collect();
+    service::start(ServiceSpec { wrapper, program: command.into(), args, cwd, environment: env })
+}
+
+/// Folders that the arguments name: whoever wrote them there meant the server to use them.
+fn folders<'a>(args: &'a [String], cwd: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
+    let named = |arg: &String| {
+        let path = Path::new(arg.rsplit_once('=').map_or(arg.as_str(), |(_, value)| value));
+        let deep = path.is_absolute() && path.components().count() > 2;
+        let relative = arg.starts_with('.');
+        (deep || relative).then(|| cwd.join(path)).filter(|path| path.is_dir())
+    };
+    args.iter().filter_map(named)
+}

@@ -1,0 +1,320 @@
+//! A server as configuration files write it. Every agent's form is read by one type, because their keys don't contradict each
+//! other: Claude Code's and Gemini CLI's `mcpServers`, Codex's `mcp_servers`, opencode's `mcp`. Written is Claude Code's form,
+//! with `sandbox` beside it.
+//!
+//! Sources, November 2026: code.claude.com/docs/en/mcp, `codex-rs/config/src/mcp_types.rs`, opencode.ai/docs/mcp-servers (and
+//! `v2`), `docs/tools/mcp-server.md` of google-gemini/gemini-cli.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::server::{OAuth, Profile, Server, Transport, words};
+use super::variables;
+use base::file;
+
+/// Names of servers are parts of tools' names.
+const MAX_NAME_CHARS: usize = 64;
+
+/// A server in a file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Entry {
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    #[serde(deserialize_with = "words", serialize_with = "one_word", skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    #[serde(alias = "environment", skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    #[serde(alias = "env_vars", skip_serializing)]
+    env_vars: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    #[serde(alias = "httpUrl", alias = "serverUrl", skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    #[serde(alias = "http_headers", skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    #[serde(alias = "env_http_headers", skip_serializing)]
+    env_http_headers: BTreeMap<String, String>,
+    #[serde(alias = "bearer_token_env_var", skip_serializing)]
+    bearer_token_env_var: Option<String>,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub oauth: Value,
+    /// Codex has them beside `oauth`.
+    #[serde(deserialize_with = "words", skip_serializing)]
+    scopes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disabled: Option<bool>,
+    #[serde(skip_serializing)]
+    enabled: Option<bool>,
+    #[serde(alias = "enabled_tools", skip_serializing_if = "Option::is_none")]
+    pub include_tools: Option<Vec<String>>,
+    #[serde(alias = "disabled_tools", skip_serializing_if = "Vec::is_empty")]
+    pub exclude_tools: Vec<String>,
+    /// Milliseconds a call may take without a sign of life.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub timeout: Value,
+    #[serde(alias = "tool_timeout_sec", skip_serializing)]
+    tool_timeout_sec: Option<f64>,
+    /// Milliseconds until it must be ready.
+    #[serde(alias = "startup_timeout_ms", skip_serializing_if = "Option::is_none")]
+    pub startup_timeout: Option<u64>,
+    #[serde(alias = "startup_timeout_sec", skip_serializing)]
+    startup_timeout_sec: Option<f64>,
+    /// A profile, or `false`.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub sandbox: Value,
+}
+
+fn one_word<S: serde::Serializer>(words: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(words.first().map_or("", String::as_str))
+}
+
+impl Entry {
+    /// From a file's value, in the form that we write.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(value: &Value) -> Result<Self, String> {
+        let command = value["command"].as_str().map(str::to_owned);
+        let mut entry: Self = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
+        // As one text it is the program's path, spaces and all.
+        let mut command = command.map_or_else(|| std::mem::take(&mut entry.command), |whole| vec![whole]);
+        if command.len() > 1 {
+            entry.args.splice(..0, command.drain(1..));
+        }
+        entry.command = command;
+        for name in entry.env_vars.drain(..) {
+            if let Some(name) = name.as_str().or_else(|| name["name"].as_str()) {
+                entry.env.insert(name.to_owned(), format!("${{{name}:-}}"));
+            }
+        }
+        for (header, name) in std::mem::take(&mut entry.env_http_headers) {
+            entry.headers.insert(header, format!("${{{name}}}"));
+        }
+        if let Some(name) = entry.bearer_token_env_var.take() {
+            entry.headers.insert("Authorization".to_owned(), format!("Bearer ${{{name}}}"));
+        }
+        // opencode's second version has both in one.
+        if let Some(both) = entry.timeout.as_object().cloned() {
+            entry.timeout = both.get("request").cloned().unwrap_or_default();
+            entry.startup_timeout = both.get("startup").and_then(Value::as_u64).or(entry.startup_timeout);
+        }
+        if let Some(seconds) = entry.tool_timeout_sec.take() {
+            entry.timeout = milliseconds(seconds).into();
+        }
+        if let Some(seconds) = entry.startup_timeout_sec.take() {
+            entry.startup_timeout = Some(milliseconds(seconds));
+        }
+        if !entry.scopes.is_empty() {
+            let mut oauth = entry.oauth.as_object().cloned().unwrap_or_default();
+            oauth.insert("scopes".to_owned(), std::mem::take(&mut entry.scopes).into());
+            entry.oauth = oauth.into();
+        }
+        if entry.enabled.take() == Some(false) {
+            entry.disabled = Some(true);
+        }
+        entry.kind = match (entry.command.is_empty(), &entry.url) {
+            (false, _) => Some("stdio".to_owned()),
+            (true, Some(_)) => Some("http".to_owned()),
+            (true, None) => return Err("it has neither `command` nor `url`".to_owned()),
+        };
+        Ok(entry)
+    }
+
+    /// The same with other agents' variables in our form.
+    #[must_use]
+    pub fn with_variables_in_our_form(mut self) -> Self {
+        let texts = self.command.iter_mut().chain(&mut self.args).chain(self.env.values_mut());
+        let texts = texts.chain(self.headers.values_mut()).chain(&mut self.url).chain(&mut self.cwd);
+        for text in texts {
+            *text = variables::in_our_form(text);
+        }
+        self
+    }
+
+    /// As a server, by this name.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn server(self, name: &str, origin: &Path) -> Result<Server, String> {
+        check_name(name)?;
+        let hash = file::hash(serde_json::to_string(&self).unwrap_or_default().as_bytes());
+        let transport = match (self.command.into_iter().next(), self.url) {
+            (Some(command), _) => Transport::Stdio {
+                command,
+                args: self.args,
+                env: self.env.into_iter().collect(),
+                cwd: self.cwd,
+                profile: match self.sandbox {
+                    Value::Bool(false) => None,
+                    Value::Null | Value::Bool(true) => Some(Profile::default()),
+                    profile => {
+                        Some(serde_json::from_value(profile).map_err(|error| format!("`sandbox`: {error}"))?)
+                    }
+                },
+            },
+            (None, url) => Transport::Http {
+                url: checked(url.unwrap_or_default())?,
+                headers: self.headers.into_iter().collect(),
+                oauth: match self.oauth {
+                    Value::Bool(false) => None,
+                    Value::Null | Value::Bool(true) => Some(OAuth::default()),
+                    oauth => {
+                        Some(serde_json::from_value(oauth).map_err(|error| format!("`oauth`: {error}"))?)
+                    }
+                },
+            },
+        };
+        let mut server = Server::new(name.to_owned(), origin.to_owned(), transport, hash)
+            .with_tools(self.include_tools, self.exclude_tools);
+        if let Some(limit) = self.timeout.as_u64() {
+            server.call_timeout = Duration::from_millis(limit);
+        }
+        if let Some(limit) = self.startup_timeout {
+            server.start_timeout = Duration::from_millis(limit);
+        }
+        server.enabled = !self.disabled.unwrap_or(false);
+        Ok(server)
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn milliseconds(seconds: f64) -> u64 {
+    (seconds.max(0.0) * 1000.0) as u64
+}
+
+/// An address, as far as it can be judged before its variables are known.
+fn checked(url: String) -> Result<String, String> {
+    let is_whole = !url.contains("${");
+    match reqwest::Url::parse(&url) {
+        Ok(known) if is_whole && !matches!(known.scheme(), "http" | "https") => {
+            Err(format!("`url` is not http or https: {url}"))
+        }
+        Err(error) if is_whole => Err(format!("`url` {url}: {error}")),
+        _ => Ok(url),
+    }
+}
+
+/// # Errors
+/// The name cannot be part of a tool's name.
+pub fn check_name(name: &str) -> Result<(), String> {
+    let plain =
+        name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ' | '/' | '@' | ':'));
+    if plain && !name.trim().is_empty() && name.chars().count() <= MAX_NAME_CHARS {
+        return Ok(());
+    }
+    Err(format!("a server's name has letters, digits, '-' and '_', and at most {MAX_NAME_CHARS} of them"))
+}
+
+/// The servers in a configuration, whoever's it is.
+pub fn servers_of(config: &Value) -> Option<&Map<String, Value>> {
+    let within = |key: &str| config.get(key).and_then(Value::as_object);
+    let opencode = || {
+        let mcp = within("mcp")?;
+        // Its second version has them one level further down.
+        Some(
+            mcp.get("servers")
+                .and_then(Value::as_object)
+                .filter(|all| !all.contains_key("type"))
+                .unwrap_or(mcp),
+        )
+    };
+    within("mcpServers").or_else(|| within("mcp_servers")).or_else(opencode)
+}
+
+/// The servers of one file, and what is wrong with the others.
+pub fn read_file(path: &Path, text: &str) -> (Vec<Server>, Vec<String>) {
+    let refused = |what: String| (Vec::new(), vec![format!("{}: {what}", path.display())]);
+    let config: Value = match serde_json::from_str(text) {
+        Ok(config) => config,
+        Err(error) => return refused(format!("not valid JSON: {error}")),
+    };
+    let Some(entries) = servers_of(&config) else {
+        return refused("it has no \"mcpServers\"".to_owned());
+    };
+    let (mut servers, mut problems) = (Vec::new(), Vec::new());
+    for (name, entry) in entries {
+        match Entry::read(entry).and_then(|entry| entry.server(name, path)) {
+            Ok(server) => servers.push(server),
+            Err(what) => problems.push(format!("{}: server '{name}' is ignored: {what}", path.display())),
+        }
+    }
+    (servers, problems)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn written(value: Value) -> Value {
+        serde_json::to_value(Entry::read(&value).unwrap().with_variables_in_our_form()).unwrap()
+    }
+
+    #[test]
+    fn forms_of_other_agents() {
+        let codex = json!({"command": "npx", "args": ["-y", "x"], "env_vars": ["HOME", {"name": "KEY"}],
+            "startup_timeout_sec": 2.5, "tool_timeout_sec": 9, "enabled": false, "enabled_tools": ["a"]});
+        assert_eq!(
+            written(codex),
+            json!({"type": "stdio", "command": "npx", "args": ["-y", "x"],
+                "env": {"HOME": "${HOME:-}", "KEY": "${KEY:-}"}, "disabled": true, "includeTools": ["a"],
+                "timeout": 9000, "startupTimeout": 2500})
+        );
+        let codex = json!({"url": "https://a/mcp", "bearer_token_env_var": "T", "http_headers": {"X": "1"},
+            "env_http_headers": {"Y": "Z"}, "scopes": ["read"]});
+        assert_eq!(
+            written(codex),
+            json!({"type": "http", "url": "https://a/mcp", "oauth": {"scopes": ["read"]},
+                "headers": {"Authorization": "Bearer ${T}", "X": "1", "Y": "${Z}"}})
+        );
+        let opencode =
+            json!({"type": "local", "command": ["bun", "x", "y"], "environment": {"K": "{env:V}"}});
+        assert_eq!(
+            written(opencode),
+            json!({"type": "stdio", "command": "bun", "args": ["x", "y"], "env": {"K": "${V}"}})
+        );
+        let gemini = json!({"httpUrl": "https://a", "headers": {"K": "$V"}, "timeout": 5, "trust": true});
+        assert_eq!(
+            written(gemini),
+            json!({"type": "http", "url": "https://a", "headers": {"K": "${V}"}, "timeout": 5})
+        );
+    }
+
+    #[test]
+    fn servers_and_problems_of_a_file() {
+        let text = json!({"mcpServers": {
+            "ok": {"command": "/a b/c", "sandbox": {"network": false}},
+            "free": {"command": "c", "sandbox": false},
+            "bad": {"args": []}, "no\nname": {"command": "c"},
+        }});
+        let (servers, problems) = read_file(Path::new("/f"), &text.to_string());
+        assert_eq!(servers.iter().map(|server| server.name.as_str()).collect::<Vec<_>>(), ["ok", "free"]);
+        let profile = |at: usize| match &servers[at].transport {
+            Transport::Stdio { profile, .. } => profile.clone(),
+            Transport::Http { .. } => panic!("stdio"),
+        };
+        assert_eq!(profile(0), Some(Profile { network: false, folders: Vec::new() }));
+        assert_eq!((profile(1), servers[0].shown()), (None, "/a b/c".to_owned()));
+        assert!(
+            problems.len() == 2 && problems[0].contains("'bad' is ignored: it has neither"),
+            "{problems:?}"
+        );
+    }
+
+    #[test]
+    fn where_servers_stand() {
+        assert!(servers_of(&json!({"mcp": {"servers": {"a": {}}}})).unwrap().contains_key("a"));
+        let v1 = json!({"mcp": {"servers": {"type": "local"}}});
+        assert!(servers_of(&v1).unwrap().contains_key("servers"));
+        assert!(servers_of(&json!({"mcp_servers": {"a": {}}})).is_some());
+    }
+}

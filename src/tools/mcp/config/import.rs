@@ -1,0 +1,199 @@
+//! Servers that the user has set up for other agents: where those keep them, and how they are read. Sources as in `entry`.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::entry::{Entry, check_name, servers_of};
+use base::file;
+
+/// Claude Code keeps the history of all projects beside its servers.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// An agent whose servers can be taken over, and its files in the home folder.
+struct Agent {
+    name: &'static str,
+    files: &'static [&'static str],
+}
+
+const AGENTS: [Agent; 4] = [
+    Agent { name: "claude", files: &[".claude.json", ".config/Claude/claude_desktop_config.json"] },
+    Agent { name: "codex", files: &[".codex/config.toml"] },
+    Agent { name: "gemini", files: &[".gemini/settings.json"] },
+    Agent {
+        name: "opencode",
+        files: &[
+            ".config/opencode/opencode.jsonc",
+            ".config/opencode/opencode.json",
+            ".config/opencode/config.json",
+        ],
+    },
+];
+
+/// What one file gave.
+#[derive(Debug, Default)]
+pub struct Import {
+    pub path: PathBuf,
+    pub servers: Vec<(String, Entry)>,
+    /// Why others were left out, and what of these cannot be taken over.
+    pub problems: Vec<String>,
+}
+
+/// The agents' names.
+pub fn agents() -> Vec<&'static str> {
+    AGENTS.iter().map(|agent| agent.name).collect()
+}
+
+/// The files of this agent, or of all, that are there.
+pub fn files(agent: Option<&str>, home: &Path) -> Vec<PathBuf> {
+    let meant = AGENTS.iter().filter(|known| agent.is_none_or(|name| name == known.name));
+    let paths = meant.flat_map(|agent| agent.files).map(|file| match file.strip_prefix(".codex/") {
+        // It can be moved.
+        Some(file) => {
+            std::env::var_os("CODEX_HOME").map_or_else(|| home.join(".codex"), PathBuf::from).join(file)
+        }
+        None => home.join(file),
+    });
+    paths.filter(|path| path.is_file()).collect()
+}
+
+/// The servers in this file: for all projects, and for the one in `workspace`. Blocks.
+///
+/// # Errors
+/// It cannot be read or understood.
+pub fn read(path: &Path, workspace: &Path) -> Result<Import, String> {
+    let text = file::small_text(path, MAX_BYTES)
+        .ok_or_else(|| format!("{} cannot be read as text", path.display()))?;
+    let config = parse(path, &text).map_err(|error| format!("{}: {error}", path.display()))?;
+    let of_project = config["projects"].get(workspace.to_string_lossy().as_ref()).and_then(servers_of);
+    let others_variables = config.get("mcp").is_some() || path.to_string_lossy().contains(".gemini");
+    let mut import = Import { path: path.to_owned(), ..Import::default() };
+    for (name, value) in servers_of(&config).into_iter().chain(of_project).flatten() {
+        let said = |what: &str| format!("'{name}' in {}: {what}", path.display());
+        import.problems.extend(left_out(value).map(said));
+        match check_name(name).and_then(|()| Entry::read(value)) {
+            Ok(entry) if others_variables => {
+                import.servers.push((name.clone(), entry.with_variables_in_our_form()));
+            }
+            Ok(entry) => import.servers.push((name.clone(), entry)),
+            Err(what) => import.problems.push(said(&what)),
+        }
+    }
+    Ok(import)
+}
+
+/// What of a server we have nothing for.
+fn left_out(value: &Value) -> impl Iterator<Item = &'static str> {
+    let has_file = value.to_string().contains("{file:");
+    let all = [
+        (value["type"] == "sse", "it is set to SSE; here it must speak streamable HTTP"),
+        (value["headersHelper"].is_string(), "its headersHelper is not run; write its headers down"),
+        (has_file, "{file:…} is not replaced; use a ${VARIABLE}"),
+    ];
+    all.into_iter().filter(|(holds, _)| *holds).map(|(_, what)| what)
+}
+
+fn parse(path: &Path, text: &str) -> Result<Value, String> {
+    if path.extension().is_some_and(|extension| extension == "toml") {
+        return toml::from_str(text).map_err(|error| error.message().to_owned());
+    }
+    serde_json::from_str(&without_comments(text)).map_err(|error| error.to_string())
+}
+
+/// JSON from JSON with comments and commas before closing brackets.
+fn without_comments(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if c == '"' {
+            let end = string_end(rest);
+            out.push_str(&rest[..end]);
+            rest = &rest[end..];
+        } else if rest.starts_with("//") {
+            rest = rest.find('\n').map_or("", |at| &rest[at..]);
+        } else if rest.starts_with("/*") {
+            rest = rest.split_once("*/").map_or("", |(_, after)| after);
+        } else {
+            if matches!(c, '}' | ']') {
+                let kept = out.trim_end();
+                if let Some(kept) = kept.strip_suffix(',') {
+                    out.truncate(kept.len());
+                }
+            }
+            out.push(c);
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    out
+}
+
+/// Where the string ends that `text` begins with.
+fn string_end(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn comments_and_commas() {
+        let text = "{ // a\n \"u\": \"http://x/*y*/\\\"\", /* b\n */ \"l\": [1, 2, /* c */ ],\n}";
+        let value: Value = serde_json::from_str(&without_comments(text)).unwrap();
+        assert_eq!(value, serde_json::json!({"u": "http://x/*y*/\"", "l": [1, 2]}));
+        for broken in ["\"", "/*", "//", "\"\\", "{,}"] {
+            without_comments(broken);
+        }
+    }
+
+    #[test]
+    fn servers_of_all_agents() {
+        let home = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = home.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write(
+            ".claude.json",
+            r#"{"mcpServers": {"a": {"command": "a", "env": {"K": "$V"}}},
+               "projects": {"/w": {"mcpServers": {"b": {"type": "sse", "url": "http://b", "headersHelper": "h"}}},
+                            "/other": {"mcpServers": {"c": {"command": "c"}}}}}"#,
+        );
+        write(".codex/config.toml", "[mcp_servers.d]\ncommand = \"d\"\n[mcp_servers.e]\nargs = []\n");
+        write(".gemini/settings.json", r#"{"mcpServers": {"f": {"command": "f", "env": {"K": "$V"}}}}"#);
+        write(
+            ".config/opencode/opencode.jsonc",
+            r#"{"mcp": {"g": {"type": "local", "command": ["g", "-x"]},}}"#,
+        );
+        let mut names = Vec::new();
+        let mut problems = Vec::new();
+        for path in files(None, home.path()) {
+            let import = read(&path, Path::new("/w")).unwrap();
+            problems.extend(import.problems);
+            for (name, entry) in import.servers {
+                let value = entry.env.get("K").cloned().unwrap_or_default();
+                names.push(format!("{name} {} {value}", entry.command.concat() + &entry.args.concat()));
+            }
+        }
+        assert_eq!(names, ["a a $V", "b  ", "d d ", "f f ${V}", "g g-x "]);
+        assert!(problems.len() == 3 && problems[2].starts_with("'e' in"), "{problems:?}");
+        assert!(
+            problems[0].contains("streamable HTTP") && problems[1].contains("headersHelper"),
+            "{problems:?}"
+        );
+        assert_eq!(files(Some("gemini"), home.path()).len(), 1);
+    }
+}

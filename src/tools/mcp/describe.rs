@@ -1,0 +1,108 @@
+//! What servers are and offer, in words for users.
+
+use std::time::Instant;
+
+use futures_util::future::join_all;
+
+use super::catalog::Catalog;
+use super::client::error::McpError;
+use super::config::server::{Server, Transport};
+use super::servers::Servers;
+use base::path::on_one_line;
+use base::text::{one_line, plural};
+
+const ABOUT_CHARS: usize = 70;
+
+/// One server and all that it offers; starts it.
+///
+/// # Errors
+/// [`McpError`].
+pub async fn offered(servers: &Servers, server: &Server) -> Result<String, McpError> {
+    let (mut out, catalog) = head(servers, server).await?;
+    let mut rows: Vec<(String, &str)> =
+        catalog.tools.iter().map(|tool| (tool.name.clone(), tool.description.as_str())).collect();
+    rows.extend(
+        catalog
+            .prompts
+            .iter()
+            .map(|prompt| (format!("/{}:{}", server.name, prompt.name), prompt.description.as_str())),
+    );
+    rows.extend(
+        catalog.resources.iter().map(|one| (format!("@{}:{}", server.name, one.uri), one.name.as_str())),
+    );
+    for (name, about) in rows {
+        let row = format!("    {}  {}", on_one_line(&name), one_line(about, ABOUT_CHARS));
+        out.push_str(row.trim_end());
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+/// All servers in short, for the chat; starts them.
+pub async fn all(servers: &Servers) -> String {
+    let each = servers.all().map(async |server| match head(servers, server).await {
+        Ok((head, catalog)) => {
+            let prompts = catalog.prompts.iter().map(|prompt| format!("/{}:{}", server.name, prompt.name));
+            let prompts: Vec<String> = prompts.collect();
+            let gap = if prompts.is_empty() { "" } else { "\n  prompts: " };
+            format!("{}{gap}{}", head.trim_end(), prompts.join(", "))
+        }
+        Err(error) => format!("{}: {error}. {}", server.name, hint(server, &error)),
+    });
+    let lines = join_all(each).await;
+    if lines.is_empty() {
+        return "No MCP servers. `mycode mcp add` adds one, `mycode mcp import` takes over those of other agents."
+            .to_owned();
+    }
+    lines.join("\n")
+}
+
+async fn head(servers: &Servers, server: &Server) -> Result<(String, std::sync::Arc<Catalog>), McpError> {
+    let begun = Instant::now();
+    let catalog = servers.catalog(&server.name).await?;
+    let about = servers.with(&server.name, |connection| async move { Ok(connection.about()) }).await?;
+    let counts = [
+        (catalog.tools.len(), "tool"),
+        (catalog.prompts.len(), "prompt"),
+        (catalog.resources.len(), "resource"),
+    ];
+    let some: Vec<String> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, noun)| plural(*count, noun)).collect();
+    let some = if some.is_empty() { "nothing".to_owned() } else { some.join(", ") };
+    let seconds = begun.elapsed().as_secs_f64();
+    Ok((format!("{}: {about}; {some}, in {seconds:.1} s\n", server.name), catalog))
+}
+
+/// How it runs.
+pub fn state(server: &Server) -> &'static str {
+    match &server.transport {
+        _ if !server.enabled => "disabled",
+        Transport::Http { .. } => "http",
+        Transport::Stdio { profile: None, .. } => "not in the sandbox",
+        Transport::Stdio { profile: Some(profile), .. } if profile.network => "in the sandbox, with network",
+        Transport::Stdio { .. } => "in the sandbox, without network",
+    }
+}
+
+/// What to do about an error.
+pub fn hint(server: &Server, error: &McpError) -> String {
+    match (error, &server.transport) {
+        (McpError::SignIn { .. }, _) => format!("`mycode mcp login {}` signs in", server.name),
+        (McpError::Start(_) | McpError::Lost(_) | McpError::Timeout(_), Transport::Stdio { profile, .. }) => {
+            match profile {
+                Some(profile) if !profile.network => {
+                    "it runs without network; if it needs it, set \"sandbox\": {\"network\": true}".to_owned()
+                }
+                Some(_) => "it runs in the sandbox, where keys and settings in your home folder are hidden: give it what it \
+                            needs in \"env\", open folders with \"sandbox\": {\"folders\": […]}, or set \"sandbox\": false"
+                    .to_owned(),
+                None => "start its command by hand to see why".to_owned(),
+            }
+        }
+        (McpError::Start(_) | McpError::Lost(_) | McpError::Timeout(_), Transport::Http { .. }) => {
+            "check the address and the headers; only streamable HTTP is spoken, not the older SSE".to_owned()
+        }
+        (McpError::Invalid, _) => "a newer version of the server may do better".to_owned(),
+        (McpError::Refused(_) | McpError::Cancelled, _) => "the message is the server's".to_owned(),
+    }
+}

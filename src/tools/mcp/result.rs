@@ -1,0 +1,66 @@
+//! What a server gave as the envelope of a call: its texts as one, pictures for the model to see, other bytes in files that it
+//! can have read.
+
+use std::io::{self, Seek, SeekFrom, Write};
+
+use super::catalog::{CallResult, Content};
+use crate::cx::ToolCx;
+use base::model::envelope::{Envelope, ErrorCode};
+use base::text::human_bytes;
+use guard::sandbox::launch;
+
+/// The name of the text in an envelope's data.
+const BODY: &str = "content";
+
+/// The envelope. Blocks.
+pub fn envelope(result: CallResult, tool: &str, cx: &ToolCx) -> Envelope {
+    let (mut texts, mut notes) = (Vec::new(), Vec::new());
+    for content in result.content {
+        match content {
+            Content::Text(text) => texts.push(text),
+            Content::Bytes { media_type, data } => notes.push(attach(&media_type, &data, tool, cx)),
+        }
+    }
+    let body = texts.join("\n");
+    if result.failed {
+        let message = if body.trim().is_empty() { "the server gives no reason".to_owned() } else { body };
+        return Envelope::error(ErrorCode::ExecutionError, message);
+    }
+    if body.is_empty() && notes.is_empty() {
+        return Envelope::success("done; the server returned nothing");
+    }
+    Envelope::success(notes.join("; ")).with_body(BODY, body)
+}
+
+/// The text alone, for a message of the user.
+pub fn text(contents: Vec<Content>) -> String {
+    let text = |content| match content {
+        Content::Text(text) => text,
+        Content::Bytes { media_type, data } => format!("[{media_type}, {}]", human_bytes(data.len() as u64)),
+    };
+    contents.into_iter().map(text).collect::<Vec<_>>().join("\n")
+}
+
+fn attach(media_type: &str, data: &[u8], tool: &str, cx: &ToolCx) -> String {
+    let size = human_bytes(data.len() as u64);
+    if media_type.starts_with("image/") && cx.images.refusal().is_none() {
+        let shown = in_memory(data)
+            .map_err(|error| error.to_string())
+            .and_then(|file| cx.images.put(file, tool).map_err(|error| error.to_string()));
+        return match shown {
+            Ok((width, height)) => format!("the image ({width}x{height}) follows"),
+            Err(why) => format!("an image that cannot be shown: {why}"),
+        };
+    }
+    match cx.spill.store("attachment", data) {
+        Ok(path) => format!("{media_type}, {size}, is in {}", path.display()),
+        Err(error) => format!("{media_type}, {size}, could not be stored: {error}"),
+    }
+}
+
+fn in_memory(data: &[u8]) -> io::Result<std::fs::File> {
+    let mut file = launch::unnamed_file()?;
+    file.write_all(data)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(file)
+}

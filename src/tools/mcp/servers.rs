@@ -1,0 +1,218 @@
+//! The servers of a session: each is started when it is first used, kept while it lives, and started again when it is used after
+//! it has broken off, not before a time that doubles with each failure.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync;
+use tokio::task::spawn_blocking;
+
+use super::catalog::Catalog;
+use super::client::connection::Connection;
+use super::client::connector::{Place, connect};
+use super::client::error::McpError;
+use super::config::entry;
+use super::config::server::{Server, Transport};
+use super::learned::{self, Learned, LearnedServer};
+use base::config::trusted::agent_files::AgentFile;
+
+/// How often a use may end in signing in (again): a server that refuses every token must not ask for ever.
+const SIGN_INS: usize = 3;
+/// The first failure is not held against a server.
+const FIRST_PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(120);
+
+/// The servers in these files, of two with a name the later, not confined where the user has switched the sandbox off; and what
+/// is wrong with others.
+pub fn read(files: &[AgentFile], sandbox: bool) -> (Vec<Server>, Vec<String>) {
+    let (mut all, mut problems) = (Vec::<Server>::new(), Vec::new());
+    for file in files {
+        let (servers, wrong) = entry::read_file(&file.path, &file.text);
+        problems.extend(wrong);
+        all.retain(|known| servers.iter().all(|server| server.name != known.name));
+        all.extend(servers);
+    }
+    for server in all.iter_mut().filter(|_| !sandbox) {
+        if let Transport::Stdio { profile, .. } = &mut server.transport {
+            *profile = None;
+        }
+    }
+    (all, problems)
+}
+
+/// One server and its connection.
+struct Slot {
+    server: Server,
+    state: sync::Mutex<State>,
+    /// What is told of it without asking it.
+    known: Mutex<LearnedServer>,
+}
+
+#[derive(Default)]
+struct State {
+    connection: Option<Arc<Connection>>,
+    catalog: Option<Arc<Catalog>>,
+    failures: u32,
+    /// Not before this time again, and why.
+    pause: Option<(Instant, String)>,
+}
+
+/// All of them.
+pub struct Servers {
+    slots: Vec<Slot>,
+    pub place: Place,
+    learned: Option<Learned>,
+}
+
+impl Servers {
+    /// Those that are switched on. Reads what was learned of them. Blocks.
+    pub fn new(servers: Vec<Server>, place: Place) -> Self {
+        let learned = place.state.as_deref().map(Learned::new);
+        let mut known = match &learned {
+            Some(learned) if !servers.is_empty() => learned.read(),
+            _ => BTreeMap::new(),
+        };
+        let slot = |server: Server| {
+            let known = known.remove(&server.hash).unwrap_or_default();
+            Slot { server, state: sync::Mutex::default(), known: Mutex::new(known) }
+        };
+        let slots = servers.into_iter().filter(|server| server.enabled).map(slot).collect();
+        Self { slots, place, learned }
+    }
+
+    /// In the order of their files.
+    pub fn all(&self) -> impl Iterator<Item = &Server> {
+        self.slots.iter().map(|slot| &slot.server)
+    }
+
+    /// What is known of a server without asking it.
+    pub fn known(&self, server: &str) -> LearnedServer {
+        let slot = self.slots.iter().find(|slot| slot.server.name == server);
+        slot.map(|slot| slot.known.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap_or_default()
+    }
+
+    /// Does something over the server's connection, which is opened where there is none.
+    ///
+    /// # Errors
+    /// [`McpError`].
+    pub async fn with<T, F: Future<Output = Result<T, McpError>> + Send>(
+        &self,
+        server: &str,
+        work: impl Fn(Arc<Connection>) -> F + Send + Sync,
+    ) -> Result<T, McpError> {
+        let slot = self.slot(server)?;
+        let mut challenge: Option<String> = None;
+        for _ in 0..SIGN_INS {
+            let connection = match challenge.take() {
+                None => self.connection(slot).await?,
+                Some(challenge) => self.open(slot, &mut *slot.state.lock().await, Some(&challenge)).await?,
+            };
+            let answer = work(Arc::clone(&connection)).await;
+            if connection.is_closed() {
+                self.forget(slot, &connection).await;
+            }
+            match answer {
+                Err(McpError::SignIn { challenge: why, failed: None }) => {
+                    self.forget(slot, &connection).await;
+                    challenge = Some(why);
+                }
+                Err(McpError::Lost(why)) => {
+                    let complaints = connection.complaints();
+                    let wrote = if complaints.is_empty() { "" } else { "; it wrote: " };
+                    return Err(McpError::Lost(format!("{why}{wrote}{complaints}")));
+                }
+                answer => return answer,
+            }
+        }
+        Err(McpError::SignIn {
+            challenge: challenge.unwrap_or_default(),
+            failed: Some("the server refuses every new sign-in for this".to_owned()),
+        })
+    }
+
+    /// What the server offers; asked once, and again after it said that this has changed.
+    ///
+    /// # Errors
+    /// [`McpError`].
+    pub async fn catalog(&self, server: &str) -> Result<Arc<Catalog>, McpError> {
+        let slot = self.slot(server)?;
+        let known = {
+            let mut state = slot.state.lock().await;
+            if state.connection.as_ref().is_none_or(|open| open.is_closed() || open.take_stale()) {
+                state.catalog = None;
+            }
+            state.catalog.clone()
+        };
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let mut catalog = self.with(server, |connection| async move { connection.catalog().await }).await?;
+        // What is no name can be neither told nor called.
+        let is_name = |name: &str| !name.is_empty() && !name.contains(char::is_control);
+        catalog.tools.retain(|tool| is_name(&tool.name) && slot.server.offers(&tool.name));
+        let catalog = Arc::new(catalog);
+        slot.state.lock().await.catalog = Some(Arc::clone(&catalog));
+        self.learn(slot, &catalog).await;
+        Ok(catalog)
+    }
+
+    async fn learn(&self, slot: &Slot, catalog: &Catalog) {
+        let offers = learned::of_catalog(catalog);
+        slot.known.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&offers);
+        if let Some(learned) = self.learned.clone().filter(|_| !slot.server.hash.is_empty()) {
+            let hash = slot.server.hash.clone();
+            // Only the listing of the next session hangs on it.
+            let _ = spawn_blocking(move || learned.write(&hash, &offers)).await;
+        }
+    }
+
+    fn slot(&self, server: &str) -> Result<&Slot, McpError> {
+        let slot = self.slots.iter().find(|slot| slot.server.name == server);
+        slot.ok_or_else(|| McpError::Start(format!("no server {server} is configured")))
+    }
+
+    async fn connection(&self, slot: &Slot) -> Result<Arc<Connection>, McpError> {
+        let mut state = slot.state.lock().await;
+        if let Some(open) = state.connection.as_ref().filter(|open| !open.is_closed()) {
+            return Ok(Arc::clone(open));
+        }
+        if let Some((until, why)) = state.pause.as_ref().filter(|(until, _)| *until > Instant::now()) {
+            let seconds = until.duration_since(Instant::now()).as_secs() + 1;
+            return Err(McpError::Start(format!("{why}; it is tried again in {seconds} s")));
+        }
+        self.open(slot, &mut state, None).await
+    }
+
+    async fn open(
+        &self,
+        slot: &Slot,
+        state: &mut State,
+        challenge: Option<&str>,
+    ) -> Result<Arc<Connection>, McpError> {
+        state.connection = None;
+        match connect(&slot.server, &self.place, challenge).await {
+            Ok(connection) => {
+                let connection = Arc::new(connection);
+                (state.failures, state.pause) = (0, None);
+                state.connection = Some(Arc::clone(&connection));
+                Ok(connection)
+            }
+            Err(error) => {
+                if state.failures > 0 {
+                    let pause = FIRST_PAUSE.saturating_mul(1 << (state.failures - 1).min(6));
+                    state.pause = Some((Instant::now() + pause.min(LONGEST_PAUSE), error.to_string()));
+                }
+                state.failures += 1;
+                Err(error)
+            }
+        }
+    }
+
+    async fn forget(&self, slot: &Slot, broken: &Arc<Connection>) {
+        let mut state = slot.state.lock().await;
+        if state.connection.as_ref().is_some_and(|open| Arc::ptr_eq(open, broken)) {
+            (state.connection, state.catalog) = (None, None);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What a user's message takes from servers: `@server:uri` is a resource, which follows the message, and `/server:prompt` is a
+//! prompt that the server has ready.
+
+use serde_json::Map;
+use tokio_util::sync::CancellationToken;
+
+use super::result;
+use super::servers::Servers;
+use crate::output::{Keep, Limits, Spill};
+use base::protocol::event::CommandRow;
+
+/// Resources that one message takes; further ones can be asked for with the next.
+const MAX_RESOURCES: usize = 5;
+
+/// The prompt that `text` stands for, when it is one of a server with its arguments: `name=value`, or in their order, the last
+/// taking the rest.
+///
+/// # Errors
+/// A sentence for the user.
+pub async fn prompt(servers: &Servers, text: &str) -> Option<Result<String, String>> {
+    let (command, rest) = text.strip_prefix('/')?.split_once(char::is_whitespace).unwrap_or((&text[1..], ""));
+    let bare = command.strip_prefix("mcp__");
+    let (server, name) = bare.and_then(|bare| bare.split_once("__")).or_else(|| command.split_once(':'))?;
+    servers.all().find(|known| known.name == server)?;
+    Some(filled(servers, server, name, rest.trim()).await)
+}
+
+async fn filled(servers: &Servers, server: &str, name: &str, rest: &str) -> Result<String, String> {
+    let said = |error| format!("MCP server {server}: {error}");
+    let catalog = servers.catalog(server).await.map_err(said)?;
+    let prompt = catalog.prompts.iter().find(|prompt| prompt.name == name);
+    let prompt = prompt.ok_or_else(|| format!("{server} has no prompt {name}"))?;
+    let mut args = Map::new();
+    let mut rest = rest;
+    let last = prompt.arguments.len().saturating_sub(1);
+    for (at, argument) in prompt.arguments.iter().enumerate() {
+        let named =
+            rest.split_whitespace().find_map(|word| word.strip_prefix(&argument.name)?.strip_prefix('='));
+        let value = match named {
+            Some(value) => value,
+            None if at == last => std::mem::take(&mut rest),
+            None => {
+                let (word, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+                rest = after.trim_start();
+                word
+            }
+        };
+        if !value.is_empty() {
+            args.insert(argument.name.clone(), value.into());
+        } else if argument.required {
+            return Err(format!("/{server}:{name} needs {}", argument.name));
+        }
+    }
+    let contents = servers
+        .with(server, |connection| {
+            let args = args.clone();
+            async move { connection.prompt(name, args, &CancellationToken::new()).await }
+        })
+        .await;
+    contents.map(result::text).map_err(said)
+}
+
+/// The resources that `text` mentions, each as a block behind the message.
+pub async fn resources(servers: &Servers, text: &str, spill: &Spill, limits: Limits) -> Vec<String> {
+    let mut blocks = Vec::new();
+    for (server, uri) in mentions(servers, text).into_iter().take(MAX_RESOURCES) {
+        let read = servers.with(&server, |connection| {
+            let uri = uri.clone();
+            async move { connection.read(&uri, &CancellationToken::new()).await }
+        });
+        let body = match read.await {
+            Ok(contents) => spill.truncate(result::text(contents), Keep::Head, limits).body,
+            Err(error) => format!("could not be read: {error}"),
+        };
+        blocks.push(format!("<resource server=\"{server}\" uri=\"{uri}\">\n{body}\n</resource>"));
+    }
+    blocks
+}
+
+fn mentions(servers: &Servers, text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for word in text.split_whitespace() {
+        let Some(mention) = word.trim_start_matches(['(', '"']).strip_prefix('@') else { continue };
+        let named = servers.all().find_map(|server| {
+            let uri = mention.strip_prefix(server.name.as_str())?.strip_prefix(':')?;
+            Some((server.name.clone(), uri.trim_end_matches([',', '.', ';', ')', '"', '?', '!']).to_owned()))
+        });
+        found.extend(named.filter(|(_, uri)| uri.contains(':')));
+    }
+    found.dedup();
+    found
+}
+
+/// The prompts that are known without asking, as slash commands.
+pub fn commands(servers: &Servers) -> Vec<CommandRow> {
+    let of = |server: &super::config::server::Server| {
+        let row = |prompt: super::learned::LearnedPrompt| CommandRow {
+            name: format!("{}:{}", server.name, prompt.name),
+            args: prompt.args,
+            help: prompt.help,
+        };
+        servers.known(&server.name).prompts.into_iter().map(row).collect::<Vec<_>>()
+    };
+    servers.all().flat_map(of).collect()
+}

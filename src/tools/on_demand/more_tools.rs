@@ -1,0 +1,378 @@
+//! MoreTools: the one tool in every request through which all others are reached. It calls them, shows their schemas and
+//! searches them; what it says comes as a result, so the requests before stay as they were.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, join_all};
+use serde_json::{Map, Value, json};
+
+use super::source::ToolSource;
+use crate::api::{Prepared, Preview, Tool, ToolError, ToolOutcome, object};
+use crate::cx::ToolCx;
+use base::config::prompts;
+use base::model::call::ToolSpec;
+use base::model::envelope::{Envelope, ErrorCode};
+use base::search::bm25::Corpus;
+use base::search::words;
+use base::text::{elide, floor_boundary, one_line};
+use guard::policy::access::Access;
+
+/// Its name in the list of tools.
+pub const NAME: &str = "MoreTools";
+/// Characters of the names that every model is told: about 60 tokens.
+const LISTED_CHARS: usize = 190;
+/// Tools that a search shows.
+const FOUND: usize = 5;
+/// Characters of a description that a search shows.
+const FOUND_CHARS: usize = 400;
+/// Parameters that a search shows.
+const FOUND_SCHEMA_BYTES: usize = 2_000;
+/// Characters of a description in a list of all.
+const NAMED_CHARS: usize = 100;
+/// A name counts more than what is said of a tool.
+const NAME_WEIGHT: f32 = 3.0;
+
+/// The tool; its sources don't change within a session.
+pub struct MoreTools {
+    sources: Arc<[Arc<dyn ToolSource>]>,
+}
+
+impl MoreTools {
+    /// `None` when there is nothing to load.
+    pub fn new(sources: Arc<[Arc<dyn ToolSource>]>) -> Option<Self> {
+        sources.iter().any(|source| !source.listed().is_empty()).then_some(Self { sources })
+    }
+
+    fn source(&self, name: &str) -> Option<&Arc<dyn ToolSource>> {
+        self.sources.iter().find(|source| source.takes(name))
+    }
+
+    /// The names of all, as far as there is room.
+    fn listing(&self) -> String {
+        let all: Vec<String> = self.sources.iter().flat_map(|source| source.listed()).collect();
+        let mut listing = String::new();
+        for (at, one) in all.iter().enumerate() {
+            // What one needs no room for, the others have.
+            let room = LISTED_CHARS.saturating_sub(listing.len()) / (all.len() - at);
+            let one = shortened(one, room.saturating_sub("; ".len()));
+            if listing.len() + one.len() > LISTED_CHARS {
+                listing.push_str(&format!("; {} more", all.len() - at));
+                break;
+            }
+            listing.push_str(if at == 0 { "" } else { "; " });
+            listing.push_str(&one);
+        }
+        listing
+    }
+}
+
+/// Names were left out.
+const CUT: &str = ", …}";
+
+/// The names of a server's tools, as many as there is room for.
+fn shortened(one: &str, chars: usize) -> Cow<'_, str> {
+    match one.split_once(".{") {
+        Some((server, _)) if one.len() > chars => {
+            let kept = floor_boundary(one, chars.saturating_sub(CUT.len()));
+            match one[..kept].rfind(", ").filter(|at| *at > server.len()) {
+                Some(at) => format!("{}{CUT}", &one[..at]).into(),
+                None => format!("{server}.*").into(),
+            }
+        }
+        _ => one.into(),
+    }
+}
+
+impl Tool for MoreTools {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn parallel(&self, args: &Value) -> bool {
+        match Wish::of(args.clone()) {
+            Ok(Wish::Call { name, args }) => {
+                self.source(&name).is_some_and(|source| source.parallel(&name, &args))
+            }
+            _ => true,
+        }
+    }
+
+    fn takes(&self, name: &str) -> bool {
+        self.source(name).is_some()
+    }
+
+    fn meant(&self, args: Value) -> (String, Value) {
+        match Wish::of(args.clone()) {
+            Ok(Wish::Call { name, args }) => (name, args),
+            _ => (NAME.to_owned(), args),
+        }
+    }
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: NAME.into(),
+            description: format!("{} There are: {}.", prompts::TOOL_MORE_TOOLS.trim(), self.listing()).into(),
+            schema: object(
+                &[],
+                json!({"name": {"type": "string"}, "args": {"type": "object"}, "query": {"type": "string"}}),
+            ),
+        }
+    }
+
+    fn prepare(&self, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
+        let wish = Wish::of(args)?;
+        let unknown = |name: &str| {
+            let message =
+                format!("there is no tool {name}. {NAME} with a query searches all: {}", self.listing());
+            ToolError::invalid(message)
+        };
+        match wish {
+            Wish::Call { name, args } => {
+                self.source(&name).ok_or_else(|| unknown(&name))?.prepare(&name, args)
+            }
+            Wish::Describe { name } => {
+                let source = Arc::clone(self.source(&name).ok_or_else(|| unknown(&name))?);
+                Ok(Box::new(Lookup { sources: [source].into(), name: Some(name), query: String::new() }))
+            }
+            Wish::Search { query } => {
+                Ok(Box::new(Lookup { sources: Arc::clone(&self.sources), name: None, query }))
+            }
+        }
+    }
+}
+
+/// What a call of MoreTools is for.
+enum Wish {
+    Call { name: String, args: Value },
+    Describe { name: String },
+    Search { query: String },
+}
+
+impl Wish {
+    /// Arguments of the tool may stand beside its name, or be a string that holds them.
+    fn of(args: Value) -> Result<Self, ToolError> {
+        let mut given = match args {
+            Value::Object(given) => given,
+            _ => Map::new(),
+        };
+        let text =
+            |value: Option<Value>| value.and_then(|value| value.as_str().map(|text| text.trim().to_owned()));
+        let name = text(given.remove("name")).filter(|name| !name.is_empty());
+        let Some(name) = name else {
+            return match text(given.remove("query")) {
+                Some(query) => Ok(Self::Search { query }),
+                None => Err(ToolError::invalid(format!("{NAME} needs a name, or a query"))),
+            };
+        };
+        let args = match given.remove("args") {
+            Some(Value::String(text)) => serde_json::from_str(&text).map_err(|error| {
+                ToolError::invalid(format!("args of {name} is not a JSON object: {error}"))
+            })?,
+            Some(args) if !args.is_null() => args,
+            _ if !given.is_empty() => Value::Object(given),
+            _ => return Ok(Self::Describe { name }),
+        };
+        Ok(Self::Call { name, args })
+    }
+}
+
+/// Looks at schemas: of one name, or of those that a query finds. Changes nothing.
+struct Lookup {
+    sources: Arc<[Arc<dyn ToolSource>]>,
+    name: Option<String>,
+    query: String,
+}
+
+impl Lookup {
+    async fn look(&self, cx: &ToolCx) -> ToolOutcome {
+        let asked = self.sources.iter().map(|source| source.specs(self.name.as_deref(), cx));
+        let (mut specs, mut failed) = (Vec::new(), Vec::new());
+        for answer in join_all(asked).await {
+            match answer {
+                Ok(found) => specs.extend(found),
+                Err(error) => failed.push(error),
+            }
+        }
+        if specs.is_empty()
+            && let Some(error) = failed.pop()
+        {
+            return Err(error);
+        }
+        let all = specs.len();
+        let found = match &self.name {
+            Some(_) => specs,
+            None => best(specs, &self.query),
+        };
+        if found.is_empty() {
+            let message = format!("no tool has to do with \"{}\" ({all} searched)", elide(&self.query, 80));
+            return Err(ToolError::model(ErrorCode::NotFound, message));
+        }
+        let short = self.name.is_none();
+        let shown: Vec<String> = match found.len() {
+            // All of a server: which there are.
+            more if more > FOUND => found.iter().map(named).collect(),
+            _ => found.iter().map(|spec| described(spec, short)).collect(),
+        };
+        let apart = if shown.len() > FOUND { "\n" } else { "\n\n" };
+        let mut text = match short {
+            true => format!("{} of {all} tools", found.len()),
+            false if found.len() > FOUND => "a tool's own name shows its parameters".to_owned(),
+            false => String::new(),
+        };
+        for error in failed {
+            text.push_str(&format!("; {error}"));
+        }
+        Ok(Envelope::success(text).with_body("tools", shown.join(apart)))
+    }
+}
+
+fn best(specs: Vec<ToolSpec>, query: &str) -> Vec<ToolSpec> {
+    let terms = words::telling(query);
+    if terms.is_empty() {
+        return specs.into_iter().take(FOUND).collect();
+    }
+    let mut corpus = Corpus::only(&terms);
+    for spec in &specs {
+        corpus.add(&[(NAME_WEIGHT, &spec.name), (1.0, &spec.description)]);
+    }
+    corpus.rank(&terms).into_iter().take(FOUND).map(|hit| specs[hit.document].clone()).collect()
+}
+
+/// With its parameters; in a search without those that would fill it.
+fn described(spec: &ToolSpec, short: bool) -> String {
+    let about = if short { elide(&spec.description, FOUND_CHARS) } else { spec.description.to_string() };
+    let args = spec.schema.to_string();
+    match short && args.len() > FOUND_SCHEMA_BYTES {
+        true => format!("{}: {about}\nargs: its name alone shows them", spec.name),
+        false => format!("{}: {about}\nargs: {args}", spec.name),
+    }
+}
+
+fn named(spec: &ToolSpec) -> String {
+    format!("{}: {}", spec.name, one_line(&spec.description, NAMED_CHARS))
+        .trim_end_matches([':', ' '])
+        .to_owned()
+}
+
+impl Prepared for Lookup {
+    fn title(&self) -> String {
+        match &self.name {
+            Some(name) => format!("{NAME} {name}"),
+            None => format!("{NAME} \"{}\"", elide(&self.query, 80)),
+        }
+    }
+
+    fn access<'a>(&'a self, _: &'a ToolCx) -> BoxFuture<'a, Result<Vec<Access>, ToolError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn preview<'a>(&'a self, _: &'a ToolCx) -> BoxFuture<'a, Preview> {
+        Box::pin(async { Preview::Text(self.title()) })
+    }
+
+    fn clean_up(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn run<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutcome> {
+        Box::pin(async {
+            tokio::select! {
+                biased;
+                () = cx.cancel.cancelled() => Err(ToolError::interrupted()),
+                outcome = self.look(cx) => outcome,
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::file::write::Write;
+    use crate::find::ls::Ls;
+    use crate::on_demand::builtin::BuiltinSource;
+    use crate::output::Spill;
+    use crate::registry;
+
+    fn more() -> MoreTools {
+        let source = BuiltinSource::new(vec![Box::new(Ls), Box::new(Write)]);
+        MoreTools::new(vec![Arc::new(source) as Arc<dyn ToolSource>].into()).unwrap()
+    }
+
+    async fn answer(args: Value) -> Result<String, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let cx = ToolCx::new(dir.path().to_owned(), Arc::new(Spill::new(dir.path().join("spill"))));
+        let said = |error: ToolError| error.to_string();
+        let prepared = more().prepare(args).map_err(said)?;
+        prepared.run(&cx).await.map(|envelope| envelope.wire().into_owned()).map_err(said)
+    }
+
+    #[test]
+    fn listed_with_their_arguments() {
+        let spec = more().spec();
+        assert!(spec.description.contains("LS {path?, "), "{}", spec.description);
+        assert!(spec.description.contains("Write {path, content}."), "{}", spec.description);
+        assert!(MoreTools::new(Arc::from([])).is_none());
+    }
+
+    /// With the Skill tool's 110 this is what a request grows by when everything is set up and nothing used.
+    #[test]
+    fn the_listing_stays_small_however_many_there_are() {
+        struct Many;
+        impl ToolSource for Many {
+            fn listed(&self) -> Vec<String> {
+                (0..90).map(|n| format!("server-{n}.{{create_issue, list_pull_requests, +{n}}}")).collect()
+            }
+            fn takes(&self, _: &str) -> bool {
+                false
+            }
+            fn specs<'a>(
+                &'a self,
+                _: Option<&'a str>,
+                _: &'a ToolCx,
+            ) -> BoxFuture<'a, Result<Vec<ToolSpec>, ToolError>> {
+                Box::pin(async { Ok(Vec::new()) })
+            }
+            fn parallel(&self, _: &str, _: &Value) -> bool {
+                false
+            }
+            fn prepare(&self, name: &str, _: Value) -> Result<Box<dyn Prepared>, ToolError> {
+                Err(ToolError::invalid(name))
+            }
+        }
+        let own: Arc<dyn ToolSource> = Arc::new(BuiltinSource::new(registry::on_demand(true)));
+        let more = MoreTools::new(vec![own, Arc::new(Many) as Arc<dyn ToolSource>].into()).unwrap();
+        let told = serde_json::to_string(&more.spec()).unwrap();
+        let tokens = tiktoken_rs::o200k_base().unwrap().encode_ordinary(&told).len();
+        assert!(
+            tokens <= 140 && told.contains("Symbols {") && told.contains("server-0.*; "),
+            "{tokens} tokens: {told}"
+        );
+    }
+
+    #[tokio::test]
+    async fn described_searched_and_called() {
+        let described = answer(json!({"name": "ls"})).await.unwrap();
+        assert!(described.starts_with("LS: ") && described.contains("args: {"), "{described}");
+        let found = answer(json!({"query": "write a file"})).await.unwrap();
+        assert!(found.contains("Write: ") && found.contains("of 2 tools"), "{found}");
+        let called = answer(json!({"name": "LS", "args": {"path": "."}})).await.unwrap();
+        assert!(called.contains("spill") || called.contains("empty"), "{called}");
+        assert_eq!(answer(json!({"name": "LS", "path": "."})).await, Ok(called.clone()));
+        assert_eq!(answer(json!({"name": "LS", "args": "{\"path\": \".\"}"})).await, Ok(called));
+        assert!(answer(json!({"name": "Frob", "args": {}})).await.unwrap_err().contains("no tool Frob"));
+        assert!(answer(json!({})).await.unwrap_err().contains("needs a name"));
+        assert!(answer(json!({"query": "zebra"})).await.unwrap_err().contains("2 searched"));
+    }
+
+    #[test]
+    fn only_what_changes_nothing_runs_beside_others() {
+        let more = more();
+        assert!(more.parallel(&json!({"name": "LS", "args": {}})) && more.parallel(&json!({"query": "x"})));
+        assert!(!more.parallel(&json!({"name": "Write", "args": {}})));
+        assert!(more.takes("ls") && !more.takes("Bash"));
+    }
+}

@@ -1,0 +1,33 @@
+//! All tools of an agent: those of every request, and the one through which the others are reached.
+
+use std::sync::Arc;
+
+use super::builtin::BuiltinSource;
+use super::more_tools::{self, MoreTools};
+use super::source::ToolSource;
+use crate::api::Tool;
+use crate::registry;
+use crate::web::state::WebState;
+
+/// The tools that the agent `has`, by their names, with those of `sources` on demand; `web` says whether there is a search.
+pub fn tools(
+    sources: &[Arc<dyn ToolSource>],
+    web: &WebState,
+    has: impl Fn(&str) -> bool,
+) -> Vec<Box<dyn Tool>> {
+    let mut on_demand = registry::on_demand(web.searcher.is_some());
+    on_demand.retain(|tool| has(tool.name()));
+    let builtin: Arc<dyn ToolSource> = Arc::new(BuiltinSource::new(on_demand));
+    let sources = std::iter::once(builtin).chain(sources.iter().map(Arc::clone)).collect();
+    let mut tools = registry::builtin();
+    tools.retain(|tool| has(tool.name()));
+    tools.extend(MoreTools::new(sources).map(|more| Box::new(more) as Box<dyn Tool>));
+    tools
+}
+
+/// What the model is not told of. Whoever has set up servers wants them used in a small window, too.
+pub fn left_out(small_window: bool, sources: &[Arc<dyn ToolSource>]) -> Vec<&'static str> {
+    let has_servers = sources.iter().any(|source| !source.listed().is_empty());
+    let left_out = |name: &&str| small_window && !(has_servers && *name == more_tools::NAME);
+    registry::DISPENSABLE.into_iter().filter(left_out).collect()
+}

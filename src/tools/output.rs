@@ -1,0 +1,311 @@
+//! What is too large for the window is cut to its ends, and the whole goes to a spill file that the model can page.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+use base::quota::Quota;
+use base::text::{ceil_boundary, floor_boundary, human_bytes, plural};
+
+/// Most lines of a result that the model sees (SPEC §3).
+pub const MAX_LINES: usize = 2_000;
+/// Most bytes of a result that the model sees, the mark included (SPEC §3).
+pub const MAX_BYTES: usize = 50 * 1024;
+/// Room kept for the mark that stands for what was left out.
+const MARK_BYTES: usize = 512;
+
+/// Which part of an oversized text is worth most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// The beginning (lists, file content).
+    Head,
+    /// Both ends, more of the last one (command output: errors come last).
+    HeadTail,
+}
+
+/// How large a text may be.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub lines: usize,
+    pub bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { lines: MAX_LINES, bytes: MAX_BYTES }
+    }
+}
+
+impl Limits {
+    /// The limits in a window of this many tokens: one observation never takes more than about an eighth of it, in a small
+    /// one a tenth.
+    pub fn for_window(window_tokens: u64) -> Self {
+        let tenths = if window_tokens < 64_000 { 3 } else { 4 };
+        let bytes = usize::try_from(window_tokens * tenths / 10)
+            .unwrap_or(MAX_BYTES)
+            .clamp(4 * MARK_BYTES, MAX_BYTES);
+        Self { lines: (MAX_LINES * bytes / MAX_BYTES).max(100), bytes }
+    }
+
+    /// How many rows a listing has: as many as `asked` for, else `usual`, which in a small window is fewer.
+    pub fn rows(self, asked: Option<usize>, usual: usize, most: usize) -> usize {
+        asked.filter(|&asked| asked > 0).unwrap_or(usual.min(self.lines / 2)).min(most)
+    }
+}
+
+/// A text that fits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Truncated {
+    pub body: String,
+    /// Whether something was left out.
+    pub cut: bool,
+    /// The file with the whole text; for `data.full_output_path`.
+    pub full_output_path: Option<PathBuf>,
+}
+
+/// The folder of spilled outputs.
+#[derive(Debug)]
+pub struct Spill {
+    folder: PathBuf,
+    next: AtomicU64,
+}
+
+impl Spill {
+    /// A spill folder, made when it is first needed.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder, next: AtomicU64::new(0) }
+    }
+
+    /// The folder itself.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// A fresh name in the folder, which exists afterwards.
+    ///
+    /// # Errors
+    /// When the folder cannot be made.
+    pub fn reserve(&self, kind: &str) -> io::Result<PathBuf> {
+        // Outputs may hold what nobody else should see.
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        let millis = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_millis());
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        Ok(self.folder.join(format!("{kind}-{millis}-{}-{number}.txt", std::process::id())))
+    }
+
+    /// Stores a whole text.
+    ///
+    /// # Errors
+    /// Folder not writable, disk full. No half file stays.
+    pub fn store(&self, kind: &str, text: &[u8]) -> io::Result<PathBuf> {
+        let path = self.reserve(kind)?;
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        if let Err(error) = file.write_all(text) {
+            let _ = fs::remove_file(&path);
+            return Err(error);
+        }
+        Ok(path)
+    }
+
+    /// Cuts `body` to the `limits` of the tool boundary, storing the whole when something has to go. A body within the
+    /// limits comes back untouched, so doing it twice does no harm.
+    pub fn truncate(&self, body: String, keep: Keep, limits: Limits) -> Truncated {
+        if fits(&body, limits) {
+            return Truncated { body, cut: false, full_output_path: None };
+        }
+        let path = self.store("output", body.as_bytes()).ok();
+        let body = cut(&body, None, keep, path.as_deref(), limits);
+        Truncated { body, cut: true, full_output_path: path }
+    }
+
+    /// Removes what is older than 7 days, then the oldest until 500 MiB are left. Walks the folder: call it off the
+    /// hot path.
+    pub fn clean(&self) {
+        self.clean_to(Quota::STATE, SystemTime::now());
+    }
+
+    fn clean_to(&self, quota: Quota, now: SystemTime) {
+        quota.clean(&self.folder, 2, now, |_| true);
+    }
+}
+
+/// The two ends of a text whose middle is not in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends<'a> {
+    pub tail: &'a str,
+    /// Size of the whole text.
+    pub total_bytes: u64,
+    pub total_lines: u64,
+}
+
+/// Whether `text` needs no cut.
+pub fn fits(text: &str, limits: Limits) -> bool {
+    text.len() <= limits.bytes && text.bytes().filter(|&b| b == b'\n').count() <= limits.lines
+}
+
+/// Cuts a text to `limits`, with a mark where something is missing. `head` is the whole text, or, with `ends`, its
+/// beginning. Whole lines are kept where possible; a line that alone is too long is cut between characters.
+pub fn cut(head: &str, ends: Option<Ends>, keep: Keep, path: Option<&Path>, limits: Limits) -> String {
+    let room = limits.bytes.saturating_sub(MARK_BYTES);
+    // The mark takes up to three lines of its own.
+    let lines = limits.lines.saturating_sub(3);
+    let (head_room, head_lines) = match keep {
+        Keep::Head => (room, lines),
+        Keep::HeadTail => (room * 2 / 5, lines * 2 / 5),
+    };
+    let front = first_part(head, head_room, head_lines);
+    let (tail_text, total_bytes, total_lines) = match ends {
+        Some(ends) => (ends.tail, ends.total_bytes, ends.total_lines),
+        None => {
+            let count = head.bytes().filter(|&b| b == b'\n').count() as u64;
+            (&head[front.len()..], head.len() as u64, count)
+        }
+    };
+    let back = match keep {
+        Keep::Head => "",
+        Keep::HeadTail => last_part(tail_text, room - head_room, lines - head_lines),
+    };
+    let feeds = |part: &str| part.bytes().filter(|&b| b == b'\n').count() as u64;
+    let left_bytes = total_bytes.saturating_sub((front.len() + back.len()) as u64);
+    let left_lines = total_lines.saturating_sub(feeds(front) + feeds(back));
+    let what = match usize::try_from(left_lines).unwrap_or(usize::MAX) {
+        0 => human_bytes(left_bytes),
+        count => format!("{} ({})", plural(count, "line"), human_bytes(left_bytes)),
+    };
+    let place = match path {
+        Some(path) => format!("; the whole text is in {}", shorten_path(path)),
+        None => "; it could not be stored".to_owned(),
+    };
+    let mut body = String::with_capacity(front.len() + back.len() + MARK_BYTES);
+    body.push_str(front);
+    if !front.is_empty() && !front.ends_with('\n') {
+        body.push('\n');
+    }
+    body.push_str(&format!("[… {what} left out{place} …]\n"));
+    body.push_str(back);
+    body
+}
+
+/// A path so long that it would eat the room of the text is not worth showing.
+fn shorten_path(path: &Path) -> String {
+    let shown = path.to_string_lossy();
+    if shown.len() < MARK_BYTES - 160 { shown.into_owned() } else { "data.full_output_path".to_owned() }
+}
+
+/// The longest beginning of whole lines within the limits; a part of the first line if that alone is too long.
+fn first_part(text: &str, room: usize, lines: usize) -> &str {
+    let window = &text[..floor_boundary(text, room)];
+    let end = match window.match_indices('\n').nth(lines.saturating_sub(1)) {
+        Some((index, _)) => index + 1,
+        None if window.len() == text.len() => text.len(),
+        None => at_line_end(window.rfind('\n').map(|index| index + 1), window.len()),
+    };
+    &text[..end]
+}
+
+/// The longest end of whole lines within the limits; a part of the last line if that alone is too long.
+fn last_part(text: &str, room: usize, lines: usize) -> &str {
+    let start = ceil_boundary(text, text.len().saturating_sub(room));
+    let window = &text[start..];
+    // A final line feed ends the last line and begins none.
+    let body = window.strip_suffix('\n').unwrap_or(window);
+    let from = match body.rmatch_indices('\n').nth(lines.saturating_sub(1)) {
+        Some((index, _)) => index + 1,
+        None if start == 0 => 0,
+        None => window.len() - at_line_end(body.find('\n').map(|at| window.len() - at - 1), window.len()),
+    };
+    &window[from..]
+}
+
+/// The length of a cut at a line's end, unless that gives away more than half of the room: then the line is cut.
+fn at_line_end(length: Option<usize>, room: usize) -> usize {
+    length.filter(|&length| length * 2 >= room).unwrap_or(room)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use proptest::prelude::*;
+
+    fn spill() -> (tempfile::TempDir, Spill) {
+        let dir = tempfile::tempdir().unwrap();
+        let spill = Spill::new(dir.path().join("tool-output"));
+        (dir, spill)
+    }
+
+    #[test]
+    fn small_texts() {
+        let (_dir, spill) = spill();
+        let cut = spill.truncate("a\nb\n".to_owned(), Keep::HeadTail, Limits::default());
+        assert_eq!((cut.body.as_str(), cut.cut, cut.full_output_path), ("a\nb\n", false, None));
+        assert!(!spill.folder().exists());
+    }
+
+    #[test]
+    fn many_lines() {
+        let (_dir, spill) = spill();
+        let text: String = (1..=5000).map(|n| format!("line {n}\n")).collect();
+        let cut = spill.truncate(text.clone(), Keep::HeadTail, Limits::default());
+        assert!(cut.body.starts_with("line 1\n") && cut.body.ends_with("line 5000\n"));
+        assert!(
+            cut.body.contains("[… 3003 lines (") && fits(&cut.body, Limits::default()),
+            "{}",
+            cut.body.len()
+        );
+        let path = cut.full_output_path.unwrap();
+        assert!(path.starts_with(spill.folder()) && cut.body.contains(path.to_str().unwrap()));
+        assert_eq!(fs::read_to_string(path).unwrap(), text);
+        let head = spill.truncate(text, Keep::Head, Limits::default());
+        assert!(head.body.starts_with("line 1\n") && head.body.trim_end().ends_with("…]"));
+    }
+
+    #[test]
+    fn endless_line() {
+        let (_dir, spill) = spill();
+        let cut =
+            spill.truncate(format!("START{}END", "é".repeat(100_000)), Keep::HeadTail, Limits::default());
+        assert!(cut.body.starts_with("START") && cut.body.ends_with("END"));
+        assert!(cut.body.len() > MAX_BYTES - 2 * MARK_BYTES && fits(&cut.body, Limits::default()));
+    }
+
+    #[test]
+    fn spill_quota() {
+        let (_dir, spill) = spill();
+        let paths: Vec<PathBuf> = (0..4).map(|_| spill.store("x", &[b'x'; 10]).unwrap()).collect();
+        let now = SystemTime::now();
+        for (days, path) in [(9, &paths[0]), (3, &paths[1]), (2, &paths[2]), (1, &paths[3])] {
+            let time = now - Duration::from_secs(days * 24 * 3600);
+            OpenOptions::new().write(true).open(path).unwrap().set_modified(time).unwrap();
+        }
+        spill.clean_to(Quota { bytes: 25, ..Quota::STATE }, now);
+        let left: Vec<bool> = paths.iter().map(|path| path.exists()).collect();
+        assert_eq!(left, [false, false, true, true]);
+    }
+
+    proptest! {
+        #[test]
+        fn cut_text_is_within_limits_and_keeps_both_ends(
+            text in proptest::collection::vec("[a-z日é ]{0,80}\n?", 0..120).prop_map(|parts| parts.concat()),
+            lines in 8_usize..40,
+            bytes in 700_usize..1400,
+        ) {
+            let limits = Limits { lines, bytes };
+            if !fits(&text, limits) {
+                let body = cut(&text, None, Keep::HeadTail, Some(Path::new("/spill/x")), limits);
+                prop_assert!(fits(&body, limits), "{} bytes", body.len());
+                let (front, rest) = body.split_once("[… ").unwrap();
+                let back = rest.split_once("…]\n").unwrap().1;
+                prop_assert!(text.starts_with(front) || text.starts_with(front.trim_end_matches('\n')));
+                prop_assert!(text.ends_with(back) && !back.is_empty() && !front.is_empty());
+                let only_head = cut(&text, None, Keep::Head, None, limits);
+                prop_assert!(fits(&only_head, limits));
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! What the tools that take a path share: resolving it, and turning the disk's errors into answers that the model can
+//! act on. Looks at the disk, so it belongs on the blocking pool.
+
+use std::fs::{File, Metadata};
+
+use crate::api::{ToolError, ToolOutcome};
+use crate::cx::ToolCx;
+use base::file::FileError;
+use base::folder::exact;
+use base::model::envelope::ErrorCode;
+use base::path::{self, Resolved};
+use base::search::fuzzy;
+use base::text::plural;
+use guard::policy::access::Access;
+
+/// The system's own limit.
+const MAX_PATH_BYTES: usize = 4_096;
+
+/// A path argument made definite.
+#[derive(Clone, Debug)]
+pub(crate) struct PathTarget {
+    pub resolved: Resolved,
+    /// As the model sees it.
+    pub shown: String,
+}
+
+/// Resolves a path argument against the workspace. Once the call was judged, only to what was judged: what is then opened
+/// without following links is what the verdict was about.
+///
+/// # Errors
+/// `INVALID_PARAM` for an empty path or one with a NUL character; `NOT_FOUND` when the workspace itself is gone; `CONFLICT`
+/// when the path leads elsewhere than when it was judged.
+pub(crate) fn target(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
+    as_judged(cx, resolve(cx, text)?)
+}
+
+fn as_judged(cx: &ToolCx, target: PathTarget) -> Result<PathTarget, ToolError> {
+    let path = Some(target.resolved.canonical.as_path());
+    match &cx.judged {
+        Some(judged) if judged.iter().all(|access| access.path() != path) => Err(replaced(&target.shown)),
+        _ => Ok(target),
+    }
+}
+
+fn replaced(shown: &str) -> ToolError {
+    ToolError::model(
+        ErrorCode::Conflict,
+        format!(
+            "{shown} leads elsewhere than when this call was checked: another program moved it or a folder above it, or \
+             put a link in its place. Nothing was done; look at it with LS, then repeat the call"
+        ),
+    )
+}
+
+fn resolve(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
+    if text.trim().is_empty() {
+        return Err(ToolError::invalid("path is empty"));
+    }
+    if text.contains('\0') {
+        return Err(ToolError::invalid("path contains a NUL character"));
+    }
+    if text.len() > MAX_PATH_BYTES {
+        return Err(ToolError::invalid("path is longer than any file system allows"));
+    }
+    if !cx.root.is_dir() {
+        return Err(ToolError::model(
+            ErrorCode::NotFound,
+            format!("the workspace folder {} no longer exists; tell the user", cx.root.display()),
+        ));
+    }
+    let mut resolved = path::resolve(&cx.root, text);
+    if text.contains(['\\', '\u{fffd}'])
+        && let Some(real) = path::behind_shown(&resolved.absolute)
+    {
+        resolved = path::definite(&cx.root, real);
+    }
+    let shown = path::display(&cx.root, &resolved.absolute);
+    Ok(PathTarget { resolved, shown })
+}
+
+/// What a tool that reads the file or tree at `text` touches.
+pub(crate) fn read_access(cx: &ToolCx, text: &str) -> Result<Vec<Access>, ToolError> {
+    Ok(vec![Access::Read(target_or_nearest(cx, text)?.0.resolved.canonical)])
+}
+
+/// What a tool that writes the file at `text` touches.
+pub(crate) fn write_access(cx: &ToolCx, text: &str) -> Result<Vec<Access>, ToolError> {
+    Ok(vec![Access::Write(target(cx, text)?.resolved.canonical)])
+}
+
+/// Has `work` read the file or tree at `text`; where another path was taken, the answer says so first.
+pub(crate) fn read_at(cx: &ToolCx, text: &str, work: impl FnOnce(&PathTarget) -> ToolOutcome) -> ToolOutcome {
+    let (target, note) = target_or_nearest(cx, text)?;
+    let mut envelope = work(&target)?;
+    if let Some(note) = note {
+        envelope.text = if envelope.text.is_empty() { note } else { format!("{note}; {}", envelope.text) };
+    }
+    Ok(envelope)
+}
+
+/// A likeness from which a path is the wanted one but for its case or a missing beginning.
+const CLEAR_LIKENESS: f64 = 90.0;
+
+/// Like [`target`], for tools that only read: a path that does not exist leads to the one file or folder that is clearly
+/// meant, if there is just one, with a sentence that says so.
+fn target_or_nearest(cx: &ToolCx, text: &str) -> Result<(PathTarget, Option<String>), ToolError> {
+    let (target, note) = or_nearest(cx, resolve(cx, text)?)?;
+    Ok((as_judged(cx, target)?, note))
+}
+
+fn or_nearest(cx: &ToolCx, wanted: PathTarget) -> Result<(PathTarget, Option<String>), ToolError> {
+    if !wanted.resolved.inside || wanted.resolved.absolute.symlink_metadata().is_ok() {
+        return Ok((wanted, None));
+    }
+    let near = fuzzy::nearest(&cx.root, &wanted.shown, 2);
+    let mut clear = near.iter().filter(|(_, likeness)| *likeness >= CLEAR_LIKENESS);
+    let (Some((nearest, _)), None) = (clear.next(), clear.next()) else { return Ok((wanted, None)) };
+    let found = resolve(cx, nearest.trim_end_matches('/'))?;
+    if !found.resolved.inside {
+        return Ok((wanted, None));
+    }
+    let note = format!("{} does not exist; this is {}", wanted.shown, found.shown);
+    Ok((found, Some(note)))
+}
+
+/// What stands at a resolved path.
+///
+/// # Errors
+/// Those of the disk, for the model.
+pub(crate) fn look(cx: &ToolCx, target: &PathTarget) -> Result<Metadata, ToolError> {
+    let looked = exact::look(&target.resolved.canonical).map_err(FileError::from);
+    let refused = |error| disk_error(cx, target, &error);
+    match looked.map_err(refused)? {
+        meta if meta.is_symlink() => Err(refused(FileError::Links)),
+        meta => Ok(meta),
+    }
+}
+
+/// Opens the regular file at a resolved path for reading.
+///
+/// # Errors
+/// Those of the disk, for the model.
+pub(crate) fn open(cx: &ToolCx, target: &PathTarget) -> Result<(File, Metadata), ToolError> {
+    exact::open(&target.resolved.canonical).map_err(|error| disk_error(cx, target, &error))
+}
+
+/// The folder that an optional path argument names: the workspace if it is left out.
+pub(crate) fn folder_or_root(path: Option<&str>) -> &str {
+    path.filter(|path| !path.is_empty()).unwrap_or(".")
+}
+
+/// An error of the disk, in words and code for the model.
+pub(crate) fn disk_error(cx: &ToolCx, target: &PathTarget, error: &FileError) -> ToolError {
+    let shown = &target.shown;
+    match error {
+        FileError::NotFound => not_found(cx, target),
+        FileError::IsDirectory => {
+            ToolError::model(ErrorCode::IsDirectory, format!("{shown} is a folder; list it with LS"))
+        }
+        FileError::Special(kind) => {
+            ToolError::invalid(format!("{shown} is a {kind}, not a file; it cannot be read or edited"))
+        }
+        FileError::Denied(why) => ToolError::model(ErrorCode::PermissionDenied, format!("{shown}: {why}")),
+        FileError::Unable(why) => ToolError::model(ErrorCode::ExecutionError, format!("{shown}: {why}")),
+        FileError::TooLarge { .. } => {
+            ToolError::invalid(format!("{shown} {error}; use Bash (head, tail, sed) on it instead"))
+        }
+        FileError::Changed | FileError::Exists => ToolError::model(
+            ErrorCode::Conflict,
+            format!("{shown} {error}. Nothing was written; Read it again"),
+        ),
+        FileError::Links => {
+            let looped = std::fs::metadata(&target.resolved.canonical).map_err(FileError::from);
+            match looped {
+                Err(FileError::Links) => ToolError::model(
+                    ErrorCode::ExecutionError,
+                    format!("{shown}: its symbolic links form a loop"),
+                ),
+                _ => replaced(shown),
+            }
+        }
+        FileError::Io(error) => ToolError::model(ErrorCode::ExecutionError, format!("{shown}: {error}")),
+    }
+}
+
+/// `NOT_FOUND` with the nearest real paths.
+fn not_found(cx: &ToolCx, target: &PathTarget) -> ToolError {
+    let shown = &target.shown;
+    let mut message = format!("{shown} does not exist");
+    if target.resolved.inside {
+        let near = fuzzy::nearest(&cx.root, shown, 3);
+        if !near.is_empty() {
+            let names: Vec<&str> = near.iter().map(|(path, _)| path.as_str()).collect();
+            message.push_str(&format!("; did you mean {}?", names.join(" or ")));
+        }
+    } else if let Some(parent) = target.resolved.absolute.ancestors().skip(1).find(|folder| folder.is_dir()) {
+        message.push_str(&format!("; the nearest existing folder is {}", parent.display()));
+    }
+    ToolError::model(ErrorCode::NotFound, message)
+}
+
+/// What a search says of folders that it could not enter.
+pub(crate) fn skipped_folders(count: usize) -> String {
+    format!(
+        "{} could not be entered (no permission, or its ignore file is not a file)",
+        plural(count, "folder")
+    )
+}

@@ -1,0 +1,131 @@
+//! Recall: the way back to everything that was shortened or archived. The originals come through a port; this tool only
+//! pages them, so that every byte can be had.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::cx::ToolCx;
+use crate::ports::Originals;
+use base::config::prompts;
+use base::model::envelope::{Envelope, ErrorCode};
+use base::model::item::ItemId;
+use base::text;
+
+/// Bytes and lines of one page: under the tool boundary's limits, so that nothing of it is cut.
+const PAGE_BYTES: usize = 24 * 1024;
+const PAGE_LINES: usize = 1_500;
+/// Matches of a query.
+const MATCHES: usize = 8;
+
+#[derive(Deserialize)]
+pub struct Args {
+    id: Option<u64>,
+    query: Option<String>,
+    /// A sub-agent, whose session is meant.
+    agent: Option<String>,
+    /// In bytes.
+    offset: Option<usize>,
+}
+
+pub struct Recall;
+
+impl TypedTool for Recall {
+    type Args = Args;
+    const NAME: &'static str = "Recall";
+    const DESCRIPTION: &'static str = prompts::TOOL_RECALL;
+    const READ_ONLY: bool = true;
+    const WORK: Work<Args> = Work::Blocking(recall);
+
+    fn schema() -> Value {
+        object(
+            &[],
+            json!({
+                "id": {"type": "integer"},
+                "query": {"type": "string"},
+                "agent": {"type": "string"},
+                "offset": {"type": "integer"}
+            }),
+        )
+    }
+
+    fn title(args: &Args) -> String {
+        match (args.id, &args.query) {
+            (Some(id), _) => format!("Recall #{id}"),
+            (None, query) => format!("Recall {}", text::one_line(query.as_deref().unwrap_or_default(), 80)),
+        }
+    }
+}
+
+fn recall(args: &Args, cx: &ToolCx) -> ToolOutcome {
+    let Some(own) = &cx.originals else {
+        return Err(ToolError::model(
+            ErrorCode::NotFound,
+            "no session is kept here, so there are no originals",
+        ));
+    };
+    let originals = match &args.agent {
+        None => Arc::clone(own),
+        Some(agent) => own.of_agent(agent).ok_or_else(|| {
+            ToolError::model(ErrorCode::NotFound, format!("there is no agent {agent} in this project"))
+        })?,
+    };
+    match (args.id, args.query.as_deref().map(str::trim)) {
+        (Some(id), _) => page(&*originals, ItemId(id), args.offset.unwrap_or(0)),
+        (None, Some(query)) if !query.is_empty() => Ok(search(&*originals, query)),
+        _ => Err(ToolError::invalid("give the id of an item, or a query to search this session")),
+    }
+}
+
+fn page(originals: &dyn Originals, id: ItemId, offset: usize) -> ToolOutcome {
+    let Some(item) = originals.original(id) else {
+        return Err(ToolError::model(
+            ErrorCode::NotFound,
+            format!(
+                "this session has no item {id}. Ids are given where results were shortened; a query finds others"
+            ),
+        ));
+    };
+    let whole = item.text();
+    if offset > whole.len() {
+        return Err(ToolError::invalid(format!(
+            "offset {offset} is past the end: {id} has {} bytes",
+            whole.len()
+        )));
+    }
+    let start = text::floor_boundary(&whole, offset);
+    let mut end = text::floor_boundary(&whole, start + PAGE_BYTES);
+    if let Some((feed, _)) = whole[start..end].match_indices('\n').nth(PAGE_LINES) {
+        end = start + feed + 1;
+    }
+    let envelope = Envelope::success("").with("id", id.0).with_body("content", &whole[start..end]);
+    if start == 0 && end == whole.len() {
+        return Ok(envelope);
+    }
+    let mut envelope =
+        envelope.with("offset", start).with("total_bytes", whole.len()).with("end_offset", end);
+    envelope.text = format!("bytes {start}-{end} of {}", whole.len());
+    if end < whole.len() {
+        envelope.text.push_str(&format!("; continue with offset={end}"));
+    }
+    Ok(envelope)
+}
+
+fn search(originals: &dyn Originals, query: &str) -> Envelope {
+    let found = originals.search(query, MATCHES);
+    if found.is_empty() {
+        return Envelope::success(format!("no item of this session matches '{query}'"))
+            .with("query", query)
+            .with("hits", json!([]));
+    }
+    let lines: Vec<String> =
+        found.iter().map(|hit| format!("{} {}: {}", hit.id, hit.kind, hit.snippet)).collect();
+    let hits: Vec<Value> =
+        found.iter().map(|hit| json!({"id": hit.id.0, "kind": hit.kind, "snippet": hit.snippet})).collect();
+    Envelope::success("Recall with an id returns the whole item")
+        .with("query", query)
+        .with("hits", hits)
+        .with_body("found", lines.join("\n"))
+}

@@ -1,0 +1,162 @@
+//! Task: a part of the work in another window. What comes back is short; the rest stays in the sub-agent's own session, where
+//! Recall finds it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::agent_types::{self, TYPES};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::cx::ToolCx;
+use crate::on_demand::more_tools;
+use crate::sub_agent::{SubReport, SubTask};
+use base::config::prompts;
+use base::model::envelope::{Envelope, ErrorCode, Status};
+use base::model::item::ToolResult;
+use base::model::usage::Usage;
+use base::text::{self, human_tokens, plural};
+
+/// The answer comes back up to here, in bytes: about two thousand tokens.
+const ANSWER_BYTES: usize = 8_000;
+/// A sub-agent interrupts a call of its own, and writes its log.
+pub const CLEAN_UP: Duration = Duration::from_secs(2);
+/// Files that are named with the item that holds them.
+const NAMED_FILES: usize = 12;
+
+#[derive(Deserialize)]
+pub struct Args {
+    description: Option<String>,
+    prompt: String,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    model: Option<String>,
+    resume: Option<String>,
+}
+
+pub struct Task;
+
+impl TypedTool for Task {
+    type Args = Args;
+    const NAME: &'static str = "Task";
+    const DESCRIPTION: &'static str = prompts::TOOL_TASK;
+    const WORK: Work<Args> = Work::Async(work);
+    const CLEAN_UP: Duration = CLEAN_UP;
+
+    fn schema() -> Value {
+        let names: Vec<&str> = TYPES.iter().map(|kind| &*kind.name).collect();
+        object(
+            &["prompt", "type"],
+            json!({
+                "description": {"type": "string"},
+                "prompt": {"type": "string"},
+                "type": {"type": "string", "enum": names},
+                "model": {"type": "string", "enum": ["main", "light"]},
+                "resume": {"type": "string"}
+            }),
+        )
+    }
+
+    /// The user's own types are not in the list that every model is told.
+    fn accepted() -> Value {
+        let mut schema = Self::schema();
+        schema["properties"]["type"] = json!({"type": "string"});
+        schema
+    }
+
+    fn parallel(args: &Value) -> bool {
+        args["type"].as_str().and_then(agent_types::find).is_some_and(|kind| kind.only_reads)
+    }
+
+    fn title(args: &Args) -> String {
+        let what = args.description.as_deref().unwrap_or(&args.prompt);
+        format!("Task {}: {}", args.kind(), text::one_line(what, 80))
+    }
+}
+
+impl Args {
+    fn kind(&self) -> &str {
+        self.kind.as_deref().unwrap_or("general")
+    }
+}
+
+fn work(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
+    Box::pin(async move {
+        let Some(agents) = &cx.sub_agents else {
+            return Err(ToolError::model(
+                ErrorCode::ExecutionError,
+                "no sub-agents can run here; do the work yourself",
+            ));
+        };
+        let task = SubTask {
+            kind: args.kind().to_owned(),
+            prompt: args.prompt.clone(),
+            light: args.model.as_deref().map(|model| model == "light"),
+            resume: args.resume.clone(),
+        };
+        match agents.run(task, cx).await {
+            Ok(report) => Ok(envelope(args.kind(), &report)),
+            Err(message) => Err(ToolError::invalid(message)),
+        }
+    })
+}
+
+/// What a sub-agent or a search of the web has cost, by the result of its call: its model and its tokens.
+pub fn spent(result: &ToolResult) -> Option<(String, Usage)> {
+    let data = &result.envelope.data;
+    // A skill may have been done by one.
+    if ![Task::NAME, "Skill", more_tools::NAME].contains(&&*result.tool) {
+        return None;
+    }
+    let usage = serde_json::from_value(data.get("usage")?.clone()).ok()?;
+    Some((data.get("model")?.as_str()?.to_owned(), usage))
+}
+
+/// What the parent sees, and what the ledger counts.
+pub fn envelope(kind: &str, report: &SubReport) -> Envelope {
+    let spent = report.usage.total();
+    let mut said = format!("{kind} agent {}: {}", report.id, plural(report.steps as usize, "step"));
+    if spent > 0 {
+        said.push_str(&format!(", {} tokens", human_tokens(spent)));
+    }
+    if let Some(why) = report.ended_early() {
+        said.push_str(&format!(
+            "; it ended early ({why}). Task with resume=\"{}\" goes on where it stopped",
+            report.id
+        ));
+    }
+    if !report.changed.is_empty() {
+        said.push_str(&format!("; changed {}", report.changed.join(", ")));
+    }
+    let end = text::floor_boundary(&report.answer, ANSWER_BYTES);
+    if end < report.answer.len() {
+        said.push_str(&format!(
+            "; the answer goes on for {} more: Recall with agent=\"{}\" and a query",
+            text::human_bytes((report.answer.len() - end) as u64),
+            report.id
+        ));
+    }
+    let mut files: Vec<String> =
+        report.read.iter().take(NAMED_FILES).map(|(path, item)| format!("{path} #{item}")).collect();
+    if report.read.len() > NAMED_FILES {
+        files.push(format!("{} more", report.read.len() - NAMED_FILES));
+    }
+    let mut body = report.answer[..end].to_owned();
+    if !files.is_empty() {
+        body.push_str(&format!("\n\n[it read {}; Recall with agent and id opens one]", files.join(", ")));
+    }
+    let mut envelope = Envelope::success(said)
+        .with("agent", report.id.as_str())
+        .with("type", kind)
+        .with("steps", report.steps)
+        .with("window_tokens", report.window_tokens)
+        .with("model", &*report.model)
+        .with("usage", serde_json::to_value(report.usage).unwrap_or_default())
+        .with_body("answer", body);
+    if report.ended_early().is_some() {
+        envelope.status = Status::Partial;
+    }
+    envelope
+}

@@ -1,0 +1,60 @@
+//! TodoWrite: the model's own plan. The whole list is sent each time.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::todo_board::{Todo, TodoStatus, recap};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::cx::ToolCx;
+use base::config::prompts;
+use base::model::envelope::Envelope;
+use base::text;
+
+#[derive(Deserialize)]
+pub struct Args {
+    #[serde(default)]
+    summary: String,
+    todos: Vec<Todo>,
+}
+
+pub struct TodoWrite;
+
+impl TypedTool for TodoWrite {
+    type Args = Args;
+    const NAME: &'static str = "TodoWrite";
+    const DESCRIPTION: &'static str = prompts::TOOL_TODO_WRITE;
+    const WORK: Work<Args> = Work::Blocking(replace);
+
+    fn schema() -> Value {
+        let todo = object(
+            &["content", "status"],
+            json!({
+                "content": {"type": "string"},
+                "status": {"enum": ["pending", "in_progress", "completed", "cancelled"]}
+            }),
+        );
+        object(&["todos"], json!({"summary": {"type": "string"}, "todos": {"type": "array", "items": todo}}))
+    }
+
+    fn title(args: &Args) -> String {
+        match text::one_line(&args.summary, 80) {
+            summary if summary.is_empty() => format!("TodoWrite {}", text::plural(args.todos.len(), "item")),
+            summary => format!("TodoWrite {summary}"),
+        }
+    }
+}
+
+fn replace(args: &Args, cx: &ToolCx) -> ToolOutcome {
+    let active = args.todos.iter().filter(|todo| todo.status == TodoStatus::InProgress).count();
+    if active > 1 {
+        return Err(ToolError::invalid(format!(
+            "{active} todos are in_progress; at most one may be. The list is unchanged"
+        )));
+    }
+    if args.todos.iter().any(|todo| todo.content.trim().is_empty()) {
+        return Err(ToolError::invalid("a todo has empty content. The list is unchanged"));
+    }
+    let line = recap(&args.todos).unwrap_or_else(|| "All todos are closed.".to_owned());
+    cx.todos.set(args.todos.clone());
+    Ok(Envelope::success("ok").with("todos", json!(args.todos)).with("recap", line))
+}

@@ -1,0 +1,99 @@
+//! The todo list itself and its recap (layer L5), apart from the tool that writes it: the surroundings of every call
+//! hold it.
+
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use base::text;
+
+/// Longest recap, in characters (SPEC §9).
+const RECAP_CHARS: usize = 300;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TodoStatus {
+    Pending,
+    InProgress,
+    Completed,
+    Cancelled,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Todo {
+    pub content: String,
+    pub status: TodoStatus,
+}
+
+/// The current list, shared by the calls of a session.
+#[derive(Debug, Default)]
+pub struct TodoBoard(Mutex<Vec<Todo>>);
+
+impl TodoBoard {
+    /// Replaces the list.
+    pub fn set(&self, todos: Vec<Todo>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = todos;
+    }
+
+    /// A copy of the list.
+    pub fn get(&self) -> Vec<Todo> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// `[2/5] In progress: … Pending: …; …`, at most 300 characters; `None` when nothing is open.
+pub fn recap(todos: &[Todo]) -> Option<String> {
+    let count = |status| todos.iter().filter(|todo| todo.status == status).count();
+    let of = |status| {
+        todos
+            .iter()
+            .filter(|todo| todo.status == status)
+            .map(|todo| text::one_line(&todo.content, 120))
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
+    let open = count(TodoStatus::Pending) + count(TodoStatus::InProgress);
+    if open == 0 {
+        return None;
+    }
+    let total = todos.len() - count(TodoStatus::Cancelled);
+    let mut line = format!("[{}/{total}]", count(TodoStatus::Completed));
+    for (label, status) in [(" In progress: ", TodoStatus::InProgress), (" Pending: ", TodoStatus::Pending)] {
+        let names = of(status);
+        if !names.is_empty() {
+            line.push_str(label);
+            line.push_str(&names);
+            line.push('.');
+        }
+    }
+    Some(text::elide(&line, RECAP_CHARS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn todo(content: &str, status: TodoStatus) -> Todo {
+        Todo { content: content.to_owned(), status }
+    }
+
+    #[test]
+    fn recap_counts_and_names() {
+        let todos = [
+            todo("find the bug", TodoStatus::Completed),
+            todo("fix it", TodoStatus::InProgress),
+            todo("run tests", TodoStatus::Pending),
+            todo("write docs", TodoStatus::Cancelled),
+        ];
+        assert_eq!(recap(&todos).as_deref(), Some("[1/3] In progress: fix it. Pending: run tests."));
+        assert_eq!(recap(&todos[..1]), None);
+        assert_eq!(recap(&[]), None);
+    }
+
+    #[test]
+    fn recap_is_bounded() {
+        let todos: Vec<Todo> =
+            (0..100).map(|n| todo(&format!("步骤 {n} with a long name"), TodoStatus::Pending)).collect();
+        assert!(recap(&todos).unwrap_or_default().chars().count() <= 300);
+    }
+}

@@ -1,0 +1,95 @@
+//! The list of tools: one line each, in the order in which the model sees them.
+
+use super::api::{Tool, ToolError, TypedTool as _};
+use crate::file::edit::{Edit, MultiEdit};
+use crate::file::read::Read;
+use crate::file::write::Write;
+use crate::find::glob::Glob;
+use crate::find::grep::Grep;
+use crate::find::locate::Locate;
+use crate::find::ls::Ls;
+use crate::find::symbols::Symbols;
+use crate::plan::ask_user::AskUser;
+use crate::plan::note::Note;
+use crate::plan::recall::Recall;
+use crate::plan::task::Task;
+use crate::plan::todo::TodoWrite;
+use crate::run::bash::Bash;
+use crate::run::job::Job;
+use crate::web::fetch::WebFetch;
+use crate::web::search::WebSearch;
+use base::search::fuzzy;
+
+/// All built-in tools. The order is part of the stable prefix: append, don't reorder.
+pub fn builtin() -> Vec<Box<dyn Tool>> {
+    vec![
+        Box::new(Ls),
+        Box::new(Glob),
+        Box::new(Grep),
+        Box::new(Read),
+        Box::new(Edit),
+        Box::new(MultiEdit),
+        Box::new(Write),
+        Box::new(Bash),
+        Box::new(TodoWrite),
+        Box::new(AskUser),
+        Box::new(Recall),
+        Box::new(Note),
+        Box::new(Locate),
+        Box::new(Job),
+        Box::new(Task),
+    ]
+}
+
+/// Tools that are loaded on demand: see [`crate::on_demand`]. Where nobody `searches` the web, there is no WebSearch.
+pub fn on_demand(searches: bool) -> Vec<Box<dyn Tool>> {
+    let mut tools: Vec<Box<dyn Tool>> = vec![Box::new(WebFetch), Box::new(WebSearch), Box::new(Symbols)];
+    tools.retain(|tool| searches || tool.name() != WebSearch::NAME);
+    tools
+}
+
+/// Tools that the smallest windows leave out: others do the same, or the task gets done without.
+pub const DISPENSABLE: [&str; 8] =
+    ["MultiEdit", "TodoWrite", "Glob", "AskUser", "Note", "Job", "Task", "MoreTools"];
+
+/// The tool with this name; upper and lower case, `_` and `-` do not matter.
+///
+/// # Errors
+/// For an unknown name: the nearest one and the whole list.
+pub fn find<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Result<&'a dyn Tool, ToolError> {
+    let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
+    let wanted = plain(name);
+    let exact = tools.iter().find(|tool| tool.name() == name);
+    if let Some(tool) = exact.or_else(|| tools.iter().find(|tool| plain(tool.name()) == wanted)) {
+        return Ok(tool.as_ref());
+    }
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name()).collect();
+    let hint = fuzzy::nearest_name(name, names.iter().copied())
+        .map_or(String::new(), |near| format!(" Did you mean {near}?"));
+    Err(ToolError::invalid(format!("there is no tool {name}.{hint} Tools: {}", names.join(", "))))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tool_names() {
+        let tools = builtin();
+        let name = |name: &str| find(&tools, name).map(|tool| tool.name()).map_err(|error| error.to_string());
+        assert_eq!(name("Read"), Ok("Read"));
+        assert_eq!(name("multi_edit"), Ok("MultiEdit"));
+        assert_eq!(name("bash"), Ok("Bash"));
+        assert!(name("Grap").unwrap_err().contains("Did you mean Grep?"));
+        assert!(name("frobnicate").unwrap_err().contains("Tools: LS, Glob"));
+    }
+
+    #[test]
+    fn tool_specs_are_small() {
+        let told =
+            builtin().iter().map(|tool| serde_json::to_string(&tool.spec()).unwrap()).collect::<String>();
+        let tokens = tiktoken_rs::o200k_base().unwrap().encode_ordinary(&told).len();
+        assert!(tokens <= 1_300, "{tokens} tokens");
+    }
+}

@@ -1,0 +1,69 @@
+//! Job: looks at background jobs, or stops one. Bash starts them; they were allowed then, and stopping one always is.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::jobs::Jobs;
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use base::config::prompts;
+use base::model::envelope::{Envelope, ErrorCode};
+
+/// How long to wait for a job to end after it was stopped.
+const STOP_TIMEOUT: Duration = Duration::from_secs(3);
+
+#[derive(Deserialize)]
+pub struct Args {
+    id: Option<u32>,
+    #[serde(default)]
+    stop: bool,
+}
+
+pub struct Job;
+
+impl TypedTool for Job {
+    type Args = Args;
+    const NAME: &'static str = "Job";
+    const DESCRIPTION: &'static str = prompts::TOOL_JOB;
+    const WORK: Work<Args> =
+        Work::Async(|args, cx| Box::pin(async move { look(&args, &cx.shell.jobs).await }));
+
+    fn schema() -> Value {
+        object(&[], json!({"id": {"type": "integer"}, "stop": {"type": "boolean"}}))
+    }
+
+    fn title(args: &Args) -> String {
+        match (args.id, args.stop) {
+            (Some(id), true) => format!("Job stop {id}"),
+            (Some(id), false) => format!("Job {id}"),
+            (None, _) => "Job".to_owned(),
+        }
+    }
+}
+
+async fn look(args: &Args, jobs: &Jobs) -> ToolOutcome {
+    let Some(id) = args.id else {
+        let lines = jobs.list().into_iter().map(|job| {
+            let state = job.ended.unwrap_or_else(|| "running".to_owned());
+            format!("{} {state}: {}\n", job.id, job.command)
+        });
+        let list: String = lines.collect();
+        let note = if list.is_empty() { "no background jobs" } else { "" };
+        return Ok(Envelope::success(note).with_body("jobs", list));
+    };
+    let unknown =
+        || ToolError::model(ErrorCode::NotFound, format!("there is no job {id}; Job without id lists them"));
+    if args.stop && jobs.stop(id) {
+        jobs.ended(id, STOP_TIMEOUT).await;
+    }
+    let read = jobs.read(id).ok_or_else(unknown)?;
+    let mut notes = vec![read.status().to_owned()];
+    if read.output.is_empty() {
+        notes.push("no new output".to_owned());
+    }
+    if read.skipped_bytes > 0 {
+        notes.push(format!("{} earlier bytes are only in the file", read.skipped_bytes));
+    }
+    Ok(read.fill(Envelope::success(notes.join("; ")).with("id", id)))
+}

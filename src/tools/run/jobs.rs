@@ -1,0 +1,287 @@
+//! Background jobs of a session: commands that run while the agent does other things. Each has its output in a file and
+//! what was not read yet in bounded memory; all end with the session.
+
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::decode::readable;
+use base::file;
+use base::model::envelope::Envelope;
+use base::process::run::{self, CommandOutcome, CommandSpec, Exit};
+use base::protocol::event::JobRow;
+use base::text::one_line;
+
+/// Unread output in memory; older output is in the file only.
+const UNREAD_BYTES: usize = 64 * 1024;
+/// Jobs that run at the same time.
+const MAX_RUNNING: usize = 16;
+/// A job that has ended is remembered until this many more have.
+const MAX_ENDED: usize = 32;
+
+/// Of a job's output, shown to the user.
+const PEEKED_BYTES: u64 = 16 * 1024;
+
+/// How long to wait for the end of all jobs.
+const STOP_TIMEOUT: Duration = Duration::from_millis(1_500);
+
+/// Called when a job begins or ends; must not block.
+pub type Watcher = Box<dyn Fn(Vec<JobRow>) + Send + Sync>;
+
+/// A job's output since it was last read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobOutput {
+    pub command: String,
+    pub output: Vec<u8>,
+    /// Bytes before it that are only in the file.
+    pub skipped_bytes: u64,
+    /// How it ended; `None` while it runs.
+    pub ended: Option<String>,
+    pub file: Option<PathBuf>,
+}
+
+impl JobOutput {
+    /// `running`, or how the job ended.
+    pub fn status(&self) -> &str {
+        self.ended.as_deref().unwrap_or("running")
+    }
+
+    /// `envelope` with the output and where all of it is.
+    pub fn fill(&self, envelope: Envelope) -> Envelope {
+        let mut envelope = envelope.with("running", self.ended.is_none());
+        if let Some(file) = &self.file {
+            envelope = envelope.with("full_output_path", file.to_string_lossy());
+        }
+        envelope.with_body("output", readable(&self.output))
+    }
+}
+
+#[derive(Debug, Default)]
+struct JobState {
+    unread: VecDeque<u8>,
+    skipped_bytes: u64,
+    file: Option<File>,
+    written_bytes: u64,
+    ended: Option<String>,
+    reported: bool,
+}
+
+#[derive(Debug)]
+struct BackgroundJob {
+    id: u32,
+    command: String,
+    path: Option<PathBuf>,
+    cancel: CancellationToken,
+    state: Mutex<JobState>,
+    /// Output came, or it ended.
+    news: Notify,
+    /// Cancelled when it has ended.
+    over: CancellationToken,
+}
+
+impl BackgroundJob {
+    fn state(&self) -> MutexGuard<'_, JobState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn append(&self, chunk: &[u8], cap_bytes: u64) {
+        let mut state = self.state();
+        let room = usize::try_from(cap_bytes - state.written_bytes).unwrap_or(usize::MAX).min(chunk.len());
+        if let Some(file) = &mut state.file
+            && file.write_all(&chunk[..room]).is_ok()
+        {
+            state.written_bytes += room as u64;
+        }
+        state.unread.extend(chunk);
+        let surplus = state.unread.len().saturating_sub(UNREAD_BYTES);
+        state.unread.drain(..surplus);
+        state.skipped_bytes += surplus as u64;
+        drop(state);
+        if !chunk.is_empty() {
+            self.news.notify_one();
+        }
+    }
+
+    fn read(&self) -> JobOutput {
+        let mut state = self.state();
+        if state.ended.is_some() {
+            state.reported = true;
+        }
+        JobOutput {
+            command: self.command.clone(),
+            output: std::mem::take(&mut state.unread).into(),
+            skipped_bytes: std::mem::take(&mut state.skipped_bytes),
+            ended: state.ended.clone(),
+            file: self.path.clone(),
+        }
+    }
+
+    fn row(&self) -> JobRow {
+        JobRow { id: self.id, command: one_line(&self.command, 200), ended: self.state().ended.clone() }
+    }
+}
+
+/// The jobs of a session. Dropping them ends all.
+#[derive(Default)]
+pub struct Jobs {
+    jobs: Mutex<Vec<Arc<BackgroundJob>>>,
+    last_id: AtomicU32,
+    watcher: Arc<Mutex<Option<Watcher>>>,
+}
+
+impl std::fmt::Debug for Jobs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.list().iter()).finish()
+    }
+}
+
+impl Jobs {
+    fn jobs(&self) -> MutexGuard<'_, Vec<Arc<BackgroundJob>>> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets what is called when a job begins or ends.
+    pub fn watch(&self, watcher: Watcher) {
+        *self.watcher.lock().unwrap_or_else(PoisonError::into_inner) = Some(watcher);
+    }
+
+    fn changed(&self) {
+        if let Some(watcher) = &*self.watcher.lock().unwrap_or_else(PoisonError::into_inner) {
+            watcher(self.list());
+        }
+    }
+
+    /// Starts a job, whose output goes to the file `path`; its number.
+    ///
+    /// # Errors
+    /// Too many jobs, or a file that cannot be made.
+    pub fn start(self: &Arc<Self>, command: &str, spec: CommandSpec, path: PathBuf) -> io::Result<u32> {
+        if self.jobs().iter().filter(|job| job.state().ended.is_none()).count() >= MAX_RUNNING {
+            return Err(io::Error::other(format!("{MAX_RUNNING} jobs are running already; stop one first")));
+        }
+        let cap_bytes = spec.spill_cap_bytes;
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        let job = Arc::new(BackgroundJob {
+            id: self.last_id.fetch_add(1, Ordering::Relaxed) + 1,
+            command: command.to_owned(),
+            path: Some(path),
+            cancel: CancellationToken::new(),
+            state: Mutex::new(JobState { file: Some(file), ..JobState::default() }),
+            news: Notify::new(),
+            over: CancellationToken::new(),
+        });
+        let id = job.id;
+        {
+            let mut jobs = self.jobs();
+            let reported: Vec<u32> =
+                jobs.iter().filter(|job| job.state().reported).map(|job| job.id).collect();
+            let surplus = &reported[..reported.len().saturating_sub(MAX_ENDED)];
+            jobs.retain(|job| !surplus.contains(&job.id));
+            jobs.push(Arc::clone(&job));
+        }
+        let all = Arc::downgrade(self);
+        tokio::spawn(async move {
+            let outcome = run::run(spec, &job.cancel, |chunk| job.append(chunk, cap_bytes)).await;
+            {
+                let mut state = job.state();
+                state.ended = Some(describe(&outcome));
+                state.file = None;
+            }
+            job.news.notify_one();
+            job.over.cancel();
+            if let Some(all) = all.upgrade() {
+                all.changed();
+            }
+        });
+        self.changed();
+        Ok(id)
+    }
+
+    fn find(&self, id: u32) -> Option<Arc<BackgroundJob>> {
+        self.jobs().iter().find(|job| job.id == id).cloned()
+    }
+
+    /// Waits until the job has written something or ended, at most for `limit`.
+    pub async fn wait_for_output(&self, id: u32, limit: Duration) {
+        if let Some(job) = self.find(id) {
+            let _ = tokio::time::timeout(limit, job.news.notified()).await;
+        }
+    }
+
+    /// What the job wrote since it was last read; `None` for an unknown number.
+    pub fn read(&self, id: u32) -> Option<JobOutput> {
+        self.find(id).map(|job| job.read())
+    }
+
+    /// The end of what the job has written, for the user: what the model reads is not touched.
+    pub fn peek(&self, id: u32) -> Option<String> {
+        let job = self.find(id)?;
+        let file = job.path.as_deref().and_then(|path| file::tail(path, PEEKED_BYTES).ok());
+        let unread = || job.state().unread.iter().copied().collect();
+        Some(readable(&file.unwrap_or_else(unread)))
+    }
+
+    /// Stops a job; whether there is such a job.
+    pub fn stop(&self, id: u32) -> bool {
+        self.find(id).inspect(|job| job.cancel.cancel()).is_some()
+    }
+
+    /// Waits until the job has ended, at most for `limit`.
+    pub async fn ended(&self, id: u32, limit: Duration) {
+        if let Some(job) = self.find(id) {
+            let _ = tokio::time::timeout(limit, job.over.cancelled()).await;
+        }
+    }
+
+    /// Ends all jobs and waits a moment for that.
+    pub async fn stop_all(&self) {
+        let jobs: Vec<Arc<BackgroundJob>> = self.jobs().clone();
+        for job in &jobs {
+            job.cancel.cancel();
+        }
+        let all = futures_util::future::join_all(jobs.iter().map(|job| job.over.cancelled()));
+        let _ = tokio::time::timeout(STOP_TIMEOUT, all).await;
+    }
+
+    /// All jobs that are remembered, oldest first.
+    pub fn list(&self) -> Vec<JobRow> {
+        self.jobs().iter().map(|job| job.row()).collect()
+    }
+
+    /// A sentence for each job that has ended and was not reported yet.
+    pub fn take_ended(&self) -> Vec<String> {
+        let jobs = self.jobs();
+        let news = jobs.iter().filter_map(|job| {
+            let mut state = job.state();
+            let ended = state.ended.clone().filter(|_| !state.reported)?;
+            state.reported = true;
+            Some(format!("background job {} ({}) ended: {ended}", job.id, one_line(&job.command, 80)))
+        });
+        news.collect()
+    }
+}
+
+impl Drop for Jobs {
+    fn drop(&mut self) {
+        for job in self.jobs().iter() {
+            job.cancel.cancel();
+        }
+    }
+}
+
+fn describe(outcome: &io::Result<CommandOutcome>) -> String {
+    match outcome {
+        Err(error) => format!("could not be started: {error}"),
+        Ok(outcome) if outcome.cancelled => "stopped".to_owned(),
+        Ok(CommandOutcome { exit: Exit::Code(code), .. }) => format!("exit code {code}"),
+        Ok(CommandOutcome { exit: Exit::Signal(signal), .. }) => format!("killed by signal {signal}"),
+    }
+}

@@ -1,0 +1,144 @@
+//! The skills of a session, and how they are listed.
+
+use std::path::{Path, PathBuf};
+
+use super::definition::Skill;
+use super::suggest;
+use base::config::trusted::skill_files::SkillFile;
+use base::path;
+use base::text::elide;
+
+/// What the listing may take in the description of the tool, in characters: with the rest of it about 110 tokens.
+const LISTING_CHARS: usize = 135;
+/// The shortest description that says something.
+const LEAST_CHARS: usize = 30;
+
+/// Skills, the first of a name.
+#[derive(Clone, Debug, Default)]
+pub struct SkillSet {
+    skills: Vec<Skill>,
+}
+
+impl SkillSet {
+    /// The skills that the files define, and a sentence for the user about each file that defines none.
+    pub fn read(files: &[SkillFile]) -> (Self, Vec<String>) {
+        let (mut set, mut notices) = (Self::default(), Vec::new());
+        for file in files {
+            match Skill::parse(file) {
+                Ok(skill) if set.find(&skill.name).is_none() => set.skills.push(skill),
+                Ok(_) => {}
+                Err(why) => notices.push(format!(
+                    "{} is no skill: {why}. Correct the file, or remove it.",
+                    file.path.display()
+                )),
+            }
+        }
+        (set, notices)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Skill> {
+        self.skills.iter()
+    }
+
+    /// Those that the model may load by itself.
+    pub fn for_model(&self) -> impl Iterator<Item = &Skill> {
+        self.skills.iter().filter(|skill| skill.for_model)
+    }
+
+    /// The skill of this name; upper and lower case don't matter.
+    pub fn find(&self, name: &str) -> Option<&Skill> {
+        self.skills.iter().find(|skill| skill.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The skill that the user calls with this text, and what stands behind its name.
+    pub fn called<'a>(&self, text: &'a str) -> Option<(&Skill, &'a str)> {
+        let rest = text.strip_prefix('/')?;
+        let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        let skill = self.skills.iter().find(|skill| skill.for_user && skill.name == name)?;
+        Some((skill, args.trim()))
+    }
+
+    /// Folders outside the workspace that may be read: theirs, and `also`.
+    pub fn readable_with(&self, also: &Path) -> Vec<PathBuf> {
+        let home = std::env::home_dir().unwrap_or_default();
+        let real = |skill: &Skill| path::follow(skill.folder());
+        let mut folders: Vec<PathBuf> = self.skills.iter().map(real).collect();
+        // A link must not open what lies above the user's files.
+        folders.retain(|folder| !home.starts_with(folder));
+        folders.push(also.to_owned());
+        folders
+    }
+
+    /// What the model is told from the start, the same on every run: names, and the beginnings of descriptions where there is room.
+    pub fn listing(&self) -> String {
+        let all: Vec<&Skill> = self.for_model().collect();
+        let names: usize = all.iter().map(|skill| skill.name.chars().count() + 2).sum();
+        let room = LISTING_CHARS.saturating_sub(names) / all.len().max(1);
+        let mut told = String::new();
+        for (place, skill) in all.iter().enumerate() {
+            let more = format!("{} more", all.len() - place);
+            let separator = if place == 0 { "" } else { ", " };
+            let one = match room > LEAST_CHARS {
+                true => format!("{} ({})", skill.name, elide(&skill.description, room - 3)),
+                false => skill.name.clone(),
+            };
+            let last = place + 1 == all.len();
+            let behind = if last { 0 } else { more.len() + 2 };
+            if told.chars().count() + separator.len() + one.chars().count() + behind > LISTING_CHARS {
+                return format!("{told}{separator}{more}");
+            }
+            told.push_str(separator);
+            told.push_str(&one);
+        }
+        told
+    }
+
+    /// The skills of the model's that a query is about, or all of them when it is about none.
+    pub fn search(&self, query: &str, most: usize) -> Vec<&Skill> {
+        let all: Vec<&Skill> = self.for_model().collect();
+        let found = suggest::best(query, &described(&all), most);
+        match found.is_empty() {
+            true => all.into_iter().take(most).collect(),
+            false => found.into_iter().map(|place| all[place]).collect(),
+        }
+    }
+
+    /// The skills of the model's that a text is clearly about.
+    pub fn clearly_about(&self, text: &str, most: usize) -> Vec<&Skill> {
+        let all: Vec<&Skill> = self.for_model().collect();
+        suggest::clear(text, &described(&all), most).into_iter().map(|place| all[place]).collect()
+    }
+}
+
+fn described<'a>(skills: &[&'a Skill]) -> Vec<(&'a str, &'a str)> {
+    skills.iter().map(|skill| (&*skill.name, &*skill.description)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(count: usize) -> SkillSet {
+        let file = |n: usize| {
+            SkillFile {
+            path: format!("/s/quarterly-report-{n}/SKILL.md").into(),
+            text: "---\ndescription: Builds the quarterly report from the ledgers of all departments\n---\nDo it.".to_owned(),
+            by_user: true,
+        }
+        };
+        SkillSet::read(&(0..count).map(file).collect::<Vec<_>>()).0
+    }
+
+    #[test]
+    fn the_listing_has_a_limit() {
+        assert_eq!(set(0).listing(), "");
+        assert_eq!(
+            set(2).listing(),
+            "quarterly-report-0 (Builds the quarterly report from the ledger…), quarterly-report-1 (Builds the quarterly \
+             report from the ledger…)"
+        );
+        let many = set(150).listing();
+        assert!(many.chars().count() <= LISTING_CHARS && many.ends_with(" more"), "{many}");
+        assert!(many.starts_with("quarterly-report-0, quarterly-report-1, "), "{many}");
+    }
+}

@@ -1,0 +1,80 @@
+//! Which of several named and described things a text is about. Strict for what nobody asked for, generous for a query.
+
+use std::collections::HashSet;
+
+use base::search::bm25::Corpus;
+use base::search::words;
+
+/// A term of a name says as much as two of a description.
+const IN_NAME: usize = 2;
+/// What must be reached by what is suggested unasked; a name of which all is said is enough.
+const LEAST: usize = 4;
+/// The longer a text, the more of its words occur anywhere: one more for so many.
+const TERMS_PER_POINT: usize = 15;
+
+/// The best matches of a query, best first: places in `things`, which are names and descriptions.
+pub fn best(query: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
+    let terms = words::telling(query);
+    let mut corpus = Corpus::only(&terms);
+    for (name, description) in things {
+        corpus.add(&[(IN_NAME as f32, name), (1.0, description)]);
+    }
+    corpus.rank(&terms).into_iter().take(most).map(|hit| hit.document).collect()
+}
+
+/// What the text is clearly about, best first.
+pub fn clear(text: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
+    let asked: HashSet<String> = words::telling(text).into_iter().map(|term| term.text).collect();
+    let least = LEAST + asked.len() / TERMS_PER_POINT;
+    let is_clear = |place: &usize| {
+        let (name, description) = things[*place];
+        let of_name: HashSet<String> = parts(name);
+        let said = of_name.iter().filter(|term| asked.contains(*term)).count();
+        let described = parts(description);
+        let points = said * IN_NAME + described.iter().filter(|term| asked.contains(*term)).count();
+        !of_name.is_empty() && said == of_name.len() || points >= least
+    };
+    best(text, things, things.len()).into_iter().filter(is_clear).take(most).collect()
+}
+
+/// The telling words, names taken apart.
+fn parts(text: &str) -> HashSet<String> {
+    let apart = text.replace(['-', '_', ':', '/', '.'], " ");
+    words::telling(&apart).into_iter().map(|term| term.text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_meant() {
+        let things = [
+            (
+                "pdf",
+                "Extract text and tables from PDF files, fill forms, merge documents. Use when handling PDFs.",
+            ),
+            (
+                "mcp-builder",
+                "Guide for creating MCP servers that let LLMs use external services and APIs through tools.",
+            ),
+            (
+                "webapp-testing",
+                "Test local web applications with Playwright: verify frontend functionality, debug UI behavior.",
+            ),
+        ];
+        let clear = |text: &str| clear(text, &things, 2);
+        assert_eq!(clear("merge these two pdfs"), [0]);
+        assert_eq!(clear("Build an MCP server for our API, with tools"), [1]);
+        assert_eq!(clear("verify the frontend behavior with playwright"), [2]);
+        for other in [
+            "fix the failing test",
+            "run the tests",
+            "why is the build slow?",
+            "read the tables module and add a column",
+        ] {
+            assert_eq!(clear(other), Vec::<usize>::new(), "{other}");
+        }
+        assert_eq!(best("forms", &things, 3), [0]);
+    }
+}

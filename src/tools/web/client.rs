@@ -1,0 +1,216 @@
+//! One page's bytes. The addresses that a host's name stands for are checked where the connection is made, so that the
+//! name cannot mean another host by then. Through a proxy (`HTTPS_PROXY`, `NO_PROXY` …) it is the proxy that looks the name
+//! up; it is checked here, too, where this machine can. Nothing of ours is sent: no key, no cookie, no referrer.
+
+use std::io::Read;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use flate2::read::{MultiGzDecoder, ZlibDecoder};
+use hyper::Uri;
+use hyper_util::client::proxy::matcher::Matcher;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::{Client, Response, Url};
+use thiserror::Error;
+use tokio::net::lookup_host;
+
+use super::address;
+use base::model::envelope::ErrorCode;
+use provider::wire::http;
+
+/// The most that is read of a page.
+pub const MAX_BYTES: usize = 5 * 1024 * 1024;
+/// Redirects that are followed within one host.
+const MAX_REDIRECTS: usize = 10;
+/// Markdown first: many documentation sites have it for the asking.
+const WANTED: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, \
+                      application/json;q=0.8, image/png;q=0.5, */*;q=0.4";
+
+/// What a server sent.
+#[derive(Debug)]
+pub struct Fetched {
+    /// Where it came from in the end.
+    pub url: Url,
+    pub status: u16,
+    /// The `Content-Type` header; empty where there was none.
+    pub content_type: String,
+    pub bytes: Vec<u8>,
+    /// There was more.
+    pub cut: bool,
+}
+
+/// Why there is no answer, for the model.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub struct WebError {
+    pub code: ErrorCode,
+    pub message: String,
+}
+
+/// How a request went.
+pub enum Reply {
+    Page(Fetched),
+    /// The server sends us to another host.
+    Elsewhere(Url),
+}
+
+/// Fetches pages; connections are kept between requests.
+#[derive(Debug)]
+pub struct WebClient {
+    /// Reaches addresses of the public internet only.
+    guarded: Client,
+    /// For the user's own hosts and for proxies.
+    plain: Client,
+    proxies: Matcher,
+    private: Arc<[String]>,
+}
+
+impl WebClient {
+    /// A client that may also reach the hosts of `private`. Loads certificates: may take milliseconds.
+    ///
+    /// # Errors
+    /// When there are no certificates.
+    pub fn new(private: Arc<[String]>) -> Result<Self, WebError> {
+        let build = |builder: reqwest::ClientBuilder| {
+            builder
+                .build()
+                .map_err(|error| failed(format!("https can't be used here: {}", http::root_cause(&error))))
+        };
+        Ok(Self {
+            guarded: build(http::client_builder().no_proxy().dns_resolver(Arc::new(PublicOnly)))?,
+            plain: build(http::client_builder())?,
+            proxies: Matcher::from_system(),
+            private,
+        })
+    }
+
+    /// What is at `url`, which [`address::parse`] has accepted.
+    ///
+    /// # Errors
+    /// Why there is no answer, for the model.
+    pub async fn get(&self, mut url: Url) -> Result<Reply, WebError> {
+        for _ in 0..=MAX_REDIRECTS {
+            let response = self.send(&url).await?;
+            let Some(target) = redirect(&response) else {
+                return Ok(Reply::Page(receive(url, response).await?));
+            };
+            let target =
+                url.join(&target).map_err(|error| failed(format!("{url} redirects to nowhere: {error}")))?;
+            let target = address::accept(target, &self.private)
+                .map_err(|why| denied(format!("{url} redirects: {why}")))?;
+            if !address::same_place(&url, &target) {
+                return Ok(Reply::Elsewhere(target));
+            }
+            url = target;
+        }
+        Err(failed(format!("{url} redirects more than {MAX_REDIRECTS} times")))
+    }
+
+    async fn send(&self, url: &Url) -> Result<Response, WebError> {
+        let named = address::is_named(url, &self.private);
+        let proxied = url.as_str().parse::<Uri>().is_ok_and(|uri| self.proxies.intercept(&uri).is_some());
+        if proxied && !named {
+            check_names(url).await?;
+        }
+        let client = if named || proxied { &self.plain } else { &self.guarded };
+        let asked = client.get(url.clone()).header(ACCEPT, WANTED).header(ACCEPT_ENCODING, "gzip");
+        asked.send().await.map_err(|error| {
+            let refused = http::causes(&error).find_map(|cause| cause.downcast_ref::<NotPublic>());
+            match refused {
+                Some(refused) => denied(refused.to_string()),
+                None => {
+                    failed(format!("no answer from {}: {}", address::host(url), http::root_cause(&error)))
+                }
+            }
+        })
+    }
+}
+
+/// Where a redirect leads.
+fn redirect(response: &Response) -> Option<String> {
+    let moved = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
+    let target = response.headers().get(LOCATION).filter(|_| moved)?;
+    Some(String::from_utf8_lossy(target.as_bytes()).into_owned())
+}
+
+async fn receive(url: Url, mut response: Response) -> Result<Fetched, WebError> {
+    let header = |headers: &HeaderMap, name| {
+        headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).trim().to_ascii_lowercase())
+    };
+    let status = response.status().as_u16();
+    let content_type = header(response.headers(), CONTENT_TYPE).unwrap_or_default();
+    let encoding = header(response.headers(), CONTENT_ENCODING).unwrap_or_default();
+    let mut bytes = Vec::new();
+    while bytes.len() <= MAX_BYTES {
+        let chunk = response.chunk().await;
+        match chunk
+            .map_err(|error| failed(format!("{url} stopped in the middle: {}", http::root_cause(&error))))?
+        {
+            Some(chunk) => bytes.extend_from_slice(&chunk),
+            None => break,
+        }
+    }
+    let whole = bytes.len() <= MAX_BYTES;
+    let mut bytes = match encoding.as_str() {
+        "" | "identity" => bytes,
+        "gzip" | "x-gzip" => inflated(MultiGzDecoder::new(&bytes[..]), whole, &url)?,
+        "deflate" => inflated(ZlibDecoder::new(&bytes[..]), whole, &url)?,
+        other => return Err(failed(format!("{url} is compressed in a way that is not known ({other})"))),
+    };
+    let cut = !whole || bytes.len() > MAX_BYTES;
+    bytes.truncate(MAX_BYTES);
+    Ok(Fetched { url, status, content_type, bytes, cut })
+}
+
+/// At most a byte more than the limit: a small page may unfold to any size. The end of a part can't be read.
+fn inflated(decoder: impl Read, whole: bool, url: &Url) -> Result<Vec<u8>, WebError> {
+    let mut plain = Vec::new();
+    match decoder.take(MAX_BYTES as u64 + 1).read_to_end(&mut plain) {
+        Err(error) if whole => Err(failed(format!("{url} has damaged compressed data: {error}"))),
+        _ => Ok(plain),
+    }
+}
+
+fn failed(message: String) -> WebError {
+    WebError { code: ErrorCode::ExecutionError, message }
+}
+
+fn denied(message: String) -> WebError {
+    WebError { code: ErrorCode::AccessDenied, message }
+}
+
+/// The host's name stands for an address that is not of the public internet.
+#[derive(Debug, Error)]
+#[error("{}", address::private_host(.host, *.ip))]
+struct NotPublic {
+    host: String,
+    ip: IpAddr,
+}
+
+fn all_public(host: &str, found: &[SocketAddr]) -> Result<(), NotPublic> {
+    match found.iter().map(SocketAddr::ip).find(|ip| !address::is_public(*ip)) {
+        Some(ip) => Err(NotPublic { host: host.to_owned(), ip }),
+        None => Ok(()),
+    }
+}
+
+/// Where only the proxy knows the name, it decides.
+async fn check_names(url: &Url) -> Result<(), WebError> {
+    let host = url.host_str().unwrap_or_default();
+    let Ok(found) = lookup_host((host, 0)).await else { return Ok(()) };
+    all_public(host, &found.collect::<Vec<_>>()).map_err(|refused| denied(refused.to_string()))
+}
+
+/// Looks names up, and gives out addresses of the public internet only: the connection goes to one of these.
+struct PublicOnly;
+
+impl Resolve for PublicOnly {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found: Vec<SocketAddr> = lookup_host((name.as_str(), 0)).await?.collect();
+            all_public(name.as_str(), &found)?;
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}

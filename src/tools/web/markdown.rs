@@ -1,0 +1,365 @@
+//! HTML as Markdown (by htmd, which stands on the parser of Servo): the main part of the page, without what only a browser
+//! needs, with addresses that can be followed. A page may be made to be hard to read, so every part of the work has a
+//! limit: the time of parsing, the depth, and the number of children.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use htmd::element_handler::{HandlerResult, Handlers};
+use htmd::options::{BrStyle, BulletListMarker, HrStyle, Options};
+use htmd::{Element, HtmlToMarkdown, Node};
+use html5ever::tendril::TendrilSink;
+use html5ever::{ParseOpts, parse_document};
+use markup5ever_rcdom::{NodeData, RcDom};
+use reqwest::Url;
+
+use base::text::{ceil_boundary, one_line};
+
+/// What is not parsed by then is left out.
+const PARSE_TIME: Duration = Duration::from_secs(5);
+/// The parser looks at the clock so often.
+const PORTION: usize = 16 * 1024;
+/// Elements lie at most so deep, and have at most so many children: what is beyond is left out.
+const MAX_DEPTH: usize = 200;
+const MAX_CHILDREN: usize = 20_000;
+/// Columns of a table's cell.
+const MAX_COLUMNS: usize = 50;
+/// A page's title, in characters.
+const TITLE_CHARS: usize = 120;
+/// A main part with less text than that is none.
+const MAIN_CHARS: usize = 200;
+
+/// Never text.
+const DROPPED: [&str; 17] = [
+    "script", "style", "noscript", "template", "svg", "canvas", "iframe", "object", "embed", "audio",
+    "video", "button", "input", "select", "textarea", "dialog", "link",
+];
+/// Around the text, unless they are all there is.
+const FURNITURE: [&str; 3] = ["nav", "footer", "aside"];
+const FURNITURE_ROLES: [&str; 4] = ["navigation", "banner", "contentinfo", "search"];
+
+/// A page as Markdown.
+#[derive(Debug, Default)]
+pub struct Markdown {
+    pub title: Option<String>,
+    pub text: String,
+    pub note: Option<&'static str>,
+}
+
+/// The page that `url` gave.
+pub fn from_html(html: &str, url: &Url) -> Markdown {
+    let (document, whole) = parsed(html);
+    let title =
+        find(&document, &mut |node| tag(node) == "title").map(|node| one_line(&text_of(&node), TITLE_CHARS));
+    let base = find(&document, &mut |node| tag(node) == "base").and_then(|node| attribute(&node, "href"));
+    let base = base.and_then(|base| url.join(&base).ok()).unwrap_or_else(|| url.clone());
+    tidy(&document, &base);
+    let main = main_part(&document);
+    if main.is_none() {
+        remove(&document, &|node| is_furniture(node));
+    }
+    let mut text = written(main.as_ref().unwrap_or(&document));
+    let mut note = (!whole).then_some("the page took too long to read: only its beginning is here");
+    if text.trim().is_empty() {
+        text.clear();
+        note = note
+            .or(Some("the page has no text; its content may be made by JavaScript, which does not run here"));
+    }
+    Markdown { title: title.filter(|title| !title.is_empty()), text, note }
+}
+
+/// The tree, and whether there was time for all of it.
+fn parsed(html: &str) -> (Rc<Node>, bool) {
+    let (begun, mut parser) = (Instant::now(), parse_document(RcDom::default(), ParseOpts::default()));
+    let mut rest = html;
+    while !rest.is_empty() && begun.elapsed() < PARSE_TIME {
+        let (portion, next) = rest.split_at(ceil_boundary(rest, PORTION.min(rest.len())));
+        parser.process(portion.into());
+        rest = next;
+    }
+    (parser.finish().document, rest.is_empty())
+}
+
+/// Takes out what is never text and what lies too deep, and makes addresses whole.
+fn tidy(document: &Rc<Node>, base: &Url) {
+    let mut open = vec![(Rc::clone(document), 0)];
+    while let Some((node, depth)) = open.pop() {
+        let mut children = node.children.borrow_mut();
+        children.truncate(if depth < MAX_DEPTH { MAX_CHILDREN } else { 0 });
+        children.retain(|child| !is_dropped(child));
+        open.extend(children.iter().map(|child| (Rc::clone(child), depth + 1)));
+        drop(children);
+        if let NodeData::Element { attrs, .. } = &node.data {
+            let mut attrs = attrs.borrow_mut();
+            attrs.retain(|attr| !attr.value.trim_start().starts_with("javascript:"));
+            for attr in attrs.iter_mut() {
+                if matches!(&*attr.name.local, "href" | "src")
+                    && let Ok(whole) = base.join(attr.value.trim())
+                {
+                    attr.value = whole.as_str().into();
+                }
+            }
+        }
+    }
+}
+
+/// Scripts and the like, what is hidden, pictures without a word, and links that lead nowhere.
+fn is_dropped(node: &Rc<Node>) -> bool {
+    match &node.data {
+        NodeData::Element { .. } => {}
+        NodeData::Text { .. } | NodeData::Document => return false,
+        _ => return true,
+    }
+    let has = |name: &str| attribute(node, name);
+    let name = tag(node);
+    DROPPED.contains(&name)
+        || has("hidden").is_some()
+        || has("aria-hidden").is_some_and(|value| value == "true")
+        || name == "img"
+            && (has("alt").is_none_or(|alt| alt.trim().is_empty())
+                || has("src").is_none_or(|src| src.trim_start().starts_with("data:")))
+        || name == "a"
+            && text_of(node).trim_matches(['#', '¶', '§', '\u{200b}', ' ']).is_empty()
+            && !has_picture(node)
+}
+
+fn has_picture(node: &Rc<Node>) -> bool {
+    find(node, &mut |inner| tag(inner) == "img").is_some()
+}
+
+fn is_furniture(node: &Rc<Node>) -> bool {
+    FURNITURE.contains(&tag(node))
+        || attribute(node, "role").is_some_and(|role| FURNITURE_ROLES.contains(&role.as_str()))
+}
+
+/// What the page marks as its content.
+fn main_part(document: &Rc<Node>) -> Option<Rc<Node>> {
+    let is_main =
+        |node: &Rc<Node>| tag(node) == "main" || attribute(node, "role").is_some_and(|role| role == "main");
+    let found = find(document, &mut |node| is_main(node)).or_else(|| {
+        let (mut articles, mut last) = (0, None);
+        find(document, &mut |node| {
+            if tag(node) == "article" {
+                (articles, last) = (articles + 1, Some(Rc::clone(node)));
+            }
+            false
+        });
+        last.filter(|_| articles == 1)
+    })?;
+    remove(&found, &|node| matches!(tag(node), "nav" | "footer"));
+    (text_of(&found).trim().chars().count() >= MAIN_CHARS).then_some(found)
+}
+
+fn remove(top: &Rc<Node>, unwanted: &dyn Fn(&Rc<Node>) -> bool) {
+    let mut open = vec![Rc::clone(top)];
+    while let Some(node) = open.pop() {
+        let mut children = node.children.borrow_mut();
+        children.retain(|child| !unwanted(child));
+        open.extend(children.iter().map(Rc::clone));
+    }
+}
+
+fn written(node: &Rc<Node>) -> String {
+    let options = Options {
+        ul_bullet_spacing: 1,
+        ol_number_spacing: 1,
+        bullet_list_marker: BulletListMarker::Dash,
+        hr_style: HrStyle::Dashes,
+        br_style: BrStyle::Backslash,
+        ..Options::default()
+    };
+    let skipped = vec!["head", "title"];
+    let writer = HtmlToMarkdown::builder()
+        .options(options)
+        .skip_tags(skipped)
+        .add_handler(vec!["table"], table)
+        .build();
+    // The part is the root of a tree of its own: headings and lists look at what is around them.
+    let root = Node::new(NodeData::Document);
+    root.children.borrow_mut().push(Rc::clone(node));
+    writer.tree_to_markdown(&root)
+}
+
+/// A table. The library's own way leaves out the heads of rows, and the rows of a table without any head.
+fn table(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
+    let (mut rows, mut caption): (Vec<Vec<String>>, String) = (Vec::new(), String::new());
+    let mut open = vec![Rc::clone(element.node)];
+    while let Some(node) = open.pop() {
+        match tag(&node) {
+            "tr" => rows.push(cells(handlers, &node)),
+            "caption" => caption = on_one_row(&handlers.walk_children(&node).content),
+            _ => open.extend(node.children.borrow().iter().rev().map(Rc::clone)),
+        }
+    }
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    if columns < 2 || is_layout(element.node) {
+        return Some(format!("\n\n{}\n\n", handlers.walk_children(element.node).content.trim()).into());
+    }
+    rows.retain(|row| row.iter().any(|cell| !cell.is_empty()));
+    let mut text = format!("\n\n{caption}\n\n");
+    for (at, mut row) in rows.into_iter().enumerate() {
+        row.resize(columns, String::new());
+        text.push_str(&format!("| {} |\n", row.join(" | ")));
+        if at == 0 {
+            text.push_str(&format!("|{}\n", " - |".repeat(columns)));
+        }
+    }
+    Some(format!("{text}\n").into())
+}
+
+/// The cells of a row; one over several columns stands in the first of them.
+fn cells(handlers: &dyn Handlers, row: &Rc<Node>) -> Vec<String> {
+    let mut cells = Vec::new();
+    for cell in row.children.borrow().iter().filter(|cell| matches!(tag(cell), "td" | "th")) {
+        cells.push(on_one_row(&handlers.walk_children(cell).content));
+        let columns = attribute(cell, "colspan").and_then(|columns| columns.trim().parse().ok()).unwrap_or(1);
+        cells.resize(cells.len() + columns.clamp(1, MAX_COLUMNS) - 1, String::new());
+    }
+    cells
+}
+
+fn on_one_row(text: &str) -> String {
+    let plain = text.replace("\\\n", "\n").replace('|', "\\|");
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a table only says where the parts of a page stand.
+fn is_layout(table: &Rc<Node>) -> bool {
+    const PARTS: [&str; 9] = ["table", "h1", "h2", "h3", "h4", "pre", "form", "article", "section"];
+    let holds =
+        |parts: &[&str]| find(table, &mut |node| !Rc::ptr_eq(node, table) && parts.contains(&tag(node)));
+    holds(&["table"]).is_some() || holds(&["th"]).is_none() && holds(&PARTS).is_some()
+}
+
+/// The first node below `top`, in the order of the text, that is meant.
+fn find(top: &Rc<Node>, meant: &mut dyn FnMut(&Rc<Node>) -> bool) -> Option<Rc<Node>> {
+    let mut open = vec![Rc::clone(top)];
+    while let Some(node) = open.pop() {
+        if meant(&node) {
+            return Some(node);
+        }
+        open.extend(node.children.borrow().iter().rev().map(Rc::clone));
+    }
+    None
+}
+
+fn text_of(node: &Rc<Node>) -> String {
+    let mut text = String::new();
+    find(node, &mut |node| {
+        if let NodeData::Text { contents } = &node.data {
+            text.push_str(&RefCell::borrow(contents));
+        }
+        false
+    });
+    text
+}
+
+fn tag(node: &Rc<Node>) -> &str {
+    match &node.data {
+        NodeData::Element { name, .. } => &name.local,
+        _ => "",
+    }
+}
+
+fn attribute(node: &Rc<Node>, wanted: &str) -> Option<String> {
+    let NodeData::Element { attrs, .. } = &node.data else { return None };
+    let attrs = attrs.borrow();
+    attrs.iter().find(|attr| &*attr.name.local == wanted).map(|attr| attr.value.to_string())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn read(html: &str) -> Markdown {
+        from_html(html, &Url::parse("https://example.org/docs/a.html").unwrap())
+    }
+
+    #[test]
+    fn a_page_of_documentation() {
+        let filler = "Enough words that this is taken for the content of the page. ".repeat(4);
+        let page = read(&format!(
+            "<!doctype html><head><title> A  title </title><style>p {{}}</style></head><body>\
+             <header><nav><a href=/>Home</a></nav></header>\
+             <main><nav>On this page</nav><h1>Install<a class=anchor href=#install>#</a></h1>\
+             <p>{filler}Run <code>cargo add x</code>, see <a href='../guide?a=1#b'>the guide</a>.</p>\
+             <pre><code class=language-rust>fn main() {{\n    let x = 1;\n}}</code></pre>\
+             <ul><li>one</li><li>two <b>bold</b></li></ul><img src=p.png alt=Picture><img src=pixel.gif>\
+             <table><tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr></table>\
+             <button>Copy</button><script>alert(1)</script></main><footer>Imprint</footer></body>"
+        ));
+        assert_eq!(page.title.as_deref(), Some("A title"));
+        insta::assert_snapshot!(page.text.replace(&filler, "… "), @r"
+        # Install
+
+        … Run `cargo add x`, see [the guide](https://example.org/guide?a=1#b).
+
+        ```rust
+        fn main() {
+            let x = 1;
+        }
+        ```
+
+        - one
+        - two **bold**
+
+        ![Picture](https://example.org/docs/p.png)
+
+        | A | B |
+        | - | - |
+        | 1 | 2 |
+        ");
+    }
+
+    #[test]
+    fn tables_keep_all_their_cells() {
+        let page = read(
+            "<table><caption>Facts</caption><tr><th colspan=2>Box</th></tr><tr><th>Key</th><td>a<br>b|c</td></tr></table>\
+             <table><tr><td>1<td>2<tr><td><ul><li>x<li>y</ul><td></table>\
+             <table><tr><td><h1>Page</h1><p>One.<p>Two.<td>Side</table>",
+        );
+        insta::assert_snapshot!(page.text, @r"
+        Facts
+
+        | Box |  |
+        | - | - |
+        | Key | a b\|c |
+
+        | 1 | 2 |
+        | - | - |
+        | - x - y |  |
+
+        # Page
+
+        One.
+
+        Two.
+
+        Side
+        ");
+    }
+
+    #[test]
+    fn pages_without_a_main_part() {
+        let page = read("<nav>menu</nav><p>Hello <a href='javascript:x()'>you</a></p><footer>f</footer>");
+        assert_eq!(page.text, "Hello you");
+        let empty = read("<div id=root></div><script src=app.js></script>");
+        assert!(empty.text.is_empty() && empty.note.unwrap().contains("JavaScript"));
+        assert!(read("").note.is_some());
+    }
+
+    #[test]
+    fn pages_that_are_made_to_be_hard() {
+        let deep = "<div>".repeat(10_000) + "deep";
+        assert!(!read(&deep).text.contains("deep"));
+        let wide = "<b>x</b>".repeat(30_000);
+        assert!(read(&wide).text.len() < 30_000);
+        let table = "<table>".repeat(1_000);
+        read(&table);
+        read(&"<a href=x>".repeat(1_000));
+        read(&"<li><ul>".repeat(1_000));
+        read("<?xml version='1.0'?><!-- -- --><p>\u{0}</p></br></p><svg><p>x");
+    }
+}

@@ -1,0 +1,70 @@
+//! WebSearch: one question to the search of the model's own server, asked beside the conversation (`provider/search.rs`).
+//! It is there when the user has switched it on: each search costs money.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::cx::ToolCx;
+use base::config::prompts;
+use base::model::envelope::{Envelope, ErrorCode};
+use base::text::{human_tokens, one_line};
+
+#[derive(Deserialize)]
+pub struct Args {
+    query: String,
+}
+
+pub struct WebSearch;
+
+impl TypedTool for WebSearch {
+    type Args = Args;
+    const NAME: &'static str = "WebSearch";
+    const DESCRIPTION: &'static str = prompts::TOOL_WEB_SEARCH;
+    const READ_ONLY: bool = true;
+    const WORK: Work<Args> = Work::Async(search);
+
+    fn schema() -> Value {
+        object(&["query"], json!({"query": {"type": "string"}}))
+    }
+
+    fn title(args: &Args) -> String {
+        format!("WebSearch \"{}\"", one_line(&args.query, 120))
+    }
+}
+
+fn search(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
+    Box::pin(async move {
+        let failed = |message: String| ToolError::model(ErrorCode::ExecutionError, message);
+        let Some(searcher) = &cx.web.searcher else {
+            return Err(failed("the model's server has no search; go on without it".to_owned()));
+        };
+        let query = cx.redactor.redact_typed(args.query.trim());
+        if query.is_empty() {
+            return Err(ToolError::invalid("query is empty"));
+        }
+        let model = cx.images.model();
+        let model = Some(&*model).filter(|model| !model.is_empty());
+        let found = searcher.search(&query, model).await.map_err(|error| failed(error.to_string()))?;
+        let mut body = found.answer.trim().to_owned();
+        if !found.sources.is_empty() {
+            body.push_str("\n\nSources:");
+        }
+        for (number, source) in (1..).zip(&found.sources) {
+            let title =
+                if source.title.is_empty() { "" } else { &format!("{} ", one_line(&source.title, 120)) };
+            body.push_str(&format!("\n[{number}] {title}{}", source.url));
+        }
+        let spent = found.usage.unwrap_or_default();
+        let mut envelope = Envelope::success(format!("{} tokens", human_tokens(spent.total())));
+        if found.usage.is_some() {
+            envelope = envelope
+                .with("model", found.model)
+                .with("usage", serde_json::to_value(spent).unwrap_or_default());
+        }
+        Ok(envelope.with_body("answer", body))
+    })
+}
