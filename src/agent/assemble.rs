@@ -90,9 +90,6 @@ pub struct Handle {
 }
 
 /// Starts an agent.
-///
-/// # Errors
-/// When the session to continue cannot be opened.
 pub fn start(setup: Setup) -> Result<Handle, LogError> {
     let (op_sender, op_receiver) = mpsc::unbounded_channel();
     let (event_sender, event_receiver) = mpsc::unbounded_channel();
@@ -353,9 +350,6 @@ impl RoleParts {
 }
 
 /// Sub-agents for a program that gives each its part, in a new session or the one to go on with.
-///
-/// # Errors
-/// When the session to continue cannot be opened.
 pub fn roles(setup: Setup) -> Result<RoleSession, LogError> {
     let Setup { loaded, provider, model, workspace, project_state, own_folders, resume, .. } = setup;
     let conversation = match &resume {

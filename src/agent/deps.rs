@@ -43,9 +43,6 @@ pub struct EngineDeps {
 
 impl EngineDeps {
     /// The context settings for another model, with the window that its server has.
-    ///
-    /// # Errors
-    /// When the settings contradict that window.
     pub async fn settings_for(&self, model: &str) -> Result<ContextSettings, ConfigError> {
         let mut learned = None;
         let asks = self.loaded.context.window_origin != Origin::User;
@@ -58,9 +55,6 @@ impl EngineDeps {
 
     /// Whether the model can be chosen after `now`: a name that neither the table nor the server knows is a mistake where
     /// the present model is one of the table.
-    ///
-    /// # Errors
-    /// A sentence for the user.
     pub async fn check_model(&self, model: &str, now: &str) -> Result<(), String> {
         if models::is_in_table(model)
             || !models::is_in_table(now)

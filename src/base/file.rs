@@ -76,9 +76,6 @@ pub fn special_kind(meta: &Metadata) -> Option<&'static str> {
 
 /// Opens a regular file for reading. The kind is checked on the open handle, so that nothing can be swapped in
 /// between, and the open itself cannot block on a FIFO.
-///
-/// # Errors
-/// [`FileError`], with folders and special files told apart.
 pub fn open(path: &Path) -> Result<(File, Metadata), FileError> {
     // Opening some devices has effects of its own, so look before opening.
     check_kind(&std::fs::metadata(path)?)?;
@@ -90,9 +87,6 @@ pub fn open(path: &Path) -> Result<(File, Metadata), FileError> {
 }
 
 /// Whether it is a regular file.
-///
-/// # Errors
-/// What it is instead.
 pub fn check_kind(meta: &Metadata) -> Result<(), FileError> {
     if meta.is_dir() {
         return Err(FileError::IsDirectory);
@@ -104,18 +98,13 @@ pub fn check_kind(meta: &Metadata) -> Result<(), FileError> {
 }
 
 /// Reads a whole regular file of at most `limit` bytes.
-///
-/// # Errors
-/// As [`open`]; [`FileError::TooLarge`] over the limit, also when the file grows while it is read.
+/// Errors: As [`open`]; [`FileError::TooLarge`] over the limit, also when the file grows while it is read.
 pub fn read(path: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), FileError> {
     let (file, meta) = open(path)?;
     Ok((read_all(file, &meta, limit)?, meta))
 }
 
 /// The bytes of an open file, at most `limit`.
-///
-/// # Errors
-/// As [`read`].
 pub fn read_all(file: File, meta: &Metadata, limit: u64) -> Result<Vec<u8>, FileError> {
     if meta.len() > limit {
         return Err(FileError::TooLarge { size: meta.len(), limit });
@@ -134,9 +123,6 @@ pub fn small_text(path: &Path, limit: u64) -> Option<String> {
 }
 
 /// Reads a whole regular file that the program itself has written, whatever its size.
-///
-/// # Errors
-/// As [`open`].
 pub fn read_own(path: &Path) -> Result<Vec<u8>, FileError> {
     let mut bytes = Vec::new();
     open(path)?.0.read_to_end(&mut bytes)?;
@@ -144,9 +130,6 @@ pub fn read_own(path: &Path) -> Result<Vec<u8>, FileError> {
 }
 
 /// The last bytes of a file.
-///
-/// # Errors
-/// When it cannot be read, or is no file.
 pub fn tail(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let (mut file, meta) = open(path).map_err(io::Error::other)?;
     let mut bytes = Vec::new();
@@ -156,17 +139,11 @@ pub fn tail(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Makes a folder (and its parents) that only the user can read.
-///
-/// # Errors
-/// As `fs::create_dir_all`.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// Opens a file of the program's state for writing, with these options: only the user can read one that is made.
-///
-/// # Errors
-/// As `OpenOptions::open`.
 pub fn open_private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     options.mode(0o600).open(path)
 }

@@ -110,26 +110,17 @@ impl From<std::io::Error> for Failure {
 }
 
 /// Writes the answer of a command that has both: JSON as [`print()`] does, text for people as [`say`] does.
-///
-/// # Errors
-/// As [`print()`].
 pub fn show(json: bool, text: &str) -> Result<(), Failure> {
     if json { print(text) } else { say(text) }
 }
 
 /// Writes text for people to standard output: what models, files and their names put into it must not steer the terminal.
-///
-/// # Errors
-/// As [`print()`].
 pub fn say(text: &str) -> Result<(), Failure> {
     print(&clean(text))
 }
 
 /// Writes JSON and the like to standard output: what could steer a terminal is written as a `\u` escape, which JSON
 /// readers undo, and all else as it is. A closed pipe is no failure.
-///
-/// # Errors
-/// When the output is lost for another reason, such as a full disk.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(escape(text).as_bytes()).and_then(|()| out.flush()) {

@@ -32,9 +32,6 @@ pub trait HintSource: Send + Sync {
     fn name(&self) -> &str;
 
     /// What it knows: for these keywords and these files (relative paths).
-    ///
-    /// # Errors
-    /// A sentence; the source is then left out and the user is told.
     fn hints(&self, keywords: &[Keyword], files: &[String]) -> Result<Vec<ContextPacket>, String>;
 }
 

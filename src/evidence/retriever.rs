@@ -44,17 +44,11 @@ impl ContextRetriever {
     }
 
     /// The `limit` files that fit `text` best. Blocking.
-    ///
-    /// # Errors
-    /// A sentence that says why the index can't be used.
     pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(RankedFile, Role)>, String> {
         self.with_project(|project| project.locate(text, limit))
     }
 
     /// The `limit` files that belong to these paths, and which paths are not known. Blocking.
-    ///
-    /// # Errors
-    /// A sentence that says why the index can't be used.
     pub fn companions(
         &self,
         paths: &[String],
@@ -93,9 +87,6 @@ impl ContextRetriever {
     }
 
     /// Asks the project, brought up to date; a damaged index is rebuilt once. Blocking.
-    ///
-    /// # Errors
-    /// A sentence that says why the index can't be used.
     pub fn with_project<T, E: std::fmt::Display>(
         &self,
         ask: impl Fn(&Project) -> Result<T, E>,

@@ -52,9 +52,6 @@ pub struct TaskContext {
 
 impl TaskContext {
     /// Gathers everything for a task. `now_s` is the time in seconds since 1970.
-    ///
-    /// # Errors
-    /// [`Damaged`], when the index must be rebuilt.
     pub fn gather(
         project: &Project,
         text: &str,

@@ -39,8 +39,6 @@ enum Base {
 }
 
 impl Openai {
-    /// # Errors
-    /// `Setup` when the address, the key or a header cannot be used.
     pub fn with_retry(settings: &ProviderSettings, retry: RetryPolicy) -> Result<Self, ProviderError> {
         let url = http::parse(&settings.base_url)?;
         let path = url.path().trim_end_matches('/');

@@ -12,9 +12,6 @@ use base::config::settings::{ProviderKind, ProviderSettings};
 use base::model::provider::{Provider, ProviderError};
 
 /// The provider that `settings` name. Opens no connection and loads no certificates yet.
-///
-/// # Errors
-/// `Setup` or `Script` when the settings cannot work.
 pub fn build(settings: &ProviderSettings) -> Result<Arc<dyn Provider>, ProviderError> {
     let retry = RetryPolicy::of(settings);
     Ok(match settings.kind {

@@ -97,9 +97,6 @@ pub struct Scripted {
 
 impl Scripted {
     /// Plays the file that `settings` name.
-    ///
-    /// # Errors
-    /// `Script` when there is none, it cannot be read, or a line is wrong.
     pub fn new(settings: &ProviderSettings) -> Result<Self, ProviderError> {
         let fault = |message| ProviderError::Script { message };
         let path =
@@ -112,9 +109,6 @@ impl Scripted {
     }
 
     /// Plays `script`.
-    ///
-    /// # Errors
-    /// `Script`, naming the line that is wrong.
     pub fn from_text(script: &str) -> Result<Self, ProviderError> {
         let mut lines = VecDeque::new();
         for (number, line) in (1..).zip(script.lines()) {

@@ -76,9 +76,6 @@ pub struct Found {
 
 impl Searcher {
     /// `None` where the server is not known to search.
-    ///
-    /// # Errors
-    /// `Setup` when the address, the key or a header cannot be used.
     pub fn new(settings: &ProviderSettings) -> Result<Option<Self>, ProviderError> {
         let Some(kind) = kind(settings)? else { return Ok(None) };
         let endpoint = match kind {
@@ -96,9 +93,6 @@ impl Searcher {
     }
 
     /// Has `query` searched for and answered; by `model`, if one is named.
-    ///
-    /// # Errors
-    /// Every way in which no answer comes.
     pub async fn search(&self, query: &str, model: Option<&str>) -> Result<Found, ProviderError> {
         let late = ProviderError::TooLong { seconds: SEARCH_TIME.as_secs() };
         // Gemini's address names the model.

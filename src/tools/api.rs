@@ -99,9 +99,6 @@ pub trait TypedTool: Send + Sync + 'static {
     }
 
     /// What the call will touch; nothing that anybody must allow unless it says so. Paths are absolute and normalized.
-    ///
-    /// # Errors
-    /// When the arguments name something that cannot be resolved.
     fn access(_: &Self::Args, _: &ToolCx) -> Result<Vec<Access>, ToolError> {
         Ok(Vec::new())
     }
@@ -130,9 +127,6 @@ pub trait Prepared: Send + Sync {
     /// See [`TypedTool::title`].
     fn title(&self) -> String;
     /// See [`TypedTool::access`]. Ends at once when the turn is interrupted.
-    ///
-    /// # Errors
-    /// See [`TypedTool::access`]; `INTERRUPTED`.
     fn access<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Result<Vec<Access>, ToolError>>;
     /// See [`TypedTool::preview`]. Ends at once when the turn is interrupted.
     fn preview<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Preview>;
@@ -157,9 +151,6 @@ pub trait Tool: Send + Sync {
         false
     }
     /// Parses the arguments.
-    ///
-    /// # Errors
-    /// `INVALID_PARAM`, naming the argument at fault and what the tool expects.
     fn prepare(&self, args: Value) -> Result<Box<dyn Prepared>, ToolError>;
 }
 
@@ -280,9 +271,6 @@ impl<T: TypedTool> Prepared for PreparedCall<T> {
 }
 
 /// Runs `work` on the blocking pool.
-///
-/// # Errors
-/// Those of `work`; `INTERNAL_ERROR` when it panicked.
 pub async fn blocking<R: Send + 'static>(
     cx: &ToolCx,
     work: impl FnOnce(&ToolCx) -> Result<R, ToolError> + Send + 'static,

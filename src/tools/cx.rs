@@ -30,9 +30,7 @@ pub trait SubAgents: Send + Sync {
     fn begin(&self, parent: ParentTurn);
 
     /// Runs one to its end; `cx` is that of the call that asks for it.
-    ///
-    /// # Errors
-    /// A sentence for the model: an unknown type, or a session that cannot be opened.
+    /// Errors: A sentence for the model: an unknown type, or a session that cannot be opened.
     fn run<'a>(&'a self, task: SubTask, cx: &'a ToolCx) -> BoxFuture<'a, Result<SubReport, String>>;
 }
 

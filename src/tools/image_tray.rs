@@ -49,17 +49,11 @@ impl ImageTray {
     }
 
     /// Puts the picture in this open file here, under the name `shown`; returns its width and height. Blocks.
-    ///
-    /// # Errors
-    /// [`PictureError`].
     pub fn put(&self, file: File, shown: &str) -> Result<(u32, u32), PictureError> {
         Ok(self.add(picture::load(file)?, shown))
     }
 
     /// The same with the bytes of a picture.
-    ///
-    /// # Errors
-    /// [`PictureError`].
     pub fn put_bytes(&self, bytes: Vec<u8>, shown: &str) -> Result<(u32, u32), PictureError> {
         Ok(self.add(picture::from_bytes(bytes)?, shown))
     }

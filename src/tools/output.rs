@@ -85,9 +85,6 @@ impl Spill {
     }
 
     /// A fresh name in the folder, which exists afterwards.
-    ///
-    /// # Errors
-    /// When the folder cannot be made.
     pub fn reserve(&self, kind: &str) -> io::Result<PathBuf> {
         // Outputs may hold what nobody else should see.
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
@@ -97,9 +94,6 @@ impl Spill {
     }
 
     /// Stores a whole text.
-    ///
-    /// # Errors
-    /// Folder not writable, disk full. No half file stays.
     pub fn store(&self, kind: &str, text: &[u8]) -> io::Result<PathBuf> {
         let path = self.reserve(kind)?;
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;

@@ -26,10 +26,7 @@ pub(crate) struct PathTarget {
 
 /// Resolves a path argument against the workspace. Once the call was judged, only to what was judged: what is then opened
 /// without following links is what the verdict was about.
-///
-/// # Errors
-/// `INVALID_PARAM` for an empty path or one with a NUL character; `NOT_FOUND` when the workspace itself is gone; `CONFLICT`
-/// when the path leads elsewhere than when it was judged.
+/// Errors: `INVALID_PARAM` for an empty path or one with a NUL character; `NOT_FOUND` when the workspace itself is gone; `CONFLICT` when the path leads elsewhere than when it was judged.
 pub(crate) fn target(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
     as_judged(cx, resolve(cx, text)?)
 }
@@ -124,9 +121,6 @@ fn or_nearest(cx: &ToolCx, wanted: PathTarget) -> Result<(PathTarget, Option<Str
 }
 
 /// What stands at a resolved path.
-///
-/// # Errors
-/// Those of the disk, for the model.
 pub(crate) fn look(cx: &ToolCx, target: &PathTarget) -> Result<Metadata, ToolError> {
     let looked = exact::look(&target.resolved.canonical).map_err(FileError::from);
     let refused = |error| disk_error(cx, target, &error);
@@ -137,9 +131,6 @@ pub(crate) fn look(cx: &ToolCx, target: &PathTarget) -> Result<Metadata, ToolErr
 }
 
 /// Opens the regular file at a resolved path for reading.
-///
-/// # Errors
-/// Those of the disk, for the model.
 pub(crate) fn open(cx: &ToolCx, target: &PathTarget) -> Result<(File, Metadata), ToolError> {
     exact::open(&target.resolved.canonical).map_err(|error| disk_error(cx, target, &error))
 }

@@ -36,9 +36,6 @@ pub trait EditorFiles: Send + Sync {
     fn read(&self, path: &Path) -> Option<String>;
 
     /// Has the editor write the file; `false` where it writes none.
-    ///
-    /// # Errors
-    /// Why it could not.
     fn write(&self, path: &Path, text: &str) -> Result<bool, String>;
 }
 

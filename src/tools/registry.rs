@@ -53,9 +53,6 @@ pub const DISPENSABLE: [&str; 8] =
     ["MultiEdit", "TodoWrite", "Glob", "AskUser", "Note", "Job", "Task", "MoreTools"];
 
 /// The tool with this name; upper and lower case, `_` and `-` do not matter.
-///
-/// # Errors
-/// For an unknown name: the nearest one and the whole list.
 pub fn find<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Result<&'a dyn Tool, ToolError> {
     let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
     let wanted = plain(name);

@@ -15,9 +15,6 @@ use tools::cx::ToolCx;
 const CONTEXT_CHARS: usize = 6_000;
 
 /// Carries out what the plan leaves open.
-///
-/// # Errors
-/// When a subtask could not be done, or its result not kept.
 pub async fn carry_out(build: &mut Build, spec: &str) -> Result<(), Stop> {
     loop {
         let text = build.folder.read("plan.md").unwrap_or_default();

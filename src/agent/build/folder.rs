@@ -22,9 +22,6 @@ pub struct BuildFolder {
 
 impl BuildFolder {
     /// Makes the folder of build `id`, or opens it.
-    ///
-    /// # Errors
-    /// When a part of the way there is a link, or it cannot be made.
     pub fn open(root: &Path, id: &str) -> Result<Self, FileError> {
         let name = format!("{FOLDER}/{id}");
         Folder::make(&root.join(&name))?;
@@ -54,9 +51,6 @@ impl BuildFolder {
     }
 
     /// Writes a file whole, with one line end at its end.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn write(&self, file: &str, text: &str) -> Result<(), FileError> {
         let text = format!("{}\n", text.trim_end());
         atomic_write::write_exactly(&self.root.join(self.path(file)), text.as_bytes(), Expect::Anything)

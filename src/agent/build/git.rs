@@ -28,9 +28,6 @@ async fn git(folder: &Path, args: &[&str]) -> Result<String, Stop> {
 }
 
 /// Whether nothing is changed that is not committed.
-///
-/// # Errors
-/// When the folder is no repository.
 pub async fn is_clean(root: &Path) -> Result<bool, Stop> {
     Ok(git(root, &["status", "--porcelain"]).await?.trim().is_empty())
 }
@@ -41,9 +38,6 @@ pub async fn is_at_head(root: &Path) -> bool {
 }
 
 /// Commits everything; nothing to commit is fine. What the build itself keeps is ignored.
-///
-/// # Errors
-/// When git refuses.
 pub async fn commit(root: &Path, subject: &str) -> Result<(), Stop> {
     git(root, &["add", "--all"]).await?;
     if git(root, &["diff", "--cached", "--quiet"]).await.is_ok() {
@@ -60,9 +54,6 @@ pub struct Worktree {
 
 impl Worktree {
     /// Makes it from what is committed now, or takes the one that an earlier run left.
-    ///
-    /// # Errors
-    /// When git refuses.
     pub async fn open(root: &Path, path: &Path, branch: String) -> Result<Self, Stop> {
         if !path.join(".git").exists() {
             let shown = path.to_string_lossy();
@@ -76,9 +67,6 @@ impl Worktree {
     }
 
     /// Merges its commits into the project; the files that conflict.
-    ///
-    /// # Errors
-    /// When git refuses for another reason.
     pub async fn merge(&self, root: &Path) -> Result<Vec<String>, Stop> {
         match git(root, &["merge", "--quiet", "--no-edit", &self.branch]).await {
             Ok(_) => Ok(Vec::new()),
@@ -91,9 +79,6 @@ impl Worktree {
     }
 
     /// Makes every file what it is on the branch: whoever made the worktree may have been killed in the middle.
-    ///
-    /// # Errors
-    /// When git refuses.
     pub async fn reset(&self) -> Result<(), Stop> {
         git(&self.path, &["reset", "--quiet", "--hard"]).await.map(drop)
     }
@@ -111,9 +96,6 @@ impl Worktree {
 }
 
 /// Commits a merge whose conflicts are resolved.
-///
-/// # Errors
-/// When marks are left, or git refuses.
 pub async fn conclude_merge(root: &Path, files: &[String]) -> Result<(), Stop> {
     for file in files {
         let text = std::fs::read_to_string(root.join(file)).unwrap_or_default();

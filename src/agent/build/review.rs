@@ -12,9 +12,6 @@ const ROUNDS: usize = 3;
 static FINDING: Pattern = Pattern::new(r"(?m)^\s*[-*] \[ \]\s+`?([^\s:`]+)");
 
 /// Reviews until a review passes; whether one did.
-///
-/// # Errors
-/// When a role did not come to its end.
 pub async fn review(build: &mut Build, spec: &str) -> Result<bool, Stop> {
     for round in 1..=ROUNDS {
         let file = name("review", round);

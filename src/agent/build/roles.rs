@@ -78,18 +78,12 @@ pub struct Roles {
 
 impl Roles {
     /// Has one part done; goes on where it was cut off in an earlier run.
-    ///
-    /// # Errors
-    /// When the role did not come to its end.
     pub async fn work(&mut self, part: Part) -> Result<SubReport, Stop> {
         let mut reports = self.work_together(vec![part]).await?;
         reports.pop().unwrap_or_else(|| Err(Stop::failed("nothing was done", "run the build again")))
     }
 
     /// Has several parts done side by side; each is a turn of its own afterwards.
-    ///
-    /// # Errors
-    /// When the session cannot be written.
     pub async fn work_together(&mut self, parts: Vec<Part>) -> Result<Vec<Result<SubReport, Stop>>, Stop> {
         let RoleSession { conversation, agents, setup } = &mut self.session;
         let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();

@@ -63,9 +63,6 @@ impl Outcome {
 
 impl Build {
     /// Stops where the user wants to look at what this stage made.
-    ///
-    /// # Errors
-    /// [`Stop::Paused`].
     pub fn pause_after(&self, stage: &'static str) -> Result<(), Stop> {
         match self.options.pause_after.as_deref() {
             Some(wanted) if wanted == stage => Err(Stop::Paused(stage)),
@@ -74,9 +71,6 @@ impl Build {
     }
 
     /// Writes one of the build's files, and says so.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn wrote(&self, file: &str, text: &str) -> Result<(), Stop> {
         self.folder.write(file, text).map_err(|error| self.unwritable(file, error))?;
         self.roles.show.say(&BuildEvent::Wrote { file: &self.folder.path(file) });
@@ -90,9 +84,6 @@ impl Build {
     }
 
     /// Commits what was changed, where the user wants commits.
-    ///
-    /// # Errors
-    /// When git refuses.
     pub async fn commit(&self, subject: &str) -> Result<(), Stop> {
         match self.options.commit {
             true => git::commit(&self.roles.session.agents.cx.root, subject).await,

@@ -363,9 +363,6 @@ impl PolicyEngine {
     }
 
     /// Allows this in this project from now on.
-    ///
-    /// # Errors
-    /// When the rule cannot be stored; it holds for the session anyway.
     pub fn allow_always(&self, grant: SessionGrant) -> std::io::Result<()> {
         self.state().rules.always(grant)
     }
@@ -376,9 +373,6 @@ impl PolicyEngine {
     }
 
     /// Allows it no longer.
-    ///
-    /// # Errors
-    /// When that cannot be stored; it holds for the session anyway.
     pub fn remove_rule(&self, rule: &RuleRow) -> std::io::Result<()> {
         self.state().rules.remove(rule)
     }
@@ -393,9 +387,6 @@ impl PolicyEngine {
     }
 
     /// Remembers that no rules file is wanted.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn decline_init(&self) -> std::io::Result<()> {
         self.state().rules.decline_init()
     }

@@ -145,9 +145,6 @@ pub fn may_change_files(hooks: &AgentHooks, envelope: &Envelope) -> bool {
 
 /// The verdict with what hooks have decided: their no is a no, their question is asked, and their yes answers a question that
 /// is not about protected things. What the policy denies stays denied.
-///
-/// # Errors
-/// The envelope for the model when a hook refuses the call.
 pub async fn decided(
     hooks: &AgentHooks,
     hooked: &Hooked,

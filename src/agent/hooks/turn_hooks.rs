@@ -18,9 +18,6 @@ pub type MaybeHooks = Option<Arc<AgentHooks>>;
 pub const MOST_CONTINUATIONS: u32 = 8;
 
 /// A prompt is about to be sent: what belongs behind it, or why it is not sent.
-///
-/// # Errors
-/// What the user is told when a hook refused it.
 pub async fn prompt(
     hooks: &AgentHooks,
     text: &str,

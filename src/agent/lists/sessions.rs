@@ -17,17 +17,11 @@ pub fn send(state: PathBuf, events: Events) {
 }
 
 /// The log of one.
-///
-/// # Errors
-/// A sentence for the user.
 pub fn find(state: &Path, session: &str) -> Result<PathBuf, String> {
     list::find(state, session)
 }
 
 /// Copies one; the log of the copy.
-///
-/// # Errors
-/// A sentence for the user.
 pub async fn fork(state: &Path, workspace: &Path, session: &str) -> Result<PathBuf, String> {
     let (state, workspace, session) = (state.to_owned(), workspace.to_owned(), session.to_owned());
     let copied = tokio::task::spawn_blocking(move || {

@@ -50,9 +50,6 @@ pub enum UnfinishedCause {
 
 impl Sampler {
     /// One reply to `request`, in a window of so many tokens.
-    ///
-    /// # Errors
-    /// [`Unfinished`].
     pub async fn sample(
         &self,
         request: &Request,

@@ -30,9 +30,7 @@ impl StreamAccumulator {
     }
 
     /// Takes what the provider's stream gives; `Some` when the answer is complete.
-    ///
-    /// # Errors
-    /// The provider's own; `TooLarge` for an answer that does not end, `Broken` for a stream that ends without saying so.
+    /// Errors: The provider's own; `TooLarge` for an answer that does not end, `Broken` for a stream that ends without saying so.
     pub fn take(
         &mut self,
         event: Option<Result<StreamEvent, ProviderError>>,

@@ -92,9 +92,6 @@ impl Conversation {
     }
 
     /// Writes an item to the log and adds it to the history.
-    ///
-    /// # Errors
-    /// When the log cannot be written; the history is then unchanged.
     pub fn record(&mut self, item: Item) -> Result<(ItemId, Arc<Item>), LogError> {
         let item = Arc::new(item);
         let id = ItemId(self.next_id);
@@ -108,9 +105,6 @@ impl Conversation {
     }
 
     /// Sends a batch in another form from now on.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub fn adopt(&mut self, batch: &Batch) -> Result<(), LogError> {
         let batch = self.history.with_texts(batch);
         if batch.items.is_empty() {
@@ -129,9 +123,6 @@ impl Conversation {
 
     /// A turn that ended without a reply to a reminder of the program's: servers want one between it and what the user says
     /// next.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub fn close_unanswered(&mut self) -> Result<(), LogError> {
         let last = self.history.entries().iter().rev().find(|entry| entry.message().is_some());
         if last.is_some_and(|entry| matches!(entry.message(), Some(Message::System(_)))) {
@@ -141,17 +132,11 @@ impl Conversation {
     }
 
     /// Sends these items no more.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub fn leave_out(&mut self, items: Vec<ItemId>, cause: &'static str) -> Result<(), LogError> {
         self.adopt(&Batch::plain(items, FormName::Gone, cause))
     }
 
     /// Replaces everything before `before` by the summary.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub fn archive(&mut self, before: ItemId, summary: Summary, cause: &str) -> Result<(), LogError> {
         let id = ItemId(self.next_id);
         let record =
@@ -164,9 +149,6 @@ impl Conversation {
     }
 
     /// Undoes the last archive.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub fn unarchive(&mut self) -> Result<(), LogError> {
         self.write(&Record::Unarchive {})?;
         self.history.unarchive();
@@ -175,9 +157,6 @@ impl Conversation {
     }
 
     /// Adds what was spent beside the session's own requests.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub fn add_side_usage(&mut self, model: &str, usage: &Usage) -> Result<(), LogError> {
         self.write(&Record::Beside { ms: clock::now_ms(), model: model.to_owned(), usage: *usage })?;
         self.usage.add(model, usage);
@@ -185,9 +164,6 @@ impl Conversation {
     }
 
     /// Takes back everything from `to` on.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub fn rewind(&mut self, to: ItemId) -> Result<(), LogError> {
         self.write(&Record::Rewind { to })?;
         self.history.rewind(to);
@@ -197,9 +173,6 @@ impl Conversation {
     }
 
     /// Makes the history what it was before the rewind (or revive) number `rewind`, counted from 0.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub fn revive(&mut self, rewind: u32) -> Result<(), LogError> {
         self.write(&Record::Revive { rewind })?;
         self.history.revive(rewind);
@@ -209,9 +182,6 @@ impl Conversation {
     }
 
     /// Pins items, or releases them.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub fn pin(&mut self, items: &[ItemId], pinned: bool) -> Result<(), LogError> {
         self.write(&Record::Pin { items: items.to_vec(), pinned })?;
         for id in items {
@@ -222,9 +192,6 @@ impl Conversation {
 
     /// Writes what is about to be sent: what of the fixed parts changed, and the account of the request, so that the log
     /// alone gives the same bytes again. `cold` says that the prompt cache has run out.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub fn record_request(&mut self, parts: &FixedParts, built: &Built, cold: bool) -> Result<(), LogError> {
         if let Some(frame) = parts.since(self.prefix.parts()) {
             self.write(&Record::Frame(frame))?;
@@ -234,9 +201,6 @@ impl Conversation {
     }
 
     /// Writes that a request was answered. `estimated` is its size in estimated tokens, of which `counted` are exact.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub fn record_usage(
         &mut self,
         model: &str,
@@ -257,9 +221,6 @@ impl Conversation {
     }
 
     /// Writes that the turn ended. A text that went back to the user is not written: it left the history too.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub fn end_turn(&mut self, mut end: TurnEnd) -> Result<(), LogError> {
         if let EndReason::ProviderFailed { prompt_returned, .. }
         | EndReason::Failed { prompt_returned, .. }
@@ -292,9 +253,6 @@ impl Conversation {
     }
 
     /// Writes which model answers from here on.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub fn choose_model(&mut self, provider: &str, model: &str) -> Result<(), LogError> {
         self.chosen_model = Some((provider.to_owned(), model.to_owned()));
         self.model_unwritten = true;

@@ -22,9 +22,6 @@ pub struct ReopenedSession {
 }
 
 /// Rebuilds a session from its log. Calls that never got a result get one now, in the log too.
-///
-/// # Errors
-/// When the log cannot be read or another process has it open.
 pub fn restore(project_state: &Path, workspace: &Path, path: &Path) -> Result<ReopenedSession, LogError> {
     let log = SessionLog::open(path)?;
     let read = reader::read(path).map_err(|source| LogError::Io {

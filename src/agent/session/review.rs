@@ -107,9 +107,6 @@ fn contents(journal: &Journal, step: &RestoreStep) -> Option<(Vec<u8>, Vec<u8>)>
 }
 
 /// Puts one place into git's index.
-///
-/// # Errors
-/// [`RevertError`]; nothing was changed then.
 pub fn stage(journal: &Journal, turn: bool, wanted: &HunkId) -> Result<(), RevertError> {
     let plan = plan(journal, turn);
     let step = plan.steps.iter().find(|step| step.path == Path::new(&wanted.path));
@@ -133,9 +130,6 @@ fn find(before: &[u8], now: &[u8], wanted: &HunkId) -> Result<(usize, String), R
 }
 
 /// Puts one place back. A file that was created goes, and one that was deleted returns, with its only place.
-///
-/// # Errors
-/// [`RevertError`]; nothing was changed then.
 pub fn revert(
     journal: &Journal,
     turn: bool,

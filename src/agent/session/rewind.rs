@@ -115,9 +115,6 @@ fn row(id: PointId, sum: RewindTotals, conversation: bool) -> RewindPoint {
 }
 
 /// The point with this id.
-///
-/// # Errors
-/// `NoPoint`.
 pub fn point(
     conversation: &Conversation,
     journal: &[JournalRecord],
@@ -169,8 +166,7 @@ pub struct RewindTask {
 }
 
 impl RewindTask {
-    /// # Errors
-    /// `NoPoint`, or `NoConversation` where the conversation can't go back to the point.
+    /// Errors: `NoPoint`, or `NoConversation` where the conversation can't go back to the point.
     pub fn new(
         conversation: &Conversation,
         journal: &[JournalRecord],
@@ -213,9 +209,6 @@ impl RewindTask {
     }
 
     /// Brings the files back. Blocks on the disk.
-    ///
-    /// # Errors
-    /// When the journal can't be written; no file was changed then.
     pub fn restore_files(&self, journal: &Journal) -> Result<RestoreOutcome, RewindError> {
         let plan =
             if self.scope.files() { plan_files(journal, self.point.id) } else { RestorePlan::default() };
@@ -223,9 +216,6 @@ impl RewindTask {
     }
 
     /// Takes the conversation back, after the files: if the log then fails, undoing is still offered.
-    ///
-    /// # Errors
-    /// When the session log can't be written.
     pub fn finish(
         self,
         conversation: &mut Conversation,
@@ -265,9 +255,6 @@ pub async fn journal_lines(journal: &Arc<Journal>) -> Vec<JournalRecord> {
 }
 
 /// [`preview`] of a point, off the loop.
-///
-/// # Errors
-/// `NoPoint`, `Stopped`.
 pub async fn preview_of(
     conversation: &Conversation,
     journal: &Arc<Journal>,
@@ -281,9 +268,6 @@ pub async fn preview_of(
 }
 
 /// Rewinds: the files on the blocking pool, then the conversation here. Whatever happens there, it stays open.
-///
-/// # Errors
-/// [`RewindError`]; with all but `Log` and `Stopped` nothing was changed.
 pub async fn carry_out(
     conversation: &mut Conversation,
     journal: &Arc<Journal>,
@@ -300,9 +284,6 @@ pub async fn carry_out(
 }
 
 /// Puts one place of a file back, off the loop; what the model is told of it.
-///
-/// # Errors
-/// Why not, as the end of a sentence; nothing was changed then.
 pub async fn revert_hunk(
     conversation: &Conversation,
     journal: &Arc<Journal>,

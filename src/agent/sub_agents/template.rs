@@ -53,9 +53,6 @@ pub struct AgentTemplate {
 impl AgentTemplate {
     /// An agent of this type for one task; `light` says whether the light model answers, where it is not for the type to
     /// say. `params` and `settings` are the parent's, `cx` is that of its call.
-    ///
-    /// # Errors
-    /// When the settings contradict the light model's window.
     pub fn agent(
         &self,
         kind: &AgentType,

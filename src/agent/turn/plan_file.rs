@@ -59,9 +59,6 @@ pub async fn keep(agent: &Agent, events: &Events) -> Option<PlanRequest> {
 }
 
 /// Writes the plan; returns its path relative to `root`.
-///
-/// # Errors
-/// When a part of the way there is a link, or it cannot be written.
 fn write(root: &Path, plan: &str) -> Result<String, FileError> {
     let folder = root.join(FOLDER);
     let title = plan.lines().next().unwrap_or_default().trim_start_matches('#');

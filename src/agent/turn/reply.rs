@@ -73,9 +73,6 @@ pub struct ReplyRequest<'a> {
 
 impl ReplyRequest<'_> {
     /// One model reply, making room and asking again when the server says that the request does not fit.
-    ///
-    /// # Errors
-    /// [`TurnError`].
     pub async fn ask(mut self) -> Result<Reply, TurnError> {
         let configured = self.window.size();
         let mut fitting = Fitting { configured, refusals: 0, refused: None, stuck: 0, filled: false };

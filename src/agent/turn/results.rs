@@ -16,9 +16,6 @@ use context::session::log::LogError;
 use tools::plan::task;
 
 /// Records the result and shows it.
-///
-/// # Errors
-/// When the log cannot be written.
 pub fn record(
     result: ToolResult,
     conversation: &mut Conversation,

@@ -201,9 +201,6 @@ impl<'a> Turn<'a> {
     }
 
     /// Runs the commands of the user's own that are queued, and nothing else.
-    ///
-    /// # Errors
-    /// What is wrong with the log.
     pub async fn run_commands(self) -> Result<(), String> {
         let done = steering::record_steering(self.agent, self.control, self.events).await;
         done.map(drop).map_err(|error| error.to_string())

@@ -134,9 +134,6 @@ impl Compactor {
     }
 
     /// Brings the next request under the limit, and in any case into the window.
-    ///
-    /// # Errors
-    /// [`FitError`].
     pub async fn fit(
         &mut self,
         conversation: &mut Conversation,
@@ -162,9 +159,6 @@ impl Compactor {
 
     /// Replaces old rounds by a summary; `focus` is what the user wants kept in detail, `None` when nobody asked for it.
     /// Hooks may refuse that; what does not fit then is given up by the last guard alone.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub async fn archive_rounds(
         &mut self,
         conversation: &mut Conversation,

@@ -113,9 +113,7 @@ impl ContextWindow {
     }
 
     /// The next request: what the user asked for is done, the past is rewritten where that pays or must be.
-    ///
-    /// # Errors
-    /// When it can't be made to fit, the log can't be written, or the user interrupts.
+    /// Errors: When it can't be made to fit, the log can't be written, or the user interrupts.
     pub async fn next_request(
         &mut self,
         conversation: &mut Conversation,
@@ -165,9 +163,6 @@ impl ContextWindow {
     }
 
     /// Replaces old rounds by a summary, as the user asked; `focus` is what is to be kept in detail.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub async fn compact(
         &mut self,
         conversation: &mut Conversation,
@@ -183,9 +178,6 @@ impl ContextWindow {
     }
 
     /// Undoes the last compaction: its entries return in the form that they had. The size after it, or why not.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub fn uncompact(&mut self, conversation: &mut Conversation) -> Result<Result<u64, String>, LogError> {
         let planned = user_edits::plan_uncompact(self.sizes(conversation));
         if planned.is_ok() {
@@ -196,9 +188,6 @@ impl ContextWindow {
     }
 
     /// Does what the user asked for and tells how it went; returns whether the next request changes.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub fn apply_queued_edits(
         &mut self,
         conversation: &mut Conversation,

@@ -37,9 +37,6 @@ impl NextRequest {
     /// The next request of an epoch (SPEC §5a): reasoning goes back to its model only while everything before it is as it
     /// was when it was made. Where the model binds it, what stands behind something that has changed since the last
     /// request, whatever changed it, is left out for good.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub fn of_epoch(
         prompt: &FixedPrompt,
         settings: &ContextSettings,
@@ -63,9 +60,6 @@ impl NextRequest {
     }
 
     /// The server does not take its reasoning back: all of it leaves the history. Whether there was any.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub fn drop_reasoning(&self, conversation: &mut Conversation) -> Result<bool, LogError> {
         let reasoning = self.built.reasoning_from(0);
         let any = !reasoning.is_empty();

@@ -35,9 +35,6 @@ fn pinned_with(sizes: RequestSizes<'_>, plan: &UserEditPlan) -> u64 {
 }
 
 /// Carries out a planned edit.
-///
-/// # Errors
-/// When the log cannot be written.
 pub fn apply(conversation: &mut Conversation, plan: &UserEditPlan) -> Result<(), LogError> {
     if let Some(batch) = &plan.batch {
         conversation.adopt(batch)?;
@@ -49,9 +46,6 @@ pub fn apply(conversation: &mut Conversation, plan: &UserEditPlan) -> Result<(),
 }
 
 /// Releases every pin; how many items that were.
-///
-/// # Errors
-/// When the log cannot be written.
 pub fn release_pins(conversation: &mut Conversation) -> Result<usize, LogError> {
     let entries = conversation.history.entries().iter();
     let pinned: Vec<ItemId> = entries.filter(|entry| entry.pinned).map(|entry| entry.id).collect();

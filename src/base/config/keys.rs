@@ -23,9 +23,6 @@ struct File {
 }
 
 /// The bindings of a file that has been parsed before, in its order.
-///
-/// # Errors
-/// What is wrong with a line, and which it is.
 pub fn read(text: &str) -> Result<Vec<KeyBinding>, String> {
     let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
     let mut bindings = Vec::new();

@@ -83,9 +83,6 @@ pub struct Sources<'a> {
 }
 
 /// Reads and joins all sources.
-///
-/// # Errors
-/// When a file cannot be read or parsed, or a value is out of its range.
 pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let mut notices = Vec::new();
     let model_flag = sources.flags.model.is_some();
@@ -205,9 +202,6 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
 
 impl Loaded {
     /// The context section for another model, or with a window size that was learned of the server, and how.
-    ///
-    /// # Errors
-    /// When a value is out of its range.
     pub fn context_for(
         &self,
         model: &str,
@@ -223,9 +217,6 @@ impl Loaded {
 }
 
 /// What the project's own file would set once it is trusted, with its text; `None` without such a file.
-///
-/// # Errors
-/// When the file cannot be read or parsed.
 pub fn project_wishes(workspace: &Path) -> Result<Option<(String, Vec<String>)>, ConfigError> {
     let path = paths::project_config(workspace);
     let Some(text) = read_project(workspace)? else { return Ok(None) };

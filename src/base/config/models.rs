@@ -186,9 +186,6 @@ static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| rows(SHIPPED, &[]).unwrap_or
 static OWN: OnceLock<Vec<Row>> = OnceLock::new();
 
 /// Takes the text of the user's own table up, once for the process.
-///
-/// # Errors
-/// A sentence that says which row cannot be used and why.
 pub fn take_own(text: &str) -> Result<(), String> {
     let rows = rows(text, &TABLE_TEXT)?;
     let _ = OWN.set(rows);

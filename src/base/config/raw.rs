@@ -65,18 +65,12 @@ const MAX_SHOWN: usize = 300;
 
 impl Raw {
     /// Parses a file's text.
-    ///
-    /// # Errors
-    /// The parser's message with line and column.
     pub fn parse(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| error.to_string())
     }
 
     /// Parses a project's file. Unless it is trusted the personal keys are taken out; they are named with their values
     /// either way.
-    ///
-    /// # Errors
-    /// As [`Raw::parse`].
     pub fn parse_project(text: &str, trusted: bool) -> Result<(Self, Vec<String>), String> {
         let mut table: toml::Table =
             toml::from_str(text).map_err(|error: toml::de::Error| error.to_string())?;
@@ -98,9 +92,6 @@ impl Raw {
 
     /// Reads `MYCODE_<KEY>` through `var`, for every key but the tables. Values are TOML scalars; what is none, or
     /// not of the key's type, is taken as a string.
-    ///
-    /// # Errors
-    /// A sentence that names the variable.
     pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let keys = serde_json::to_value(Self::default()).unwrap_or_default();
         let keys = keys.as_object().into_iter().flat_map(|keys| keys.keys());

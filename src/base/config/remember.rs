@@ -8,9 +8,7 @@ use crate::file::{self, FileError};
 use crate::folder::atomic_write::{self, Expect};
 
 /// Sets `key` to the text `value`; the file is made where there is none.
-///
-/// # Errors
-/// What happened, as the end of a sentence: the file can't be read or written, or would not be valid any more.
+/// Errors: What happened, as the end of a sentence: the file can't be read or written, or would not be valid any more.
 pub fn choose(config: &Path, key: &str, value: &str) -> Result<(), String> {
     let before = match file::read_own(config) {
         Ok(bytes) => Some(bytes),

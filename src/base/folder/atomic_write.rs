@@ -33,9 +33,6 @@ pub enum Expect<'a> {
 ///
 /// A file with several hard links, foreign ownership, attributes of its own, or in a folder that cannot be written
 /// is rewritten in place, and put back when that fails half way; every other file is replaced by a rename.
-///
-/// # Errors
-/// [`FileError`]. The file is then as it was and no temporary file is left.
 pub fn write(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
     let path = path::follow(path);
     let (folder, name) = Folder::of(&path)?;
@@ -43,9 +40,6 @@ pub fn write(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError>
 }
 
 /// The same where no part of the path may be a link; folders that are missing are made.
-///
-/// # Errors
-/// As [`write()`].
 pub fn write_exactly(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
     let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(FileError::IsDirectory);
@@ -54,17 +48,11 @@ pub fn write_exactly(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), Fi
 }
 
 /// The same for a name in an open folder, where nothing is followed.
-///
-/// # Errors
-/// As [`write()`].
 pub fn write_in(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
     write_as(folder, name, bytes, expect, 0o666)
 }
 
 /// The same for a file of the program's state: only the user can read it, and its folder, which is made when needed.
-///
-/// # Errors
-/// As [`write()`].
 pub fn write_private(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
     let path = path::follow(path);
     if let Some(folder) = path.parent() {

@@ -12,26 +12,17 @@ use super::no_links::{self, LOOK};
 use crate::file::{self, FileError};
 
 /// What stands there; a link at the end is looked at itself.
-///
-/// # Errors
-/// As [`no_links::open`].
 pub fn look(path: &Path) -> io::Result<Metadata> {
     File::from(no_links::open(path, LOOK)?).metadata()
 }
 
 /// Opens a regular file for reading.
-///
-/// # Errors
-/// As [`Folder::open_file`].
 pub fn open(path: &Path) -> Result<(File, Metadata), FileError> {
     let (folder, name) = Folder::of(path)?;
     folder.open_file(name)
 }
 
 /// Like [`open`], with fewer calls, for what a walk has just seen as a regular file.
-///
-/// # Errors
-/// As [`open`].
 pub fn open_seen(path: &Path) -> Result<File, FileError> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = File::from(no_links::open(path, flags)?);
@@ -40,18 +31,12 @@ pub fn open_seen(path: &Path) -> Result<File, FileError> {
 }
 
 /// Reads a whole regular file of at most `limit` bytes.
-///
-/// # Errors
-/// As [`file::read`].
 pub fn read(path: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), FileError> {
     let (file, meta) = open(path)?;
     Ok((file::read_all(file, &meta, limit)?, meta))
 }
 
 /// Where the link there leads.
-///
-/// # Errors
-/// What the system says; when it is no link.
 pub fn read_link(path: &Path) -> Result<PathBuf, FileError> {
     let (folder, name) = Folder::of(path)?;
     Ok(folder.read_link(name)?)

@@ -21,17 +21,11 @@ pub struct Folder(OwnedFd);
 
 impl Folder {
     /// The folder at this absolute path, no part of which may be a link.
-    ///
-    /// # Errors
-    /// As [`no_links::open`]; when it is no folder.
     pub fn open(path: &Path) -> io::Result<Self> {
         no_links::open(path, FOLDER).map(Self)
     }
 
     /// The folder that holds `path`, and the name in it.
-    ///
-    /// # Errors
-    /// As [`Folder::open`]; [`FileError::IsDirectory`] for `/`.
     pub fn of(path: &Path) -> Result<(Self, &OsStr), FileError> {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(FileError::IsDirectory);
@@ -40,9 +34,6 @@ impl Folder {
     }
 
     /// The folder at this path, made where it is missing, as are those above; and the paths that were made, outermost first.
-    ///
-    /// # Errors
-    /// As [`Folder::open`]; when one can't be made. None is left behind then.
     pub fn make(path: &Path) -> io::Result<(Self, Vec<PathBuf>)> {
         let (above, name) = match (Self::open(path), path.parent(), path.file_name()) {
             (Err(error), Some(above), Some(name)) if error.kind() == io::ErrorKind::NotFound => (above, name),
@@ -75,17 +66,11 @@ impl Folder {
     }
 
     /// Opens what has this name, or makes it with this mode, as the flags say.
-    ///
-    /// # Errors
-    /// What the system says; `ELOOP` for a link.
     pub fn open_with(&self, name: &OsStr, flags: OFlags, mode: u32) -> io::Result<File> {
         self.open_at(name, flags, mode).map(File::from)
     }
 
     /// Opens a regular file for reading. The kind is checked on the handle; the open itself waits for nobody.
-    ///
-    /// # Errors
-    /// [`FileError`], with folders and special files told apart.
     pub fn open_file(&self, name: &OsStr) -> Result<(File, Metadata), FileError> {
         // Opening some devices has effects of its own, so look before opening.
         file::check_kind(&self.look(name)?)?;
@@ -96,26 +81,17 @@ impl Folder {
     }
 
     /// What has this name; a link is looked at itself.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn look(&self, name: &OsStr) -> io::Result<Metadata> {
         self.open_with(name, LOOK, 0)?.metadata()
     }
 
     /// Where the link with this name leads.
-    ///
-    /// # Errors
-    /// What the system says; when it is no link.
     pub fn read_link(&self, name: &OsStr) -> io::Result<PathBuf> {
         let target = rustix::fs::readlinkat(&self.0, one(name)?, Vec::new())?;
         Ok(OsString::from_vec(target.into_bytes()).into())
     }
 
     /// The names in it, in no order.
-    ///
-    /// # Errors
-    /// When it may not be read.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         let entries = Dir::new(self.readable()?)?.flatten();
         let names = entries.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned());
@@ -133,9 +109,6 @@ impl Folder {
     }
 
     /// Makes a folder; false when there was one already.
-    ///
-    /// # Errors
-    /// What the system says; when something else has the name.
     pub fn make_folder(&self, name: &OsStr) -> io::Result<bool> {
         match rustix::fs::mkdirat(&self.0, one(name)?, Mode::from_bits_retain(0o777)) {
             Ok(()) => Ok(true),
@@ -145,41 +118,27 @@ impl Folder {
     }
 
     /// Makes a link that leads to `to`.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn make_link(&self, name: &OsStr, to: &Path) -> io::Result<()> {
         Ok(rustix::fs::symlinkat(to, &self.0, one(name)?)?)
     }
 
     /// Removes what is no folder.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn remove_file(&self, name: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.0, one(name)?, AtFlags::empty())?)
     }
 
     /// Removes an empty folder.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn remove_folder(&self, name: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.0, one(name)?, AtFlags::REMOVEDIR)?)
     }
 
     /// Renames within the folder, in place of what has the new name.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.0, one(from)?, &self.0, one(to)?)?)
     }
 
     /// Renames into another folder, or the same, without ever replacing a file that appeared meanwhile.
-    ///
-    /// # Errors
-    /// [`FileError::Exists`] when the new name is taken; else what the system says.
+    /// Errors: [`FileError::Exists`] when the new name is taken; else what the system says.
     pub fn rename_new(&self, from: &OsStr, other: &Self, to: &OsStr) -> Result<(), FileError> {
         let (from, to) = (one(from)?, one(to)?);
         match rustix::fs::renameat_with(&self.0, from, &other.0, to, RenameFlags::NOREPLACE) {
@@ -202,9 +161,6 @@ impl Folder {
     }
 
     /// Whether the system lets this process write the file.
-    ///
-    /// # Errors
-    /// Why it does not.
     pub fn may_write(&self, name: &OsStr) -> rustix::io::Result<()> {
         rustix::fs::accessat(&self.0, name, rustix::fs::Access::WRITE_OK, AtFlags::empty())
     }

@@ -28,9 +28,6 @@ pub fn safe(flags: OFlags) -> OFlags {
 }
 
 /// Opens what stands at `path`, which must be absolute and without `..`.
-///
-/// # Errors
-/// `ELOOP` when a part of it is a link; else what the system says.
 pub fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
         return Err(Errno::INVAL.into());

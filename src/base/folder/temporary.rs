@@ -9,9 +9,6 @@ const SYSTEM: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// The folder for temporary files (canonical) that lies outside of `workspace` (canonical), where there is one that can be
 /// written.
-///
-/// # Errors
-/// When there is no such folder at all.
 pub fn folder_outside(workspace: &Path) -> io::Result<PathBuf> {
     outside([env::temp_dir()].into_iter().chain(SYSTEM.map(PathBuf::from)), workspace)
 }

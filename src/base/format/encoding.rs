@@ -69,9 +69,6 @@ pub fn has_utf16_bom(bytes: &[u8]) -> bool {
 }
 
 /// Decodes without the byte order mark.
-///
-/// # Errors
-/// [`NotText`] when the bytes are binary or could not be written back exactly.
 pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), NotText> {
     if looks_binary(&bytes[..bytes.len().min(8192)]) {
         return Err(NotText);
@@ -170,9 +167,6 @@ fn is_stand_in(c: char) -> bool {
 }
 
 /// Encodes, with the byte order mark where the encoding has one.
-///
-/// # Errors
-/// The first character that the encoding cannot hold.
 pub fn encode(text: &str, encoding: Encoding) -> Result<Vec<u8>, char> {
     match encoding {
         Encoding::Utf8 => Ok(text.as_bytes().to_vec()),

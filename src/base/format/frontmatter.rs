@@ -41,9 +41,6 @@ pub fn split(text: &str) -> NoteParts<'_> {
 }
 
 /// Reads a head. An empty one is an empty map.
-///
-/// # Errors
-/// The parser's message when it is no YAML map.
 pub fn read(head: &str) -> Result<Map<String, Value>, String> {
     if head.lines().all(|line| line.trim().is_empty() || line.starts_with('#')) {
         return Ok(Map::new());
@@ -66,9 +63,6 @@ pub fn read(head: &str) -> Result<Map<String, Value>, String> {
 
 /// As [`read`], for heads that were written for other programs: an entry that is no YAML, as `a: b: c`, `**/*.rs` or one that is
 /// indented with tabs, is taken for text, with the indented lines below it.
-///
-/// # Errors
-/// As [`read`].
 pub fn read_lenient(head: &str) -> Result<Map<String, Value>, String> {
     read(head).or_else(|why| {
         let mut entries: Vec<String> = Vec::new();
@@ -134,9 +128,6 @@ pub fn written(head: &str, key: &str) -> Option<String> {
 }
 
 /// The text with these keys set, everything else untouched. Without front matter one is put in front.
-///
-/// # Errors
-/// Why it cannot be done without harm; nothing is lost then.
 pub fn set(text: &str, changes: &[(&str, Value)]) -> Result<String, String> {
     let end = if text.split_inclusive('\n').next().is_some_and(|line| line.ends_with("\r\n")) {
         "\r\n"

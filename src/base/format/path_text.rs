@@ -13,8 +13,6 @@ enum TextOrBytes {
     Bytes(Vec<u8>),
 }
 
-/// # Errors
-/// Those of the serializer.
 pub fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     match path.to_str() {
         Some(text) => serializer.serialize_str(text),
@@ -22,8 +20,6 @@ pub fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::
     }
 }
 
-/// # Errors
-/// Neither a text nor a list of bytes.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
     Ok(match TextOrBytes::deserialize(deserializer)? {
         TextOrBytes::Text(text) => text.into(),

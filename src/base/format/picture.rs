@@ -55,18 +55,12 @@ fn format(head: &[u8]) -> Option<ImageFormat> {
 }
 
 /// The picture in an open file; of a moving one the first frame.
-///
-/// # Errors
-/// [`PictureError`].
 pub fn load(mut file: File) -> Result<Picture, PictureError> {
     let meta = file.rewind().and_then(|()| file.metadata()).map_err(FileError::from)?;
     from_bytes(file::read_all(file, &meta, MAX_FILE_BYTES)?)
 }
 
 /// The picture in these bytes.
-///
-/// # Errors
-/// [`PictureError`].
 pub fn from_bytes(bytes: Vec<u8>) -> Result<Picture, PictureError> {
     let mut reader = ImageReader::new(Cursor::new(&bytes)).with_guessed_format().map_err(FileError::from)?;
     let mut limits = Limits::default();

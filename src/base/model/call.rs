@@ -32,9 +32,7 @@ impl ToolCall {
 
     /// The arguments as a JSON object. Empty text and `null` count as `{}` (some servers send nothing for no arguments),
     /// and an object that was written into a string as that object.
-    ///
-    /// # Errors
-    /// The parser's message when the text is not a JSON object; it goes back to the model.
+    /// Errors: The parser's message when the text is not a JSON object; it goes back to the model.
     pub fn parsed_args(&self) -> Result<Value, String> {
         let args = if self.args.trim().is_empty() { "{}" } else { &self.args };
         match serde_json::from_str::<Value>(args) {

@@ -19,9 +19,6 @@ pub fn inherited(number: RawFd) -> OwnedFd {
 }
 
 /// Makes `file` open at `number` in the program that this process becomes.
-///
-/// # Errors
-/// No such number is free for this process.
 pub fn place(file: &OwnedFd, number: RawFd) -> io::Result<()> {
     // SAFETY: the descriptor is not closed here: it is for the next program, and nothing in this one uses the number.
     let mut slot = unsafe { OwnedFd::from_raw_fd(number) };
@@ -32,9 +29,6 @@ pub fn place(file: &OwnedFd, number: RawFd) -> io::Result<()> {
 }
 
 /// Has `command` start in a session of its own, with these files open at these numbers.
-///
-/// # Errors
-/// No descriptors left.
 pub fn start_with(command: &mut tokio::process::Command, mut files: Vec<(RawFd, OwnedFd)>) -> io::Result<()> {
     // None of them may sit where another is going to be put.
     for (_, file) in &mut files {

@@ -190,9 +190,6 @@ impl Sink {
 
 /// Runs `spec` to its end, its time-out or the interrupt, whichever is first. `watch` sees each chunk of output,
 /// and an empty one a little later.
-///
-/// # Errors
-/// When it could not be started.
 pub async fn run(
     spec: CommandSpec,
     cancel: &CancellationToken,

@@ -41,9 +41,6 @@ pub struct Service {
 }
 
 /// Starts it.
-///
-/// # Errors
-/// When it could not be started.
 pub fn start(spec: ServiceSpec) -> io::Result<(Service, ChildStdin, ChildStdout)> {
     let (mut command, descriptors, lifeline) = prepare(spec.wrapper, &spec.program, &spec.args);
     command

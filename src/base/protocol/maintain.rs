@@ -83,9 +83,6 @@ impl Maintain {
     }
 
     /// What stands behind `/maintain`: `[--phase NAME] [TASK]`.
-    ///
-    /// # Errors
-    /// A phase that there is not.
     pub fn parse(args: &str) -> Result<Self, String> {
         let Some(rest) = args.trim().strip_prefix("--phase") else {
             return Ok(Self::new(args, Phase::ALL.to_vec()));

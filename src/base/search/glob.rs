@@ -25,9 +25,6 @@ pub struct GlobMatches {
 
 /// Builds a matcher for paths relative to the searched folder. `*` stays within a name, `**` crosses folders; a
 /// pattern without `/` means the file name, at any depth if `anywhere`.
-///
-/// # Errors
-/// What is wrong with the pattern.
 pub fn matcher(pattern: &str, anywhere: bool) -> Result<GlobMatcher, String> {
     let pattern = pattern.trim_start_matches("./");
     let deep = if pattern.contains('/') || !anywhere { pattern.to_owned() } else { format!("**/{pattern}") };

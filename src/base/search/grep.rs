@@ -76,9 +76,6 @@ pub struct GrepMatches {
 }
 
 /// Builds the matcher.
-///
-/// # Errors
-/// The engine's message about the pattern.
 pub fn matcher(pattern: &str, ignore_case: bool) -> Result<RegexMatcher, String> {
     RegexMatcherBuilder::new()
         .case_insensitive(ignore_case)

@@ -65,9 +65,6 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
 }
 
 /// Runs the others; the exit code.
-///
-/// # Errors
-/// What kept the command from its work.
 pub async fn run(cli: &Cli) -> Result<u8, Failure> {
     match &cli.command {
         None if cli.print => {

@@ -39,9 +39,6 @@ pub fn model_flags(model: &ModelArgs) -> Vec<OsString> {
 }
 
 /// Starts a task in `folder`; its events and messages are added to `output`.
-///
-/// # Errors
-/// When the program or the file can't be opened.
 pub async fn start(
     flags: &[OsString],
     folder: &Path,
@@ -75,9 +72,6 @@ pub fn interrupt(child: &Child) {
 }
 
 /// In the task's own process: it is killed when its batch is, so that a batch which is run again finds no task at work.
-///
-/// # Errors
-/// When the batch is gone already.
 pub fn end_with(batch: u32) -> Result<(), Failure> {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));

@@ -41,9 +41,6 @@ pub struct Place {
 
 impl Place {
     /// Makes the folder of a task in `dir`, or takes the one that an earlier run left at `own`.
-    ///
-    /// # Errors
-    /// A sentence that says why there is none.
     pub async fn open(kind: Kind, dir: &Path, own: &Path, branch: String) -> Result<Self, String> {
         let place = match kind {
             Kind::InPlace => return Ok(Self { folder: dir.to_owned(), tree: None }),

@@ -20,9 +20,6 @@ pub struct Results {
 
 impl Results {
     /// Opens or makes the file. What a kill left of a line counts as nothing.
-    ///
-    /// # Errors
-    /// When it cannot be read or written, or another batch has it open.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let fail = |error: io::Error| {
             Failure::task(
@@ -54,9 +51,6 @@ impl Results {
     }
 
     /// Adds a task's line, in one write.
-    ///
-    /// # Errors
-    /// Disk full.
     pub fn add(&mut self, id: &str, code: u8, line: &Value) -> io::Result<()> {
         self.codes.insert(id.to_owned(), u64::from(code));
         self.file.write_all(format!("{}\n", sanitize::escape(&line.to_string())).as_bytes())

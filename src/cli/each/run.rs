@@ -55,9 +55,6 @@ enum Ended {
 }
 
 /// Runs the tasks of `file`; gives the exit code.
-///
-/// # Errors
-/// What keeps the batch, or each of its tasks, from beginning.
 pub async fn run(cli: &Cli, args: &EachArgs, file: &Path, json: bool) -> Result<u8, Failure> {
     let root = open::workspace(cli.model.folder.as_deref())?;
     let mut tasks = tasks::read(file)?;

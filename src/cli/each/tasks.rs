@@ -32,9 +32,6 @@ struct Fields {
 }
 
 /// Reads all tasks.
-///
-/// # Errors
-/// An unreadable file, or a line that is no task, with its number.
 pub fn read(path: &Path) -> Result<Vec<Task>, Failure> {
     let (bytes, _) = file::read(path, MAX_BYTES).map_err(|error| {
         Failure::usage(

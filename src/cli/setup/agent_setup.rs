@@ -17,9 +17,6 @@ use records::export::write;
 
 /// Everything an agent needs. Where nothing is configured, local servers are asked; with none of them an interactive
 /// agent still opens and says what to do.
-///
-/// # Errors
-/// Settings or a session that cannot be used.
 pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup, Failure> {
     let default_permission = if interactive { Permission::Ask } else { Permission::Auto };
     let opened = open::open(&cli.model, default_permission)?;
@@ -85,9 +82,6 @@ pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup,
 }
 
 /// Starts the agent.
-///
-/// # Errors
-/// When the session to continue can't be opened.
 pub fn start(setup: Setup) -> Result<Handle, Failure> {
     Ok(assemble::start(setup)?)
 }

@@ -8,9 +8,6 @@ use crate::cli::report::Failure;
 const MAX_BYTES: u64 = 1024;
 
 /// One line of the user's, in lower case.
-///
-/// # Errors
-/// Those of the terminal.
 pub fn answer() -> Result<String, Failure> {
     io::stdout().flush()?;
     let mut answer = Vec::new();

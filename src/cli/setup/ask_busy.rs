@@ -9,9 +9,6 @@ use context::session::log::{LogError, SessionLog};
 use context::session::stored;
 
 /// The log to go on in: this one when it is free or the other process gives it up, or a copy; `None` to do neither.
-///
-/// # Errors
-/// When it can't be opened for another reason, or not be copied.
 pub fn ask(project_state: &Path, workspace: &Path, log: PathBuf) -> Result<Option<PathBuf>, Failure> {
     let id = match SessionLog::open(&log) {
         Ok(_) => return Ok(Some(log)),

@@ -22,9 +22,7 @@ const SHOWN_LINES: usize = 20;
 const SHOWN_CHARS: usize = 160;
 
 /// Asks when the folder wants something that needs trust, and was neither trusted nor refused as it is now.
-///
-/// # Errors
-/// A configuration that cannot be read, or a state folder that cannot be written.
+/// Errors: A configuration that cannot be read, or a state folder that cannot be written.
 pub fn ask(workspace: &Path) -> Result<(), Failure> {
     let project_state = Paths::from_env().project(workspace);
     ask_rules(&HeldBack::new(&project_state))?;

@@ -13,9 +13,6 @@ use provider::window::probe::LOCAL_SERVERS;
 const KEYS: [&str; 2] = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"];
 
 /// Shows it, if this is the first start and neither a file nor a flag says which model to use.
-///
-/// # Errors
-/// When it cannot be printed.
 pub fn welcome(args: &ModelArgs, loaded: &Loaded) -> Result<(), Failure> {
     let paths = Paths::from_env();
     let shown = paths.state.join("welcomed");

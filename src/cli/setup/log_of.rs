@@ -9,9 +9,6 @@ use context::session::list;
 use context::session::log;
 
 /// The log that `wanted` names: a file, or a session of the project in `folder` (its id or the beginning of it).
-///
-/// # Errors
-/// When there is no such session.
 pub fn log_of(folder: Option<&Path>, wanted: Option<&str>) -> Result<PathBuf, Failure> {
     if let Some(file) = wanted.map(Path::new).filter(|path| path.is_file()) {
         return Ok(file.to_owned());

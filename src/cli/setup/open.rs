@@ -35,9 +35,6 @@ pub enum Which {
 }
 
 /// The folder to work in: the named one or the current one, links followed.
-///
-/// # Errors
-/// When it is not there, or no folder.
 pub fn workspace(folder: Option<&Path>) -> Result<PathBuf, Failure> {
     let folder = folder.unwrap_or(Path::new("."));
     match folder.canonicalize() {
@@ -51,9 +48,6 @@ pub fn workspace(folder: Option<&Path>) -> Result<PathBuf, Failure> {
 }
 
 /// Reads the configuration.
-///
-/// # Errors
-/// A folder that is not there, or settings that cannot be used.
 pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened, Failure> {
     let workspace = workspace(model.folder.as_deref())?;
     let paths = Paths::from_env();
@@ -83,9 +77,6 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened,
 }
 
 /// The session's log, or `None` for a new session.
-///
-/// # Errors
-/// When there is no such session.
 pub fn session(project_state: &Path, which: &Which) -> Result<Option<PathBuf>, Failure> {
     match which {
         Which::New => Ok(None),
@@ -100,9 +91,6 @@ pub fn no_session(message: String) -> Failure {
 }
 
 /// The log of the last session.
-///
-/// # Errors
-/// When there is none.
 pub fn last(project_state: &Path) -> Result<PathBuf, Failure> {
     list::last(project_state)
         .ok_or_else(|| Failure::usage("this project has no sessions yet", "start one with `mycode`"))

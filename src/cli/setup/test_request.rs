@@ -18,9 +18,6 @@ const TIMEOUT_S: u64 = 60;
 const MAX_OUTPUT_TOKENS: u32 = 256;
 
 /// How long the model took for a whole answer to a greeting.
-///
-/// # Errors
-/// Why it did not answer; tried once.
 pub async fn greet(settings: &ProviderSettings) -> Result<Duration, ProviderError> {
     let settings = ProviderSettings {
         idle_timeout_s: settings.idle_timeout_s.min(TIMEOUT_S),

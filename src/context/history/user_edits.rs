@@ -26,9 +26,6 @@ pub struct UserEditPlan {
 }
 
 /// The plan for one item.
-///
-/// # Errors
-/// A sentence for the user: why it cannot be done, and what can.
 pub fn plan(history: &HistoryManager, edit: ContextEdit, id: ItemId) -> Result<UserEditPlan, String> {
     let Some(at) = history.entries().iter().position(|entry| entry.id == id) else {
         return Err(format!(

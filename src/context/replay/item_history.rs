@@ -9,9 +9,6 @@ use base::protocol::ledger::{self as view, ItemEvent, ItemHistory};
 use base::text;
 
 /// The history of the item or fixed part that the ledger shows as `wanted`.
-///
-/// # Errors
-/// A sentence for the user when the session holds no such thing.
 pub fn explain(records: &[Record], wanted: &str) -> Result<ItemHistory, String> {
     match view::item_id(wanted) {
         Some(id) => of_item(records, id),

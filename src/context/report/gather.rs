@@ -23,9 +23,6 @@ pub struct Report {
 
 impl Report {
     /// One session.
-    ///
-    /// # Errors
-    /// When its log cannot be read.
     pub fn of_log(log: &Path) -> io::Result<Self> {
         let session = session::read(log, 0)?;
         Ok(Self::sum(session.into_iter().collect(), 0))

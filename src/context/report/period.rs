@@ -5,9 +5,6 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Zoned};
 
 /// The moment that `7d`, `24h`, `2w` or `2026-11-01` means, in milliseconds since the Unix epoch.
-///
-/// # Errors
-/// A sentence for the user when it is none of them.
 pub fn since(text: &str) -> Result<u64, String> {
     let wrong = || format!("'{text}' is no period");
     if let Ok(date) = text.parse::<Date>() {

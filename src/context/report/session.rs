@@ -49,9 +49,6 @@ pub struct TurnCost {
 
 /// Reads the session of `log`, which lies in the `sessions` folder of its project; only what was done at `since` or later
 /// counts. `None` when that is nothing.
-///
-/// # Errors
-/// When the log cannot be read.
 pub fn read(log: &Path, since: u64) -> io::Result<Option<SessionReport>> {
     let id = log.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let mut reading = Reading { since, ..Reading::default() };

@@ -165,9 +165,6 @@ struct Content {
 }
 
 /// Reads one file.
-///
-/// # Errors
-/// Why it is left out.
 fn content(path: &Path, reach: Reach<'_>) -> Result<Content, String> {
     if !reach.own && leads_astray(path, reach.root) {
         return Err("is a link to something that is not a rules file of this project".to_owned());
@@ -221,9 +218,6 @@ pub fn in_use(folder: &Path) -> PathBuf {
 }
 
 /// Adds a rule of the user's as a line of its own; `root` bounds where a link may lead.
-///
-/// # Errors
-/// Why the file can't be written.
 pub fn add_rule(path: &Path, root: &Path, rule: &str) -> Result<(), String> {
     if leads_astray(path, root) {
         return Err(format!("{} is a link that leads elsewhere", path.display()));

@@ -36,9 +36,6 @@ impl Drafts {
     }
 
     /// Writes what was set. Blocks.
-    ///
-    /// # Errors
-    /// When the state folder cannot be written.
     pub fn write(&self) -> io::Result<()> {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(text) = own.text.take().filter(|text| text.len() <= MAX_BYTES) else { return Ok(()) };

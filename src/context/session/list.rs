@@ -42,9 +42,6 @@ pub fn last(project_state: &Path) -> Option<PathBuf> {
 }
 
 /// The one session whose id is `wanted` or begins with it.
-///
-/// # Errors
-/// A sentence for the user: none, or several.
 pub fn find(project_state: &Path, wanted: &str) -> Result<PathBuf, String> {
     let stem =
         |path: &PathBuf| path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
@@ -87,9 +84,6 @@ pub fn title_path(log: &Path) -> PathBuf {
 }
 
 /// The last messages of a session, oldest first, from the end of its log.
-///
-/// # Errors
-/// When the log cannot be read.
 pub fn last_messages(path: &Path, most: usize) -> io::Result<Vec<PreviewMessage>> {
     let (mut log, meta) = file::open(path).map_err(io::Error::other)?;
     let mut messages = Vec::new();

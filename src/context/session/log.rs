@@ -57,9 +57,6 @@ pub fn new_id() -> String {
 
 impl SessionLog {
     /// Creates the log of a new session and writes its first line.
-    ///
-    /// # Errors
-    /// When the folder or file cannot be made.
     pub fn create(
         project_state: &Path,
         id: &str,
@@ -70,9 +67,6 @@ impl SessionLog {
     }
 
     /// Creates the log of a session that was begun in another agent.
-    ///
-    /// # Errors
-    /// As [`SessionLog::create`].
     pub fn imported(project_state: &Path, workspace: &Path, origin: SessionOrigin) -> Result<Self, LogError> {
         Self::begin(project_state, &new_id(), workspace, (None, Some(origin)))
     }
@@ -110,9 +104,7 @@ impl SessionLog {
     }
 
     /// Opens an existing log for going on.
-    ///
-    /// # Errors
-    /// `Busy` when another process has it open; `Io` when it cannot be opened, or is a link or another user's.
+    /// Errors: `Busy` when another process has it open; `Io` when it cannot be opened, or is a link or another user's.
     pub fn open(path: &Path) -> Result<Self, LogError> {
         let id = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let fail = |source| LogError::Io { path: path.to_owned(), action: "opened", source };
@@ -150,9 +142,7 @@ impl SessionLog {
     }
 
     /// Appends one line.
-    ///
-    /// # Errors
-    /// When the line could not be written whole (disk full, …). The log stays readable: the next line starts afresh.
+    /// Errors: When the line could not be written whole (disk full, …). The log stays readable: the next line starts afresh.
     pub fn append(&mut self, record: &Record) -> Result<(), LogError> {
         let fail = |source| LogError::Io { path: self.path.clone(), action: "written", source };
         let mut line = Vec::with_capacity(512);
@@ -185,9 +175,6 @@ fn foreign() -> io::Error {
 }
 
 /// Whether the next line can begin where the file ends; after a torn write it cannot.
-///
-/// # Errors
-/// When the file cannot be read.
 pub fn ends_with_line_end(file: &mut File) -> io::Result<bool> {
     if file.seek(SeekFrom::End(0))? == 0 {
         return Ok(true);

@@ -11,9 +11,6 @@ use base::protocol::maintain::{self, Phase};
 
 /// The task, and the phases that are left: from the one that was cut off, or the one behind the last that was done. `None`
 /// when the session is no maintenance.
-///
-/// # Errors
-/// When the log cannot be read.
 pub fn left(log: &Path) -> io::Result<Option<(String, Vec<Phase>)>> {
     let (mut last, mut done) = (None, false);
     for record in reader::read(log)?.records {

@@ -16,9 +16,6 @@ const MAX_BYTES: u64 = 2 * 1024 * 1024;
 const MAX_PROMPT_BYTES: usize = 32 * 1024;
 
 /// Adds a prompt.
-///
-/// # Errors
-/// When the file cannot be written.
 pub fn append(path: &Path, prompt: &PastPrompt) -> io::Result<()> {
     if prompt.text.len() > MAX_PROMPT_BYTES {
         return Ok(());

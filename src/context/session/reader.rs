@@ -18,9 +18,6 @@ pub struct ReadLog {
 }
 
 /// Reads a whole log.
-///
-/// # Errors
-/// Only when the file itself cannot be read, or is no file.
 pub fn read(path: &Path) -> io::Result<ReadLog> {
     let bytes = file::read_own(path).map_err(|error| explained(path, error))?;
     let mut log = ReadLog::default();
@@ -84,9 +81,6 @@ fn recover_glued(line: &[u8], records: &mut Vec<Record>) -> usize {
 }
 
 /// Finds one item of a log by streaming through it; the last one wins if a damaged log repeats an id.
-///
-/// # Errors
-/// When the file cannot be read.
 pub fn find_item(path: &Path, id: ItemId) -> io::Result<Option<Arc<Item>>> {
     let needle = format!(r#"{{"item":{{"id":{},"#, id.0);
     let mut reader = BufReader::new(file::open(path).map_err(|error| explained(path, error))?.0);

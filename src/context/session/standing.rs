@@ -29,9 +29,6 @@ pub struct StandingSession {
 
 impl StandingSession {
     /// Reads a log.
-    ///
-    /// # Errors
-    /// Only when the file itself cannot be read.
     pub fn read(log: &Path) -> io::Result<Self> {
         Ok(Self::of(reader::read(log)?.records))
     }

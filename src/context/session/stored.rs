@@ -17,9 +17,6 @@ const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 const TITLE_CHARS: usize = 100;
 
 /// Copies a session, which another process may have open: the log of the copy.
-///
-/// # Errors
-/// When the one cannot be read or the other not be written.
 pub fn fork(project_state: &Path, workspace: &Path, path: &Path) -> Result<PathBuf, LogError> {
     let fail = |action, source| LogError::Io { path: path.to_owned(), action, source };
     let bytes = file::read_own(path).map_err(|error| fail("read", io::Error::other(error)))?;
@@ -33,9 +30,6 @@ pub fn fork(project_state: &Path, workspace: &Path, path: &Path) -> Result<PathB
 }
 
 /// Gives a session another title; an empty one gives it back the one that it had.
-///
-/// # Errors
-/// A sentence for the user.
 pub fn rename(project_state: &Path, session: &str, title: &str) -> Result<(), String> {
     let path = list::title_path(&list::find(project_state, session)?);
     let title = text::one_line(title, TITLE_CHARS);
@@ -49,9 +43,7 @@ pub fn rename(project_state: &Path, session: &str, title: &str) -> Result<(), St
 }
 
 /// Moves a session to the trash, and what lies there for long away.
-///
-/// # Errors
-/// A sentence for the user: another process has it open, or it cannot be moved.
+/// Errors: A sentence for the user: another process has it open, or it cannot be moved.
 pub fn delete(project_state: &Path, session: &str) -> Result<(), String> {
     let path = list::find(project_state, session)?;
     // Held until it is moved: nobody shall write into the trash.
@@ -65,9 +57,6 @@ pub fn delete(project_state: &Path, session: &str) -> Result<(), String> {
 }
 
 /// Takes a session out of the trash.
-///
-/// # Errors
-/// A sentence for the user.
 pub fn restore(project_state: &Path, session: &str) -> Result<(), String> {
     let id = Path::new(session).file_name().unwrap_or_default().to_string_lossy();
     let path = trash(project_state).join(format!("{id}.jsonl"));

@@ -37,9 +37,6 @@ pub fn seal(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// The bytes before the checksum of [`seal`].
-///
-/// # Errors
-/// [`Damaged`] when they are not what was sealed.
 pub fn unseal(bytes: &[u8]) -> Result<&[u8], Damaged> {
     let (bytes, sum) = bytes.split_last_chunk().ok_or(Damaged)?;
     if crc32fast::hash(bytes) == u32::from_le_bytes(*sum) { Ok(bytes) } else { Err(Damaged) }
@@ -117,9 +114,7 @@ impl Postings {
 }
 
 /// Calls `each` with every id and its count.
-///
-/// # Errors
-/// [`Damaged`] unless the bytes hold exactly `count` entries with ids under `limit`.
+/// Errors: [`Damaged`] unless the bytes hold exactly `count` entries with ids under `limit`.
 pub fn postings(bytes: &[u8], count: u32, limit: u32, mut each: impl FnMut(u32, u32)) -> Result<(), Damaged> {
     let mut cursor = Cursor::new(bytes);
     let mut next = 0_u64;

@@ -165,8 +165,6 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// # Errors
-    /// [`Damaged`] when it is no segment, or not whole.
     pub fn open(path: &Path) -> Result<Self, Damaged> {
         let (file, meta) = file::open(path).map_err(|_| Damaged)?;
         let tail_at = meta.len().checked_sub(TAIL_BYTES as u64).ok_or(Damaged)?;
@@ -298,9 +296,6 @@ impl Stream<'_> {
 
 /// Writes the live files of `parts` (a segment and which of its files are gone) to `path`. Memory holds the files and one
 /// block of words a segment.
-///
-/// # Errors
-/// When the disk refuses or a segment is damaged.
 pub fn merge(path: &Path, parts: &[(&Segment, &[bool])]) -> io::Result<()> {
     let mut docs: Vec<Doc> = Vec::new();
     let mut passages = 0..;

@@ -189,9 +189,6 @@ impl IndexStore {
     }
 
     /// The index, up to date.
-    ///
-    /// # Errors
-    /// When the folder cannot be written.
     pub fn refreshed(&self) -> io::Result<(Index, Refreshed)> {
         // The walk and the opening wait for different things.
         let (now, opened) = std::thread::scope(|scope| {
@@ -224,9 +221,6 @@ impl IndexStore {
     }
 
     /// Opens what the manifest names.
-    ///
-    /// # Errors
-    /// [`Damaged`] when something is missing or not whole.
     pub fn open(&self) -> Result<Index, Damaged> {
         let mut last = Err(Damaged);
         // A segment may be merged away between reading its name and opening it.

@@ -57,9 +57,6 @@ impl Folder {
     }
 
     /// Whether the folder is there.
-    ///
-    /// # Errors
-    /// When it is something else than a folder inside the project.
     pub fn exists(&self) -> Result<bool, NoteError> {
         if !path::follow(&self.path).starts_with(&self.root) {
             return Err(NoteError::Outside(self.path.clone()));
@@ -87,17 +84,11 @@ impl Folder {
     }
 
     /// The bytes of a file of the folder, at most `limit`.
-    ///
-    /// # Errors
-    /// [`FileError`], also for a link.
     pub fn read(&self, file: &str, limit: u64) -> Result<Vec<u8>, FileError> {
         Ok(exact::read(&self.real(file)?, limit)?.0)
     }
 
     /// Makes a file of the folder, or replaces it.
-    ///
-    /// # Errors
-    /// As [`atomic_write::write`].
     pub fn write(&self, file: &str, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
         let real = self.real(file)?;
         let (folder, name) = handle::Folder::of(&real)?;
@@ -105,9 +96,7 @@ impl Folder {
     }
 
     /// Moves a file within the folder without replacing another.
-    ///
-    /// # Errors
-    /// [`FileError::Exists`] when the new name is taken; else what the system says.
+    /// Errors: [`FileError::Exists`] when the new name is taken; else what the system says.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), FileError> {
         let (from, to) = (self.real(from)?, self.real(to)?);
         let ((old, from), (new, to)) = (handle::Folder::of(&from)?, handle::Folder::of(&to)?);
@@ -115,9 +104,6 @@ impl Folder {
     }
 
     /// Makes the archive's folder where it is missing.
-    ///
-    /// # Errors
-    /// When something else has its name, or it can't be made.
     pub fn make_archive(&self) -> Result<(), NoteError> {
         let refused = |error: FileError| NoteError::file(ARCHIVE, error);
         let real = self.real(ARCHIVE).map_err(refused)?;
@@ -132,9 +118,6 @@ impl Folder {
     }
 
     /// The files that may be notes, archived ones behind the others, each by name; and what was left out and why.
-    ///
-    /// # Errors
-    /// When the folder cannot be listed.
     pub fn files(&self) -> Result<(Vec<FolderEntry>, Vec<String>), NoteError> {
         let mut seen = Vec::new();
         let mut left_out = Vec::new();
@@ -162,9 +145,6 @@ impl Folder {
     }
 
     /// Takes the lock, making the folder when it is missing. Waits for other writers, some seconds at most.
-    ///
-    /// # Errors
-    /// When the folder cannot be made or written, or the lock is held too long.
     pub fn lock(&self) -> Result<Lock, NoteError> {
         if !self.exists()? {
             let real = self.real("").map_err(|error| NoteError::file("", error))?;

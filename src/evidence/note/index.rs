@@ -54,9 +54,6 @@ pub struct Listing {
 }
 
 /// The notes of a folder. Brings the index up to date when it can; a folder that cannot be written is read all the same.
-///
-/// # Errors
-/// When the folder leads out of the project or cannot be listed.
 pub fn load(folder: &Folder) -> Result<Listing, NoteError> {
     let (listing, outdated) = look(folder)?;
     match outdated.is_some().then(|| folder.lock_if_free()).flatten() {
@@ -67,9 +64,6 @@ pub fn load(folder: &Folder) -> Result<Listing, NoteError> {
 }
 
 /// As [`load`], by a writer.
-///
-/// # Errors
-/// As [`load`].
 pub fn load_locked(folder: &Folder, _lock: &Lock) -> Result<Listing, NoteError> {
     let (mut listing, outdated) = look(folder)?;
     if let Some(Err(why)) = outdated.map(|entries| write(folder, entries)) {

@@ -52,9 +52,6 @@ pub fn slug(title: &str) -> String {
 }
 
 /// A file of the project as a note names it: relative, with `/`; it need not exist.
-///
-/// # Errors
-/// A sentence, when it lies outside of the project or is no path.
 pub fn project_path(root: &Path, text: &str) -> Result<String, String> {
     let text = text.trim();
     if text.is_empty() || text.contains(['\0', '\n']) {

@@ -62,26 +62,17 @@ impl NoteStore {
     }
 
     /// All notes.
-    ///
-    /// # Errors
-    /// When the folder leads out of the project or cannot be listed.
     pub fn list(&self) -> Result<Listing, NoteError> {
         index::load(&self.folder)
     }
 
     /// The whole text of a note as it is now, without byte order mark, with `\n` line ends.
-    ///
-    /// # Errors
-    /// When the file is gone, unreadable, too large or no text.
     pub fn text(&self, note: &Note) -> Result<String, NoteError> {
         let (text, ..) = self.raw(note)?;
         Ok(text.replace("\r\n", "\n"))
     }
 
     /// The body alone.
-    ///
-    /// # Errors
-    /// As [`NoteStore::text`].
     pub fn body(&self, note: &Note) -> Result<String, NoteError> {
         Ok(frontmatter::split(&self.text(note)?).body.trim().to_owned())
     }
@@ -99,9 +90,6 @@ impl NoteStore {
     }
 
     /// Makes a note. `change.title` or `change.content` must say something.
-    ///
-    /// # Errors
-    /// Arguments that can't be used, or a folder that can't be written.
     pub fn create(&self, change: NoteChange) -> Result<Note, NoteError> {
         let change = self.checked(change)?;
         let content = change.content.clone().unwrap_or_default();
@@ -145,10 +133,7 @@ impl NoteStore {
     }
 
     /// Changes a note; what is not named stays as it is, byte for byte.
-    ///
-    /// # Errors
-    /// No such note, arguments that can't be used, a front matter that can't be changed safely, or somebody else's
-    /// change at the same moment.
+    /// Errors: No such note, arguments that can't be used, a front matter that can't be changed safely, or somebody else's change at the same moment.
     pub fn update(&self, wanted: &str, change: NoteChange) -> Result<Note, NoteError> {
         let change = self.checked(change)?;
         let lock = self.folder.lock()?;
@@ -181,17 +166,11 @@ impl NoteStore {
     }
 
     /// Archives a note: it moves to the archive folder and is no longer found by searches.
-    ///
-    /// # Errors
-    /// No such note, or a folder that can't be written.
     pub fn archive(&self, wanted: &str) -> Result<Note, NoteError> {
         self.relocate(wanted, true)
     }
 
     /// Restores a note from the archive.
-    ///
-    /// # Errors
-    /// As [`NoteStore::archive`].
     pub fn restore(&self, wanted: &str) -> Result<Note, NoteError> {
         self.relocate(wanted, false)
     }
@@ -284,9 +263,6 @@ impl NoteStore {
 
 /// The note that is meant: by id, by file name, or by the beginning of an id of which there is only one.
 /// Archived notes are found too; `archived_first` says which are meant when both fit.
-///
-/// # Errors
-/// None, or several.
 pub fn find<'a>(notes: &'a [Note], wanted: &str, archived_first: bool) -> Result<&'a Note, NoteError> {
     let wanted = wanted.trim().trim_start_matches("[[").trim_end_matches("]]");
     if let Some(exact) = notes.iter().find(|note| note.id == wanted) {

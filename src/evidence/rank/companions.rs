@@ -103,9 +103,6 @@ pub fn known(root: &Path, index: &Index, paths: &[String]) -> (Vec<usize>, Vec<S
 }
 
 /// The companions of `given`, best first. `task` says what each file has of the task; empty without one.
-///
-/// # Errors
-/// When the index is damaged.
 pub fn companions(
     root: &Path,
     index: &Index,

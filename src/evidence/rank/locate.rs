@@ -64,9 +64,7 @@ pub struct Project {
 impl Project {
     /// Opens the project at `root` with everything up to date; `state` is the project's state folder. Where nothing can be
     /// kept there, the index lives for this opening only.
-    ///
-    /// # Errors
-    /// When the index cannot be written anywhere, or another process takes too long to build it.
+    /// Errors: When the index cannot be written anywhere, or another process takes too long to build it.
     pub fn open(root: &Path, state: &Path) -> io::Result<Self> {
         let folder = state.join("evidence");
         match Self::open_in(root, &folder) {
@@ -114,9 +112,6 @@ impl Project {
     }
 
     /// The `limit` files that fit `text` best, each with its role.
-    ///
-    /// # Errors
-    /// [`Damaged`]; the index is then dropped and the next opening rebuilds it.
     pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(RankedFile, Role)>, Damaged> {
         let query = Query::parse(text);
         let mut files = self.rank(&query, limit)?;
@@ -125,9 +120,6 @@ impl Project {
     }
 
     /// The same without the files' lines.
-    ///
-    /// # Errors
-    /// [`Damaged`], as for [`Project::locate`].
     pub fn rank(&self, query: &Query, limit: usize) -> Result<Vec<(RankedFile, Role)>, Damaged> {
         let columns = gather::gather(&self.root, &self.index, &self.history, query)
             .inspect_err(|_| self.store.forget())?;
@@ -152,9 +144,6 @@ impl Project {
 
     /// The `limit` files that belong to these, which are part of the change already, and which of them are not known. What
     /// `text` says of the task, if anything, counts too.
-    ///
-    /// # Errors
-    /// [`Damaged`], as for [`Project::locate`].
     pub fn companions(
         &self,
         paths: &[String],

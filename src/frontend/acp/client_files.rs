@@ -41,9 +41,6 @@ impl ClientFiles {
     }
 
     /// Has the client write; `false` where it doesn't offer that.
-    ///
-    /// # Errors
-    /// What it answers.
     pub async fn write(&self, path: &Path, text: &str) -> Result<bool, String> {
         let Some(session) = self.session.get().filter(|_| self.offered.write_text_file) else {
             return Ok(false);

@@ -37,9 +37,6 @@ pub enum Incoming {
 }
 
 /// The next message; `None` at the end of the input.
-///
-/// # Errors
-/// When the input can't be read.
 pub async fn next(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Incoming>> {
     let mut line = Vec::new();
     loop {

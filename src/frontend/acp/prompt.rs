@@ -19,9 +19,7 @@ pub struct Input {
 
 impl Input {
     /// The message that these blocks make; `root` is the workspace.
-    ///
-    /// # Errors
-    /// What a client sends though we don't offer it, or what can't be read: invalid parameters.
+    /// Errors: What a client sends though we don't offer it, or what can't be read: invalid parameters.
     pub fn of_blocks(blocks: Vec<ContentBlock>, root: &Path) -> Result<Self, Error> {
         let mut input = Self::default();
         for block in blocks {

@@ -41,9 +41,6 @@ const PAGE: usize = 100;
 const LAST_LINES_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Serves one client until it is gone, or an interrupt comes.
-///
-/// # Errors
-/// When the input can't be read.
 pub async fn run(
     mut input: impl AsyncBufRead + Unpin,
     output: impl AsyncWrite + Unpin + Send + 'static,
@@ -287,9 +284,6 @@ fn listed(row: SessionRow) -> SessionInfo {
 }
 
 /// The parameters of a request.
-///
-/// # Errors
-/// What is wrong with them.
 fn parsed<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
     let params = if params.is_null() { Value::Object(Default::default()) } else { params };
     serde_json::from_value(params)

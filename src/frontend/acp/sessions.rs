@@ -54,9 +54,6 @@ impl Sessions {
     }
 
     /// Hands a command to an open session.
-    ///
-    /// # Errors
-    /// When there is none of this id.
     pub fn command(&self, session: &SessionId, command: Command) -> Result<(), Error> {
         let open = self.lock();
         let entry = open.get(session).ok_or_else(|| not_found(session))?;
@@ -71,9 +68,6 @@ impl Sessions {
     }
 
     /// The workspace of an open session.
-    ///
-    /// # Errors
-    /// When there is none of this id.
     pub fn folder(&self, session: &SessionId) -> Result<PathBuf, Error> {
         self.lock().get(session).map(|entry| entry.folder.clone()).ok_or_else(|| not_found(session))
     }

@@ -74,9 +74,6 @@ pub struct OutputSchema(Value);
 
 impl OutputSchema {
     /// Reads a schema.
-    ///
-    /// # Errors
-    /// What is wrong with it, or which keyword is not supported.
     pub fn parse(text: &str) -> Result<Self, String> {
         let schema: Value =
             serde_json::from_str(text).map_err(|error| format!("it is no valid JSON: {error}"))?;
@@ -94,9 +91,6 @@ impl OutputSchema {
     }
 
     /// The JSON value that an answer is.
-    ///
-    /// # Errors
-    /// Why it is none, or not valid; for the model and for users.
     pub fn read(&self, answer: &str) -> Result<Value, String> {
         let answer = answer.trim();
         let fenced = answer.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));

@@ -15,15 +15,9 @@ pub const LINE_CHARS: usize = 160;
 /// One form of output.
 pub trait Printer {
     /// Shows an event; most mean nothing to a given form.
-    ///
-    /// # Errors
-    /// When the output is closed or full.
     fn event(&mut self, event: &Event) -> io::Result<()>;
 
     /// A question was answered with no, because nobody can be asked.
-    ///
-    /// # Errors
-    /// As [`Printer::event`].
     fn denied(&mut self, question: &Question) -> io::Result<()>;
 
     /// The answer is this JSON value.
@@ -33,9 +27,6 @@ pub trait Printer {
     fn after_end(&mut self, _: &Event) {}
 
     /// The turn has ended; comes once.
-    ///
-    /// # Errors
-    /// As [`Printer::event`].
     fn end(&mut self, end: &TurnEnd, exit_code: u8) -> io::Result<()>;
 }
 

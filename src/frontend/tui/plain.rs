@@ -48,9 +48,6 @@ const WORDS: [(&str, &str); 9] = [
 ];
 
 /// Runs the chat until it ends; why, and which session was open. `Op::Shutdown` has been sent when this returns.
-///
-/// # Errors
-/// Those of input and output.
 pub async fn run(
     ops: UnboundedSender<Op>,
     events: UnboundedReceiver<Event>,

@@ -58,9 +58,6 @@ pub enum TuiOutcome {
 /// Runs the interface until it ends; why, and which session was open. `Op::Shutdown` has been sent when this returns, and the
 /// terminal is restored.
 /// Call [`setup::usable`] before.
-///
-/// # Errors
-/// Those of the terminal.
 pub async fn run(
     ops: UnboundedSender<Op>,
     events: UnboundedReceiver<Event>,

@@ -24,9 +24,6 @@ pub struct FlagRules {
 impl FlagRules {
     /// Reads the values of both flags; one may hold several rules, with commas between them. `ours` gives our name of a tool
     /// that may be written in another way.
-    ///
-    /// # Errors
-    /// The rule that can't be used, and why.
     pub fn parse(allow: &[String], deny: &[String], ours: impl Fn(&str) -> String) -> Result<Self, String> {
         let rules = |values: &[String]| {
             values
@@ -65,9 +62,6 @@ fn split(text: &str) -> Vec<String> {
 }
 
 /// What a rule opens; `None` where nobody is asked anyway.
-///
-/// # Errors
-/// Why it can't be said in our rules.
 pub fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
     let pattern = rule.pattern.as_deref();
     let refused = |why: &str| Err(format!("--allow {}: {why}", shown(rule)));

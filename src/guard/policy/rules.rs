@@ -120,9 +120,6 @@ impl Rules {
     }
 
     /// Allows it for good.
-    ///
-    /// # Errors
-    /// When the rules file cannot be written; it holds for the session anyway.
     pub fn always(&mut self, grant: SessionGrant) -> io::Result<()> {
         self.stored.add(&grant);
         self.grant(grant);
@@ -186,9 +183,7 @@ impl Rules {
     }
 
     /// Allows it no longer, neither for the session nor in the project.
-    ///
-    /// # Errors
-    /// When the rules file cannot be written; the rule is gone from this session anyway.
+    /// Errors: When the rules file cannot be written; the rule is gone from this session anyway.
     pub fn remove(&mut self, rule: &RuleRow) -> io::Result<()> {
         self.session.retain(|grant| grant.listed() != rule.text);
         let removed: Vec<SessionGrant> =
@@ -254,9 +249,6 @@ impl Rules {
     }
 
     /// Remembers that no rules file is wanted.
-    ///
-    /// # Errors
-    /// When the rules file cannot be written.
     pub fn decline_init(&mut self) -> io::Result<()> {
         self.stored.no_init_offer = true;
         self.save()

@@ -26,9 +26,6 @@ pub enum Match {
 
 impl ToolRule {
     /// Reads a rule.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let (tool, pattern) = match text.split_once('(') {

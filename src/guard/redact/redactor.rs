@@ -178,9 +178,7 @@ impl Redactor {
     }
 
     /// `text` of an edit with the real secrets in it, for a file that holds `file` now.
-    ///
-    /// # Errors
-    /// A sentence for the model when a placeholder is unknown, belongs to another file, or could mean two things.
+    /// Errors: A sentence for the model when a placeholder is unknown, belongs to another file, or could mean two things.
     pub fn restore<'a>(&self, text: &'a str, file: &str) -> Result<Cow<'a, str>, String> {
         if !text.contains(PREFIX) {
             return Ok(Cow::Borrowed(text));

@@ -26,9 +26,6 @@ pub fn use_helper(path: PathBuf) {
 }
 
 /// The program that is started as the helper.
-///
-/// # Errors
-/// It cannot be known.
 pub fn helper() -> io::Result<PathBuf> {
     if let Some(path) = HELPER.get() {
         return Ok(path.clone());
@@ -52,9 +49,6 @@ pub fn arguments(side_fd: Option<i32>) -> [OsString; 2] {
 }
 
 /// The helper as it is put before a command.
-///
-/// # Errors
-/// It cannot be found, or no descriptors are left.
 pub fn wrapper(mode: &LaunchMode, side_fd: Option<i32>) -> io::Result<LaunchWrapper> {
     let (reader, lifeline) = io::pipe()?;
     Ok(LaunchWrapper {
@@ -77,9 +71,6 @@ pub fn end_with_agent(side_fd: i32) -> Option<LaunchWrapper> {
 }
 
 /// A file without a name that holds the specification.
-///
-/// # Errors
-/// No memory, or no descriptors left.
 pub fn spec_file(mode: &LaunchMode) -> io::Result<OwnedFd> {
     let mut file = unnamed_file()?;
     file.write_all(&serde_json::to_vec(mode)?)?;
@@ -87,18 +78,12 @@ pub fn spec_file(mode: &LaunchMode) -> io::Result<OwnedFd> {
 }
 
 /// A file without a name, for this process and those that it starts.
-///
-/// # Errors
-/// As [`spec_file`].
 #[cfg(target_os = "linux")]
 pub fn unnamed_file() -> io::Result<File> {
     Ok(File::from(rustix::fs::memfd_create("mycode", rustix::fs::MemfdFlags::CLOEXEC)?))
 }
 
 /// A file without a name, for this process and those that it starts.
-///
-/// # Errors
-/// As [`spec_file`].
 #[cfg(not(target_os = "linux"))]
 pub fn unnamed_file() -> io::Result<File> {
     let name = format!("mycode-spec-{}-{:08x}", std::process::id(), fastrand::u32(..));

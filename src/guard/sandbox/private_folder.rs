@@ -24,9 +24,6 @@ pub struct PrivateFolder {
 impl PrivateFolder {
     /// Makes one in the state folder, or where that cannot be written, in the folder for temporary files; never in
     /// `workspace` (canonical). What killed sessions left in either goes.
-    ///
-    /// # Errors
-    /// When neither can be written.
     pub fn create(workspace: &Path, state: Option<&Path>) -> io::Result<Self> {
         let temporary = temporary::folder_outside(workspace)?;
         remove_unused(&temporary);
@@ -68,9 +65,6 @@ impl PrivateFolder {
     }
 
     /// The lock stays with the program that this process becomes.
-    ///
-    /// # Errors
-    /// When the descriptor cannot be changed.
     pub fn keep_after_exec(self) -> io::Result<()> {
         rustix::io::fcntl_setfd(&self.lock, rustix::io::FdFlags::empty())?;
         std::mem::forget(self.lock);

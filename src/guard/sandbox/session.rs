@@ -34,9 +34,6 @@ impl Sandbox {
     }
 
     /// What is put before a command that starts in `cwd`; `None` when nothing is.
-    ///
-    /// # Errors
-    /// When the command cannot be confined: it must not run then.
     pub fn wrap(
         &self,
         confinement: Confinement,
@@ -48,9 +45,6 @@ impl Sandbox {
     }
 
     /// The specification for a confined command; `None` for a free one.
-    ///
-    /// # Errors
-    /// As [`Self::wrap`].
     pub fn spec(&self, confinement: Confinement, cwd: &Path) -> io::Result<Option<SandboxSpec>> {
         let Confinement::Confined { level, network, opened } = confinement else { return Ok(None) };
         let status = probe::status();
@@ -85,9 +79,6 @@ impl Sandbox {
 
     /// What a program is confined by that only looks at the workspace, such as a language server: it changes nothing but
     /// temporary files and caches, and reaches no network. With it the project's own folder for caches, where there is one.
-    ///
-    /// # Errors
-    /// As [`Self::wrap`].
     pub fn reading_spec(&self) -> io::Result<Option<(SandboxSpec, Option<PathBuf>)>> {
         let confinement =
             Confinement::Confined { level: SandboxLevel::Workspace, network: false, opened: Vec::new() };
@@ -118,9 +109,6 @@ impl Sandbox {
     }
 
     /// Hands the private folder to the program that this process becomes, which removes it.
-    ///
-    /// # Errors
-    /// When its lock cannot be handed over.
     pub fn keep_private_after_exec(&self) -> io::Result<()> {
         let private = self.private.lock().unwrap_or_else(PoisonError::into_inner).take();
         private.map_or(Ok(()), PrivateFolder::keep_after_exec)
@@ -128,9 +116,6 @@ impl Sandbox {
 }
 
 /// What is put before a command that this specification confines.
-///
-/// # Errors
-/// When the helper cannot be found, or no descriptors are left.
 pub fn launcher(spec: SandboxSpec, side_fd: Option<i32>) -> io::Result<LaunchWrapper> {
     if cfg!(target_os = "macos") {
         return Ok(seatbelt::wrapper(spec));

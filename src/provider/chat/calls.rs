@@ -45,9 +45,7 @@ impl CallAssembler {
     }
 
     /// Takes one piece: an entry of `tool_calls`, or a `function_call` put into the same form.
-    ///
-    /// # Errors
-    /// `TooLarge` when there are more than `MAX_CALLS` or they grow beyond `MAX_REPLY_BYTES`.
+    /// Errors: `TooLarge` when there are more than `MAX_CALLS` or they grow beyond `MAX_REPLY_BYTES`.
     pub fn push(&mut self, piece: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let index = piece["index"].as_u64();
         let id = piece["id"].as_str().unwrap_or_default();

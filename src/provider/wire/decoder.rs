@@ -24,15 +24,9 @@ pub type Flow = Result<ControlFlow<()>, ProviderError>;
 /// A dialect's half of reading: turns one reply's events into ours. Made anew for each try.
 pub trait Decoder: Send {
     /// Takes one event; `Break` when it ended the reply.
-    ///
-    /// # Errors
-    /// When the event is an error or cannot be understood.
     fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) -> Flow;
 
     /// Takes a reply that came whole although a stream was asked for.
-    ///
-    /// # Errors
-    /// When it is an error or cannot be understood.
     fn whole(&mut self, reply: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
 
     /// Ends the reply: what is still open is as complete as it will get.
@@ -41,9 +35,7 @@ pub trait Decoder: Send {
     fn state(&self) -> &ReplyState;
 
     /// The connection has ended without a formal end.
-    ///
-    /// # Errors
-    /// `Broken` when the reply is not complete; `Protocol` when it was never one of this dialect.
+    /// Errors: `Broken` when the reply is not complete; `Protocol` when it was never one of this dialect.
     fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         if !self.state().is_settled() {
             return Err(self.state().incomplete());
@@ -123,9 +115,6 @@ impl ReplyState {
 }
 
 /// An event's data.
-///
-/// # Errors
-/// `Protocol`, quoting the start of what came instead.
 pub fn parse(data: &str) -> Result<Value, ProviderError> {
     serde_json::from_str(data).map_err(|error| ProviderError::Protocol {
         message: format!("an event is not valid JSON ({error}): {}", text::one_line(data, 100)),

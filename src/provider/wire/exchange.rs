@@ -28,9 +28,6 @@ pub trait Dialect: Send + Sync + Sized + 'static {
     const NAME: &'static str;
 
     /// The server's address with its headers, and what the address says about the server.
-    ///
-    /// # Errors
-    /// `Setup` when the address, the key or a header cannot be used.
     fn connect(settings: &ProviderSettings) -> Result<(Endpoint, Self), ProviderError>;
 
     /// The request's body.
@@ -57,8 +54,6 @@ pub struct HttpProvider<D> {
 const MAX_FORMS: u32 = 2;
 
 impl<D: Dialect> HttpProvider<D> {
-    /// # Errors
-    /// As [`Dialect::connect`].
     pub fn with_retry(settings: &ProviderSettings, retry: RetryPolicy) -> Result<Self, ProviderError> {
         let (endpoint, dialect) = D::connect(settings)?;
         Ok(Self { endpoint: Arc::new(endpoint), retry, dialect: Arc::new(dialect), sight: Arc::default() })

@@ -45,9 +45,6 @@ pub struct Endpoint {
 impl Endpoint {
     /// An address with the headers that every request to it carries. A header named twice takes its last value, so that
     /// the user's `own` headers win.
-    ///
-    /// # Errors
-    /// `Setup` when the address or a header cannot be sent.
     pub fn new<'a>(
         url: &str,
         headers: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -84,9 +81,6 @@ impl Endpoint {
     }
 
     /// Posts `body` and waits for the answer's head.
-    ///
-    /// # Errors
-    /// Every way in which no answer begins, also a status that is not a success.
     pub async fn post(&self, body: &str) -> Result<Response, ProviderError> {
         let client = self.client()?;
         let post =
@@ -144,9 +138,6 @@ impl Endpoint {
 }
 
 /// `text` as a server's address.
-///
-/// # Errors
-/// `Setup`, saying what an address looks like.
 pub fn parse(text: &str) -> Result<Url, ProviderError> {
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     url.ok_or_else(|| ProviderError::Setup {
@@ -156,9 +147,6 @@ pub fn parse(text: &str) -> Result<Url, ProviderError> {
 
 /// The configured key, unless it is empty. The service at `host` is known to need one, so that its absence is reported
 /// before anything is sent.
-///
-/// # Errors
-/// `Setup`, naming the variable to set.
 pub fn usable_key<'a>(
     settings: &'a ProviderSettings,
     host: &str,
@@ -177,9 +165,6 @@ pub fn usable_key<'a>(
 
 /// OpenAI's endpoint at `path` (`address::CHAT` or `RESPONSES`) of the server in `settings`, and whose server that is.
 /// Azure takes a key in a header of its own.
-///
-/// # Errors
-/// `Setup` when the address, the key or a header cannot be used.
 pub fn openai_endpoint(settings: &ProviderSettings, path: &str) -> Result<(Endpoint, Host), ProviderError> {
     let url = address::endpoint(parse(&settings.base_url)?, path);
     let host = Host::of(&url);
@@ -193,9 +178,6 @@ pub fn openai_endpoint(settings: &ProviderSettings, path: &str) -> Result<(Endpo
 }
 
 /// A client that can reach `url`.
-///
-/// # Errors
-/// `Setup` when there are no certificates to check an `https://` server with.
 pub fn build_client(url: &Url) -> Result<Client, ProviderError> {
     let mut builder = client_builder();
     if is_loopback(url) {
@@ -340,9 +322,6 @@ impl Body {
     }
 
     /// The next portion; `None` at the end. May be empty. Can be waited for in several goes.
-    ///
-    /// # Errors
-    /// [`BodyError`].
     pub async fn chunk(&mut self) -> Result<Option<Vec<u8>>, BodyError> {
         let Some(chunk) = self.response.chunk().await? else { return Ok(None) };
         if let Compression::Announced(name) = &self.compression {

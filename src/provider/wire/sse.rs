@@ -43,9 +43,6 @@ pub struct SseParser {
 
 impl SseParser {
     /// Takes the next portion and appends the events that it completes.
-    ///
-    /// # Errors
-    /// `Protocol` when an event grows beyond [`MAX_EVENT_BYTES`].
     pub fn push(&mut self, mut bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), ProviderError> {
         while !bytes.is_empty() {
             if self.after_cr {
@@ -156,9 +153,6 @@ pub enum FrameEnd {
 
 impl Framing {
     /// Takes the next portion and appends the events that it completes.
-    ///
-    /// # Errors
-    /// `Protocol` when it is a web page or too large.
     pub fn push(&mut self, mut chunk: &[u8], events: &mut Vec<SseEvent>) -> Result<(), ProviderError> {
         if matches!(self, Self::Unknown) {
             chunk = chunk.strip_prefix(BYTE_ORDER_MARK).unwrap_or(chunk);
@@ -198,9 +192,6 @@ impl Framing {
     }
 
     /// The connection has ended; `any` says whether there was an event.
-    ///
-    /// # Errors
-    /// `Broken` when nothing came, or too little; `Protocol` when it is no JSON.
     pub fn end(self, any: bool) -> Result<FrameEnd, ProviderError> {
         match self {
             Self::Unknown => Err(ProviderError::Broken { message: "it is empty".to_owned() }),

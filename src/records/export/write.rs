@@ -63,9 +63,6 @@ pub enum ExportError {
 }
 
 /// The session of a log in the wanted form.
-///
-/// # Errors
-/// When the log can't be read.
 pub fn text(log: &Path, options: ExportOptions) -> io::Result<String> {
     let mut session = StandingSession::read(log)?;
     if options.last_turn {
@@ -80,9 +77,6 @@ pub fn text(log: &Path, options: ExportOptions) -> io::Result<String> {
 }
 
 /// Writes it to a file; one that is there is replaced only with `force`.
-///
-/// # Errors
-/// [`ExportError`]; nothing was written then.
 pub fn write(log: &Path, file: &Path, options: ExportOptions, force: bool) -> Result<(), ExportError> {
     let text = text(log, options)?;
     let expect = if force { Expect::Anything } else { Expect::Missing };
@@ -99,9 +93,6 @@ pub fn format_of(file: &Path) -> Option<ExportFormat> {
 }
 
 /// Writes it to a file in the form that its ending names.
-///
-/// # Errors
-/// The end of a sentence; nothing was written then.
 pub fn by_ending(log: &Path, file: &Path, force: bool) -> Result<(), String> {
     let options = ExportOptions { format: format_of(file).unwrap_or_default(), ..ExportOptions::default() };
     write(log, file, options, force).map_err(|error| error.to_string())

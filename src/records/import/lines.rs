@@ -14,9 +14,6 @@ const MAX_LINE_BYTES: u64 = 64 << 20;
 const HEAD_BYTES: u64 = 256 << 10;
 
 /// Hands out each line; the number of those that can't be read.
-///
-/// # Errors
-/// When the file cannot be read.
 pub fn each(path: &Path, mut take: impl FnMut(Value)) -> io::Result<usize> {
     let mut lines = BufReader::with_capacity(256 << 10, open(path)?);
     let mut line = Vec::new();

@@ -24,9 +24,6 @@ use guard::redact::detector::TextSource;
 use guard::redact::redactor::Redactor;
 
 /// Writes the transcript as a new session of `workspace`: its log.
-///
-/// # Errors
-/// When the log cannot be written.
 pub fn write(
     told: &Transcript,
     agent: &str,

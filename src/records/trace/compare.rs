@@ -23,9 +23,6 @@ pub struct RecordedSession {
 
 impl RecordedSession {
     /// Reads a recording.
-    ///
-    /// # Errors
-    /// When the file cannot be read or unpacked.
     pub fn of_recording(path: &Path) -> io::Result<Self> {
         let recording = reader::read(path)?;
         let (source, skipped) = (recording.source().to_owned(), recording.skipped);
@@ -33,9 +30,6 @@ impl RecordedSession {
     }
 
     /// Reads a session log.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn of_log(path: &Path) -> io::Result<Self> {
         let log = context::session::reader::read(path)?;
         Ok(Self { source: "log".to_owned(), events: events::of_session(&log.records), skipped: log.skipped })
@@ -92,9 +86,6 @@ impl Comparison {
 
     /// Plays the sessions that `read` makes of the files, several at a time; the source and the sums of each, in the order
     /// of the files.
-    ///
-    /// # Errors
-    /// The first file that cannot be read, and why.
     pub fn sessions(
         &self,
         files: &[PathBuf],

@@ -14,9 +14,6 @@ pub(crate) enum Misfit {
 }
 
 /// `value` in the type of `property`.
-///
-/// # Errors
-/// [`Misfit`].
 pub(super) fn coerce(property: &Value, value: Value) -> Result<Value, Misfit> {
     if let Some(words) = property["enum"].as_array() {
         return Ok(one_of(words, value));

@@ -13,9 +13,6 @@ type Arguments = Map<String, Value>;
 const TO_THE_END: u64 = 2_000;
 
 /// Says in our arguments what the call says in others.
-///
-/// # Errors
-/// What makes no sense, for the model.
 pub(super) fn translate(tool: &str, args: &mut Arguments, ignored: &mut Ignored) -> Result<(), String> {
     match tool {
         "Read" => lines(args)?,

@@ -90,9 +90,6 @@ pub(crate) enum Intent {
 }
 
 /// Reads a file that is about to be changed; `None` when it does not exist.
-///
-/// # Errors
-/// Folder, special file, binary, too large, read-only.
 pub(crate) fn load(cx: &ToolCx, target: &PathTarget) -> Result<Option<LoadedFile>, ToolError> {
     let bytes = match exact::read(&target.resolved.canonical, EDIT_LIMIT_BYTES) {
         Ok((bytes, _)) => bytes,
@@ -146,9 +143,7 @@ pub(crate) fn text_of(canonical: &Path, limit: u64) -> Option<String> {
 }
 
 /// Makes sure that the model has seen the file as it now is.
-///
-/// # Errors
-/// `INVALID_PARAM` when it was never read; `CONFLICT` with a short diff when it has changed since.
+/// Errors: `INVALID_PARAM` when it was never read; `CONFLICT` with a short diff when it has changed since.
 pub(crate) fn must_be_known(cx: &ToolCx, target: &PathTarget, loaded: &LoadedFile) -> Result<(), ToolError> {
     let shown = &target.shown;
     let Some(seen) = cx.files.get(&target.resolved.canonical) else {
@@ -181,9 +176,6 @@ pub(crate) fn must_be_known(cx: &ToolCx, target: &PathTarget, loaded: &LoadedFil
 }
 
 /// Makes sure that `new` can be told apart from bytes that are not text and are held as characters.
-///
-/// # Errors
-/// `INVALID_PARAM`.
 pub(crate) fn must_be_storable(target: &PathTarget, loaded: &LoadedFile, new: &str) -> Result<(), ToolError> {
     if loaded.encoding != Encoding::DamagedUtf8 || !encoding::has_stand_in(new) {
         return Ok(());
@@ -220,9 +212,6 @@ pub(crate) fn unchanged(target: &PathTarget, text: String) -> Envelope {
 }
 
 /// Turns the new text into bytes of the file's own encoding.
-///
-/// # Errors
-/// `INVALID_PARAM` when the encoding has no such character.
 pub(crate) fn finish(
     target: PathTarget,
     before: Option<LoadedFile>,

@@ -17,9 +17,6 @@ pub enum Matcher {
 
 impl Matcher {
     /// Letters, digits, `_`, `-`, spaces, `,` and `|` make a list of names; with anything else it is a regular expression.
-    ///
-    /// # Errors
-    /// What is wrong with the expression.
     pub fn parse(text: &str) -> Result<Self, String> {
         if matches!(text.trim(), "" | "*") {
             return Ok(Self::All);

@@ -33,9 +33,6 @@ pub struct Ran {
 }
 
 /// Runs it to its end, its time-out or the interrupt; then all that it started ends with it.
-///
-/// # Errors
-/// When it could not be started.
 pub async fn run(
     program: &Program,
     input: &[u8],

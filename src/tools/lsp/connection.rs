@@ -79,9 +79,6 @@ impl Connection {
     }
 
     /// Asks the server something. Dropping it withdraws the question.
-    ///
-    /// # Errors
-    /// See [`RequestError`].
     pub async fn request(&self, method: &str, params: Value, limit: Duration) -> Reply {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let (sender, answer) = oneshot::channel();

@@ -97,9 +97,6 @@ pub struct Server {
 
 impl Server {
     /// Starts one; it gets ready by itself.
-    ///
-    /// # Errors
-    /// When the program cannot be started.
     pub fn start(start: Start) -> std::io::Result<Arc<Self>> {
         let (service, stdin, stdout) = service::start(start.service)?;
         let server = Arc::new(Self {
@@ -471,9 +468,6 @@ impl Server {
     }
 
     /// Asks it something about the project.
-    ///
-    /// # Errors
-    /// See [`RequestError`].
     pub async fn ask(&self, method: &str, params: Value, limit: Duration) -> Result<Value, RequestError> {
         self.state().used = Instant::now();
         for _ in 0..AGAIN {

@@ -260,9 +260,6 @@ impl LanguageServers {
     }
 
     /// The server of a file, ready to be asked; it is started when it does not run.
-    ///
-    /// # Errors
-    /// See [`NoServer`].
     pub async fn server(&self, file: &Path) -> Result<Arc<Server>, NoServer> {
         loop {
             // One at a time, or two edits would start two.

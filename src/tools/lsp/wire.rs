@@ -18,9 +18,6 @@ pub fn frame(message: &Value) -> Vec<u8> {
 }
 
 /// The next message; `None` at the end.
-///
-/// # Errors
-/// When what comes is none, or too large.
 pub async fn read(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Value>> {
     let (mut length, mut skipped) = (None, 0);
     loop {

@@ -14,9 +14,6 @@ use base::text::{one_line, plural};
 const ABOUT_CHARS: usize = 70;
 
 /// One server and all that it offers; starts it.
-///
-/// # Errors
-/// [`McpError`].
 pub async fn offered(servers: &Servers, server: &Server) -> Result<String, McpError> {
     let (mut out, catalog) = head(servers, server).await?;
     let mut rows: Vec<(String, &str)> =

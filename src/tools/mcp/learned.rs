@@ -57,9 +57,6 @@ impl Learned {
     }
 
     /// Remembers what the server with this hash offers. Blocks.
-    ///
-    /// # Errors
-    /// The state folder cannot be written.
     pub fn write(&self, hash: &str, offers: &LearnedServer) -> io::Result<()> {
         let mut all = self.read();
         if all.get(hash).is_some_and(|known| known == offers) {

@@ -39,9 +39,6 @@ pub trait Offer: Send + Sync + 'static {
 struct Served<O>(Arc<O>);
 
 /// Serves until the other side closes its end.
-///
-/// # Errors
-/// The other side does not speak the protocol.
 pub async fn over_stdio(offer: impl Offer) -> Result<(), String> {
     let transport = AsyncRwTransport::new_server(tokio::io::stdin(), tokio::io::stdout());
     let running = Served(Arc::new(offer)).serve(transport).await.map_err(|error| error.to_string())?;

@@ -93,9 +93,6 @@ impl Servers {
     }
 
     /// Does something over the server's connection, which is opened where there is none.
-    ///
-    /// # Errors
-    /// [`McpError`].
     pub async fn with<T, F: Future<Output = Result<T, McpError>> + Send>(
         &self,
         server: &str,
@@ -132,9 +129,6 @@ impl Servers {
     }
 
     /// What the server offers; asked once, and again after it said that this has changed.
-    ///
-    /// # Errors
-    /// [`McpError`].
     pub async fn catalog(&self, server: &str) -> Result<Arc<Catalog>, McpError> {
         let slot = self.slot(server)?;
         let known = {

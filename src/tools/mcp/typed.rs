@@ -14,9 +14,6 @@ const MAX_RESOURCES: usize = 5;
 
 /// The prompt that `text` stands for, when it is one of a server with its arguments: `name=value`, or in their order, the last
 /// taking the rest.
-///
-/// # Errors
-/// A sentence for the user.
 pub async fn prompt(servers: &Servers, text: &str) -> Option<Result<String, String>> {
     let (command, rest) = text.strip_prefix('/')?.split_once(char::is_whitespace).unwrap_or((&text[1..], ""));
     let bare = command.strip_prefix("mcp__");

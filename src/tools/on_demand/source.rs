@@ -20,17 +20,11 @@ pub trait ToolSource: Send + Sync {
     fn takes(&self, name: &str) -> bool;
 
     /// What it has under this name, or everything; connects where it must.
-    ///
-    /// # Errors
-    /// Why it can't be said, for the model.
     fn specs<'a>(&'a self, name: Option<&'a str>, cx: &'a ToolCx) -> Specs<'a>;
 
     /// Whether the call may run beside others.
     fn parallel(&self, name: &str, args: &Value) -> bool;
 
     /// Parses a call. Connects to nothing yet.
-    ///
-    /// # Errors
-    /// What is wrong with the call.
     fn prepare(&self, name: &str, args: Value) -> Result<Box<dyn Prepared>, ToolError>;
 }

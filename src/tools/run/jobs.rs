@@ -160,9 +160,6 @@ impl Jobs {
     }
 
     /// Starts a job, whose output goes to the file `path`; its number.
-    ///
-    /// # Errors
-    /// Too many jobs, or a file that cannot be made.
     pub fn start(self: &Arc<Self>, command: &str, spec: CommandSpec, path: PathBuf) -> io::Result<u32> {
         if self.jobs().iter().filter(|job| job.state().ended.is_none()).count() >= MAX_RUNNING {
             return Err(io::Error::other(format!("{MAX_RUNNING} jobs are running already; stop one first")));

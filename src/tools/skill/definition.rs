@@ -55,9 +55,6 @@ pub struct Skill {
 
 impl Skill {
     /// Understands a file.
-    ///
-    /// # Errors
-    /// Why it is no skill.
     pub fn parse(file: &SkillFile) -> Result<Self, String> {
         if file.text.is_empty() {
             return Err("it is empty, no UTF-8 text, or larger than 256 kB".to_owned());

@@ -10,9 +10,6 @@ use reqwest::Url;
 const MAX_CHARS: usize = 2_000;
 
 /// `text` as the address of a page, without what stands behind `#`. A name of the public web is asked by https.
-///
-/// # Errors
-/// What is wrong with it.
 pub fn parse(text: &str, private: &[String]) -> Result<Url, String> {
     let text = text.trim();
     if text.len() > MAX_CHARS {
@@ -24,9 +21,6 @@ pub fn parse(text: &str, private: &[String]) -> Result<Url, String> {
 }
 
 /// The same for an address that a server names.
-///
-/// # Errors
-/// As [`parse`].
 pub fn accept(mut url: Url, private: &[String]) -> Result<Url, String> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(format!("only http and https addresses can be fetched, not {}:", url.scheme()));

@@ -68,9 +68,6 @@ pub struct WebClient {
 
 impl WebClient {
     /// A client that may also reach the hosts of `private`. Loads certificates: may take milliseconds.
-    ///
-    /// # Errors
-    /// When there are no certificates.
     pub fn new(private: Arc<[String]>) -> Result<Self, WebError> {
         let build = |builder: reqwest::ClientBuilder| {
             builder
@@ -86,9 +83,6 @@ impl WebClient {
     }
 
     /// What is at `url`, which [`address::parse`] has accepted.
-    ///
-    /// # Errors
-    /// Why there is no answer, for the model.
     pub async fn get(&self, mut url: Url) -> Result<Reply, WebError> {
         for _ in 0..=MAX_REDIRECTS {
             let response = self.send(&url).await?;

@@ -29,9 +29,6 @@ pub struct Page {
 
 impl Page {
     /// Reads it. Blocks: a large page takes a while.
-    ///
-    /// # Errors
-    /// What it is instead of text.
     pub fn read(fetched: Fetched) -> Result<Self, String> {
         let Fetched { url, content_type, bytes, cut, .. } = fetched;
         let kind = content_type.split(';').next().unwrap_or_default().trim();

@@ -24,9 +24,6 @@ impl WebState {
     }
 
     /// The client, made when it is first needed. Blocks: it loads certificates.
-    ///
-    /// # Errors
-    /// As [`WebClient::new`].
     pub fn client(&self) -> Result<&WebClient, WebError> {
         if let Some(client) = self.client.get() {
             return Ok(client);

@@ -25,9 +25,6 @@ use tools::plan::todo_board::{self, TodoBoard};
 const LAST_STEPS: u32 = 10;
 
 /// Says what is new of the todo list: its recap, while something is open.
-///
-/// # Errors
-/// When the log cannot be written.
 pub fn todos(conversation: &mut Conversation, todos: &TodoBoard) -> Result<(), LogError> {
     match todo_board::recap(&todos.get()) {
         Some(recap) => tell(conversation, ReminderTopic::Todos, format!("Todos {recap}")),
@@ -37,9 +34,6 @@ pub fn todos(conversation: &mut Conversation, todos: &TodoBoard) -> Result<(), L
 
 /// Says that the rules files read differently from what this session was told; whether it did. The text stays whole through
 /// every compaction.
-///
-/// # Errors
-/// When the log cannot be written.
 pub fn rules(conversation: &mut Conversation, prompt: &FixedPrompt) -> Result<bool, LogError> {
     let now = prompt.rules.part().map(|part| Arc::clone(&part.content));
     let text = match &now {
@@ -68,9 +62,6 @@ pub fn rules(conversation: &mut Conversation, prompt: &FixedPrompt) -> Result<bo
 }
 
 /// Says that another permission holds, if the one of `before` does not any more.
-///
-/// # Errors
-/// When the log cannot be written.
 pub fn permission(
     conversation: &mut Conversation,
     before: Option<Permission>,
@@ -89,9 +80,6 @@ pub fn permission(
 }
 
 /// Says which rules count for what calls have touched, unless that is still sent; whether it did.
-///
-/// # Errors
-/// When the log cannot be written.
 pub fn rules_of_touched(conversation: &mut Conversation, sections: Vec<String>) -> Result<(), LogError> {
     for section in sections {
         let text = format!(
@@ -108,9 +96,6 @@ pub fn rules_of_touched(conversation: &mut Conversation, sections: Vec<String>) 
 }
 
 /// Says which mode of work holds, if the model was told of another one.
-///
-/// # Errors
-/// When the log cannot be written.
 pub fn mode(conversation: &mut Conversation, now: Mode) -> Result<(), LogError> {
     if now == Mode::Auto && last(conversation, ReminderTopic::Mode).is_none() {
         return Ok(());
@@ -125,18 +110,12 @@ pub fn mode(conversation: &mut Conversation, now: Mode) -> Result<(), LogError> 
 }
 
 /// Says what language servers found in what was edited.
-///
-/// # Errors
-/// When the log cannot be written.
 pub fn findings(conversation: &mut Conversation, text: String) -> Result<(), LogError> {
     conversation.record(Item::Reminder(Reminder { about: ReminderTopic::Findings, text: text.into() }))?;
     Ok(())
 }
 
 /// Says that few steps are left, once.
-///
-/// # Errors
-/// When the log cannot be written.
 pub fn steps(conversation: &mut Conversation, limit: u32, done: u32) -> Result<(), LogError> {
     if limit < 4 * LAST_STEPS || limit - done != LAST_STEPS {
         return Ok(());
@@ -163,9 +142,6 @@ pub fn tell_of_rules(window: &mut ContextWindow, root: &Path, events: &Events) {
 
 /// Asks the hooks whether the turn, in which the model has nothing more to do, may end; whether it goes on. `before` says
 /// how often they wanted that.
-///
-/// # Errors
-/// When the log cannot be written.
 pub async fn end_of_turn(
     conversation: &mut Conversation,
     hooks: &MaybeHooks,

@@ -92,9 +92,6 @@ pub fn told(conversation: &Conversation) -> HashSet<String> {
 }
 
 /// The model has loaded a skill: it stays, and what it needs is allowed for this turn.
-///
-/// # Errors
-/// When the log cannot be written.
 pub fn loaded(
     (id, result): (ItemId, &ToolResult),
     conversation: &mut Conversation,
@@ -120,9 +117,6 @@ pub fn allow(name: &str, tools: Vec<String>, policy: &PolicyEngine, events: &Eve
 }
 
 /// Pins the item that holds a skill; older ones are let go when all take more than their part of the window.
-///
-/// # Errors
-/// When the log cannot be written.
 pub fn keep(id: ItemId, conversation: &mut Conversation, window_tokens: u64) -> Result<(), LogError> {
     let entries = conversation.history.entries().iter().rev();
     let holding: Vec<(ItemId, u64, bool)> = entries

@@ -15,9 +15,6 @@ use base::text::one_line;
 use guard::redact::detector::TextSource;
 
 /// Asks the user's hooks whether the message may be sent. What they have to say goes behind it.
-///
-/// # Errors
-/// When one of them refuses it.
 pub async fn ask_hooks(agent: &mut Agent, text: &str, control: &TurnControl) -> Result<(), TurnError> {
     let Some(hooks) = &agent.dispatcher.hooks else { return Ok(()) };
     let told = turn_hooks::prompt(hooks, text, &control.cancel).await;
@@ -31,9 +28,6 @@ pub fn stopped(agent: &Agent) -> Option<Problem> {
 }
 
 /// Writes the user's message with what belongs behind it: news of files and rules, the files of a new task.
-///
-/// # Errors
-/// When the log cannot be written.
 pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Result<ItemId, TurnError> {
     let Agent { conversation, window, sampler, dispatcher, input, attachments: sent, .. } = agent;
     let cx = &dispatcher.cx;

@@ -89,9 +89,6 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// Writes what lies on the tray into the conversation, in the order in which results name it, and returns it.
-///
-/// # Errors
-/// When the log cannot be written.
 pub fn record(conversation: &mut Conversation, cx: &ToolCx) -> Result<Vec<Image>, LogError> {
     let mut images = cx.images.take();
     if images.len() > 1 {

@@ -13,9 +13,6 @@ use base::protocol::notice as texts;
 use context::session::log::LogError;
 
 /// Records what was typed meanwhile, commands of the user's own first; returns whether there was anything.
-///
-/// # Errors
-/// When the log cannot be written.
 pub async fn record_steering(
     agent: &mut Agent,
     control: &Arc<TurnControl>,

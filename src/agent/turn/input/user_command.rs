@@ -19,9 +19,6 @@ use context::session::log::LogError;
 const TIMEOUT_MS: u64 = 600_000;
 
 /// Runs the command, shows it live, and records it with its result.
-///
-/// # Errors
-/// When the log cannot be written.
 pub async fn run(
     agent: &mut Agent,
     command: &str,

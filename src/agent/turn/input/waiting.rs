@@ -26,9 +26,6 @@ pub fn waiting(
 }
 
 /// Takes the message that [`waiting`] finds out of the history, with its images.
-///
-/// # Errors
-/// When the log cannot be written.
 pub fn take_waiting(
     text: &str,
     conversation: &mut Conversation,

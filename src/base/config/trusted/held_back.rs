@@ -52,17 +52,11 @@ impl HeldBack {
     }
 
     /// Holds these back too.
-    ///
-    /// # Errors
-    /// When the state folder cannot be written.
     pub fn add(&self, more: RulesHashes) -> io::Result<()> {
         add(&self.held(), more)
     }
 
     /// Holds nothing back any more: it is used as it is now.
-    ///
-    /// # Errors
-    /// When the state folder cannot be written.
     pub fn release(&self) -> io::Result<()> {
         let held = self.list();
         if !held.is_empty() {
@@ -87,9 +81,6 @@ impl HeldBack {
     }
 
     /// Remembers that commands ran from then until now.
-    ///
-    /// # Errors
-    /// When the state folder cannot be written.
     pub fn end_command(&self, since: SystemTime) -> io::Result<()> {
         file::create_private_folder(&self.folder)?;
         let times = self.times();
@@ -105,9 +96,6 @@ impl HeldBack {
 
     /// Remembers how the rules files are before a command runs, so that the next session knows what it changed when this one
     /// is killed meanwhile.
-    ///
-    /// # Errors
-    /// When the state folder cannot be written.
     pub fn begin_command(&self, before: RulesHashes) -> io::Result<()> {
         // Not by an exchange that waits for the disk: a torn file names nothing as known, and all is held back then.
         file::create_private_folder(&self.folder)?;

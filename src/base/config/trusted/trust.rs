@@ -35,9 +35,6 @@ impl Trust {
     }
 
     /// Trusts this text, and no other any more.
-    ///
-    /// # Errors
-    /// When the state folder cannot be written.
     pub fn give(&self, text: &str) -> io::Result<()> {
         self.revoke()?;
         write_hash(&self.path, text)
@@ -49,9 +46,6 @@ impl Trust {
     }
 
     /// Remembers the refusal of this text, so that it is not asked about again.
-    ///
-    /// # Errors
-    /// When the state folder cannot be written.
     pub fn refuse(&self, text: &str) -> io::Result<()> {
         write_hash(&self.refusal(), text)
     }
@@ -62,9 +56,6 @@ impl Trust {
     }
 
     /// Trusts nothing any more.
-    ///
-    /// # Errors
-    /// When the state folder cannot be written.
     pub fn revoke(&self) -> io::Result<()> {
         match std::fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -74,9 +65,6 @@ impl Trust {
 }
 
 /// What is trusted in one project is trusted in another, a copy of it: the same texts and no others.
-///
-/// # Errors
-/// When the state folder cannot be written.
 pub fn inherit(project_state: &Path, copy_state: &Path) -> io::Result<()> {
     let of = |state: &Path| [Trust::new(state), Trust::of_agents(state)];
     for (trust, copy) in of(project_state).into_iter().zip(of(copy_state)) {

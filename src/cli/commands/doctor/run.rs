@@ -8,9 +8,6 @@ use crate::cli::setup::open;
 use base::config::settings::Permission;
 
 /// Prints the report; whether a model is set up and answers.
-///
-/// # Errors
-/// Settings that cannot be used.
 pub async fn run(cli: &Cli, config: bool) -> Result<bool, Failure> {
     if config {
         report::print(include_str!("../../../../config.toml"))?;

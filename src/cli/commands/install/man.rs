@@ -7,9 +7,6 @@ use crate::cli::report::{self, Failure};
 use base::search::fuzzy;
 
 /// Prints the page of the program, or of one of its commands, or the list of commands.
-///
-/// # Errors
-/// For an unknown command.
 pub fn run(command: Option<&str>, list: bool) -> Result<(), Failure> {
     let mut whole = args::command();
     whole.build();

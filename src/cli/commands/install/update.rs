@@ -10,9 +10,6 @@ use base::file;
 const MAX_LIST_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Prints what this copy is, and the command that updates it.
-///
-/// # Errors
-/// When the program can't find itself.
 pub fn run() -> Result<(), Failure> {
     let exe = std::env::current_exe()?;
     let exe = exe.canonicalize().unwrap_or(exe);

@@ -17,9 +17,6 @@ use tools::mcp::describe::state;
 use tools::mcp::servers::Servers;
 
 /// Lists the servers, with what is known of them.
-///
-/// # Errors
-/// Settings that cannot be used.
 pub fn list(cli: &Cli, as_json: bool) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let mut out = String::new();
@@ -55,9 +52,6 @@ pub fn list(cli: &Cli, as_json: bool) -> Result<(), Failure> {
 }
 
 /// Adds a server to the user's list.
-///
-/// # Errors
-/// Arguments that make no server, or a list that cannot be written.
 pub fn add(cli: &Cli, args: &AddArgs) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let mut value = json!({});
@@ -125,9 +119,6 @@ fn not_changed(error: &std::io::Error) -> Failure {
 }
 
 /// How to sign in, from the command line.
-///
-/// # Errors
-/// It is no JSON.
 pub fn oauth(args: &HttpArgs) -> Result<Value, Failure> {
     let Some(text) = &args.oauth else { return Ok(Value::Null) };
     serde_json::from_str(text).map_err(|error| {
@@ -136,9 +127,6 @@ pub fn oauth(args: &HttpArgs) -> Result<Value, Failure> {
 }
 
 /// Removes a server from the user's list.
-///
-/// # Errors
-/// It is not there, or the list cannot be written.
 pub fn remove(cli: &Cli, name: &str) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let file = UserFile::new(&opened.opened.paths.config);
@@ -155,9 +143,6 @@ pub fn remove(cli: &Cli, name: &str) -> Result<(), Failure> {
 }
 
 /// Forgets the sign-in to a server.
-///
-/// # Errors
-/// There is no such server.
 pub fn logout(cli: &Cli, name: &str) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let file = opened.place.credentials_of(opened.find(name)?);
@@ -172,9 +157,6 @@ pub fn logout(cli: &Cli, name: &str) -> Result<(), Failure> {
 }
 
 /// Takes over the servers of other agents that are not in the user's list yet.
-///
-/// # Errors
-/// Nothing to take over, or a list that cannot be written.
 pub fn import(cli: &Cli, from: Option<&str>, preview: bool) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let known = import::agents();

@@ -23,9 +23,6 @@ pub struct OpenedServers {
 }
 
 /// Reads the configuration.
-///
-/// # Errors
-/// A folder that is not there, or settings that cannot be used.
 pub fn open(cli: &Cli) -> Result<OpenedServers, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let (servers, problems) = servers::read(&opened.loaded.own.mcp, opened.loaded.work.sandbox);
@@ -41,9 +38,6 @@ pub fn open(cli: &Cli) -> Result<OpenedServers, Failure> {
 
 impl OpenedServers {
     /// The server with this name.
-    ///
-    /// # Errors
-    /// There is none.
     pub fn find(&self, name: &str) -> Result<&Server, Failure> {
         self.servers.iter().find(|server| server.name == name).ok_or_else(|| no_server(name))
     }

@@ -27,9 +27,6 @@ const TASK: &str = "Task";
 const WINDOW_TOKENS: u64 = 200_000;
 
 /// Serves until the client closes its end.
-///
-/// # Errors
-/// Settings that cannot be used, or a client that does not speak the protocol.
 pub async fn run(cli: &Cli) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let own_folders = opened.own_folders();

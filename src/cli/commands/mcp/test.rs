@@ -25,9 +25,6 @@ use tools::mcp::servers::Servers;
 use tools::ports::Asker;
 
 /// Tests the servers; whether all of them answer.
-///
-/// # Errors
-/// Wrong arguments, or a server that does not answer where one was named.
 pub async fn run(cli: &Cli, args: &TestArgs) -> Result<bool, Failure> {
     let mut opened = open::open(cli)?;
     let Some(name) = &args.server else { return all(opened).await };
@@ -74,9 +71,6 @@ pub async fn run(cli: &Cli, args: &TestArgs) -> Result<bool, Failure> {
 }
 
 /// Signs in to a server.
-///
-/// # Errors
-/// There is no such server, or it did not let the user in.
 pub async fn login(cli: &Cli, name: &str) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let server = opened.find(name)?.clone();

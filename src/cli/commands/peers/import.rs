@@ -21,9 +21,6 @@ use records::import::write;
 const LISTED: usize = 20;
 
 /// Imports and opens the chat, or prints the new session's id.
-///
-/// # Errors
-/// No such agent or session, or one that cannot be read or written.
 pub async fn run(cli: &Cli, args: &ImportArgs) -> Result<u8, Failure> {
     let peer = peer(&args.agent)?;
     let workspace = open::workspace(cli.model.folder.as_deref())?;
@@ -78,9 +75,6 @@ pub async fn run(cli: &Cli, args: &ImportArgs) -> Result<u8, Failure> {
 }
 
 /// The agent of that name.
-///
-/// # Errors
-/// When there is none.
 pub fn peer(name: &str) -> Result<&'static Peer, Failure> {
     list::peer(name).ok_or_else(|| {
         Failure::usage(

@@ -17,9 +17,6 @@ use records::trace::past::PastCost;
 use records::trace::past_table;
 
 /// Reads, plays and prints.
-///
-/// # Errors
-/// No such agent, or a period that is none.
 pub fn run(cli: &Cli, args: &ReplayArgs, from: &str) -> Result<(), Failure> {
     let peer = import::peer(from)?;
     // The user's own prices are part of the configuration.

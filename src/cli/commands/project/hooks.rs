@@ -8,9 +8,6 @@ use base::sanitize;
 use tools::hook::listing;
 
 /// Prints the list.
-///
-/// # Errors
-/// A folder that cannot be used.
 pub fn run(cli: &Cli) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let text = listing::text(&opened.loaded.own.hooks, &opened.workspace);

@@ -20,9 +20,6 @@ use evidence::retriever::ContextRetriever;
 const MAX_TEXT_BYTES: u64 = 1 << 20;
 
 /// Prints the answer.
-///
-/// # Errors
-/// A folder that cannot be used, or an index that cannot be written.
 pub fn run(cli: &Cli, args: &LocateArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let mut text = args.query.clone();

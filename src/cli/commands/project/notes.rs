@@ -23,9 +23,6 @@ use evidence::note::store::{self, NoteChange, NoteStore};
 const RELATED: usize = 8;
 
 /// Runs the subcommand; without one, lists.
-///
-/// # Errors
-/// What the store refuses, or output that cannot be written.
 pub fn run(cli: &Cli, args: &NotesArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Ask)?;
     let store = NoteStore::new(&opened.workspace);

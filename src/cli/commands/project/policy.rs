@@ -15,9 +15,6 @@ use guard::policy::rules::Rules;
 use guard::policy::verdict::{CommandVerdict, Verdict};
 
 /// Prints the verdict.
-///
-/// # Errors
-/// Settings or a folder that cannot be used.
 pub fn run(cli: &Cli, args: &PolicyArgs) -> Result<(), Failure> {
     let PolicyCommand::Check(check) = &args.command;
     let opened = open::open(&cli.model, Permission::Auto)?;

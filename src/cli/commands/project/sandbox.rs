@@ -22,9 +22,6 @@ use guard::sandbox::session::Sandbox;
 use guard::sandbox::spec::{Confinement, LaunchMode, SandboxLevel};
 
 /// Runs it; comes back only when it could not be started.
-///
-/// # Errors
-/// A machine that cannot hold the level, or a command that cannot be started.
 pub fn run(cli: &Cli, args: &SandboxArgs) -> Result<u8, Failure> {
     if let Some(SandboxAction::Restore(args)) = &args.action {
         return sandbox_restore::run(cli, args).map(|()| 0);

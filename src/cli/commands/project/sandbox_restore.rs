@@ -11,9 +11,6 @@ use base::{config::paths::Paths, path::on_one_line};
 use guard::sandbox::linux::guard::set_aside;
 
 /// Lists what was moved aside, or puts one thing back.
-///
-/// # Errors
-/// No such thing, several that are meant, or a place that is taken.
 #[cfg(target_os = "linux")]
 pub fn run(cli: &Cli, args: &RestoreArgs) -> Result<(), Failure> {
     // What was planted may be a configuration that cannot be read.
@@ -62,9 +59,6 @@ pub fn run(cli: &Cli, args: &RestoreArgs) -> Result<(), Failure> {
 }
 
 /// Nothing is moved aside there.
-///
-/// # Errors
-/// Standard output that cannot be written.
 #[cfg(not(target_os = "linux"))]
 pub fn run(_: &Cli, _: &RestoreArgs) -> Result<(), Failure> {
     report::say("Nothing was moved aside.\n")

@@ -13,9 +13,6 @@ use tools::skill::definition::Skill;
 use tools::skill::set::SkillSet;
 
 /// Prints them.
-///
-/// # Errors
-/// A folder that cannot be used, or no skill of that name.
 pub fn run(cli: &Cli, args: &SkillsArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let (skills, unusable) = SkillSet::read(&opened.loaded.own.skills);

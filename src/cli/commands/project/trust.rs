@@ -12,9 +12,7 @@ use base::config::trusted::trust::Trust;
 use base::sanitize;
 
 /// Gives or takes the trust, and says what it means.
-///
-/// # Errors
-/// A folder or file that cannot be read, or a state folder that cannot be written.
+/// Errors: A folder or file that cannot be read, or a state folder that cannot be written.
 pub fn run(cli: &Cli, args: &TrustArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Ask)?;
     let trust = Trust::new(&opened.project_state);

@@ -14,9 +14,6 @@ use context::session::reader;
 use frontend::tui::popup::ledger as popup;
 
 /// Prints the ledger, largest items first, or the history of one item.
-///
-/// # Errors
-/// When there is no such session or item.
 pub fn run(cli: &Cli, args: &ContextArgs) -> Result<(), Failure> {
     let log = log_of::log_of(cli.model.folder.as_deref(), args.session.as_deref())?;
     let read = reader::read(&log)?;

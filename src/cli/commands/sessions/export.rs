@@ -8,9 +8,6 @@ use crate::cli::setup::log_of::log_of;
 use records::export::write::{self, ExportError, ExportFormat, ExportOptions};
 
 /// Writes or prints it.
-///
-/// # Errors
-/// When there is no such session, or the file can't be written.
 pub fn run(cli: &Cli, args: &ExportArgs) -> Result<(), Failure> {
     let log = log_of(cli.model.folder.as_deref(), args.session.as_deref())?;
     let by_ending = args.out.as_deref().and_then(write::format_of);

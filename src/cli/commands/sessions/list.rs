@@ -8,9 +8,6 @@ use base::text;
 use context::session::list;
 
 /// Prints the list.
-///
-/// # Errors
-/// When the folder or the configuration cannot be used.
 pub fn run(cli: &Cli, args: &SessionsArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Ask)?;
     let rows = list::list(&opened.project_state);

@@ -16,9 +16,6 @@ use context::session::record::Record;
 use provider::chat::body::{self, Flavor};
 
 /// Replays and prints; fails when a request is not what was sent.
-///
-/// # Errors
-/// No such session, a mismatch, a file that cannot be written.
 pub fn run(folder: Option<&std::path::Path>, args: &ReplayArgs) -> Result<(), Failure> {
     let log = log_of::log_of(folder, args.session.as_deref())?;
     let read = reader::read(&log)?;

@@ -22,9 +22,6 @@ use records::trace::simulate::ReplayOptions;
 use records::trace::table::Table;
 
 /// Plays and prints.
-///
-/// # Errors
-/// Unknown policies, files that cannot be read, a dump of more than one thing.
 pub fn run(cli: &Cli, args: &ReplayArgs) -> Result<(), Failure> {
     let folder = cli.model.folder.as_deref();
     if let Some(from) = &args.from {

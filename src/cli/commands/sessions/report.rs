@@ -11,9 +11,6 @@ use context::report::gather::Report;
 use context::report::{period, render};
 
 /// Prints the report.
-///
-/// # Errors
-/// When there is no such session, or the period is none.
 pub fn run(cli: &Cli, args: &ReportArgs) -> Result<(), Failure> {
     // The user's own prices are part of the configuration.
     let opened = open::open(&cli.model, Permission::ReadOnly)?;

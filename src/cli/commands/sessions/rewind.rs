@@ -25,9 +25,7 @@ impl From<RewindError> for Failure {
 }
 
 /// Lists, previews or rewinds; whether everything that was asked for was done.
-///
-/// # Errors
-/// No such session or point, a session that is open elsewhere, or a disk that refuses.
+/// Errors: No such session or point, a session that is open elsewhere, or a disk that refuses.
 pub fn run(cli: &Cli, args: &RewindArgs) -> Result<bool, Failure> {
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let which = args.session.clone().map_or(Which::Last, Which::Id);

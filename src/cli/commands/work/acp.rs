@@ -24,9 +24,6 @@ use provider::unconfigured;
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Serves the editor until it closes the connection.
-///
-/// # Errors
-/// When standard input can't be read.
 pub async fn run(cli: &Cli) -> Result<u8, Failure> {
     let input = BufReader::with_capacity(BUFFER_BYTES, tokio::io::stdin());
     let source = Arc::new(Source { model: cli.model.clone() });

@@ -19,9 +19,6 @@ use frontend::exec::run::interrupts;
 const LAST_WRITES: Duration = Duration::from_millis(300);
 
 /// Runs or resumes a build; gives the exit code.
-///
-/// # Errors
-/// What keeps it from beginning.
 pub async fn run(cli: &Cli, args: &BuildArgs) -> Result<u8, Failure> {
     if args.list {
         return list(cli);

@@ -16,9 +16,6 @@ use frontend::tui::terminal::keymap;
 use frontend::tui::terminal::setup;
 
 /// Without an id the screen opens with the list to choose from.
-///
-/// # Errors
-/// See [`chat`].
 pub async fn resume(cli: &Cli, args: &ResumeArgs) -> Result<u8, Failure> {
     let last = args.last || cli.continue_last;
     let (which, prompt) = match &args.id {
@@ -32,9 +29,6 @@ pub async fn resume(cli: &Cli, args: &ResumeArgs) -> Result<u8, Failure> {
 }
 
 /// The chat, in a new session or the one named.
-///
-/// # Errors
-/// No terminal, or what keeps the agent from starting.
 pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option<Op>) -> Result<u8, Failure> {
     let plain = is_plain(cli);
     if !plain {

@@ -69,9 +69,6 @@ impl Drop for Sample {
 }
 
 /// Plays a story; the exit code.
-///
-/// # Errors
-/// When the sample project cannot be written.
 pub async fn run(story: Story) -> Result<u8, Failure> {
     let sample = sample()?;
     match story {

@@ -23,9 +23,6 @@ use guard::sandbox::probe;
 const MAX_SCHEMA: u64 = 1024 * 1024;
 
 /// Runs the task; gives the exit code.
-///
-/// # Errors
-/// What keeps it from beginning.
 pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
     if let Some(file) = &args.each.each {
         if cli.continue_last {
@@ -95,9 +92,6 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
 }
 
 /// Nobody watches here: a level that the kernel can't hold is not run as if it could.
-///
-/// # Errors
-/// When this machine cannot hold the level.
 pub fn refuse_unconfined(work: &WorkSettings) -> Result<(), Failure> {
     let demanded = work.sandbox && matches!(work.permission, Permission::ReadOnly | Permission::Auto);
     match demanded.then(|| probe::status().refusal()).flatten() {
@@ -110,9 +104,6 @@ pub fn refuse_unconfined(work: &WorkSettings) -> Result<(), Failure> {
 }
 
 /// Whether the output came out; `lost` says why not.
-///
-/// # Errors
-/// When it did not.
 pub fn written(lost: Option<&str>) -> Result<(), Failure> {
     match lost {
         Some(error) => Err(Failure::task(

@@ -27,9 +27,6 @@ use frontend::exec::run::{self, ExecOptions};
 const LAST_WRITES: Duration = Duration::from_secs(10);
 
 /// Runs the phases; gives the exit code, that of the worst.
-///
-/// # Errors
-/// What keeps it from beginning.
 pub async fn run(cli: &Cli, args: &MaintainArgs) -> Result<u8, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let task = args.task.as_deref().unwrap_or_default();

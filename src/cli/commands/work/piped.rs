@@ -18,9 +18,6 @@ const MAX_BYTES: u64 = 10 * 1024 * 1024;
 const FIRST_BYTE: Duration = Duration::from_secs(3);
 
 /// All of standard input.
-///
-/// # Errors
-/// When it can't be read, or is too large.
 pub fn all() -> Result<String, Failure> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
@@ -34,9 +31,6 @@ pub fn all() -> Result<String, Failure> {
 }
 
 /// What comes through a pipe or from a file beside a task; `None` when there is nothing.
-///
-/// # Errors
-/// As [`all`].
 pub fn beside_prompt() -> Result<Option<String>, Failure> {
     let stdin = std::io::stdin();
     let kind = rustix::fs::fstat(&stdin).map(|stat| FileType::from_raw_mode(stat.st_mode));

@@ -9,9 +9,6 @@ use tools::plan::skill;
 use tools::registry;
 
 /// The rules of both flags. Warns of what forbids nothing.
-///
-/// # Errors
-/// The rule that can't be used, and why.
 pub fn rules(args: &ExecArgs) -> Result<FlagRules, Failure> {
     let mut tools = registry::builtin();
     tools.extend(registry::on_demand(true));

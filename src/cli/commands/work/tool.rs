@@ -29,9 +29,6 @@ struct CallLine {
 const WINDOW_TOKENS: u64 = 1_000_000;
 
 /// Runs the call or calls; whether all of them succeeded (or were partial).
-///
-/// # Errors
-/// Arguments that are no JSON, or a folder that cannot be used.
 pub async fn run(cli: &Cli, args: &ToolArgs) -> Result<bool, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let own_folders = opened.own_folders();

@@ -28,9 +28,6 @@ impl Blobs {
     }
 
     /// Keeps `bytes`; returns their name.
-    ///
-    /// # Errors
-    /// Disk full, folder not writable.
     pub fn put(&self, bytes: &[u8]) -> io::Result<String> {
         let hash = file::hash(bytes);
         let path = self.path(&hash);

@@ -28,9 +28,6 @@ pub fn mtime_ns(meta: &Metadata) -> i64 {
 }
 
 /// What has this name in the folder, with a regular file's bytes when it has at most `limit`.
-///
-/// # Errors
-/// What the disk refuses (permission, input/output).
 pub fn look(folder: &Folder, name: &OsStr, limit: u64) -> io::Result<(PathState, Option<Vec<u8>>)> {
     let meta = match folder.look(name) {
         Ok(meta) => meta,
@@ -86,9 +83,6 @@ pub fn behind_link(root: &Path, relative: &Path) -> Option<PathBuf> {
 }
 
 /// Like [`look`] for a path of the workspace; nothing is seen through a link.
-///
-/// # Errors
-/// As [`look`].
 pub fn look_in(root: &Path, relative: &Path, limit: u64) -> io::Result<(PathState, Option<Vec<u8>>)> {
     let full = root.join(relative);
     let (Some(above), Some(name)) = (full.parent(), full.file_name()) else {
@@ -110,9 +104,6 @@ pub fn stamp(root: &Path, relative: &Path) -> PathState {
 }
 
 /// Like [`look_in`], and keeps the bytes in the store.
-///
-/// # Errors
-/// As [`look`]; the store cannot be written.
 pub fn keep(
     root: &Path,
     relative: &Path,

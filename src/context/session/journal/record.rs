@@ -66,9 +66,6 @@ pub fn read(path: &Path) -> Vec<JournalRecord> {
 }
 
 /// Appends lines with one write.
-///
-/// # Errors
-/// Disk full, folder not writable.
 pub fn append(path: &Path, lines: &[JournalRecord]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         file::create_private_folder(folder)?;

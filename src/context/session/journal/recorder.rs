@@ -173,9 +173,6 @@ impl Journal {
     }
 
     /// Writes lines of a rewind before anything is done.
-    ///
-    /// # Errors
-    /// When they cannot be written; then nothing may be changed.
     pub fn record_rewind(&self, lines: &[JournalRecord]) -> io::Result<()> {
         let mut inner = self.lock();
         inner.turn = None;

@@ -26,9 +26,6 @@ pub struct RestoreOutcome {
 
 /// Carries out `plan`; `head` is the line that says who does it and why. With `force`, conflicts are overwritten (their
 /// present content is kept first, so that this too can be undone).
-///
-/// # Errors
-/// When the journal cannot be written; nothing was changed then.
 pub fn carry_out(
     journal: &Journal,
     head: JournalRecord,

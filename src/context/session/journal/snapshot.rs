@@ -187,9 +187,6 @@ impl Snapshot {
 
     /// What is to be written for this tree, as lines, and whether they follow what was written before (`there`), or
     /// replace it.
-    ///
-    /// # Errors
-    /// Never in practice: those of the serializer.
     pub fn unsaved(&mut self, there: bool) -> serde_json::Result<(Vec<u8>, bool)> {
         let follows =
             there && self.saved > 0 && self.saved + self.unsaved.len() < 2 * self.files.len() + 1_000;

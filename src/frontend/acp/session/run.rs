@@ -82,9 +82,6 @@ impl Session {
     }
 
     /// Waits until the agent has said what it begins with; with `replay`, shows all that was said in the session.
-    ///
-    /// # Errors
-    /// When the agent ends instead, or the session can't be read.
     pub async fn begin(&mut self, replay: bool) -> Result<(), Error> {
         let gone = || error::failed("the agent stopped while the session was opened");
         loop {

@@ -28,9 +28,6 @@ const POWERSHELL: &str = "Add-Type -AssemblyName System.Windows.Forms,System.Dra
     $i.Save($m, [Drawing.Imaging.ImageFormat]::Png); [Convert]::ToBase64String($m.ToArray()) }";
 
 /// Waits until the user has closed the file; what happened and what to do where that failed.
-///
-/// # Errors
-/// A sentence for the user.
 pub async fn edit(file: &Path) -> Result<(), String> {
     let Some((name, command)) = editor::command(file) else {
         return Err(format!("No editor is set. Set EDITOR, or edit {} yourself.", file.display()));
@@ -43,9 +40,6 @@ pub async fn edit(file: &Path) -> Result<(), String> {
 }
 
 /// What the user made of `text` in the editor; it lies in `folder` meanwhile.
-///
-/// # Errors
-/// A sentence for the user.
 pub async fn compose(folder: &Path, text: &str) -> Result<String, String> {
     let path = folder.join(format!("text-{}.md", std::process::id()));
     if editor::command(&path).is_none() {
@@ -70,9 +64,6 @@ fn keep(folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), String> {
 }
 
 /// Puts the picture that is in the clipboard into `folder`. Blocks.
-///
-/// # Errors
-/// A few words for the user.
 pub fn paste_picture(folder: &Path) -> Result<PathBuf, String> {
     let programs = clipboard_programs();
     if programs.is_empty() {

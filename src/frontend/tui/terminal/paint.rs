@@ -51,9 +51,6 @@ pub fn difference(before: &[Cell], after: &[Cell]) -> Range<usize> {
 }
 
 /// Writes these columns of the row, as far as they show something; the cursor stands at the first. The column behind.
-///
-/// # Errors
-/// Those of the output.
 pub fn cells(out: &mut impl Write, row: &[Cell], part: Range<usize>) -> io::Result<u16> {
     let end = usize::from(used(row)).min(part.end);
     let plain = (Color::Reset, Color::Reset, Modifier::empty());

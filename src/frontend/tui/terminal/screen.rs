@@ -83,9 +83,6 @@ impl<W: Write> Screen<W> {
     }
 
     /// Prints `lines` above, then draws `picture` below them. Without a change nothing is written.
-    ///
-    /// # Errors
-    /// Those of the output.
     pub fn show(&mut self, lines: Vec<Line<'static>>, picture: &Drawing) -> io::Result<()> {
         if picture.popup {
             self.waiting.extend(lines);
@@ -125,9 +122,6 @@ impl<W: Write> Screen<W> {
     }
 
     /// Scrolls all that is visible into the scrollback; the viewport then begins at the top of an empty screen.
-    ///
-    /// # Errors
-    /// Those of the output.
     pub fn clear(&mut self) -> io::Result<()> {
         self.leave_popup()?;
         self.erase()?;
@@ -137,9 +131,6 @@ impl<W: Write> Screen<W> {
 
     /// Takes the viewport away and leaves the cursor where it began, for another program. Drawing goes on from where
     /// the cursor is then.
-    ///
-    /// # Errors
-    /// Those of the output.
     pub fn leave(&mut self) -> io::Result<()> {
         self.leave_popup()?;
         let waiting = std::mem::take(&mut self.waiting);
@@ -148,9 +139,6 @@ impl<W: Write> Screen<W> {
     }
 
     /// Another program has written and left the cursor where it ended; the viewport begins there.
-    ///
-    /// # Errors
-    /// Those of the output.
     pub fn enter(&mut self) -> io::Result<()> {
         (self.at, self.popup) = ((0, 0), None);
         self.drawn.clear();

@@ -37,9 +37,6 @@ static ALTERNATE: AtomicBool = AtomicBool::new(false);
 static KEYS: AtomicBool = AtomicBool::new(false);
 
 /// Whether the terminal can show the interface.
-///
-/// # Errors
-/// What is missing.
 pub fn usable() -> Result<(), &'static str> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return Err("the chat needs a terminal for input and output");
@@ -70,9 +67,6 @@ pub struct TerminalReply {
 }
 
 /// Raw mode and paste mode on; asks for the cursor. Must run before keys are read by anyone else.
-///
-/// # Errors
-/// Those of the terminal.
 pub fn enter() -> io::Result<TerminalReply> {
     terminal::enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
@@ -90,9 +84,6 @@ pub fn enter() -> io::Result<TerminalReply> {
 }
 
 /// Takes the terminal again after [`leave`].
-///
-/// # Errors
-/// Those of the terminal.
 pub fn enter_again() -> io::Result<()> {
     terminal::enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
@@ -228,9 +219,6 @@ pub struct Output(Arc<Mutex<Vec<u8>>>);
 
 impl Output {
     /// Writes what has collected, as one synchronized update; the number of bytes.
-    ///
-    /// # Errors
-    /// Those of the terminal.
     pub fn send(&self) -> io::Result<usize> {
         let bytes = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         if bytes.is_empty() {

@@ -24,9 +24,6 @@ const WRITABLE_FOLDERS: &[&str] = &["/dev/shm", "/dev/pts"];
 const MAX_RULES: usize = 20_000;
 
 /// Puts the rules on this process and all that it starts.
-///
-/// # Errors
-/// What the kernel refuses.
 pub fn restrict(spec: &SandboxSpec) -> Result<(), RulesetError> {
     let alone = !spec.layers.namespaces;
     let all = AccessFs::from_all(NEWEST);

@@ -75,9 +75,6 @@ impl Outside {
 }
 
 /// Builds the tree.
-///
-/// # Errors
-/// The first thing that could not be done; the command must not run then.
 pub fn build(spec: &SandboxSpec, outside: &Outside) -> Result<(), String> {
     // What is mounted from here on stays in this namespace, and what is mounted outside does not come in.
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;

@@ -81,9 +81,6 @@ const SOCKETS: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF
 
 /// Puts the filters on this process and all that it starts. With `no_sockets` none can be made but connected pairs:
 /// where there is no network namespace, that is what keeps the network off.
-///
-/// # Errors
-/// A sentence with the kernel's or the compiler's reason.
 pub fn restrict(no_sockets: bool) -> Result<(), String> {
     for program in programs(no_sockets)? {
         apply_filter(&program).map_err(|error| error.to_string())?;

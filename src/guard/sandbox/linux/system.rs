@@ -30,9 +30,6 @@ fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
 }
 
 /// Takes rights away from the mount that `fd` stands for, and from all below it where `below`.
-///
-/// # Errors
-/// The kernel's.
 pub fn restrict(fd: BorrowedFd, set: u64, below: bool) -> io::Result<()> {
     let attributes = MountAttributes { set, clear: 0, propagation: 0, userns_fd: 0 };
     let flags = libc::AT_EMPTY_PATH | if below { libc::AT_RECURSIVE } else { 0 };
@@ -51,9 +48,6 @@ pub fn restrict(fd: BorrowedFd, set: u64, below: bool) -> io::Result<()> {
 }
 
 /// Forks with new namespaces; 0 in the child.
-///
-/// # Errors
-/// The kernel's: what is refused here is a missing layer.
 pub fn clone_into(flags: i32) -> io::Result<i32> {
     let flags = libc::c_long::from(flags | libc::SIGCHLD);
     // SAFETY: without CLONE_VM this is a fork; the process has one thread, so the child may go on in Rust. The order of
@@ -79,9 +73,6 @@ pub fn execute(command: &[std::ffi::OsString], environment: &[(String, Option<St
 }
 
 /// Signals that end a program, and `more`, are taken from the descriptor instead.
-///
-/// # Errors
-/// The kernel's.
 pub fn take_signals(more: &[libc::c_int]) -> io::Result<OwnedFd> {
     // SAFETY: the set is filled before it is used, and the descriptor is new and ours.
     unsafe {
@@ -149,9 +140,6 @@ pub fn close_the_rest(kept: Option<RawFd>) {
 }
 
 /// Brings the loopback interface of a fresh network namespace up.
-///
-/// # Errors
-/// The kernel's.
 pub fn loopback_up() -> io::Result<()> {
     // SAFETY: the structure is zeroed, its name is shorter than its field, and the descriptor is new and ours.
     unsafe {
@@ -187,9 +175,6 @@ pub fn landlock_version() -> Option<i32> {
 }
 
 /// Mounts a file system of `kind` at `path`.
-///
-/// # Errors
-/// The kernel's.
 pub fn mount(kind: &str, path: &str, options: &CStr) -> io::Result<()> {
     Ok(rustix::mount::mount(kind, path, kind, MountFlags::NOSUID | MountFlags::NOEXEC, options)?)
 }
@@ -227,17 +212,11 @@ pub fn release_files(side: Option<RawFd>) {
 }
 
 /// A pipe that no other program inherits: its reading and its writing end.
-///
-/// # Errors
-/// No descriptors left.
 pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?)
 }
 
 /// The user outside is the same user in the process's user namespace, and nobody else exists there.
-///
-/// # Errors
-/// What the kernel refuses.
 pub fn map_user(pid: i32) -> io::Result<()> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let write = |name: &str, text: String| std::fs::write(format!("/proc/{pid}/{name}"), text);

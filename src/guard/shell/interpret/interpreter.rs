@@ -48,9 +48,6 @@ struct Interpreter {
 }
 
 /// Every call of the script, in order.
-///
-/// # Errors
-/// Why the script is not understood.
 pub fn calls(script: &str, folder: &Path, home: Option<&Path>) -> Walked<Vec<Call>> {
     let Some(tree) = parser::parse(script)? else { return Ok(Vec::new()) };
     let mut interpreter = Interpreter::default();

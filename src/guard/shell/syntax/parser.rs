@@ -14,9 +14,7 @@ use super::word::{self, Mode, arithmetic, is_name, line_end};
 const DECLARING: &[&str] = &["declare", "typeset", "local", "export", "readonly"];
 
 /// The tree of a whole script; `None` when it runs nothing.
-///
-/// # Errors
-/// Why the script is not understood: it is wrong, or read in more than one way, or too long or too deep.
+/// Errors: Why the script is not understood: it is wrong, or read in more than one way, or too long or too deep.
 pub fn parse(text: &str) -> Parsed<Option<Node>> {
     let mut lexer = Lexer::new(text, 0, script)?;
     let node = script(&mut lexer, Until::End)?;

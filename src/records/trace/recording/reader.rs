@@ -74,9 +74,6 @@ impl Recording {
 }
 
 /// The recordings that `path` names: itself, or those in the folder, by name.
-///
-/// # Errors
-/// When the path cannot be read.
 pub fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -94,9 +91,6 @@ pub fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Reads one recording; gzip is recognized by its first bytes.
-///
-/// # Errors
-/// When the file cannot be read or unpacked.
 pub fn read(path: &Path) -> io::Result<Recording> {
     let mut file = BufReader::new(File::open(path)?);
     let packed = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);

@@ -18,9 +18,6 @@ pub struct Applied {
 }
 
 /// Applies one edit to a text.
-///
-/// # Errors
-/// [`Refusal`]; the text is then not to be changed.
 pub fn apply(text: &str, edit: TextEdit) -> Result<Applied, Refusal> {
     if edit.old == edit.new {
         return Err(Refusal::NoOp);

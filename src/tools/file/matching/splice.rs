@@ -12,9 +12,7 @@ use super::match_edit::{EditMatch, MatchLevel, Refusal, Shift, TextEdit};
 const ALIGNMENT: Duration = Duration::from_secs(2);
 
 /// Appends the new text of `found` to `out`.
-///
-/// # Errors
-/// [`Refusal::Unshiftable`] when a line of the new text cannot follow the block's indentation.
+/// Errors: [`Refusal::Unshiftable`] when a line of the new text cannot follow the block's indentation.
 pub fn block(
     lines: &Lines,
     found: EditMatch,

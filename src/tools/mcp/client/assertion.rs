@@ -15,9 +15,6 @@ use serde_json::json;
 const LIFETIME: u64 = 300;
 
 /// The assertion of this client for this authorization server.
-///
-/// # Errors
-/// The key is none that can be used.
 pub fn signed(client_id: &str, audience: &str, pem: &[u8]) -> Result<String, String> {
     let key = PrivateKeyDer::from_pem_slice(pem).map_err(|error| format!("the private key: {error}"))?;
     let key = sign::any_supported_type(&key).map_err(|error| format!("the private key: {error}"))?;

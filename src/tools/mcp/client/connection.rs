@@ -72,9 +72,6 @@ impl Connection {
     }
 
     /// What it offers.
-    ///
-    /// # Errors
-    /// [`McpError`].
     pub async fn catalog(&self) -> Result<Catalog, McpError> {
         let peer = self.running.peer();
         let capabilities = peer.peer_info().map(|info| info.capabilities.clone()).unwrap_or_default();
@@ -104,9 +101,6 @@ impl Connection {
     }
 
     /// Calls a tool.
-    ///
-    /// # Errors
-    /// [`McpError`].
     pub async fn call(
         &self,
         tool: &RemoteTool,
@@ -130,9 +124,6 @@ impl Connection {
     }
 
     /// Reads a resource.
-    ///
-    /// # Errors
-    /// [`McpError`].
     pub async fn read(&self, uri: &str, cancel: &CancellationToken) -> Result<Vec<Content>, McpError> {
         let read = self.running.read_resource(ReadResourceRequestParams::new(uri));
         let result = self.limited(read, Caller::nobody(), cancel).await?;
@@ -140,9 +131,6 @@ impl Connection {
     }
 
     /// The text of a prompt.
-    ///
-    /// # Errors
-    /// [`McpError`].
     pub async fn prompt(
         &self,
         name: &str,

@@ -64,9 +64,6 @@ impl Place {
 type Started = Result<Connection, ClientInitializeError>;
 
 /// Connects to `server`. With the `challenge` of a request that it refused, signs in first.
-///
-/// # Errors
-/// [`McpError`].
 pub async fn connect(
     server: &Server,
     place: &Place,

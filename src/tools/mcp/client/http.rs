@@ -15,9 +15,6 @@ const MAX_REDIRECTS: usize = 5;
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// A client for the server at `url`.
-///
-/// # Errors
-/// The address is none, or no certificates are found.
 pub fn client(url: &str) -> Result<Client, String> {
     let url = http::parse(url).map_err(|error| error.to_string())?;
     http::build_client(&url).map_err(|error| error.to_string())

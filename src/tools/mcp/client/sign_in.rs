@@ -39,9 +39,6 @@ pub struct SignIn {
 
 impl SignIn {
     /// With the tokens of an earlier sign-in, if there are any.
-    ///
-    /// # Errors
-    /// The address is none.
     pub async fn earlier(&self) -> Result<AuthorizationManager, String> {
         let mut manager = self.manager(false).await?;
         // An authorization server that cannot be asked now will be needed only when the token is refused.
@@ -55,9 +52,6 @@ impl SignIn {
     }
 
     /// Signs in as the server's challenge asks for it.
-    ///
-    /// # Errors
-    /// Why it failed, for the user.
     pub async fn now(&self, challenge: Option<&str>) -> Result<AuthorizationManager, String> {
         let mut manager = self.manager(false).await?;
         let found = match manager.resolve_metadata_from_challenge(challenge).await {

@@ -29,9 +29,6 @@ pub struct Program {
 }
 
 /// Starts it. Blocks.
-///
-/// # Errors
-/// It cannot be found or confined.
 pub fn start(program: Program, sandbox: &Sandbox) -> io::Result<(Service, ChildStdin, ChildStdout)> {
     let Program { command, args, mut env, cwd, profile, own_folder } = program;
     let wrapper = match profile {

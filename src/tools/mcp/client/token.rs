@@ -28,9 +28,6 @@ pub struct TokenRequest<'a> {
 
 impl TokenRequest<'_> {
     /// The token of a client that signs with the private key in this file.
-    ///
-    /// # Errors
-    /// Why there is none.
     pub async fn with_key(&self, path: &str) -> Result<Value, String> {
         let pem = tokio::fs::read(path).await.map_err(|error| format!("{path}: {error}"))?;
         let audience = self.metadata.issuer.as_deref().unwrap_or(&self.metadata.token_endpoint);
@@ -46,9 +43,6 @@ impl TokenRequest<'_> {
     }
 
     /// The token that the user's identity provider vouches for.
-    ///
-    /// # Errors
-    /// Why there is none.
     pub async fn vouched(&self, provider: &IdentityProvider, secret: &str) -> Result<Value, String> {
         let audience = self.metadata.issuer.as_deref().unwrap_or(&self.metadata.token_endpoint);
         let exchange = [

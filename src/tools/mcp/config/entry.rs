@@ -77,9 +77,6 @@ fn one_word<S: serde::Serializer>(words: &[String], serializer: S) -> Result<S::
 
 impl Entry {
     /// From a file's value, in the form that we write.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub fn read(value: &Value) -> Result<Self, String> {
         let command = value["command"].as_str().map(str::to_owned);
         let mut entry: Self = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
@@ -139,9 +136,6 @@ impl Entry {
     }
 
     /// As a server, by this name.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub fn server(self, name: &str, origin: &Path) -> Result<Server, String> {
         check_name(name)?;
         let hash = file::hash(serde_json::to_string(&self).unwrap_or_default().as_bytes());
@@ -201,8 +195,6 @@ fn checked(url: String) -> Result<String, String> {
     }
 }
 
-/// # Errors
-/// The name cannot be part of a tool's name.
 pub fn check_name(name: &str) -> Result<(), String> {
     let plain =
         name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ' | '/' | '@' | ':'));

@@ -58,9 +58,6 @@ pub fn files(agent: Option<&str>, home: &Path) -> Vec<PathBuf> {
 }
 
 /// The servers in this file: for all projects, and for the one in `workspace`. Blocks.
-///
-/// # Errors
-/// It cannot be read or understood.
 pub fn read(path: &Path, workspace: &Path) -> Result<Import, String> {
     let text = file::small_text(path, MAX_BYTES)
         .ok_or_else(|| format!("{} cannot be read as text", path.display()))?;

@@ -25,9 +25,6 @@ impl UserFile {
     }
 
     /// Adds servers, or changes those that are there. Blocks.
-    ///
-    /// # Errors
-    /// The file is damaged, or cannot be written.
     pub fn add(&self, entries: &[(String, Entry)]) -> io::Result<()> {
         let mut config = self.read()?;
         for (name, entry) in entries {
@@ -37,9 +34,6 @@ impl UserFile {
     }
 
     /// Removes a server; whether it was there. Blocks.
-    ///
-    /// # Errors
-    /// As [`Self::add`].
     pub fn remove(&self, name: &str) -> io::Result<bool> {
         let mut config = self.read()?;
         let servers = config["mcpServers"].as_object_mut();
@@ -51,9 +45,6 @@ impl UserFile {
     }
 
     /// Whether it has this server. Blocks.
-    ///
-    /// # Errors
-    /// The file is damaged.
     pub fn has(&self, name: &str) -> io::Result<bool> {
         Ok(self.read()?["mcpServers"].get(name).is_some())
     }

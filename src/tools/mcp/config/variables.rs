@@ -1,9 +1,6 @@
 //! `${VARIABLE}` and `${VARIABLE:-default}` in a server's configuration, as Claude Code's `.mcp.json` has them.
 
 /// The text with its variables replaced.
-///
-/// # Errors
-/// The name of a variable that is not set and has no default.
 pub fn expand(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = text;

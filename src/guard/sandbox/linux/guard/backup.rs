@@ -179,9 +179,6 @@ pub fn is_opened(opened: &[PathBuf], path: &Path) -> bool {
 }
 
 /// A new file with this content and mode.
-///
-/// # Errors
-/// Also when there is one.
 pub fn write_back(folder: &OwnedFd, name: &OsStr, bytes: &[u8], mode: u32) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = openat(folder, name, flags, Mode::from_raw_mode(0o600))?;

@@ -26,17 +26,11 @@ impl Identity {
 }
 
 /// An absolute path, without following any link.
-///
-/// # Errors
-/// As [`below`].
 pub fn absolute(path: &Path) -> io::Result<OwnedFd> {
     Ok(openat2(CWD, path, FOLDER, Mode::empty(), ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS)?)
 }
 
 /// The folder `rest` below `root`, and which one it is.
-///
-/// # Errors
-/// Also when a part of `rest` is a link.
 pub fn below(root: &OwnedFd, rest: &Path) -> io::Result<(OwnedFd, Identity)> {
     let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let rest = if rest.as_os_str().is_empty() { Path::new(".") } else { rest };

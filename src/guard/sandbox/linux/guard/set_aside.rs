@@ -125,9 +125,6 @@ fn known(folder: &Path) -> Option<SetAside> {
 
 impl SetAside {
     /// Puts it back where it was, if nothing stands there now and no link leads there.
-    ///
-    /// # Errors
-    /// When something is there, or its folder is gone or is a link.
     pub fn restore(&self) -> io::Result<()> {
         let missing = || io::Error::from(io::ErrorKind::NotFound);
         let parts = self.path.parent().zip(self.path.file_name()).zip(self.origin.parent());
