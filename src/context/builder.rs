@@ -1,6 +1,5 @@
-//! `ContextBuilder`: the pure function from what the agent holds to the request and its ledger. Each message brings its
-//! own row, and whatever the normalizer takes out or adds takes its row with it or brings one: the ledger's sum is the
-//! size of the request by construction.
+//! `ContextBuilder`: a pure function from what the agent has to the request and its ledger. Each message brings its own
+//! row, and the normalizer adds or removes rows together with messages, so the ledger always sums to the request's size.
 
 use std::sync::Arc;
 
@@ -14,12 +13,10 @@ use base::model::fingerprint::{Fingerprint, Parts};
 use base::model::item::ItemId;
 use base::model::request::{Message, Request};
 
-/// A request and the account of it.
 #[derive(Debug)]
 pub struct Built {
     pub request: Request,
     pub ledger: Ledger,
-    /// Of every part of the request.
     pub fingerprints: Parts,
 }
 
@@ -33,7 +30,6 @@ impl normalize::Paired for FragmentMessage {
             subject: Subject::Part("lost result"),
             layer: call.row.layer,
             tokens: message.estimated(),
-            counted: false,
             form: FormName::Full,
             pinned: true,
         };
@@ -41,7 +37,6 @@ impl normalize::Paired for FragmentMessage {
     }
 }
 
-/// Stacks the layers in wire order.
 pub fn build(inputs: &LayerInputs<'_>) -> Built {
     let parts = inputs.parts;
     let mut request = Request {
@@ -80,7 +75,6 @@ pub fn build(inputs: &LayerInputs<'_>) -> Built {
 }
 
 impl Built {
-    /// The items of the reasoning that is sent from the message `at` on.
     pub fn reasoning_from(&self, at: usize) -> Vec<ItemId> {
         let rows = &self.ledger.rows[self.ledger.rows.len() - self.request.messages.len()..];
         let messages = self.request.messages.iter().zip(rows).skip(at);
@@ -94,7 +88,7 @@ impl Built {
     }
 }
 
-/// Where the prompt cache should be able to resume: behind the past rounds, and behind the last message.
+/// Prompt cache breakpoints: after the past rounds, and after the last message.
 fn cache_marks(all: usize, past: usize) -> Vec<usize> {
     let mut marks = Vec::with_capacity(2);
     if past > 0 && past < all {

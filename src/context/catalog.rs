@@ -1,5 +1,5 @@
-//! The layers in wire order: L1, L2, L3, L4, L6; a todo recap (L5) stands among the messages where the list changed. Nothing
-//! that was sent is taken away, so nothing volatile stands in front of stable bytes. Adding a layer is one line here.
+//! The layers in wire order: L1, L2, L3, L4, L6; a todo recap (L5) sits among the messages where the list
+//! changed. Volatile text never precedes stable bytes. Adding a layer is one line here.
 
 use super::layer::Layer;
 use crate::layers::{l1_system, l2_project_rules, l3_history};

@@ -1,5 +1,5 @@
-//! What a layer is: a pure function of the inputs that renders one fragment of the request. Slow work (reading files,
-//! retrieval) is done before, so that building a request never blocks.
+//! A layer: a pure function that renders one fragment of the request. Slow work (reading files, retrieval) is
+//! done earlier, so building a request never blocks.
 
 use std::sync::Arc;
 
@@ -11,13 +11,12 @@ use base::model::fingerprint::Fingerprint;
 use base::model::item::{Item, ReminderTopic};
 use base::model::request::{Block, Message};
 
-/// Everything that a request is made of.
 pub struct LayerInputs<'a> {
     pub parts: &'a FixedParts,
     pub history: &'a HistoryManager,
 }
 
-/// One message with its row in the ledger: the two travel together, so that neither can be without the other.
+/// One message with its ledger row; they travel together so that neither exists without the other.
 #[derive(Clone, Debug)]
 pub struct FragmentMessage {
     pub message: Message,
@@ -25,18 +24,15 @@ pub struct FragmentMessage {
     pub row: LedgerEntry,
 }
 
-/// What a layer contributes.
 #[derive(Debug, Default)]
 pub struct Fragment {
-    /// A block of the system prompt, and its fingerprint.
     pub system: Option<(Block, Fingerprint)>,
     pub messages: Vec<FragmentMessage>,
-    /// Rows of what is no message.
+    /// Rows for what isn't a message.
     pub rows: Vec<LedgerEntry>,
 }
 
 impl Fragment {
-    /// The fragment of one block of the system prompt.
     pub fn of_system(layer: LayerId, name: &'static str, part: &FixedPart) -> Self {
         let block = Block { text: Arc::clone(&part.content) };
         Self {
@@ -46,7 +42,6 @@ impl Fragment {
         }
     }
 
-    /// The fragment of consecutive history entries; `None` when there are none.
     pub fn of_entries(layer: LayerId, entries: &[Entry]) -> Option<Self> {
         if entries.is_empty() {
             return None;
@@ -65,7 +60,6 @@ impl Fragment {
                             layer
                         },
                         tokens: entry.tokens(),
-                        counted: entry.is_counted(),
                         form: entry.form(),
                         pinned: entry.pinned,
                     },
@@ -80,5 +74,5 @@ fn is_recap(item: &Item) -> bool {
     matches!(item, Item::Reminder(reminder) if reminder.about == ReminderTopic::Todos)
 }
 
-/// One layer: `None` when it is empty. The list of them, in wire order, is `catalog`.
+/// Returns `None` for an empty layer. `catalog` lists the layers in wire order.
 pub type Layer = fn(&LayerInputs<'_>) -> Option<Fragment>;

@@ -1,5 +1,5 @@
-//! The account of one request: a row for everything in it, whose sum is the request's size. Rows are cheap; where a row
-//! came from is looked up only when the ledger is shown.
+//! The account of one request: a row for each part; the sum is the request's size. A row's origin is only
+//! looked up when the ledger is shown.
 
 use super::parts::FixedPart;
 use crate::history::entry::Entry;
@@ -14,10 +14,8 @@ use base::model::usage::Usage;
 use base::protocol::ledger::{AgentSum, Epochs, LedgerRow, LedgerView};
 use base::text;
 
-/// Characters of an item's own words in its origin.
 const ORIGIN_CHARS: usize = 120;
 
-/// The layers' names, L1–L6 (SPEC §1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LayerId {
     System,
@@ -29,7 +27,6 @@ pub enum LayerId {
 }
 
 impl LayerId {
-    /// `L1` … `L6`.
     pub fn label(self) -> &'static str {
         match self {
             Self::System => "L1",
@@ -42,12 +39,9 @@ impl LayerId {
     }
 }
 
-/// What a row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// An item of the history.
     Item(ItemId),
-    /// A fixed part, by name.
     Part(&'static str),
 }
 
@@ -61,51 +55,33 @@ impl Subject {
     }
 }
 
-/// One row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LedgerEntry {
     pub subject: Subject,
     pub layer: LayerId,
     /// Tokens, framing included, uncalibrated.
     pub tokens: u32,
-    /// The model's own tokenizer has counted them; otherwise they are estimated.
-    pub counted: bool,
     pub form: FormName,
     pub pinned: bool,
 }
 
 impl LedgerEntry {
-    /// A row for a fixed part.
     pub fn fixed<T>(layer: LayerId, name: &'static str, part: &FixedPart<T>) -> Self {
-        Self {
-            subject: Subject::Part(name),
-            layer,
-            tokens: part.tokens,
-            counted: part.counted,
-            form: FormName::Full,
-            pinned: true,
-        }
+        Self { subject: Subject::Part(name), layer, tokens: part.tokens, form: FormName::Full, pinned: true }
     }
 }
 
-/// The rows of one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     pub rows: Vec<LedgerEntry>,
 }
 
 impl Ledger {
-    /// Tokens of the whole request, uncalibrated.
     pub fn total(&self) -> u64 {
         self.rows.iter().map(|row| u64::from(row.tokens)).sum()
     }
 
-    /// What of [`Self::total`] the model's own tokenizer has counted.
-    pub fn counted(&self) -> u64 {
-        self.rows.iter().filter(|row| row.counted).map(|row| u64::from(row.tokens)).sum()
-    }
-
-    /// The form that users see. The sum of the rows is the calibrated size of the whole, whatever the rounding.
+    /// The ledger for users, whose rows sum to the calibrated total despite rounding.
     pub fn view(
         &self,
         history: &HistoryManager,
@@ -114,8 +90,6 @@ impl Ledger {
         epochs: &Epochs,
         rules: Option<&FixedPart>,
     ) -> LedgerView {
-        let mut scale = *scale;
-        scale.weigh(self.counted(), self.total());
         let (mut plain, mut shown) = (0, 0);
         let rows: Vec<LedgerRow> = self
             .rows
@@ -148,14 +122,14 @@ impl Ledger {
             rows,
             window_tokens: settings.window_tokens,
             window_origin: settings.window_origin.as_str().to_owned(),
-            error_percent: scale.error_percent(),
+            error_percent: scale.error_percent(plain),
             epochs: epochs.clone(),
             agents: history.entries().iter().filter_map(agent).collect(),
         }
     }
 }
 
-/// What the sub-agent took whose result this is.
+/// What the sub-agent spent whose result this is.
 fn agent(entry: &Entry) -> Option<AgentSum> {
     let Item::ToolResult(result) = &*entry.item else { return None };
     let data = &result.envelope.data;
@@ -175,7 +149,6 @@ fn agent(entry: &Entry) -> Option<AgentSum> {
     })
 }
 
-/// Where an item came from, in a few words.
 pub fn origin(item: &Item) -> String {
     match item {
         Item::User(message) => format!("user: {}", text::one_line(&message.text, ORIGIN_CHARS)),

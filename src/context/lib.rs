@@ -1,9 +1,8 @@
-//! Context engineering: what of the session is sent to the model, in which form, and the account of it. In the order that
-//! data takes: a result enters the `history`, whose `ingest` chooses its first form with the filters of `compress`; before a
-//! request `compaction` adopts smaller forms in batches; when that is not enough a `summary` replaces old rounds; `builder`
-//! makes the request and its `ledger` from the `layers` that `catalog` lists; `prefix` records what of the last request
-//! changed. `tokens` measures, and `replay` makes all of it again from the log.
-//! Works on `model` results; knows no tool, no provider dialect and no front end.
+//! Context engineering: what of the session is sent to the model, in which form, and its account. Data flow: a
+//! result enters `history`, where `ingest` picks its first form with the filters of `compress`; before a request
+//! `compaction` adopts smaller forms in batches, and if that isn't enough a `summary` replaces old rounds; `builder`
+//! makes the request and its `ledger` from the `layers` in `catalog`; `prefix` records changes to the last request;
+//! `tokens` measures; `replay` rebuilds all of it from the log. Knows no tool, provider dialect or front end.
 
 pub mod builder;
 pub mod catalog;

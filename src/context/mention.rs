@@ -1,12 +1,11 @@
-//! `InputPreprocessor`: finds `@file` mentions in what the user typed and makes the reminder that follows it (SPEC
-//! §6). The contents are not pasted: the model reads what it needs. Only looks whether a path exists.
+//! `InputPreprocessor`: finds `@file` mentions in user input and makes the reminder that follows it. Contents
+//! aren't pasted: the model reads what it needs. Only checks whether a path exists.
 
 use std::path::Path;
 
-/// Mentions named in the reminder; the rest is counted.
+/// Mentions named in the reminder; the rest are counted.
 const MAX_MENTIONS: usize = 5;
 
-/// One `@path`, with an optional line range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mention {
     pub path: String,
@@ -14,7 +13,7 @@ pub struct Mention {
     pub range: Option<String>,
 }
 
-/// The mentions in `text`, in first-seen order, without repetitions.
+/// The distinct mentions in `text`, in order.
 pub fn mentions(text: &str) -> Vec<Mention> {
     let mut found: Vec<Mention> = Vec::new();
     let mut before = None;
@@ -32,7 +31,7 @@ pub fn mentions(text: &str) -> Vec<Mention> {
         at = after + end;
         before = text[..at].chars().next_back();
         let mention = split_range(raw);
-        // `@server:scheme://…` is a resource of a server.
+        // `@server:scheme://…` is an MCP resource.
         let is_file = !mention.path.is_empty() && !mention.path.contains("://");
         if is_file && !found.contains(&mention) {
             found.push(mention);
@@ -41,14 +40,13 @@ pub fn mentions(text: &str) -> Vec<Mention> {
     found
 }
 
-/// The path text behind an `@` and where it ends.
 fn raw_path(rest: &str) -> Option<(&str, usize)> {
     if let Some(quoted) = rest.strip_prefix('"') {
         let end = quoted.find(['"', '\n'])?;
         if !quoted[end..].starts_with('"') || end == 0 {
             return None;
         }
-        // A range may follow the closing quote; it is left to plain text.
+        // A range after the closing quote is left as plain text.
         return Some((&quoted[..end], end + 2));
     }
     let end = rest
@@ -71,8 +69,8 @@ fn split_range(raw: &str) -> Mention {
     }
 }
 
-/// The reminder that follows the user's text; `None` when nothing that could be a file is mentioned. `nearest` finds
-/// an existing path like a missing one.
+/// The reminder that follows the user's text; `None` if it mentions nothing that could be a file. `nearest`
+/// finds an existing path similar to a missing one.
 pub fn reminder(text: &str, root: &Path, nearest: impl Fn(&str) -> Option<String>) -> Option<String> {
     let mut lines = Vec::new();
     let mut more = 0;

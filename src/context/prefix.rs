@@ -1,6 +1,6 @@
-//! Epochs (SPEC §5a): each request is the one before with messages appended, or a new epoch begins, recorded with its
-//! causes and what it costs and saves. Compares fingerprints, hashes nothing. Knows only the log's records, so that a
-//! resumed session compares with what was really sent before.
+//! Epochs: each request is the previous one with messages appended, or a new epoch begins, recorded with its
+//! causes, cost and savings. Compares fingerprints. Uses only the log's records, so that a resumed session
+//! compares with what was really sent.
 
 use std::collections::HashSet;
 
@@ -17,29 +17,26 @@ use base::protocol::ledger::{EpochCause, EpochSum, Epochs};
 pub const REASONING_BOUND: &str = "reasoning bound to what changed";
 pub const REASONING_REJECTED: &str = "reasoning rejected by the server";
 
-/// What was sent last, and what has happened to it since.
+/// What was sent last, and what has happened since.
 #[derive(Clone, Debug, Default)]
 pub struct Prefix {
-    /// The fixed parts as recorded.
     parts: FixedParts,
-    /// Of every message of the last request.
+    /// Fingerprints of the messages of the last request.
     messages: Vec<Fingerprint>,
     requests: u64,
     epochs: Epochs,
-    /// Estimated tokens of the last request.
     tokens: u64,
-    /// The newest item now, and when the last request was sent.
+    /// The newest item now, and the newest when the last request was sent.
     newest: ItemId,
     newest_sent: ItemId,
-    /// Blocks of reasoning that were left out since.
     reasoning_dropped: u64,
     pending: Vec<CauseRecord>,
-    /// Whether something in front of all messages changed since the last request.
+    /// Whether something before all messages changed since the last request.
     head_changed: bool,
 }
 
-/// The cause of an epoch that a cause in `Record::Forms` or `Record::Archive` is; `None` when it changes nothing that was
-/// sent, or follows from an epoch.
+/// The epoch cause that a cause in `Record::Forms` or `Record::Archive` means; `None` if it changes nothing
+/// that was sent, or follows from an epoch.
 fn epoch_cause(cause: &str) -> Option<EpochCause> {
     let (word, rest) = cause.split_once(':').unwrap_or((cause, ""));
     match word {
@@ -52,17 +49,14 @@ fn epoch_cause(cause: &str) -> Option<EpochCause> {
 }
 
 impl Prefix {
-    /// The recorded fixed parts.
     pub fn parts(&self) -> &FixedParts {
         &self.parts
     }
 
-    /// The messages of the last request.
     pub fn messages(&self) -> &[Fingerprint] {
         &self.messages
     }
 
-    /// Requests sent so far.
     pub fn requests(&self) -> u64 {
         self.requests
     }
@@ -71,21 +65,21 @@ impl Prefix {
         &self.epochs
     }
 
-    /// The first message of `built` that is not what was sent there before; `None` when it is the last request with
-    /// messages appended, or the first one.
+    /// The first message of `built` that differs from what was sent there; `None` for a first request, or if
+    /// messages were only appended.
     pub fn changed_at(&self, parts: &FixedParts, built: &Built) -> Option<usize> {
         let head = parts.since(&self.parts).is_some_and(|frame| self.is_head(&frame));
         let kept = self.kept(built);
         (self.requests > 0 && (head || kept < self.messages.len())).then_some(if head { 0 } else { kept })
     }
 
-    /// Whether a change of the fixed parts changes what stands before all messages.
+    /// Whether a change of the fixed parts affects what precedes all messages.
     fn is_head(&self, frame: &FrameRecord) -> bool {
         let model = frame.params.as_ref().is_some_and(|params| params.model != self.parts.params.model);
         frame.system.is_some() || frame.rules.is_some() || frame.tools.is_some() || model
     }
 
-    /// How many messages `built` has in common with the beginning of the last request.
+    /// Number of messages that `built` shares with the start of the last request.
     fn kept(&self, built: &Built) -> usize {
         built
             .fingerprints
@@ -96,7 +90,7 @@ impl Prefix {
             .count()
     }
 
-    /// Applies a record that was written to, or read from, the log.
+    /// Applies a record that was written to or read from the log.
     pub fn apply(&mut self, record: &Record) {
         match record {
             Record::Item(item) => self.newest = item.id,
@@ -131,7 +125,7 @@ impl Prefix {
 
     fn apply_frame(&mut self, frame: &FrameRecord) {
         let (had_rules, model) = (self.parts.rules.is_some(), self.parts.params.model.clone());
-        // Other tools, where the window is another, are the switch's doing: it comes first and has the epoch.
+        // A window change may also change the tools, but the model switch is the cause, so it comes first.
         if let Some(params) = frame.params.as_ref().filter(|params| params.model != model) {
             self.note_head(EpochCause::ModelSwitch, &format!("from {model} to {}", params.model));
         }
@@ -182,7 +176,7 @@ impl Prefix {
         sum.reasoning += epoch.reasoning;
     }
 
-    /// The record of `built`, which is about to be sent. `cold` says that the prompt cache has run out.
+    /// The record of `built`, which is about to be sent. `cold`: the prompt cache has expired.
     pub fn sent_record(&self, built: &Built, cold: bool) -> SentRecord {
         let now = &built.fingerprints.messages;
         let kept = self.kept(built);
@@ -208,18 +202,18 @@ impl Prefix {
         }
     }
 
-    /// Tokens of `built` without what has come since the last request.
+    /// Tokens of `built` without what was added since the last request.
     fn of_before(&self, built: &Built) -> u64 {
         let is_new = |subject: &Subject| matches!(subject, Subject::Item(id) if *id > self.newest_sent);
         let before = built.ledger.rows.iter().filter(|row| !is_new(&row.subject));
         before.map(|row| u64::from(row.tokens)).sum()
     }
 
-    /// Tokens from the message `at` on that had been sent before.
+    /// Previously sent tokens from message `at` on.
     fn lost(&self, built: &Built, at: usize) -> u64 {
         let messages = &built.fingerprints.messages;
         let rows = &built.ledger.rows[built.ledger.rows.len() - messages.len()..];
-        // Another model's cache holds nothing of this session, not even what stands before the messages.
+        // Another model's cache has nothing of this session, not even the fixed parts.
         let fixed = &built.ledger.rows[..built.ledger.rows.len() - messages.len()];
         let switched = self.pending.iter().any(|cause| cause.kind == EpochCause::ModelSwitch);
         let head: u64 = if switched { fixed.iter().map(|row| u64::from(row.tokens)).sum() } else { 0 };

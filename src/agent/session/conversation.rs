@@ -200,21 +200,19 @@ impl Conversation {
         self.write(&Record::Sent(sent))
     }
 
-    /// Writes that a request was answered. `estimated` is its size in estimated tokens, of which `counted` are exact.
+    /// Writes that a request of this estimated size was answered.
     pub fn record_usage(
         &mut self,
         model: &str,
         estimated: u64,
-        counted: u64,
         usage: Option<Usage>,
     ) -> Result<(), LogError> {
-        let request =
-            RequestRecord { ms: clock::now_ms(), model: model.to_owned(), estimated, counted, usage };
+        let request = RequestRecord { ms: clock::now_ms(), model: model.to_owned(), estimated, usage };
         self.write(&Record::Request(request.clone()))?;
         self.history.count_request();
         self.usage.add_request(&request);
         if let Some(usage) = &usage {
-            let cut_to = self.usage.calibration.report(estimated, counted, usage.input);
+            let cut_to = self.usage.calibration.report(estimated, usage.input);
             self.usage.set_truncation(cut_to);
         }
         Ok(())

@@ -90,7 +90,8 @@ impl UsageMeter {
         WindowState {
             used_tokens: self.last_reported.unwrap_or_else(|| self.calibration.apply(estimated)),
             window_tokens,
-            estimated: self.last_reported.is_none() && self.calibration.error_percent() > EXACT_PERCENT,
+            estimated: self.last_reported.is_none()
+                && self.calibration.error_percent(estimated) > EXACT_PERCENT,
             total: self.total,
             // Without reported usage nothing is known of the cost, not even that it is zero.
             cost_usd: self.cost_usd.filter(|_| self.total != Usage::default()),

@@ -255,9 +255,7 @@ impl ReplyRequest<'_> {
             }
         }
         let params = &self.sampler.params;
-        let (estimated, counted) = self.window.last_size();
-        self.conversation.record_usage(&params.model, estimated, counted, usage)?;
-        self.window.take_counts(self.conversation, params);
+        self.conversation.record_usage(&params.model, self.window.last_size(), usage)?;
         self.window.mind_truncation(self.conversation, self.events);
         let _ = self.events.send(Event::Window(self.window.state(self.conversation)));
         Ok(Reply { calls, finish, said_something })

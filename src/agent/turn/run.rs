@@ -213,7 +213,7 @@ impl<'a> Turn<'a> {
 
     /// Runs the calls of a reply and records their results in call order.
     async fn run_calls(&mut self, reply: &Reply) -> Result<(), TurnError> {
-        let Agent { conversation, window, sampler, dispatcher, .. } = &mut *self.agent;
+        let Agent { conversation, window, dispatcher, .. } = &mut *self.agent;
         let window_tokens = window.settings().window_tokens;
         let (calls, cut) = reply.split_at_cut();
         dispatcher.announce_waiting(calls, self.events);
@@ -242,8 +242,6 @@ impl<'a> Turn<'a> {
         news::rules_of_touched(conversation, sections)?;
         news::tell_of_rules(window, dispatcher.root(), self.events);
         images::record(conversation, &dispatcher.cx)?;
-        // Asked for now, the counts may be there when the next request is built.
-        window.take_counts(conversation, &sampler.params);
         if self.control.cancel.is_cancelled() { Err(TurnError::Interrupted) } else { Ok(()) }
     }
 

@@ -4,7 +4,6 @@
 use std::path::Path;
 
 use super::compactor::{CompactionOutcome, Compactor, FitError, Surroundings};
-use super::exact_counts::ExactCounts;
 use super::fixed_prompt::FixedPrompt;
 use super::request::NextRequest;
 use super::sizes::RequestSizes;
@@ -36,20 +35,13 @@ pub struct ContextWindow {
     settings: ContextSettings,
     pub prompt: FixedPrompt,
     pub compactor: Compactor,
-    counts: ExactCounts,
-    /// Size of the last request built in tokens, estimated, and what of it is exact.
-    last_size: (u64, u64),
+    /// Size of the last request built, in estimated tokens.
+    last_size: u64,
 }
 
 impl ContextWindow {
     pub fn new(settings: ContextSettings, prompt: FixedPrompt) -> Self {
-        let mut window = Self {
-            settings,
-            prompt,
-            compactor: Compactor::default(),
-            counts: ExactCounts::default(),
-            last_size: (0, 0),
-        };
+        let mut window = Self { settings, prompt, compactor: Compactor::default(), last_size: 0 };
         window.resized();
         window
     }
@@ -91,7 +83,6 @@ impl ContextWindow {
 
     /// A session begins or goes on: nothing of another one's sizes holds.
     pub async fn open(&mut self, conversation: &mut Conversation, params: &Params, workspace: &Path) {
-        self.counts.forget(&mut self.prompt, conversation);
         self.compactor = self.compactor.renewed();
         conversation.usage.calibration.presume(self.settings.token_ratio);
         self.prompt.refresh_rules(workspace).await;
@@ -122,7 +113,6 @@ impl ContextWindow {
         events: &Events,
     ) -> Result<NextRequest, WindowError> {
         self.apply_queued_edits(conversation, &sampler.params, control, events)?;
-        self.counts.start(&sampler.params.model, &mut self.prompt, conversation);
         let cut_before = conversation.cut_messages();
         self.fit_or_unpin(conversation, sampler, control, events).await?;
         if conversation.cut_messages() > cut_before {
@@ -134,7 +124,7 @@ impl ContextWindow {
         let sizes = RequestSizes { prompt: &self.prompt, conversation, settings: &self.settings };
         self.compactor.prepare(sizes, sampler);
         let next = NextRequest::of_epoch(&self.prompt, &self.settings, conversation, &sampler.params)?;
-        self.last_size = (next.built.ledger.total(), next.built.ledger.counted());
+        self.last_size = next.built.ledger.total();
         Ok(next)
     }
 
@@ -214,11 +204,6 @@ impl ContextWindow {
         Ok(changed)
     }
 
-    /// Takes up the exact counts that are there, without waiting.
-    pub fn take_counts(&mut self, conversation: &mut Conversation, params: &Params) {
-        self.counts.take(&params.model, &mut self.prompt, conversation);
-    }
-
     /// A server that cut the prompt without a word: says so once and stays within what it takes.
     pub fn mind_truncation(&mut self, conversation: &mut Conversation, events: &Events) {
         let Some(window) = conversation.usage.take_truncation() else { return };
@@ -227,7 +212,7 @@ impl ContextWindow {
         if window >= self.settings.window_tokens || window < self.prompt.tokens() * 5 / 4 {
             return;
         }
-        let sent = conversation.usage.calibration.apply(self.last_size.0);
+        let sent = conversation.usage.calibration.apply(self.last_size);
         self.resize((window, self.settings.output_reserve_tokens.min(window / 8)));
         notice(events, Level::Warning, texts::prompt_truncated_by_server(sent, window));
     }
@@ -239,22 +224,21 @@ impl ContextWindow {
 
     /// Measures the request as it is now, for the display.
     pub fn measure(&mut self, conversation: &Conversation, params: &Params) {
-        self.last_size.0 = self.build(conversation, params).built.ledger.total();
+        self.last_size = self.build(conversation, params).built.ledger.total();
     }
 
-    /// Size of the last request in tokens, estimated, and what of it is exact.
-    pub fn last_size(&self) -> (u64, u64) {
+    /// Size of the last request, in estimated tokens.
+    pub fn last_size(&self) -> u64 {
         self.last_size
     }
 
     /// How full the window is.
     pub fn state(&self, conversation: &Conversation) -> WindowState {
-        conversation.usage.window(self.last_size.0, self.settings.window_tokens)
+        conversation.usage.window(self.last_size, self.settings.window_tokens)
     }
 
     /// The ledger as users see it.
-    pub fn ledger(&mut self, conversation: &mut Conversation, params: &Params) -> LedgerView {
-        self.take_counts(conversation, params);
+    pub fn ledger(&self, conversation: &Conversation, params: &Params) -> LedgerView {
         let ledger = self.build(conversation, params).built.ledger;
         let epochs = conversation.prefix.epochs();
         ledger.view(

@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::token_counter::TokenCounter;
 use base::config::prompts;
 use base::config::trusted::held_back::RulesHashes;
 use base::model::call::ToolSpec;
@@ -76,33 +75,6 @@ impl FixedPrompt {
     /// The most tokens that it may take.
     pub fn upper_bound(&self) -> u64 {
         u64::from(self.upper_bound) + self.rules_tokens() * 5 / 4
-    }
-
-    /// Tokens of the texts, and how many of them are exact.
-    pub fn counted(&self) -> (u64, u64) {
-        let rules = self.sent_rules.as_ref().map(|rules| (rules.tokens, rules.counted));
-        let fixed = [(self.system.tokens, self.system.counted), (self.schemas.tokens, self.schemas.counted)];
-        fixed.into_iter().chain(rules).fold((0, 0), |(total, exact), (tokens, counted)| {
-            (total + u64::from(tokens), exact + if counted { u64::from(tokens) } else { 0 })
-        })
-    }
-
-    /// Takes the exact counts that are there and asks for the others.
-    pub fn refine(&mut self, counter: &TokenCounter) {
-        self.system.refine(|of, text| counter.count(of, text));
-        if let Some(rules) = &mut self.sent_rules {
-            rules.refine(|of, text| counter.count(of, text));
-        }
-        self.schemas.refine(|of, specs| counter.count(of, specs));
-    }
-
-    /// Goes back to estimates.
-    pub fn forget_counts(&mut self) {
-        self.system.forget_count();
-        self.schemas.forget_count();
-        if let Some(rules) = &mut self.sent_rules {
-            rules.forget_count();
-        }
     }
 
     /// Looks at the rules files again; returns whether their text changed.

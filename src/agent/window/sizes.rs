@@ -32,9 +32,9 @@ impl RequestSizes<'_> {
     pub fn at_most(&self) -> u64 {
         let history = &self.conversation.history;
         let bound = self.prompt.upper_bound() + history.upper_bound();
-        let Some(ratio) = self.conversation.usage.calibration.learned() else {
+        if !self.conversation.usage.calibration.is_learned() {
             return (bound as f64 * self.settings.token_ratio.max(1.0)) as u64;
-        };
+        }
         let now = history.requests();
         let unsure: u64 = history
             .entries()
@@ -44,8 +44,9 @@ impl RequestSizes<'_> {
             .map(|entry| u64::from(entry.upper_bound().saturating_sub(entry.tokens())))
             .sum();
         let estimated = (self.prompt.tokens() + history.tokens()) as f64;
-        let known = (estimated * ratio.max(0.5) * 1.1) as u64 + unsure;
-        if ratio > 1.1 {
+        let corrected = (self.estimated() as f64).max(estimated / 2.0);
+        let known = (corrected * 1.1) as u64 + unsure;
+        if corrected > estimated * 1.1 {
             return known.max(bound);
         }
         // In scripts of many characters the bound is far too high, and what was reported tells it; elsewhere a report

@@ -1,53 +1,48 @@
-//! When rewriting the past pays. A prompt cache serves the unchanged prefix at a fraction of the price; changing an old
-//! message makes everything behind it uncached once. So the past is rewritten in batches, and only when
+//! Decides when rewriting the past pays. A prompt cache serves the unchanged prefix at a fraction of the price; a
+//! change makes everything after it uncached once. So the past is rewritten in batches, and only when
 //! `gain × cached price × expected requests > tail × (write price − cached price)`.
 
-/// One item that could be sent in a smaller form, in wire order, or one that stays.
+/// An item that could be sent in a smaller form, or one that stays; in wire order.
 #[derive(Clone, Copy, Debug)]
 pub struct RewriteCandidate {
     /// Tokens as sent now.
     pub now: u64,
-    /// Tokens in the smaller form; equal to `now` when there is none.
+    /// Tokens in the smaller form; equal to `now` if there isn't one.
     pub then: u64,
-    /// For how many requests it could have been sent in the smaller form already.
+    /// For how many requests the smaller form could already have been sent.
     pub overdue: u64,
 }
 
 impl RewriteCandidate {
-    /// An item that stays as it is.
     pub fn stays(tokens: u32) -> Self {
         Self { now: u64::from(tokens), then: u64::from(tokens), overdue: 0 }
     }
 }
 
-/// What is known when the decision is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Prices {
     /// Price of a cached token as a share of an uncached one; 1.0 = no discount.
     pub cached: f64,
-    /// Price of a token that is read anew, and written into the cache.
+    /// Price of a token that is read uncached and written to the cache, on the same scale.
     pub write: f64,
-    /// How many more requests are expected to carry this history.
     pub expected_requests: f64,
-    /// What dispensable text must have cost before it is rewritten, as a multiple of what that breaks.
+    /// Dispensable text is rewritten once it has cost this multiple of what the rewrite breaks.
     pub patience: f64,
-    /// Tokens that a rewriting must save in each request to come.
+    /// Tokens that a rewrite must save in each further request.
     pub least_gain: u64,
 }
 
-/// A batch that is due, with the figures that made it so.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RewriteDecision {
     /// Index of the first candidate to rewrite.
     pub cut: usize,
-    /// Tokens that the smaller forms save in each request to come.
+    /// Tokens saved in each further request.
     pub gain: u64,
-    /// Tokens from there on that must be read anew once.
+    /// Tokens from `cut` on that must be read uncached once.
     pub tail: u64,
 }
 
 impl RewriteDecision {
-    /// The decision in words.
     pub fn explain(&self, prices: Prices) -> String {
         let Self { gain, tail, .. } = self;
         let (cached, requests) = (prices.cached, prices.expected_requests);
@@ -67,15 +62,14 @@ impl RewriteDecision {
     }
 }
 
-/// Expected further requests of a session that has made `so_far`: sessions that went on long tend to go on.
+/// Expected further requests after `so_far`: sessions that went on long tend to continue.
 pub fn expected_requests(so_far: u64) -> f64 {
     so_far.max(10) as f64
 }
 
-/// The batch of smaller forms that is due, or `None` to leave the past alone. Every cut is weighed: a later
-/// one saves less but breaks less. It must pay in the requests to come (the rule above), and what the
-/// dispensable text has cost so far must have reached a multiple of what the rewriting breaks (the ski-rental rule): earlier
-/// means rewriting too often, later means having carried the text for nothing.
+/// The batch of smaller forms that is due, or `None`. Tries every cut: a later one saves less but breaks less.
+/// The batch must pay off in further requests (the rule above), and the dispensable text must already have cost a
+/// multiple of what the rewrite breaks (ski rental): earlier rewrites too often, later pays for the text in vain.
 pub fn due_cut(candidates: &[RewriteCandidate], prices: Prices) -> Option<RewriteDecision> {
     let mut gain = 0u64;
     let mut tail = 0u64;

@@ -1,7 +1,6 @@
-//! Finished steps as one digest, made by rule: the agent's words, which files and commands were involved, which other
-//! names occur there. Stands for calls and results together, so it is plain assistant text. First which runs of steps may
-//! be folded: the work of finished turns that lie far enough back, and old steps of the running turn. What the user wrote
-//! is never part of one, nor a turn's closing answer in the next few turns, and no call is parted from its result. Pure.
+//! Finished steps as one rule-made digest: the agent's words, files, commands, other names. Replaces calls
+//! and results together, so it is plain assistant text. Never folds user text or a recent turn's closing
+//! answer, and never separates a call from its result. Pure.
 
 use std::ops::Range;
 
@@ -15,15 +14,14 @@ use base::model::envelope::Status;
 use base::model::item::{Item, LEFT_OUT, ReminderTopic};
 use base::text;
 
-/// A run of entries that one digest can stand for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoldRange {
     pub range: Range<usize>,
-    /// For how many requests it could have been folded already.
+    /// For how many requests it could already have been folded.
     pub overdue: u64,
 }
 
-/// The ranges, oldest first. What is folded already is left out, unless digests are to be made `again`.
+/// The ranges, oldest first; without what is already folded unless `again`.
 pub fn foldable(history: &HistoryManager, limits: &Thresholds, again: bool) -> Vec<FoldRange> {
     let entries = history.entries();
     let now = history.requests();
@@ -37,14 +35,14 @@ pub fn foldable(history: &HistoryManager, limits: &Thresholds, again: bool) -> V
             let entry = &entries[*index];
             let stays = match &*entry.item {
                 Item::User(_) | Item::Summary(_) => true,
-                // Rules hold for the whole session.
+                // Rules apply to the full session.
                 Item::Reminder(reminder) if reminder.about == ReminderTopic::Rules => true,
                 _ if again => false,
-                // Left out by an epoch, a thought parts no steps.
+                // A thought that an epoch left out doesn't separate steps.
                 Item::Reminder(_) | Item::Reasoning(_) => entry.form() == FormName::Folded,
                 _ => matches!(entry.form(), FormName::Folded | FormName::Gone),
             };
-            // The running turn keeps its steps, unless these are old.
+            // The running turn keeps its steps unless they are old.
             !stays && (later > 0 || now.saturating_sub(entry.arrived_at) >= limits.fold_steps)
         };
         let indices: Vec<usize> = (round.start..end).filter(folds).collect();
@@ -59,14 +57,13 @@ pub fn foldable(history: &HistoryManager, limits: &Thresholds, again: bool) -> V
     found
 }
 
-/// For how many requests the tokens of `part` could have been folded already, on average.
 fn overdue(part: &[Entry], now: u64, limits: &Thresholds) -> u64 {
     let over = |entry: &Entry| now.saturating_sub(entry.arrived_at + limits.fold_steps);
     let carried: u64 = part.iter().map(|entry| u64::from(entry.tokens()) * over(entry)).sum();
     carried / entry::tokens_of(part).max(1)
 }
 
-/// `run` without what follows the last entry behind which no call waits for its result.
+/// `run` up to the last entry after which no call waits for its result.
 fn complete(entries: &[Entry], run: Range<usize>) -> Range<usize> {
     let mut open = 0usize;
     let mut end = run.start;
@@ -83,7 +80,7 @@ fn complete(entries: &[Entry], run: Range<usize>) -> Range<usize> {
     run.start..end
 }
 
-/// Index of a round's last assistant message, if nothing was called behind it and it is still in view; else the round's end.
+/// Index of a round's last assistant message if no call follows it and it is in view; else the round's end.
 fn closing_answer(entries: &[Entry], round: &Range<usize>) -> usize {
     let mut at = round.end;
     let closes =
@@ -94,7 +91,6 @@ fn closing_answer(entries: &[Entry], round: &Range<usize>) -> usize {
     at
 }
 
-/// About how many tokens the digest of `part` will take, without lines of what it stands for.
 pub fn head_estimate(part: &[Entry], limits: &Thresholds) -> u64 {
     let words_tokens = u32::try_from(limits.words_chars / 4).unwrap_or(u32::MAX);
     let sum: u32 = part
@@ -108,16 +104,14 @@ pub fn head_estimate(part: &[Entry], limits: &Thresholds) -> u64 {
     u64::from(sum) + 60
 }
 
-/// Tokens for lines of what the digest of `part` stands for.
 pub fn lines_budget(part: &[Entry], limits: &Thresholds) -> u64 {
     let full: u64 = part.iter().map(|entry| u64::from(entry.full_tokens())).sum();
     (full as f64 * limits.lines_share) as u64
 }
 
-/// Characters kept of one command.
 const COMMAND_CHARS: usize = 80;
 
-/// What the digest of `entries` says beside lines of them; `words_chars` is kept of each of the agent's messages.
+/// The digest of `entries` without its kept lines; `words_chars` are kept of each agent message.
 pub fn head(entries: &[Entry], words_chars: usize) -> String {
     let mut out = String::new();
     let mut files: Vec<(&str, Vec<String>)> = Vec::new();
@@ -184,7 +178,6 @@ pub fn head(entries: &[Entry], words_chars: usize) -> String {
     out
 }
 
-/// The lines of what `entries` brought: of the results, and of what the agent said.
 pub fn lines(entries: &[Entry]) -> impl Iterator<Item = &str> {
     let texts = entries.iter().filter_map(|entry| match &*entry.item {
         Item::ToolResult(result) => Some(result.envelope.body.as_str()),
@@ -194,7 +187,6 @@ pub fn lines(entries: &[Entry]) -> impl Iterator<Item = &str> {
     texts.flat_map(str::lines)
 }
 
-/// The whole digest.
 pub fn digest(head: String, lines: &[&str]) -> String {
     if lines.is_empty() { head } else { format!("{head}\nlines kept:\n{}", lines.join("\n")) }
 }

@@ -1,6 +1,5 @@
-//! When and how the past is rewritten. In the order of use: `policy` decides before each request, with what `rewrite_plan`
-//! finds dispensable and what `cache_model` says of its price; where that is not enough, `stages` go on in fixed order, the
-//! last of them by force (`trim`).
+//! When and how the past is rewritten: before each request `policy` decides, using `rewrite_plan` (what is dispensable)
+//! and `cache_model` (what it costs); if that isn't enough, `stages` follow in fixed order, ending with `trim`.
 
 pub mod batch;
 pub mod cache_model;

@@ -1,7 +1,6 @@
-//! The policy: before every request it looks at the history and says which items shall be sent in which smaller form.
-//! The past is rewritten in batches: when what the old text has cost since it became dispensable outweighs the cache that
-//! the rewriting breaks, when the cache is cold anyway, or when the soft cap demands it. The live agent and the replay of
-//! traces use the same code; applying and logging are the caller's business.
+//! Decides before every request which items are sent in which smaller form: when dispensable text has cost
+//! more than the cache that the rewrite breaks, when the cache is cold anyway, or at the soft cap. Shared by
+//! the live agent and the trace replay; the caller applies and logs.
 
 use super::batch::Batch;
 use super::cache_model::{self, Prices};
@@ -11,48 +10,45 @@ use crate::history::manager::HistoryManager;
 use crate::history::references;
 use base::config::settings::{Binding, ContextSettings};
 
-/// What the policy must know beside the history.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
     pub settings: &'a ContextSettings,
-    /// The prompt cache has run out since the last request.
+    /// The prompt cache has expired since the last request.
     pub cold: bool,
-    /// The request is the first since the user wrote.
     pub turn_start: bool,
-    /// Estimated tokens of what is sent beside the history: system prompt, rules, schemas.
+    /// Estimated tokens outside the history: system prompt, rules, schemas.
     pub fixed_tokens: u64,
-    /// Real tokens per estimated one, learned from usage.
+    /// Real tokens per estimated token, learned from usage.
     pub scale: f64,
 }
 
-/// The size from which on the compaction stages must act, in tokens.
+/// The size from which the compaction stages must act, in tokens.
 pub fn limit(settings: &ContextSettings) -> u64 {
     let share = (settings.window_tokens as f64 * settings.compression_threshold) as u64;
     let limit = share.saturating_sub(settings.output_reserve_tokens).max(1);
-    // Estimates may be off by a few percent, and one step may bring some thousand tokens.
+    // Leaves room: estimates may be off by a few percent, and one step may add some thousand tokens.
     settings.tier_tokens.map_or(limit, |tier| limit.min(tier * 9 / 10))
 }
 
-/// Where a compaction should land, in tokens. In a small window the reserve pulls the trigger down: landing must stay well
-/// under it, or every request would compact again.
+/// Where a compaction should land, in tokens. In a small window the reserve lowers the trigger: landing must
+/// stay well below it, or every request would compact again.
 pub fn low_water(settings: &ContextSettings) -> u64 {
     let share = (settings.window_tokens as f64 * settings.low_water) as u64;
     let tenths = if settings.window_tokens < NARROW_WINDOW_TOKENS { 6 } else { 8 };
     share.min(limit(settings) * tenths / 10)
 }
 
-/// A request that folding can't bring under this, in tokens, calls for a summary.
+/// If folding can't get a request below this, in tokens, it needs a summary.
 pub fn early(settings: &ContextSettings) -> u64 {
     limit(settings) * 8 / 10
 }
 
-/// Tokens of the history that are left when everything that may be folded is.
 pub fn folded_tokens(history: &HistoryManager, settings: &ContextSettings) -> u64 {
     let limits = Thresholds::of(settings.profile, settings.window_tokens, history.requests());
     RewritePlan::anew(history, &limits, 0).left()
 }
 
-/// The batches to adopt before the next request, in order; empty when the past is better left alone.
+/// The batches to adopt before the next request, in order.
 pub fn before_request(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch> {
     let mut batches = due_batches(history, situation);
     let orphans = if batches.is_empty() {
@@ -71,7 +67,7 @@ pub fn before_request(history: &HistoryManager, situation: &Situation<'_>) -> Ve
 fn due_batches(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch> {
     let settings = situation.settings;
     let mut limits = Thresholds::of(settings.profile, settings.window_tokens, history.requests());
-    // The batches come before the stages, which know less of what will be used.
+    // Batches come before the stages, which know less about what will be used.
     limits.soft_cap = limits.soft_cap.min(limit(settings) * 19 / 20);
     limits.landing = limits.landing.min(limits.soft_cap * 8 / 10);
     if settings.window_tokens < NARROW_WINDOW_TOKENS {
@@ -86,7 +82,7 @@ fn due_batches(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch
     let room =
         |landing: u64| ((landing as f64 / situation.scale) as u64).saturating_sub(situation.fixed_tokens);
     if situation.cold {
-        // Everything is read anew, so nothing is lost: each digest gets the lines that tell most today.
+        // Everything is read uncached anyway: each digest gets the lines that are most telling now.
         let plan = RewritePlan::anew(history, &limits, room(limits.cold_landing));
         if tokens.saturating_sub(plan.left()) >= least_gain {
             let cause = format!("batch: the cache is cold ({tokens} tokens, landing at {})", plan.left());
@@ -118,21 +114,19 @@ fn due_batches(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch
         }
         limits = limits.tighter();
     }
-    // What makes no room for the next few steps would break the cache at each of them.
+    // A batch that makes no room for the next few steps would break the cache at each of them.
     let plan = RewritePlan::anew(history, &limits, landing);
     if plan.left() <= room(early(settings)) { plan.batches(everything, &cause) } else { Vec::new() }
 }
 
-/// When the past may be rewritten.
 struct Occasion {
     patience: f64,
     least_gain: u64,
 }
 
-/// Whether the past may be rewritten now, and what that must be worth. A free policy may whenever that pays; recorded sessions
-/// say that waiting twice as long keeps more and costs little. Where reasoning is bound to the past, a rewriting
-/// begins an epoch (SPEC §5a): it waits for the user's turn or a cold cache, and must be worth it, unless the request is too
-/// large.
+/// Whether the past may be rewritten now, and what that must be worth. Without bound reasoning: whenever it
+/// pays. With it, a rewrite starts an epoch, so it waits for the user's turn or a cold cache and must be
+/// worth it, unless the request is too large.
 fn occasion(
     history: &HistoryManager,
     situation: &Situation<'_>,

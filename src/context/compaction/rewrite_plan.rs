@@ -1,8 +1,6 @@
-//! What each entry of the history could become (a pointer, part of a digest) and what that would save; and the
-//! batches that carry out a part of it. Decides nothing about when: that is the policy's.
-//!
-//! What is left out is stood for by lines of it, word for word. A name that stands in an observation which stays in view needs
-//! no other line; so the digests of one batch, and those of earlier batches, tell each name once.
+//! What each entry could become (a pointer, part of a digest), what that saves, and the batches that do it;
+//! the policy decides when. Digests keep verbatim lines of what they replace, but none for names in view in
+//! an observation that stays, so digests mention each name only once.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -21,14 +19,12 @@ use crate::session::record::FormName;
 use crate::tokens::estimate;
 use base::model::item::{Item, ItemId};
 
-/// About how many tokens a pointer takes.
 const POINTER_TOKENS: u32 = 40;
-/// Digests that are made anew keep at least this share of the lines that they would have had, whatever the landing.
+/// Recreated digests keep at least this share of the lines they would have had, whatever the landing.
 const LEAST_LINES: f64 = 0.2;
-/// A line in a digest costs so many tokens beside its own.
+/// Tokens that a line in a digest costs on top of its own.
 const LINE_TOKENS: u32 = 2;
 
-/// What one entry may become.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Rewrite {
     Keep,
@@ -37,15 +33,14 @@ enum Rewrite {
     Fold(usize),
 }
 
-/// What each entry could become, by the thresholds of a profile.
 pub struct RewritePlan<'a> {
     entries: &'a [Entry],
     limits: &'a Thresholds,
     rewrites: Vec<Rewrite>,
-    /// One for each entry; a fold range counts as a whole, under its first entry.
+    /// One per entry; a fold range counts as one, under its first entry.
     pub candidates: Vec<RewriteCandidate>,
     ranges: Vec<FoldRange>,
-    /// Tokens for the lines of all digests together, chosen among all; else each digest has its own.
+    /// Tokens for the lines of all digests together; if `None`, each digest has its own budget.
     lines_tokens: Option<u64>,
 }
 
@@ -59,7 +54,7 @@ impl<'a> RewritePlan<'a> {
         plan
     }
 
-    /// Everything dispensable in its smaller form, and all digests made anew, so that about `landing` tokens are left.
+    /// Everything dispensable in its smaller form, all digests recreated, to leave about `landing` tokens.
     pub fn anew(history: &'a HistoryManager, limits: &'a Thresholds, landing: u64) -> Self {
         let mut plan = Self::unfolded(history, limits, true);
         plan.add_folds(history, |part| u64::from(estimate::estimate(&fold::head(part, limits.words_chars))));
@@ -72,7 +67,6 @@ impl<'a> RewritePlan<'a> {
         plan
     }
 
-    /// About how many tokens of the history are left.
     pub fn left(&self) -> u64 {
         self.candidates.iter().map(|candidate| candidate.then).sum::<u64>() + self.lines_tokens.unwrap_or(0)
     }
@@ -110,7 +104,6 @@ impl<'a> RewritePlan<'a> {
         }
     }
 
-    /// Stale views outside of the folds.
     fn add_pointers(&mut self, history: &HistoryManager) {
         let limits = self.limits;
         let now = history.requests();
@@ -137,7 +130,7 @@ impl<'a> RewritePlan<'a> {
         }
     }
 
-    /// Behind what belongs to the entry at `index`: a range is folded as a whole.
+    /// The index after what belongs to the entry at `index`: a range is folded as a unit.
     pub fn end_of(&self, index: usize) -> usize {
         match self.rewrites[index] {
             Rewrite::Fold(number) => self.ranges[number].range.end,
@@ -145,7 +138,7 @@ impl<'a> RewritePlan<'a> {
         }
     }
 
-    /// The names in observations, and in lines of them, that the rewriting of `chosen` leaves in view.
+    /// The names in observations, and in lines of them, that stay in view when `chosen` is rewritten.
     fn names_in_view(&self, chosen: &Range<usize>) -> HashSet<&'a str> {
         let stays = |(index, entry): (usize, &'a Entry)| {
             let rewritten = chosen.contains(&index) && self.rewrites[index] != Rewrite::Keep;
@@ -155,7 +148,6 @@ impl<'a> RewritePlan<'a> {
         self.entries.iter().enumerate().filter_map(stays).flat_map(identifiers::names).collect()
     }
 
-    /// The lines for the digest of each range.
     fn lines_together(&self, tokens: u64, in_view: &HashSet<&str>) -> Vec<Vec<&'a str>> {
         let folded = (0..self.ranges.len()).filter(|number| self.is_folded(*number));
         let lines: Vec<(usize, &str)> = folded
@@ -172,7 +164,6 @@ impl<'a> RewritePlan<'a> {
         by_range
     }
 
-    /// The batches that rewrite the entries in `chosen`.
     pub fn batches(&self, chosen: Range<usize>, cause: &str) -> Vec<Batch> {
         let in_view = self.names_in_view(&chosen);
         let together = self.lines_tokens.map(|tokens| self.lines_together(tokens, &in_view));

@@ -1,6 +1,5 @@
-//! The compaction stages of SPEC §2 in their order, the gentle ones first: what to do next for a request that is over its
-//! limit. The live agent and the replay of traces use the same ones; carrying out and logging a stage is the caller's
-//! business, and so is asking a model for a summary.
+//! The compaction stages for a request over its limit, gentle ones first. Shared by the live agent and the
+//! trace replay; the caller applies and logs a stage and asks the model for a summary.
 
 use super::batch::Batch;
 use super::trim;
@@ -11,39 +10,35 @@ use crate::session::record::FormName;
 use crate::summary::compressor;
 use base::model::item::{Item, ItemId, Summary};
 
-/// What to do next.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CompactionStage {
     Adopt(Vec<Batch>),
-    /// Old rounds into a summary, if a model can be asked.
     Summarize,
-    /// Everything before the item becomes the facts of the state block alone.
+    /// Everything before the item is reduced to the facts of the state block.
     Archive {
         before: ItemId,
         summary: Summary,
     },
 }
 
-/// Sizes to reach, in tokens of the history.
+/// Target sizes, in tokens of the history.
 #[derive(Clone, Copy, Debug)]
 pub struct SizeTarget {
-    /// What must not be exceeded.
+    /// Must not be exceeded.
     pub most: u64,
-    /// Where a stage should land, so that the next steps need none.
+    /// Where a stage should land, so that the next steps don't need one.
     pub landing: u64,
 }
 
-/// The kinds of stages. Sizes are percentages of the landing.
+/// Sizes are percentages of the landing.
 #[derive(Clone, Copy, Debug)]
 enum StageKind {
-    /// Superseded file views anywhere, as pointers.
     SupersededViews,
-    /// Every result of finished rounds in a smaller form.
     FinishedResults(FormName),
-    /// The results of the running turn that are older than a few steps, compressed.
+    /// Results of the running turn older than a few steps, compressed.
     OlderResults,
     Summarize,
-    /// The running turn before its newest `keep` steps, as digests.
+    /// The running turn up to its newest `keep` steps, as digests.
     FoldSteps {
         keep: usize,
         percent: u64,
@@ -51,9 +46,8 @@ enum StageKind {
     FoldFinished {
         percent: u64,
     },
-    /// Every result but those of the last step, as a pointer.
+    /// Every result except those of the last step, as a pointer.
     ResultsButNewest,
-    /// The finished rounds as nothing but the state block.
     FactsAlone,
     CutLongest,
     LastResults,
@@ -61,7 +55,7 @@ enum StageKind {
 
 use StageKind::{FoldFinished, FoldSteps};
 
-/// What the user wrote and the last steps stay as they are.
+/// User text and the last steps stay unchanged.
 const GENTLE: &[StageKind] = &[
     StageKind::SupersededViews,
     StageKind::FinishedResults(FormName::Compressed),
@@ -73,7 +67,7 @@ const GENTLE: &[StageKind] = &[
     FoldFinished { percent: 25 },
 ];
 
-/// For a request that would not fit into the window.
+/// For a request that wouldn't fit into the window.
 const HARD: &[StageKind] = &[
     FoldSteps { keep: 4, percent: 25 },
     FoldFinished { percent: 25 },
@@ -86,29 +80,26 @@ const HARD: &[StageKind] = &[
     StageKind::CutLongest,
 ];
 
-/// Steps of the running turn whose results stay whole as long as possible.
+/// Steps of the running turn whose results stay complete as long as possible.
 const FRESH_STEPS: u64 = 3;
 
-/// The stages that are left to try.
 #[derive(Clone, Debug)]
 pub struct CompactionStages {
     left: &'static [StageKind],
-    /// What the causes of its folds begin with.
+    /// Prefix of the causes of its folds.
     label: &'static str,
 }
 
 impl CompactionStages {
-    /// For a request that is over its limit, but not over the window.
     pub fn gentle() -> Self {
         Self { left: GENTLE, label: "compaction" }
     }
 
-    /// For a request that must become smaller whatever it takes.
     pub fn hard() -> Self {
         Self { left: HARD, label: "trim" }
     }
 
-    /// The next stage that would change something; `None` after the last. Ask again while the history is too large.
+    /// The next stage that would change something; call again while the history is too large.
     pub fn next(&mut self, history: &HistoryManager, target: SizeTarget) -> Option<CompactionStage> {
         while let Some((kind, rest)) = self.left.split_first() {
             self.left = rest;
@@ -170,7 +161,7 @@ impl CompactionStages {
     }
 }
 
-/// The finished rounds as nothing but the state block, where that can matter.
+/// Reduces the finished rounds to the state block, if that gains enough.
 fn facts_alone(history: &HistoryManager, target: SizeTarget) -> Option<CompactionStage> {
     let turn_start = history.turn_start();
     let before = history.entries().get(turn_start).filter(|_| turn_start > 0)?.id;
@@ -181,7 +172,6 @@ fn facts_alone(history: &HistoryManager, target: SizeTarget) -> Option<Compactio
     Some(CompactionStage::Archive { before, summary: compressor::facts_only(old, target.landing * 2) })
 }
 
-/// Every result of finished rounds in `form`.
 pub fn finished_results(history: &HistoryManager, form: FormName) -> Vec<Batch> {
     let running = history.entries().get(history.turn_start()).map(|entry| entry.id);
     smaller(history.entries(), form, "compaction: finished rounds", |entry| {
@@ -193,7 +183,7 @@ fn is_result(entry: &Entry) -> bool {
     matches!(&*entry.item, Item::ToolResult(_) | Item::Image(_))
 }
 
-/// The chosen entries in `form`, as far as that makes them smaller and they are not pinned: one batch, or none.
+/// One batch with the chosen entries in `form`, if that makes them smaller and they aren't pinned; or none.
 fn smaller(
     entries: &[Entry],
     form: FormName,

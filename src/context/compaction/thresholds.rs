@@ -1,53 +1,51 @@
-//! What `eco`, `default` and `high` mean: thresholds. They differ in how much of the past stays word for word, not in the
-//! rules. Found by a search over 101 recorded sessions (`mycode replay --trace`), weighing cost against S1 and S2 of all
-//! sessions and of those under 150 requests. What such a search reaches on a source of sessions that it left out stands in the
-//! README; the rules themselves were found on all of them.
+//! Thresholds for `eco`, `default` and `high`, which differ in how much of the past stays verbatim. Found by
+//! a search over 101 recorded sessions (`mycode replay --trace`) that weighs cost against S1 and S2, over all
+//! sessions and over those under 150 requests. The README has results for held-out sources.
 
 use base::config::settings::Profile;
 
-/// In windows under this size a few steps fill what a batch has freed.
+/// In smaller windows, a few steps fill what a batch has freed.
 pub const NARROW_WINDOW_TOKENS: u64 = 64_000;
-/// Up to so many requests a session is short, and from so many on it is long.
+/// A session is short up to this many requests, and long from `LONG_SESSION` on.
 const SHORT_SESSION: u64 = 40;
 const LONG_SESSION: u64 = 240;
 
-/// The thresholds of one profile. Ages are in requests, sizes in estimated tokens.
+/// Ages are in requests, sizes in estimated tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
-    /// The largest command output, file view, search result and other result that is sent whole.
+    /// The largest output of each kind that is sent in full.
     pub run_tokens: u32,
     pub view_tokens: u32,
     pub search_tokens: u32,
     pub other_tokens: u32,
-    /// Observations younger than this are never touched: what was just seen is about to be used.
+    /// Younger observations are never touched: they are about to be used.
     pub fresh: u64,
-    /// The newest view of a file stays whole this long, all of them up to this size (80 % of what edits quote is from
-    /// the last 3 requests).
+    /// The newest view of a file stays in full this long, all views together up to `set_tokens` (80% of what
+    /// edits quote is from the last 3 requests).
     pub set_requests: u64,
     pub set_tokens: u64,
-    /// Size of the lines in a digest, as a share of what it stands for.
+    /// Size of the kept lines of a digest, as a share of what it replaces.
     pub lines_share: f64,
-    /// Finished turns whose closing answer stays word for word.
+    /// Finished turns whose closing answer stays verbatim.
     pub closing_turns: usize,
-    /// Steps older than this are folded even inside the running turn.
+    /// Older steps are folded even inside the running turn.
     pub fold_steps: u64,
-    /// Characters that a digest keeps of each of the agent's messages.
     pub words_chars: usize,
-    /// Above this size a batch is made whether or not it pays, and it lands under the second.
+    /// Above `soft_cap` a batch is made whether or not it pays, and it lands below `landing`.
     pub soft_cap: u64,
     pub landing: u64,
-    /// Where the history lands when the cache has run out and everything is read anew.
+    /// Where the history lands when the cache has expired and everything is read uncached.
     pub cold_landing: u64,
-    /// What a new epoch must be worth where reasoning is bound: tokens saved at a user's turn and with a cold cache, and
-    /// requests in the one before.
+    /// What a new epoch must be worth if reasoning is bound: tokens saved at a user's turn, tokens saved with
+    /// a cold cache, and requests in the previous epoch.
     pub epoch_saves: u64,
     pub cold_epoch_saves: u64,
     pub epoch_requests: u64,
 }
 
 impl Thresholds {
-    /// The thresholds of `profile` in a window of `window` tokens: in a small one the sizes shrink with it. After many
-    /// `requests` more has been seen that may be needed again, so what stands for the past gets more room.
+    /// The thresholds in a window of `window` tokens: in a small one the sizes shrink with it. After many
+    /// `requests` more has been seen that may be needed again, so digests get more room.
     pub fn of(profile: Profile, window: u64, requests: u64) -> Self {
         let column = match profile {
             Profile::Eco => 0,
@@ -88,7 +86,7 @@ impl Thresholds {
         }
     }
 
-    /// The next step when a batch does not land: younger text may go.
+    /// The next step if a batch doesn't land: younger text may go.
     pub fn tighter(self) -> Self {
         Self {
             fresh: (self.fresh / 2).max(1),

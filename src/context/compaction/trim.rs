@@ -1,6 +1,5 @@
-//! What makes a request fit when nothing gentler does: steps folded into one short digest, long texts cut to their ends,
-//! and of an endless step only the last results. Each mark names the id by which the model gets the original. Pure; the
-//! batches carry their texts into the log.
+//! The last resort to make a request fit: steps folded into one short digest, long texts cut to their ends, and
+//! for an endless step only the last results. Each mark names the id by which the model gets the original. Pure.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -17,14 +16,14 @@ use crate::tokens::upper_bound::upper_bound;
 use base::model::item::{Item, ItemId, LEFT_OUT};
 use base::text;
 
-/// Characters that a short digest keeps of each of the agent's messages, and of one of its lines.
+/// Characters a short digest keeps of each agent message, and of each line.
 const WORDS_CHARS: usize = 160;
 const DIGEST_LINE: usize = 240;
-/// The least a digest and a cut text take, in tokens: under this only the mark stays.
+/// Minimum tokens of a digest or a cut text: below this only the mark stays.
 const LEAST: u64 = 48;
 
-/// Folds what the entries in `range` did into digests of at most about `budget` tokens in all. What the user wrote, pinned
-/// items with their partners, and what `stays` names are left alone.
+/// Folds the entries in `range` into digests of about `budget` tokens in total. User text, pinned items with
+/// their partners, and whatever `stays` names are left alone.
 pub fn fold_range(
     history: &HistoryManager,
     range: Range<usize>,
@@ -50,7 +49,7 @@ pub fn fold_range(
         let (Some(&first), Some(&last)) = (run.first(), run.last()) else { continue };
         let part = &entries[first..=last];
         let now = entry::upper_bound_of(part);
-        // A digest that is there already and small enough need not be made anew.
+        // An existing digest that is small enough is kept.
         let digested = part[0].form() == FormName::Folded && part[1..].iter().all(|e| e.message().is_none());
         if now <= LEAST || digested && now <= share {
             continue;
@@ -72,7 +71,7 @@ pub fn fold_range(
     batches
 }
 
-/// Index at which the newest `count` steps of the running turn begin.
+/// Index of the first of the newest `count` steps of the running turn.
 pub fn newest_steps(history: &HistoryManager, count: usize) -> usize {
     let entries = history.entries();
     let from = (history.turn_start() + 1).min(entries.len());
@@ -92,7 +91,7 @@ pub fn newest_steps(history: &HistoryManager, count: usize) -> usize {
     begins.len().checked_sub(count).map_or(from, |at| begins.get(at).copied().unwrap_or(entries.len()))
 }
 
-/// Of a step with more results than the window can show, the last `count` stay with their calls.
+/// If a step has more results than the window can show, keeps the last `count` with their calls.
 pub fn last_results(history: &HistoryManager, count: usize, budget: u64) -> Vec<Batch> {
     let entries = history.entries();
     let from = newest_steps(history, 1);
@@ -102,8 +101,8 @@ pub fn last_results(history: &HistoryManager, count: usize, budget: u64) -> Vec<
     fold_range(history, from..entries.len(), budget, stays, "trim: results of one step")
 }
 
-/// Cuts what is longest until everything is within `room` tokens: results, arguments and the agent's words first, what the
-/// user wrote only when it takes more than half of the room.
+/// Cuts the longest texts until everything fits into `room` tokens: results, arguments and the agent's words
+/// first, user text only if it takes more than half of the room.
 pub fn cut_longest(history: &HistoryManager, room: u64) -> Vec<Batch> {
     let (pinned, free): (Vec<&Entry>, Vec<&Entry>) = history.entries().iter().partition(|entry| entry.pinned);
     let sizes = |entries: &[&Entry]| -> Vec<u64> {
@@ -125,13 +124,13 @@ pub fn cut_longest(history: &HistoryManager, room: u64) -> Vec<Batch> {
         }
         let is_digest = entry.form() == FormName::Folded;
         let short = match &*entry.item {
-            // A thought cannot be cut: its signature covers all of it.
+            // A thought can't be cut: its signature covers all of it.
             Item::Reasoning(_) => continue,
             Item::Image(image) if !is_digest => image.placeholder(LEFT_OUT),
             Item::ToolCall(_) if !is_digest => forms::short_args(entry.id, entry.text(), most),
             _ => ends(entry.id, entry.text(), most),
         };
-        // A digest stays a digest: in another form the text would be taken for the arguments of its first call.
+        // A digest stays one: in another form its text would pass for the arguments of its first call.
         if is_digest { &mut folded } else { &mut others }.push((entry.id, short.into()));
     }
     let mut batches = vec![
@@ -142,7 +141,7 @@ pub fn cut_longest(history: &HistoryManager, room: u64) -> Vec<Batch> {
     batches
 }
 
-/// The largest size to which all can be cut so that together they take at most `room`.
+/// The largest size to which all can be cut so that together they fit into `room`.
 fn cap(sizes: &[u64], room: u64) -> u64 {
     let mut sorted = sizes.to_vec();
     sorted.sort_unstable();
@@ -157,7 +156,7 @@ fn cap(sizes: &[u64], room: u64) -> u64 {
     u64::MAX
 }
 
-/// Beginning and end of `whole` in at most about `max_tokens`, with a mark that opens the original.
+/// Start and end of `whole` in about `max_tokens`, with a mark that names the original.
 fn ends(id: ItemId, whole: &str, max_tokens: u64) -> String {
     let size = |text: &str| u64::from(upper_bound(text));
     let mark = format!("\n[… Recall {{\"id\":{}}} gives all …]\n", id.0);
@@ -182,7 +181,7 @@ fn shorter(digest: &str, most: u64) -> String {
     let head = lines.iter().position(|line| line.starts_with("[Earlier steps")).unwrap_or(0);
     let mut dropped = 0;
     let mut keep = vec![true; lines.len()];
-    // Words go before what was done, and the list of files last.
+    // Words go before actions, and the list of files goes last.
     let ran = lines.iter().position(|line| line == "ran:").unwrap_or(lines.len());
     let order = (0..head).chain(ran + 1..lines.len()).chain(head + 2..ran);
     for index in order {

@@ -1,5 +1,5 @@
-//! Which observations must stay whole: the newest view of each file being worked on. Measured on real sessions, 92 % of
-//! the old text that edits quote comes from the last 20 requests and 80 % from the last 3 (`shared/CONTEXT.md`).
+//! Which observations stay in full: the newest view of each file being worked on. Measured on real sessions:
+//! 92% of the old text that edits quote comes from the last 20 requests, 80% from the last 3.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,17 +10,16 @@ use crate::session::record::FormName;
 use base::model::envelope::Status;
 use base::model::item::{Item, ItemId};
 
-/// The path of a file view: what a Read returned, or a command that only shows one file.
+/// The path of a file view: a Read, or a command that only shows one file.
 pub fn viewed_path(item: &Item) -> Option<&str> {
     view(item)?.get("path").and_then(Value::as_str)
 }
 
-/// The first line that a view shows, where it says.
 pub fn first_line(item: &Item) -> Option<u64> {
     view(item)?.get("start_line").and_then(Value::as_u64)
 }
 
-/// The content hash of the whole file that a view is of, where it says.
+/// The content hash of the full file, if the view has it.
 pub fn content_hash(item: &Item) -> Option<&str> {
     view(item)?.get("hash").and_then(Value::as_str)
 }
@@ -38,7 +37,7 @@ fn view(item: &Item) -> Option<&Map<String, Value>> {
     }
 }
 
-/// The path of a file that was changed, and whether its whole content was given with the change.
+/// The path of a changed file, and whether the change gave its full content.
 fn changed_path(item: &Item) -> Option<(&str, bool)> {
     let Item::ToolResult(result) = item else { return None };
     let data = &result.envelope.data;
@@ -52,8 +51,8 @@ fn changed_path(item: &Item) -> Option<(&str, bool)> {
         .map(|path| (path, whole))
 }
 
-/// Ids of the views that stay whole: the newest of each file and range that is at most `age` requests old, up to `size`
-/// tokens of all of them. A view that is only the difference to an earlier one keeps that one too.
+/// Ids of the views that stay in full: the newest of each file and range, at most `age` requests old, up to
+/// `size` tokens in total. A view that is a diff against an earlier one keeps that one too.
 pub fn protected(entries: &[Entry], requests: u64, age: u64, size: u64) -> HashSet<ItemId> {
     let mut seen: HashSet<(&str, Option<u64>)> = HashSet::new();
     // Views whose base, sent in full, is yet to be found.
@@ -83,9 +82,8 @@ pub fn protected(entries: &[Entry], requests: u64, age: u64, size: u64) -> HashS
     kept
 }
 
-/// Views that later ones or changes of the same file have made stale: a later view of the same or a wider range, a file
-/// written anew, or, once the file was changed, a later view of at least half of the range. The newest view and the
-/// changes behind it stay.
+/// Views that are stale: a later view covers the same or a wider range, the file was rewritten, or it was
+/// changed and a later view shows at least half of the range. The newest view and the changes after it stay.
 pub fn superseded(entries: &[Entry]) -> HashSet<ItemId> {
     let range = |item: &Item| {
         let line = |key: &str| view(item)?.get(key).and_then(Value::as_u64);
@@ -98,7 +96,7 @@ pub fn superseded(entries: &[Entry]) -> HashSet<ItemId> {
         if let Some((path, whole)) = changed_path(&entry.item) {
             *changed.entry(path).or_default() |= whole;
         }
-        // What is sent as less than its own text can neither become stale nor replace anything.
+        // A view sent in a smaller form can neither become stale nor replace anything.
         if entry.form() > FormName::Filtered {
             continue;
         }
@@ -110,12 +108,12 @@ pub fn superseded(entries: &[Entry]) -> HashSet<ItemId> {
             from <= start && end <= to
                 || changed.contains_key(path) && shared >= (end.saturating_sub(start) / 2).max(1)
         };
-        // A view that is only a difference needs the earlier one and cannot replace it.
+        // A diff view needs the earlier one and can't replace it.
         let whole = entry.form() == FormName::Full;
         if views.iter().any(covers) || changed.get(path) == Some(&true) {
             stale.insert(entry.id);
         } else if whole {
-            // What the new range covers need not be looked at again: the list stays as short as the file has parts.
+            // Drops covered ranges, so the list stays short.
             views.retain(|&(from, to)| from < start || end < to);
             views.push((start, end));
         }

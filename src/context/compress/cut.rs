@@ -1,10 +1,10 @@
-//! Cutting the middle out of long texts, and long strings inside of JSON. Pure.
+//! Cuts the middle out of long texts, and shortens long strings inside JSON. Pure.
 
 use serde_json::Value;
 
 use base::text;
 
-/// The first two thirds and the last third of `max_bytes` of `whole`, and how many bytes lie between them.
+/// The first two thirds and the last third of `max_bytes` of `whole`, and the number of bytes cut out.
 pub fn head_and_tail(whole: &str, max_bytes: usize) -> (&str, &str, usize) {
     let head = text::floor_boundary(whole, max_bytes * 2 / 3);
     let tail = text::ceil_boundary(whole, whole.len().saturating_sub(max_bytes / 3)).max(head);

@@ -1,16 +1,15 @@
-//! Names in text: what an agent refers back to. The one definition of an identifier and of a file name, and what a name
-//! is worth that may be left out. Pure.
+//! Names in text, which an agent refers back to: defines identifiers and file names, and what a name that may
+//! be left out is worth. Pure.
 
-/// The shortest word that is taken for a name, in bytes.
 const NAME_BYTES: usize = 4;
 
-/// Identifiers: runs of ASCII letters, digits and `_` that begin with no digit, of four bytes or more.
+/// Identifiers: runs of ASCII letters, digits and `_`, at least four bytes, not starting with a digit.
 pub fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
         .filter(|word| word.len() >= NAME_BYTES && !word.as_bytes()[0].is_ascii_digit())
 }
 
-/// File names: the last part of a path, with an ending of one to five letters or digits.
+/// File names: the last part of a path, with an extension of one to five letters or digits.
 pub fn file_names(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))).filter_map(|word| {
         let word = word.trim_matches('.');
@@ -22,13 +21,13 @@ pub fn file_names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Words longer than this are data rather than names, in bytes.
+/// Longer words are data rather than names, in bytes.
 const LONGEST: usize = 48;
-/// A file name counts as much as so many other names.
+/// How many other names a file name counts for.
 const FILE_WORTH: f64 = 3.0;
 
-/// The names in `text`, each with its worth: how likely a later call is to use it, beside the others. On recorded sessions
-/// neither spelling nor place tells (names of code are used no more often than plain words), only that a name is short.
+/// The names in `text`, each with its worth: how likely a later call uses it. In recorded sessions only a
+/// name's length predicts that, not its spelling or position.
 pub fn ranked(text: &str) -> impl Iterator<Item = (&str, f64)> {
     let files = file_names(text).map(|name| (FILE_WORTH, name));
     let all = files.chain(identifiers(text).map(|name| (1.0, name)));
@@ -36,7 +35,6 @@ pub fn ranked(text: &str) -> impl Iterator<Item = (&str, f64)> {
         .map(|(worth, name)| (name, worth / (name.len() as f64).sqrt()))
 }
 
-/// Identifiers and file names.
 pub fn names(text: &str) -> impl Iterator<Item = &str> {
     identifiers(text).chain(file_names(text))
 }

@@ -1,4 +1,4 @@
-//! Smaller texts for one item: filtered on arrival, compressed, or a pointer. Pure.
+//! Smaller texts for an item: filtered on arrival, compressed, or a pointer. Pure.
 
 pub mod cut;
 pub mod filters;

@@ -1,6 +1,5 @@
-//! Which lines of a text tell most in little: those that bring the most names that are not in view yet, for their size. What
-//! is left out of an observation is stood for by lines of it, word for word, rather than by an index of its names: a line
-//! can be quoted, edited and found again (`shared/CONTEXT.md`, second round). Pure.
+//! Picks the lines that tell the most for their size: those with the most names not yet in view. Verbatim lines represent
+//! the rest of an observation better than an index of names, because a line can be quoted, edited and found again. Pure.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -8,11 +7,10 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 use super::identifiers;
 use crate::tokens::estimate::estimate;
 
-/// Longer lines tell too little for their size, in bytes.
 const LINE_BYTES: usize = 480;
 
-/// The places of the lines to keep, ascending, in about `max_tokens`; each costs `frame` tokens beside its own. `seen` are
-/// the names in view.
+/// Positions of the lines to keep, ascending, in about `max_tokens`; each costs `frame` tokens extra. `seen`
+/// are the names in view.
 pub fn choose<'a>(
     lines: &[&'a str],
     seen: impl IntoIterator<Item = &'a str>,
@@ -40,7 +38,7 @@ pub fn choose<'a>(
     let (mut chosen, mut left) = (Vec::new(), max_tokens);
     while let Some(best) = heap.pop() {
         let Some(told) = names.get(&best.at).filter(|_| u64::from(best.tokens) <= left) else { continue };
-        // What was chosen since may have told its names.
+        // Lines chosen since then may have brought its names.
         let now = density(told, &covered, best.tokens);
         if now <= 0.0 {
             continue;

@@ -1,6 +1,6 @@
-//! `ToolResultCompressor`: an observation's history form (SPEC §3). Navigation results become summaries, content keeps
-//! fragments, changes keep what changed. Status and error always stay, and so does the way back to the original: its
-//! id for Recall. Pure; a form that is not smaller is refused by the caller.
+//! `ToolResultCompressor`: the history form of an observation. Navigation results become summaries, content
+//! keeps fragments, changes keep what changed. Status, error and the id for Recall always stay. Pure; the
+//! caller refuses a form that isn't smaller.
 
 use serde_json::Value;
 
@@ -10,25 +10,21 @@ use base::model::envelope::{Envelope, Status};
 use base::model::item::{ItemId, ToolResult};
 use base::text;
 
-/// Entries and paths kept of LS and Glob.
+/// Entries or paths kept of LS and Glob.
 const NAMES: usize = 10;
-/// Matches kept of Grep.
 const MATCHES: usize = 5;
-/// Lines kept of Read.
 const READ_LINES: usize = 500;
-/// Diff lines kept of a change.
 const DIFF_LINES: usize = 10;
-/// Lines kept of a command's beginning and end.
+/// Lines kept of a command's start and end.
 const OUTPUT_HEAD: usize = 5;
 const OUTPUT_TAIL: usize = 20;
-/// Lines kept because they look like an error.
 const ERROR_LINES: usize = 15;
-/// A result of an unknown tool stays whole up to this size, in bytes.
+/// A result of an unknown tool stays complete up to this size, in bytes.
 const SMALL: usize = 600;
 
 type Compress = fn(&Envelope) -> Option<String>;
 
-/// One line a tool. A tool that is not listed keeps small data and a digest of the rest.
+/// One line per tool. An unlisted tool keeps small data and a digest of the rest.
 const TABLE: &[(&str, Compress)] = &[
     ("LS", |e| Some(first_lines(&e.body, NAMES, &total(e, "total_entries", "entry")))),
     ("Glob", |e| Some(first_lines(&e.body, NAMES, &total(e, "total", "file")))),
@@ -44,7 +40,7 @@ const TABLE: &[(&str, Compress)] = &[
     ("Recall", |e| Some(first_lines(&e.body, NAMES, ""))),
 ];
 
-/// The history form of `result`, or `None` when the full form is already the right one.
+/// The history form of `result`, or `None` if the full form is already right.
 pub fn compress(id: ItemId, result: &ToolResult) -> Option<String> {
     let envelope = &result.envelope;
     let compress =
@@ -60,7 +56,7 @@ pub fn compress(id: ItemId, result: &ToolResult) -> Option<String> {
     (short.len() < envelope.wire().len()).then_some(short)
 }
 
-/// The line that stands for a result of which nothing but its existence is kept.
+/// The line for a result that is reduced to the fact that it exists.
 pub fn pointer(id: ItemId, result: &ToolResult) -> String {
     let subject = result.subject().map(|subject| format!(" {}", text::one_line(subject, 80)));
     let subject = subject.unwrap_or_default();
@@ -90,7 +86,7 @@ fn first_lines(body: &str, count: usize, total: &str) -> String {
     short
 }
 
-/// Reading keeps up to 500 lines, so most reads stay whole here; superseded copies go by another way (working set).
+/// Keeps up to 500 lines, so most reads stay complete here; the working set handles superseded ones.
 fn read(envelope: &Envelope) -> Option<String> {
     let lines = envelope.body.lines().count();
     if lines <= READ_LINES {
@@ -106,7 +102,6 @@ fn change(envelope: &Envelope) -> Option<String> {
     Some(format!("{}\n{}", envelope.text, first_lines(&envelope.body, DIFF_LINES, "")))
 }
 
-/// Head, tail and the lines between that look like errors.
 fn bash(envelope: &Envelope) -> Option<String> {
     let lines: Vec<&str> = envelope.body.lines().collect();
     if lines.len() <= OUTPUT_HEAD + OUTPUT_TAIL + 2 && envelope.body.len() < 4_000 {

@@ -1,6 +1,6 @@
-//! An item as it is sent: whole, compressed, or as a pointer. Pure: the same item and form always give the same bytes,
-//! which keeps the prompt cache warm. The log records the text of every smaller form, so its wording may change between
-//! versions without breaking a replay.
+//! An item as it is sent: in full, compressed, or as a pointer. Pure: the same item and form always give the
+//! same bytes, which keeps the prompt cache warm. The log records the text of smaller forms, so their wording
+//! may change between versions without breaking a replay.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use base::model::item::{Item, ItemId, LEFT_OUT, Reminder};
 use base::model::request::{AssistantText, Message};
 use base::text;
 
-/// The longest text that a pointer form keeps of a message, and of one string in a call's arguments, in bytes.
+/// Bytes that a pointer form keeps of a message, and of each string in a call's arguments.
 const POINTER_TEXT: usize = 1_200;
-/// The same for what the user wrote: it is the last thing to be cut.
+/// The same for user text, which is the last to be cut.
 const POINTER_REQUEST: usize = 4_000;
 const POINTER_ARG: usize = 160;
 
-/// The message for `item` in `form`, or `None` when that form is no different from the full one.
+/// The message for `item` in `form`, or `None` if that is the same as the full form.
 pub fn shortened(id: ItemId, item: &Item, form: FormName) -> Option<Message> {
     match (item, form) {
         (_, FormName::Full | FormName::Filtered | FormName::Folded | FormName::Gone) => None,
@@ -62,12 +62,12 @@ pub fn shortened(id: ItemId, item: &Item, form: FormName) -> Option<Message> {
     }
 }
 
-/// A reminder as it is sent. What others can write never speaks with the program's voice.
+/// Text that others can write never gets the program's own role.
 fn told(reminder: &Reminder, text: Arc<str>) -> Message {
     if reminder.about.is_ours() { Message::System(text) } else { Message::User(text) }
 }
 
-/// The message for `item` whose text was decided (and recorded) when the form was adopted.
+/// The message for `item` with a text that was decided (and recorded) when the form was adopted.
 pub fn with_text(item: &Item, form: FormName, text: &Arc<str>) -> Message {
     let text = Arc::clone(text);
     match item {
@@ -85,7 +85,6 @@ pub fn with_text(item: &Item, form: FormName, text: &Arc<str>) -> Message {
     }
 }
 
-/// The message for `item` as it is.
 pub fn full(item: &Item) -> Message {
     match item {
         Item::User(message) => Message::User(message.wire()),
@@ -105,7 +104,7 @@ pub fn full(item: &Item) -> Message {
     }
 }
 
-/// Head and tail of `whole` with a mark between them; `None` when it is short enough.
+/// Head and tail of `whole` with a mark between them; `None` if it is short enough.
 fn middle_out(id: ItemId, whole: &str, max_bytes: usize) -> Option<String> {
     if whole.len() <= max_bytes + 100 {
         return None;
@@ -115,8 +114,8 @@ fn middle_out(id: ItemId, whole: &str, max_bytes: usize) -> Option<String> {
     Some(format!("{head}\n[… {left_out} left out; Recall {{\"id\":{}}} gives the original …]\n{tail}", id.0))
 }
 
-/// A call's arguments in at most about `max_tokens`: long strings are cut, and when that is not enough only the mark stays.
-/// Always one JSON object.
+/// A call's arguments in about `max_tokens`: long strings are cut, and if that isn't enough only the mark
+/// stays. Always one JSON object.
 pub fn short_args(id: ItemId, args: &str, max_tokens: u64) -> String {
     if let Ok(whole) = serde_json::from_str::<Value>(args)
         && whole.is_object()
@@ -134,7 +133,6 @@ pub fn short_args(id: ItemId, args: &str, max_tokens: u64) -> String {
     serde_json::json!({ "left_out": format!("Recall {{\"id\":{}}} gives the arguments", id.0) }).to_string()
 }
 
-/// Cuts every long string of `value` to `chars`; returns whether there was one.
 fn elide_strings(value: &mut Value, id: ItemId, chars: usize) -> bool {
     cut::cut_strings(value, &|string| {
         (string.len() > chars * 2).then(|| format!("{} [… left out, see {id}]", text::elide(string, chars)))

@@ -1,6 +1,6 @@
-//! The first sent form of a result, chosen when it arrives: a repeated one becomes a reference to the earlier one, a file
-//! that was read again the difference to what is in view, everything else goes through the filters. Touches only what was
-//! never sent, so it breaks no cache; the form is logged with its text, because it depends on what was in view.
+//! The first sent form of a result, chosen on arrival: a repeat becomes a reference, a re-read file becomes a
+//! diff against what is in view, everything else is filtered. Nothing of it was sent yet, so no cache breaks;
+//! the form is logged with its text because it depends on what was in view.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,23 +21,23 @@ use base::model::item::{Item, ItemId, ToolResult};
 
 /// The smallest observation that is compared with earlier ones, in tokens.
 const COMPARED_FROM: u32 = 60;
-/// A difference must be this much smaller than the text to be sent instead of it.
+/// A diff replaces the text only if it is at most this share of its size.
 const DIFF_SHARE: f64 = 0.5;
 /// How many requests back an observation still counts as in view for a reference.
 const IN_VIEW: u64 = 15;
-/// The largest text that is compared line by line, in bytes.
+/// The largest text that is diffed, in bytes.
 const DIFF_BYTES: usize = 200_000;
 
-/// The form in which the newest item should first be sent, if not in full.
+/// The form in which the newest item is first sent, if not in full.
 pub fn on_arrival(history: &HistoryManager, profile: Profile, window: u64) -> Option<Batch> {
     let entry = history.entries().last()?;
     let Item::ToolResult(result) = &*entry.item else { return None };
-    // What was asked for by id, or answered by a user, is wanted as it is.
+    // Items requested by id and the user's answers are wanted in full.
     if matches!(&*result.tool, "Recall" | "AskUser") {
         return None;
     }
     let text = repeated(history, entry, result).or_else(|| {
-        // Instructions are followed to the letter.
+        // Instructions must stay exact.
         if &*result.tool == "Skill" {
             return None;
         }
@@ -55,7 +55,7 @@ pub fn on_arrival(history: &HistoryManager, profile: Profile, window: u64) -> Op
     })
 }
 
-/// A reference to an earlier observation that is whole in view, where the newest one repeats it.
+/// A reference to an identical earlier observation that is fully in view.
 fn repeated(history: &HistoryManager, entry: &Entry, result: &ToolResult) -> Option<String> {
     if entry.tokens() < COMPARED_FROM {
         return None;
@@ -89,10 +89,10 @@ fn repeated(history: &HistoryManager, entry: &Entry, result: &ToolResult) -> Opt
     only_new(path?, entry.text(), &in_view)
 }
 
-/// Lines that are known from elsewhere must be at least so many to be left out.
+/// Minimum run of known lines that is left out.
 const LEFT_OUT_FROM: usize = 8;
 
-/// The numbered lines of a view that no earlier view of the same content shows; ids stand for the others.
+/// The numbered lines of a view that no earlier view of the same content shows; ids replace the others.
 fn only_new(path: &str, now: &str, in_view: &[&Entry]) -> Option<String> {
     let numbered = |line: &str| line.split_once('\t').and_then(|(number, _)| number.parse::<u64>().ok());
     let mut shown: HashMap<u64, (ItemId, &str)> = HashMap::new();

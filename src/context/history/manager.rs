@@ -1,5 +1,5 @@
-//! `HistoryManager`: the ordered entries, the running turn, and the only operations that change them. The log keeps
-//! everything; this is what is *sent* of it. Does no input or output.
+//! `HistoryManager`: the ordered entries, the running turn, and the only operations that change them. The log
+//! keeps everything; this is what is *sent* of it. Does no I/O.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,29 +7,26 @@ use std::sync::Arc;
 use super::entry::{self, Entry};
 use crate::compaction::batch::Batch;
 use crate::session::record::FormName;
-use base::model::fingerprint::Fingerprint;
 use base::model::item::{Item, ItemId, Summary};
-use base::model::request::Message;
 
-/// The session as it is sent.
 #[derive(Clone, Debug, Default)]
 pub struct HistoryManager {
     entries: Vec<Entry>,
-    /// Index of the running turn's first entry; `entries.len()` when no turn runs.
+    /// Index of the running turn's first entry; `entries.len()` if no turn is running.
     turn_start: usize,
     /// Requests answered so far; the clock by which entries age.
     requests: u64,
-    /// How many requests had been answered when something that was sent was last rewritten.
+    /// The value of `requests` at the last rewrite of something already sent.
     rewritten_at: u64,
-    /// What the last archives took away, newest last, so that they can be undone.
+    /// What the last archives removed, newest last, for undo.
     archived: Vec<Vec<Entry>>,
-    /// The newest item of the archives that can't be undone any more.
+    /// The newest item of the archives that can no longer be undone.
     beyond_undo: Option<ItemId>,
-    /// What rewinds took out, so that they can be undone.
+    /// What rewinds removed, for undo.
     invalidated: Vec<InvalidatedItems>,
 }
 
-/// What a rewind or a revival took out of the history: everything from `to` on.
+/// What a rewind or a revival removed: everything from `to` on.
 #[derive(Clone, Debug)]
 struct InvalidatedItems {
     to: ItemId,
@@ -40,7 +37,7 @@ struct InvalidatedItems {
 const UNDOABLE_ARCHIVES: usize = 3;
 
 impl HistoryManager {
-    /// Adds an item. A user message that begins a round begins the running turn.
+    /// Adds an item. A user message that begins a round starts the running turn.
     pub fn push(&mut self, id: ItemId, item: Arc<Item>, tokens: Option<u32>) -> &Entry {
         if item.begins_round() {
             self.turn_start = self.entries.len();
@@ -49,7 +46,7 @@ impl HistoryManager {
         &self.entries[self.entries.len() - 1]
     }
 
-    /// Whether the running turn holds nothing of the model's yet.
+    /// Whether the running turn has nothing from the model yet.
     pub fn at_turn_start(&self) -> bool {
         let running = self.entries.get(self.turn_start..).unwrap_or_default();
         let aside =
@@ -57,22 +54,19 @@ impl HistoryManager {
         !running.is_empty() && running.iter().all(aside)
     }
 
-    /// The running turn has ended: its items are history now.
     pub fn end_turn(&mut self) {
         self.turn_start = self.entries.len();
     }
 
-    /// One more request was answered.
     pub fn count_request(&mut self) {
         self.requests += 1;
     }
 
-    /// Requests answered since something that was sent was rewritten, or since the beginning.
+    /// Requests answered since the last rewrite, or since the beginning.
     pub fn requests_since_rewrite(&self) -> u64 {
         self.requests - self.rewritten_at
     }
 
-    /// Requests answered so far.
     pub fn requests(&self) -> u64 {
         self.requests
     }
@@ -81,44 +75,20 @@ impl HistoryManager {
         &self.entries
     }
 
-    /// Index of the first entry of the running turn (its user message).
     pub fn turn_start(&self) -> usize {
         self.turn_start.min(self.entries.len())
     }
 
-    /// Tokens of all entries as sent: counted where [`Self::refine`] brought a count, estimated elsewhere.
+    /// Estimated tokens of all entries as sent.
     pub fn tokens(&self) -> u64 {
         entry::tokens_of(&self.entries)
     }
 
-    /// What of [`Self::tokens`] the model's own tokenizer has counted.
-    pub fn counted(&self) -> u64 {
-        self.entries.iter().filter(|entry| entry.is_counted()).map(|entry| u64::from(entry.tokens())).sum()
-    }
-
-    /// Asks `count` for the exact tokens of each message that is only estimated, and takes what it knows.
-    pub fn refine(&mut self, mut count: impl FnMut(Fingerprint, &Message) -> Option<u32>) {
-        for entry in self.entries.iter_mut().filter(|entry| !entry.is_counted()) {
-            let exact = entry.message().and_then(|message| count(entry.fingerprint(), message));
-            if let Some(exact) = exact {
-                entry.refine(exact);
-            }
-        }
-    }
-
-    /// Goes back to estimates everywhere: another tokenizer counts from here on.
-    pub fn forget_counts(&mut self) {
-        let archived = self.archived.iter_mut().flatten();
-        let invalidated = self.invalidated.iter_mut().flat_map(|invalidated| &mut invalidated.entries);
-        self.entries.iter_mut().chain(archived).chain(invalidated).for_each(Entry::forget_count);
-    }
-
-    /// The most tokens that all entries as sent may take; each one's figure is counted once for each form.
     pub fn upper_bound(&self) -> u64 {
         entry::upper_bound_of(&self.entries)
     }
 
-    /// The rounds, oldest first, as index ranges; what precedes the first user message (a summary) is in none.
+    /// The rounds, oldest first, as index ranges. Excludes what precedes the first user message (a summary).
     pub fn rounds(&self) -> Vec<Range<usize>> {
         let mut starts: Vec<usize> =
             (0..self.entries.len()).filter(|&index| self.entries[index].item.begins_round()).collect();
@@ -126,15 +96,14 @@ impl HistoryManager {
         starts.windows(2).map(|pair| pair[0]..pair[1]).collect()
     }
 
-    /// Where an archive that keeps the newest `retain` rounds ends: the id of the first entry that stays (the running turn
-    /// counts as a round). `None` when there is nothing to archive.
+    /// The id of the first entry that stays if an archive keeps the newest `retain` rounds (the running turn
+    /// is one); `None` if there is nothing to archive.
     pub fn archive_before(&self, retain: usize) -> Option<ItemId> {
         let rounds = self.rounds();
         let first_kept = rounds.len().checked_sub(retain.max(1)).filter(|first| *first > 0)?;
         rounds.get(first_kept).map(|round| self.entries[round.start].id)
     }
 
-    /// Sends these items in `form` from now on, with these texts where the form needs them.
     pub fn set_form(&mut self, ids: &[ItemId], form: FormName, texts: &[Arc<str>]) {
         if form != FormName::Filtered {
             self.rewritten_at = self.requests;
@@ -146,8 +115,8 @@ impl HistoryManager {
         }
     }
 
-    /// `batch` with the text of each item that it changes, where the form has one: a later version of the program, whose
-    /// forms may read differently, then still replays the log byte for byte.
+    /// `batch` with the text of each item that it changes, so that a later version with other wording still
+    /// replays the log byte for byte.
     pub fn with_texts(&self, batch: &Batch) -> Batch {
         if !batch.texts.is_empty() || matches!(batch.form, FormName::Full | FormName::Gone) {
             return batch.clone();
@@ -159,18 +128,16 @@ impl HistoryManager {
         Batch::with_texts(texts.collect(), batch.form, batch.cause.clone())
     }
 
-    /// Sends the items of a batch in its form from now on.
     pub fn adopt(&mut self, batch: &Batch) {
         self.set_form(&batch.items, batch.form, &batch.texts);
     }
 
-    /// The entry of an item.
     pub fn entry(&self, id: ItemId) -> Option<&Entry> {
         self.position(id).map(|index| &self.entries[index])
     }
 
-    /// Replaces everything before `before` by the summary, which takes the number `id`. What is pinned stays behind it,
-    /// a result with its call.
+    /// Replaces everything before `before` with the summary, whose item number is `id`. Pinned items stay
+    /// after it, a result with its call.
     pub fn archive(&mut self, before: ItemId, id: ItemId, summary: Summary) {
         self.rewritten_at = self.requests;
         let cut = self.entries.partition_point(|entry| entry.id < before || is_summary(entry));
@@ -191,7 +158,7 @@ impl HistoryManager {
         self.archived.push(old);
     }
 
-    /// By how many estimated tokens undoing the last archive would grow the history; `None` when there is none.
+    /// Estimated tokens by which undoing the last archive would grow the history; `None` if there isn't one.
     pub fn unarchive_growth(&self) -> Option<u64> {
         let taken = self.archived.last()?;
         self.entries.first().filter(|first| is_summary(first))?;
@@ -199,7 +166,7 @@ impl HistoryManager {
         Some(entry::tokens_of(taken).saturating_sub(entry::tokens_of(replacement)))
     }
 
-    /// Undoes the last archive: its entries return in the form that they had. Does nothing where there is none.
+    /// Undoes the last archive, if any: its entries return in their previous form.
     pub fn unarchive(&mut self) {
         if self.unarchive_growth().is_none() {
             return;
@@ -210,7 +177,7 @@ impl HistoryManager {
         self.entries.splice(..replaced, taken);
     }
 
-    /// How many entries took the place of those that an archive removed: the summary, and what was pinned.
+    /// Number of entries that replaced those an archive removed: the summary, and what was pinned.
     fn replacement_len(&self, taken: &[Entry]) -> usize {
         let newest = newest(taken);
         1 + self.entries[1..].iter().take_while(|entry| Some(entry.id) <= newest).count()
@@ -223,21 +190,20 @@ impl HistoryManager {
         archived.is_none_or(|archived| archived < to)
     }
 
-    /// Whether the rewind (or revival) number `rewind`, counted from 0, can be undone: nothing of what came instead was
-    /// summarized since.
+    /// Whether rewind (or revival) number `rewind`, from 0, can be undone: nothing that replaced it was
+    /// summarized.
     pub fn can_revive(&self, rewind: u32) -> bool {
         let since = self.invalidated.get(rewind as usize..).unwrap_or_default();
         since.iter().map(|invalidated| invalidated.to).min().is_some_and(|to| self.reaches(to))
     }
 
-    /// Removes everything from `to` on; it can be revived.
     pub fn rewind(&mut self, to: ItemId) {
         let entries = self.remove_from(to);
         self.invalidated.push(InvalidatedItems { to, entries });
     }
 
-    /// Makes the history what it was before the rewind (or revival) number `rewind`, counted from 0. What came instead
-    /// since can be revived in its turn.
+    /// Restores the history from before rewind (or revival) number `rewind`, from 0. What is removed by this
+    /// can be revived in turn.
     pub fn revive(&mut self, rewind: u32) {
         let first = (rewind as usize).min(self.invalidated.len());
         let Some(to) = self.invalidated[first..].iter().map(|invalidated| invalidated.to).min() else {
@@ -245,7 +211,7 @@ impl HistoryManager {
         };
         let gone: Vec<Entry> =
             self.entries.iter().filter(|entry| entry.id >= to && !is_summary(entry)).cloned().collect();
-        // One after another, the youngest first: each gives back the history that the one before it left.
+        // Newest first: each restores the history that the previous one left.
         for index in (first..self.invalidated.len()).rev() {
             let InvalidatedItems { to, entries } = self.invalidated[index].clone();
             self.remove_from(to);
@@ -255,7 +221,6 @@ impl HistoryManager {
         self.turn_start = self.entries.len();
     }
 
-    /// How many rewinds and revivals there were.
     pub fn rewinds(&self) -> u32 {
         u32::try_from(self.invalidated.len()).unwrap_or(u32::MAX)
     }
@@ -274,7 +239,7 @@ impl HistoryManager {
         }
     }
 
-    /// Calls of the history that have no result, in order: after a crash or an interrupt they must get one.
+    /// Calls without a result, in order: after a crash or an interrupt they must get one.
     pub fn open_calls(&self) -> Vec<Arc<str>> {
         let mut open: Vec<Arc<str>> = Vec::new();
         for entry in &self.entries {
@@ -297,7 +262,7 @@ impl HistoryManager {
     }
 }
 
-/// The newest of these items, summaries aside.
+/// The newest of these items, not counting summaries.
 fn newest(entries: &[Entry]) -> Option<ItemId> {
     entries.iter().filter(|entry| !is_summary(entry)).map(|entry| entry.id).max()
 }

@@ -1,18 +1,18 @@
-//! The one place that guarantees what every provider demands: each call has exactly one result, right behind the
-//! message that made it, and no result stands alone. Runs over every request; on a sound history it changes nothing.
+//! The one place that guarantees what every provider demands: each call has exactly one result, right after
+//! its message, and every result has a call. Runs over every request; a sound history stays unchanged.
 
 use std::sync::Arc;
 
 use base::model::request::Message;
 
-/// What an unanswered call is told.
+/// The result given to an unanswered call.
 pub const LOST_RESULT: &str =
     "error INTERRUPTED: the program stopped before this call finished; its effect is unknown";
 
-/// Something that carries a message: the normalizer moves it as a whole.
+/// Something that carries a message; the normalizer moves it as a unit.
 pub trait Paired {
     fn message(&self) -> &Message;
-    /// The carrier of a result that was lost, for the carrier of its call.
+    /// The carrier for a lost result, given the carrier of its call.
     fn lost_result(call: &Self, message: Message) -> Self;
 }
 
@@ -26,10 +26,9 @@ impl Paired for Message {
     }
 }
 
-/// `messages` with calls and results paired.
 pub fn normalize<T: Paired>(messages: Vec<T>) -> Vec<T> {
     let mut sound: Vec<T> = Vec::with_capacity(messages.len());
-    // Calls of the assistant message being read that still wait for their result, with their place.
+    // Calls of the current assistant message that still wait for their result, with their position.
     let mut open: Vec<(Arc<str>, usize)> = Vec::new();
     let mut answering = false;
     for carrier in messages {

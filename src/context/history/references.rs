@@ -1,5 +1,5 @@
-//! Results that are sent as a reference to an earlier one: the sentences that do so, and which items they name. What is
-//! referenced must stay whole while the reference is fresh, or the model that looked again would see nothing.
+//! Results sent as a reference to an earlier one: the sentences, and which items they name. A referenced item
+//! must stay complete while the reference is fresh, or a model that looked again would see nothing.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::compaction::batch::Batch;
 use crate::session::record::FormName;
 use base::model::item::ItemId;
 
-/// The whole result repeats another one; `path` for a file.
+/// The full result repeats another one; `path` for a file.
 pub fn same(id: ItemId, path: Option<&str>) -> String {
     match path {
         Some(path) => format!("[{path} is unchanged since {id}, which shows it]"),
@@ -17,24 +17,22 @@ pub fn same(id: ItemId, path: Option<&str>) -> String {
     }
 }
 
-/// Some lines of a file repeat what another result shows.
 pub fn lines(first: u64, last: u64, path: &str, id: ItemId) -> String {
     format!("[lines {first}-{last} of {path} are unchanged since {id}, which shows them]")
 }
 
-/// The result `own` as changes to another one.
+/// The result `own` as a diff against another one.
 pub fn changes(id: ItemId, own: ItemId, hunks: &str) -> String {
     format!("[as {id} showed it, with these changes; Recall {{\"id\":{}}} gives all]\n{hunks}", own.0)
 }
 
-/// What these entries refer to, as far as they are at most `age` of `requests` old.
+/// The ids referenced by entries at most `age` requests old.
 pub fn referenced(entries: &[Entry], requests: u64, age: u64) -> HashSet<ItemId> {
     let fresh = entries.iter().rev().take_while(|entry| requests.saturating_sub(entry.arrived_at) <= age);
     fresh.filter(|entry| entry.form() == FormName::Filtered).flat_map(|entry| named(entry.text())).collect()
 }
 
-/// Results that are nothing but a reference, when what they refer to is no longer in view as it was: they become pointers
-/// to their own originals instead.
+/// References to items no longer in view unchanged: they become pointers to their own originals.
 pub fn orphans(history: &HistoryManager) -> Option<Batch> {
     let in_view = |id: ItemId| history.entry(id).is_some_and(|entry| entry.form() <= FormName::Filtered);
     let orphan = |entry: &&Entry| {
@@ -49,7 +47,7 @@ pub fn orphans(history: &HistoryManager) -> Option<Batch> {
         .then(|| Batch::plain(items, FormName::Pointer, "batch: the referenced result is out of view"))
 }
 
-/// The ids that the sentences above name in `text`.
+/// The ids that these sentences name in `text`.
 fn named(text: &str) -> impl Iterator<Item = ItemId> {
     text.lines().filter(|line| line.starts_with('[')).filter_map(|line| {
         let at = ["unchanged since #", "the same output as #", "[as #"]

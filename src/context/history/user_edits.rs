@@ -1,5 +1,5 @@
-//! What the user does to single items: pin, drop, restore. Makes plans; the agent applies and logs them. What the user
-//! wrote is never dropped, nor is the summary of all that was archived: the request would lose what it is about.
+//! User edits of single items: pin, drop, restore. Only makes plans; the agent applies and logs them. User
+//! text and the summary of archived rounds can't be dropped: the request would lose what it is about.
 
 use std::sync::Arc;
 
@@ -13,7 +13,6 @@ use base::model::item::{Item, ItemId};
 use base::protocol::ledger::ContextEdit;
 use base::text;
 
-/// What to do.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UserEditPlan {
     pub batch: Option<Batch>,
@@ -21,11 +20,9 @@ pub struct UserEditPlan {
     pub pin: Option<(Vec<ItemId>, bool)>,
     /// Tokens that the request grows by (estimated, uncalibrated).
     pub grows_by: u64,
-    /// What was done, for the user.
     pub message: String,
 }
 
-/// The plan for one item.
 pub fn plan(history: &HistoryManager, edit: ContextEdit, id: ItemId) -> Result<UserEditPlan, String> {
     let Some(at) = history.entries().iter().position(|entry| entry.id == id) else {
         return Err(format!(
@@ -54,7 +51,7 @@ fn dropped(entry: &Entry) -> Result<UserEditPlan, String> {
     let recall = format!("Recall {{\"id\":{}}}", id.0);
     let (form, line) = match (&*entry.item, entry.form()) {
         (_, FormName::Gone) => return Err(format!("{id} was folded into a digest already.")),
-        // One message for several items: it stays one, so that no call is parted from its result.
+        // One message for several items stays one, so that no call is separated from its result.
         (_, FormName::Folded) => {
             (FormName::Folded, format!("[steps from {id} on: dropped by the user; {recall} gives the first]"))
         }
@@ -107,7 +104,7 @@ fn dropped(entry: &Entry) -> Result<UserEditPlan, String> {
     })
 }
 
-/// The item whole again, and everything that the same digest stands for: calls and results come back together.
+/// Restores the item and everything else in the same digest, so calls and results come back together.
 fn restored(entries: &[Entry], at: usize) -> Result<UserEditPlan, String> {
     let id = entries[at].id;
     let range = if matches!(entries[at].form(), FormName::Folded | FormName::Gone) {

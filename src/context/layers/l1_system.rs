@@ -1,5 +1,5 @@
-//! L1: the system prompt and the tool schemas. Byte-stable within a session; the schemas travel beside the messages,
-//! so this fragment carries only their rows.
+//! L1: the system prompt and the tool schemas. Byte-stable within a session; schemas travel outside the
+//! messages, so this fragment carries only their rows.
 
 use crate::layer::{Fragment, LayerInputs};
 use crate::ledger::{LayerId, LedgerEntry};

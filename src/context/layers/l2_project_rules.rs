@@ -1,5 +1,5 @@
-//! L2: the project's rules (`CODE_LAW.md` and its kin), second block of the system prompt. Never trimmed; changes only
-//! when the files change.
+//! L2: the project's rules (`CODE_LAW.md` and its kin), second block of the system prompt. Never trimmed;
+//! changes only when the files change.
 
 use crate::layer::{Fragment, LayerInputs};
 use crate::ledger::LayerId;

@@ -1,7 +1,6 @@
-//! The history, each item in the form that was chosen for it, in three layers: L3, the summary and the past rounds; L4, the
-//! message that the running turn answers; L6, what the running turn has said, called and observed so far, with the todo recap
-//! (L5) behind the results that changed the list. An item keeps
-//! its bytes when it moves from one to the other, so that the prefix stays stable.
+//! The history in three layers. L3: the summary and the past rounds; L4: the message that the running turn
+//! answers; L6: the running turn so far, with the todo recap (L5) after results that changed the list. An
+//! item keeps its bytes when it moves between layers, so the prefix stays stable.
 
 use crate::layer::{Fragment, LayerInputs};
 use crate::ledger::LayerId;

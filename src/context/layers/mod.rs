@@ -1,4 +1,4 @@
-//! The six layers of a request; their wire order is in `catalog`.
+//! The six layers of a request; `catalog` has their wire order.
 
 pub mod l1_system;
 pub mod l2_project_rules;

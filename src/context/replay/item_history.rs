@@ -1,4 +1,4 @@
-//! The history of one item (`/context why`): where it came from, what was done to it and why, and how to get at the
+//! The history of one item (`/context why`): its origin, what was done to it and why, and how to get the
 //! original. Made from the log alone.
 
 use super::session_replay::SessionReplay;
@@ -8,7 +8,7 @@ use base::model::item::ItemId;
 use base::protocol::ledger::{self as view, ItemEvent, ItemHistory};
 use base::text;
 
-/// The history of the item or fixed part that the ledger shows as `wanted`.
+/// The history of the item or fixed part that the ledger lists as `wanted`.
 pub fn explain(records: &[Record], wanted: &str) -> Result<ItemHistory, String> {
     match view::item_id(wanted) {
         Some(id) => of_item(records, id),
@@ -73,7 +73,7 @@ fn of_item(records: &[Record], id: ItemId) -> Result<ItemHistory, String> {
     Ok(history)
 }
 
-/// A fixed part: each change of it is one event.
+/// A fixed part: each change is one event.
 fn of_part(records: &[Record], name: &str) -> Result<ItemHistory, String> {
     type Changed = fn(&FrameRecord) -> bool;
     let (origin, changed): (&str, Changed) = match name {

@@ -1,4 +1,4 @@
-//! What can be made again from a session log alone: the session, each of its requests, and the history of each item.
+//! What can be rebuilt from a session log alone: the session, its requests, and the history of each item.
 
 pub mod item_history;
 pub mod run;

@@ -1,5 +1,5 @@
-//! Makes every request of a session again from its log and checks each against the fingerprints that were recorded when
-//! it was sent. Needs no network, no prompts and no project: the log holds all of it. Decides nothing, prints nothing.
+//! Rebuilds every request of a session from its log and checks it against the fingerprints recorded when it
+//! was sent. Needs no network, prompts or project.
 
 use super::session_replay::SessionReplay;
 use crate::builder::Built;
@@ -7,30 +7,26 @@ use crate::ledger::Subject;
 use crate::session::record::{EpochRecord, Record, SentRecord};
 use base::model::fingerprint::Fingerprint;
 
-/// One request of the session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replayed {
-    /// From 1.
     pub number: u64,
-    /// Estimated tokens, uncalibrated.
+    /// Estimated, uncalibrated.
     pub tokens: u64,
     pub check: ReplayCheck,
     pub epoch: Option<EpochRecord>,
-    /// Whether an answer to it was recorded.
     pub answered: bool,
 }
 
-/// Whether the replayed request is the one that was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplayCheck {
     Same,
-    /// What differs first, for the user.
+    /// The first difference, for the user.
     Differs(String),
-    /// An earlier version of the program sent it and recorded no hash.
+    /// Sent by an earlier version that recorded no hash.
     NoHash,
 }
 
-/// Replays the log; `sink` gets each request that could be made again, with its number.
+/// Replays the log; `sink` gets each request that could be rebuilt, with its number from 1.
 pub fn play(records: &[Record], mut sink: impl FnMut(u64, &Built)) -> Vec<Replayed> {
     let mut replay = SessionReplay::default();
     let mut requests: Vec<Replayed> = Vec::new();
@@ -71,7 +67,7 @@ pub fn play(records: &[Record], mut sink: impl FnMut(u64, &Built)) -> Vec<Replay
 }
 
 fn compare(built: &Built, sent: &SentRecord, replay: &SessionReplay) -> ReplayCheck {
-    // Made from the bytes of the request, not from the figures that the builder carried along.
+    // Computed from the request's bytes, not from the figures the builder carried along.
     let now = base::model::fingerprint::Parts::of(&built.request);
     if now.whole() == sent.hash {
         return ReplayCheck::Same;

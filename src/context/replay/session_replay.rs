@@ -1,6 +1,5 @@
-//! A session rebuilt from its log: the history at each point of it, the fixed parts, what was sent. A resume, a replay and
-//! every look at a stored session use it, so that what was sent can always be made again from what was written. Reads no
-//! file and sends nothing.
+//! A session rebuilt from its log: the history at each point, the fixed parts, what was sent. Resume, replay
+//! and every view of a stored session use it. Reads no file and sends nothing.
 
 use std::sync::Arc;
 
@@ -10,21 +9,20 @@ use crate::layer::LayerInputs;
 use crate::prefix::Prefix;
 use crate::session::record::{ItemRecord, Record};
 use crate::tokens::calibration::Calibration;
-use crate::tokens::request_size::Countable;
+use crate::tokens::request_size;
 use crate::tokens::tokenizer::Encoding;
 use base::config::settings::ContextSettings;
 use base::model::item::ItemId;
 use base::protocol::ledger::LedgerView;
 
-/// A session as far as its records were applied.
 #[derive(Clone, Debug)]
 pub struct SessionReplay {
     pub history: HistoryManager,
     pub prefix: Prefix,
     pub calibration: Calibration,
-    /// The number that the next item gets.
+    /// The number of the next item.
     pub next_id: u64,
-    /// The window to which the server must have truncated the last answered request, in tokens.
+    /// The window, in tokens, to which the server must have truncated the last answered request.
     pub truncated_to: Option<u64>,
 }
 
@@ -41,7 +39,6 @@ impl Default for SessionReplay {
 }
 
 impl SessionReplay {
-    /// All of a log.
     pub fn of(records: &[Record]) -> Self {
         let mut replay = Self::default();
         for record in records {
@@ -70,11 +67,10 @@ impl SessionReplay {
             Record::Request(request) => {
                 self.history.count_request();
                 if let Some(usage) = &request.usage {
-                    self.truncated_to =
-                        self.calibration.report(request.estimated, request.counted, usage.input);
+                    self.truncated_to = self.calibration.report(request.estimated, usage.input);
                 }
             }
-            // What was learned of one model's tokenizer says nothing of another's.
+            // What was learned about one model's tokenizer doesn't apply to another's.
             Record::Model { .. } => self.calibration = Calibration::default(),
             Record::TurnEnd { .. } => self.history.end_turn(),
             Record::Meta(_) | Record::Frame(_) | Record::Sent(_) | Record::Beside { .. } => {}
@@ -92,33 +88,30 @@ impl SessionReplay {
         counts
     }
 
-    /// The request that these records make.
     pub fn build(&self) -> Built {
         builder::build(&LayerInputs { parts: self.prefix.parts(), history: &self.history })
     }
 
-    /// The ledger of that request as users see it: counted where the model's tokenizer is loaded.
+    /// The ledger of that request as users see it.
     pub fn ledger(&self, settings: &ContextSettings) -> LedgerView {
-        let mut parts = self.prefix.parts().clone();
-        let mut history = self.history.clone();
-        if let Some(encoding) = self.encoding() {
-            history.refine(|_, message| message.exact(encoding));
-            parts.schemas.refine(|_, specs| specs.exact(encoding));
-            let texts = [Some(&mut parts.system), parts.rules.as_mut()];
-            texts.into_iter().flatten().for_each(|part| part.refine(|_, text| text.exact(encoding)));
-        }
-        let built = builder::build(&LayerInputs { parts: &parts, history: &history });
-        built.ledger.view(
-            &history,
-            settings,
-            &self.calibration,
-            self.prefix.epochs(),
-            self.prefix.parts().rules.as_ref(),
-        )
+        self.ledger_by(settings, &self.calibration)
     }
 
-    /// The tokenizer of the model that was asked last, if it is public.
-    pub fn encoding(&self) -> Option<Encoding> {
-        Encoding::of_model(&self.prefix.parts().params.model)
+    /// The same, its sum counted by the model's own tokenizer where that is public; loads the tokenizer's tables.
+    pub fn counted_ledger(&self, settings: &ContextSettings) -> LedgerView {
+        let mut calibration = self.calibration;
+        if let Some(encoding) = Encoding::of_model(&self.prefix.parts().params.model) {
+            let built = self.build();
+            if let Some(exact) = request_size::exact(&built.request, &encoding.load()) {
+                calibration.report(built.ledger.total(), exact);
+            }
+        }
+        self.ledger_by(settings, &calibration)
+    }
+
+    fn ledger_by(&self, settings: &ContextSettings, calibration: &Calibration) -> LedgerView {
+        let (parts, history) = (self.prefix.parts(), &self.history);
+        let built = builder::build(&LayerInputs { parts, history });
+        built.ledger.view(history, settings, calibration, self.prefix.epochs(), parts.rules.as_ref())
     }
 }

@@ -1,4 +1,4 @@
-//! The figures of one session, or of several together. Plain data, and how it adds up.
+//! The figures of one session, or the sum of several.
 
 use std::collections::BTreeMap;
 
@@ -7,32 +7,26 @@ use serde::Serialize;
 use base::config::models;
 use base::model::usage::Usage;
 
-/// What was done and spent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
-    /// Turns that have ended.
     pub turns: u64,
     /// Replies of the model within the turns.
     pub steps: u64,
-    /// Time that turns took, in milliseconds.
     pub active_ms: u64,
-    /// Calls by tool, and how many of them gave an error.
     pub tools: BTreeMap<String, ToolFigures>,
-    /// Commands with an exit code other than 0.
+    /// Commands with a nonzero exit code.
     pub failed_commands: u64,
-    /// Notes that were written or updated.
     pub notes: u64,
-    /// Changed files that are not as they were before the session.
+    /// Files that differ from before the session.
     pub files: BTreeMap<String, Lines>,
-    /// Tokens as the servers reported them, sub-agents and summaries included.
+    /// As reported by the servers, including sub-agents and summaries.
     pub tokens: Usage,
-    /// Estimated tokens by the layer in which they came into the window.
+    /// Estimated tokens by the layer through which they entered the window.
     pub layers: BTreeMap<&'static str, u64>,
     pub epochs: BTreeMap<&'static str, EpochFigures>,
-    /// How often old turns were replaced by a summary.
     pub compactions: u64,
     pub models: BTreeMap<String, ModelFigures>,
-    /// Turns that did not end well, by reason.
+    /// Turns that didn't end well, by reason.
     pub failures: BTreeMap<&'static str, u64>,
     /// By local date, such as `2026-11-22`.
     pub days: BTreeMap<String, DayFigures>,
@@ -44,20 +38,18 @@ pub struct ToolFigures {
     pub errors: u64,
 }
 
-/// Lines added and removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Lines {
     pub added: u64,
     pub removed: u64,
 }
 
-/// Epochs that began for one cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct EpochFigures {
     pub count: u64,
-    /// Tokens that had to be read anew.
+    /// Tokens that had to be read uncached.
     pub tokens_lost: u64,
-    /// Tokens by which each request was smaller from then on.
+    /// Tokens by which each later request was smaller.
     pub tokens_saved: u64,
 }
 
@@ -65,7 +57,7 @@ pub struct EpochFigures {
 pub struct ModelFigures {
     pub requests: u64,
     pub tokens: Usage,
-    /// In dollars; `None` without a known price.
+    /// `None` if the price is unknown.
     pub cost_usd: Option<f64>,
 }
 
@@ -74,12 +66,12 @@ pub struct DayFigures {
     pub turns: u64,
     pub steps: u64,
     pub tokens: u64,
-    /// What is known of it, in dollars.
+    /// The known part.
     pub cost_usd: f64,
 }
 
 impl Figures {
-    /// Adds what a model was asked on `day`; `step` unless it was asked beside the turn.
+    /// Adds a request made on `day`; `step` unless it was outside the turn.
     pub fn add_request(&mut self, model: &str, usage: Option<&Usage>, day: &str, step: bool) {
         let row = self.models.entry(model.to_owned()).or_default();
         let today = self.days.entry(day.to_owned()).or_default();
@@ -99,7 +91,6 @@ impl Figures {
         }
     }
 
-    /// Adds the figures of another session.
     pub fn add(&mut self, other: &Self) {
         for (sum, more) in [
             (&mut self.turns, other.turns),
@@ -143,7 +134,6 @@ impl Figures {
         merge(&mut self.failures, &other.failures, |sum, more| *sum += more);
     }
 
-    /// Commands that were run.
     pub fn commands(&self) -> u64 {
         self.tools.get("Bash").map_or(0, |tool| tool.calls)
     }
@@ -155,12 +145,12 @@ impl Figures {
         })
     }
 
-    /// Percent of the input that came from the prompt cache.
+    /// Percentage of the input that came from the prompt cache.
     pub fn cached_percent(&self) -> f64 {
         self.tokens.cached as f64 * 100.0 / self.tokens.input.max(1) as f64
     }
 
-    /// What is known of the cost, in dollars; `None` when no model has a known price.
+    /// The known part of the cost; `None` if no model has a known price.
     pub fn cost_usd(&self) -> Option<f64> {
         self.models.values().filter_map(|model| model.cost_usd).reduce(|sum, cost| sum + cost)
     }

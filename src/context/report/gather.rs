@@ -1,4 +1,4 @@
-//! The figures of many sessions at once: several threads, each of which reads one log after the other.
+//! The figures of many sessions: several threads, each reading one log after another.
 
 use std::io;
 use std::path::Path;
@@ -11,18 +11,14 @@ use super::figures::Figures;
 use super::session::{self, SessionReport};
 use crate::session::list;
 
-/// Several sessions and their sum.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
-    /// Oldest first.
     pub sessions: Vec<SessionReport>,
     pub total: Figures,
-    /// Logs that could not be read.
     pub unreadable: usize,
 }
 
 impl Report {
-    /// One session.
     pub fn of_log(log: &Path) -> io::Result<Self> {
         let session = session::read(log, 0)?;
         Ok(Self::sum(session.into_iter().collect(), 0))

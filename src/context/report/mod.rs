@@ -1,5 +1,5 @@
-//! What sessions did and cost, gathered from their logs and undo journals: for `mycode report` and `/stats`. Reads each log
-//! once, line by line; knows no front end and changes nothing.
+//! What sessions did and cost, from their logs and undo journals, for `mycode report` and `/stats`. Streams
+//! each log once.
 
 pub mod figures;
 pub mod gather;

@@ -1,10 +1,10 @@
-//! Since when something is to be reported, as users say it, and the local date of a moment.
+//! The start of a reporting period as users write it, and local dates.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Zoned};
 
-/// The moment that `7d`, `24h`, `2w` or `2026-11-01` means, in milliseconds since the Unix epoch.
+/// The start of `7d`, `24h`, `2w` or `2026-11-01`, in milliseconds since the Unix epoch.
 pub fn since(text: &str) -> Result<u64, String> {
     let wrong = || format!("'{text}' is no period");
     if let Ok(date) = text.parse::<Date>() {
@@ -24,7 +24,7 @@ pub fn since(text: &str) -> Result<u64, String> {
     Ok(u64::try_from(then).unwrap_or(0))
 }
 
-/// Local dates of moments that come mostly in order: the last one is remembered with its bounds.
+/// Local dates for mostly ordered moments: caches the last one with its bounds.
 #[derive(Clone, Debug, Default)]
 pub struct Days {
     from: u64,
@@ -33,7 +33,6 @@ pub struct Days {
 }
 
 impl Days {
-    /// The local date of `ms`, such as `2026-11-22`.
     pub fn of(&mut self, ms: u64) -> &str {
         if !(self.from..self.until).contains(&ms) {
             let moment = i64::try_from(ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());

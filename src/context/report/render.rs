@@ -1,4 +1,4 @@
-//! A report as Markdown that reads well as plain text too: one bullet a fact, and a small bar chart by day.
+//! A report as Markdown that also reads well as plain text: one bullet per fact, and a bar chart by day.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,8 @@ use base::model::usage::Usage;
 use base::path::on_one_line;
 use base::text::{human_tokens, plural};
 
-/// Most changed files that are named.
 const NAMED_FILES: usize = 8;
-/// Most sessions that are listed.
 const LISTED_SESSIONS: usize = 30;
-/// Turns whose cost is listed.
 const LISTED_TURNS: usize = 20;
 /// Width of the longest bar, in characters.
 const BAR: usize = 30;
@@ -26,7 +23,6 @@ const LAYERS: [(&str, &str); 6] = [
     ("L6", "replies and results"),
 ];
 
-/// The whole report; `heading` says what of.
 pub fn markdown(report: &Report, heading: &str) -> String {
     let mut out = format!("## {heading}\n\n{}", bullets(report));
     if report.sessions.len() > 1 {
@@ -53,7 +49,7 @@ pub fn markdown(report: &Report, heading: &str) -> String {
     out
 }
 
-/// One bullet a fact; facts that are nothing are left out.
+/// One bullet per fact; empty facts are left out.
 pub fn bullets(report: &Report) -> String {
     let total = &report.total;
     let began = report.sessions.iter().map(|session| session.began_ms).min().unwrap_or(0);
@@ -201,7 +197,6 @@ pub fn costs(report: &Report) -> Vec<(String, String)> {
     rows
 }
 
-/// A bar for each day's tokens.
 fn chart(days: &BTreeMap<String, DayFigures>) -> String {
     let most = days.values().map(|day| day.tokens).max().unwrap_or(0).max(1);
     let row = |(date, day): (&String, &DayFigures)| {

@@ -1,5 +1,5 @@
-//! The figures of one stored session, read line by line: a line that is large is looked at only where it begins, and only
-//! the small ones are parsed.
+//! The figures of one stored session, read line by line: of a large line only the start is examined; only
+//! small ones are parsed.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufRead, BufReader};
@@ -20,35 +20,32 @@ use base::model::usage::Usage;
 use base::protocol::event::{EndReason, TurnEnd};
 use base::text;
 
-/// An item's line says within so many bytes what it is, of which tool, and how it ended.
+/// An item's line states its kind, tool and status within this many bytes.
 const ITEM_START_BYTES: usize = 1024;
 
-/// One session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SessionReport {
     pub id: String,
-    /// The first message on one line.
     pub title: String,
-    /// The first and the last moment that counts, in milliseconds since the Unix epoch.
+    /// The first and last moment that counts, in milliseconds since the Unix epoch.
     pub began_ms: u64,
     pub ended_ms: u64,
-    /// Of each turn that has ended, in order.
     #[serde(skip)]
     pub turns_cost: Vec<TurnCost>,
     #[serde(flatten)]
     pub figures: Figures,
 }
 
-/// What a turn took, with its sub-agents and summaries.
+/// Including sub-agents and summaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TurnCost {
     pub tokens: Usage,
-    /// In dollars; `None` without a known price.
+    /// `None` if the price is unknown.
     pub cost_usd: Option<f64>,
 }
 
-/// Reads the session of `log`, which lies in the `sessions` folder of its project; only what was done at `since` or later
-/// counts. `None` when that is nothing.
+/// Reads the session of `log`, which must be in its project's `sessions` folder; only what was done at
+/// `since` or later counts. `None` if there is nothing.
 pub fn read(log: &Path, since: u64) -> io::Result<Option<SessionReport>> {
     let id = log.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let mut reading = Reading { since, ..Reading::default() };
@@ -74,14 +71,13 @@ pub fn read(log: &Path, since: u64) -> io::Result<Option<SessionReport>> {
 #[derive(Default)]
 struct Reading {
     since: u64,
-    /// When the present line was written, as far as it is known.
+    /// When the current line was written, if known.
     at: u64,
     report: SessionReport,
     days: Days,
     parts: FixedParts,
-    /// Tokens and cost of the turns that have ended.
+    /// Tokens and cost of the finished turns.
     before_turn: (Usage, Option<f64>),
-    /// Steps before the turn.
     steps_before: u64,
     /// Calls that write a note and have no result yet.
     noting: HashSet<String>,
@@ -98,13 +94,13 @@ impl Reading {
         if unchanged || NOT_COUNTED.iter().any(|start| line.starts_with(start)) {
             return;
         }
-        // A line that is torn, or of a later version, counts nothing.
+        // A torn line, or one of a later version, doesn't count.
         if let Ok(record) = serde_json::from_slice::<Record>(line) {
             self.record(record);
         }
     }
 
-    /// Takes up when the line was written; whether it counts.
+    /// Notes when the line was written; returns whether it counts.
     fn counts_at(&mut self, ms: u64) -> bool {
         self.at = ms;
         let counts = ms >= self.since;
@@ -149,7 +145,7 @@ impl Reading {
         let (tokens_before, cost_before) = std::mem::replace(&mut self.before_turn, (tokens, cost));
         let cost_usd = cost.map(|cost| cost - cost_before.unwrap_or(0.0));
         self.report.turns_cost.push(TurnCost { tokens: tokens.since(tokens_before), cost_usd });
-        // What a build's roles do in sessions of their own is said at the end of the turn only.
+        // Steps that a build's roles took in their own sessions are only known at the end of the turn.
         let elsewhere = u64::from(end.steps).saturating_sub(figures.steps - self.steps_before);
         figures.steps += elsewhere;
         self.steps_before = figures.steps;
@@ -169,7 +165,7 @@ impl Reading {
         *figures.failures.entry(failure).or_default() += 1;
     }
 
-    /// An item by the beginning of its line, `{"item":{"id":3,"ms":…,"tokens":…,"item":{"tool_result":…`.
+    /// An item by the start of its line, `{"item":{"id":3,"ms":…,"tokens":…,"item":{"tool_result":…`.
     fn item(&mut self, line: &[u8]) {
         let start = &line[..line.len().min(ITEM_START_BYTES)];
         let number = |key: &[u8]| word(start, key, |byte| byte.is_ascii_digit())?.parse::<u64>().ok();
@@ -240,14 +236,14 @@ fn parsed(line: &[u8]) -> Option<Item> {
     }
 }
 
-/// What follows the first `key`, as far as `belongs`. Quotes within a text are escaped, so that no text holds a key.
+/// What follows the first `key` while `belongs`. Texts can't contain a key: their quotes are escaped.
 fn word<'a>(line: &'a [u8], key: &[u8], belongs: impl Fn(u8) -> bool) -> Option<&'a str> {
     let rest = &line[memmem::find(line, key)? + key.len()..];
     let end = rest.iter().position(|byte| !belongs(*byte))?;
     std::str::from_utf8(&rest[..end]).ok()
 }
 
-/// The files that are not as they were, with the lines of their changes; what a rewind took back is taken off.
+/// Files that differ from before, with the changed lines; minus what a rewind undid.
 pub fn changed_files(lines: impl IntoIterator<Item = JournalRecord>, since: u64) -> BTreeMap<String, Lines> {
     let mut files: BTreeMap<PathBuf, (PathState, PathState, Lines)> = BTreeMap::new();
     let (mut counts, mut back) = (true, false);

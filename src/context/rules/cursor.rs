@@ -1,5 +1,5 @@
-//! Cursor's rules: `.cursor/rules/**/*.mdc` with front matter that says when one counts (cursor.com/docs/rules, looked up
-//! 2026-11-22): always, with files that match, or when its description fits. One with none of these is for users to mention.
+//! Cursor's rules, `.cursor/rules/**/*.mdc`. Front matter says when one applies (cursor.com/docs/rules,
+//! checked 2026-11-22): always, with matching files, or when its description fits; else users mention it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,6 @@ const MAX_BYTES: u64 = 256 * 1024;
 const MAX_FILES: usize = 100;
 const MAX_DEPTH: usize = 4;
 
-/// One rule, without its text.
 #[derive(Clone, Debug)]
 pub struct CursorRule {
     pub path: PathBuf,
@@ -45,18 +44,17 @@ impl CursorRule {
         })
     }
 
-    /// Whether it counts for a file, by its path in the folder that has the rule.
+    /// Whether it applies to a file, given its path inside the folder that has the rule.
     pub fn matches(&self, inside: &Path) -> bool {
         !self.always && self.globs.iter().any(|glob| glob.is_match(inside))
     }
 
-    /// Whether only its description says when it counts.
+    /// Whether only its description says when it applies.
     pub fn on_demand(&self) -> bool {
         !self.always && self.globs.is_empty() && !self.description.is_empty()
     }
 }
 
-/// The rules that a folder has, sorted.
 pub fn of_folder(folder: &Path) -> Vec<CursorRule> {
     let mut paths = Vec::new();
     walk(&folder.join(FOLDER), MAX_DEPTH, &mut paths);
@@ -76,12 +74,11 @@ fn walk(folder: &Path, depth: usize, paths: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a path names such a rule.
 pub fn is_rule(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "mdc")
 }
 
-/// Patterns apart by commas, but for those in braces.
+/// Patterns separated by commas, except commas in braces.
 fn patterns(text: &str) -> Vec<String> {
     let mut open = 0_i32;
     let apart = |c: char| {

@@ -1,4 +1,4 @@
-//! Which rules files of a folder count, and what is known of a file that may be held back.
+//! Which rules files of a folder apply, and what is known about one that may be held back.
 
 use std::path::{Path, PathBuf};
 
@@ -7,19 +7,16 @@ use super::rules_file::{self, Reach, RulesFile, RulesNotice};
 use base::config::trusted::held_back::RulesHashes;
 use base::search::walk;
 
-/// Chooses and reads rules files.
 pub struct FolderRules<'a> {
     pub reach: Reach<'a>,
-    /// What is held back.
     pub held: &'a RulesHashes,
     /// As they were read before.
     pub known: &'a [RulesFile],
-    /// What the user should know.
     pub notices: Vec<RulesNotice>,
 }
 
 impl FolderRules<'_> {
-    /// Those that a folder has for all of it.
+    /// The rules that apply to the full folder.
     pub fn of_folder(&mut self, folder: &Path) -> Vec<RulesFile> {
         if let Some(file) = self.first_of(rules_file::candidates(folder)) {
             return vec![file];
@@ -28,12 +25,12 @@ impl FolderRules<'_> {
         always.filter_map(|rule| self.file(&rule.path)).collect()
     }
 
-    /// The first of these that may be used.
+    /// The first usable file.
     pub fn first_of(&mut self, candidates: Vec<PathBuf>) -> Option<RulesFile> {
         candidates.into_iter().find_map(|path| self.file(&path))
     }
 
-    /// The file as it may be used. Of one that is held back what was known before stays.
+    /// The file if it may be used. A held-back file keeps its previously known content.
     pub fn file(&mut self, path: &Path) -> Option<RulesFile> {
         let known = self.known.iter().find(|file| file.path == *path).cloned();
         let current = known.clone().filter(RulesFile::is_current);
@@ -49,7 +46,7 @@ impl FolderRules<'_> {
     }
 }
 
-/// The folders below the workspace on the way to what was touched there, from above; none that git ignores, nor what is below.
+/// Folders from the workspace (exclusive) down to `touched`, topmost first; stops at one that git ignores.
 pub fn folders_below(workspace: &Path, touched: &Path) -> Vec<PathBuf> {
     let folder = if touched.is_dir() { touched } else { touched.parent().unwrap_or(touched) };
     let below = folder.ancestors().take_while(|folder| folder.starts_with(workspace) && *folder != workspace);
@@ -58,12 +55,12 @@ pub fn folders_below(workspace: &Path, touched: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Whether a folder has files that count for all of it.
+/// Whether a folder has files that apply to all of it.
 pub fn has_any(folder: &Path) -> bool {
     !rules_file::candidates(folder).is_empty() || cursor::of_folder(folder).iter().any(|rule| rule.always)
 }
 
-/// Whether git ignores one of these folders, which lie in each other.
+/// Whether git ignores one of these nested folders.
 pub fn any_ignored(folders: &[PathBuf]) -> bool {
     folders.iter().any(|folder| walk::is_ignored(folder))
 }

@@ -1,6 +1,6 @@
-//! What a rules file imports: `@path` outside of code, as Claude Code and Gemini CLI have it (code.claude.com/docs/en/memory,
-//! geminicli.com/docs/reference/memport, looked up 2026-11-22). Both have named five levels as their limit. Here an imported text
-//! stands behind the one that imports it, once, so that cycles end by themselves. A mention that is no file imports nothing.
+//! Imports of a rules file: `@path` outside code, like Claude Code and Gemini CLI (code.claude.com/docs/en/memory,
+//! geminicli.com/docs/reference/memport, checked 2026-11-22; both document a limit of five levels). Here an imported
+//! text follows its importer, once, so cycles end by themselves. A mention that isn't a file imports nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,11 @@ use pulldown_cmark::{Event, Parser, Tag};
 use crate::mention;
 use guard::sandbox::secret_paths;
 
-/// Levels of imports, and files in all.
+/// Levels of imports, and files in total.
 const MAX_DEPTH: usize = 5;
 const MAX_FILES: usize = 50;
 
-/// Files named in the text, as far as they are there; relative ones are looked for beside `from`.
+/// Existing files named in the text; relative paths are resolved against the folder of `from`.
 pub fn named(text: &str, from: &Path) -> Vec<PathBuf> {
     let folder = from.parent().unwrap_or(from);
     let home = std::env::home_dir().unwrap_or_default();
@@ -25,8 +25,8 @@ pub fn named(text: &str, from: &Path) -> Vec<PathBuf> {
     mentions.map(path).filter_map(|path| path.canonicalize().ok()).filter(|path| path.is_file()).collect()
 }
 
-/// Walks through what `main` imports, with `read` giving the text of each file that may be used: levels end, and no file comes
-/// twice.
+/// Walks the imports of `main`; `read` returns the text of each usable file. Levels are limited, and no file
+/// comes twice.
 pub fn walk(main: &Path, text: &str, read: &mut dyn FnMut(&Path) -> Option<String>) {
     let mut seen = vec![main.canonicalize().unwrap_or_else(|_| main.to_owned())];
     let mut level = named(text, &seen[0]);
@@ -45,13 +45,13 @@ pub fn walk(main: &Path, text: &str, read: &mut dyn FnMut(&Path) -> Option<Strin
     }
 }
 
-/// Whether a file with this real path may be imported by a project whose root is `root`.
+/// Whether a file with this real path may be imported by a project with this root.
 pub fn may_import(real: &Path, root: &Path) -> bool {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     real.starts_with(root) && !secret_paths::is_named_secret(real) && !real.iter().any(|name| name == ".git")
 }
 
-/// The text with blanks in place of code and comments.
+/// The text with code and comments blanked out.
 fn without_code(text: &str) -> String {
     let mut out = text.as_bytes().to_vec();
     for (event, range) in Parser::new(text).into_offset_iter() {

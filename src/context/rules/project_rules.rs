@@ -1,6 +1,6 @@
-//! The rules files in use: what is always sent, from the user's own and the repository's root down to the workspace, nearest last
-//! (SPEC §1, L2), and what is told where a file is touched. Read before a request is built and again only when a file's time or
-//! size changed, so that the layer itself stays pure.
+//! The rules files in use: those always sent, from the user's own and the repository root down to the
+//! workspace (nearest last), and those sent when a file is touched. Read before a request is built, and again
+//! only when a file's time or size changed, so the layer stays pure.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,62 +16,58 @@ use base::path;
 use base::repository;
 use base::text;
 
-/// How the text of a file begins.
+/// The first words of a file's section.
 const HEADING: &str = "# Project rules (";
 const OWN_HEADING: &str = "# The user's own rules (";
 
-/// The rules as they are sent, and what they were made from.
 #[derive(Clone, Debug, Default)]
 pub struct ProjectRules {
-    /// The user's own, for all projects.
     own: Option<RulesFile>,
-    /// Of the project, from the root down.
+    /// From the root down.
     files: Vec<RulesFile>,
-    /// Told where a file was touched.
+    /// Sent when a file was touched.
     scoped: Vec<RulesFile>,
-    /// Files that were there earlier in this session.
+    /// Files that existed earlier in this session.
     removed: Vec<PathBuf>,
     rendered: Option<FixedPart>,
-    /// The most tokens that the rules may take; `None` until a window is set.
+    /// The most tokens the rules may take; `None` until a window is set.
     limit: Option<u32>,
-    /// What is held back; `None` where nothing can be remembered.
+    /// `None` if nothing can be remembered.
     held_back: Option<HeldBack>,
-    /// Where the user's own are; `None` where there are none.
+    /// Where the user's own are, if anywhere.
     config: Option<PathBuf>,
     /// Since when commands are running.
     running_since: Option<SystemTime>,
-    /// What the user does not know yet, and all that was ever said.
+    /// What the user doesn't know yet, and all that was ever reported.
     notices: Vec<RulesNotice>,
     told: BTreeSet<RulesNotice>,
 }
 
 impl ProjectRules {
-    /// In a project whose rules files may be held back, for a user whose configuration is in `config`.
+    /// `config` is the user's configuration folder.
     pub fn new(held_back: HeldBack, config: &Path) -> Self {
         Self { held_back: Some(held_back), config: Some(config.to_owned()), ..Self::default() }
     }
 
-    /// The rules as they are sent, `None` when there are none.
     pub fn part(&self) -> Option<&FixedPart> {
         self.rendered.as_ref()
     }
 
-    /// From the next refresh on the text takes at most `tokens`: rules must leave room for work.
+    /// Limits the text from the next refresh on: rules must leave room for work.
     pub fn limit_to(&mut self, tokens: u32) {
         self.limit = Some(tokens);
     }
 
-    /// What the user should know and was not told yet.
     pub fn take_notices(&mut self) -> Vec<RulesNotice> {
         std::mem::take(&mut self.notices)
     }
 
-    /// Whether the workspace has a rules file of its own or from above.
+    /// Whether the workspace has rules files, its own or from above.
     pub fn exists(&self) -> bool {
         !self.files.is_empty()
     }
 
-    /// The files that are always sent with what they import, the user's own first.
+    /// The files that are always sent with their imports, the user's own first.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.all().flat_map(|file| file.parts.iter().map(|part| &*part.path))
     }
@@ -83,7 +79,7 @@ impl ProjectRules {
     /// Reads the files that changed; returns whether the rendered text changed.
     pub fn refresh(&mut self, workspace: &Path) -> bool {
         if let Some((before, since)) = self.held_back.as_ref().and_then(HeldBack::take_before) {
-            // A command was running when a session was killed.
+            // A session was killed while a command was running.
             self.running_since = Some(since);
             self.after_command(workspace, &before);
         }
@@ -117,7 +113,7 @@ impl ProjectRules {
         true
     }
 
-    /// The rules that count for these files and are not always sent, each as the model is told of it.
+    /// The rules that apply to these files and aren't always sent, as shown to the model.
     pub fn of_touched(&mut self, workspace: &Path, touched: &[PathBuf]) -> Vec<String> {
         let folders = folders_to(workspace);
         let mut paths: Vec<(PathBuf, bool)> = Vec::new();
@@ -163,7 +159,7 @@ impl ProjectRules {
         told
     }
 
-    /// Rules with nothing but a description to say when they count: their paths, for the model to Read, and descriptions.
+    /// Paths and descriptions of the rules that only have a description, for the model to Read.
     pub fn on_demand(&mut self, workspace: &Path) -> Vec<(String, String)> {
         let folders = folders_to(workspace);
         let mut rules: Vec<CursorRule> =
@@ -180,7 +176,7 @@ impl ProjectRules {
         rules.into_iter().map(|rule| (path::display(workspace, &rule.path), rule.description)).collect()
     }
 
-    /// Holds back what changed while a command ran of files that nobody watches: of those below the workspace there may be many.
+    /// Holds back unwatched files below the workspace that changed while a command ran.
     fn hold_planted(&self, paths: &[(PathBuf, bool)], reach: Reach<'_>) {
         let Some(held_back) = &self.held_back else { return };
         let of_folder = |folder: &Path| {
@@ -199,7 +195,7 @@ impl ProjectRules {
                 }
             }
         }
-        // What could not be kept would be used, so it is told below either way.
+        // If it can't be stored it would be used, so it is reported below either way.
         let _ = if planted.is_empty() { Ok(()) } else { held_back.add(planted) };
     }
 
@@ -215,25 +211,25 @@ impl ProjectRules {
         }
     }
 
-    /// How the rules files are before a command runs that may plant some.
+    /// The hashes of the rules files before a command that may plant some.
     pub fn before_command(&mut self, workspace: &Path) -> RulesHashes {
         let now = self.hashes(workspace);
         self.running_since = Some(SystemTime::now());
         if let Some(held_back) = &self.held_back {
-            // Without it a kill in the middle goes unnoticed, and nothing else.
+            // If this fails, only a kill in the middle goes unnoticed.
             let _ = held_back.begin_command(now.clone());
         }
         now
     }
 
-    /// Holds back what appeared or changed while the command ran; how the files are now.
+    /// Holds back what appeared or changed while the command ran; returns the current hashes.
     pub fn after_command(&mut self, workspace: &Path, before: &RulesHashes) -> RulesHashes {
         let now = self.hashes(workspace);
         let Some(held_back) = &self.held_back else { return now };
         held_back.take_before();
         let mut planted = now.clone();
         planted.retain(|path, hash| before.get(path) != Some(hash));
-        // What could not be kept would be used by the next session, so the user is told either way.
+        // If it can't be stored, the next session would use it, so the user is notified either way.
         let _ = if planted.is_empty() { Ok(()) } else { held_back.add(planted.clone()) };
         if let Some(since) = self.running_since.replace(SystemTime::now()) {
             let _ = held_back.end_command(since);
@@ -242,7 +238,7 @@ impl ProjectRules {
         now
     }
 
-    /// The contents of all files that can be always-sent rules, with what they import.
+    /// Hashes of all files that may be always sent, with their imports.
     fn hashes(&self, workspace: &Path) -> RulesHashes {
         let folders = folders_to(workspace);
         let of_folder = |folder: &PathBuf| {
@@ -276,12 +272,11 @@ impl ProjectRules {
     }
 }
 
-/// A file's text under its heading.
 fn section(file: &RulesFile, workspace: &Path, heading: &str) -> String {
     format!("{heading}{})\n{}", path::display(workspace, &file.path), file.text.trim())
 }
 
-/// The files whose rules stand in a text that was made here.
+/// The files whose rules are in a text rendered here.
 pub fn named_in(text: &str) -> Vec<&str> {
     let name = |line: &'_ str| -> Option<(usize, usize)> {
         let rest = line.strip_prefix(HEADING).or_else(|| line.strip_prefix(OWN_HEADING))?;
@@ -298,7 +293,7 @@ fn own(folders: &[PathBuf]) -> Reach<'_> {
     Reach { root: &folders[0], own: true }
 }
 
-/// The beginning of `text` that takes at most `limit` tokens, with a mark; `None` when all of it does.
+/// The start of `text` that takes at most `limit` tokens, with a mark; `None` if all of it fits.
 fn beginning(text: &str, limit: u32) -> Option<String> {
     let mut takes = upper_bound(text);
     if takes <= limit {
@@ -317,7 +312,7 @@ fn beginning(text: &str, limit: u32) -> Option<String> {
     ))
 }
 
-/// Folders from the repository's root (or the workspace itself, outside a repository) down to the workspace.
+/// Folders from the repository root (outside a repository, the workspace) down to the workspace.
 fn folders_to(workspace: &Path) -> Vec<PathBuf> {
     let root = repository::root(workspace).unwrap_or(workspace);
     let mut folders: Vec<PathBuf> =

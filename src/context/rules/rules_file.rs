@@ -1,4 +1,4 @@
-//! One rules file: where it may lie, and what of it and its imports is sent. Names what the user should know of it.
+//! One rules file: where it may be, what of it and its imports is sent, and notices for the user.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,8 @@ use base::sanitize;
 use base::text;
 use guard::redact::detector;
 
-/// What `/init` writes.
 pub const OWN_NAME: &str = "CODE_LAW.md";
-/// File names in order of preference; one file a folder. The first is matched in any case.
+/// In order of preference; one file per folder. The first is matched in any case.
 const NAMES: [&str; 7] = [
     OWN_NAME,
     "AGENTS.override.md",
@@ -27,18 +26,17 @@ const NAMES: [&str; 7] = [
     "GEMINI.md",
     ".cursorrules",
 ];
-/// In the user's home, what other agents read in every project.
+/// In the user's home: what other agents read in every project.
 const AT_HOME: [&str; 3] = [".claude/CLAUDE.md", ".codex/AGENTS.md", ".gemini/GEMINI.md"];
-/// Those in which `@path` imports a file.
+/// Files in which `@path` imports a file.
 const IMPORTING: [&str; 2] = ["CLAUDE.md", "GEMINI.md"];
 
-/// The largest rules file that is read, in bytes; for a larger one a line says that it is left out.
+/// The largest rules file that is read, in bytes; a line reports a larger one as left out.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Something about rules files that the user should know.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RulesNotice {
-    /// Only their beginning fits into the window.
+    /// Only their start fits into the window.
     Cut,
     LeftOut {
         path: PathBuf,
@@ -53,7 +51,7 @@ pub enum RulesNotice {
     HeldBack {
         path: PathBuf,
     },
-    /// A project's file imports what lies outside of it, or is secret.
+    /// A project's file imports something outside the project, or secret.
     NotImported {
         path: PathBuf,
         by: PathBuf,
@@ -63,31 +61,28 @@ pub enum RulesNotice {
 /// How far a rules file may reach.
 #[derive(Clone, Copy, Debug)]
 pub struct Reach<'a> {
-    /// Bounds where links and imports may lead.
+    /// Limits where links and imports may lead.
     pub root: &'a Path,
-    /// The user's own: their links and imports lead anywhere.
+    /// The user's own: links and imports may lead anywhere.
     pub own: bool,
 }
 
-/// A file that was read, and how it was then.
 #[derive(Clone, Debug)]
 pub struct RulesPart {
     pub path: PathBuf,
     stamp: FileStamp,
-    /// Of its content; empty when it was not read.
+    /// Empty if the file wasn't read.
     pub hash: String,
 }
 
 /// Time and size.
 type FileStamp = Option<(Option<SystemTime>, u64)>;
 
-/// One file as it was last read.
 #[derive(Clone, Debug)]
 pub struct RulesFile {
     pub path: PathBuf,
-    /// Itself first, then what it imports.
+    /// The file itself first, then its imports.
     pub parts: Vec<RulesPart>,
-    /// What is sent of them.
     pub text: String,
     pub notices: Vec<RulesNotice>,
     /// An import was left out because it is held back.
@@ -95,7 +90,7 @@ pub struct RulesFile {
 }
 
 impl RulesFile {
-    /// Reads the file at `path`, with its imports but for those that are `held` back.
+    /// Reads the file with its imports, except those that are `held` back.
     pub fn read(path: &Path, reach: Reach<'_>, held: &RulesHashes) -> Self {
         let before = stamp(path);
         let main = match content(path, reach) {
@@ -124,7 +119,7 @@ impl RulesFile {
         read
     }
 
-    /// Puts an import behind the text, if it may be used.
+    /// Appends an import to the text, if it may be used.
     fn import(&mut self, import: &Path, reach: Reach<'_>, held: &RulesHashes) -> Option<String> {
         if !reach.own && !imports::may_import(import, reach.root) {
             self.notices.push(RulesNotice::NotImported { path: import.to_owned(), by: self.path.clone() });
@@ -151,20 +146,17 @@ impl RulesFile {
         Some(content.text)
     }
 
-    /// Whether it reads as it did.
     pub fn is_current(&self) -> bool {
         !self.incomplete && self.parts.iter().all(|part| part.stamp == stamp(&part.path))
     }
 }
 
-/// One file's text as it is sent.
 struct Content {
     hash: String,
     text: String,
     notice: Option<RulesNotice>,
 }
 
-/// Reads one file.
 fn content(path: &Path, reach: Reach<'_>) -> Result<Content, String> {
     if !reach.own && leads_astray(path, reach.root) {
         return Err("is a link to something that is not a rules file of this project".to_owned());
@@ -180,7 +172,7 @@ fn content(path: &Path, reach: Reach<'_>) -> Result<Content, String> {
     };
     let text = String::from_utf8_lossy(&bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    // What a front matter says is for us.
+    // Front matter is metadata, not text for the model.
     let text = if cursor::is_rule(path) { frontmatter::split(text).body } else { text };
     let count = sanitize::deceptive(text);
     let notice = (count > 0).then(|| RulesNotice::Hidden { path: path.to_owned(), count });
@@ -188,7 +180,7 @@ fn content(path: &Path, reach: Reach<'_>) -> Result<Content, String> {
     Ok(Content { hash: file::hash(&bytes), text, notice })
 }
 
-/// The rules files that a folder has, the one to use first.
+/// The rules files of a folder, the one to use first.
 pub fn candidates(folder: &Path) -> Vec<PathBuf> {
     let exact = folder.join(NAMES[0]);
     let own = if exact.is_file() {
@@ -204,7 +196,7 @@ pub fn candidates(folder: &Path) -> Vec<PathBuf> {
     own.into_iter().chain(others).collect()
 }
 
-/// The user's own, for all projects: the first of them counts.
+/// The user's own, for all projects: the first existing one counts.
 pub fn of_user(config: &Path) -> Vec<PathBuf> {
     let own = [OWN_NAME, "AGENTS.md"].map(|name| config.join(name));
     let home = std::env::home_dir().filter(|home| home.is_absolute());
@@ -212,12 +204,12 @@ pub fn of_user(config: &Path) -> Vec<PathBuf> {
     own.into_iter().chain(others).filter(|path| path.is_file()).collect()
 }
 
-/// The rules file of a folder that is in use, or the one that would be.
+/// The rules file that a folder uses, or would use.
 pub fn in_use(folder: &Path) -> PathBuf {
     candidates(folder).into_iter().next().unwrap_or_else(|| folder.join(OWN_NAME))
 }
 
-/// Adds a rule of the user's as a line of its own; `root` bounds where a link may lead.
+/// Adds a user's rule as a separate line; `root` limits where a link may lead.
 pub fn add_rule(path: &Path, root: &Path, rule: &str) -> Result<(), String> {
     if leads_astray(path, root) {
         return Err(format!("{} is a link that leads elsewhere", path.display()));
@@ -236,13 +228,12 @@ pub fn add_rule(path: &Path, root: &Path, rule: &str) -> Result<(), String> {
     atomic_write::write(path, &bytes, expect).map_err(|error| error.to_string())
 }
 
-/// Time and size of the file at `path`; `None` when there is none.
 fn stamp(path: &Path) -> FileStamp {
     let meta = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     Some((meta.modified().ok(), meta.len()))
 }
 
-/// Whether the file is a link to what a checkout must not send off: anything outside of it, or that is no text for reading.
+/// Whether the file is a link to something outside the checkout, or not to a text for reading.
 fn leads_astray(path: &Path, top: &Path) -> bool {
     const TEXTS: [&str; 4] = ["md", "mdc", "markdown", "txt"];
     if !fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {

@@ -1,5 +1,5 @@
-//! What stands in the composer, kept in case the program or the machine ends: one file for each running program, locked while
-//! it lives. What is left without its program is given to the next one, once.
+//! What is in the composer, kept in case the program or the machine ends: one file per running program,
+//! locked while it lives. A leftover draft is given to the next program, once.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, Write};
@@ -8,10 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use base::{clock, file};
 
-/// The largest draft that is kept.
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// The drafts of a project.
 pub struct Drafts {
     folder: PathBuf,
     own: Mutex<Own>,
@@ -19,7 +17,7 @@ pub struct Drafts {
 
 #[derive(Default)]
 struct Own {
-    /// What was not written yet.
+    /// What isn't written yet.
     text: Option<String>,
     file: Option<(PathBuf, File)>,
 }
@@ -30,17 +28,17 @@ impl Drafts {
         Self { folder: project_state.join("drafts"), own: Mutex::default() }
     }
 
-    /// Takes over the text for the next [`Drafts::write`]; the last one counts.
+    /// Sets the text for the next [`Drafts::write`].
     pub fn set(&self, text: String) {
         self.own.lock().unwrap_or_else(PoisonError::into_inner).text = Some(text);
     }
 
-    /// Writes what was set. Blocks.
+    /// Blocks.
     pub fn write(&self) -> io::Result<()> {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(text) = own.text.take().filter(|text| text.len() <= MAX_BYTES) else { return Ok(()) };
         if text.is_empty() {
-            // Closed, and with it unlocked, only then.
+            // Closed, and thereby unlocked, only after the removal.
             return own.file.take().map_or(Ok(()), |(path, _file)| fs::remove_file(path));
         }
         if own.file.is_none() {

@@ -1,4 +1,4 @@
-//! Which process has a session open, and ending it there.
+//! Which process has a session open, and ending it.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,8 +10,8 @@ use super::log::SessionLog;
 /// How long the other process may take for its last writes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The process that holds the lock of a log, where the system tells (`/proc/locks`, proc_locks(5): kind, mode, process,
-/// `major:minor:inode`): one of this program's.
+/// The mycode process that has locked a log, from `/proc/locks` (proc_locks(5): kind, mode, process,
+/// `major:minor:inode`).
 pub fn holder(log: &Path) -> Option<Pid> {
     use std::os::unix::fs::MetadataExt as _;
     let inode = std::fs::metadata(log).ok()?.ino().to_string();
@@ -26,13 +26,13 @@ pub fn holder(log: &Path) -> Option<Pid> {
     })
 }
 
-/// Asks the process to end, as a closed terminal would; whether the log is free then.
+/// Asks the process to exit as if its terminal closed; returns whether the log is free then.
 pub fn end(holder: Pid, log: &Path) -> bool {
     if kill_process(holder, Signal::TERM).is_err() {
         return false;
     }
     let deadline = Instant::now() + PATIENCE;
-    // Opening waits a moment for the lock.
+    // `open` waits a moment for the lock.
     while Instant::now() < deadline {
         if SessionLog::open(log).is_ok() {
             return true;

@@ -1,5 +1,5 @@
-//! The list of stored sessions, derived at each call from the two ends of each log: there is no index that could
-//! be wrong, and no log is read whole.
+//! The list of stored sessions, derived on each call from both ends of each log: there is no index that could
+//! be wrong, and no log is read in full.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -14,18 +14,17 @@ use base::protocol::event::SessionRow;
 use base::protocol::lists::PreviewMessage;
 use base::text;
 
-/// Parts of a log's beginning that are read, one after the other, until the first message is found, in bytes.
+/// Bytes read from a log's start, one step after another, until the first message is found.
 const HEAD_BYTES: [u64; 2] = [8 * 1024, 64 * 1024];
-/// Parts of its end that are read until the end of a turn is found, in bytes.
+/// Bytes read from its end until the end of a turn is found.
 const TAIL_BYTES: [u64; 3] = [4 * 1024, 64 * 1024, 1024 * 1024];
-/// Of the first message, the part of which a title is made, in bytes.
+/// Bytes of the first message used for a title.
 const TITLE_BYTES: usize = 2 * 1024;
-/// Of a message in the preview of a session, in characters.
 const PREVIEW_CHARS: usize = 300;
-/// An item's line names what follows within so many bytes.
+/// An item's line names what follows within this many bytes.
 const ITEM_START_BYTES: usize = 128;
 
-/// The sessions of one project, newest first. Unreadable files are left out.
+/// The sessions of one project, newest first, without unreadable files.
 pub fn list(project_state: &Path) -> Vec<SessionRow> {
     let mut rows: Vec<SessionRow> =
         files(project_state).into_iter().filter_map(|(path, ms)| row(&path, ms)).collect();
@@ -61,7 +60,7 @@ pub fn find(project_state: &Path, wanted: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// The session that was made for a call of another one.
+/// The session that was made for a call of another session.
 pub fn made_for(project_state: &Path, session: &str, call_id: &str) -> Option<String> {
     files(project_state).into_iter().find_map(|(path, _)| {
         let (mut log, _) = file::open(&path).ok()?;
@@ -73,12 +72,12 @@ pub fn made_for(project_state: &Path, session: &str, call_id: &str) -> Option<St
     })
 }
 
-/// The logs that were changed at that time or later, in milliseconds since the Unix epoch.
+/// The logs changed at or after `since`, in milliseconds since the Unix epoch.
 pub fn changed_since(project_state: &Path, since: u64) -> Vec<PathBuf> {
     files(project_state).into_iter().filter(|(_, ms)| *ms >= since).map(|(path, _)| path).collect()
 }
 
-/// The file with the title that the user gave the session of this log.
+/// The file with the title that the user gave this session.
 pub fn title_path(log: &Path) -> PathBuf {
     log.with_extension("title")
 }
@@ -119,7 +118,7 @@ fn files(project_state: &Path) -> Vec<(PathBuf, u64)> {
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
         .filter_map(|path| {
-            // A link, or another user's file, is no session of ours.
+            // A link, or another user's file, isn't our session.
             let meta = fs::symlink_metadata(&path).ok().filter(log::is_own)?;
             Some((path, meta.modified().map_or(0, clock::to_ms)))
         })
@@ -155,7 +154,7 @@ fn beginning(log: &mut (impl Read + Seek), size: u64) -> io::Result<(String, Str
     Ok((workspace, title))
 }
 
-/// The beginning of the user's message that this line of a log holds, even where the line is cut off.
+/// The start of the user's message in this line of a log, even if the line is cut off.
 fn message_start(line: &[u8]) -> Option<String> {
     const TEXT: &[u8] = br#","item":{"user":{"text":"#;
     let start = line.strip_prefix(br#"{"item":{"id":"#)?;
@@ -165,7 +164,7 @@ fn message_start(line: &[u8]) -> Option<String> {
     if let Some(Ok(whole)) = serde_json::Deserializer::from_str(&text).into_iter().next() {
         return Some(whole);
     }
-    // Ended behind the last character that is complete; the longest is written as two escapes of six bytes.
+    // Ends at the last complete character; the longest is written as two escapes of six bytes.
     let ended = |cut: usize| {
         let end = text::floor_boundary(&text, text.len().saturating_sub(cut));
         serde_json::from_str(&format!("{}\"", &text[..end])).ok()
@@ -173,8 +172,8 @@ fn message_start(line: &[u8]) -> Option<String> {
     (0..12).find_map(ended)
 }
 
-/// How many turns have ended: the last one says its number. Logs of older versions have none; of those the turns in
-/// what is read are counted.
+/// Number of finished turns, as stated by the last one. Older logs lack it: counts the turns in what was
+/// read.
 fn turns(log: &mut (impl Read + Seek), size: u64) -> io::Result<usize> {
     let mut count = 0;
     for bytes in TAIL_BYTES {

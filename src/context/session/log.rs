@@ -1,5 +1,5 @@
-//! Writing a session log: one `write_all` a line, so that a kill loses at most the line being written; a lock on
-//! the file, so that two processes never write one session.
+//! Writes a session log: one `write_all` per line, so a kill loses at most the line being written; locks the
+//! file, so two processes never write the same session.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -14,7 +14,6 @@ use super::record::{Meta, ParentCall, Record, SessionOrigin, VERSION};
 use base::clock;
 use base::file;
 
-/// Why a session cannot be written or opened.
 #[derive(Debug, Error)]
 pub enum LogError {
     #[error("session {id} is open in another mycode process")]
@@ -23,11 +22,10 @@ pub enum LogError {
     Io { path: PathBuf, action: &'static str, source: io::Error },
 }
 
-/// How long a held lock is waited for before the session counts as open elsewhere.
+/// How long to wait for a held lock before the session counts as open elsewhere.
 const LOCK_TRIES: u32 = 15;
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
-/// An open, locked session log.
 #[derive(Debug)]
 pub struct SessionLog {
     id: String,
@@ -37,18 +35,16 @@ pub struct SessionLog {
     torn: bool,
 }
 
-/// The file of session `id` under a project's state folder.
 pub fn path_of(project_state: &Path, id: &str) -> PathBuf {
     project_state.join("sessions").join(format!("{id}.jsonl"))
 }
 
-/// The folder in which the sessions of a project's sub-agents are: like a project of their own, so that no list of sessions
-/// names them.
+/// Where a project's sub-agent sessions are: like a separate project, so that no session list includes them.
 pub fn agents_of(project_state: &Path) -> PathBuf {
     project_state.join("agents")
 }
 
-/// A new session id: the local time for users, random letters against collisions.
+/// A new session id: local time for users, random letters against collisions.
 pub fn new_id() -> String {
     let now = jiff::Zoned::now();
     let letters: String = (0..4).map(|_| fastrand::lowercase()).collect();
@@ -56,7 +52,6 @@ pub fn new_id() -> String {
 }
 
 impl SessionLog {
-    /// Creates the log of a new session and writes its first line.
     pub fn create(
         project_state: &Path,
         id: &str,
@@ -66,7 +61,7 @@ impl SessionLog {
         Self::begin(project_state, id, workspace, (parent, None))
     }
 
-    /// Creates the log of a session that was begun in another agent.
+    /// Creates the log of a session that was started in another agent.
     pub fn imported(project_state: &Path, workspace: &Path, origin: SessionOrigin) -> Result<Self, LogError> {
         Self::begin(project_state, &new_id(), workspace, (None, Some(origin)))
     }
@@ -96,15 +91,14 @@ impl SessionLog {
             origin,
         }));
         if let Err(error) = begun {
-            // On a full disk: the name must be free for the next try, and no empty session may be left to resume.
+            // On a full disk: free the name for the next try, and leave no empty session to resume.
             let _ = fs::remove_file(&log.path);
             return Err(error);
         }
         Ok(log)
     }
 
-    /// Opens an existing log for going on.
-    /// Errors: `Busy` when another process has it open; `Io` when it cannot be opened, or is a link or another user's.
+    /// Opens an existing log to append to it. Refuses links and files of other users.
     pub fn open(path: &Path) -> Result<Self, LogError> {
         let id = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let fail = |source| LogError::Io { path: path.to_owned(), action: "opened", source };
@@ -125,7 +119,7 @@ impl SessionLog {
     }
 
     fn locked(id: &str, path: PathBuf, file: File) -> Result<Self, LogError> {
-        // A process that is just ending, or a child of one between fork and exec, holds the lock for a moment more.
+        // An exiting process, or a child between fork and exec, keeps the lock a moment longer.
         let mut tries = 0;
         loop {
             match file.try_lock() {
@@ -134,15 +128,14 @@ impl SessionLog {
                     std::thread::sleep(LOCK_PAUSE);
                 }
                 Err(TryLockError::WouldBlock) => return Err(LogError::Busy { id: id.to_owned() }),
-                // A file system without locks: going on is better than refusing to work at all.
+                // On a file system without locks, continue rather than refuse to work at all.
                 Ok(()) | Err(TryLockError::Error(_)) => break,
             }
         }
         Ok(Self { id: id.to_owned(), path, file, torn: false })
     }
 
-    /// Appends one line.
-    /// Errors: When the line could not be written whole (disk full, …). The log stays readable: the next line starts afresh.
+    /// Appends one line. After an error the log stays readable: the next line starts on a new line.
     pub fn append(&mut self, record: &Record) -> Result<(), LogError> {
         let fail = |source| LogError::Io { path: self.path.clone(), action: "written", source };
         let mut line = Vec::with_capacity(512);
@@ -165,7 +158,7 @@ impl SessionLog {
     }
 }
 
-/// Whether it is a file of this user, and no link: what somebody else wrote must not go on as the user's session.
+/// Whether it is this user's file and not a link: others must not be able to plant a session.
 pub fn is_own(meta: &Metadata) -> bool {
     meta.is_file() && meta.uid() == rustix::process::geteuid().as_raw()
 }
@@ -174,7 +167,6 @@ fn foreign() -> io::Error {
     io::Error::other("it is a link, or not a file of yours")
 }
 
-/// Whether the next line can begin where the file ends; after a torn write it cannot.
 pub fn ends_with_line_end(file: &mut File) -> io::Result<bool> {
     if file.seek(SeekFrom::End(0))? == 0 {
         return Ok(true);

@@ -1,4 +1,4 @@
-//! How far the maintenance of a session came, by its log.
+//! How far the maintenance of a session got, by its log.
 
 use std::io;
 use std::path::Path;
@@ -9,8 +9,8 @@ use base::model::item::Item;
 use base::protocol::event::EndReason;
 use base::protocol::maintain::{self, Phase};
 
-/// The task, and the phases that are left: from the one that was cut off, or the one behind the last that was done. `None`
-/// when the session is no maintenance.
+/// The task and its remaining phases, starting with the interrupted one or the one after the last that was
+/// done. `None` if the session isn't a maintenance.
 pub fn left(log: &Path) -> io::Result<Option<(String, Vec<Phase>)>> {
     let (mut last, mut done) = (None, false);
     for record in reader::read(log)?.records {

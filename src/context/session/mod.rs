@@ -1,5 +1,5 @@
-//! The session log: append-only JSONL, written as things happen, never rewritten. It is the truth from which history
-//! is rebuilt; everything else (lists, compressed forms) is derived.
+//! The session log: append-only JSONL, never rewritten. It is the source of truth: history is rebuilt from
+//! it, and everything else (lists, compressed forms) is derived.
 
 pub mod draft;
 pub mod holder;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::list;
 use base::protocol::event::SessionRow;
 
-/// All sessions, newest first; `projects` is the folder that holds the projects' state.
+/// All sessions, newest first; `projects` is the folder with the projects' state.
 pub fn list(projects: &Path) -> Vec<SessionRow> {
     let mut rows: Vec<SessionRow> =
         folders(projects).iter().flat_map(|project| list::list(project)).collect();
@@ -14,12 +14,11 @@ pub fn list(projects: &Path) -> Vec<SessionRow> {
     rows
 }
 
-/// The state folder of the project that has the session of exactly this id.
+/// The state folder of the project that has the session with exactly this id.
 pub fn of_session(projects: &Path, id: &str) -> Option<PathBuf> {
     folders(projects).into_iter().find(|project| has(project, id))
 }
 
-/// Whether the project has the session of exactly this id.
 pub fn has(project_state: &Path, id: &str) -> bool {
     list::find(project_state, id).is_ok_and(|path| path.file_stem().is_some_and(|stem| stem == id))
 }

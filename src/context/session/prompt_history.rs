@@ -1,5 +1,5 @@
-//! What users have typed, over all projects: one JSON line each, for Ctrl-R. Several processes append at once, each line
-//! under a lock; a file that has grown too large keeps its younger half.
+//! The prompts of the user across all projects, one JSON line each, for Ctrl-R. Several processes append
+//! under a lock; a file that grows too large keeps its newer half.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -10,12 +10,10 @@ use base::file;
 use base::folder::atomic_write::{self, Expect};
 use base::protocol::event::PastPrompt;
 
-/// The file is shortened beyond this.
 const MAX_BYTES: u64 = 2 * 1024 * 1024;
-/// What is larger was pasted.
+/// Anything larger was pasted.
 const MAX_PROMPT_BYTES: usize = 32 * 1024;
 
-/// Adds a prompt.
 pub fn append(path: &Path, prompt: &PastPrompt) -> io::Result<()> {
     if prompt.text.len() > MAX_PROMPT_BYTES {
         return Ok(());
@@ -26,7 +24,7 @@ pub fn append(path: &Path, prompt: &PastPrompt) -> io::Result<()> {
     let mut line = serde_json::to_vec(prompt)?;
     line.push(b'\n');
     let mut file = locked(path)?;
-    // A line that a crash has torn must not swallow this one.
+    // A torn line (from a crash) must not swallow this one.
     let mut last = [b'\n'];
     if file.seek(SeekFrom::End(-1)).is_ok() && file.read_exact(&mut last).is_ok() && last != [b'\n'] {
         line.insert(0, b'\n');
@@ -35,7 +33,7 @@ pub fn append(path: &Path, prompt: &PastPrompt) -> io::Result<()> {
     if file.metadata()?.len() > MAX_BYTES { shorten(path) } else { Ok(()) }
 }
 
-/// All prompts, newest first, each once.
+/// All distinct prompts, newest first.
 pub fn read(path: &Path) -> Vec<PastPrompt> {
     let bytes = file::read_own(path).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
@@ -44,11 +42,11 @@ pub fn read(path: &Path) -> Vec<PastPrompt> {
     prompts.filter(|prompt| known.insert(prompt.text.clone())).collect()
 }
 
-/// The file, opened to append and ours until it is closed. Another process may have put a new one in its place meanwhile.
+/// The file, opened to append and locked until closed. Retries if another process replaced it meanwhile.
 fn locked(path: &Path) -> io::Result<File> {
     loop {
         let file = file::open_private(OpenOptions::new().read(true).append(true).create(true), path)?;
-        // Where there are no locks, one write of a line is as safe as it gets.
+        // Without locks, one write per line is as safe as it gets.
         if file.lock().is_err() {
             return Ok(file);
         }
@@ -59,7 +57,7 @@ fn locked(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Called under the lock.
+/// Call with the lock held.
 fn shorten(path: &Path) -> io::Result<()> {
     let bytes = file::read_own(path).map_err(io::Error::other)?;
     let half = &bytes[bytes.len() / 2..];

@@ -1,5 +1,4 @@
-//! Reading a session log. A torn, foreign or damaged line is skipped and counted, never an error: what can be read
-//! is read.
+//! Reads a session log. A torn, foreign or damaged line is skipped and counted, not an error.
 
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -9,15 +8,13 @@ use super::record::{ItemRecord, Record};
 use base::file::{self, FileError};
 use base::model::item::{Item, ItemId};
 
-/// A log as it was read.
 #[derive(Debug, Default)]
 pub struct ReadLog {
     pub records: Vec<Record>,
-    /// Lines that are no record of this version.
+    /// Lines that aren't records of this version.
     pub skipped: usize,
 }
 
-/// Reads a whole log.
 pub fn read(path: &Path) -> io::Result<ReadLog> {
     let bytes = file::read_own(path).map_err(|error| explained(path, error))?;
     let mut log = ReadLog::default();
@@ -41,8 +38,8 @@ fn explained(path: &Path, error: FileError) -> io::Error {
     }
 }
 
-/// A torn write followed by a good line can leave both on one physical line: takes the good part. Returns 1
-/// when anything of the line was lost.
+/// A torn write can share a physical line with the good line after it: takes the good part. Returns 1 if
+/// anything was lost.
 fn recover_glued(line: &[u8], records: &mut Vec<Record>) -> usize {
     const STARTS: [&[u8]; 14] = [
         br#"{"meta":"#,
@@ -80,7 +77,7 @@ fn recover_glued(line: &[u8], records: &mut Vec<Record>) -> usize {
     usize::from(covered < line.len())
 }
 
-/// Finds one item of a log by streaming through it; the last one wins if a damaged log repeats an id.
+/// Finds one item by streaming through a log; the last one wins if a damaged log repeats an id.
 pub fn find_item(path: &Path, id: ItemId) -> io::Result<Option<Arc<Item>>> {
     let needle = format!(r#"{{"item":{{"id":{},"#, id.0);
     let mut reader = BufReader::new(file::open(path).map_err(|error| explained(path, error))?.0);

@@ -1,5 +1,5 @@
-//! What of a session stands: its items and the ends of its turns, without what a rewind took back; what a summary replaced
-//! is there too.
+//! The surviving part of a session: its items and the ends of its turns, without what a rewind removed, but
+//! including what a summary replaced.
 
 use std::io;
 use std::path::Path;
@@ -11,15 +11,13 @@ use super::undo_stack::UndoStack;
 use base::model::item::{Item, ItemId};
 use base::protocol::event::TurnEnd;
 
-/// One thing that stands.
 #[derive(Clone, Debug)]
 pub enum Standing {
-    /// With the time of its arrival, in milliseconds since the Unix epoch.
+    /// With its arrival time, in milliseconds since the Unix epoch.
     Item(u64, Arc<Item>),
     TurnEnd(TurnEnd),
 }
 
-/// A session as it stands.
 #[derive(Clone, Debug, Default)]
 pub struct StandingSession {
     pub meta: Option<Meta>,
@@ -28,7 +26,6 @@ pub struct StandingSession {
 }
 
 impl StandingSession {
-    /// Reads a log.
     pub fn read(log: &Path) -> io::Result<Self> {
         Ok(Self::of(reader::read(log)?.records))
     }
@@ -55,7 +52,6 @@ impl StandingSession {
         Self { meta, all: stack.all().to_vec() }
     }
 
-    /// The items alone.
     pub fn items(&self) -> impl Iterator<Item = (ItemId, &Arc<Item>)> {
         self.all.iter().filter_map(|(id, standing)| match standing {
             Standing::Item(_, item) => Some((*id, item)),
@@ -63,7 +59,6 @@ impl StandingSession {
         })
     }
 
-    /// Leaves only the last turn.
     pub fn keep_last_turn(&mut self) {
         let begins = |(_, standing): &(ItemId, Standing)| matches!(standing, Standing::Item(_, item) if item.begins_round());
         if let Some(at) = self.all.iter().rposition(begins) {

@@ -1,4 +1,4 @@
-//! What users do to stored sessions as a whole: another title, a copy to go on in, the trash and the way back out of it.
+//! What users do to stored sessions: rename, copy, move to the trash and restore.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -11,16 +11,15 @@ use base::file;
 use base::folder::atomic_write::{self, Expect};
 use base::text;
 
-/// How long a deleted session can be taken back.
+/// How long a deleted session can be restored.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Of a title, in characters.
 const TITLE_CHARS: usize = 100;
 
-/// Copies a session, which another process may have open: the log of the copy.
+/// Copies a session, which another process may have open; returns the log of the copy.
 pub fn fork(project_state: &Path, workspace: &Path, path: &Path) -> Result<PathBuf, LogError> {
     let fail = |action, source| LogError::Io { path: path.to_owned(), action, source };
     let bytes = file::read_own(path).map_err(|error| fail("read", io::Error::other(error)))?;
-    // Its first line names the other session; a last line without an end is still being written.
+    // The first line names the other session; a last line without an end is still being written.
     let start = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1);
     let end = memchr::memrchr(b'\n', &bytes).map_or(start, |at| at + 1);
     let copy = SessionLog::create(project_state, &log::new_id(), workspace, None)?.path().to_owned();
@@ -29,7 +28,7 @@ pub fn fork(project_state: &Path, workspace: &Path, path: &Path) -> Result<PathB
     Ok(copy)
 }
 
-/// Gives a session another title; an empty one gives it back the one that it had.
+/// An empty title restores the original one.
 pub fn rename(project_state: &Path, session: &str, title: &str) -> Result<(), String> {
     let path = list::title_path(&list::find(project_state, session)?);
     let title = text::one_line(title, TITLE_CHARS);
@@ -42,11 +41,10 @@ pub fn rename(project_state: &Path, session: &str, title: &str) -> Result<(), St
     written.map_err(|error| format!("the title can't be kept: {error}"))
 }
 
-/// Moves a session to the trash, and what lies there for long away.
-/// Errors: A sentence for the user: another process has it open, or it cannot be moved.
+/// Moves a session to the trash, and empties the trash of old ones. The error is a sentence for the user.
 pub fn delete(project_state: &Path, session: &str) -> Result<(), String> {
     let path = list::find(project_state, session)?;
-    // Held until it is moved: nobody shall write into the trash.
+    // Locked until it is moved: writes must not go to the trash.
     let open = SessionLog::open(&path).map_err(|error| error.to_string())?;
     let trash = trash(project_state);
     file::create_private_folder(&trash).map_err(|error| error.to_string())?;
@@ -56,7 +54,6 @@ pub fn delete(project_state: &Path, session: &str) -> Result<(), String> {
     moved.map_err(|error| format!("the session can't be moved to the trash: {error}"))
 }
 
-/// Takes a session out of the trash.
 pub fn restore(project_state: &Path, session: &str) -> Result<(), String> {
     let id = Path::new(session).file_name().unwrap_or_default().to_string_lossy();
     let path = trash(project_state).join(format!("{id}.jsonl"));
@@ -72,7 +69,7 @@ fn trash(project_state: &Path) -> PathBuf {
     project_state.join("trash")
 }
 
-/// Moves a log, with its title, to another folder. The time of the move counts from here on for the trash.
+/// Moves a log and its title to another folder. The trash counts its age from now on.
 fn shift(path: &Path, folder: &Path) -> io::Result<()> {
     for file in [list::title_path(path), path.to_owned()] {
         let Some(name) = file.file_name() else { continue };

@@ -1,9 +1,9 @@
-//! What of a session still stands when parts of it were taken back and revived: the same rule that the history
-//! follows, for whatever else hangs on items.
+//! What remains of a session after rewinds and revivals: the history's rule, for anything else attached to
+//! items.
 
 use base::model::item::ItemId;
 
-/// Things that came with items, oldest first, without those that were taken back.
+/// Things that came with items, oldest first, without those that were removed.
 #[derive(Clone, Debug)]
 pub struct UndoStack<T> {
     all: Vec<(ItemId, T)>,
@@ -17,18 +17,16 @@ impl<T> Default for UndoStack<T> {
 }
 
 impl<T: Clone> UndoStack<T> {
-    /// What came with an item.
     pub fn push(&mut self, id: ItemId, thing: T) {
         self.all.push((id, thing));
     }
 
-    /// Everything from `to` on is void.
     pub fn rewind(&mut self, to: ItemId) {
         let gone = self.take_back(to);
         self.voided.push((to, gone));
     }
 
-    /// What stood before the rewind (or revival) number `rewind`, counted from 0, stands again, and nothing else.
+    /// Restores the state from before rewind (or revival) number `rewind`, counted from 0.
     pub fn revive(&mut self, rewind: u32) {
         let first = (rewind as usize).min(self.voided.len());
         let Some(to) = self.voided[first..].iter().map(|(to, _)| *to).min() else { return };
@@ -41,7 +39,6 @@ impl<T: Clone> UndoStack<T> {
         self.voided.push((to, gone));
     }
 
-    /// What stands, oldest first.
     pub fn all(&self) -> &[(ItemId, T)] {
         &self.all
     }

@@ -1,5 +1,5 @@
-//! `SummaryCompressor`: old rounds become one summary, written by a model and checked against the log, or the state block
-//! alone when the model is late, silent, wordy or wrong.
+//! `SummaryCompressor`: old rounds become one summary, written by a model and checked against the log, or
+//! only the state block if the model is late, silent, wordy or wrong.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,28 +21,25 @@ use base::model::stream::StreamEvent;
 use base::model::usage::Usage;
 use base::text;
 
-/// Who writes summaries, and how long it may take.
 #[derive(Clone)]
 pub struct SummaryCompressor {
     pub provider: Arc<dyn Provider>,
     pub params: Params,
     pub timeout: Duration,
-    /// The writer's own window, in tokens: what it is given must fit, and what it makes is a small share of it.
+    /// The model's own window, in tokens: its input must fit, and its output is a small share of it.
     pub window_tokens: u64,
 }
 
-/// A summary, and what to tell the user if it is not the model's.
 #[derive(Debug)]
 pub struct SummaryOutcome {
     pub summary: Summary,
-    /// Why the state block stands alone; `None` when the model's text was used.
+    /// Why only the state block is used; `None` if the model's text was used.
     pub fallback: Option<String>,
-    /// What the model's answer took, when the server said so.
     pub usage: Option<Usage>,
 }
 
 impl SummaryCompressor {
-    /// Summarizes `entries`. Always gives a summary; never takes longer than the time-out.
+    /// Always returns a summary, within the time-out.
     pub async fn summarize(&self, entries: Vec<Entry>, focus: Option<String>) -> SummaryOutcome {
         let mut state = facts(&entries);
         let budget = usize::try_from(self.window_tokens * 3 / 2).unwrap_or(usize::MAX);
@@ -110,7 +107,7 @@ impl SummaryCompressor {
     }
 }
 
-/// What the program itself has recorded of `entries`, as the summary that needs no model; sized for a window.
+/// The summary that needs no model: what the program itself recorded of `entries`, sized for a window.
 pub fn facts_only(entries: &[Entry], window_tokens: u64) -> Summary {
     finish(window_tokens, facts(entries))
 }
@@ -155,8 +152,8 @@ fn checked(answer: String, before: u64) -> Result<String, String> {
     }
 }
 
-/// The rounds as the summarizer reads them: `[role] content`, tools as `[tool:Name] {json}`; results in their history
-/// form; cut in the middle to `max_bytes`. An earlier summary is no part of it: it is not summarized again.
+/// The summarizer's input: `[role] content`, tools as `[tool:Name] {json}`, results in their history form;
+/// middle cut to `max_bytes`. Excludes an earlier summary: it isn't summarized again.
 fn transcript(entries: &[Entry], max_bytes: usize) -> String {
     let line = |entry: &Entry| {
         Some(match &*entry.item {

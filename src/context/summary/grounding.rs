@@ -1,20 +1,20 @@
-//! What occurred in the log, in a form in which names can be looked up: paths with one kind of slash, arguments as the
-//! strings that they hold, listings joined with the folder that they list. Pure.
+//! What occurred in the log, normalized for looking up names: one kind of slash, string arguments, listings
+//! joined with their folder. Pure.
 
 use serde_json::Value;
 
 use base::model::item::Item;
 
-/// What a set of items says. Each text is one item, so that it can be asked whether two names occur together.
+/// Each text is one item, so that it can be checked whether two names occur together.
 #[derive(Clone, Debug, Default)]
 pub struct Grounding {
     texts: Vec<String>,
-    /// Absolute, without a slash at the end; the log may hold what follows it by itself.
+    /// Absolute, without a trailing slash; the log may name paths relative to it.
     workspace: Option<String>,
 }
 
 impl Grounding {
-    /// The evidence of `items`, and of `facts` that were recorded about earlier ones.
+    /// The evidence of `items`, and of `facts` recorded about earlier ones.
     pub fn gather<'a>(items: impl IntoIterator<Item = &'a Item>, facts: &str) -> Self {
         let mut evidence = Self { texts: vec![plain(facts)], workspace: None };
         for item in items {
@@ -51,7 +51,7 @@ impl Grounding {
         self.texts.push(plain(&text));
     }
 
-    /// Whether a name (in [`plain`] form) occurs as a whole: not as a part of a longer one.
+    /// Whether a name (in [`plain`] form) occurs as a complete name, not as part of a longer one.
     pub fn has(&self, name: &str) -> bool {
         self.occurs(name)
             || self
@@ -66,7 +66,6 @@ impl Grounding {
         self.texts.iter().any(|text| occurs(text, name))
     }
 
-    /// Whether all `names` occur in one item.
     pub fn together(&self, names: &[&str]) -> bool {
         self.texts.iter().any(|text| names.iter().all(|name| occurs(text, name)))
     }
@@ -81,7 +80,7 @@ fn strings(value: &Value, add: &mut impl FnMut(&str)) {
     }
 }
 
-/// Names of a listing with the folder in front that the listing leaves out.
+/// Names of a listing, prefixed with the folder that the listing leaves out.
 fn listed(tool: &str, data: &serde_json::Map<String, Value>, body: &str) -> Vec<String> {
     let text = |key: &str| data.get(key).and_then(Value::as_str);
     let mut folders: Vec<String> = Vec::new();
@@ -114,7 +113,7 @@ fn listed(tool: &str, data: &serde_json::Map<String, Value>, body: &str) -> Vec<
     for folder in folders.iter().take(8) {
         let folder = folder.trim_end_matches('/');
         for name in &names {
-            // The last word of a line is the name in every way of listing.
+            // In every listing format the name is the last word of a line.
             for name in [name.split_whitespace().next(), name.split_whitespace().last()].into_iter().flatten()
             {
                 if name.len() > 1 && !name.starts_with(['/', '-']) && joined.len() < 10_000 {
@@ -126,7 +125,7 @@ fn listed(tool: &str, data: &serde_json::Map<String, Value>, body: &str) -> Vec<
     joined
 }
 
-/// A text as names are compared: one kind of slash, no quotes, no line breaks or runs of blanks, no `./`.
+/// A text normalized for comparing names: one kind of slash, no quotes, line breaks, runs of blanks or `./`.
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push(' ');
@@ -162,13 +161,13 @@ fn occurs(text: &str, name: &str) -> bool {
         let before = text[..at].chars().next_back();
         let mut behind = text[at + name.len()..].chars();
         let (next, after) = (behind.next(), behind.next());
-        // Of `a.rs`, `data.rs` says nothing; of `/tmp/a.rs`, `/var/tmp/a.rs` neither.
+        // `data.rs` isn't evidence of `a.rs`, nor `/var/tmp/a.rs` of `/tmp/a.rs`.
         let free_before = match before {
             Some(c) if starts_at_root => !(word(c) || matches!(c, '/' | '.' | '~' | '}')),
             Some(c) if starts_as_word => !(word(c) || c == '.' && name.contains('/')),
             _ => true,
         };
-        // `src/lib` is not `src/lib.rs`, but may end a sentence.
+        // `src/lib` doesn't match `src/lib.rs`, but it may end a sentence.
         let free_behind = match next {
             Some('.') if ends_as_word && (name.contains('/') || name.contains('.')) => {
                 !after.is_some_and(word)

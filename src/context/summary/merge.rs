@@ -1,16 +1,16 @@
-//! Summaries of summaries without a model: the newest stays as it was written, older ones keep only their goals, key
-//! files and open items once all together are too long, then less. Pure.
+//! Summaries of summaries without a model: the newest stays as written; when all together are too long, older
+//! ones keep only their goals, key files and open items, then less. Pure.
 
 use crate::tokens::estimate::estimate;
 use base::text;
 
-/// Parts of a summary that an older one keeps (the form of `prompts/summary.md`).
+/// Parts that an older summary keeps (headings in `prompts/summary.md`).
 const KEPT: [&str; 3] = ["objectives", "file system", "current plan"];
-/// Lines kept of each such part, and characters of a line.
+/// Lines kept of each such part, and characters per line.
 const LINES: usize = 6;
 const LINE_CHARS: usize = 160;
 
-/// The levels in about `max_tokens`, the oldest reduced first. The newest is cut only when it alone is too long.
+/// The levels in about `max_tokens`, the oldest reduced first. The newest is cut only if too long alone.
 pub fn merge(mut levels: Vec<String>, max_tokens: u64) -> Vec<String> {
     levels.retain(|level| !level.trim().is_empty());
     let size = |levels: &[String]| -> u64 { levels.iter().map(|level| u64::from(estimate(level))).sum() };
@@ -33,7 +33,6 @@ pub fn merge(mut levels: Vec<String>, max_tokens: u64) -> Vec<String> {
     levels
 }
 
-/// The kept parts of a summary, `lines` of each; nothing for none.
 fn reduced(summary: &str, lines: usize) -> String {
     let mut out: Vec<String> = Vec::new();
     let mut left = if summary.trim_start().starts_with('#') { 0 } else { lines };

@@ -1,4 +1,4 @@
-//! Old rounds as a summary: written by a model, checked against the log, with the facts beside it.
+//! Old rounds as a summary: written by a model, checked against the log, with the facts.
 
 pub mod compressor;
 pub mod grounding;

@@ -1,6 +1,6 @@
-//! The state block: the facts of archived rounds, made without any model and carried whole through every later
-//! compaction. It stands beside a model's summary, or alone where there is none. What is *shown* of it is bounded; the
-//! user's own words are the last thing to be shortened, and never without a pointer to the original.
+//! The state block: the facts of archived rounds, made without a model and carried in full through every
+//! later compaction, with a model's summary or alone. Only what is *shown* of it is limited; the user's words
+//! are shortened last, and always with a pointer to the original.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,11 @@ use base::model::envelope::Status;
 use base::model::item::{Item, ItemId, ToolResult};
 use base::text;
 
-/// Characters of one user request that the block keeps word for word; a pasted file is not a request.
+/// Characters of a user request kept verbatim; a pasted file isn't a request.
 const REQUEST_CHARS: usize = 4_000;
 /// Characters kept of a command, a todo, a note.
 const LINE_CHARS: usize = 300;
 
-/// What happened to one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileFact {
     #[serde(default)]
@@ -27,28 +26,25 @@ pub struct FileFact {
     pub created: bool,
     #[serde(default)]
     pub edited: u32,
-    /// Content hash as last seen, when known.
+    /// Content hash as last seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
 }
 
-/// The facts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateBlock {
     pub requests: Vec<String>,
-    /// The item of each request.
     #[serde(default)]
     pub request_ids: Vec<ItemId>,
     pub files: BTreeMap<String, FileFact>,
     /// Command and exit code.
     pub failed: Vec<(String, i64)>,
-    /// Open todos as they stood.
     #[serde(default)]
     pub todos: Vec<String>,
     /// Notes that were taken and questions that the user decided.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// The agent's own closing words of each archived turn, one line each; empty where there were none.
+    /// The agent's closing words of each archived turn, one line each; empty if there were none.
     #[serde(default)]
     pub outcomes: Vec<String>,
     /// Verified summaries by a model, oldest first; older ones are reduced (see `levels`).
@@ -57,7 +53,7 @@ pub struct StateBlock {
 }
 
 impl StateBlock {
-    /// The facts of `items`, on top of those of an earlier summary among them. What is shortened names its item.
+    /// The facts of `items`, added to those of an earlier summary. Shortened facts name their item.
     pub fn gather<'a>(items: impl IntoIterator<Item = (ItemId, &'a Item)>) -> Self {
         let mut block = Self::default();
         let mut last_words: Option<&str> = None;
@@ -96,7 +92,7 @@ impl StateBlock {
         let done = result.envelope.status != Status::Error;
         match (&*result.tool, path) {
             ("Read", Some(path)) if done => self.file(path, data).read = true,
-            // A change that was not applied.
+            // A change that wasn't applied.
             ("Edit" | "MultiEdit" | "Write", Some(_)) if data.get("applied") == Some(&Value::Bool(false)) => {
             }
             ("Edit" | "MultiEdit", Some(path)) if done => self.file(path, data).edited += 1,
@@ -160,13 +156,12 @@ impl StateBlock {
         fact
     }
 
-    /// The whole block as the model reads it.
     pub fn render(&self) -> String {
         self.render_cut(&CUTS[0])
     }
 
-    /// The block as the model reads it, in about `max_tokens` if that can be: first the agent's own words go, then files
-    /// that were only read, older failures and notes, hashes; the user's words are shortened last.
+    /// The block in about `max_tokens` if possible: first the agent's words go, then files that were only
+    /// read, older failures and notes, hashes; the user's words are shortened last.
     pub fn render_within(&self, max_tokens: u64) -> String {
         let mut rendered = String::new();
         for cut in &CUTS {
@@ -239,7 +234,7 @@ impl StateBlock {
     }
 }
 
-/// The newest `most` of a list, one a line.
+/// The newest `most` of a list, one per line.
 fn list<T>(out: &mut String, label: &str, most: usize, items: &[T], show: impl Fn(&T) -> String) {
     if items.is_empty() {
         return;
@@ -254,7 +249,6 @@ fn list<T>(out: &mut String, label: &str, most: usize, items: &[T], show: impl F
     }
 }
 
-/// How much of each kind of fact is shown.
 struct Cut {
     outcomes: usize,
     read: usize,
@@ -276,7 +270,7 @@ const fn cut(
     Cut { outcomes, read, lines, changed, hashes, request_chars, requests }
 }
 
-/// From everything to the least, in the order in which facts are worth their place.
+/// From everything to the least, ordered by how valuable the facts are.
 const CUTS: [Cut; 9] = [
     cut([ALL, ALL, ALL, ALL], true, ALL, ALL),
     cut([3, ALL, ALL, ALL], true, ALL, ALL),
@@ -289,7 +283,7 @@ const CUTS: [Cut; 9] = [
     cut([0, 0, 1, 4], false, 60, 6),
 ];
 
-/// A request as it is kept: whole, or both ends of a very long one with the way to the rest.
+/// A request as it is kept: complete, or both ends of a very long one with a pointer to the rest.
 fn kept_words(request: &str, id: ItemId) -> String {
     if request.chars().count() <= REQUEST_CHARS {
         return request.to_owned();

@@ -1,6 +1,6 @@
-//! Checks a model-written summary against the log: a path, command or test name that never occurred there is struck out.
-//! Everything in code marks or code blocks counts as a name, and so does every word that looks like a path or a test, also
-//! with look-alike letters of other scripts. Plain words stay.
+//! Checks a model-written summary against the log: a path, command or test name that never occurred is struck
+//! out. Everything in code marks or code blocks counts as a name, and so does every word that looks like a
+//! path or a test, even with look-alike letters of other scripts. Plain words stay.
 
 use regex::Captures;
 
@@ -8,17 +8,16 @@ use base::pattern::Pattern;
 
 use super::grounding::{Grounding, plain};
 
-/// What a struck-out name is replaced by.
 const STRUCK: &str = "[removed: not in the session log]";
 
-/// Code in back-ticks; a command with a flag; any other run of characters that may be a name.
+/// Code in backticks; a command with a flag; any other run of characters that may be a name.
 static PIECES: Pattern = Pattern::new(concat!(
     r"(?P<code>``[^\n]+?``|`[^`\n]+`)",
     r"|(?P<command>\b(?:cargo|npm|npx|pnpm|yarn|bun|pytest|python3?|pip3?|git|docker|kubectl|make|go|mvn|gradle|node|tox|ruff|mypy|eslint|tsc|jest|vitest|rustc|gcc|clang|bash|sh|uv)(?: [\w:./=@-]+){0,6}? --?[A-Za-z][^\s`,;)]*(?: --?[A-Za-z][^\s`,;)]*)*)",
     r#"|(?P<word>[^\s`"'<>()\[\]{},;|*“”‘’«»]+)"#,
 ));
 
-/// How a place in a file is given behind its path.
+/// The location suffix of a path.
 static PLACE: Pattern = Pattern::new(r"(?::\d+(?:[-:]\d+)*|#L\d+(?:-L?\d+)?|\(\d+(?:,\d+)?\)|@\d+)$");
 
 const ENDINGS: &str = " rs py pyi js mjs cjs ts tsx jsx vue svelte go java kt kts scala c h cc cpp cxx hpp hh cs swift rb \
@@ -30,12 +29,12 @@ const ENDINGS: &str = " rs py pyi js mjs cjs ts tsx jsx vue svelte go java kt kt
 const BARE_FILES: &str = " makefile dockerfile justfile rakefile gemfile procfile jenkinsfile vagrantfile gnumakefile \
                           containerfile pipfile brewfile ";
 
-/// Two words with a slash that are language and not a path.
+/// Word pairs with a slash that aren't paths.
 const PAIRS: &str = " and/or read/write i/o input/output client/server yes/no tcp/ip ci/cd on/off true/false pass/fail \
                      before/after start/stop up/down n/a w/o get/set add/remove request/response key/value left/right \
                      success/failure start/end open/close enable/disable his/her he/she import/export encode/decode ";
 
-/// `summary` with every name that the evidence does not know struck out, and how many were.
+/// `summary` with every unknown name struck out, and how many were.
 pub fn strike_unknown(summary: &str, evidence: &Grounding) -> (String, usize) {
     let mut struck = 0;
     let mut out = String::with_capacity(summary.len());
@@ -45,7 +44,7 @@ pub fn strike_unknown(summary: &str, evidence: &Grounding) -> (String, usize) {
         let mark = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark));
         match (fence, mark) {
             (None, Some(mark)) => {
-                // Words behind the mark name a language, or a file.
+                // Words after the mark name a language or a file.
                 let label = trimmed.trim_start_matches(['`', '~']).trim();
                 let known = label.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '#'))
                     || known_name(label, evidence);
@@ -113,7 +112,7 @@ fn known_code(code: &str, evidence: &Grounding) -> bool {
     parts.len() > 1 && parts.iter().all(|part| known_name(part, evidence))
 }
 
-/// Whether one name occurred: as it is, without its place, as `path::name` whose parts occur together.
+/// Whether one name occurred: unchanged, without its location, or as `path::name` with both parts together.
 fn known_name(name: &str, evidence: &Grounding) -> bool {
     let whole = plain(name);
     let whole = whole.trim();
@@ -132,7 +131,7 @@ fn known_name(name: &str, evidence: &Grounding) -> bool {
     parts.len() > 1 && evidence.together(&parts)
 }
 
-/// Whether a word outside of code marks is a path, a file or a test.
+/// Whether a word outside code marks is a path, a file or a test.
 fn looks_like_name(word: &str) -> bool {
     let shape = skeleton(word);
     let letters = shape.chars().any(char::is_alphabetic);
@@ -170,7 +169,7 @@ fn listed(list: &str, word: &str) -> bool {
     list.contains(&format!(" {word} "))
 }
 
-/// The word as it looks: letters and signs of other scripts that look like ASCII, as ASCII; invisible ones gone.
+/// The word as it looks: look-alikes of ASCII replaced by ASCII, invisible characters removed.
 fn skeleton(word: &str) -> String {
     word.chars()
         .filter(|c| !matches!(*c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{ad}' | '\u{fe00}'..='\u{fe0f}'))
@@ -185,7 +184,7 @@ fn skeleton(word: &str) -> String {
         .collect()
 }
 
-/// Characters that look like ASCII, each with what it looks like.
+/// Characters that look like ASCII, each with its look-alike.
 const LOOK_ALIKES: &str = "⁄/ ∕/ ╱/ ⧸/ ⟋/ ⼃/ ∖\\ ⧵\\ ╲\\ ﹨\\ ․. ‧. ·. 。. ｡. ٠. ۰. ‐- ‑- ‒- –- −- ∶: ː: ꞉: \
                            аa еe оo οo օo рp ρp сc ϲc уy хx іi ιi ıi јj ѕs һh ԁd ⅼl ӏl ɡg ᴍm мm тt τt кk κk пn νv ѡw";
 

@@ -1,8 +1,7 @@
-//! How many tokens a text takes, without a tokenizer: a six-class estimate fitted to o200k (within −12/+11 % from the
-//! 5th to the 95th percentile of real tool results; see `shared/CONTEXT.md`). Linear in the text, a few hundred MB/s, no
-//! tables to load.
+//! Token counts without a tokenizer: a six-class estimate fitted to o200k (within −12/+11% from the 5th to
+//! the 95th percentile of real tool results). Linear, a few hundred MB/s, no tables to load.
 
-/// Tokens that a message costs beside its text (role, separators).
+/// Tokens that a message costs besides its text (role, separators).
 pub const MESSAGE_OVERHEAD: u32 = 4;
 
 /// Estimated tokens of `text` for an o200k-like tokenizer.
@@ -28,7 +27,7 @@ pub fn estimate(text: &str) -> u32 {
         } else if byte.is_ascii_whitespace() {
             at = run_end(bytes, at, |b| b.is_ascii_whitespace());
             if at - start > 1 || byte != b' ' {
-                // A tokenizer has tokens for long runs of blanks, but not for endless ones.
+                // Tokenizers have tokens for long runs of blanks, but not for endless ones.
                 spaces += 1 + (at - start) as u64 / 64;
             }
         } else if byte.is_ascii() {
@@ -39,7 +38,7 @@ pub fn estimate(text: &str) -> u32 {
             at += 1;
         }
     }
-    // Long runs of letters (hex, base64, one letter repeated) take more than words do; the word classes cover them.
+    // Long runs of letters (hex, base64) take more than words do; the word classes cover them.
     let total = 0.958 * words as f64
         + 0.731 * long_words as f64
         + 1.476 * digit_groups as f64

@@ -1,4 +1,4 @@
-//! How large a text or a request is: estimated, at most, by the model's tokenizer, and corrected by what servers report.
+//! The size of a text or request: estimated, upper bound, and corrected by server reports.
 
 pub mod calibration;
 pub mod estimate;

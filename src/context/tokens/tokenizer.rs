@@ -1,29 +1,27 @@
-//! The exact count for models whose tokenizer is public: its tables take a third of a second and some 46 MB to
-//! load, so they are loaded on a thread of their own (`agent/window/token_counter.rs`), once per process and only when such a
-//! model is used. Until then, and for all other models, `tokens::estimate` is used.
+//! The exact count for models whose tokenizer is public. Its tables take a third of a second and some 46 MB to load, so only
+//! commands that look at a stored session use it; the running agent estimates and calibrates.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
 
 use tiktoken_rs::CoreBPE;
 
 use base::text;
 
-/// The longest piece that is given to the tokenizer at once, in bytes. Its cost grows faster than linearly in long runs
+/// The longest piece passed to the tokenizer, in bytes. Its cost grows faster than linearly in long runs
 /// without a break, and runs of a million blanks overflow the stack of its regex engine.
 const PIECE_BYTES: usize = 4 << 10;
 
-/// Bytes that one count may look at; a longer text is judged by evenly spaced samples of this size in all.
+/// Bytes examined per count; a longer text is judged by evenly spaced samples of this total size.
 const COUNTED_BYTES: usize = 256 << 10;
 
-/// A public tokenizer.
+/// Which public tokenizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     O200k,
 }
 
 impl Encoding {
-    /// The tokenizer of a model by its name, with or without a vendor's prefix; `None` where it is not public.
+    /// The tokenizer of a model by its name, with or without a vendor's prefix; `None` where it isn't public.
     pub fn of_model(model: &str) -> Option<Self> {
         let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
         let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
@@ -32,24 +30,21 @@ impl Encoding {
         starts(&o200k).then_some(Self::O200k)
     }
 
-    fn slot(self) -> &'static OnceLock<Option<CoreBPE>> {
-        static O200K: OnceLock<Option<CoreBPE>> = OnceLock::new();
+    /// Loads the tables; blocks for as long as that takes.
+    pub fn load(self) -> Tokenizer {
         match self {
-            Self::O200k => &O200K,
+            Self::O200k => Tokenizer(tiktoken_rs::o200k_base().ok()),
         }
     }
+}
 
-    /// Loads the tables; blocks for as long as that takes. Later calls return at once.
-    pub fn load(self) {
-        self.slot().get_or_init(|| match self {
-            Self::O200k => tiktoken_rs::o200k_base().ok(),
-        });
-    }
+/// A loaded tokenizer; its tables are freed with it.
+pub struct Tokenizer(Option<CoreBPE>);
 
-    /// Tokens of `text`; `None` while the tables are not loaded or where the tokenizer fails. Bounded work: a text of
-    /// more than 256 KiB is sampled.
-    pub fn count(self, text: &str) -> Option<u32> {
-        let bpe = self.slot().get()?.as_ref()?;
+impl Tokenizer {
+    /// Tokens of `text`; `None` where the tokenizer fails. A text of more than 256 KiB is sampled.
+    pub fn count(&self, text: &str) -> Option<u32> {
+        let bpe = self.0.as_ref()?;
         let pieces = pieces(text);
         let every = text.len().div_ceil(COUNTED_BYTES).max(1);
         let mut bytes = 0u64;
@@ -66,7 +61,7 @@ impl Encoding {
     }
 }
 
-/// A text in pieces of bounded size, cut in front of a line or a blank where there is one: tokens rarely span those.
+/// Splits a text into pieces of limited size, before a line or a blank if possible: tokens rarely span those.
 fn pieces(whole: &str) -> Vec<&str> {
     let mut pieces = Vec::with_capacity(whole.len() / PIECE_BYTES + 1);
     let mut rest = whole;
@@ -117,14 +112,14 @@ mod tests {
 
     #[test]
     fn adversarial_text_is_counted_in_bounded_pieces() {
-        Encoding::O200k.load();
+        let tokenizer = Encoding::O200k.load();
         let code = "fn main() { println!(\"hello, {}\", name); }\n".repeat(1_000);
         let exact = tiktoken_rs::o200k_base().unwrap().count_ordinary(&code) as f64;
-        let counted = f64::from(Encoding::O200k.count(&code).unwrap());
+        let counted = f64::from(tokenizer.count(&code).unwrap());
         assert!((counted / exact - 1.0).abs() < 0.01, "{counted} of {exact}");
         for letter in [" ", "\t", "a", "漢", "\u{200b}"] {
             let text = letter.repeat((1 << 20) / letter.len());
-            assert!(Encoding::O200k.count(&text).unwrap() > 1_000, "{letter:?}");
+            assert!(tokenizer.count(&text).unwrap() > 1_000, "{letter:?}");
         }
     }
 }

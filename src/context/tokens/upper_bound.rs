@@ -1,12 +1,12 @@
-//! How many tokens a text takes at most. The window is guarded by this and not by the estimate: an estimate that is right
-//! on average is too small for half of all texts, and hex, base64, rare scripts and minified code are far from the
-//! average. Follows the pieces into which o200k splits a text before it merges bytes; measured, ordinary text is counted
-//! 17 % too high and adversarial text no more than a few percent too low. Linear, no tables.
+//! The most tokens a text can take. It guards the window, because an estimate that is right on average is too
+//! small for half of all texts, and hex, base64, rare scripts and minified code are far from average. Follows
+//! the pieces that o200k splits a text into before it merges bytes. Measured: 17% too high for ordinary text,
+//! at most a few percent too low for adversarial text. Linear, no tables.
 
-/// What the measured figures are raised by, so that random letters and bytes stay under it too.
+/// Raises the measured figures so that random letters and bytes stay below the bound too.
 const MARGIN: f64 = 1.1;
 
-/// At most how many tokens an o200k-like tokenizer makes of `text`.
+/// The most tokens an o200k-like tokenizer makes of `text`.
 pub fn upper_bound(text: &str) -> u32 {
     let bytes = text.as_bytes();
     let mut total = 0.0;
@@ -17,7 +17,7 @@ pub fn upper_bound(text: &str) -> u32 {
             word(bytes, at)
         } else if byte.is_ascii_digit() {
             let end = run_end(bytes, at, |b| b.is_ascii_digit());
-            // A blank joins the word behind it, but no number.
+            // A blank joins the word after it, but not a number.
             let blank = at > 0 && bytes[at - 1] == b' ';
             ((end - at).div_ceil(3) as f64 + if blank { 1.0 } else { 0.0 }, end)
         } else if byte.is_ascii_whitespace() {
@@ -31,7 +31,7 @@ pub fn upper_bound(text: &str) -> u32 {
             let joins = end - at == 1 && bytes.get(end).is_some_and(u8::is_ascii_alphabetic);
             let same = (end - at - 1) as f64 - changed;
             let first = match byte {
-                // Code and paths taught the tokenizer words with these in front, such as `.len` or `/src`.
+                // The tokenizer learned code and path words with these in front, such as `.len` or `/src`.
                 b'.' | b'_' | b'/' | b'-' | b'(' | b'[' | b'"' | b'\'' | b'$' | b'@' | b'#' | b'<'
                     if joins =>
                 {
@@ -49,7 +49,7 @@ pub fn upper_bound(text: &str) -> u32 {
     (total * MARGIN).ceil().min(f64::from(u32::MAX)) as u32
 }
 
-/// Capitals and the small letters behind them: one piece. English and most names merge; consonants in heaps do not.
+/// Capitals and the small letters after them. English and most names merge; consonant clusters don't.
 fn word(bytes: &[u8], at: usize) -> (f64, usize) {
     let small = run_end(bytes, at, |b| b.is_ascii_uppercase());
     let end = run_end(bytes, small, |b| b.is_ascii_lowercase());
@@ -69,7 +69,7 @@ fn word(bytes: &[u8], at: usize) -> (f64, usize) {
     (1.0 + 0.95 * heaped as f64 + (length.saturating_sub(4) / 5) as f64 * 0.8 + shouted, end)
 }
 
-/// One character outside of ASCII. In a running text of one alphabet several make a token; a lone one can take three.
+/// One non-ASCII character. In running text of one alphabet, several make a token; a lone one can take three.
 fn wide(text: &str, at: usize) -> (f64, usize) {
     let Some(c) = text[at..].chars().next() else { return (0.0, text.len()) };
     let before = text[..at].chars().next_back().unwrap_or(' ');
@@ -90,7 +90,6 @@ fn run_end(bytes: &[u8], from: usize, class: impl Fn(u8) -> bool) -> usize {
     bytes[from..].iter().position(|byte| !class(*byte)).map_or(bytes.len(), |length| from + length)
 }
 
-/// How many bytes differ from the one before them.
 fn changes(bytes: &[u8]) -> f64 {
     bytes.windows(2).filter(|pair| pair[0] != pair[1]).count() as f64
 }

@@ -1,28 +1,33 @@
-//! What a call is going to touch, declared before it runs. Plain data between tools and the verdict.
+//! What a call will touch, declared before it runs: plain data that tools pass to the verdict.
 
 use std::path::{Path, PathBuf};
 
-/// One thing that a call will touch.
+/// One thing that a call will touch. Paths are absolute and lexically normalized.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Absolute, lexically normalized path.
     Read(PathBuf),
-    /// Absolute, lexically normalized path.
     Write(PathBuf),
-    /// A folder inside the workspace that is the program's own (the notes), changed by a tool made for just that.
+    /// A path in the program's own folder inside the workspace (the notes), written by a tool just for that.
     WriteOwn(PathBuf),
-    /// A shell command, exactly as it will run, and the folder in which it starts.
-    Exec { command: String, cwd: PathBuf },
-    /// The command of the same call reaches the network.
+    /// A command exactly as it will run, and its start folder.
+    Exec {
+        command: String,
+        cwd: PathBuf,
+    },
+    /// The command of the same call uses the network.
     Network,
-    /// A tool of ours reads a page of this host.
+    /// One of our tools reads a page from this host.
     Host(String),
-    /// A tool of another program's server; `reads` when the server says that it changes nothing.
-    Remote { server: String, tool: String, reads: bool },
+    /// A tool on an MCP server; `reads` if the server says that it changes nothing.
+    Remote {
+        server: String,
+        tool: String,
+        reads: bool,
+    },
 }
 
 impl Access {
-    /// The path that it is about: for a command, the folder in which it starts.
+    /// For a command, its start folder.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Read(path) | Self::Write(path) | Self::WriteOwn(path) | Self::Exec { cwd: path, .. } => {

@@ -1,5 +1,4 @@
-//! A command line, assessed: its calls with what each does, or why it is not understood. This happens once for each
-//! tool call; verdict, rules, confinement and the always-allow rule all use the result.
+//! A command line, assessed once per tool call: what each of its calls does, or why it isn't understood.
 
 use std::path::{Path, PathBuf};
 
@@ -12,25 +11,21 @@ use crate::shell::interpret::call::Call;
 use crate::shell::interpret::interpreter;
 use base::path;
 
-/// One program of the line.
 #[derive(Clone, Debug)]
 pub struct AssessedCall {
     pub call: Call,
     pub assessment: Assessment,
-    /// Whether it certainly runs in the workspace.
+    /// Whether it is certain to run in the workspace.
     pub in_workspace: bool,
 }
 
-/// What is known of a line.
 #[derive(Clone, Debug)]
 pub struct AssessedCommand {
-    /// The line as it was written.
     pub text: String,
-    /// Its programs, or why it is not understood.
+    /// Or why the line isn't understood.
     pub calls: Result<Vec<AssessedCall>, String>,
 }
 
-/// An access, and what is known of its command.
 #[derive(Clone, Debug)]
 pub struct AssessedAccess {
     pub access: Access,
@@ -46,7 +41,7 @@ impl AssessedAccess {
         Self { access: access.clone(), command }
     }
 
-    /// Whether a program of the user's may say yes to it in their place.
+    /// Whether one of the user's own programs (a hook) may approve it in their place.
     pub fn may_be_waived(&self, scope: &PathScope) -> bool {
         match (&self.command, &self.access) {
             (Some(command), _) => command.risk().is_some_and(|risk| risk < Risk::Protected),
@@ -59,7 +54,6 @@ impl AssessedAccess {
     }
 }
 
-/// Assesses a line that starts in `folder`.
 pub fn assess(text: &str, folder: &Path, scope: &PathScope) -> AssessedCommand {
     let calls = interpreter::calls(text, folder, scope.home.as_deref()).map_err(|why| why.0).map(|calls| {
         let written = written(&calls);
@@ -74,7 +68,7 @@ pub fn assess(text: &str, folder: &Path, scope: &PathScope) -> AssessedCommand {
     AssessedCommand { text: text.to_owned(), calls }
 }
 
-/// The files that the script may write.
+/// Files that the script may write.
 fn written(calls: &[Call]) -> Vec<String> {
     let redirected = calls.iter().flat_map(|call| &call.files).filter(|file| file.writes);
     let copied = calls
@@ -85,7 +79,6 @@ fn written(calls: &[Call]) -> Vec<String> {
 }
 
 impl AssessedCall {
-    /// The program and its words, as a user would write them.
     pub fn shown(&self) -> String {
         if self.call.source.is_empty() {
             interpreter::shown(&self.call.argv)
@@ -96,7 +89,7 @@ impl AssessedCall {
 }
 
 impl AssessedCommand {
-    /// The configuration of git that it may write to, where it does nothing else than use git and read.
+    /// The git configuration that it may write to, if it only uses git and reads.
     pub fn settings(&self) -> Vec<PathBuf> {
         let calls = self.calls.as_deref().unwrap_or_default();
         let is_gits = |call: &AssessedCall| call.call.name() == "git" || call.assessment.risk == Risk::Reads;
@@ -106,7 +99,7 @@ impl AssessedCommand {
         calls.iter().flat_map(|call| call.assessment.settings.iter().cloned()).collect()
     }
 
-    /// The risk of what reaches furthest; `None` when the line is not understood.
+    /// The highest risk of its calls; `None` if the line isn't understood.
     pub fn risk(&self) -> Option<Risk> {
         let calls = self.calls.as_ref().ok()?;
         Some(calls.iter().map(|call| call.assessment.risk).max().unwrap_or(Risk::Reads))

@@ -1,22 +1,21 @@
-//! What "always" allows: the few words at the front of a command that stand for others of its kind, and
-//! whether such words cover another command.
+//! What "always" allows: the leading words of a command that cover others of its kind.
 
 use super::command::{AssessedCall, AssessedCommand};
 use crate::policy::programs::assessment::Risk;
 use crate::policy::programs::table::{self, Class};
 use crate::shell::interpret::call::Arg;
 
-/// Sub-commands that run whatever follows, or change what later ones run.
+/// Subcommands that run whatever follows, or change what later ones run.
 const OPEN_ENDED: &str = "\
     run exec config x dlx shell sh eval repl env tool task compose create init develop submodule bisect rebase \
     filter-branch difftool mergetool alias extension cp remote credential clone install-hooks api auth secret ssh \
     apply archive worktree maintenance global self plugin set";
 
-/// Where `run NAME` starts what the project itself has named.
+/// With these, `run NAME` starts a script that the project itself has named.
 const NAMED_SCRIPTS: &[&str] = &["npm", "pnpm", "yarn", "bun", "composer", "deno"];
 
-/// What "always" would allow: `cargo test` for `cargo test --lib x`. `None` for anything but one plain command (others
-/// may look around beside it), and where the front says too little of what the rest can do.
+/// What "always" would allow: `cargo test` for `cargo test --lib x`. `None` unless exactly one call does more
+/// than read, and if the prefix says too little about what the rest can do.
 pub fn general_prefix(command: &AssessedCommand) -> Option<String> {
     let mut beyond = command.calls.as_ref().ok()?.iter().filter(|call| call.assessment.risk > Risk::Reads);
     let (Some(one), None) = (beyond.next(), beyond.next()) else { return None };
@@ -29,13 +28,13 @@ pub fn general_prefix(command: &AssessedCommand) -> Option<String> {
     let name = call.name();
     let row = table::program_row(name);
     let takes_sub = row.is_some_and(|row| row.has("sub"));
-    // They run whatever follows, or reach beyond the workspace.
+    // These run whatever follows, or reach beyond the workspace.
     let open = |class| {
         let works_here = matches!(class, Class::Build | Class::Unsure | Class::Network);
         !works_here && !takes_sub
     };
     let reckless = row.is_some_and(|row| row.has("once") || open(row.class));
-    // Rules are compared word by word, and words are kept apart by single spaces.
+    // Rules are compared word by word, split at single spaces.
     let plain =
         |text: &str| !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c.is_control());
     if reckless || !plain(program) {
@@ -46,7 +45,7 @@ pub fn general_prefix(command: &AssessedCommand) -> Option<String> {
         let script = words.get(2).filter(|script| plain(script) && !script.starts_with(['-', '.', '/']))?;
         return Some(format!("{program} run {script}"));
     }
-    // What these do to a repository is said by the third word.
+    // For these, the third word says what they do to a repository.
     if let ("git", Some(sub @ ("remote" | "worktree"))) = (name, sub) {
         let third = words.get(2).filter(|third| plain(third) && !third.starts_with('-'))?;
         return Some(format!("{program} {sub} {third}"));
@@ -72,8 +71,7 @@ pub fn general_prefix(command: &AssessedCommand) -> Option<String> {
     }
 }
 
-/// Whether a prefix can stand for the call: not where it touches secrets, protected files or places outside, runs outside, sets
-/// variables, or keeps what it prints in a file.
+/// Not with secrets, protected or outside paths, running outside, variables, or saved output.
 fn can_be_covered(assessed: &AssessedCall) -> bool {
     let call = &assessed.call;
     let risk = assessed.assessment.risk;
@@ -85,7 +83,6 @@ fn can_be_covered(assessed: &AssessedCall) -> bool {
         && !call.files.iter().any(|file| file.writes && file.target.text != "/dev/null")
 }
 
-/// Whether the call begins with one of the prefixes.
 pub fn covers<'a>(assessed: &AssessedCall, mut prefixes: impl Iterator<Item = &'a str>) -> bool {
     let call = &assessed.call;
     let name = call.name();
@@ -93,7 +90,7 @@ pub fn covers<'a>(assessed: &AssessedCall, mut prefixes: impl Iterator<Item = &'
     can_be_covered(assessed)
         && prefixes.any(|prefix| {
             let mut have = call.argv.iter().map(|arg| arg.certain());
-            // Only a flag of the user's ends with a `*`: they want whatever follows.
+            // Only the user's own flags end with `*`: it allows whatever follows.
             let (front, any) = match prefix.strip_suffix('*') {
                 Some(front) => (front.trim_end(), true),
                 None => (prefix, false),
@@ -104,7 +101,7 @@ pub fn covers<'a>(assessed: &AssessedCall, mut prefixes: impl Iterator<Item = &'
             if any {
                 return matches;
             }
-            // Whole targets only: `make` is not `make deploy`, nor `make -f other`.
+            // Exact targets only: `make` doesn't cover `make deploy` or `make -f other`.
             matches && !(prefix == name && call.argv.len() > 1 && takes_sub())
         })
 }

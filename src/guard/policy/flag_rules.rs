@@ -1,5 +1,5 @@
-//! What one run may do by the user's flags, beyond its permission level and against it: `--allow 'Bash(cargo test)'`,
-//! `--deny 'Edit(migrations/**)'`. What can't be said in our rules is refused, never passed over.
+//! What one run may and may not do by the user's flags, whatever its permission level: `--allow 'Bash(cargo
+//! test)'`, `--deny 'Edit(migrations/**)'`. A rule that we can't express is an error, never ignored.
 
 use std::path::PathBuf;
 
@@ -11,10 +11,9 @@ use super::tool_rule::{Match, ToolRule, is_about_command, is_about_path};
 use crate::shell::interpret::call::Call;
 use base::path;
 
-/// Tools whose calls are forbidden by what they are about.
+/// Tools whose calls can be denied by a pattern.
 const DENIED_BY_PART: [&str; 6] = ["Bash", "Edit", "Write", "MultiEdit", "Read", "WebFetch"];
 
-/// The rules of the flags.
 #[derive(Clone, Debug, Default)]
 pub struct FlagRules {
     pub granted: Vec<SessionGrant>,
@@ -22,8 +21,7 @@ pub struct FlagRules {
 }
 
 impl FlagRules {
-    /// Reads the values of both flags; one may hold several rules, with commas between them. `ours` gives our name of a tool
-    /// that may be written in another way.
+    /// Both lists may have several rules per value, with commas. `ours` translates other tool names.
     pub fn parse(allow: &[String], deny: &[String], ours: impl Fn(&str) -> String) -> Result<Self, String> {
         let rules = |values: &[String]| {
             values
@@ -46,7 +44,7 @@ impl FlagRules {
     }
 }
 
-/// At the commas outside of brackets.
+/// Splits at commas outside parentheses.
 fn split(text: &str) -> Vec<String> {
     let (mut rules, mut depth) = (vec![String::new()], 0);
     for c in text.chars() {
@@ -61,7 +59,7 @@ fn split(text: &str) -> Vec<String> {
     rules
 }
 
-/// What a rule opens; `None` where nobody is asked anyway.
+/// What a rule grants; `None` if there would be no question anyway.
 pub fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
     let pattern = rule.pattern.as_deref();
     let refused = |why: &str| Err(format!("--allow {}: {why}", shown(rule)));
@@ -114,7 +112,7 @@ fn shown(rule: &ToolRule) -> String {
     format!("{}{pattern}", rule.tool)
 }
 
-/// The rule that forbids one of the accesses, in words.
+/// The rule that forbids one of the accesses, as a clause.
 pub fn forbidden(rules: &[ToolRule], accesses: &[AssessedAccess], scope: &PathScope) -> Option<String> {
     let rule = rules.iter().find(|rule| accesses.iter().any(|access| is_about(rule, access, scope)))?;
     Some(format!("the user forbade it for this run (--deny {})", shown(rule)))
@@ -132,7 +130,7 @@ fn is_about(rule: &ToolRule, assessed: &AssessedAccess, scope: &PathScope) -> bo
                 let understood = calls.is_some();
                 match is_about_command(pattern, calls) {
                     Match::Yes => true,
-                    // What is not understood may be just that.
+                    // A command that isn't understood may be the denied one.
                     Match::Maybe => !understood,
                     Match::No => false,
                 }

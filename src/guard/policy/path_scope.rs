@@ -1,5 +1,4 @@
-//! Where a command works, and whether a word of it can name something that it must not touch. Links are followed on
-//! the disk, as the program will follow them.
+//! What a word of a command can name on disk, links followed, and what reading or changing that means.
 
 use std::path::{Path, PathBuf};
 
@@ -9,18 +8,17 @@ use crate::shell::interpret::call::Arg;
 use crate::shell::interpret::wrappers::{BELOW, BELOW_OR_LINK};
 use base::path;
 
-/// Patterns that match more than this are not looked through.
+/// Patterns with more matches than this aren't resolved.
 const MAX_MATCHES: usize = 5_000;
-/// Of a larger tree, not every link is followed.
+/// In a larger tree, not every link is followed.
 const MAX_WALKED: usize = 20_000;
-/// Of an argument longer than this, not every part is looked at.
+/// In a longer argument, not every part is checked.
 const MAX_OPTION_BYTES: usize = 256;
 
-/// Folders that hold the whole machine or parts that all of it needs.
+/// Folders that the machine can't do without.
 const SYSTEM: &str = "/ /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /sbin /srv /sys /usr /usr/bin /usr/lib \
     /usr/local /var /Users /System /Library /Applications";
 
-/// The workspace, what else may be read by the tools, and what is secret.
 #[derive(Clone, Debug)]
 pub struct PathScope {
     pub workspace: PathBuf,
@@ -29,7 +27,6 @@ pub struct PathScope {
     pub home: Option<PathBuf>,
 }
 
-/// What reading a word means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadRisk {
     Free,
@@ -37,23 +34,21 @@ pub enum ReadRisk {
     Unknown,
 }
 
-/// What changing a word means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WriteRisk {
-    /// Below the workspace.
     Inside,
-    /// A device that keeps nothing.
+    /// A device that stores nothing.
     Nothing,
-    /// The workspace as a whole, or what steers other programs in it.
+    /// The workspace folder itself, or a file in it that controls other programs.
     Guarded(String),
     Outside(String),
-    /// Everything of the machine or of the user.
+    /// The entire machine, or all of the user's files.
     Everything(String),
     Unknown,
 }
 
 impl PathScope {
-    /// `own` are the program's folders; nothing in them is for a command's eyes but what is `readable`.
+    /// `own` are the program's folders: commands may see only what is `readable` in them.
     pub fn new(workspace: &Path, readable: &[&Path], own: &[&Path]) -> Self {
         Self::at_home(workspace, readable, own, std::env::home_dir().filter(|home| home.is_absolute()))
     }
@@ -69,9 +64,9 @@ impl PathScope {
         }
     }
 
-    /// What reading the word means. `deep`: everything below it is read as well.
+    /// `deep`: it reads everything below, too.
     pub fn reading(&self, arg: &Arg, folders: &[PathBuf], deep: bool) -> ReadRisk {
-        // The name of any file below a folder.
+        // A placeholder for any file below a folder.
         let root_of = |end| arg.certain().and_then(|text| text.strip_suffix(end));
         let whole = |root: &str| Arg::known(if root.is_empty() { "/" } else { root });
         if let Some(root) = root_of(BELOW_OR_LINK) {
@@ -106,7 +101,7 @@ impl PathScope {
         ReadRisk::Free
     }
 
-    /// What reading everything below the word means for a program that goes where links lead.
+    /// Like a deep `reading`, for a program that follows links.
     pub fn reading_through_links(&self, arg: &Arg, folders: &[PathBuf]) -> ReadRisk {
         let found = self.reading(arg, folders, true);
         if found != ReadRisk::Free || arg.certain().is_none() {
@@ -122,7 +117,7 @@ impl PathScope {
         secret.map_or(ReadRisk::Free, |link| ReadRisk::Secret(link.path().display().to_string()))
     }
 
-    /// A secret place that the pattern would match if it were there.
+    /// A secret path that the pattern would match if it existed.
     fn secret_by_pattern(&self, pattern: &str, folders: &[PathBuf]) -> Option<String> {
         let fits = |pattern: &Path, secret: &Path| {
             let mut wanted = pattern.components();
@@ -131,7 +126,7 @@ impl PathScope {
                 let (own, part) = (own.as_os_str().to_string_lossy(), part.as_os_str().to_string_lossy());
                 match (own.find(['*', '?', '[']), own.rfind(['*', '?', ']'])) {
                     (Some(first), Some(last)) => {
-                        // A pattern matches hidden names only where it says so.
+                        // Patterns match hidden names only if they start with a dot themselves.
                         (!part.starts_with('.') || own.starts_with('.'))
                             && part.starts_with(&own[..first])
                             && part.ends_with(&own[last + 1..])
@@ -149,19 +144,19 @@ impl PathScope {
             .map(|pattern| pattern.display().to_string())
     }
 
-    /// Whether a canonical path is secret, or with `deep`, holds something that is.
+    /// For a canonical path. With `deep`, also whether it contains a secret.
     pub fn is_secret(&self, path: &Path, deep: bool) -> bool {
         if self.readable.iter().any(|folder| path.starts_with(folder)) {
             return false;
         }
-        // A workspace in a secret place is still the workspace.
+        // A workspace inside a secret place is still the workspace.
         let inside = |secret: &PathBuf| {
             path.starts_with(secret)
                 && !(self.workspace.starts_with(secret) && path.starts_with(&self.workspace))
         };
         secret_paths::is_process_inside(path)
             || secret_paths::is_disk(path)
-            // The project's own are what its programs run with; what is shown of them is redacted.
+            // The project's programs need its own secrets; what is shown of them is redacted.
             || (!path.starts_with(&self.workspace) && secret_paths::is_named_secret(path))
             || self.secrets.iter().any(inside)
             || (deep
@@ -169,7 +164,6 @@ impl PathScope {
                 && self.secrets.iter().any(|secret| secret.starts_with(path) && secret.exists()))
     }
 
-    /// What changing the file named by the word means.
     pub fn changing(&self, arg: &Arg, folders: &[PathBuf]) -> WriteRisk {
         let mut worst = WriteRisk::Nothing;
         let Some(texts) = paths_in(&arg.text) else { return WriteRisk::Unknown };
@@ -197,7 +191,7 @@ impl PathScope {
         let glob = arg.glob_at.is_some() && text == arg.text;
         let open = arg.open_at.filter(|_| text == arg.text);
         if let Some(at) = open {
-            // Only what is beyond the known front is open, but `..` may lead anywhere.
+            // Only the part after the known front is open, but `..` may lead anywhere.
             let known = &text[..at];
             return match known.rfind('/') {
                 Some(slash) if known.starts_with('/') => {
@@ -234,13 +228,13 @@ impl PathScope {
         WriteRisk::Inside
     }
 
-    /// A workspace may hold its owner's home.
+    /// A workspace may contain its owner's home.
     fn steers_logins(&self, path: &Path) -> bool {
         let home = self.home.as_deref().filter(|home| home.starts_with(&self.workspace));
         home.and_then(|home| path.strip_prefix(home).ok()).is_some_and(protected_paths::steers_logins)
     }
 
-    /// Below the folders for temporary files. Where the workspace lies there itself, its neighbors are not.
+    /// Below the folders for temporary files. If the workspace is in one, its neighbors don't count.
     fn is_scratch(&self, path: &Path) -> bool {
         ["/tmp", "/var/tmp", "/dev/shm", "/private/tmp"].iter().any(|folder| {
             let folder = path::follow(Path::new(folder));
@@ -253,7 +247,7 @@ impl PathScope {
         })
     }
 
-    /// Names for the whole machine or all of a user's files.
+    /// Names for the entire machine or all of a user's files.
     fn everything(&self, text: &str, folders: &[PathBuf]) -> Option<String> {
         let trimmed = text.trim_end_matches(['*', '.']).trim_end_matches('/');
         let globbed = text.ends_with('*');
@@ -279,7 +273,7 @@ impl PathScope {
         whole.then(|| text.to_owned())
     }
 
-    /// The canonical paths that the word may name; `None` when that is not known.
+    /// The canonical paths that the word may name; `None` if unknown.
     fn resolved(&self, text: &str, glob: bool, folders: &[PathBuf]) -> Option<Vec<PathBuf>> {
         if folders.is_empty() && !text.starts_with('/') {
             return None;
@@ -297,7 +291,6 @@ impl PathScope {
         Some(all)
     }
 
-    /// Whether the word certainly names something below the workspace.
     pub fn is_inside(&self, arg: &Arg, folders: &[PathBuf]) -> bool {
         arg.open_at.is_none()
             && self
@@ -305,7 +298,7 @@ impl PathScope {
                 .is_some_and(|paths| paths.iter().all(|path| path.starts_with(&self.workspace)))
     }
 
-    /// Whether a pattern may turn into an option: a file's name can look like one.
+    /// A pattern can turn into an option: a file's name may look like one.
     pub fn may_be_option(&self, arg: &Arg, folders: &[PathBuf]) -> bool {
         match arg.glob_at {
             None => false,
@@ -325,17 +318,17 @@ impl PathScope {
     }
 }
 
-/// What stands for an open stream, and devices that keep nothing.
+/// Open streams, and devices that store nothing.
 fn is_stream(text: &str) -> bool {
     matches!(text, "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "-")
         || text.strip_prefix("/dev/fd/").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Every part of an argument that a program may take for a path: the whole, the value after `=`, and what may be glued
-/// to a one-letter option. `None` when it is too long to tell.
+/// Every part of an argument that may be a path: all of it, the value after `=`, and what is joined to a
+/// one-letter option. `None` if it is too long.
 fn paths_in(arg: &str) -> Option<Vec<&str>> {
     let mut paths = vec![arg];
-    // In an address or a sentence, `=` does not join a name with a path.
+    // In a URL or a sentence, `=` doesn't join a name and a path.
     let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
     paths.extend(arg.split_once('=').filter(|(name, _)| is_name(name)).map(|(_, value)| value));
     paths.extend(arg.strip_prefix('@'));
@@ -349,8 +342,7 @@ fn paths_in(arg: &str) -> Option<Vec<&str>> {
     Some(paths)
 }
 
-/// Everything that the pattern can match, links followed. Matches too much rather than too little; `None` when it is
-/// too much to tell.
+/// What the pattern can match, links followed: rather too much than too little. `None` if too much.
 fn matches(folder: &Path, pattern: &str) -> Option<Vec<PathBuf>> {
     let start = if pattern.starts_with('/') { PathBuf::from("/") } else { folder.to_owned() };
     let mut found = vec![start];
@@ -361,7 +353,7 @@ fn matches(folder: &Path, pattern: &str) -> Option<Vec<PathBuf>> {
         };
         let (front, back) = (&part[..first], &part[last + 1..]);
         if matches!(front, "." | "..") {
-            // Older shells let `.*` match the folder above.
+            // Older shells let `.*` match the parent folder.
             return None;
         }
         let mut matched = Vec::new();

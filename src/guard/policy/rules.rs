@@ -1,5 +1,5 @@
-//! What the user has allowed beyond the permission level: for this session (in memory) and for good in this project
-//! (a file in the state folder, never in the checkout).
+//! What the user allowed beyond the permission level: for this session (in memory) and for good in this
+//! project (a file in the state folder, never in the checkout).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,24 +18,20 @@ use base::file::{self, FileError};
 use base::folder::atomic_write::{self, Expect};
 use base::protocol::lists::RuleRow;
 
-/// The largest rules file.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
-/// How often saving starts anew when others write at the same moment.
+/// Retries when other processes save at the same time.
 const SAVE_ATTEMPTS: usize = 8;
 
-/// The stored part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 struct Stored {
-    /// Command prefixes that always run.
     commands: Vec<String>,
-    /// Hosts that are always asked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hosts: Vec<String>,
-    /// Tools of servers that always run, as `server.tool`.
+    /// As `server.tool`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<String>,
-    /// The user does not want to be asked about a rules file.
+    /// Don't ask again about creating a rules file.
     no_init_offer: bool,
 }
 
@@ -57,7 +53,7 @@ impl Stored {
         self.grants().any(|kept| kept == *grant)
     }
 
-    /// Adds what can be kept.
+    /// Adds the grant if it can be stored.
     fn add(&mut self, grant: &SessionGrant) {
         let list = match grant {
             SessionGrant::Prefix(_) => &mut self.commands,
@@ -80,21 +76,19 @@ impl Stored {
     }
 }
 
-/// The rules of one project.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     path: PathBuf,
     stored: Stored,
     session: Vec<SessionGrant>,
-    /// For the running turn.
     turn: Vec<SessionGrant>,
-    /// What flags forbid.
+    /// By the flags of this run.
     denied: Vec<ToolRule>,
     damage: Option<String>,
 }
 
 impl Rules {
-    /// Reads the project's rules; a missing or damaged file allows nothing.
+    /// A missing or damaged file allows nothing.
     pub fn load(project_state: &Path) -> Self {
         let path = project_state.join("rules.json");
         let read = match file::read(&path, MAX_BYTES) {
@@ -109,7 +103,7 @@ impl Rules {
         Self { path, stored, damage, ..Self::default() }
     }
 
-    /// What the user should know about a file that could not be used.
+    /// What the user should know about an unusable file.
     pub fn damage(&self) -> Option<String> {
         let why = self.damage.as_ref()?;
         let path = self.path.display();
@@ -119,21 +113,19 @@ impl Rules {
         ))
     }
 
-    /// Allows it for good.
     pub fn always(&mut self, grant: SessionGrant) -> io::Result<()> {
         self.stored.add(&grant);
         self.grant(grant);
         self.save()
     }
 
-    /// Allows it for the rest of the session.
     pub fn grant(&mut self, grant: SessionGrant) {
         if !self.session.contains(&grant) {
             self.session.push(grant);
         }
     }
 
-    /// Allows for the running turn what these tools of a skill need; with what that opens, in words, and what opens nothing.
+    /// Allows what a skill's tools need for this turn. Returns what that opens, and what opens nothing.
     pub fn allow_tools(&mut self, tools: &[String], scope: &PathScope) -> (Vec<String>, Vec<String>) {
         let (grants, unused) = tool_list::grants(tools, scope);
         let said = grants.iter().map(SessionGrant::listed).collect();
@@ -141,40 +133,36 @@ impl Rules {
         (said, unused)
     }
 
-    /// Forgets what was allowed for a turn only.
     pub fn forget_turn(&mut self) {
         self.turn.clear();
     }
 
-    /// What is allowed for a time.
     fn granted(&self) -> impl Iterator<Item = &SessionGrant> {
         self.session.iter().chain(&self.turn)
     }
 
-    /// Takes over what the flags of this run allow and forbid.
     pub fn apply(&mut self, flags: FlagRules) {
         flags.granted.into_iter().for_each(|grant| self.grant(grant));
         self.denied.extend(flags.denied);
     }
 
-    /// What counts for a sub-agent that only reads: what flags forbid, and whose pages may be read.
+    /// For a read-only subagent: what flags forbid, and whose pages it may read.
     pub fn for_reading(&self) -> Self {
         let granted = self.stored.grants().chain(self.session.iter().cloned());
         let hosts = granted.filter(|grant| matches!(grant, SessionGrant::Host(_)));
         Self { session: hosts.collect(), denied: self.denied.clone(), ..Self::default() }
     }
 
-    /// Whether a tool is denied as such: then no model is told of it. `names` are all of its names.
+    /// Whether a tool is denied altogether, so that no model sees it. `names` are all of its names.
     pub fn removes(&self, names: &[String]) -> bool {
         self.denied.iter().any(|rule| rule.pattern.is_none() && names.iter().any(|name| rule.names(name)))
     }
 
-    /// Which of the flags forbids one of the accesses, in words.
     pub fn forbidden(&self, accesses: &[AssessedAccess], scope: &PathScope) -> Option<String> {
         flag_rules::forbidden(&self.denied, accesses, scope)
     }
 
-    /// What is allowed, for the user: in this project first.
+    /// For the user, the project's rules first.
     pub fn rows(&self) -> Vec<RuleRow> {
         let kept: Vec<SessionGrant> = self.stored.grants().collect();
         let session = self.session.iter().filter(|grant| !kept.contains(grant));
@@ -182,8 +170,7 @@ impl Rules {
         kept.iter().map(row(true)).chain(session.map(row(false))).collect()
     }
 
-    /// Allows it no longer, neither for the session nor in the project.
-    /// Errors: When the rules file cannot be written; the rule is gone from this session anyway.
+    /// If saving fails, the rule is still gone from this session.
     pub fn remove(&mut self, rule: &RuleRow) -> io::Result<()> {
         self.session.retain(|grant| grant.listed() != rule.text);
         let removed: Vec<SessionGrant> =
@@ -192,7 +179,6 @@ impl Rules {
         if removed.is_empty() { Ok(()) } else { self.save_without(&removed) }
     }
 
-    /// Forgets what was allowed for the session only.
     pub fn forget_session(&mut self) {
         self.session.clear();
         self.turn.clear();
@@ -206,14 +192,13 @@ impl Rules {
         self.granted().any(|grant| grant.reads(path, scope))
     }
 
-    /// Whether this very command was allowed for the session. What could destroy everything never is.
+    /// Whether this exact command was allowed for the session. What could destroy everything never is.
     pub fn command_allowed(&self, command: &AssessedCommand) -> bool {
         let is_it =
             |grant: &SessionGrant| matches!(grant, SessionGrant::Command(text) if *text == command.text);
         command.risk() != Some(Risk::Destroys) && self.granted().any(is_it)
     }
 
-    /// Whether a call runs without a question by rule.
     pub fn call_allowed(&self, call: &AssessedCall) -> bool {
         let session = self.granted().filter_map(|grant| match grant {
             SessionGrant::Prefix(prefix) => Some(prefix.as_str()),
@@ -222,12 +207,10 @@ impl Rules {
         command_prefix::covers(call, self.stored.commands.iter().map(String::as_str).chain(session))
     }
 
-    /// Whether this host may be asked.
     pub fn host_allowed(&self, host: &str) -> bool {
         self.allowed(&SessionGrant::Host(host.to_owned()))
     }
 
-    /// Whether this tool of a server may be called, or all of the server's.
     pub fn tool_allowed(&self, server: &str, tool: &str) -> bool {
         let grant = |tool: &str| SessionGrant::Tool(format!("{server}.{tool}"));
         self.allowed(&grant(tool)) || self.allowed(&grant("*"))
@@ -237,7 +220,7 @@ impl Rules {
         self.granted().any(|one| one == grant) || self.stored.has(grant)
     }
 
-    /// Whether all that the command does beyond reading was allowed by a rule, or the very command.
+    /// Whether rules, or an approval of this exact command, allow all that it does beyond reading.
     pub fn covers(&self, command: &AssessedCommand) -> bool {
         let calls = command.calls.as_deref().unwrap_or_default();
         let mut beyond = calls.iter().filter(|call| call.assessment.risk != Risk::Reads).peekable();
@@ -248,13 +231,12 @@ impl Rules {
         !self.stored.no_init_offer
     }
 
-    /// Remembers that no rules file is wanted.
     pub fn decline_init(&mut self) -> io::Result<()> {
         self.stored.no_init_offer = true;
         self.save()
     }
 
-    /// Adds ours to what the file has now: another process may have added to it since we read it.
+    /// Merges into the current file: another process may have added to it since we read it.
     fn save(&mut self) -> io::Result<()> {
         self.save_without(&[])
     }
@@ -296,7 +278,7 @@ impl Rules {
         Err(io::Error::other("other processes keep changing it"))
     }
 
-    /// A file that cannot be read may be a user's work with a slip in it: it is kept beside.
+    /// An unreadable file may be the user's work with a typo, so it is kept under another name.
     fn set_aside(&self) -> io::Result<()> {
         std::fs::rename(&self.path, self.path.with_extension("json.damaged"))
     }

@@ -1,4 +1,4 @@
-//! What "yes, for the rest of this session" opens: exactly this, and the user is told the same words.
+//! What "yes, for the rest of this session" opens; the user sees exactly that in words.
 
 use std::path::{Path, PathBuf};
 
@@ -9,30 +9,27 @@ use super::path_scope::PathScope;
 use crate::sandbox::secret_paths;
 use base::path;
 
-/// Of a larger folder, not every name is looked at: it is not opened as a whole.
+/// In a larger folder, not every name is checked, so it isn't opened at all.
 const MAX_NAMES: usize = 5_000;
 
-/// One thing that is opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionGrant {
-    /// Commands that begin with these words.
+    /// Commands that start with these words.
     Prefix(String),
-    /// This very command: it has no safe prefix.
+    /// This exact command: it has no safe prefix.
     Command(String),
-    /// Changes to files in the workspace.
     Writes,
-    /// Reading this file, or this folder without what lies below.
+    /// This exact file or folder, without what is below it.
     ReadPath(PathBuf),
-    /// Reading everything below this folder but secrets.
+    /// Everything below this folder except secrets.
     ReadFolder(PathBuf),
-    /// Asking this host.
     Host(String),
-    /// A tool of a server, as `server.tool`.
+    /// As `server.tool`.
     Tool(String),
 }
 
 impl SessionGrant {
-    /// What a yes to these accesses opens; empty when it holds for this call only.
+    /// What a yes to these accesses opens; empty if only this call.
     pub fn all(accesses: &[AssessedAccess], scope: &PathScope) -> Vec<Self> {
         let inside = |path: &Path| path.starts_with(&scope.workspace);
         let mut grants = Vec::new();
@@ -63,7 +60,7 @@ impl SessionGrant {
         }
     }
 
-    /// Whether reading `path` is opened. Below a folder, no secret is, nor what links lead to elsewhere.
+    /// In an opened folder, secrets and links to other places stay closed.
     pub fn reads(&self, path: &Path, scope: &PathScope) -> bool {
         match self {
             Self::ReadPath(open) => path == open,
@@ -77,7 +74,7 @@ impl SessionGrant {
         }
     }
 
-    /// What is opened, in a list where it stands by itself.
+    /// As an entry in a list.
     pub fn listed(&self) -> String {
         match self {
             Self::Command(command) => format!("the command `{command}`"),
@@ -85,7 +82,7 @@ impl SessionGrant {
         }
     }
 
-    /// What is opened, for the user: completes "yes, for this session: …".
+    /// For the user: completes "yes, for this session: …".
     pub fn text(&self) -> String {
         match self {
             Self::Prefix(prefix) => format!("commands that begin with `{prefix}`"),
@@ -98,7 +95,7 @@ impl SessionGrant {
         }
     }
 
-    /// The words that "always" keeps for it; `None` for what holds for a session at most.
+    /// The words that "always" stores; `None` if it is for one session at most.
     pub fn words(&self) -> Option<&str> {
         match self {
             Self::Prefix(words) | Self::Host(words) | Self::Tool(words) => Some(words),
@@ -107,7 +104,7 @@ impl SessionGrant {
     }
 }
 
-/// Whether the folder is a home or above one, looks like one, or holds something secret.
+/// Whether the folder is a home or above one, looks like one, or contains a secret.
 fn holds_secrets(folder: &Path, scope: &PathScope) -> bool {
     let real = path::follow(folder);
     let is_secret = |entry: &std::fs::DirEntry| secret_paths::is_named_secret(&entry.path());

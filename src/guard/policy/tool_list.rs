@@ -1,5 +1,5 @@
-//! What a skill's `allowed-tools` opens for the turn in which it is at work: no more than what the user could have answered with
-//! "for this session". What is too wide for that, such as `Bash` or `Bash(python:*)`, opens nothing, and users are told.
+//! What a skill's `allowed-tools` opens for its turn: at most what the user could allow "for this session".
+//! Anything wider, such as `Bash` or `Bash(python:*)`, opens nothing, and the user is informed.
 
 use super::command::{self, AssessedCommand};
 use super::command_prefix::general_prefix;
@@ -9,7 +9,7 @@ use super::session_grant::SessionGrant;
 use super::tool_rule::ToolRule;
 use crate::policy::programs::assessment::Risk;
 
-/// What needs no question, or asks its own.
+/// Tools that need no question, or ask their own.
 const FREE: [&str; 14] = [
     "Read",
     "Grep",
@@ -27,7 +27,7 @@ const FREE: [&str; 14] = [
     "AskUserQuestion",
 ];
 
-/// The grants, and what opens nothing.
+/// The grants, and the tools that open nothing.
 pub fn grants(tools: &[String], scope: &PathScope) -> (Vec<SessionGrant>, Vec<String>) {
     let (mut grants, mut unused) = (Vec::new(), Vec::new());
     for tool in tools.iter().filter(|tool| !FREE.contains(&tool.as_str())) {
@@ -55,21 +55,20 @@ fn grant(tool: &str, scope: &PathScope) -> Option<SessionGrant> {
     }
 }
 
-/// The prefix, if it says as much as one that is offered to users.
+/// The prefix, if it is as specific as one that users are offered.
 fn safe_prefix(prefix: &str, scope: &PathScope) -> Option<String> {
     let general = both(prefix, scope).iter().find_map(general_prefix)?;
     let rest = prefix.strip_prefix(&general)?;
     (rest.is_empty() || rest.starts_with(' ')).then(|| prefix.to_owned())
 }
 
-/// Whether a command needs no question anyway.
 fn only_reads(tool: &str, scope: &PathScope) -> bool {
     let inside = tool.strip_prefix("Bash(").and_then(|rest| rest.strip_suffix(')'));
     let command = inside.map(|inside| inside.trim_end_matches(":*").trim_end_matches(" *"));
     command.is_some_and(|command| both(command, scope).iter().all(|one| one.risk() == Some(Risk::Reads)))
 }
 
-/// What is known of a command alone and with an argument: what some do is only seen then.
+/// Alone and with an argument: some commands do more when they get one.
 fn both(command: &str, scope: &PathScope) -> [AssessedCommand; 2] {
     [command.to_owned(), format!("{command} x")].map(|text| command::assess(&text, &scope.workspace, scope))
 }

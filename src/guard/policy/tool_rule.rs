@@ -1,31 +1,28 @@
-//! Rules in the words that Claude Code made common: a tool, or a tool with what it is called with, such as `Bash(git *)`,
-//! `Edit(src/**)`, `WebFetch(docs.rs)`. The form as in its permissions page and hooks reference, November 2026.
+//! Rules in Claude Code's form: a tool, or a tool with a pattern, such as `Bash(git *)`, `Edit(src/**)`,
+//! `WebFetch(docs.rs)`. As in its permissions page and hooks reference, November 2026.
 
 use std::path::{Path, PathBuf};
 
 use crate::shell::interpret::call::Call;
 use base::search::glob;
 
-/// One rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolRule {
-    /// As it was written; may hold `*`.
+    /// As written; may contain `*`.
     pub tool: String,
-    /// What stands in the brackets; `None` for the tool as such.
+    /// The text in parentheses; `None` for every call of the tool.
     pub pattern: Option<String>,
 }
 
-/// Whether a rule is about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Match {
     No,
-    /// What the call does is not known well enough to say.
+    /// The call isn't known well enough.
     Maybe,
     Yes,
 }
 
 impl ToolRule {
-    /// Reads a rule.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let (tool, pattern) = match text.split_once('(') {
@@ -43,14 +40,12 @@ impl ToolRule {
         Ok(Self { tool: tool.to_owned(), pattern: pattern.map(str::to_owned) })
     }
 
-    /// Whether it is about a tool with this name.
     pub fn names(&self, tool: &str) -> bool {
         like(&self.tool, tool)
     }
 }
 
-/// Whether a pattern is about one of the programs that a line runs; `calls` is `None` where the line is not understood.
-/// `git *` and `git:*` mean git with or without anything behind it.
+/// `calls` is `None` if the line isn't understood. `git *` and `git:*` match git with or without arguments.
 pub fn is_about_command<'a>(pattern: &str, calls: Option<impl IntoIterator<Item = &'a Call>>) -> Match {
     let Some(calls) = calls else { return Match::Maybe };
     let pattern = pattern.strip_suffix(":*").map_or_else(|| pattern.to_owned(), |front| format!("{front} *"));
@@ -75,8 +70,7 @@ fn with_or_without_more(pattern: &str, text: &str) -> bool {
     like(pattern, text) || pattern.strip_suffix(" *").is_some_and(|front| like(front, text))
 }
 
-/// Whether a pattern is about a file: `//` begins at the top, `~/` at home, anything else in the workspace; without a `/` it
-/// is a name at any depth.
+/// `//` starts at the root, `~/` at home, others in the workspace; without a `/` it is a name at any depth.
 pub fn is_about_path(pattern: &str, path: &Path, workspace: &Path) -> bool {
     let (base, rest) = match (pattern.strip_prefix("//"), pattern.strip_prefix("~/")) {
         (Some(rest), _) => (PathBuf::from("/"), rest),
@@ -89,7 +83,7 @@ pub fn is_about_path(pattern: &str, path: &Path, workspace: &Path) -> bool {
     glob::matcher(rest, rest == pattern).is_ok_and(|glob| glob.is_match(inside))
 }
 
-/// Whether `text` is what the pattern says; `*` stands for any text.
+/// `*` matches any text.
 fn like(pattern: &str, text: &str) -> bool {
     let Some((front, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut left) = text.strip_prefix(front) else { return false };

@@ -1,5 +1,5 @@
-//! The verdict over a tool call: from what it touches, the permission level, the user's rules, and whether a sandbox will
-//! confine it. Changes nothing, but follows links on the disk where a command names files.
+//! The verdict on a tool call, from its accesses, the permission level, the user's rules, and whether a
+//! sandbox will confine it. Changes nothing, but follows links on disk.
 
 use std::path::PathBuf;
 
@@ -13,24 +13,17 @@ use base::config::mode::Mode;
 use base::config::settings::Permission;
 use base::text;
 
-/// Parts of a command that a question names.
+/// Parts of a command that a question lists.
 const NAMED_PARTS: usize = 4;
 
-/// What happens with a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Allow,
-    /// The user decides.
-    Ask {
-        reason: String,
-    },
-    Deny {
-        reason: String,
-    },
+    Ask { reason: String },
+    Deny { reason: String },
 }
 
 impl Verdict {
-    /// `allow`, `ask` or `deny`.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -39,7 +32,7 @@ impl Verdict {
         }
     }
 
-    /// Why; empty for a yes.
+    /// Empty for a yes.
     pub fn reason(&self) -> &str {
         match self {
             Self::Allow => "",
@@ -48,7 +41,6 @@ impl Verdict {
     }
 }
 
-/// What the verdict needs to know beside the accesses.
 pub struct VerdictInputs<'a> {
     pub permission: Permission,
     /// Most modes only read, whatever the permission level.
@@ -57,18 +49,16 @@ pub struct VerdictInputs<'a> {
     pub scope: &'a PathScope,
     /// Folders outside the workspace that tools may read without a question (spilled outputs).
     pub readable: &'a [PathBuf],
-    /// Whether commands will run in a sandbox that confines them to the workspace, without a network.
+    /// Whether a sandbox will confine commands to the workspace, without network.
     pub confined: bool,
 }
 
-/// A command's verdict with that of each of its calls.
 pub struct CommandVerdict {
     pub verdict: Verdict,
     pub calls: Vec<Verdict>,
 }
 
 impl VerdictInputs<'_> {
-    /// The verdict over all accesses.
     pub fn decide<'a>(&self, accesses: impl IntoIterator<Item = &'a AssessedAccess>) -> Verdict {
         joined(accesses.into_iter().map(|access| (None, self.one(access))))
     }
@@ -92,7 +82,7 @@ impl VerdictInputs<'_> {
                 }
             }
             Access::Write(_) if read_only => self.nothing_may_change(),
-            // What is learned may be noted in every mode.
+            // Notes may be taken in every mode.
             Access::WriteOwn(_) if self.permission == Permission::ReadOnly => self.nothing_may_change(),
             Access::Write(path) | Access::WriteOwn(path) if !path.starts_with(workspace) => {
                 ask(format!("it changes {}, outside the workspace", path.display()))
@@ -118,12 +108,11 @@ impl VerdictInputs<'_> {
             Access::Remote { reads: true, .. } if self.permission == Permission::Auto => Verdict::Allow,
             Access::Remote { reads: false, .. } if read_only => self.nothing_may_change(),
             Access::Remote { server, .. } => ask(format!("it calls a tool of the MCP server {server}")),
-            // Every command is assessed.
+            // Commands are assessed before they get here.
             Access::Exec { .. } => ask("the command is not understood".to_owned()),
         }
     }
 
-    /// The permission level that holds in this mode.
     fn level(&self) -> Permission {
         self.permission.in_mode(self.mode)
     }
@@ -139,7 +128,6 @@ impl VerdictInputs<'_> {
         deny(format!("{}: nothing may be changed", self.read_only_reason()))
     }
 
-    /// The verdict over a command.
     pub fn command(&self, command: &AssessedCommand) -> CommandVerdict {
         let (verdict, calls) = match &command.calls {
             Ok(all) => {
@@ -171,7 +159,7 @@ impl VerdictInputs<'_> {
         match self.level() {
             Permission::Full => Verdict::Allow,
             _ if *risk == Risk::Reads || self.confined && *risk == Risk::Inspects => Verdict::Allow,
-            // No rule is stronger than read-only: nothing may change.
+            // Read-only is stronger than any rule.
             Permission::ReadOnly => deny(format!(
                 "{}, and `{}` may do more than read: {reason}",
                 self.read_only_reason(),
@@ -186,7 +174,7 @@ impl VerdictInputs<'_> {
     }
 }
 
-/// The verdict over all parts, the gravest first: one no is a no, and a question names every part that is asked about.
+/// The most severe verdict: one no is a no, and a question lists every part to ask about.
 fn joined<'a>(parts: impl Iterator<Item = (Option<&'a AssessedCall>, Verdict)>) -> Verdict {
     let mut asked: Vec<(Option<&AssessedCall>, String)> = Vec::new();
     for (call, verdict) in parts {

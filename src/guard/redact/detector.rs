@@ -1,5 +1,5 @@
-//! Finds secrets in text, so that they can be taken out before a provider, the log or the screen sees them: by the table in
-//! `patterns`, and by the names that values are assigned to (`PASSWORD=…`).
+//! Finds secrets in text before a provider, the log or the screen sees them: by the table in `patterns`, and
+//! by the names that values are assigned to (`PASSWORD=…`).
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,29 +8,27 @@ use std::path::Path;
 use super::patterns::{self, Rule};
 use super::value;
 
-/// What all placeholders begin with.
+/// All placeholders start with this.
 pub const PREFIX: &str = "<REDACTED";
 
-/// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretSpan {
     pub range: Range<usize>,
-    /// `api-key`, `token`, `password`, `private-key`, `env`: the middle of its placeholder.
+    /// Used in the placeholder: `api-key`, `token`, `password`, `private-key`, `env`.
     pub kind: &'static str,
 }
 
-/// Where a text comes from, as far as that says something about its secrets.
+/// Where a text comes from, if that affects which secrets to expect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextSource {
     Text,
-    /// What the user typed: sentences tell secrets there.
+    /// By the user, in sentences such as `the password is …`.
     Typed,
-    /// A `.env` file: nearly every value is one.
+    /// A `.env` file: nearly every value is a secret.
     Dotenv,
 }
 
 impl TextSource {
-    /// The source that a file is.
     pub fn of_file(path: &Path) -> Self {
         let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
         let sample = ["example", "sample", "template", "dist", "defaults", "schema"];
@@ -39,7 +37,7 @@ impl TextSource {
         if dotenv && !sample.iter().any(|word| name.contains(word)) { Self::Dotenv } else { Self::Text }
     }
 
-    /// The source that a command's output is, judged by the files that it names.
+    /// Judged by the files that the command names.
     pub fn of_command(command: &str) -> Self {
         let named = command
             .split(|c: char| {
@@ -50,7 +48,7 @@ impl TextSource {
     }
 }
 
-/// The secrets of `text`, in order, none inside another.
+/// In order and without overlaps.
 pub fn find(text: &str, source: TextSource) -> Vec<SecretSpan> {
     let mut found = by_rules(text, &patterns::ANYWHERE);
     found.extend(assigned(text));
@@ -59,7 +57,7 @@ pub fn find(text: &str, source: TextSource) -> Vec<SecretSpan> {
         TextSource::Typed => found.extend(by_rules(text, &patterns::TYPED)),
         TextSource::Dotenv => found.extend(by_rules(text, &patterns::DOTENV)),
     }
-    // What stands for a secret already is none.
+    // Placeholders aren't secrets.
     found.retain(|span| !span.range.is_empty() && !text[span.range.clone()].contains(PREFIX));
     disjoint(found)
 }
@@ -71,7 +69,6 @@ fn by_rules(text: &str, rules: &'static [Rule]) -> Vec<SecretSpan> {
     secrets.map(|(range, kind)| SecretSpan { range, kind }).collect()
 }
 
-/// Secrets that are assigned to a telling name.
 fn assigned(text: &str) -> Vec<SecretSpan> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -82,7 +79,7 @@ fn assigned(text: &str) -> Vec<SecretSpan> {
         let ahead = &text[line_start..whole.start()];
         let spaced = sep.as_str() == " ";
         let mut add = |range| found.push(SecretSpan { range, kind: value::kind_of(&name) });
-        // `password=token=…`: the next search begins where the value begins when this was none.
+        // `password=token=…`: if this isn't a secret, search again from the value.
         at = whole.end();
         let quoted = ["escaped", "double", "single"].iter().find_map(|group| matched.name(group));
         if spaced && !flag_before(ahead) {
@@ -110,17 +107,17 @@ fn assigned(text: &str) -> Vec<SecretSpan> {
     found
 }
 
-/// Whether the name is a command-line flag: `--password VALUE`.
+/// A command-line flag: `--password VALUE`.
 fn flag_before(ahead: &str) -> bool {
     let word = ahead.rsplit(char::is_whitespace).next().unwrap_or_default();
     word.starts_with("--") && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
-/// A line that holds nothing but a name and a value, as settings files do: `name=value`, `name: value`.
+/// A line with only a name and a value, as in settings files: `name=value`, `name: value`.
 fn is_config_line(ahead: &str, sep: &str) -> bool {
     let name = ahead.trim_start();
     let name = name.strip_prefix("export ").or_else(|| name.strip_prefix("- ")).unwrap_or(name);
-    // Read's line numbers stand before the line.
+    // The Read tool puts line numbers before each line.
     let name = name.rsplit('\t').next().unwrap_or(name);
     let plain =
         name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'"' | b'\''));
@@ -130,7 +127,7 @@ fn is_config_line(ahead: &str, sep: &str) -> bool {
             || name.bytes().any(|b| b.is_ascii_uppercase()))
 }
 
-/// The widest of those that overlap.
+/// Keeps the widest of those that overlap.
 fn disjoint(mut found: Vec<SecretSpan>) -> Vec<SecretSpan> {
     found.sort_by(|a, b| a.range.start.cmp(&b.range.start).then(b.range.end.cmp(&a.range.end)));
     let mut out: Vec<SecretSpan> = Vec::with_capacity(found.len());
@@ -145,18 +142,18 @@ fn disjoint(mut found: Vec<SecretSpan>) -> Vec<SecretSpan> {
     out
 }
 
-/// `text` with every secret replaced by a placeholder without a number: for places that have no session.
+/// Uses placeholders without a number, for places that have no session.
 pub fn redact(text: &str) -> Cow<'_, str> {
     replace(text, find(text, TextSource::Text).into_iter().map(|span| (span.range, "<REDACTED>")))
 }
 
-/// `text` with every secret left out, line by line what it was: for places that count words.
+/// Removes secrets but keeps line breaks, for places that count words.
 pub fn blank(text: &str, source: TextSource) -> Cow<'_, str> {
     let gap = |range: Range<usize>| (range.clone(), "\n".repeat(text[range].matches('\n').count()) + " ");
     replace(text, find(text, source).into_iter().map(|span| gap(span.range)))
 }
 
-/// `text` with other texts in place of these ranges, which are in order.
+/// The ranges must be in order.
 pub fn replace<S: AsRef<str>>(
     text: &str,
     spans: impl IntoIterator<Item = (Range<usize>, S)>,

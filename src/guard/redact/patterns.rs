@@ -1,8 +1,7 @@
-//! The table of patterns that find secrets: by shape (well-known key prefixes, private key blocks) and by what stands around
-//! them (URLs, headers, tags, `.env` lines). Assignments (`password = …`) need more than a pattern: `detector` reads them.
-//!
-//! Word boundaries are those of ASCII: keys are ASCII, a key right behind a Chinese word is still one, and with Unicode's the
-//! regex engine leaves its fast path at the first other character (seconds a megabyte).
+//! Patterns that find secrets: by shape (known key prefixes, private key blocks) and by context (URLs,
+//! headers, tags, `.env` lines). Assignments (`password = …`) need more than a pattern: see `detector`. Word
+//! boundaries are ASCII: keys are ASCII even next to Chinese text, and with Unicode boundaries the regex
+//! engine leaves its fast path at the first non-ASCII character (seconds per megabyte).
 
 use std::ops::Range;
 
@@ -11,19 +10,16 @@ use regex::Captures;
 use super::value;
 use base::pattern::Pattern;
 
-/// Where a secret is, and its kind.
 pub type PatternMatch = (Range<usize>, &'static str);
 
-/// One way to find secrets.
 pub struct Rule {
-    /// The pattern is tried only in texts that hold one of these, which most don't.
+    /// Tried only in texts that contain one of these, which most don't.
     pub signs: &'static [&'static str],
     pub pattern: Pattern,
-    /// Where in a match the secret is, and its kind; `None` when it is none after all.
+    /// Where in a match the secret is, and its kind; `None` if it isn't one after all.
     pub secret: fn(&Captures<'_>) -> Option<PatternMatch>,
 }
 
-/// For every text.
 pub static ANYWHERE: [Rule; 7] = [
     Rule {
         signs: &["PRIVATE KEY"],
@@ -37,7 +33,7 @@ pub static ANYWHERE: [Rule; 7] = [
             (!body.as_str().trim().is_empty()).then_some((whole.start()..to, "private-key"))
         },
     },
-    // The end of a private key whose beginning is out of sight.
+    // The end of a private key whose start isn't visible.
     Rule {
         signs: &["PRIVATE KEY"],
         pattern: Pattern::new(concat!(
@@ -61,18 +57,18 @@ pub static ANYWHERE: [Rule; 7] = [
             r" | \bshp(?:at|ss|ca|pa)_[a-fA-F0-9]{32}",
             r" | \beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{8,}",
             r" | \bhv[sbr]\.[A-Za-z0-9_-]{20,} | \bdapi[a-f0-9]{32}\b | \bsq0[a-z]{3}-[A-Za-z0-9_-]{22,} | \blin_oauth_[A-Za-z0-9]{32,}",
-            // Discord: a number in Base64, a time, a sum.
+            // Discord: a number in Base64, a time, a checksum.
             r" | \b(?:[MNO][DTjz][AEIMQUYcgk][w-z0-5]){5,6}[A-Za-z]{0,3}\.[A-Za-z0-9_-]{5,7}\.[A-Za-z0-9_-]{27,}",
             r" | \b\d{8,10}:AA[A-Za-z0-9_-]{33} | hooks\.slack\.com/services/(?P<hook>[A-Za-z0-9/]{20,}) )",
         )),
         secret: |found| match found.name("key") {
-            // Class names and slugs may begin like a key; a key has digits.
+            // Class names and slugs may start like a key, but a key has digits.
             Some(key) if key.as_str().starts_with("sk-") && !value::has_digit(key.as_str()) => None,
             Some(key) => Some((key.range(), "api-key")),
             None => Some((found.name("hook").or_else(|| found.name("token"))?.range(), "token")),
         },
     },
-    // Mailgun; `cache-key-…` is none.
+    // Mailgun; `cache-key-…` isn't one.
     Rule {
         signs: &["key-"],
         pattern: Pattern::new(r"(?:^|[^A-Za-z0-9_-])(key-[a-f0-9]{32})(?-u:\b)"),
@@ -101,7 +97,7 @@ pub static ANYWHERE: [Rule; 7] = [
     },
 ];
 
-/// Also for what the user typed: `the password is …`, as a sentence says it.
+/// For what the user typed: sentences such as `the password is …`.
 pub static TYPED: [Rule; 1] = [Rule {
     signs: &[" "],
     pattern: Pattern::new(concat!(
@@ -116,7 +112,7 @@ pub static TYPED: [Rule; 1] = [Rule {
     },
 }];
 
-/// Also for a `.env` file: each line, whose value is a secret unless everybody may see it.
+/// For a `.env` file: every value is a secret unless it is clearly public.
 pub static DOTENV: [Rule; 1] = [Rule {
     signs: &["="],
     pattern: Pattern::new(concat!(
@@ -131,7 +127,7 @@ pub static DOTENV: [Rule; 1] = [Rule {
     },
 }];
 
-/// A value assigned to a telling name: the name, what is between, and the value in one of four spellings.
+/// A value assigned to a telling name: the name, the separator, and the value in one of four spellings.
 pub static ASSIGNED: Pattern = Pattern::new(concat!(
     r"(?ix) (?P<name> api[_-]?key | secret (?: [_-]? (?: access[_-]? )? key )? (?: [_-]?base )? | access[_-]?key | auth[_-]?key",
     r" | encryption[_-]?key | signing[_-]?key | account[_-]?key | private[_-]?key | token | passw(?:or)?d | passphrase | pwd",
@@ -140,7 +136,7 @@ pub static ASSIGNED: Pattern = Pattern::new(concat!(
     r" | (?P<bare> [^\s\x22'`,;\\]{4,} ) )",
 ));
 
-/// A placeholder; with its kind and number, unless it was made where there is no session.
+/// Without kind and number if it was made outside a session.
 pub static PLACEHOLDER: Pattern = Pattern::new(r"<REDACTED(?::([a-z-]+)-([0-9]{1,9}))?>");
 
 fn password(found: &Captures<'_>) -> Option<PatternMatch> {

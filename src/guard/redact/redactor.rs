@@ -1,5 +1,5 @@
-//! The redaction boundary of one session: every secret that was met gets one placeholder, and an edit that quotes the
-//! placeholder gets the real text back. The mapping lives in memory only; it is never written anywhere.
+//! One session's redaction: every secret gets a placeholder, and an edit that quotes the placeholder gets the
+//! real text back. The mapping stays in memory and is never written to disk.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,16 +14,16 @@ use super::patterns::PLACEHOLDER;
 use base::model::envelope::Envelope;
 use base::model::item::Item;
 
-/// So many known secrets are searched for by their text, wherever they occur.
+/// Known secrets that are searched for as literal text.
 const MAX_SEARCHED: usize = 2_000;
 
 #[derive(Debug)]
 struct KnownSecret {
     secret: String,
     placeholder: String,
-    /// The user typed it into a message: it may be written where they want it.
+    /// The user typed it into a message, so it may be written anywhere they want it.
     typed: bool,
-    /// Long and odd enough to be recognized without what stood around it.
+    /// Long and random enough to recognize without context.
     distinct: bool,
 }
 
@@ -36,19 +36,17 @@ struct RedactorState {
     own: Vec<String>,
 }
 
-/// The secrets of one session and their placeholders.
 #[derive(Debug, Default)]
 pub struct Redactor {
     state: Mutex<RedactorState>,
 }
 
 impl Redactor {
-    /// `text` with a placeholder for every secret; borrowed when there are none.
+    /// Borrowed if there are no secrets.
     pub fn redact<'a>(&self, text: &'a str, source: TextSource) -> Cow<'a, str> {
         self.redact_as(text, source, false)
     }
 
-    /// The same for what the user typed.
     pub fn redact_typed<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.redact_as(text, TextSource::Typed, true)
     }
@@ -57,8 +55,7 @@ impl Redactor {
         detector::replace(text, self.spans(text, source, typed))
     }
 
-    /// The text with placeholders, and the line of the original on which each of its lines begins (from 1); `None` when
-    /// there is no secret in it.
+    /// The redacted text, and for each of its lines the original line on which it starts (from 1).
     pub fn redact_lines(&self, text: &str, source: TextSource) -> Option<(String, Vec<usize>)> {
         let spans = self.spans(text, source, false);
         if spans.is_empty() {
@@ -77,7 +74,7 @@ impl Redactor {
         Some((detector::replace(text, spans).into_owned(), numbers))
     }
 
-    /// Takes secrets out of what the model said or called. Signed thinking stays as it is: it would be refused.
+    /// Redacts what the model said or called. Signed thinking stays unchanged: it would be refused.
     pub fn redact_reply(&self, item: &mut Item) {
         match item {
             Item::Assistant { text, .. } => self.redact_shared(text),
@@ -90,11 +87,11 @@ impl Redactor {
         }
     }
 
-    /// Takes the secrets out of reasoning; `false` where that can't be done, because a server has signed or sealed it.
+    /// `false` if that can't be done because a server signed or sealed it.
     pub fn redact_reasoning(&self, item: &mut Item) -> bool {
         let Item::Reasoning(reasoning) = item else { return true };
         let Cow::Owned(clean) = self.redact(&reasoning.text, TextSource::Text) else { return true };
-        // Plain text that goes back under a field's name is nobody's seal.
+        // Plain text that is sent back under a field name isn't signed.
         let plain = match &reasoning.opaque {
             None => true,
             Some(opaque) => opaque["field"].is_string() && opaque.get("details").is_none(),
@@ -109,7 +106,7 @@ impl Redactor {
         }
     }
 
-    /// A call's arguments: every string of the JSON text, or the text itself where it is none.
+    /// Every string of the JSON text, or the text itself if it isn't JSON.
     pub fn redact_args<'a>(&self, args: &'a str) -> Cow<'a, str> {
         let Ok(mut value) = serde_json::from_str::<Value>(args) else {
             return self.redact(args, TextSource::Text);
@@ -122,7 +119,6 @@ impl Redactor {
         }
     }
 
-    /// Every part of an answer.
     pub fn redact_envelope(&self, envelope: &mut Envelope) {
         let source = source_of(|name| envelope.data.get(name));
         let error = envelope.error.as_mut().map(|error| &mut error.message);
@@ -136,7 +132,7 @@ impl Redactor {
         }
     }
 
-    /// Every string in `value`; returns whether one was changed.
+    /// Returns whether a string was changed.
     fn redact_value(&self, value: &mut Value, source: TextSource) -> bool {
         match value {
             Value::String(text) => match self.redact(text, source) {
@@ -150,7 +146,7 @@ impl Redactor {
                 values.iter_mut().fold(false, |any, value| self.redact_value(value, source) | any)
             }
             Value::Object(values) => {
-                // A name and its value are separate strings here, but belong together: `{"password": "…"}`.
+                // Name and value are separate strings here but belong together: `{"password": "…"}`.
                 values.iter_mut().fold(false, |any, (name, value)| {
                     let joined = match value {
                         Value::String(text) if !text.contains(['"', '\n']) => {
@@ -177,8 +173,8 @@ impl Redactor {
         }
     }
 
-    /// `text` of an edit with the real secrets in it, for a file that holds `file` now.
-    /// Errors: A sentence for the model when a placeholder is unknown, belongs to another file, or could mean two things.
+    /// Puts real secrets into the `text` of an edit, for a file that now contains `file`. Errors: a message
+    /// for the model if a placeholder is unknown, belongs to another file, or is ambiguous.
     pub fn restore<'a>(&self, text: &'a str, file: &str) -> Result<Cow<'a, str>, String> {
         if !text.contains(PREFIX) {
             return Ok(Cow::Borrowed(text));
@@ -212,14 +208,13 @@ impl Redactor {
         Ok(detector::replace(text, spans))
     }
 
-    /// A placeholder of this session in `text`, if there is one.
     pub fn mentioned(&self, text: &str) -> Option<String> {
         let state = self.lock();
         let mut found = PLACEHOLDER.find_iter(text).map(|found| found.as_str());
         found.find(|placeholder| state.by_placeholder.contains_key(*placeholder)).map(str::to_owned)
     }
 
-    /// Registers a secret of the program itself, such as its key: it stays known in every session.
+    /// Registers one of the program's own secrets, such as its key: `clear` keeps it.
     pub fn know(&self, secret: &str) {
         if secret.len() >= 8 {
             let mut state = self.lock();
@@ -228,7 +223,7 @@ impl Redactor {
         }
     }
 
-    /// Placeholders that stand in `text` are not given out again: an earlier process meant something else by them.
+    /// Placeholders in `text` aren't reused: an earlier process used them for other secrets.
     pub fn reserve(&self, text: &str) {
         let mut state = self.lock();
         for found in PLACEHOLDER.captures_iter(text) {
@@ -238,7 +233,7 @@ impl Redactor {
         }
     }
 
-    /// Forgets everything but the program's own secrets: another session begins.
+    /// For the next session: keeps only the program's own secrets.
     pub fn clear(&self) {
         let own = std::mem::take(&mut *self.lock()).own;
         own.iter().for_each(|secret| self.know(secret));
@@ -294,7 +289,7 @@ impl RedactorState {
         self.by_secret.insert(secret.to_owned(), index);
         self.by_placeholder.insert(placeholder.clone(), index);
         if kind == "private-key" {
-            // A page or a `head` may show part of a key without its frame.
+            // A page or a `head` may show part of a key without its first and last line.
             let lines: Vec<&str> = secret.lines().map(str::trim).filter(|line| line.len() >= 24).collect();
             for line in lines.into_iter().filter(|line| !line.starts_with("-----")) {
                 self.placeholder(line, "private-key-line", typed);
@@ -304,10 +299,10 @@ impl RedactorState {
     }
 }
 
-/// Where the strings of a call or an answer come from, by the file or the command that it names.
+/// The source of a call's or an answer's strings, by the file or command that it names.
 fn source_of<'a>(field: impl Fn(&str) -> Option<&'a Value>) -> TextSource {
     let text = |names: &[&str]| names.iter().find_map(|name| field(name).and_then(Value::as_str));
-    // Models have names of their own for the path and the command.
+    // Models use their own names for the path and the command.
     let path = text(&[
         "path",
         "file_path",
@@ -325,7 +320,7 @@ fn source_of<'a>(field: impl Fn(&str) -> Option<&'a Value>) -> TextSource {
     }
 }
 
-/// Whether no letter or digit touches the range: a known secret inside a longer word is another word.
+/// A known secret inside a longer word is a different word.
 fn stands_alone(text: &str, range: &Range<usize>) -> bool {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let inner = &text[range.clone()];

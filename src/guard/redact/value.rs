@@ -1,5 +1,5 @@
-//! Whether a value that stands where a secret would stand is one. A leak cannot be taken back and a false alarm costs little,
-//! but code that merely mentions a secret (`password = getenv(…)`) must stay readable.
+//! Whether a value in a secret's place is one. A leak can't be undone and a false alarm costs little, but
+//! code that only mentions a secret (`password = getenv(…)`) must stay readable.
 
 use base::pattern::Pattern;
 use base::secret;
@@ -16,7 +16,6 @@ static TYPE_NAME: Pattern = Pattern::new(concat!(
 #[cfg(test)]
 pub static PATTERNS: [&Pattern; 2] = [&IDENTIFIER, &TYPE_NAME];
 
-/// The kind of secret that a name announces.
 pub fn kind_of(name: &str) -> &'static str {
     match name {
         name if name.contains("key") => "api-key",
@@ -26,7 +25,6 @@ pub fn kind_of(name: &str) -> &'static str {
     }
 }
 
-/// Whether a quoted value assigned to `name` is a secret.
 pub fn is_quoted_secret(name: &str, value: &str) -> bool {
     if is_dummy(value) || value.contains(' ') || looks_like_path(value) {
         return false;
@@ -42,7 +40,7 @@ pub fn is_quoted_secret(name: &str, value: &str) -> bool {
         && (letters >= 12 && name != "token" || mixed && value.len() >= 8)
 }
 
-/// Whether a value without quotes is one; `config` when nothing but name and value stand on its line.
+/// `config`: the line has only a name and a value.
 pub fn is_bare_secret(name: &str, value: &str, config: bool) -> bool {
     if value.len() < 6 || is_dummy(value) || looks_like_path(value) || value.contains(['(', ')', '[', ']']) {
         return false;
@@ -66,7 +64,7 @@ pub fn is_bare_secret(name: &str, value: &str, config: bool) -> bool {
         || config && odd && value.len() >= 8
 }
 
-/// Whether a single word without digits, alone with its name on a line of settings, is one: `PASSWORD=letmein`.
+/// A single word without digits on a settings line: `PASSWORD=letmein`.
 pub fn is_word_secret(name: &str, value: &str) -> bool {
     const OTHER: &str =
         "required optional enabled disabled prompt default hidden unset empty missing getpass";
@@ -82,7 +80,7 @@ pub fn is_word_secret(name: &str, value: &str) -> bool {
         && !OTHER.split(' ').any(|other| other == lower)
 }
 
-/// Whether what follows `Authorization:` is one; the words of a sentence are none.
+/// What follows `Authorization:`; ordinary words don't count.
 pub fn is_credential(value: &str) -> bool {
     let capitals = value.bytes().filter(u8::is_ascii_uppercase).count();
     !is_dummy(value)
@@ -93,7 +91,7 @@ pub fn is_credential(value: &str) -> bool {
         && !TYPE_NAME.is_match(value)
 }
 
-/// Whether everybody may see this value of a `.env` file.
+/// For values of a `.env` file.
 pub fn is_public(name: &str, value: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let telling = secret::is_credential_name(name) || upper.contains("SECRET") || upper.contains("PASS");
@@ -125,7 +123,7 @@ pub fn is_public(name: &str, value: &str) -> bool {
         || looks_like_path(value) && !value.contains('@')
 }
 
-/// Whether the value stands for a secret that is elsewhere or not there yet: `${KEY}`, `changeme`.
+/// A stand-in for a secret that is elsewhere or not set yet: `${KEY}`, `changeme`.
 pub fn is_dummy(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let code = ["${", "$(", "{{", "{}", "%s", "%(", "%{", "<", "...", "***", "…", "•"];

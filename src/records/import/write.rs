@@ -63,7 +63,6 @@ pub fn records(told: &Transcript, requests: bool) -> Vec<Record> {
                         ms: reply.ms,
                         model: reply.model.clone(),
                         estimated: 0,
-                        counted: 0,
                         usage: reply.usage,
                     }));
                 }

@@ -1,7 +1,6 @@
 //! Model servers: each dialect on the wire, faults, hostile streams, windows and token counts.
 
 mod chat_gateways;
-mod exact_counts;
 pub mod faults;
 mod hostile_streams;
 mod reply_ends;
@@ -9,4 +8,5 @@ pub mod responses;
 mod responses_stream;
 mod server_windows;
 pub mod stream;
+mod token_counts;
 pub mod wire;

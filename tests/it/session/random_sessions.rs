@@ -18,13 +18,13 @@ use base::protocol::op::Op;
 use context::replay::run::{self, ReplayCheck};
 use context::session::reader;
 use context::session::record::Record;
-use context::tokens::request_size;
 use futures_util::StreamExt;
 use futures_util::stream;
 use proptest::prelude::*;
 use serde_json::json;
 
 use crate::support::agent::TestAgent;
+use crate::support::tokens;
 use crate::support::workplace::Workplace;
 use crate::support::workplace::passage;
 
@@ -162,7 +162,7 @@ impl Planned {
         if std::mem::take(&mut *self.fail.lock().unwrap()) {
             return Err(ProviderError::BadRequest { status: 400, message: "not today".to_owned() });
         }
-        if self.limit.lock().unwrap().is_some_and(|limit| request_size::request_tokens(request) > limit) {
+        if self.limit.lock().unwrap().is_some_and(|limit| tokens::estimated(request) > limit) {
             return Err(ProviderError::ContextFull { message: "too long".to_owned() });
         }
         if let Some(message) = self.refuses(request).filter(|_| self.binds) {

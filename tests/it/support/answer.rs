@@ -111,6 +111,7 @@ pub struct Answer {
     parts: Vec<Part>,
     usage: Option<(u64, u64, u64)>,
     no_usage: bool,
+    counted: bool,
     finish: Option<&'static str>,
     bytes_per_chunk: Option<usize>,
     gated: bool,
@@ -176,6 +177,17 @@ impl Answer {
     pub fn usage(mut self, input: u64, cached: u64, output: u64) -> Self {
         self.usage = Some((input, cached, output));
         self
+    }
+
+    /// Reports the input that the field's tokenizer counts.
+    pub fn counted(mut self) -> Self {
+        self.counted = true;
+        self
+    }
+
+    /// The input to report of a request.
+    pub fn input_tokens(&self, request: &Value) -> Option<u64> {
+        self.counted.then(|| super::tokens::of_request(request) as u64)
     }
 
     /// Reports no usage.

@@ -354,8 +354,8 @@ impl Connection {
         state.faults.extend(faults.into_iter().map(|fault| format!("request {number}: {fault}")));
         let before = state.requests.last().map_or("", |before| before.raw.as_str());
         let shared_bytes = before.bytes().zip(request.raw.bytes()).take_while(|(a, b)| a == b).count();
-        let guess = ((request.raw.len() / 4) as u64, (shared_bytes / 4) as u64, 20);
-        let raw = request.raw.clone();
+        let mut guess = ((request.raw.len() / 4) as u64, (shared_bytes / 4) as u64, 20);
+        let (raw, body) = (request.raw.clone(), request.body.clone());
         let earlier: Vec<Value> = state.requests.iter().map(|request| request.body.clone()).collect();
         let refusal = if state.binds { preserved::refusal(dialect, &earlier, &request.body) } else { None };
         state.requests.push(request);
@@ -371,6 +371,11 @@ impl Connection {
             super::answer::status(400, r#"{"error":{"message":"the fake server has no more replies"}}"#)
         });
         state.answered += 1;
+        if let Content::Answer(answer) = &reply.content
+            && let Some(input) = answer.input_tokens(&body)
+        {
+            guess.0 = input;
+        }
         (reply, number, guess)
     }
 }

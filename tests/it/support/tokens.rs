@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use base::model::request::Request;
+use context::tokens::request_size::Countable as _;
 use serde_json::Value;
 use tiktoken_rs::CoreBPE;
 
@@ -34,4 +36,11 @@ pub fn of_request(body: &Value) -> usize {
         .sum();
     let tools = body.get("tools").map_or(0, |tools| count(&tools.to_string()));
     messages + tools
+}
+
+/// A request by our own estimate, from its parts alone.
+pub fn estimated(request: &Request) -> u64 {
+    let system = request.system.iter().map(|block| block.text.estimated());
+    let messages = request.messages.iter().map(|message| message.estimated());
+    system.chain([request.tools.estimated()]).chain(messages).map(u64::from).sum()
 }

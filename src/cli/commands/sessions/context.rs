@@ -29,10 +29,7 @@ pub fn run(cli: &Cli, args: &ContextArgs) -> Result<(), Failure> {
     let named = cli.model.context_window.is_none() && !model.is_empty();
     let window = named.then(|| opened.loaded.context_for(&model, None));
     let settings = window.transpose()?.unwrap_or(opened.loaded.context);
-    if let Some(encoding) = replay.encoding() {
-        encoding.load();
-    }
-    let ledger = replay.ledger(&settings);
+    let ledger = replay.counted_ledger(&settings);
     let out = if args.json { format!("{}\n", serde_json::json!(ledger)) } else { ledger_table(&ledger) };
     report::show(args.json, &out)
 }

@@ -1,5 +1,5 @@
-//! Which lines of output say that something went wrong, by words that every tool uses for it. A strict test for lines that
-//! must never be left out while there is any room, and a wider guess that only ranks. Pure.
+//! Which lines of output report a problem, by words common to all tools. A strict test for lines that must
+//! stay if there is any room, and a wider guess that only ranks. Pure.
 
 use std::collections::HashSet;
 
@@ -11,15 +11,14 @@ static ERROR: Pattern = Pattern::new(concat!(
     r"|\b[A-Za-z]*(?:Error|Exception|Failure)\b|\b(?i:assert(?:ion)?)\b|\bFAIL\b|[✗✖✘×]\s)",
 ));
 
-/// The longest line that is looked at, in bytes: what is longer is data.
+/// The longest line that is examined, in bytes: longer ones are data.
 const LINE_BYTES: usize = 1_000;
 
-/// Whether `line` reports an error, a failed test or an assertion.
 pub fn is_error(line: &str) -> bool {
     line.len() <= LINE_BYTES && ERROR.is_match(line)
 }
 
-/// Whether a line of output is likely to matter later: an error, a failed test, an assertion.
+/// Whether a line is likely to matter later; wider than [`is_error`].
 pub fn may_be_error(line: &str) -> bool {
     const SIGNS: [&str; 10] = [
         "error",
@@ -37,7 +36,7 @@ pub fn may_be_error(line: &str) -> bool {
     SIGNS.iter().any(|sign| line.contains(sign))
 }
 
-/// Indices of the lines that report errors: those of a kind not seen before first, then the others.
+/// Indices of the error lines: the first of each kind, then the others.
 pub fn errors_first_of_each_kind<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<usize> {
     let mut kinds: HashSet<String> = HashSet::new();
     let (mut first, mut others) = (Vec::new(), Vec::new());

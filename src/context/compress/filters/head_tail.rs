@@ -1,23 +1,21 @@
-//! Head and tail of a long text, and between them the lines that look like errors or name places, with a line of context,
-//! and those that bring the most names. Whole lines only, unless one line alone is too long. Pure.
+//! Head and tail of a long text, and between them lines that look like errors or name places (with a line of
+//! context) or that bring the most names. Cuts inside a line only if that line alone is too long. Pure.
 
 use super::error_lines;
 use crate::compress::{identifiers, telling_lines};
 use crate::tokens::estimate::estimate;
 use base::text;
 
-/// Shares of the budget for the beginning and for the lines between; the end gets the rest. Many errors may take more.
+/// Shares of the budget for the head and for the middle; the tail gets the rest. Many errors may take more.
 const HEAD: f64 = 0.4;
 const BETWEEN: f64 = 0.2;
 const ERRORS: f64 = 0.6;
-/// Lines that bring names take up to this share of the budget more.
+/// Lines that bring names may add up to this share of the budget.
 const NAMES: f64 = 0.25;
-/// About how many tokens the mark of a gap takes.
 const GAP_TOKENS: u32 = 6;
-/// The longest line, in characters.
 const LINE_CHARS: usize = 600;
 
-/// At most about `max_tokens` of `whole`; `None` when it is shorter.
+/// At most about `max_tokens` of `whole`; `None` if it's shorter.
 pub fn head_tail(whole: &str, max_tokens: u32) -> Option<String> {
     let lines: Vec<String> = whole.lines().map(|line| text::elide(line, LINE_CHARS)).collect();
     let sizes: Vec<u32> = lines.iter().map(|line| estimate(line) + 1).collect();
@@ -46,7 +44,7 @@ pub fn head_tail(whole: &str, max_tokens: u32) -> Option<String> {
     let rest = (1.0 - between) / (1.0 - BETWEEN);
     take(&mut (0..lines.len()), &mut keep, budget * HEAD * rest);
     take(&mut (0..lines.len()).rev(), &mut keep, budget * (1.0 - HEAD - BETWEEN) * rest);
-    // The reports themselves before the lines that only sound like one and the lines behind them.
+    // Reports first, then lines that only resemble one, each with the line after it.
     take(&mut errors.into_iter(), &mut keep, budget * between);
     let others: Vec<usize> = (0..lines.len())
         .filter(|&index| error_lines::may_be_error(&lines[index]))
@@ -65,7 +63,6 @@ pub fn head_tail(whole: &str, max_tokens: u32) -> Option<String> {
     Some(render(&lines, &keep))
 }
 
-/// The kept lines in order, with a mark for each gap.
 fn render(lines: &[String], keep: &[bool]) -> String {
     let mut out = String::new();
     let mut gap = 0;

@@ -1,17 +1,17 @@
-//! Long JSON by its shape: the first elements of an array stand for the others, long strings are cut, keys stay. Pure.
+//! Long JSON by its shape: first elements of an array only, long strings cut, all keys kept. Pure.
 
 use serde_json::{Map, Value};
 
 use base::text;
 
-/// Elements kept of an array, entries of an object, characters of a string.
+/// Array elements, object entries and string characters kept.
 const ELEMENTS: usize = 3;
 const ENTRIES: usize = 40;
 const CHARS: usize = 200;
-/// Deeper than this a value is named by its kind only.
+/// Deeper values are named by kind only.
 const DEPTH: usize = 6;
 
-/// The outline of a text that is one JSON object or array; `None` when it is something else.
+/// The outline of a text that is one JSON object or array; otherwise `None`.
 pub fn outline(whole: &str) -> Option<String> {
     let trimmed = whole.trim();
     if !trimmed.starts_with(['{', '[']) {

@@ -1,5 +1,5 @@
-//! What a result loses before it is first sent (`pipeline` has the order). Filters touch only what is new, so they never
-//! break the prompt cache, and they are near-lossless: noise and repetition go, errors and places stay.
+//! What a result loses before it is first sent (`pipeline` has the order). Filters only touch new text, so
+//! they never break the prompt cache, and are near-lossless: noise and repetition go, errors and places stay.
 
 pub mod error_lines;
 pub mod head_tail;

@@ -1,4 +1,4 @@
-//! The filters in their order, and the pointer to what they left out. Pure.
+//! Runs the filters in order, and points to what they left out. Pure.
 
 use super::head_tail;
 use super::json_shape;
@@ -8,16 +8,15 @@ use super::terminal;
 use crate::tokens::estimate::estimate;
 use base::model::item::ItemId;
 
-/// What the filters should know of an observation.
 #[derive(Clone, Copy, Debug)]
 pub struct FilterOptions {
-    /// A command's output, as opposed to a file's text: only there is repetition noise.
+    /// A command's output rather than a file's text: only there is repetition noise.
     pub command: bool,
-    /// The largest size that stays whole, in estimated tokens.
+    /// The largest size that stays complete, in estimated tokens.
     pub max_tokens: u32,
 }
 
-/// `text` without noise, or `None` when there is none (or nothing is gained).
+/// `text` without noise, or `None` if nothing is gained.
 pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> {
     let mut out = terminal::resolve(text).into_owned();
     let mut cut = false;

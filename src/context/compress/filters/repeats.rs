@@ -1,12 +1,11 @@
-//! Folds neighboring lines that are the same, or differ only in numbers that count up, into the first and last of them with
-//! a count. Measurements stay: a loss or a duration in each line is what was asked for. Pure; the text between stays as it is.
+//! Folds adjacent lines that are equal, or differ only in numbers that count up, into the first and last with
+//! a count. Measurements (a loss, a duration) stay: they are what was asked for. Pure.
 
 use super::error_lines;
 
-/// Lines of one kind in a row from which on they are folded.
+/// Minimum run of similar lines that is folded.
 const FROM: usize = 4;
 
-/// `text` with its repetitions folded, or `None` when there are none.
 pub fn fold(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     let shapes: Vec<(String, Vec<Number>)> = lines.iter().map(|line| shape(line)).collect();
@@ -15,9 +14,9 @@ pub fn fold(text: &str) -> Option<String> {
     let mut at = 0;
     while at < lines.len() {
         let mut end = at + 1;
-        // Text without letters (a table of numbers) may be the very thing that was asked for.
+        // Text without letters (a table of numbers) may be exactly what was asked for.
         let foldable = shapes[at].0.bytes().any(|b| b.is_ascii_alphabetic());
-        // Of errors the digits are places: only those that say the very same are folded.
+        // In errors, digits are places: only identical lines are folded.
         let places = foldable && error_lines::is_error(lines[at]);
         while foldable
             && end < lines.len()
@@ -42,10 +41,10 @@ pub fn fold(text: &str) -> Option<String> {
     folded.then(|| out.join("\n"))
 }
 
-/// A run of digits, and whether it is part of a number with a point.
+/// A run of digits, and whether it is part of a decimal number.
 type Number<'a> = (&'a str, bool);
 
-/// A line with each run of digits as one `0`, and these.
+/// A line with each run of digits replaced by `0`, and these runs.
 fn shape(line: &str) -> (String, Vec<Number<'_>>) {
     let line = line.trim_end();
     let mut shape = String::with_capacity(line.len());
@@ -66,7 +65,7 @@ fn shape(line: &str) -> (String, Vec<Number<'_>>) {
     (shape, numbers)
 }
 
-/// Whether a line differs from the one before only in whole numbers that are higher.
+/// Whether a line differs from the previous one only in larger integers.
 fn counts_up(before: &(String, Vec<Number>), now: &(String, Vec<Number>)) -> bool {
     let value =
         |digits: &str| (digits.trim_start_matches('0').len(), digits.trim_start_matches('0').to_owned());

@@ -1,12 +1,10 @@
-//! Output of test runners and compilers, reduced to what went wrong and the totals: lines that say of one thing that it is
-//! fine (a passed test, a compiled package, a download) are counted instead of shown. By the shape of lines, not by the
-//! runner's version. Pure.
+//! Reduces test and compiler output to what went wrong and the totals: lines that report success (a passed
+//! test, a compiled package, a download) are only counted. Goes by line shape, not by runner version. Pure.
 
 use super::error_lines;
 
 use base::pattern::Pattern;
 
-/// Lines that say that one thing went well.
 static FINE: Pattern = Pattern::new(concat!(
     r"(?ix)^\s*(?: ",
     // cargo test, go test, pytest -v, jest, mocha, unittest -v, TAP
@@ -20,10 +18,9 @@ static FINE: Pattern = Pattern::new(concat!(
     r" )$",
 ));
 
-/// Lines of this kind from which on they are counted.
+/// Minimum number of such lines that are counted.
 const FROM: usize = 5;
 
-/// `text` with its runs of good news counted, or `None` when there are few.
 pub fn reduce(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     let good: Vec<bool> = lines
@@ -54,7 +51,7 @@ pub fn reduce(text: &str) -> Option<String> {
     reduced.then(|| out.join("\n"))
 }
 
-/// Whether a line's last word is that all is well: a test about errors that passed is no error.
+/// Whether a line ends in success: a passed test about errors isn't an error.
 fn ends_well(line: &str) -> bool {
     let last = line.trim_end().rsplit(' ').next().unwrap_or_default().to_ascii_lowercase();
     matches!(last.as_str(), "ok" | "passed" | "pass")

@@ -1,9 +1,8 @@
-//! What a terminal would show: escape sequences vanish, a carriage return begins its line anew (so that of a progress bar
-//! only the last state stays), trailing blanks and runs of empty lines go. Pure.
+//! What a terminal would show: escape sequences vanish, a carriage return restarts its line (of a progress
+//! bar only the last state stays), trailing blanks and runs of empty lines go. Pure.
 
 use std::borrow::Cow;
 
-/// `text` as a terminal would leave it.
 pub fn resolve(text: &str) -> Cow<'_, str> {
     if !text.contains(['\r', '\u{1b}', '\u{8}']) && !text.contains("\n\n\n") && !text.contains(" \n") {
         return Cow::Borrowed(text);
@@ -25,12 +24,12 @@ pub fn resolve(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The last state of a line that was written over: what stands behind the last carriage return that anything follows.
+/// The last state of an overwritten line: the text after the last carriage return that isn't blank.
 fn overwritten(line: &str) -> &str {
     line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or("")
 }
 
-/// `line` without control sequences, operating system commands and backspaces.
+/// `line` without escape sequences and backspaces.
 fn strip_escapes(line: &str) -> Cow<'_, str> {
     if !line.contains(['\u{1b}', '\u{8}']) {
         return Cow::Borrowed(line);

@@ -1,5 +1,5 @@
-//! The content store of the journal: files named by the hash of their bytes, readable by nobody else. A blob is
-//! checked when it is read, so a torn one counts as missing and is never restored.
+//! The content store of the journal: private files named by their hash. A blob is verified when read, so a
+//! torn one counts as missing and is never restored.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -10,14 +10,13 @@ use std::time::SystemTime;
 use base::file;
 use base::quota::Quota;
 
-/// The store of one project.
 #[derive(Clone, Debug)]
 pub struct Blobs {
     folder: PathBuf,
 }
 
 impl Blobs {
-    /// The store under a project's journal folder; made when it is first needed.
+    /// The store in a project's journal folder, created on demand.
     pub fn new(journal_folder: &Path) -> Self {
         Self { folder: journal_folder.join("blobs") }
     }
@@ -27,14 +26,14 @@ impl Blobs {
         self.folder.join(&hash[..cut]).join(&hash[cut..])
     }
 
-    /// Keeps `bytes`; returns their name.
+    /// Stores `bytes`; returns their name.
     pub fn put(&self, bytes: &[u8]) -> io::Result<String> {
         let hash = file::hash(bytes);
         let path = self.path(&hash);
         if let Ok(known) = File::open(&path)
             && known.metadata().is_ok_and(|meta| meta.len() == bytes.len() as u64)
         {
-            // In use again: it counts as new for the clean-up.
+            // In use again, so the clean-up must see it as new.
             let _ = known.set_modified(SystemTime::now());
             return Ok(hash);
         }
@@ -55,20 +54,20 @@ impl Blobs {
         written.map(|()| hash)
     }
 
-    /// The bytes named `hash`; `None` when they are gone or damaged.
+    /// `None` if the bytes are missing or damaged.
     pub fn get(&self, hash: &str) -> Option<Vec<u8>> {
         fs::read(self.path(hash)).ok().filter(|bytes| file::hash(bytes) == hash)
     }
 }
 
-/// Removes what is older than 7 days from a project's journal folder, then the oldest contents until 500 MiB are left.
-/// Walks the folder: call it off the hot path.
+/// Removes what is older than 7 days from a project's journal folder, then the oldest contents down to 500
+/// MiB. Walks the folder: call it off the hot path.
 pub fn clean(journal_folder: &Path) {
     clean_to(journal_folder, Quota::STATE, SystemTime::now());
 }
 
 fn clean_to(journal_folder: &Path, quota: Quota, now: SystemTime) {
-    // The lines say what cannot be brought back; they go only with age.
+    // The lines say what can't be restored; only age removes them.
     quota.clean(journal_folder, 3, now, |path| path.parent() != Some(journal_folder));
 }
 

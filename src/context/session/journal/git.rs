@@ -1,6 +1,6 @@
-//! What git already keeps: a tracked file that git's index shows as unmodified need not be copied, its bytes are in the
-//! object store. Reads the index itself and starts `git` only for `cat-file`, which runs no hook and no filter and
-//! changes nothing. Everything doubtful (filters, other index kinds) means: no help from git.
+//! What git already keeps: a tracked file that git's index shows as unmodified needn't be copied. Reads the
+//! index itself and runs only `git cat-file`, which runs no hooks or filters and changes nothing. In doubt
+//! (filters, other index kinds), git isn't used.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -17,14 +17,11 @@ use base::file::{self, FileError};
 use base::process::timeout;
 use base::repository;
 
-/// Larger index files are not read.
 const INDEX_LIMIT_BYTES: u64 = 256 * 1024 * 1024;
-/// Nor are larger files of the other kinds, which users write.
+/// Limit for git's text files, which users write.
 const TEXT_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
-/// How long `git` may take for one answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A tracked file as git last saw it.
 #[derive(Clone, Copy, Debug)]
 struct Tracked {
     ctime: (u32, u32),
@@ -34,24 +31,23 @@ struct Tracked {
     oid: [u8; 20],
 }
 
-/// What git knows of a workspace.
 #[derive(Debug)]
 pub struct GitIndex {
     folder: PathBuf,
-    /// When the index was written: a file changed in that very moment may differ unseen.
+    /// When the index was written: a file changed in the same instant may differ unnoticed.
     written: (u32, u32),
-    /// Of the index file, which is replaced when it is written.
+    /// Inode of the index file, which git replaces on each write.
     inode: u64,
     /// By path relative to the workspace.
     files: HashMap<PathBuf, Tracked>,
-    /// Whether the stored bytes are the bytes on disk (no filters).
+    /// Whether the stored bytes equal the bytes on disk (no filters).
     plain: bool,
-    /// `git` has failed or not answered in time: it is not asked again.
+    /// `git` failed or timed out, so it isn't asked again.
     silent: AtomicBool,
 }
 
 impl GitIndex {
-    /// The index of the repository that `root` lies in, if it can be used; `known` again if it has not been written since.
+    /// The usable index of the repository that contains `root`; `known` if it hasn't been written since.
     pub fn load(root: &Path, known: Option<Arc<Self>>) -> Option<Arc<Self>> {
         let top = repository::root(root)?;
         let folder = git_folder(top)?;
@@ -84,12 +80,12 @@ impl GitIndex {
         Some(Arc::new(Self { folder, written, inode: meta.ino(), files, plain, silent }))
     }
 
-    /// The tracked files, relative to the workspace.
+    /// Relative to the workspace.
     pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.files.keys()
     }
 
-    /// The object that holds the bytes of a file which is unmodified; its size is still to be compared.
+    /// The object with the bytes of an unmodified file; the caller must still compare its size.
     pub fn object(&self, path: &Path, meta: &Metadata) -> Option<String> {
         let helps = self.plain && !self.silent.load(Ordering::Relaxed);
         let tracked = self.files.get(path).filter(|_| helps)?;
@@ -101,7 +97,7 @@ impl GitIndex {
         same.then(|| tracked.oid.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// The sizes of objects, in their order; `None` for one that is not there.
+    /// The sizes of objects, in order; `None` for a missing one.
     pub fn sizes(&self, oids: &[&str]) -> Vec<Option<u64>> {
         let format = "--batch-check=%(objecttype) %(objectsize)";
         let out = self.cat_file(format, oids).unwrap_or_default();
@@ -112,7 +108,7 @@ impl GitIndex {
         sizes
     }
 
-    /// The bytes of objects, in their order.
+    /// The bytes of objects, in order.
     pub fn contents(&self, oids: &[&str]) -> Vec<Option<Vec<u8>>> {
         let out = self.cat_file("--batch=%(objecttype) %(objectsize)", oids).unwrap_or_default();
         let mut rest = out.as_slice();
@@ -124,7 +120,7 @@ impl GitIndex {
             let size = head.strip_prefix("blob ").and_then(|size| size.parse::<usize>().ok());
             contents.push(size.and_then(|size| rest.get(..size)).map(<[u8]>::to_vec));
             let skip = head.rsplit(' ').next().and_then(|size| size.parse::<usize>().ok());
-            // An object that is missing has no body.
+            // A missing object has no body.
             rest = skip.and_then(|size| rest.get(size + 1..)).unwrap_or(rest);
         }
         contents.resize(oids.len(), None);
@@ -176,7 +172,7 @@ fn text_of(path: &Path) -> Option<String> {
     file::small_text(path, TEXT_LIMIT_BYTES)
 }
 
-/// The entries of an index file, versions 2 to 4; `None` when it is not entirely understood.
+/// The entries of an index file, versions 2 to 4; `None` if anything in it is not understood.
 fn parse(bytes: &[u8], mut take: impl FnMut(&Path, Tracked)) -> Option<()> {
     let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let version = word(4)?;
@@ -208,7 +204,7 @@ fn parse(bytes: &[u8], mut take: impl FnMut(&Path, Tracked)) -> Option<()> {
         }
         let mode = word(start + 24)?;
         if mode == 0o040_000 {
-            // A sparse index holds folders.
+            // A sparse index contains folders.
             return None;
         }
         let (staged, skipped) = (flags & 0x3000 != 0, more & 0x4000 != 0);
@@ -224,7 +220,7 @@ fn parse(bytes: &[u8], mut take: impl FnMut(&Path, Tracked)) -> Option<()> {
         };
         take(Path::new(OsStr::from_bytes(&name)), tracked);
     }
-    // A split index holds only a part; SHA-256 names would have been misread up to here.
+    // A split index has only a part; SHA-256 names would have been misread up to here.
     let mut rest = bytes.get(at..)?;
     while rest.len() > 20 {
         let kind = rest.get(..4)?;

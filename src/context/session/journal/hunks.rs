@@ -1,15 +1,14 @@
-//! The places at which a file differs from what it was, and its text with one of them put back.
+//! The places where a file differs from its earlier text, and reverting one of them.
 
 use similar::{DiffOp, DiffTag, TextDiff};
 
 use super::path_state::PathState;
 
-/// Larger texts are not compared: it would take seconds.
+/// Larger texts aren't compared: it would take seconds.
 const MOST_BYTES: usize = 512 * 1024;
-/// Lines around a place.
 const CONTEXT: usize = 3;
 
-/// Unified diffs of the places, oldest text first, under the file's name; `None` for what is no text or too large.
+/// Unified diffs of the places, in order; `None` for binary or too large contents.
 pub fn of(path: &str, before: &[u8], now: &[u8]) -> Option<Vec<String>> {
     let (before, now) = texts(before, now)?;
     let diff = TextDiff::from_lines(before, now);
@@ -18,7 +17,7 @@ pub fn of(path: &str, before: &[u8], now: &[u8]) -> Option<Vec<String>> {
     Some(hunks.map(|hunk| format!("--- a/{path}\n+++ b/{path}\n{hunk}")).collect())
 }
 
-/// A diff of [`of`] as git takes it: a file that is new or gone has no other side, but a mode.
+/// A diff of [`of`] in git's format: a new or deleted file has a mode instead of the other side.
 pub fn patch(diff: &str, path: &str, before: &PathState, now: &PathState) -> String {
     let head = format!("--- a/{path}\n+++ b/{path}\n");
     let body = diff.strip_prefix(&head).unwrap_or(diff);
@@ -42,7 +41,7 @@ fn git_mode(state: &PathState) -> &'static str {
     }
 }
 
-/// `now` with the place number `hunk` as it was before.
+/// `now` with place number `hunk` reverted.
 pub fn reverted(before: &[u8], now: &[u8], hunk: usize) -> Option<Vec<u8>> {
     let (before, now) = texts(before, now)?;
     let diff = TextDiff::from_lines(before, now);

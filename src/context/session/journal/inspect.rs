@@ -1,4 +1,4 @@
-//! Looking at one path on disk for the journal. Follows no link and opens nothing but regular files.
+//! Inspects one path on disk for the journal. Follows no links and opens only regular files.
 
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -19,15 +19,15 @@ use base::format::encoding;
 
 /// Larger files are known by size and time only.
 pub const FILE_LIMIT_BYTES: u64 = 32 * 1024 * 1024;
-/// Larger texts are not compared line by line.
+/// Larger texts aren't diffed.
 const DIFF_LIMIT_BYTES: usize = 1024 * 1024;
 
-/// Nanoseconds since the epoch of the last change of the content.
+/// Nanoseconds since the Unix epoch.
 pub fn mtime_ns(meta: &Metadata) -> i64 {
     meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec())
 }
 
-/// What has this name in the folder, with a regular file's bytes when it has at most `limit`.
+/// What has this name in the folder, with a regular file's bytes if there are at most `limit`.
 pub fn look(folder: &Folder, name: &OsStr, limit: u64) -> io::Result<(PathState, Option<Vec<u8>>)> {
     let meta = match folder.look(name) {
         Ok(meta) => meta,
@@ -39,7 +39,7 @@ pub fn look(folder: &Folder, name: &OsStr, limit: u64) -> io::Result<(PathState,
         return match folder.read_link(name) {
             Ok(to) => Ok((PathState::Link { to }, None)),
             Err(error) if is_nothing(&error) => Ok((PathState::Absent, None)),
-            // Something else has taken its place since it was looked at.
+            // Replaced by something else since it was inspected.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok((PathState::Special, None)),
             Err(error) => Err(error),
         };
@@ -64,25 +64,25 @@ pub fn look(folder: &Folder, name: &OsStr, limit: u64) -> io::Result<(PathState,
         }
         Err(FileError::TooLarge { .. }) => Ok((unkept(&meta), None)),
         Err(FileError::NotFound) => Ok((PathState::Absent, None)),
-        // Unreadable, but there: what cannot be read cannot be kept either.
+        // It exists but can't be read, so it can't be kept either.
         Err(_) => Ok((unkept(&meta), None)),
     }
 }
 
-/// Whether there is nothing, or nothing that is seen without following a link.
+/// Whether there is nothing, or nothing reachable without following a link.
 fn is_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
         || error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
 }
 
-/// Whether a folder between `root` and `relative` is a symbolic link: what is seen there lies elsewhere.
+/// The topmost folder between `root` and `relative` that is a symbolic link: what is seen there is elsewhere.
 pub fn behind_link(root: &Path, relative: &Path) -> Option<PathBuf> {
     let folders = relative.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
     let links = folders.filter(|folder| root.join(folder).is_symlink());
     links.last().map(Path::to_path_buf)
 }
 
-/// Like [`look`] for a path of the workspace; nothing is seen through a link.
+/// Like [`look`] for a path of the workspace; sees nothing through a link.
 pub fn look_in(root: &Path, relative: &Path, limit: u64) -> io::Result<(PathState, Option<Vec<u8>>)> {
     let full = root.join(relative);
     let (Some(above), Some(name)) = (full.parent(), full.file_name()) else {
@@ -95,7 +95,7 @@ pub fn look_in(root: &Path, relative: &Path, limit: u64) -> io::Result<(PathStat
     }
 }
 
-/// A regular file as it is known without reading it; anything else counts as absent.
+/// A regular file without its contents; anything else counts as absent.
 pub fn stamp(root: &Path, relative: &Path) -> PathState {
     match exact::look(&root.join(relative)) {
         Ok(meta) if meta.is_file() => PathState::Unkept { size: meta.len(), mtime_ns: mtime_ns(&meta) },
@@ -117,7 +117,7 @@ pub fn keep(
     Ok((state, bytes))
 }
 
-/// Lines added and removed; zeros for what is no text or too large to compare.
+/// Lines added and removed; zeros if not text or too large to compare.
 pub fn counts(before: Option<&[u8]>, after: Option<&[u8]>) -> (u32, u32) {
     let text = |bytes: Option<&[u8]>| match bytes {
         None => Some(String::new()),

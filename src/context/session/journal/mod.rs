@@ -1,5 +1,5 @@
-//! The undo journal: what tools and commands changed in the workspace, turn by turn, with the bytes from before. It holds
-//! real content (nothing is redacted), so it stays in private folders and is never exported.
+//! The undo journal: what tools and commands changed in the workspace, turn by turn, with the previous bytes.
+//! It contains unredacted content, so it stays in private folders and is never exported.
 
 pub mod blobs;
 pub mod git;

@@ -1,5 +1,5 @@
-//! What stands at a path, as the journal writes it down: enough to tell whether it is still the same, and to bring it
-//! back. Plain data; reading the disk is for `inspect`.
+//! What is at a path, as the journal records it: enough to detect a change and to restore it. Plain data;
+//! `inspect` reads the disk.
 
 use std::path::PathBuf;
 
@@ -7,24 +7,22 @@ use serde::{Deserialize, Serialize};
 
 use base::format::path_text;
 
-/// What stands at a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathState {
     Absent,
-    /// A regular file; its bytes are in the store if that has `hash`.
+    /// A regular file; its bytes may be in the store, named `hash`.
     File {
         hash: String,
         size: u64,
         mode: u32,
     },
-    /// A symbolic link.
     Link {
         #[serde(with = "path_text")]
         to: PathBuf,
     },
     Folder,
-    /// A file that was too large or too many to be read: known by size and time only, and not to be brought back.
+    /// A file too large, or one of too many, to be read: known by size and time only, can't be restored.
     Unkept {
         size: u64,
         mtime_ns: i64,
@@ -42,7 +40,7 @@ impl PathState {
         }
     }
 
-    /// Whether two states differ in nothing but the permission bits.
+    /// Whether two states differ at most in the permission bits.
     pub fn same_content(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::File { hash: a, .. }, Self::File { hash: b, .. }) => a == b,

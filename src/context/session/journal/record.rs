@@ -1,5 +1,5 @@
-//! The lines of a session's journal, and reading and appending them. A line is on disk before what it tells of happens,
-//! so a kill at any moment leaves a journal that knows at least as much as was done.
+//! The lines of a session's journal. A line is written before the action it describes, so after a kill the
+//! journal covers at least everything that was done.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -13,53 +13,48 @@ use crate::session::log;
 use base::file;
 use base::format::path_text;
 
-/// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JournalRecord {
     /// What follows was changed by the turn that began with this item.
     Turn { item: u64, ms: u64, title: String },
-    /// What follows was changed by a rewind. `last_item` is the youngest item before it; `voided` numbers what the
-    /// conversation lost, if it was rewound too.
+    /// What follows was changed by a rewind. `last_item` is the newest item before it; `voided` numbers the
+    /// conversation's rewind, if it was rewound too.
     Rewind { ms: u64, last_item: u64, title: String, voided: Option<u32> },
-    /// A command is about to run; what it changes follows when it has ended.
+    /// A command is about to run; its changes follow when it has ended.
     Running { command: String },
-    /// The command that was running has been looked into.
+    /// The changes of the running command were recorded.
     Ran,
     /// A path was (or is about to be) changed.
     Change(Change),
-    /// A tool changed something that lies outside of the workspace: never undone.
+    /// A tool changed something outside the workspace: never undone.
     Outside {
         #[serde(with = "path_text")]
         path: PathBuf,
     },
 }
 
-/// One changed path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// Relative to the workspace.
     #[serde(with = "path_text")]
     pub path: PathBuf,
     pub before: PathState,
     pub after: PathState,
     /// Such as `Edit` or `Bash`.
     pub by: String,
-    /// Lines added and removed.
     pub plus: u32,
     pub minus: u32,
-    /// Whether another program may have done it: it was found after a command had been cut off, or the file is older than
-    /// the command that seems to have made it.
+    /// Whether another program may have made the change: it was found after a command was cut off, or the
+    /// file is older than the command that seems to have created it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub doubtful: bool,
 }
 
-/// The file of a session's journal.
 pub fn path_of(journal_folder: &Path, session: &str) -> PathBuf {
     journal_folder.join(format!("{session}.jsonl"))
 }
 
-/// All readable lines; a torn one is left out.
+/// All readable lines, without torn ones.
 pub fn read(path: &Path) -> Vec<JournalRecord> {
     let Ok(bytes) = file::read_own(path) else { return Vec::new() };
     bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()

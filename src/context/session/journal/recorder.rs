@@ -1,5 +1,5 @@
-//! The undo journal of the running session: records what tools are about to change and what commands have changed. An error of
-//! its own never stops the work; the user is told once, and a rewind names what could not be kept.
+//! The undo journal of the running session: records what tools are about to change and what commands have changed.
+//! Its own errors never stop the work: the user is notified once, and a rewind lists what couldn't be kept.
 
 use std::fs;
 use std::io::{self, Write};
@@ -16,7 +16,6 @@ use super::snapshot::Snapshot;
 use base::clock;
 use base::file;
 
-/// The journal of one workspace, for one session at a time.
 #[derive(Debug)]
 pub struct Journal {
     root: PathBuf,
@@ -31,14 +30,14 @@ struct Inner {
     /// The running turn, until its line is written.
     turn: Option<JournalRecord>,
     tree: Snapshot,
-    /// A command was written down as running.
+    /// A command was recorded as running.
     running: bool,
     notices: Vec<String>,
     broken: bool,
 }
 
 impl Journal {
-    /// The journal of a workspace (absolute, canonical); nothing is made on disk before something changes.
+    /// For an absolute, canonical workspace path; creates nothing on disk until something changes.
     pub fn new(project_state: &Path, root: &Path) -> Self {
         let folder = project_state.join("journal");
         let blobs = Blobs::new(&folder);
@@ -57,7 +56,7 @@ impl Journal {
         &self.blobs
     }
 
-    /// Goes on with another session. What a command did that was cut off by a kill is looked into first.
+    /// Switches to another session. First records what a command did that was cut off by a kill.
     pub fn open(&self, session: &str) {
         let mut inner = self.lock();
         *inner = Inner { session: session.to_owned(), ..Inner::default() };
@@ -79,7 +78,7 @@ impl Journal {
         self.lock().turn = Some(JournalRecord::Turn { item, ms: clock::now_ms(), title: title.to_owned() });
     }
 
-    /// A tool is about to turn `before` (`None`: there is no file) into `after`; `folders` were made on the way.
+    /// A tool is about to turn `before` (`None`: no file) into `after`, having created `folders`.
     pub fn before_write(
         &self,
         by: &str,
@@ -116,7 +115,7 @@ impl Journal {
         };
         let mode = match &old {
             PathState::File { mode, .. } => *mode,
-            // Modes are only compared where a command changed them.
+            // Modes are only compared for changes by commands.
             _ => 0o644,
         };
         let new = PathState::File { hash: file::hash(after), size: after.len() as u64, mode };
@@ -124,8 +123,8 @@ impl Journal {
         self.write(&mut inner, lines);
     }
 
-    /// A command is about to run: remembers the files as they are. Once `stop` is set it ends early and records nothing;
-    /// the command must not run then. Blocks while it looks; call it off the async threads.
+    /// Call before a command runs: remembers the current files. If `stop` is set it ends early and records
+    /// nothing, and the command must not run. Blocks; call it off the async threads.
     pub fn before_command(&self, command: &str, stop: &AtomicBool) {
         let mut inner = self.lock();
         if inner.broken || !inner.tree.refresh(&self.root, &self.blobs, stop) {
@@ -138,7 +137,7 @@ impl Journal {
         inner.running = true;
     }
 
-    /// The command has ended, or did not run: records what it changed. Blocks as well.
+    /// The command has ended, or didn't run: records what it changed. Blocks.
     pub fn after_command(&self) {
         let mut inner = self.lock();
         if std::mem::take(&mut inner.running) && !inner.broken {
@@ -167,7 +166,6 @@ impl Journal {
         self.write(inner, lines);
     }
 
-    /// The lines of the open session.
     pub fn lines(&self) -> Vec<JournalRecord> {
         self.lines_of(&self.lock())
     }
@@ -179,7 +177,6 @@ impl Journal {
         record::append(&record::path_of(&self.folder, &inner.session), lines)
     }
 
-    /// What the user should know, once.
     pub fn take_notices(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().notices)
     }

@@ -1,5 +1,5 @@
-//! Carrying out a plan: everything is written down before the first byte changes, each path is looked at again right
-//! before it is touched, and doing it twice does no harm.
+//! Carries out a restore plan: everything is recorded before the first byte changes, each path is checked
+//! again right before it is touched, and running it twice is harmless.
 
 use std::fs::Permissions;
 use std::io;
@@ -16,7 +16,6 @@ use super::restore_plan::{RestorePlan, RestoreStep};
 use base::folder::atomic_write::{self, Expect};
 use base::folder::handle::Folder;
 
-/// What became of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RestoreOutcome {
     pub done: Vec<PathBuf>,
@@ -24,8 +23,8 @@ pub struct RestoreOutcome {
     pub left: Vec<(PathBuf, String)>,
 }
 
-/// Carries out `plan`; `head` is the line that says who does it and why. With `force`, conflicts are overwritten (their
-/// present content is kept first, so that this too can be undone).
+/// Carries out `plan`; `head` is the line that says who does it and why. With `force`, conflicts are
+/// overwritten (their content is kept first, so this can be undone too).
 pub fn carry_out(
     journal: &Journal,
     head: JournalRecord,
@@ -59,7 +58,7 @@ pub fn carry_out(
         steps.push(step);
     }
     journal.record_rewind(&lines)?;
-    // What stands in the way goes first and from the inside out; folders come before what belongs into them.
+    // Obstacles are removed first, from the inside out; folders are created before their contents.
     let goes = |step: &&&RestoreStep| step.now != PathState::Absent && !replaced_in_place(step);
     let mut gone: Vec<&RestoreStep> = steps.iter().filter(goes).copied().collect();
     gone.sort_by_key(|step| {

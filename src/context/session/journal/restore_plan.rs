@@ -1,5 +1,5 @@
-//! What rewinding to a point means for the files: for every path that was changed since, its state before, and whether it may
-//! be restored. A path that another program changed is a conflict; its reason is for users.
+//! What rewinding to a point means for files: for every path changed since, its earlier state and whether it
+//! may be restored. A path that another program changed is a conflict, with a reason for users.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,31 +10,28 @@ use super::path_state::PathState;
 use super::record::{Change, JournalRecord};
 use base::protocol::rewind::{FileAction, PointId};
 
-/// One path to bring back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RestoreStep {
-    /// Relative to the workspace.
     pub path: PathBuf,
     pub target: PathState,
-    /// As it was found when the plan was made.
+    /// As found when the plan was made.
     pub now: PathState,
     pub action: FileAction,
     pub plus: u32,
     pub minus: u32,
-    /// What differs beside the content.
+    /// What differs besides the content.
     pub differs: Option<String>,
     pub conflict: Option<String>,
     pub impossible: Option<String>,
 }
 
-/// All paths to bring back, by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RestorePlan {
     pub steps: Vec<RestoreStep>,
     pub outside: Vec<PathBuf>,
 }
 
-/// The lines that were written after `point`.
+/// The lines written after `point`.
 pub fn since(lines: &[JournalRecord], point: PointId) -> &[JournalRecord] {
     let mut rewinds = 0;
     let start = lines.iter().position(|line| match (line, point) {
@@ -49,7 +46,7 @@ pub fn since(lines: &[JournalRecord], point: PointId) -> &[JournalRecord] {
     start.map_or(&[], |start| &lines[start..])
 }
 
-/// What going back over `lines` does. Looks at the disk and changes nothing.
+/// The effect of going back over `lines`. Reads the disk but changes nothing.
 pub fn plan(root: &Path, blobs: &Blobs, lines: &[JournalRecord]) -> RestorePlan {
     let mut chains: BTreeMap<&Path, Vec<&Change>> = BTreeMap::new();
     let mut plan = RestorePlan::default();
@@ -73,7 +70,7 @@ pub fn plan(root: &Path, blobs: &Blobs, lines: &[JournalRecord]) -> RestorePlan 
     plan
 }
 
-/// Whether the link that stands there makes room.
+/// Whether the link at this path will be removed.
 fn goes(step: &RestoreStep) -> bool {
     let stays = step.conflict.is_some() || step.impossible.is_some();
     !stays && matches!(step.now, PathState::Link { .. }) && !matches!(step.target, PathState::Link { .. })
@@ -93,7 +90,7 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&Change]) -> Optio
             PathState::File { mode, .. } => Some(*mode),
             _ => None,
         };
-        // Only what was changed here is put back: a mode was, or the file went, and its mode with it.
+        // A mode is only restored if it was changed here, or if the file is gone.
         let changed =
             |change: &&Change| mode(&change.before).is_some_and(|before| mode(&change.after) != Some(before));
         if !chain.iter().any(changed) {
@@ -136,7 +133,7 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&Change]) -> Optio
     Some(step)
 }
 
-/// What counts of lines do not tell: permission bits, links and folders.
+/// Differences that line counts don't show: permission bits, links and folders.
 fn difference(now: &PathState, target: &PathState) -> Option<String> {
     let thing = |state: &PathState| match state {
         PathState::Link { to } => Some(format!("link to {}", to.display())),
@@ -165,8 +162,7 @@ fn conflict(chain: &[&Change], last: &Change, now: &PathState, stamp: PathState)
                 .to_owned(),
         );
     }
-    // A change that was announced may not have been made.
-    // What was not read then is told by size and time.
+    // An announced change may not have been made; unread files are compared by size and time.
     let stands = |known: &PathState| {
         now.same_content(known) || matches!(known, PathState::Unkept { .. }) && stamp == *known
     };

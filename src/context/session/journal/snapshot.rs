@@ -1,6 +1,6 @@
-//! The workspace's files as they were before a command: a list of stamps with the name of each content, kept up to date
-//! from command to command, so that only what changed is read again. What git or the store already has is not copied;
-//! the rest is, smallest first, within a budget. Ignored files are left out unless git tracks them.
+//! The workspace's files before a command: stamps with the name of each content, updated from command to
+//! command so that only changed files are read again. Contents missing from git and the store are copied,
+//! smallest first, within a budget. Ignored files are left out unless git tracks them.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
@@ -20,22 +20,22 @@ use base::folder::exact;
 use base::format::path_text;
 use base::search::walk::Walk;
 
-/// A command may change any file; copying a larger one in advance costs too much.
+/// Any file may be changed by a command; copying larger ones in advance costs too much.
 const COPY_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
-/// What is copied before one command, at most.
+/// Limits for the copies before one command.
 const COPY_BYTES: u64 = 64 * 1024 * 1024;
 const COPY_FILES: usize = 4_000;
 const COPY_TIME: Duration = Duration::from_secs(1);
-/// After this time what a command changed is only told by stamps, so that rewriting a whole tree does not take for ever.
+/// After this time, changes are detected by stamps only, so that rewriting a large tree doesn't take forever.
 const COMPARE_TIME: Duration = Duration::from_secs(5);
 /// After this time changed lines are no longer counted.
 const COUNT_TIME: Duration = Duration::from_secs(2);
 /// Files whose bytes are in memory at once.
 const CHUNK: usize = 128;
-/// A file changed this shortly before it was looked at may change again without a new time stamp.
+/// A file changed this shortly before it was inspected may change again without a new time stamp.
 const RACY_NS: i64 = 50_000_000;
 
-/// What tells that a file was not touched.
+/// Shows whether a file was touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotStamp {
     kind: TreeEntryKind,
@@ -54,17 +54,14 @@ enum TreeEntryKind {
     Special,
 }
 
-/// Where a content is to be had.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Content {
-    /// In the store.
     Stored(String),
-    /// In git's object store.
     Git(String),
     Link(#[serde(with = "path_text")] PathBuf),
-    /// Nowhere else: too large, or the budget was used up.
+    /// Not kept: too large, or the budget was used up.
     Nowhere,
-    /// There is none (folders).
+    /// Folders have no content.
     None,
 }
 
@@ -77,7 +74,7 @@ struct KnownFile {
     racy: bool,
 }
 
-/// A line of a stored tree: the later one about a path counts.
+/// A line of a stored tree; the last one for a path counts.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum TreeLine {
@@ -86,27 +83,23 @@ enum TreeLine {
     Taken(i64),
 }
 
-/// The files before a command.
 #[derive(Debug, Default)]
 pub struct Snapshot {
     files: Vec<KnownFile>,
     taken_ns: i64,
     git: Option<Arc<GitIndex>>,
-    /// What changed with the last refresh, not yet taken for the disk.
+    /// Changes of the last refresh that aren't saved yet.
     unsaved: Vec<TreeLine>,
-    /// Lines written for this tree so far.
     saved: usize,
 }
 
-/// A path that differs from the tree.
 #[derive(Clone, Debug)]
 pub struct SnapshotDifference {
     pub path: PathBuf,
     pub before: PathState,
     pub after: PathState,
-    /// Lines added and removed.
+    /// Added and removed.
     pub lines: (u32, u32),
-    /// See `Change::doubtful`.
     pub doubtful: bool,
 }
 
@@ -119,7 +112,7 @@ impl SnapshotStamp {
             _ => TreeEntryKind::Special,
         };
         if kind == TreeEntryKind::Folder {
-            // A folder changes with its entries; only that it is one matters.
+            // A folder's stamps change with its entries; only its kind matters.
             return Self { kind, size: 0, mtime_ns: 0, ctime_ns: 0, inode: 0, mode: 0 };
         }
         let ctime_ns = meta.ctime().saturating_mul(1_000_000_000).saturating_add(meta.ctime_nsec());
@@ -139,7 +132,7 @@ fn now_ns() -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// All paths that count, with their stamps. `also` are looked at even if they are ignored.
+/// All relevant paths with their stamps. `also` are included even if ignored.
 fn look_around<'a>(
     root: &Path,
     also: impl Iterator<Item = &'a PathBuf>,
@@ -170,7 +163,7 @@ fn look_around<'a>(
 }
 
 impl Snapshot {
-    /// A tree as [`Snapshot::unsaved`] wrote it.
+    /// Parses what [`Snapshot::unsaved`] wrote.
     pub fn parse(bytes: &[u8]) -> Self {
         let mut files = HashMap::new();
         let mut taken_ns = 0;
@@ -185,8 +178,8 @@ impl Snapshot {
         Self { files: files.into_values().collect(), taken_ns, ..Self::default() }
     }
 
-    /// What is to be written for this tree, as lines, and whether they follow what was written before (`there`), or
-    /// replace it.
+    /// The lines to write for this tree, and whether to append them to what was written before (`there`) or
+    /// to replace it.
     pub fn unsaved(&mut self, there: bool) -> serde_json::Result<(Vec<u8>, bool)> {
         let follows =
             there && self.saved > 0 && self.saved + self.unsaved.len() < 2 * self.files.len() + 1_000;
@@ -210,7 +203,7 @@ impl Snapshot {
         Ok((bytes, follows))
     }
 
-    /// Brings the tree up to date and keeps what nobody else keeps; false when it was stopped before it had all.
+    /// Updates the tree and copies what isn't kept elsewhere; returns false if stopped before it was done.
     pub fn refresh(&mut self, root: &Path, blobs: &Blobs, stop: &AtomicBool) -> bool {
         let begun_ns = now_ns();
         let git = GitIndex::load(root, self.git.take());
@@ -254,7 +247,7 @@ impl Snapshot {
             let oids: Vec<&str> = asked.iter().map(|(_, oid)| oid.as_str()).collect();
             for (size, (index, oid)) in git.sizes(&oids).into_iter().zip(&asked) {
                 let known = &mut files[*index];
-                // Another size means that git stores it in another form (line ends, large file storage).
+                // Another size means that git stores it in another form (line endings, LFS).
                 if size == Some(known.stamp.size) {
                     known.content = Content::Git(oid.clone());
                 } else {
@@ -271,7 +264,6 @@ impl Snapshot {
         !stop.load(Ordering::Relaxed)
     }
 
-    /// What is different on disk now.
     pub fn compare(&self, root: &Path, blobs: &Blobs) -> Vec<SnapshotDifference> {
         let begun = Instant::now();
         let found = look_around(root, self.files.iter().map(|known| &known.path), &AtomicBool::new(false));
@@ -279,7 +271,7 @@ impl Snapshot {
         let mut changed: Vec<&KnownFile> = Vec::new();
         for known in &self.files {
             known_paths.insert(known.path.as_path());
-            // Without its bytes, a file can only be told by its stamp.
+            // Without its bytes, a file is only recognized by its stamp.
             let unsure = known.racy && known.content != Content::Nowhere;
             if unsure || found.get(&known.path).is_none_or(|(stamp, _)| *stamp != known.stamp) {
                 changed.push(known);
@@ -333,8 +325,8 @@ impl Snapshot {
         differences
     }
 
-    /// A file that is older than the command and was not in the tree was moved here or was ignored until now. Where nobody
-    /// knows when a file was born, its last change of any kind tells the second of these.
+    /// A file older than the command and not in the tree was moved here, or ignored until now. If the birth
+    /// time is unknown, the ctime detects the latter.
     fn is_older(&self, stamp: &SnapshotStamp, meta: &Metadata) -> bool {
         let born = meta.created().ok().and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
         let born_ns = born.and_then(|born| i64::try_from(born.as_nanos()).ok()).unwrap_or(stamp.ctime_ns);
@@ -342,7 +334,7 @@ impl Snapshot {
             && born_ns.min(stamp.ctime_ns).saturating_add(RACY_NS) < self.taken_ns
     }
 
-    /// The states that files had, with their bytes brought into the store.
+    /// The earlier states of files, with their bytes put into the store.
     fn states(&self, root: &Path, blobs: &Blobs, files: &[&KnownFile]) -> Vec<(PathState, Option<Vec<u8>>)> {
         let oids: Vec<&str> = files
             .iter()
@@ -351,7 +343,7 @@ impl Snapshot {
                 _ => None,
             })
             .collect();
-        // After a kill the index is read anew; the objects are where they were.
+        // After a kill the index is reloaded; the objects still exist.
         let again = if self.git.is_none() && !oids.is_empty() { GitIndex::load(root, None) } else { None };
         let git = self.git.as_ref().or(again.as_ref());
         let mut from_git = git.map(|git| git.contents(&oids)).unwrap_or_default().into_iter();
@@ -377,7 +369,6 @@ impl Snapshot {
     }
 }
 
-/// The state of a file without its bytes.
 fn unread(known: &KnownFile) -> (PathState, Option<Vec<u8>>) {
     let SnapshotStamp { kind, size, mtime_ns, mode, .. } = known.stamp;
     let state = match (&known.content, kind) {
@@ -390,7 +381,7 @@ fn unread(known: &KnownFile) -> (PathState, Option<Vec<u8>>) {
     (state, None)
 }
 
-/// Keeps the contents of these files (size, index), smallest first, as far as the budget goes.
+/// Copies these files (size, index), smallest first, within the budget.
 fn copy(
     root: &Path,
     blobs: &Blobs,

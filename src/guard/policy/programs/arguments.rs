@@ -1,27 +1,25 @@
-//! A call's arguments the way its program reads them: options with their values by the rules of a row, the rest words.
-//! What cannot be told apart is taken for both.
+//! Splits a call's arguments the way its program does: options with values by the rules of a row, words for
+//! the rest. What can't be told apart counts as both.
 
 use super::table::{OptionRule, ProgramAction, Role, Row};
 use crate::shell::interpret::call::Arg;
 
-/// The arguments of a call, told apart.
 #[derive(Debug, Default)]
 pub struct Arguments<'a> {
     pub words: Vec<&'a Arg>,
     /// What options do, with the option.
     pub actions: Vec<(ProgramAction, String)>,
-    /// Values of options and what they are.
     pub values: Vec<(Role, Arg)>,
-    /// Options as they stand, but for those whose value is nothing that is looked at.
+    /// Options as written, without those whose value doesn't matter.
     pub options: Vec<&'a Arg>,
-    /// What is otherwise the first word came with an option.
+    /// An option gave what is otherwise the first word.
     pub has_first_word: bool,
-    /// An option is not in the table: it may take a word.
+    /// An option isn't in the table, so it may take a word.
     pub has_unknown: bool,
 }
 
 impl<'a> Arguments<'a> {
-    /// Reads `args` by the row's options and those of its program's own row.
+    /// `base` is the program's own row, whose options apply, too.
     pub fn read(row: &Row, base: Option<&Row>, args: &'a [Arg]) -> Self {
         let base = base.filter(|base| !std::ptr::eq(*base, row));
         let mut reader = Reader {
@@ -48,7 +46,7 @@ impl<'a> Arguments<'a> {
             } else {
                 reader.found.words.push(arg);
             }
-            // What follows is for the code that runs.
+            // The rest is for the code that runs.
             let before_code = row.sub_words().max(1);
             options &= !ends || reader.found.words.len() < before_code && !reader.found.has_first_word;
         }
@@ -79,7 +77,7 @@ impl<'a, 'r> Reader<'a, 'r> {
         self.rules.iter().find(|rule| rule.names.iter().any(is)).copied()
     }
 
-    /// `+word` and `name=value` where the row knows such.
+    /// `+word` and `name=value`, if the row has such options.
     fn is_named(&self, text: &str) -> bool {
         text.starts_with('+') && self.rule("+").is_some()
             || text.find('=').is_some_and(|at| self.rule(&text[..=at]).is_some())
@@ -97,7 +95,7 @@ impl<'a, 'r> Reader<'a, 'r> {
         if let Some(rule) = self.rule(name).or_else(|| self.rule(text)) {
             self.apply(rule, name, value_at.map(|at| cut(arg, at)));
         } else if name.starts_with("--") {
-            // GNU programs take long options shortened.
+            // GNU programs accept abbreviated long options.
             let rules: Vec<&OptionRule> = self
                 .rules
                 .iter()
@@ -132,7 +130,7 @@ impl<'a, 'r> Reader<'a, 'r> {
         }
     }
 
-    /// Letters of options behind one dash: the rest behind one that takes a value is its value.
+    /// A bundle such as `-xzf`: what follows a letter that takes a value is its value.
     fn bundle(&mut self, arg: &'a Arg, from: usize) {
         for (at, c) in arg.text.char_indices().skip(from) {
             let name = format!("-{c}");
@@ -146,7 +144,7 @@ impl<'a, 'r> Reader<'a, 'r> {
                 .actions
                 .iter()
                 .any(|action| matches!(action, ProgramAction::Value(_) | ProgramAction::All(_)));
-            // In letters without a dash values are words of their own.
+            // In a bundle without a dash, values are separate words.
             if takes_rest && from > 0 {
                 let end = at + c.len_utf8();
                 let rest = (end < arg.text.len()).then(|| cut(arg, end));
@@ -171,7 +169,7 @@ impl<'a, 'r> Reader<'a, 'r> {
                     self.found.values.extend(value.map(|value| (*role, value)));
                 }
                 ProgramAction::Sub => self.found.words.extend(self.args.get(self.at - 1)),
-                // The ending of a backup may be a path.
+                // The suffix of a backup may be a path.
                 ProgramAction::All(Role::Write)
                     if joined.as_ref().is_some_and(|rest| rest.text.contains(['/', '*'])) =>
                 {
@@ -184,13 +182,11 @@ impl<'a, 'r> Reader<'a, 'r> {
     }
 }
 
-/// Whether the action lets more pass.
 fn loosens(action: ProgramAction) -> bool {
     use ProgramAction::{Inspect, Look, Many, Offline, Ok};
     matches!(action, Ok | Look | Inspect | Many | Offline)
 }
 
-/// The argument from a byte on.
 pub fn cut(arg: &Arg, at: usize) -> Arg {
     Arg {
         text: arg.text[at..].to_owned(),

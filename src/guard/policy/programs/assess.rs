@@ -1,4 +1,4 @@
-//! What one call does, put together: its program, its redirections, its variables. What is not known is unsure.
+//! Assesses one call: its program, redirections and variables. Anything unknown is unsure.
 
 use super::assessment::{Assessment, Effect, Risk};
 use super::code;
@@ -11,11 +11,9 @@ use crate::policy::protected_variables;
 use crate::shell::interpret::call::{BOMB, Call, PIPED_SCRIPT};
 use crate::shell::interpret::wrappers::assigned;
 
-/// What programs are asked for their version or help with.
 const VERSION: &[&str] = &["--version", "-version", "version", "-V", "-v", "--help", "help"];
 
-/// Assesses one call. `written` are the files that the whole script writes: running one of them is running what
-/// nobody has seen.
+/// `written` are the files that the script writes: running one of them runs code that wasn't reviewed.
 pub fn assess(call: &Call, scope: &PathScope, written: &[String]) -> Assessment {
     let mut result = match &call.hidden {
         Some(why) if why == BOMB => Assessment::new(Risk::Destroys, why.clone()),
@@ -68,7 +66,7 @@ fn program(call: &Call, scope: &PathScope) -> Assessment {
     };
     let folder = &path[..path.len() - name.len()];
     let is_standard = ["", "/bin/", "/usr/bin/", "/usr/local/bin/"].contains(&folder);
-    // A program of another place only has the name of one that looks.
+    // A program elsewhere only shares the name of a harmless one.
     let is_named_alike =
         || !is_standard && table::program_row(name).is_some_and(|row| row.class == Class::Look);
     if is_standard && name == "git" {

@@ -1,29 +1,28 @@
-//! What is known of a call: its effects, and how far it reaches. Plain data.
+//! What is known about a call: its effects, and how far it reaches. Plain data.
 
 use std::path::PathBuf;
 
 /// How far a call reaches; each risk includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Risk {
-    /// It only reads, and nothing secret.
+    /// Only reads, and nothing secret.
     Reads,
-    /// It only reads, and runs code of the project to do so, such as a wrapper that its configuration names: a reader where a
-    /// sandbox holds it.
+    /// Only reads, but runs project code for that, such as a configured wrapper: a reader if sandboxed.
     Inspects,
-    /// It changes the workspace or runs the project's own code, in a way that is known.
+    /// Changes the workspace or runs project code, in a known way.
     Workspace,
-    /// Not known well enough: fine where a sandbox holds it.
+    /// Not known well enough: fine in a sandbox.
     Unknown,
-    /// It needs the network and nothing else beyond the workspace: a yes hands a sandboxed run the network.
+    /// Needs the network and nothing else outside the workspace: a yes gives a sandboxed run the network.
     Network,
-    /// Git changes protected files by it, each known by name: a yes opens these for a sandboxed run and nothing else.
+    /// Git changes protected files, each known by name: a yes opens only these to a sandboxed run.
     Protected,
-    /// It reaches beyond the workspace by its nature, such as to the user's own accounts and to what is installed for
-    /// the whole machine. A user may still have a rule for it; it then runs unconfined.
+    /// Reaches beyond the workspace by nature, such as to the user's accounts or what is installed
+    /// machine-wide. A user's rule may allow it; it then runs unconfined.
     Outside,
-    /// It touches what no rule opens: a secret, a file that controls other programs, a place outside.
+    /// Touches what no rule opens: a secret, a file that controls other programs, a place outside.
     Guarded,
-    /// It destroys the machine or all files of the user.
+    /// Destroys the machine or all of the user's files.
     Destroys,
 }
 
@@ -36,7 +35,6 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Such as `write src/a.rs`.
     pub fn text(&self) -> String {
         match self {
             Self::Read(what) => format!("read {what}"),
@@ -50,12 +48,12 @@ impl Effect {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assessment {
     pub risk: Risk,
-    /// Why the risk is what it is, as a clause.
+    /// A clause.
     pub reason: String,
     pub effects: Vec<Effect>,
-    /// The protected files that git changes, absolute.
+    /// Protected files that git changes, absolute.
     pub opens: Vec<PathBuf>,
-    /// Configuration of git that it writes, nothing that runs programs: the sandbox looks at it afterwards.
+    /// Git configuration that it writes without running programs; the sandbox checks it afterwards.
     pub settings: Vec<PathBuf>,
 }
 
@@ -74,7 +72,6 @@ impl Assessment {
         Self { risk, reason: reason.into(), effects: Vec::new(), opens: Vec::new(), settings: Vec::new() }
     }
 
-    /// The same with one more effect.
     #[must_use]
     pub fn with(mut self, effect: Effect) -> Self {
         self.add(effect);
@@ -87,7 +84,7 @@ impl Assessment {
         }
     }
 
-    /// Takes over what reaches further.
+    /// Adds the other's effects, and takes its risk if that is higher.
     pub fn raise(&mut self, other: Self) {
         for effect in other.effects {
             self.add(effect);

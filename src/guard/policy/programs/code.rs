@@ -1,4 +1,4 @@
-//! Code that a call runs: a file, a module, its input; and what such code must not name.
+//! Code that a call runs (a file, a module, its input), and what such code must not name.
 
 use super::assessment::{Assessment, Effect, Risk};
 use super::path_effects::secret;
@@ -8,14 +8,13 @@ use crate::sandbox::secret_paths;
 use crate::shell::interpret::call::{Arg, Call, Input, PIPED_SCRIPT};
 use crate::shell::interpret::wrappers::is_shell;
 
-/// Whether the program runs code from files.
 pub fn is_interpreter(name: &str) -> bool {
     is_shell(name)
         || matches!(name, "sed" | "gsed" | "awk" | "gawk" | "mawk" | "nawk")
         || table::program_row(name).is_some_and(|row| row.class == Class::Interpret)
 }
 
-/// A file that is run: the project's own is known, any other is not.
+/// Running a file: the project's own code is known, any other isn't.
 pub fn script(file: &Arg, call: &Call, scope: &PathScope) -> Assessment {
     if let ReadRisk::Secret(what) = scope.reading(file, &call.folders, false) {
         return secret(&what);
@@ -31,7 +30,7 @@ pub fn script(file: &Arg, call: &Call, scope: &PathScope) -> Assessment {
     Assessment::new(risk, why).with(Effect::Run(file.text.clone()))
 }
 
-/// An interpreter without a file or code: it runs what arrives on its input.
+/// An interpreter without a file or code runs its input.
 pub fn from_input(call: &Call, scope: &PathScope) -> Assessment {
     let name = call.name();
     let fed = call.files.iter().find(|file| !file.writes);
@@ -45,7 +44,6 @@ pub fn from_input(call: &Call, scope: &PathScope) -> Assessment {
     Assessment::new(risk, why).with(Effect::Run("code".to_owned()))
 }
 
-/// Whether the workspace has a Python module of that name.
 pub fn is_own_module(module: Option<&&Arg>, call: &Call, scope: &PathScope) -> bool {
     let first = module.and_then(|module| module.certain()?.split('.').next()).unwrap_or_default();
     !first.is_empty()
@@ -57,7 +55,6 @@ pub fn is_own_module(module: Option<&&Arg>, call: &Call, scope: &PathScope) -> b
         })
 }
 
-/// Raises for secrets and places outside that the words and the code of a call name.
 pub fn secrets(result: &mut Assessment, call: &Call, scope: &PathScope, is_code: bool) {
     for arg in call.args() {
         if let ReadRisk::Secret(what) = scope.reading(arg, &call.folders, false) {

@@ -1,5 +1,4 @@
-//! git's own options, which stand before its sub-command: where it works and what it is told to run. Sub-commands are
-//! rows of the table.
+//! git's own options, before its subcommand: where it works and what it runs. Subcommands are table rows.
 
 use std::path::PathBuf;
 
@@ -14,20 +13,18 @@ use crate::sandbox::git::settings::{self, WRITING};
 use crate::shell::interpret::call::{Arg, Call};
 use base::path;
 
-/// Settings that make git run nothing.
+/// Settings with which git runs nothing.
 const HARMLESS_KEYS: &str = "color. advice. user.name user.email core.quotepath core.autocrlf core.abbrev core.safecrlf \
     diff.algorithm diff.renames diff.context diff.mnemonicprefix diff.noprefix init.defaultbranch log. grep. column. \
     status. commit.gpgsign tag.gpgsign merge.conflictstyle pull.rebase rebase.autosquash gc.auto safe.directory i18n. \
     core.commentchar core.filemode core.longpaths blame. branch.sort tag.sort versionsort. format. push.default";
 
-/// Options without a value that steer nothing.
+/// Options without a value that run nothing and lead nowhere.
 const HARMLESS: &str = "--no-pager -P --no-optional-locks --literal-pathspecs --version --help -p --paginate";
 
-/// Options whose value is the next word.
 const VALUED: &[&str] =
     &["--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env", "--super-prefix"];
 
-/// Assesses a call of git.
 pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
     let args = call.args();
     let mut inside = call.clone();
@@ -78,7 +75,7 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
     result
 }
 
-/// The configuration that git would write to beside its work, or with harmless settings.
+/// The configuration that git would write as a side effect, or with harmless settings.
 fn settings(call: &Call) -> Option<Vec<PathBuf>> {
     let words: Option<Vec<String>> = call.args().iter().map(|arg| arg.certain().map(str::to_owned)).collect();
     let args = GitArguments::read(&words?).filter(|args| WRITING.contains(&args.sub.as_str()))?;
@@ -87,7 +84,7 @@ fn settings(call: &Call) -> Option<Vec<PathBuf>> {
     (settings::writes(&git, &args) == Some(true)).then(|| settings::files(&git, &args))
 }
 
-/// The protected files that git would change. Where an argument is not known, the sandbox's own git finds out.
+/// The protected files that git would change. If an argument is unknown, the sandbox's own git checks.
 fn protected(call: &Call, scope: &PathScope, result: &mut Assessment) {
     let words: Option<Vec<String>> = call.args().iter().map(|arg| arg.certain().map(str::to_owned)).collect();
     let Some(args) = words.and_then(|words| GitArguments::read(&words)) else { return };
@@ -115,7 +112,6 @@ fn unsure(why: String) -> Assessment {
     Assessment::new(Risk::Unknown, why).with(Effect::Run("git".to_owned()))
 }
 
-/// Whether `-c KEY=VALUE` makes git run nothing.
 fn is_harmless(setting: &str) -> bool {
     let (key, value) = setting.split_once('=').unwrap_or((setting, "true"));
     let key = key.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! The one interpreter of the table: a call and its row become an assessment.
+//! Assesses a call by its row of the table.
 
 use super::arguments::Arguments;
 use super::assessment::{Assessment, Effect, Risk};
@@ -10,7 +10,7 @@ use super::table::{self, Class, ProgramAction, Role, Row};
 use crate::policy::path_scope::{PathScope, ReadRisk, WriteRisk};
 use crate::shell::interpret::call::{Arg, Call};
 
-/// Assesses a call by the row that fits it; `None` when its program has none.
+/// `None` if its program has no row.
 pub fn assess(call: &Call, scope: &PathScope) -> Option<Assessment> {
     let name = call.name();
     let base = table::program_row(name)?;
@@ -36,11 +36,10 @@ pub fn assess(call: &Call, scope: &PathScope) -> Option<Assessment> {
     Some(reader.assess())
 }
 
-/// Whether the program is only asked for its version or help.
 fn asks_version(args: &[Arg], row: &Row) -> bool {
     let [one] = args else { return false };
     let Some(text) = one.certain() else { return false };
-    // Elsewhere a word is a file, a target or code.
+    // For other classes a word is a file, a target or code.
     let words = matches!(row.class, Class::System | Class::Account | Class::Network | Class::Unsure);
     match row.class {
         Class::Change | Class::Lasting | Class::Destroy => false,
@@ -59,7 +58,6 @@ struct Reader<'a> {
     row: &'a Row,
     base: &'a Row,
     found: Arguments<'a>,
-    /// The words that name the sub-command.
     sub: String,
     result: Assessment,
 }
@@ -82,7 +80,6 @@ impl<'a> Reader<'a> {
         self.result
     }
 
-    /// What the row says of the whole call.
     fn whole(&mut self) {
         let name = self.call.name();
         let sub = &std::mem::take(&mut self.sub);
@@ -127,7 +124,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The class, as options and words change it.
+    /// The class, adjusted by options and words.
     fn effective(&self, class: Class) -> Class {
         match class {
             Class::Network | Class::Global if self.found.has(ProgramAction::Offline) => Class::Unsure,
@@ -146,7 +143,7 @@ impl<'a> Reader<'a> {
         (self.row.has("by-path") || self.base.has("by-path")) && self.call.argv[0].text.contains('/')
     }
 
-    /// Raises to what the class means; `what` is the sub-command or option that says so.
+    /// `what` is the subcommand or option that implies the class.
     fn class(&mut self, class: Class, what: &str) {
         let name = self.call.name();
         let command = if what.is_empty() { name.to_owned() } else { format!("{name} {what}") };
@@ -253,7 +250,7 @@ impl<'a> Reader<'a> {
                 _ => role,
             };
             self.word(role, word);
-            // A word that is not certain may be several, and an unknown option may take one.
+            // An uncertain word may be several, and an unknown option may take one.
             shifted |= word.certain().is_none() || self.found.has_unknown && role == Role::Pattern;
             if shifted && !self.row.but_last && role != roles[last] {
                 self.word(roles[last], word);
@@ -276,7 +273,6 @@ impl<'a> Reader<'a> {
     }
 
     fn secret(&mut self, arg: &Arg, deep: bool) {
-        // `-d @file`, `-F name=@file`, `file:…`.
         let parts = arg.text.split(['@', '<']).skip(1);
         let file = arg.text.split_once("file:").map(|(_, path)| path.strip_prefix("//").unwrap_or(path));
         let parts: Vec<Arg> = parts.chain(file).map(Arg::known).collect();
@@ -287,14 +283,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What it means that the program is given this word.
     fn word(&mut self, role: Role, arg: &Arg) {
         let (call, scope) = (self.call, self.scope);
         let links = self.found.has(ProgramAction::Links);
         let unsure = |why: String| Assessment::new(Risk::Unknown, why);
         match role {
             Role::Skip | Role::Name | Role::Pattern | Role::Process => {}
-            // A pattern becomes names of files, which are at most printed.
+            // A pattern becomes file names, which are at most printed.
             Role::Text if arg.glob_at.is_none() => {}
             Role::Text | Role::Arg | Role::Repository => self.secret(arg, false),
             Role::DeepArg => self.secret(arg, true),
@@ -365,7 +360,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A file that is written; `into`: it may also be the workspace's own folder.
+    /// `into`: it may also be the workspace folder itself.
     fn change(&mut self, arg: &Arg, into: bool) {
         let (call, scope) = (self.call, self.scope);
         let deep = self.row.has("deep") || self.found.has(ProgramAction::Deep);
@@ -376,7 +371,7 @@ impl<'a> Reader<'a> {
                 Assessment::new(Risk::Destroys, format!("it would change everything in {what}"))
                     .with(Effect::Write(what))
             }
-            // Making what is there already changes nothing, and copying into a folder is not copying over it.
+            // Making what exists changes nothing, and copying into a folder doesn't replace it.
             WriteRisk::Guarded(what) if into && call.folders.iter().all(own) => {
                 Assessment::new(Risk::Workspace, "it changes files in the workspace")
                     .with(Effect::Write(what))
@@ -386,7 +381,7 @@ impl<'a> Reader<'a> {
         self.secret(arg, false);
     }
 
-    /// `npx` runs what the project has installed, and fetches what it has not.
+    /// `npx` runs what the project has installed, and downloads the rest.
     fn tool(&mut self, arg: &Arg) {
         let known = arg.certain().filter(|tool| !tool.contains(['/', '@'])).is_some_and(|tool| {
             let folders = self.call.folders.iter();
@@ -402,7 +397,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether the other repository is named by a path in the workspace, and nothing says more.
+    /// Whether the other repository is a path in the workspace, with no unknown options.
     fn names_own_repository(&self) -> bool {
         let Some(first) = self.found.words.first() else { return false };
         let by_path = first.certain().is_some_and(|text| {
@@ -415,7 +410,6 @@ impl<'a> Reader<'a> {
         self.row.roles.first() == Some(&Role::Repository) && by_path && !outside && !self.found.has_unknown
     }
 
-    /// What the words and the text of a program that runs code must not name.
     fn secrets(&mut self) {
         let class = self.row.class;
         if matches!(class, Class::Look | Class::Change | Class::History | Class::Lasting | Class::Destroy)
@@ -428,7 +422,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Modes that let others run a file as its owner.
+/// The setuid and setgid bits.
 fn sets_id(mode: &str) -> bool {
     let octal =
         mode.len() >= 4 && mode.bytes().all(|byte| byte.is_ascii_digit()) && !mode.starts_with(['0', '1']);

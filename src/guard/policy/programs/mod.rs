@@ -1,4 +1,4 @@
-//! What programs do: a table of rows, and the one interpreter that assesses a call by its row.
+//! What programs do: a table of rows, and the interpreter that assesses a call by its row.
 
 pub mod arguments;
 pub mod assess;

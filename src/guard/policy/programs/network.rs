@@ -3,10 +3,8 @@
 use super::assessment::{Assessment, Effect, Risk};
 use crate::shell::interpret::call::Arg;
 
-/// Names of this machine.
 const LOCAL: &[&str] = &["localhost", "127.0.0.1", "[::1]", "0.0.0.0", "::1"];
 
-/// An address that a call reaches.
 pub fn target(arg: &Arg) -> Assessment {
     match host_of(arg) {
         Some(host) if LOCAL.contains(&host.as_str()) => {
@@ -19,13 +17,13 @@ pub fn target(arg: &Arg) -> Assessment {
     }
 }
 
-/// The host of an address; `None` when it is not certain.
+/// `None` if uncertain.
 fn host_of(target: &Arg) -> Option<String> {
     let text = target.text.split_once("://").map_or(target.text.as_str(), |(_, rest)| rest);
     let end = text.find(['/', '?', '#']).unwrap_or(text.len());
     let start = target.text.len() - text.len();
     if target.open_at.is_some_and(|at| at < start + end) {
-        // A port may be open, a host not.
+        // The port may be unknown, the host may not.
         let colon = text.find(':')?;
         if target.open_at? <= start + colon {
             return None;
@@ -43,7 +41,6 @@ fn host_of(target: &Arg) -> Option<String> {
     Some(host.to_owned())
 }
 
-/// What `kill` with these arguments ends.
 pub fn signal(args: &[Arg]) -> Assessment {
     let Some(first) = args.first() else { return Assessment::reads() };
     if matches!(first.text.as_str(), "-l" | "-L" | "-0") {
@@ -59,7 +56,7 @@ pub fn signal(args: &[Arg]) -> Assessment {
     if targets.iter().any(|target| matches!(*target, "-1" | "1" | "0")) {
         return Assessment::new(Risk::Destroys, "it ends every program of the user");
     }
-    // Jobs, and what was just started here.
+    // Jobs, and processes just started here.
     if targets.iter().all(|target| target.starts_with('%') || target.starts_with("$!")) {
         return Assessment::new(Risk::Workspace, "it ends what it started");
     }

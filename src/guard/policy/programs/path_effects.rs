@@ -9,7 +9,7 @@ pub fn secret(what: &str) -> Assessment {
         .with(Effect::Read(what.to_owned()))
 }
 
-/// Whether the path of a redirection is the network in disguise, or a disk.
+/// A redirection's target may be a network connection or a disk.
 pub fn device(target: &Arg) -> Option<Assessment> {
     let text = target.text.as_str();
     if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") {
@@ -23,7 +23,6 @@ pub fn device(target: &Arg) -> Option<Assessment> {
     is_disk.then(|| Assessment::new(Risk::Destroys, format!("it writes over the disk {text}")))
 }
 
-/// What changing a path of that kind means.
 fn of_change(changing: WriteRisk, what: &str) -> Assessment {
     let write = Effect::Write(what.to_owned());
     match changing {
@@ -45,7 +44,6 @@ fn of_change(changing: WriteRisk, what: &str) -> Assessment {
     }
 }
 
-/// What changing the file means.
 pub fn changing(target: &Arg, call: &Call, scope: &PathScope) -> Assessment {
     if let Some(device) = device(target) {
         return device;
@@ -53,7 +51,6 @@ pub fn changing(target: &Arg, call: &Call, scope: &PathScope) -> Assessment {
     of_change(scope.changing(target, &call.folders), &target.text)
 }
 
-/// What reading everything below the word means where links are followed.
 pub fn through_links(arg: &Arg, call: &Call, scope: &PathScope) -> Assessment {
     of_reading(scope.reading_through_links(arg, &call.folders), arg)
 }

@@ -1,5 +1,4 @@
-//! The small languages of `sed` and `awk`: whether a script written in them only looks. What is not read with
-//! certainty does more.
+//! Whether a `sed` or `awk` script only reads and prints; if that isn't certain, it does more.
 
 /// Whether a `sed` script only edits text: it runs no commands, and reads and writes no files.
 pub fn sed_looks(script: &str) -> bool {
@@ -27,7 +26,7 @@ pub fn sed_looks(script: &str) -> bool {
                 if delimiter == '\n' || delimiter == '\\' || !delimited(&mut chars, delimiter, 2) {
                     return false;
                 }
-                // `e` runs what came out, `w` writes it.
+                // `e` runs the result, `w` writes it to a file.
                 while let Some(flag) = chars.next_if(|c| c.is_ascii_alphanumeric()) {
                     if !matches!(flag, 'g' | 'p' | 'i' | 'I' | 'm' | 'M' | '0'..='9') {
                         return false;
@@ -51,7 +50,7 @@ pub fn sed_looks(script: &str) -> bool {
     true
 }
 
-/// Passes `count` parts that end with the delimiter; false when the script ends before.
+/// Skips `count` parts that end with the delimiter; false if the script ends first.
 fn delimited(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, delimiter: char, count: usize) -> bool {
     for _ in 0..count {
         let mut in_class = false;
@@ -63,7 +62,7 @@ fn delimited(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, delimiter: ch
                         return false;
                     }
                 }
-                // Inside brackets GNU sed and others part ways about the delimiter.
+                // GNU sed and others disagree about a delimiter inside brackets.
                 Some('[') => in_class = true,
                 Some(']') => in_class = false,
                 Some(c) if c == delimiter => {
@@ -79,12 +78,12 @@ fn delimited(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, delimiter: ch
     true
 }
 
-/// Whether an `awk` program only prints: no commands, no files, no libraries.
+/// Whether an `awk` program only prints: no commands, files or libraries.
 pub fn awk_looks(program: &str) -> bool {
     let mut chars = program.chars().peekable();
     let mut word = String::new();
     let mut before = ' ';
-    // The program without its texts and patterns.
+    // The program without its strings and patterns.
     let mut bare = String::new();
     while let Some(c) = chars.next() {
         bare.push(c);
@@ -108,7 +107,7 @@ pub fn awk_looks(program: &str) -> bool {
                     Some(_) => {}
                 }
             },
-            // A pattern begins where a value can't end.
+            // A pattern starts where a value can't end.
             '/' if !(before.is_ascii_alphanumeric() || matches!(before, ')' | ']' | '_' | '$')) => loop {
                 match chars.next() {
                     None => return false,
@@ -138,13 +137,13 @@ pub fn awk_looks(program: &str) -> bool {
         && !writes(&bare)
 }
 
-/// Behind `>` stands a number, a field or a variable, as in a comparison.
+/// A number, field or variable follows, as in a comparison.
 fn compares(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) -> bool {
     while rest.next_if(|c| *c == ' ').is_some() {}
     rest.peek().is_some_and(|c| c.is_ascii_digit() || matches!(c, '$' | 'a'..='z' | 'A'..='Z'))
 }
 
-/// A `>` in the same statement as a print that is not in parentheses.
+/// A `>` outside parentheses in the same statement as a print.
 fn writes(program: &str) -> bool {
     program.split(['{', '}', ';', '\n']).any(|statement| {
         let statement = statement.trim_start();

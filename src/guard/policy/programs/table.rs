@@ -1,13 +1,13 @@
-//! The table of programs (`programs.txt`): what a row says, how it is read, and which row a call belongs to.
+//! The table of programs (`programs.txt`): how rows are read, and which row fits a call.
 //!
-//! A row is `PROGRAMS [SUB-COMMANDS …] : CLASS [CLAUSE …]`; names are joined by commas, a line that begins with blanks
-//! continues the row before, and `@NAME : CLAUSE …` names clauses that rows share. `*` as a sub-command is any other
-//! word, `-` is no word. A row with sub-commands also has the clauses of its program's own row. Clauses are:
-//! - `ROLE,ROLE…`: what the words are to the program, in order; the last goes on. `ROLE*` stands for all but the last word.
-//! - `-o,--output=ACTION`: what an option does; `a/b` takes two values, `a+b` does both, `^` gives what is otherwise the
-//!   first word. `name==ACTION` is the same for `name=value`, `+=ACTION` for `+word`, `*=ACTION` for any other option.
-//! - `~text=CLASS`: a word that holds the text. `max=N/CLASS`: more words. `only=…`: other words are not known.
-//! - `bare=CLASS`: no word at all. Flags: see [`Row`].
+//! A row is `PROGRAMS [SUB-COMMANDS …] : CLASS [CLAUSE …]`: names are joined by commas, an indented line
+//! continues the row before, and `@NAME : CLAUSE …` names shared clauses. `*` as a subcommand is any other
+//! word, `-` is no word. A row with subcommands also has the clauses of its program's own row. Clauses are:
+//! - `ROLE,ROLE…`: what the words are, in order; the last one repeats. `ROLE*` is all but the last word.
+//! - `-o,--output=ACTION`: what an option does; `a/b` takes two values, `a+b` does both, `^` gives the first
+//!   word. `name==ACTION` is for `name=value`, `+=ACTION` for `+word`, `*=ACTION` for other options.
+//! - `~text=CLASS`: a word contains the text. `max=N/CLASS`: more words. `only=…`: other words are unknown.
+//! - `bare=CLASS`: no word at all. Flags: see `FLAGS`.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -15,38 +15,32 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde::de::value::StrDeserializer;
 
-/// What a row says of a whole call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// It only reads.
     Look,
-    /// It only reads, and runs the project's own code to do so.
+    /// Only reads, but runs the project's code for that.
     Inspect,
-    /// It changes the files that it names.
     Change,
-    /// It builds, tests or checks the project.
     Build,
-    /// It works on the local git history.
     History,
-    /// It runs code; how risky that is depends on which.
+    /// The risk depends on the code.
     Interpret,
-    /// It runs a module of Python: the project's own, or unknown.
+    /// A Python module: the project's own, or unknown.
     Module,
     #[default]
     Unsure,
     Network,
-    /// It installs for every project of the machine.
+    /// Installs machine-wide.
     Global,
-    /// It uses accounts of the user.
     Account,
     System,
-    /// It changes what git runs.
+    /// Changes what git runs.
     Settings,
-    /// It changes where git fetches from and sends work to.
+    /// Changes where git fetches from and pushes to.
     Remotes,
     Guarded,
-    /// It leaves something running, or handles secrets.
+    /// Leaves something running, or handles secrets.
     Lasting,
     Destroy,
 }
@@ -55,13 +49,13 @@ pub enum Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// Nothing that is looked at.
+    /// Ignored.
     Skip,
-    /// Printed at most: only patterns become names of files.
+    /// At most printed; only patterns become file names.
     Text,
-    /// A file of which no contents are shown.
+    /// A file whose contents aren't shown.
     Name,
-    /// Anything; it must not name a secret.
+    /// Anything that doesn't name a secret.
     Arg,
     /// The same, with everything below it.
     DeepArg,
@@ -69,38 +63,30 @@ pub enum Role {
     /// Read with everything below it.
     Tree,
     Write,
-    /// A file that is written, or a folder into which others are put.
+    /// A file that is written, or a folder to put files in.
     Into,
-    /// Both read with everything below and written.
+    /// Read with everything below it, and written.
     Pack,
-    /// What a link is made to.
+    /// A link's target.
     Link,
-    /// A place of output, anywhere in the workspace or among temporary files.
+    /// Output, anywhere in the workspace or among temporary files.
     Out,
-    /// It must not name a place outside.
+    /// Must not name a place outside.
     Inside,
-    /// A file of code that is run.
     Script,
-    /// The same, or the name of a class.
+    /// A script, or the name of a class.
     #[serde(rename = "class")]
     JavaClass,
-    /// Code itself.
     Code,
     Sed,
     Awk,
-    /// What is searched for.
     Pattern,
     /// The name of a variable, which the shell evaluates.
     Subscript,
-    /// File permissions.
     Mode,
-    /// An address.
     Host,
-    /// A repository's address or path.
     Repository,
-    /// A tool that `npx` runs.
     Tool,
-    /// A process to which a signal is sent.
     Process,
 }
 
@@ -109,30 +95,26 @@ pub enum Role {
 pub enum ProgramAction {
     Ok,
     Raise(Class),
-    /// The call only looks.
     Look,
-    /// The same, and runs the project's own code to do so.
     Inspect,
     /// Any number of words is fine.
     Many,
-    /// It takes only what is on this machine.
+    /// Uses only what is on this machine.
     Offline,
     /// What is written is destroyed with everything below it.
     Deep,
     /// What is read is read with everything below it.
     Tree,
-    /// It goes where links lead.
+    /// Follows links.
     Links,
-    /// Without words it works on the folder where it starts.
+    /// Without words it works on its start folder.
     Here,
-    /// All words have this role.
     All(Role),
     Value(Role),
-    /// It is a part of the sub-command.
+    /// Part of the subcommand.
     Sub,
 }
 
-/// What some options do.
 #[derive(Debug)]
 pub struct OptionRule {
     pub names: Vec<&'static str>,
@@ -141,13 +123,12 @@ pub struct OptionRule {
     pub is_first_word: bool,
 }
 
-/// What is known of a program or a sub-command.
 #[derive(Debug, Default)]
 pub struct Row {
     subs: Vec<Vec<&'static str>>,
     pub class: Class,
     pub roles: Vec<Role>,
-    /// The first role is that of all words but the last.
+    /// The first role is for all words but the last.
     pub but_last: bool,
     pub options: Vec<OptionRule>,
     pub contains: Vec<(&'static str, Class)>,
@@ -179,18 +160,16 @@ impl Row {
         self.flags.contains(&flag)
     }
 
-    /// Whether options are whole words.
     pub fn is_exact(&self) -> bool {
         let modern = matches!(self.class, Class::Build | Class::Inspect | Class::Unsure | Class::Network);
         self.has("exact") || modern && !self.has("gnu")
     }
 
-    /// How many of the call's words name the sub-command.
     pub fn sub_words(&self) -> usize {
         self.subs.iter().filter(|level| !level.contains(&"-")).count()
     }
 
-    /// How well the sub-command fits; `None` when it is another one.
+    /// `None` if it is another subcommand.
     fn fit(&self, words: &[&str]) -> Option<usize> {
         let mut fit = 0;
         for (at, level) in self.subs.iter().enumerate() {
@@ -213,7 +192,7 @@ static TABLE: LazyLock<HashMap<&'static str, Vec<Row>>> = LazyLock::new(|| {
     table
 });
 
-/// The program's rows: by its name, or for `gcc-13` and `python3.12` by the name without a version.
+/// For `gcc-13` and `python3.12`, falls back to the name without a version.
 fn rows(name: &str) -> &'static [Row] {
     if let Some(rows) = TABLE.get(name) {
         return rows;
@@ -225,17 +204,15 @@ fn rows(name: &str) -> &'static [Row] {
     versioned.map_or(&[], Vec::as_slice)
 }
 
-/// The program's own row.
 pub fn program_row(name: &str) -> Option<&'static Row> {
     rows(name).iter().find(|row| row.subs.is_empty())
 }
 
-/// Whether the program's sub-commands are told apart.
 pub fn has_sub_commands(name: &str) -> bool {
     rows(name).len() > 1
 }
 
-/// The row that fits best; `words` are those of the call that are no options.
+/// The row that fits best; `words` are the call's words without options.
 pub fn sub_command(name: &str, words: &[&str]) -> Option<&'static Row> {
     rows(name)
         .iter()
@@ -244,7 +221,7 @@ pub fn sub_command(name: &str, words: &[&str]) -> Option<&'static Row> {
         .map(|(_, row)| row)
 }
 
-/// All rows, one for each program that a line names, and what could not be read.
+/// All rows, one per program that a line names, and the errors.
 fn read(text: &'static str) -> (Vec<(&'static str, Row)>, Vec<String>) {
     let mut lines: Vec<Vec<&'static str>> = Vec::new();
     for line in text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
@@ -326,7 +303,6 @@ fn action_of(name: &str) -> Option<ProgramAction> {
     }
 }
 
-/// The variant of that name.
 fn named<T: serde::de::DeserializeOwned>(name: &str) -> Option<T> {
     T::deserialize(StrDeserializer::<serde::de::value::Error>::new(name)).ok()
 }
