@@ -2,22 +2,20 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Milliseconds since the Unix epoch; 0 when the clock stands before it.
+/// Milliseconds since the Unix epoch; 0 if the clock is set before it.
 pub fn now_ms() -> u64 {
     to_ms(SystemTime::now())
 }
 
-/// `time` as milliseconds since the Unix epoch; 0 when it lies before it.
 pub fn to_ms(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).map_or(0, milliseconds)
 }
 
-/// `duration` in whole milliseconds; the largest number where there are more.
 pub fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The local date and time for users: `2026-03-01 14:05:09`.
+/// Local date and time for users: `2026-03-01 14:05:09`.
 pub fn local(ms: u64) -> String {
     let moment = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     let here = moment.map(|moment| moment.to_zoned(jiff::tz::TimeZone::system()));

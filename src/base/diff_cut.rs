@@ -1,9 +1,8 @@
-//! The last line of a unified diff that was too large to keep: how many lines of it are missing and what they did, so that
-//! nobody takes the rest for all there is. One place writes it and the front ends read it; it knows neither.
+//! The last line of a truncated unified diff: how many lines are missing and what they did, so that the rest
+//! isn't taken for everything. Written in one place and parsed by the front ends.
 
 use super::text::plural;
 
-/// What is missing at the end of a diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiffCut {
     pub lines: usize,
@@ -12,20 +11,18 @@ pub struct DiffCut {
 }
 
 impl DiffCut {
-    /// Counts the lines that are left out.
     pub fn of(left_out: &str) -> Self {
         let signed =
             |sign: u8| left_out.lines().filter(|line| line.as_bytes().first() == Some(&sign)).count();
         Self { lines: left_out.lines().count(), added: signed(b'+'), removed: signed(b'-') }
     }
 
-    /// As a line of its own; a diff's other lines never begin so.
+    /// Other lines of a diff never begin like this one.
     pub fn line(self) -> String {
         let Self { lines, added, removed } = self;
         format!("… {} not shown (+{added} -{removed})", plural(lines, "more line"))
     }
 
-    /// Reads what [`DiffCut::line`] wrote.
     pub fn read(line: &str) -> Option<Self> {
         let (lines, rest) = line.strip_prefix("… ")?.split_once(" more line")?;
         let (added, removed) = rest.split_once("(+")?.1.strip_suffix(')')?.split_once(" -")?;

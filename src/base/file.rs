@@ -1,5 +1,4 @@
-//! Opening and reading files without surprises: a FIFO never blocks, a device is never read, a huge file never
-//! fills the memory.
+//! Safe file reading: never blocks on a FIFO, never reads a device, never fills memory with a huge file.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,7 +10,6 @@ use thiserror::Error;
 
 use super::text;
 
-/// Why a file could not be read or written. Every message says what stands in the way.
 #[derive(Debug, Error)]
 pub enum FileError {
     #[error("does not exist")]
@@ -20,10 +18,10 @@ pub enum FileError {
     IsDirectory,
     #[error("is a {0}, not a file")]
     Special(&'static str),
-    /// The file system does not allow it.
+    /// The file system doesn't allow it.
     #[error("{0}")]
     Denied(String),
-    /// It cannot be done, whoever asks.
+    /// Impossible for anyone.
     #[error("{0}")]
     Unable(String),
     #[error("has {}, more than the limit of {}", text::human_bytes(*size), text::human_bytes(*limit))]
@@ -32,7 +30,7 @@ pub enum FileError {
     Changed,
     #[error("was just created by another program")]
     Exists,
-    /// What was resolved before holds a link now, or could never be resolved.
+    /// A resolved path now contains a link, or couldn't be resolved.
     #[error("lies behind symbolic links that form a loop, or that were put there just now")]
     Links,
     #[error("{0}")]
@@ -58,7 +56,7 @@ impl From<io::Error> for FileError {
     }
 }
 
-/// What `meta` describes when it is neither file nor folder.
+/// A special file's kind; `None` for files and folders.
 pub fn special_kind(meta: &Metadata) -> Option<&'static str> {
     let kind = meta.file_type();
     if kind.is_fifo() {
@@ -74,10 +72,10 @@ pub fn special_kind(meta: &Metadata) -> Option<&'static str> {
     }
 }
 
-/// Opens a regular file for reading. The kind is checked on the open handle, so that nothing can be swapped in
-/// between, and the open itself cannot block on a FIFO.
+/// Opens a regular file for reading. Checks the kind on the open handle, so nothing can be swapped in
+/// between, and opening can't block on a FIFO.
 pub fn open(path: &Path) -> Result<(File, Metadata), FileError> {
-    // Opening some devices has effects of its own, so look before opening.
+    // Opening some devices has side effects, so check before opening.
     check_kind(&std::fs::metadata(path)?)?;
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)?;
@@ -86,7 +84,6 @@ pub fn open(path: &Path) -> Result<(File, Metadata), FileError> {
     Ok((file, meta))
 }
 
-/// Whether it is a regular file.
 pub fn check_kind(meta: &Metadata) -> Result<(), FileError> {
     if meta.is_dir() {
         return Err(FileError::IsDirectory);
@@ -97,14 +94,12 @@ pub fn check_kind(meta: &Metadata) -> Result<(), FileError> {
     special_kind(meta).map_or(Ok(()), |kind| Err(FileError::Special(kind)))
 }
 
-/// Reads a whole regular file of at most `limit` bytes.
-/// Errors: As [`open`]; [`FileError::TooLarge`] over the limit, also when the file grows while it is read.
+/// Reads a regular file of at most `limit` bytes; the limit also applies if it grows meanwhile.
 pub fn read(path: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), FileError> {
     let (file, meta) = open(path)?;
     Ok((read_all(file, &meta, limit)?, meta))
 }
 
-/// The bytes of an open file, at most `limit`.
 pub fn read_all(file: File, meta: &Metadata, limit: u64) -> Result<Vec<u8>, FileError> {
     if meta.len() > limit {
         return Err(FileError::TooLarge { size: meta.len(), limit });
@@ -117,19 +112,18 @@ pub fn read_all(file: File, meta: &Metadata, limit: u64) -> Result<Vec<u8>, File
     Ok(bytes)
 }
 
-/// The text of a regular file of at most `limit` bytes; `None` when there is none that could be read at once and whole.
+/// The text of a regular file; `None` if it isn't UTF-8, is longer than `limit` bytes or can't be read.
 pub fn small_text(path: &Path, limit: u64) -> Option<String> {
     String::from_utf8(read(path, limit).ok()?.0).ok()
 }
 
-/// Reads a whole regular file that the program itself has written, whatever its size.
+/// Reads a file that this program wrote, whatever its size.
 pub fn read_own(path: &Path) -> Result<Vec<u8>, FileError> {
     let mut bytes = Vec::new();
     open(path)?.0.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// The last bytes of a file.
 pub fn tail(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let (mut file, meta) = open(path).map_err(io::Error::other)?;
     let mut bytes = Vec::new();
@@ -138,18 +132,17 @@ pub fn tail(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Makes a folder (and its parents) that only the user can read.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Opens a file of the program's state for writing, with these options: only the user can read one that is made.
+/// Opens a file of the program's state; a new file is private to the user.
 pub fn open_private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     options.mode(0o600).open(path)
 }
 
-/// Takes a folder of the program's state from everybody else, as earlier versions made it. What is not there or is another
-/// user's stays as it is.
+/// Revokes others' access to a state folder, which earlier versions created without protection. Ignores
+/// missing folders and those of other users.
 pub fn make_private(folder: &Path) {
     if let Ok(meta) = std::fs::metadata(folder)
         && meta.is_dir()
@@ -159,7 +152,7 @@ pub fn make_private(folder: &Path) {
     }
 }
 
-/// A short name for exactly these bytes: 128 bits of SHA-256 in hexadecimal.
+/// 128 bits of SHA-256 in hexadecimal.
 pub fn hash(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     let digest = Sha256::digest(bytes);
@@ -169,7 +162,6 @@ pub fn hash(bytes: &[u8]) -> String {
     })
 }
 
-/// What kind of binary file starts with `head`, for an error message.
 pub fn binary_kind(head: &[u8]) -> &'static str {
     const MAGIC: [(&[u8], &str); 16] = [
         (b"\x7fELF", "ELF program or library"),

@@ -1,5 +1,5 @@
-//! What every other crate stands on: text, time, secrets, files and processes; the data of requests and replies (`model`),
-//! search without a model (`search`), settings (`config`), and what front ends know of the agent (`protocol`).
+//! The foundation of all other crates: text, time, secrets, files and processes; request and reply data
+//! (`model`), search (`search`), settings (`config`), and the front ends' view of the agent (`protocol`).
 
 pub mod clock;
 pub mod config;

@@ -1,25 +1,23 @@
-//! From a path as it was typed to the path that will be opened, and whether that lies inside the workspace. A link that leads
-//! outside counts as outside even when its target does not exist yet.
+//! Resolves a typed path to the path to open, and whether that is inside the workspace. A link leading
+//! outside counts as outside even if its target doesn't exist yet.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-/// More links than this in one path count as a loop, as they do in the Linux kernel.
+/// More links in one path count as a loop, as in the Linux kernel.
 const MAX_LINKS: usize = 40;
 
-/// A path as typed, made definite.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// Absolute, with `.` and `..` removed by text alone: the path to open and to show.
+    /// Absolute, with `.` and `..` removed textually: the path to open and to show.
     pub absolute: PathBuf,
-    /// With every symbolic link followed as far as the path exists: the path to judge and to remember.
+    /// With all links followed as far as the path exists: the path to judge and to remember.
     pub canonical: PathBuf,
-    /// Whether `canonical` lies in the workspace.
     pub inside: bool,
 }
 
-/// Resolves `text` against `root`, which must be absolute and canonical. A leading `~/` is the home folder.
+/// `root` must be absolute and canonical. A leading `~/` is the home folder.
 pub fn resolve(root: &Path, text: &str) -> Resolved {
     let typed = match (text.strip_prefix("~/"), std::env::home_dir()) {
         (Some(rest), Some(home)) => home.join(rest),
@@ -28,14 +26,14 @@ pub fn resolve(root: &Path, text: &str) -> Resolved {
     definite(root, normalize(&root.join(typed)))
 }
 
-/// An absolute path without `.` and `..`, made definite.
+/// `absolute` must not contain `.` or `..`.
 pub fn definite(root: &Path, absolute: PathBuf) -> Resolved {
     let canonical = follow(&absolute);
     let inside = canonical.starts_with(root);
     Resolved { absolute, canonical, inside }
 }
 
-/// Removes `.` and `..` without looking at the disk. `..` at the top stays at the top.
+/// Removes `.` and `..` textually. `..` at the top stays at the top.
 pub fn normalize(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for component in path.components() {
@@ -50,9 +48,8 @@ pub fn normalize(path: &Path) -> PathBuf {
     clean
 }
 
-/// Follows links component by component; what does not exist is kept as it is written. In a loop of links the
-/// rest is kept unresolved (opening it fails with the system's own error). A relative path starts in the current folder; it
-/// stays as it is where that is gone.
+/// Follows links component by component, keeping what doesn't exist. After a loop the rest stays unresolved
+/// (opening it then fails). A relative path starts in the current folder, if that still exists.
 pub fn follow(path: &Path) -> PathBuf {
     let start = if path.is_absolute() { Ok(PathBuf::from("/")) } else { std::env::current_dir() };
     let Ok(mut real) = start else { return path.to_owned() };
@@ -87,8 +84,7 @@ fn parts(path: &Path) -> VecDeque<OsString> {
         .collect()
 }
 
-/// `path` as users and models see it: relative to `root` with `/` when inside, else absolute. The root itself is `.`.
-/// Bytes that are not UTF-8 show as `�`.
+/// For users and models: relative to `root` if inside, else absolute; invalid UTF-8 shows as `�`.
 pub fn display(root: &Path, path: &Path) -> String {
     match path.strip_prefix(root) {
         Ok(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
@@ -97,7 +93,7 @@ pub fn display(root: &Path, path: &Path) -> String {
     }
 }
 
-/// Whether the path exists and lies, links followed, outside of `root`.
+/// Whether the path exists and leads, links followed, outside `root`.
 pub fn leads_out(path: &Path, root: &Path) -> bool {
     match (path.canonicalize(), root.canonicalize()) {
         (Ok(path), Ok(root)) => !path.starts_with(root),
@@ -105,7 +101,7 @@ pub fn leads_out(path: &Path, root: &Path) -> bool {
     }
 }
 
-/// A name on one line of a list, with control characters written out.
+/// A name for a list row, with control characters escaped.
 pub fn on_one_line(name: &str) -> String {
     if !name.contains(char::is_control) {
         return name.to_owned();
@@ -115,8 +111,8 @@ pub fn on_one_line(name: &str) -> String {
         .collect()
 }
 
-/// The one existing path that a list shows as `absolute`, where that itself does not exist: names whose bytes are not
-/// UTF-8 or hold control characters cannot be typed as they are.
+/// The one existing path that is displayed as `absolute`: names with control characters or invalid UTF-8
+/// can't be typed exactly.
 pub fn behind_shown(absolute: &Path) -> Option<PathBuf> {
     let mut real = PathBuf::new();
     for part in absolute.components() {

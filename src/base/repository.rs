@@ -1,15 +1,13 @@
-//! Which git repository a folder lies in, as git itself would find it.
+//! Finds the git repository of a folder, like git does.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use super::file;
 
-/// A `.git` file that names a folder is not larger, in bytes.
 const MAX_POINTER_BYTES: u64 = 4 * 1024;
 
-/// The root of the repository that `folder` lies in: the nearest folder upwards with a `.git` that is one. Like git, it does
-/// not look in the folders of `GIT_CEILING_DIRECTORIES` or above them.
+/// The nearest folder upward with a valid `.git`, ignoring those in or above `GIT_CEILING_DIRECTORIES`.
 pub fn root(folder: &Path) -> Option<&Path> {
     let ceilings: Vec<PathBuf> =
         env::var_os("GIT_CEILING_DIRECTORIES").iter().flat_map(env::split_paths).collect();
@@ -21,7 +19,6 @@ fn root_below<'a>(folder: &'a Path, ceilings: &[PathBuf]) -> Option<&'a Path> {
     folder.ancestors().take_while(below).find(|up| is_repository(&up.join(".git")))
 }
 
-/// A folder with a HEAD, or a file that names a folder elsewhere. An empty folder is none.
 fn is_repository(git: &Path) -> bool {
     git.join("HEAD").symlink_metadata().is_ok()
         || file::small_text(git, MAX_POINTER_BYTES).is_some_and(|text| text.starts_with("gitdir:"))

@@ -1,5 +1,5 @@
-//! Makes text from models, tools and files harmless before it is drawn: such text is data and must not steer the
-//! terminal, nor show a user something other than what it says (Trojan Source, CVE-2021-42574).
+//! Makes text from models, tools and files harmless before it is drawn: it must not control the terminal or
+//! look different from what it says (Trojan Source, CVE-2021-42574).
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -12,14 +12,14 @@ use super::pattern::Pattern;
 static TAGS: Pattern =
     Pattern::new(r"(?i)<(\s*/?\s*(?:system-reminder|project-notes|project-survey|task-context))");
 
-/// Text of the project for a block of the program's own in a request: [`clean`], and unable to end that block or to
-/// imitate another one.
+/// Project text for a block of the program's own in a request: [`clean`], and unable to close that block or
+/// imitate another.
 pub fn as_data(text: &str) -> String {
     TAGS.replace_all(&clean(text), "‹$1").into_owned()
 }
 
-/// `text` without escape sequences and control characters (only `\n` and `\t` stay; `\r\n` and a lone `\r` become
-/// `\n`). Bidirectional and invisible format characters are written out, such as `<U+202E>`, so that they are seen.
+/// Removes escape sequences and control characters (except `\n` and `\t`; `\r\n` and a lone `\r` become
+/// `\n`). Bidirectional and invisible format characters become visible, such as `<U+202E>`.
 pub fn clean(text: &str) -> Cow<'_, str> {
     if !text.chars().any(needs_work) {
         return Cow::Borrowed(text);
@@ -40,7 +40,6 @@ pub fn clean(text: &str) -> Cow<'_, str> {
             '\n' | '\t' => out.push(c),
             c if c.is_control() => {}
             c if is_deceptive(c) => {
-                // Writing to a String cannot fail.
                 let _ = write!(out, "<U+{:04X}>", u32::from(c));
             }
             c => out.push(c),
@@ -49,8 +48,8 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Like [`clean`], but control characters are written out too, such as `<U+001B>`: for text that a user is asked to
-/// consent to, where nothing may vanish; so are characters that take no room. Only `\r\n` becomes `\n`.
+/// Like [`clean`], but for text that a user must consent to, where nothing may vanish: also shows control
+/// characters (`<U+001B>`) and zero-width characters. Only `\r\n` becomes `\n`.
 pub fn reveal(text: &str) -> Cow<'_, str> {
     let hides = |c: char| needs_work(c) || takes_no_room(c);
     if !text.chars().any(hides) {
@@ -60,13 +59,11 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
     Cow::Owned(write_out(&text, hides, |out, c| write!(out, "<U+{:04X}>", u32::from(c))))
 }
 
-/// How many characters of `text` reorder or hide text.
 pub fn deceptive(text: &str) -> usize {
     text.chars().filter(|c| is_deceptive(*c)).count()
 }
 
-/// `text` with what [`clean`] takes out written as escapes, such as `\u202e`: JSON keeps its value, and whatever else is
-/// printed is harmless.
+/// Escapes what [`clean`] removes, such as `\u202e`: JSON keeps its value, other output is harmless.
 pub fn escape(text: &str) -> Cow<'_, str> {
     if !text.chars().any(needs_work) {
         return Cow::Borrowed(text);
@@ -77,7 +74,6 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(write_out(text, needs_work, unit))
 }
 
-/// `text` with the characters that are `meant` written by `write`.
 fn write_out(
     text: &str,
     meant: impl Fn(char) -> bool,
@@ -88,14 +84,13 @@ fn write_out(
         if !meant(c) {
             out.push(c);
         } else if write(&mut out, c).is_err() {
-            // Writing to a String cannot fail.
             break;
         }
     }
     out
 }
 
-/// Whether text that is one cell of the screen would steer the terminal or deceive the reader.
+/// Whether the text of one screen cell would control the terminal or deceive the reader.
 pub fn is_harmful(symbol: &str) -> bool {
     symbol.bytes().any(|byte| !(b' '..=b'~').contains(&byte))
         && symbol.chars().any(|c| c == '\n' || c == '\t' || needs_work(c))
@@ -105,7 +100,7 @@ fn needs_work(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || is_deceptive(c) || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Characters that scripts and emoji need, but that change a command without being seen.
+/// Characters that scripts and emoji need, but that invisibly change a command.
 fn takes_no_room(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{200c}' | '\u{200d}' | '\u{3164}'
@@ -119,7 +114,6 @@ fn is_deceptive(c: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Skips what follows ESC.
 fn skip_escape(chars: &mut Peekable<Chars<'_>>) {
     match chars.peek() {
         Some('[') => {
@@ -142,13 +136,13 @@ fn skip_escape(chars: &mut Peekable<Chars<'_>>) {
     }
 }
 
-/// Skips parameters and the final byte of a control sequence; a broken one ends at the first foreign character.
+/// Skips parameters and the final byte of a control sequence; a broken one ends at a foreign character.
 fn skip_csi(chars: &mut Peekable<Chars<'_>>) {
     while chars.next_if(|c| matches!(c, ' '..='?')).is_some() {}
     chars.next_if(|c| matches!(c, '@'..='~'));
 }
 
-/// Skips an OSC, DCS, … up to BEL or ST. An unfinished one ends with its line, so that it can't swallow the rest.
+/// Skips an OSC, DCS, … up to BEL or ST, or the end of the line, so that it can't swallow the rest.
 fn skip_string(chars: &mut Peekable<Chars<'_>>) {
     while let Some(&c) = chars.peek() {
         match c {
@@ -158,7 +152,7 @@ fn skip_string(chars: &mut Peekable<Chars<'_>>) {
                 return;
             }
             '\u{1b}' => {
-                // ST is ESC and a backslash. Any other ESC breaks the string off and begins a sequence of its own.
+                // ST is ESC and a backslash. Any other ESC ends the string and begins a new sequence.
                 let mut ahead = chars.clone();
                 ahead.next();
                 if ahead.next() == Some('\\') {

@@ -1,13 +1,13 @@
-//! A string that must not be shown: keys and tokens travel in this type so that no `Debug` print, log line or
-//! error message can leak them by accident. Also names the environment variables that hold our own keys.
+//! A string that must not be shown: no `Debug` print, log line or error message can leak keys and tokens in
+//! this type. Also names the environment variables with our own keys.
 
 use std::fmt;
 use std::sync::{PoisonError, RwLock};
 
-/// Variables that the user's configuration names as keys, whatever their names look like.
+/// Variables that the user's configuration declares as keys, whatever their names.
 static CONFIGURED: RwLock<Vec<String>> = RwLock::new(Vec::new());
 
-/// From now on the variable counts as a credential.
+/// Declares the variable a credential.
 pub fn keep_from_children(name: &str) {
     let mut names = CONFIGURED.write().unwrap_or_else(PoisonError::into_inner);
     if !names.iter().any(|known| known == name) {
@@ -15,17 +15,16 @@ pub fn keep_from_children(name: &str) {
     }
 }
 
-/// A key or token. `Debug` and `Display` never show it; [`Secret::expose`] is the only way to the text.
+/// `Debug` and `Display` never show it; [`Secret::expose`] is the only way to the text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps `text`, cut of surrounding white space (a key pasted with a newline is a common accident).
+    /// Trims surrounding white space (a key pasted with a newline is a common accident).
     pub fn new(text: &str) -> Self {
         Self(text.trim().to_owned())
     }
 
-    /// The text itself, for the one place that sends it.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -43,8 +42,7 @@ impl fmt::Display for Secret {
     }
 }
 
-/// Whether an environment variable's name says that its value is a credential. Such variables are not handed to
-/// child processes.
+/// Whether a variable's name indicates a credential, which child processes must not inherit.
 pub fn is_credential_name(name: &str) -> bool {
     if CONFIGURED.read().unwrap_or_else(PoisonError::into_inner).iter().any(|known| known == name) {
         return true;
@@ -69,14 +67,14 @@ pub fn is_credential_name(name: &str) -> bool {
     ];
     const PARTS: [&str; 3] = ["SECRET_", "_TOKEN_", "PRIVATE_KEY"];
     const WHOLE: [&str; 3] = ["TOKEN", "SECRET", "APIKEY"];
-    // Its opposite is meant to be seen.
+    // A public key is meant to be seen.
     let named = ENDINGS.iter().any(|ending| upper.ends_with(ending))
         || PARTS.iter().any(|part| upper.contains(part))
         || WHOLE.contains(&upper.as_str());
     named && !upper.ends_with("PUBLIC_KEY")
 }
 
-/// Whether a value looks like a key, whatever its variable is called: the marks that issuers put in front, a private key, or
+/// Whether a value looks like a key, whatever its variable's name: a known issuer prefix, a private key, or
 /// an address with a password.
 fn is_credential_value(value: &str) -> bool {
     const MARKS: [&str; 34] = [
@@ -112,7 +110,7 @@ fn is_credential_value(value: &str) -> bool {
         "ya29.",
         "AGE-SECRET-KEY-",
         "eyJhbGciOi",
-        // Whoever knows these addresses may write there.
+        // Anyone who knows these addresses may post there.
         "https://hooks.slack.com/services/",
         "https://discord.com/api/webhooks/",
     ];
@@ -127,20 +125,19 @@ fn is_credential_value(value: &str) -> bool {
         || with_password().is_some()
 }
 
-/// Whether a variable is one of our own settings and keys.
 fn is_own_name(name: &str) -> bool {
     let configured =
         || CONFIGURED.read().unwrap_or_else(PoisonError::into_inner).iter().any(|known| known == name);
     ["MYCODE_", "OPENAI_", "ANTHROPIC_"].iter().any(|prefix| name.starts_with(prefix)) || configured()
 }
 
-/// The variables of this process that even the user's own programs must not inherit: our settings and keys.
+/// Our settings and keys, which even the user's own programs must not inherit.
 pub fn own_variables() -> Vec<std::ffi::OsString> {
     std::env::vars_os().map(|(name, _)| name).filter(|name| is_own_name(&name.to_string_lossy())).collect()
 }
 
-/// The variables of this process that child processes must not inherit: our own settings and every credential. An address
-/// of a proxy stays, password and all: without it nothing would be reached.
+/// What child processes must not inherit: our own settings and every credential. A proxy address stays,
+/// password and all: without it nothing would be reachable.
 fn credential_variables() -> Vec<std::ffi::OsString> {
     std::env::vars_os()
         .filter(|(name, value)| {
@@ -152,7 +149,6 @@ fn credential_variables() -> Vec<std::ffi::OsString> {
         .collect()
 }
 
-/// A child process inherits none of them.
 pub fn remove_credentials(command: &mut std::process::Command) {
     for name in credential_variables() {
         command.env_remove(name);

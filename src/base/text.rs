@@ -1,6 +1,5 @@
 //! Cutting text without breaking characters or lines.
 
-/// The largest index ≤ `at` that is a character boundary of `text`.
 pub fn floor_boundary(text: &str, at: usize) -> usize {
     let mut index = at.min(text.len());
     while !text.is_char_boundary(index) {
@@ -9,7 +8,6 @@ pub fn floor_boundary(text: &str, at: usize) -> usize {
     index
 }
 
-/// The smallest index ≥ `at` that is a character boundary of `text`.
 pub fn ceil_boundary(text: &str, at: usize) -> usize {
     let mut index = at.min(text.len());
     while !text.is_char_boundary(index) {
@@ -18,7 +16,7 @@ pub fn ceil_boundary(text: &str, at: usize) -> usize {
     index
 }
 
-/// `text` cut to `max_chars` characters, the last of which is `…` when something was cut.
+/// `text` cut to `max_chars` characters, ending in `…` if cut.
 pub fn elide(text: &str, max_chars: usize) -> String {
     match text.char_indices().nth(max_chars) {
         None => text.to_owned(),
@@ -30,7 +28,7 @@ pub fn elide(text: &str, max_chars: usize) -> String {
     }
 }
 
-/// `text` on one line: every run of white space and control characters becomes one space, then [`elide`]d.
+/// `text` on one line: runs of white space and control characters become one space, then [`elide`]d.
 pub fn one_line(text: &str, max_chars: usize) -> String {
     let mut line = String::with_capacity(text.len().min(max_chars * 4));
     let mut pending_space = false;
@@ -60,7 +58,7 @@ pub fn and_list(all: &[&str]) -> String {
     }
 }
 
-/// `1 file`, `2 files`: `count` with its noun.
+/// `1 file`, `2 files`.
 pub fn plural(count: usize, noun: &str) -> String {
     if count == 1 {
         format!("1 {noun}")
@@ -73,7 +71,7 @@ pub fn plural(count: usize, noun: &str) -> String {
     }
 }
 
-/// A byte count for users: `512 B`, `12.3 KiB`, `4.0 MiB`.
+/// For users: `512 B`, `12.3 KiB`, `4.0 MiB`.
 pub fn human_bytes(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if bytes < 1024 {
@@ -88,7 +86,7 @@ pub fn human_bytes(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// A token count for users: `950`, `12.3k`, `1.2M`.
+/// For users: `950`, `12.3k`, `1.2M`.
 pub fn human_tokens(tokens: u64) -> String {
     match tokens {
         0..1_000 => tokens.to_string(),
@@ -97,7 +95,7 @@ pub fn human_tokens(tokens: u64) -> String {
     }
 }
 
-/// An address without its percent signs.
+/// Decodes percent escapes.
 pub fn unescaped(address: &str) -> String {
     let mut bytes = Vec::with_capacity(address.len());
     let mut rest = address.as_bytes();

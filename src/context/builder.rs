@@ -1,5 +1,5 @@
-//! `ContextBuilder`: a pure function from what the agent has to the request and its ledger. Each message brings its own
-//! row, and the normalizer adds or removes rows together with messages, so the ledger always sums to the request's size.
+//! `ContextBuilder`: a pure function from what the agent has to the request and its ledger. Each message
+//! carries its own row through the normalizer, so the ledger always sums to the request's size.
 
 use std::sync::Arc;
 

@@ -28,7 +28,6 @@ pub struct FragmentMessage {
 pub struct Fragment {
     pub system: Option<(Block, Fingerprint)>,
     pub messages: Vec<FragmentMessage>,
-    /// Rows for what isn't a message.
     pub rows: Vec<LedgerEntry>,
 }
 

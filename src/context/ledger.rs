@@ -1,5 +1,4 @@
-//! The account of one request: a row for each part; the sum is the request's size. A row's origin is only
-//! looked up when the ledger is shown.
+//! The account of one request: a row for each part; the sum is the request's size.
 
 use super::parts::FixedPart;
 use crate::history::entry::Entry;
@@ -129,7 +128,6 @@ impl Ledger {
     }
 }
 
-/// What the sub-agent spent whose result this is.
 fn agent(entry: &Entry) -> Option<AgentSum> {
     let Item::ToolResult(result) = &*entry.item else { return None };
     let data = &result.envelope.data;

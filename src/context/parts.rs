@@ -1,5 +1,5 @@
-//! What is sent outside the history: system prompt, rules, schemas, parameters. Counted and fingerprinted on change,
-//! not on send; the log records each change, so a replay needs neither the program's prompts nor the project's files.
+//! What is sent outside the history: system prompt, rules, schemas, parameters. Counted and fingerprinted on
+//! change; the log records each change, so a replay needs neither prompts nor project files.
 
 use std::sync::Arc;
 

@@ -79,7 +79,6 @@ impl Prefix {
         frame.system.is_some() || frame.rules.is_some() || frame.tools.is_some() || model
     }
 
-    /// Number of messages that `built` shares with the start of the last request.
     fn kept(&self, built: &Built) -> usize {
         built
             .fingerprints
@@ -90,7 +89,6 @@ impl Prefix {
             .count()
     }
 
-    /// Applies a record that was written to or read from the log.
     pub fn apply(&mut self, record: &Record) {
         match record {
             Record::Item(item) => self.newest = item.id,

@@ -1,16 +1,12 @@
-//! Which of the ranked files will have to change and which are there to read (SPEC §7): by what the path says, and
-//! by the score where it says nothing.
+//! Which ranked files will probably change and which are only worth reading: by path, then by score.
 
 use crate::text::kind::FilePurpose;
 
-/// Files that will have to change, at most.
 pub const MAX_MODIFY: usize = 10;
-/// Files to read beside them, at most.
 pub const MAX_REFERENCE: usize = 15;
-/// A file with less than this share of the best score is there to read.
+/// Files below this share of the best score are only to read.
 const MODIFY_SHARE: f32 = 0.45;
 
-/// What a ranked file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     Modify,
@@ -18,7 +14,6 @@ pub enum Role {
 }
 
 impl Role {
-    /// The word in answers.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Modify => "modify",
@@ -27,7 +22,7 @@ impl Role {
     }
 }
 
-/// The roles of files in their ranking; `files` are (path, kind, score), best first.
+/// `files` are (path, kind, score), best first; one role per file.
 pub fn roles(files: &[(&str, FilePurpose, f32)]) -> Vec<Role> {
     let best = files.first().map_or(0.0, |(_, _, score)| *score);
     let mut modify = 0;
@@ -35,7 +30,7 @@ pub fn roles(files: &[(&str, FilePurpose, f32)]) -> Vec<Role> {
         .iter()
         .enumerate()
         .map(|(place, (path, kind, score))| {
-            // What the task is surely about comes first whatever it is; helpers must be nearly as good.
+            // The best match always counts as a change; helpers need nearly the best score.
             let share = if is_helper(path) { 0.7 } else { MODIFY_SHARE };
             let changes = matches!(kind, FilePurpose::Source) && *score >= share * best || place == 0;
             if changes && modify < MAX_MODIFY {

@@ -1,24 +1,19 @@
-//! What was learned on other days (notes), on its way into a task's context: the port through which it comes, and the choice
-//! by relevance and age into a budget (SPEC §7). Who keeps notes implements the port; nothing here knows how they are kept.
+//! Notes from earlier sessions as part of a task's context: the port they come through, and the selection.
 
 use super::keywords::Keyword;
 
-/// Hints in one task context, at most.
 const MAX_HINTS: usize = 10;
-/// Tokens for them.
 const BUDGET_TOKENS: u32 = 300;
-/// Less relevant ones are left out even where there is room; 0–1.
+/// Less relevant ones are left out even if there is room; 0–1.
 const MIN_RELEVANCE: f64 = 0.3;
 const RELEVANCE_SHARE: f64 = 0.7;
-/// After so many days a packet has lost 63 % of its freshness.
+/// Days after which a packet has lost 63 % of its freshness.
 const FADE_DAYS: f64 = 7.0;
 const DAY_S: f64 = 86_400.0;
 
-/// A candidate piece of evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContextPacket {
     pub content: String,
-    /// Seconds since 1970.
     pub timestamp_s: u64,
     pub tokens: u32,
     /// 0–1.
@@ -26,16 +21,13 @@ pub struct ContextPacket {
     pub source: String,
 }
 
-/// Somebody who may know something about the task.
 pub trait HintSource: Send + Sync {
-    /// The name for notices.
     fn name(&self) -> &str;
 
-    /// What it knows: for these keywords and these files (relative paths).
     fn hints(&self, keywords: &[Keyword], files: &[String]) -> Result<Vec<ContextPacket>, String>;
 }
 
-/// The packets that go in, best first: by 0.7 relevance + 0.3 freshness.
+/// The packets to include, best first: by 0.7 relevance + 0.3 freshness.
 pub fn select(mut packets: Vec<ContextPacket>, now_s: u64) -> Vec<ContextPacket> {
     let score = |packet: &ContextPacket| {
         let age_days = now_s.saturating_sub(packet.timestamp_s) as f64 / DAY_S;

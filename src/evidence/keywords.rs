@@ -1,27 +1,25 @@
-//! The words of a task by which it is compared with another task and with services (SPEC §7).
+//! The words of a task that are compared with other tasks and with services.
 
 use crate::rank::query::Query;
 use crate::text::words::listed;
 
-/// A word of the task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keyword {
-    /// Lower-case, in its common form.
+    /// Lower-case, stemmed.
     pub text: String,
-    /// Whether it stands for something exact: an identifier, a path, a quoted text, a stack frame.
+    /// Whether it is exact: an identifier, a path, quoted text, a stack frame.
     pub strong: bool,
 }
 
 const MAX_KEYWORDS: usize = 60;
-/// Shorter words say nothing, unless each character is a syllable or a word.
+/// Shorter words are ignored, except in scripts where each character is a syllable or word.
 const MIN_CHARS: usize = 3;
 
-/// Verbs of every programming task.
 const CODING: &str = "\
     add fix implement creat updat chang remov delet refactor writ support allow handl modif improv code file \
     function method class error fail test";
 
-/// The keywords in the order of the text, strong ones first.
+/// In text order, strong ones first.
 pub fn extract(query: &Query) -> Vec<Keyword> {
     let mut found: Vec<Keyword> = Vec::new();
     let mut note = |text: &str, strong: bool| {
@@ -54,7 +52,7 @@ pub fn extract(query: &Query) -> Vec<Keyword> {
     found
 }
 
-/// How much of the smaller list is in the other: 0–1. Strong words count double.
+/// Share of the smaller list that is in the other: 0–1. Strong words count double.
 fn overlap(a: &[Keyword], b: &[Keyword]) -> f64 {
     let weight = |keyword: &Keyword| if keyword.strong { 2.0 } else { 1.0 };
     let sum = |words: &[Keyword]| words.iter().map(weight).sum::<f64>();
@@ -64,12 +62,12 @@ fn overlap(a: &[Keyword], b: &[Keyword]) -> f64 {
     if small.is_empty() { 0.0 } else { shared / sum(small) }
 }
 
-/// More shared words than this: still the same task.
+/// A larger overlap means the same task.
 const SAME_TASK: f64 = 0.5;
-/// Fewer words than this ask for nothing new ("yes", "go on").
+/// Fewer words don't make a new task ("yes", "go on").
 const MIN_NEW_WORDS: usize = 2;
 
-/// Whether a message begins a task of its own, and does not go on with what was asked before or say nothing of files.
+/// Whether a message starts a new task rather than continuing the previous one.
 pub fn is_new_task(before: &[Keyword], now: &[Keyword]) -> bool {
     let fresh = || now.iter().filter(|keyword| !before.iter().any(|known| known.text == keyword.text));
     let says_much = fresh().count() >= MIN_NEW_WORDS || fresh().any(|keyword| keyword.strong);

@@ -1,5 +1,4 @@
-//! Which files a task is about, found without any model (SPEC §7): an index of the project, its git history, and a
-//! ranker that shows its work.
+//! Finds the files a task is about without a model: a word index, git history, and an explainable ranker.
 
 pub mod categorize;
 pub mod commits;

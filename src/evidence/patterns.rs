@@ -1,11 +1,10 @@
-//! Habits of the files that a task is about: decorators, error types, imports, calls to databases and guards (SPEC
-//! §7). Only what is seen at least twice, and seldom in the rest of the project; written as sentences.
+//! Finds conventions in a task's files, such as decorators and error types, that are rare in the rest of the
+//! project.
 
 use std::collections::BTreeMap;
 
 use base::pattern::Pattern;
 
-/// What is looked for: the word in the sentence, and where its name stands.
 static KINDS: [(&str, Pattern); 5] = [
     ("", Pattern::new(r"(?m-u)^\s*(@[A-Za-z_][\w.]*|#\[[A-Za-z_][\w:]*)")),
     ("errors: ", Pattern::new(r"(?-u)\b((?:[A-Z]\w*)(?:Error|Exception)|(?:E[A-Z]{3,}))\b")),
@@ -21,11 +20,10 @@ static KINDS: [(&str, Pattern); 5] = [
         Pattern::new(r"(?i-u)\b(\w*(?:authori[sz]e|authenticate|permission|require_login|is_allowed)\w*)\("),
     ),
 ];
-/// Patterns listed of one kind.
 const PER_KIND: usize = 5;
 const MIN_FILES: usize = 2;
 
-/// One sentence a pattern, the most common of each kind first; `is_common` knows the names that all files have.
+/// One sentence per pattern, most common first; `is_common` recognizes names that all files have.
 pub fn discover(texts: &[String], is_common: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut sentences = Vec::new();
     for (word, finder) in &KINDS {

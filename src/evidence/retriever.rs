@@ -1,5 +1,4 @@
-//! One project's evidence for a whole session: opened in the background on first need, brought up to date for each
-//! question, and asked with a time limit.
+//! One project's evidence for a session: opened in the background on first use, updated for each query.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,43 +11,40 @@ use super::task_context::TaskContext;
 use crate::rank::locate::{Project, RankedFile};
 use crate::rank::query::Query;
 
-/// A project with no more files than this is seen with one LS.
+/// A smaller project can be seen with a single LS.
 const FEW_FILES: usize = 12;
 
-/// The evidence of one project.
 pub struct ContextRetriever {
     root: PathBuf,
     state: PathBuf,
     sources: Vec<Arc<dyn HintSource>>,
-    /// Keywords of the task at hand.
     asked: Mutex<Vec<Keyword>>,
 }
 
 impl ContextRetriever {
-    /// For the project at `root`; `state` is its state folder. Opens nothing yet.
+    /// `state` is the project's state folder. Opens nothing yet.
     pub fn new(root: &Path, state: &Path) -> Self {
         Self { root: root.to_owned(), state: state.to_owned(), sources: Vec::new(), asked: Mutex::default() }
     }
 
-    /// Also asks this source for hints.
     #[must_use]
     pub fn with_hints(mut self, source: Arc<dyn HintSource>) -> Self {
         self.sources.push(source);
         self
     }
 
-    /// Builds or updates the index. Blocking; meant for a background thread.
+    /// Builds or updates the index. Blocks; for a background thread.
     pub fn warm(&self) {
-        // Whoever asks next hears what is wrong.
+        // The next query reports any error.
         let _ = self.open();
     }
 
-    /// The `limit` files that fit `text` best. Blocking.
+    /// The `limit` best files for `text`. Blocks.
     pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(RankedFile, Role)>, String> {
         self.with_project(|project| project.locate(text, limit))
     }
 
-    /// The `limit` files that belong to these paths, and which paths are not known. Blocking.
+    /// The `limit` files that belong with these paths, and which paths are unknown. Blocks.
     pub fn companions(
         &self,
         paths: &[String],
@@ -58,20 +54,19 @@ impl ContextRetriever {
         self.with_project(|project| project.companions(paths, text, limit))
     }
 
-    /// Whether `text` begins a task, and does not only go on with the one at hand.
+    /// Whether `text` starts a new task rather than continuing the current one.
     pub fn is_new_task(&self, text: &str) -> bool {
         let now = keywords::extract(&Query::parse(text));
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         keywords::is_new_task(&asked, &now)
     }
 
-    /// Makes `text` the task at hand.
     pub fn remember(&self, text: &str) {
         let now = keywords::extract(&Query::parse(text));
         *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = now;
     }
 
-    /// The context of a task, when there is one worth showing. Blocking.
+    /// The context of a task, if worth showing. Blocks.
     pub fn task_context(&self, text: &str) -> Option<TaskContext> {
         let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let sources: Vec<&dyn HintSource> = self.sources.iter().map(AsRef::as_ref).collect();
@@ -86,7 +81,7 @@ impl ContextRetriever {
         (!context.is_empty()).then_some(context)
     }
 
-    /// Asks the project, brought up to date; a damaged index is rebuilt once. Blocking.
+    /// Runs a query on the updated project; a damaged index is rebuilt once. Blocks.
     pub fn with_project<T, E: std::fmt::Display>(
         &self,
         ask: impl Fn(&Project) -> Result<T, E>,

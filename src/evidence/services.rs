@@ -1,5 +1,4 @@
-//! The parts of a project: packages and module folders, with the words that name them, kept as
-//! `project_index.json`. Which of them a task is about is counted by name and keyword (SPEC §7).
+//! The parts of a project: packages and module folders with their words, cached in `project_index.json`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,19 +18,16 @@ const FILE: &str = "project_index.json";
 const VERSION: u32 = 1;
 const NAME_SCORE: u32 = 10;
 const KEYWORD_SCORE: u32 = 1;
-/// Services named in an answer.
 const MAX_MATCHES: usize = 5;
 const MAX_SERVICES: usize = 400;
 const MAX_KEYWORDS: usize = 40;
-/// A folder with fewer code files is a service only with a manifest of its own.
+/// A folder with fewer code files needs its own manifest to be a service.
 const MIN_FILES: usize = 2;
 
-/// Files that make their folder a package.
 const MANIFESTS: &str = "\
     cargo.toml package.json go.mod pyproject.toml setup.py pom.xml build.gradle cmakelists.txt meson.build \
     composer.json gemspec gemfile dockerfile";
 
-/// A package or module folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Service {
     pub name: String,
@@ -48,17 +44,16 @@ impl Service {
     }
 }
 
-/// All of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectIndex {
     version: u32,
-    /// What it was made from; another value means that it is stale.
+    /// Identifies the set of files it was built from.
     stamp: u64,
     pub services: Vec<Service>,
 }
 
 impl ProjectIndex {
-    /// The kept one when it still fits the files, else a new one, which is kept in `folder`.
+    /// The cached one if it still matches the files, or else a new one, cached in `folder`.
     pub fn current(index: &Index, folder: &Path) -> Self {
         let stamp = stamp(index);
         let kept = file::read_own(&folder.join(FILE))
@@ -69,13 +64,13 @@ impl ProjectIndex {
         }
         let fresh = Self { version: VERSION, stamp, services: find(index) };
         if let Ok(text) = serde_json::to_vec_pretty(&fresh) {
-            // Without the file the next run only looks again.
+            // If writing fails, the next run rebuilds it.
             let _ = atomic_write::write_private(&folder.join(FILE), &text, Expect::Anything);
         }
         fresh
     }
 
-    /// The services that a keyword names, best first; keywords of their files count beside that.
+    /// The services named by a keyword, best first; keywords of their files add to the score.
     pub fn matching(&self, keywords: &[Keyword]) -> Vec<&Service> {
         let mut found: Vec<(&Service, u32)> = self
             .services
@@ -102,7 +97,7 @@ impl ProjectIndex {
     }
 }
 
-/// The set of paths, as a number.
+/// A hash of the set of paths.
 fn stamp(index: &Index) -> u64 {
     let mut sum = 0_u64;
     for (_, doc) in index.files() {

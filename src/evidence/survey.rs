@@ -1,5 +1,4 @@
-//! What is gathered before a turn in the modes that only read (SPEC §8): how a project is built, or its size and what its
-//! own marks say is unfinished. Reads the disk; bounded, and within a budget of characters.
+//! An overview for read-only modes: the project's structure, or its size and unfinished work. Bounded.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,29 +10,26 @@ use base::pattern::Pattern;
 use base::search::walk::{self, Walk};
 use base::text::{one_line, plural};
 
-/// More files than this are not looked at.
 const MAX_FILES: usize = 50_000;
-/// How deep folders are told apart.
 const DEPTH: usize = 3;
-/// A larger file is generated or data: its lines say nothing.
+/// A larger file is generated or data, so its lines say nothing.
 const MAX_FILE_BYTES: u64 = 1 << 20;
-/// Files are read for so long at most: the turn waits for it.
+/// Time limit for reading files, since the turn waits.
 const PATIENCE: Duration = Duration::from_secs(2);
 const LARGEST: usize = 10;
 const MARKS: usize = 30;
 
-/// Marks of unfinished work, where a comment begins with them or a colon follows.
+/// Marks of unfinished work at the start of a comment or followed by a colon.
 static UNFINISHED: Pattern =
     Pattern::new(r"(?:\b(?:TODO|FIXME|XXX|HACK)\b\s*[:(]|(?://|#|--|\*)\s*(?:TODO|FIXME|XXX|HACK)\b)");
 
-/// The files beneath a folder, by extension.
 #[derive(Default)]
 struct FolderContent {
     files: usize,
     kinds: BTreeMap<String, usize>,
 }
 
-/// The folders of a project with what is in them, largest first where the room ends.
+/// The project's folders and their contents; the largest are kept if not all fit.
 pub fn structure(root: &Path, max_chars: usize) -> String {
     let mut folders: BTreeMap<String, FolderContent> = BTreeMap::new();
     let mut top = Vec::new();
@@ -58,7 +54,7 @@ pub fn structure(root: &Path, max_chars: usize) -> String {
         top.join(" ")
     );
     let mut text = one_line(&head, max_chars / 3);
-    // The largest folders fit first; they are shown in the order of their names.
+    // Chosen by size, shown by name.
     let mut by_size: Vec<(&String, &FolderContent)> = folders.iter().collect();
     by_size.sort_by_key(|(path, content)| (path.matches('/').count(), Reverse(content.files)));
     let mut room = max_chars.saturating_sub(text.len());
@@ -134,7 +130,7 @@ pub fn size_and_marks(root: &Path, max_chars: usize) -> String {
     text
 }
 
-/// The files that git sees, relative, sorted.
+/// Files visible to git, relative, sorted.
 fn files(root: &Path) -> Vec<String> {
     Walk::new(root)
         .sorted()
@@ -144,7 +140,7 @@ fn files(root: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The extension, or the name of a file without one.
+/// The extension, or the full name without one.
 fn kind(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').map_or(name, |(_, extension)| extension)

@@ -1,5 +1,4 @@
-//! What a task is about, gathered: services, files to change and to read, habits of those files, hints (SPEC §7);
-//! and its text for the window, under a hard cap.
+//! Gathers a task's context and formats it for the window under a hard limit.
 
 use std::fmt::Write as _;
 
@@ -15,30 +14,28 @@ use crate::text::stem::stem;
 use base::path::on_one_line;
 use base::text::floor_boundary;
 
-/// The hard cap of the text, in characters, where nothing else is said.
+/// Default limit of the text, in characters.
 pub const DEFAULT_MAX_CHARS: usize = 3_000;
 const CUT_MARK: &str = "...[truncated]";
-/// What a right file is worth, in tokens: the search that is not needed and its answer. A guess.
+/// Estimated tokens saved by naming a right file: the search that isn't needed and its result. A guess.
 const WORTH_TOKENS: f32 = 150.0;
 const CHARS_PER_TOKEN: f32 = 4.0;
-/// The words around the block.
+/// Fixed text around the block.
 const AROUND_TOKENS: f32 = 35.0;
-/// From this chance on the lines of a file that hold the task's words are shown, so many.
+/// Files with at least this probability are shown with up to this many matching lines.
 const LINES_CHANCE: f32 = 0.35;
 const LINES: usize = 3;
 
-/// A file of the context.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileNote {
     pub path: String,
-    /// How likely the task changes it, 0–1.
+    /// Probability that the task changes it, 0–1.
     pub chance: f32,
     pub reasons: Vec<String>,
-    /// (number from 1, line).
+    /// (1-based number, line).
     pub lines: Vec<(u32, String)>,
 }
 
-/// What a task is about.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskContext {
     pub services: Vec<String>,
@@ -46,12 +43,11 @@ pub struct TaskContext {
     pub reference: Vec<FileNote>,
     pub patterns: Vec<String>,
     pub hints: Vec<String>,
-    /// Sources that failed, in a sentence each.
+    /// Failed sources, one sentence each.
     pub notices: Vec<String>,
 }
 
 impl TaskContext {
-    /// Gathers everything for a task. `now_s` is the time in seconds since 1970.
     pub fn gather(
         project: &Project,
         text: &str,
@@ -70,12 +66,11 @@ impl TaskContext {
         }
         context.modify.truncate(MAX_MODIFY);
         context.reference.truncate(MAX_REFERENCE);
-        // Notes are asked about all that may matter.
+        // Notes are looked up for all files that may matter.
         let paths: Vec<String> = context.files().map(|file| file.path.clone()).collect();
         context.keep_what_pays();
         if context.quality() > 0.0 {
             let services = ProjectIndex::current(&project.index, project.folder());
-            // A part of a longer name names no part of the project.
             let said: Vec<Keyword> =
                 keywords.iter().filter(|keyword| is_said(keyword, text)).cloned().collect();
             let services = services.matching(&said).into_iter().map(Service::place);
@@ -97,12 +92,11 @@ impl TaskContext {
         Ok(context)
     }
 
-    /// Whether it says anything about the project.
     pub fn is_empty(&self) -> bool {
         self.modify.is_empty() && self.reference.is_empty() && self.hints.is_empty()
     }
 
-    /// How good it is, before it costs anything: the chance that one of its files is right, from 0 to 1.
+    /// The probability that at least one of its files is right, 0–1.
     pub fn quality(&self) -> f32 {
         1.0 - self.files().map(|file| 1.0 - file.chance).product::<f32>()
     }
@@ -111,7 +105,7 @@ impl TaskContext {
         self.modify.iter().chain(&self.reference)
     }
 
-    /// Leaves out what is not worth its tokens: files one by one, then all of them.
+    /// Drops what isn't worth its tokens: single files first, then all of them.
     fn keep_what_pays(&mut self) {
         for list in [&mut self.modify, &mut self.reference] {
             list.retain(|file| file.chance * WORTH_TOKENS >= file.tokens());
@@ -123,7 +117,7 @@ impl TaskContext {
         }
     }
 
-    /// The text, at most `max_chars` characters: what is known from before, files to change, files to read, habits.
+    /// At most `max_chars` characters: hints, files to change, files to read, conventions.
     pub fn serialize(&self, max_chars: usize) -> String {
         let mut text = String::new();
         for hint in &self.hints {
@@ -157,7 +151,6 @@ impl TaskContext {
 }
 
 impl FileNote {
-    /// What its line costs.
     fn tokens(&self) -> f32 {
         let reasons: usize = self.reasons.iter().map(|reason| reason.len() + 2).sum();
         (self.path.len() + reasons) as f32 / CHARS_PER_TOKEN
@@ -171,13 +164,13 @@ impl From<RankedFile> for FileNote {
     }
 }
 
-/// Whether the text has the keyword as a word of its own.
+/// Whether the text contains the keyword as a separate word.
 fn is_said(keyword: &Keyword, text: &str) -> bool {
     let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
     keyword.strong || words.any(|word| stem(&word.to_lowercase()) == keyword.text)
 }
 
-/// Whole lines up to the cap, with a mark when something is missing.
+/// Complete lines up to the limit, with a mark if something is missing.
 fn capped(text: &str, max_chars: usize) -> String {
     if text.chars().count() <= max_chars {
         return text.to_owned();

@@ -1,5 +1,4 @@
-//! Call ids that pair: every call of an answer gets an id that no other call in the request or the answer has,
-//! because servers leave ids out, repeat them in one answer, or count from zero in each.
+//! Gives each call a unique id: servers leave ids out, repeat them, or count from zero in each answer.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,12 +6,9 @@ use std::sync::Arc;
 use base::model::request::{Message, Request};
 use base::text;
 
-/// Longest id that is sent back, in bytes.
 const MAX_ID_BYTES: usize = 256;
-/// Longest name of a tool, in bytes.
 const MAX_NAME_BYTES: usize = 200;
 
-/// The ids that are taken in one conversation.
 #[derive(Clone, Debug, Default)]
 pub struct CallIds {
     taken: HashSet<Arc<str>>,
@@ -20,7 +16,6 @@ pub struct CallIds {
 }
 
 impl CallIds {
-    /// The ids of the calls that `request` already holds.
     pub fn of(request: &Request) -> Self {
         let taken: HashSet<Arc<str>> = request
             .messages
@@ -33,9 +28,9 @@ impl CallIds {
         Self { last: taken.len(), taken }
     }
 
-    /// `wanted` when it is free and can be sent; else a new one: `call_<n>`, or `<wanted>_<n>` for a repeated id.
+    /// `wanted` if it is free and valid; else a new one: `call_<n>`, or `<wanted>_<n>` for a repeated id.
     pub fn claim(&mut self, wanted: &str) -> Arc<str> {
-        // Longer ones, and those that are no plain text, are refused by servers when they come back.
+        // Servers refuse longer ones, and those that aren't plain text, when they come back.
         let usable = wanted.len() <= MAX_ID_BYTES && wanted.bytes().all(|byte| byte.is_ascii_graphic());
         let wanted = if usable { wanted } else { "" };
         let mut id: Arc<str> = wanted.into();
@@ -49,18 +44,17 @@ impl CallIds {
     }
 }
 
-/// `name` as the model gave it, without what no name of a tool has: a flood of letters.
+/// Cuts off a flood of letters.
 pub fn bounded_name(name: &str) -> Arc<str> {
     name[..text::floor_boundary(name, MAX_NAME_BYTES)].into()
 }
 
-/// `id` as Anthropic accepts it: letters, digits, `_` and `-`. Other servers' ids may hold dots and colons.
+/// As Anthropic accepts it; other servers' ids may contain dots and colons.
 pub fn safe_id(id: &str) -> String {
     id.chars().map(safe_char).collect()
 }
 
-/// `name` as every server accepts it in a history: letters, digits, `_` and `-`, 1 to 64 of them. A model that
-/// invents a name such as `functions.Read` would otherwise have each later request refused.
+/// As every server accepts it: an invented name such as `functions.Read` would break all later requests.
 pub fn safe_name(name: &str) -> String {
     let safe: String = name.chars().take(64).map(safe_char).collect();
     if safe.is_empty() { "unnamed".to_owned() } else { safe }

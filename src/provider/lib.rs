@@ -1,5 +1,4 @@
-//! Model servers. Each dialect is one folder that turns a `Request` into bytes and bytes into `StreamEvent`s; `wire`
-//! holds what every dialect needs to talk HTTP.
+//! Model servers. Each dialect's folder turns a `Request` into bytes, and bytes into `StreamEvent`s.
 
 pub mod anthropic;
 pub mod call_ids;

@@ -1,6 +1,6 @@
-//! OpenAI's two dialects as one provider. Its newer models refuse tools at Chat Completions, imitators often know nothing
-//! else: the model table and the address say where to begin, and a server that names the other endpoint is believed. The
-//! request then goes there at once, and later ones directly.
+//! OpenAI's two dialects as one provider: its newer models refuse tools in Chat Completions, imitators often
+//! know nothing else. The model table and the address decide first; if a server names the other endpoint,
+//! this request and later ones go there.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,19 +19,15 @@ use base::model::provider::{Provider, ProviderError, ReplyStream};
 use base::model::request::Request;
 use base::model::stream::StreamEvent;
 
-/// A server that speaks Responses, Chat Completions, or both.
 pub struct Openai {
     chat: Arc<Chat>,
     responses: Arc<Responses>,
     base: Base,
-    /// What servers have said, by model.
     learned: Arc<Mutex<HashMap<Arc<str>, Api>>>,
 }
 
-/// What the address says about the endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Base {
-    /// It names this one.
     Named(Api),
     /// OpenAI's own software is there.
     Own,
@@ -66,7 +62,7 @@ impl Openai {
     }
 }
 
-/// Where `model` is asked first. A name with a vendor before it is a gateway's, and all gateways have Chat Completions.
+/// The API to try first. Names with a vendor prefix are a gateway's, and all gateways have Chat Completions.
 fn first_choice(base: Base, model: &str) -> Api {
     let made_for_responses = || models::facts(model).is_some_and(|facts| facts.api == Api::Responses);
     match base {

@@ -1,4 +1,4 @@
-//! The list of providers: one line each. A leaf that nothing in this folder imports.
+//! The list of providers, one line each. Nothing else in this crate imports it.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::wire::retry::RetryPolicy;
 use base::config::settings::{ProviderKind, ProviderSettings};
 use base::model::provider::{Provider, ProviderError};
 
-/// The provider that `settings` name. Opens no connection and loads no certificates yet.
+/// Opens no connection and loads no certificates yet.
 pub fn build(settings: &ProviderSettings) -> Result<Arc<dyn Provider>, ProviderError> {
     let retry = RetryPolicy::of(settings);
     Ok(match settings.kind {

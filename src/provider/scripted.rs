@@ -1,13 +1,8 @@
-//! Answers from a script: no network, no key. For tests, for the demo, and for replaying a fault.
+//! Answers from a script, without network or key: for tests, the demo, and reproducing faults.
 //!
-//! A script is JSON Lines: one object a line is one answer, in the order in which requests come. Blank lines and lines
-//! that begin with `#` are skipped. All fields are optional; unknown ones are refused, so that a typing error shows.
-//!
-//! ```text
-//! {"text": "I look first.", "calls": [{"name": "Read", "args": {"path": "src/a.rs"}}]}
-//! {"reasoning": "hm", "text": "Done.", "usage": {"input": 900, "cached": 800, "output": 12}, "finish": "stop"}
-//! {"error": {"kind": "rate_limited", "message": "slow down"}}
-//! ```
+//! A script is JSON Lines: each object is one answer, in the order of the requests. Blank lines and lines
+//! that start with `#` are skipped. All fields are optional; unknown ones are errors, to catch typos.
+//! Example: `{"text": "I look first.", "calls": [{"name": "Read", "args": {"path": "src/a.rs"}}]}`.
 //!
 //! | field | meaning |
 //! |---|---|
@@ -86,17 +81,15 @@ enum ErrorKind {
     Protocol,
 }
 
-/// The provider that plays a script.
 pub struct Scripted {
     lines: Arc<Mutex<VecDeque<ScriptLine>>>,
     total: usize,
     retry: RetryPolicy,
-    /// The answer to every request after the end; without it such a request is an error.
+    /// Answers every request after the end; without it, those are errors.
     closing: Option<Arc<str>>,
 }
 
 impl Scripted {
-    /// Plays the file that `settings` name.
     pub fn new(settings: &ProviderSettings) -> Result<Self, ProviderError> {
         let fault = |message| ProviderError::Script { message };
         let path =
@@ -108,7 +101,6 @@ impl Scripted {
         Ok(scripted)
     }
 
-    /// Plays `script`.
     pub fn from_text(script: &str) -> Result<Self, ProviderError> {
         let mut lines = VecDeque::new();
         for (number, line) in (1..).zip(script.lines()) {
@@ -124,7 +116,7 @@ impl Scripted {
         Ok(Self { total: lines.len(), lines: Arc::new(Mutex::new(lines)), retry, closing: None })
     }
 
-    /// Answers with `text` whatever is asked after the script's end.
+    /// Answers everything after the script's end with `text`.
     pub fn closing_with(mut self, text: &str) -> Self {
         self.closing = Some(text.into());
         self
@@ -194,14 +186,14 @@ fn play(line: Option<ScriptLine>, total: usize, mut ids: CallIds) -> ReplyStream
     })
 }
 
-/// A sleep of nothing would still wait for the timer's next tick.
+/// A zero sleep would still wait for the timer's next tick.
 async fn pause(delay: Duration) {
     if !delay.is_zero() {
         tokio::time::sleep(delay).await;
     }
 }
 
-/// `text` in about `count` pieces of about the same length; none when it is empty.
+/// About `count` pieces of similar length; none if it is empty.
 fn pieces(text: &str, count: usize) -> impl Iterator<Item = &str> {
     let step = text.len().div_ceil(count.max(1)).max(1);
     let mut rest = text;

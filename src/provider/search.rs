@@ -1,10 +1,10 @@
-//! One search of the web by the model's own server: a request beside the conversation in which the server's search is the
-//! only tool, so that neither the tools nor the history of the session change.
-//!
-//! After the types of `@anthropic-ai/sdk` 1.12.0 (`web_search_20250305`: the version that all models and clouds have, and
-//! that runs no code), `openai` 6.49.0 for Node (`web_search`, `web_search_call.action.sources`), docs.x.ai (the same tool
-//! at Responses), openrouter.ai/docs/guides/features/server-tools (`openrouter:web_search`) and `@google/genai` 2.32.0
-//! (`googleSearch` at `generateContent`: Gemini's address for OpenAI's dialect has no search), November 2026.
+//! One web search by the model's own server: a separate request with the server's search as its only tool, so
+//! that the session's tools and history don't change.
+//! After the types of `@anthropic-ai/sdk` 1.12.0 (`web_search_20250305`: the version that all models and
+//! clouds have, without running code), `openai` 6.49.0 for Node (`web_search`,
+//! `web_search_call.action.sources`), docs.x.ai (the same tool),
+//! openrouter.ai/docs/guides/features/server-tools (`openrouter:web_search`) and `@google/genai` 2.32.0
+//! (`googleSearch` at `generateContent`: Gemini's OpenAI address has no search), November 2026.
 
 use std::time::Duration;
 
@@ -24,22 +24,17 @@ use base::model::provider::ProviderError;
 use base::model::usage::Usage;
 use base::text::floor_boundary;
 
-/// Where Gemini is.
 const GEMINI: &str = "generativelanguage.googleapis.com";
-/// Searches that one request may make.
+/// Per request.
 const MAX_SEARCHES: u32 = 5;
-/// The longest answer, in tokens.
 const MAX_TOKENS: u32 = 4_096;
-/// How long a search may take.
 const SEARCH_TIME: Duration = Duration::from_secs(180);
-/// The largest reply: results come whole, and encrypted.
+/// Results come in full, and encrypted.
 const MAX_REPLY_BYTES: usize = 8 * 1024 * 1024;
-/// How often a server that pauses is asked to go on.
+/// How often a server that pauses is asked to continue.
 const MAX_PAUSES: usize = 3;
-/// Sources that are told.
 const MAX_SOURCES: usize = 10;
 
-/// Which search a server has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Anthropic,
@@ -48,7 +43,6 @@ enum Kind {
     Gemini,
 }
 
-/// Searches through the server that the settings name.
 #[derive(Debug)]
 pub struct Searcher {
     kind: Kind,
@@ -56,17 +50,15 @@ pub struct Searcher {
     model: String,
 }
 
-/// A page that an answer stands on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     pub url: String,
     pub title: String,
 }
 
-/// What a search has found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// The answer, with marks such as `[1]` where the server says what it stands on.
+    /// With marks such as `[1]` if the server names its sources.
     pub answer: String,
     /// The cited ones first.
     pub sources: Vec<Source>,
@@ -75,7 +67,7 @@ pub struct Found {
 }
 
 impl Searcher {
-    /// `None` where the server is not known to search.
+    /// `None` if the server isn't known to search.
     pub fn new(settings: &ProviderSettings) -> Result<Option<Self>, ProviderError> {
         let Some(kind) = kind(settings)? else { return Ok(None) };
         let endpoint = match kind {
@@ -92,10 +84,9 @@ impl Searcher {
         Ok(Some(Self { kind, endpoint, model: settings.model.to_string() }))
     }
 
-    /// Has `query` searched for and answered; by `model`, if one is named.
     pub async fn search(&self, query: &str, model: Option<&str>) -> Result<Found, ProviderError> {
         let late = ProviderError::TooLong { seconds: SEARCH_TIME.as_secs() };
-        // Gemini's address names the model.
+        // Gemini's address contains the model.
         let model = model.filter(|_| self.kind != Kind::Gemini).unwrap_or(&self.model);
         timeout(SEARCH_TIME, self.ask(query, model)).await.unwrap_or(Err(late))
     }
@@ -183,7 +174,7 @@ fn kind(settings: &ProviderSettings) -> Result<Option<Kind>, ProviderError> {
     })
 }
 
-/// Gemini's own address of a model, beside the one for OpenAI's dialect.
+/// Gemini's own address of a model, next to the one for OpenAI's dialect.
 fn gemini_url(base: &str, model: &str) -> String {
     let base = base.trim_end_matches('/');
     let base = base.strip_suffix("/openai").unwrap_or(base);
@@ -191,7 +182,6 @@ fn gemini_url(base: &str, model: &str) -> String {
 }
 
 impl Found {
-    /// The number of a source, from 1.
     fn cite(&mut self, url: &Value, title: &Value) -> Option<usize> {
         let url = url.as_str().filter(|url| !url.is_empty())?;
         if let Some(at) = self.sources.iter().position(|source| source.url == url) {
@@ -209,7 +199,7 @@ impl Found {
     }
 }
 
-/// Text comes in pieces, each with what it stands on; results come with the ways to them, or with what went wrong.
+/// Text comes in pieces with citations; results come with links or with an error.
 fn read_messages(reply: &Value, found: &mut Found) -> Result<(), ProviderError> {
     found.spent(anthropic::read_usage(&reply["usage"]));
     let mut failure = None;
@@ -266,7 +256,7 @@ fn read_chat(reply: &Value, found: &mut Found) {
     }
 }
 
-/// What a part of the text stands on is told by where it ends, in bytes.
+/// Citations are placed by where their text ends, in bytes.
 fn read_gemini(reply: &Value, found: &mut Found) {
     let (candidate, usage) = (&reply["candidates"][0], &reply["usageMetadata"]);
     let count = |key: &str| usage[key].as_u64().unwrap_or(0);

@@ -1,34 +1,32 @@
-//! The types of sub-agents: what each is told, may use and may spend. A new type is one row.
+//! The sub-agent types: prompt, tools and budget of each. A new type is one row.
 
 use std::borrow::Cow;
 
 use base::config::prompts;
 
-/// One type.
 #[derive(Clone, Debug)]
 pub struct AgentType {
     pub name: Cow<'static, str>,
-    /// What it is told beside the system prompt: from `prompts/agents/<name>.md`, or the user's file.
+    /// Added to the system prompt: from `prompts/agents/<name>.md` or the user's file.
     pub prompt: Cow<'static, str>,
-    /// What the model is told of a type of the user's.
+    /// What the model reads about a user-defined type.
     pub description: Cow<'static, str>,
-    /// The tools that a type of the user's names; `None`: as its other fields say.
+    /// The tools a user-defined type lists; `None`: decided by the other fields.
     pub tools: Option<Vec<&'static str>>,
-    /// It changes nothing; several may run at the same time.
+    /// Never changes anything, so several may run at once.
     pub only_reads: bool,
-    /// The light model is enough for it, where there is one.
+    /// Runs on the light model if one is configured.
     pub light: bool,
-    /// Replies of the model.
+    /// Model replies.
     pub max_steps: u32,
 }
 
 impl AgentType {
-    /// Tokens read and written, most of them from the cache: what its steps take in a window that is half full.
+    /// Token budget, input and output: `max_steps` with a half-full window, mostly cache reads.
     pub fn max_tokens(&self) -> u64 {
         u64::from(self.max_steps) * 64_000
     }
 
-    /// Whether it is given the tool of this name.
     pub fn has(&self, tool: &str) -> bool {
         let named = match &self.tools {
             Some(tools) => tools.contains(&tool),
@@ -57,7 +55,7 @@ const fn row(
     AgentType { name, prompt, description, tools: None, only_reads, light, max_steps }
 }
 
-/// All of them: four for any task, and the roles of `mycode build`.
+/// Four for any task, and the roles of `mycode build`.
 pub static TYPES: [AgentType; 9] = [
     writer("general", prompts::AGENT_GENERAL, 80),
     reader("explore", prompts::AGENT_EXPLORE, true, 40),
@@ -70,14 +68,12 @@ pub static TYPES: [AgentType; 9] = [
     writer("qa_fixer", prompts::AGENT_QA_FIXER, 80),
 ];
 
-/// What those that only read are given.
 const READ_TOOLS: [&str; 10] =
     ["LS", "Glob", "Grep", "Read", "Bash", "Recall", "Locate", "WebFetch", "WebSearch", "Symbols"];
 
-/// What no sub-agent is given: it has nobody to ask, and no sub-agents of its own.
+/// Never given to a sub-agent: it has no user to ask, and must not start sub-agents of its own.
 pub const PARENT_TOOLS: [&str; 2] = ["AskUser", "Task"];
 
-/// The type of this name.
 pub fn find(name: &str) -> Option<&'static AgentType> {
     TYPES.iter().find(|kind| kind.name == name)
 }

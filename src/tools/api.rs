@@ -1,6 +1,6 @@
-//! The contract of a tool, and the adapter from its typed form to the one that the dispatcher can hold in a list. The
-//! adapter is also the one place that moves blocking work off the async threads: the task that runs a turn also takes the
-//! user's operations, and an interrupt must not wait for the disk.
+//! The tool traits, and the adapter to the object-safe form the dispatcher stores. Blocking work leaves the
+//! async threads only there: the task that runs a turn also handles user operations, and an interrupt must
+//! not wait for the disk.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use base::model::call::ToolSpec;
 use base::model::envelope::{Envelope, ErrorCode};
 use guard::policy::access::Access;
 
-/// Why a tool gave no envelope of its own. It goes back to the model, which can repair its call.
+/// A call that failed without an envelope. Sent to the model, which can fix its call.
 #[derive(Debug, Error)]
 #[error("{}: {message}", code.as_str())]
 pub struct ToolError {
@@ -27,93 +27,81 @@ pub struct ToolError {
 }
 
 impl ToolError {
-    /// A failure that the model can repair.
     pub fn model(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
 
-    /// Wrong arguments.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::model(ErrorCode::InvalidParam, message)
     }
 
-    /// The user pressed Esc.
     pub fn interrupted() -> Self {
         Self::model(ErrorCode::Interrupted, "the user interrupted this call; it changed nothing")
     }
 }
 
-/// What a tool gives back: its observation, or why there is none.
 pub type ToolOutcome = Result<Envelope, ToolError>;
 
-/// What an approval shows before the call runs.
 #[derive(Debug)]
 pub enum Preview {
     Text(String),
-    /// A unified diff.
     Diff(String),
-    /// The call can change nothing, whatever the user says: what it would answer.
+    /// The call can't change anything even if approved; this is what it would answer.
     NoEffect(ToolOutcome),
 }
 
-/// How a tool does its work.
 pub enum Work<A> {
-    /// On the blocking pool: disk and computation. An interrupted call is left to finish there unobserved, so that no write
-    /// stops half way; a long search looks at [`ToolCx::cancel`].
+    /// On the blocking pool. An interrupted call finishes there unobserved, so that no write stops halfway; a
+    /// long search checks [`ToolCx::cancel`].
     Blocking(fn(&A, &ToolCx) -> ToolOutcome),
-    /// On the async threads: waits for a process or for the user. Dropping it ends it.
+    /// On the async threads: waits for a process or the user. Dropping it stops it.
     Async(for<'a> fn(Arc<A>, &'a ToolCx) -> BoxFuture<'a, ToolOutcome>),
 }
 
-/// A tool with typed arguments: what a tool's file implements. All of it but `title` may block.
+/// A tool with typed arguments, implemented once per tool. Everything but `title` may block.
 pub trait TypedTool: Send + Sync + 'static {
-    /// The arguments object. Optional ones are `Option` or have a default.
     type Args: DeserializeOwned + Send + Sync + 'static;
 
-    /// The name the model calls.
     const NAME: &'static str;
 
-    /// What the model is told: from `prompts/tools/<name>.md`.
+    /// Shown to the model: from `prompts/tools/<name>.md`.
     const DESCRIPTION: &'static str;
 
-    /// Whether several calls of this tool may run at the same time (it changes nothing).
+    /// Changes nothing, so several calls may run at once.
     const READ_ONLY: bool = false;
 
-    /// How long it may take to put things in order once the turn is interrupted, before it is dropped.
+    /// How long an interrupted call may clean up before it is dropped.
     const CLEAN_UP: Duration = Duration::from_millis(80);
 
-    /// Whether this call may run beside others.
     fn parallel(_: &Value) -> bool {
         Self::READ_ONLY
     }
 
-    /// Does it.
     const WORK: Work<Self::Args>;
 
-    /// JSON Schema of the arguments, as small as it can be: see [`object`].
+    /// JSON Schema of the arguments, kept minimal: see [`object`].
     fn schema() -> Value;
 
-    /// What is taken, where that is more than the model is told or has another form.
+    /// The accepted schema, if broader than the one the model sees.
     fn accepted() -> Value {
         Self::schema()
     }
 
-    /// What the call will touch; nothing that anybody must allow unless it says so. Paths are absolute and normalized.
+    /// What the call will touch; by default nothing that needs approval. Paths are absolute and normalized.
     fn access(_: &Self::Args, _: &ToolCx) -> Result<Vec<Access>, ToolError> {
         Ok(Vec::new())
     }
 
-    /// One line for the user: the tool and its most telling argument, such as `Read src/a.rs:10-40`.
+    /// One line for the user, such as `Read src/a.rs:10-40`.
     fn title(args: &Self::Args) -> String;
 
-    /// What an approval shows before the call runs. Must change nothing. As [`TypedTool::WORK`], it finds in
-    /// [`ToolCx::judged`] what [`TypedTool::access`] has said, and touches nothing else.
+    /// What an approval prompt shows. Must not change anything, and, like [`TypedTool::WORK`], must touch
+    /// only what [`ToolCx::judged`] lists.
     fn preview(args: &Self::Args, _: &ToolCx) -> Preview {
         Preview::Text(Self::title(args))
     }
 }
 
-/// A JSON Schema for an object with these properties.
 pub fn object(required: &[&str], properties: Value) -> Value {
     let mut schema = json!({"type": "object", "properties": properties});
     if !required.is_empty() {
@@ -122,35 +110,29 @@ pub fn object(required: &[&str], properties: Value) -> Value {
     schema
 }
 
-/// A call that was parsed and can be judged, shown and run. Made by [`Tool::prepare`].
+/// A parsed call, ready to be judged, shown and run. Made by [`Tool::prepare`].
 pub trait Prepared: Send + Sync {
-    /// See [`TypedTool::title`].
     fn title(&self) -> String;
-    /// See [`TypedTool::access`]. Ends at once when the turn is interrupted.
+    /// See [`TypedTool::access`]. Returns at once when the turn is interrupted.
     fn access<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Result<Vec<Access>, ToolError>>;
-    /// See [`TypedTool::preview`]. Ends at once when the turn is interrupted.
+    /// See [`TypedTool::preview`]. Returns at once when the turn is interrupted.
     fn preview<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Preview>;
-    /// See [`TypedTool::CLEAN_UP`].
     fn clean_up(&self) -> Duration;
-    /// See [`TypedTool::WORK`].
     fn run<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutcome>;
 }
 
-/// A tool as the registry holds it.
 pub trait Tool: Send + Sync {
     fn name(&self) -> &'static str;
-    /// See [`TypedTool::parallel`].
     fn parallel(&self, args: &Value) -> bool;
     fn spec(&self) -> ToolSpec;
-    /// The tool that a call runs in the end, and its arguments in that tool's own words; as given where they can't be read.
+    /// The tool that will actually run and its own arguments; unchanged if they can't be parsed.
     fn meant(&self, args: Value) -> (String, Value) {
         (self.name().to_owned(), args)
     }
-    /// Whether it calls the tool of this name, which is loaded on demand.
+    /// Whether this tool dispatches to the on-demand tool of this name.
     fn takes(&self, _name: &str) -> bool {
         false
     }
-    /// Parses the arguments.
     fn prepare(&self, args: Value) -> Result<Box<dyn Prepared>, ToolError>;
 }
 
@@ -193,12 +175,12 @@ impl<T: TypedTool> Tool for T {
 struct PreparedCall<T: TypedTool> {
     args: Arc<T::Args>,
     ignored: Ignored,
-    /// What the call was said to touch: it is judged by this and held to it.
+    /// What the call declared it touches: the verdict is based on this, and the call may not go beyond it.
     accesses: Arc<OnceLock<Arc<[Access]>>>,
 }
 
 impl<T: TypedTool> PreparedCall<T> {
-    /// Has `work` done where it touches what was judged. What nobody judged is held to what it says now. Blocks.
+    /// Runs `work` restricted to what was judged, or, without a verdict, to what it declares now. Blocks.
     fn held_to_judged<R: Send + 'static>(
         &self,
         work: impl FnOnce(&T::Args, ToolCx) -> Result<R, ToolError> + Send + 'static,
@@ -218,7 +200,6 @@ impl<T: TypedTool> PreparedCall<T> {
     }
 }
 
-/// The outcome, with the keys that were ignored.
 fn with_ignored(mut outcome: ToolOutcome, ignored: &Ignored) -> ToolOutcome {
     if let Some(note) = ignored.note() {
         match &mut outcome {
@@ -270,7 +251,6 @@ impl<T: TypedTool> Prepared for PreparedCall<T> {
     }
 }
 
-/// Runs `work` on the blocking pool.
 pub async fn blocking<R: Send + 'static>(
     cx: &ToolCx,
     work: impl FnOnce(&ToolCx) -> Result<R, ToolError> + Send + 'static,
@@ -281,7 +261,7 @@ pub async fn blocking<R: Send + 'static>(
     })
 }
 
-/// Like [`blocking`], for work that changes nothing: it is abandoned when the turn is interrupted.
+/// Like [`blocking`], for work that changes nothing: abandoned when the turn is interrupted.
 async fn until_interrupted<R: Send + 'static>(
     cx: &ToolCx,
     work: impl FnOnce(&ToolCx) -> Result<R, ToolError> + Send + 'static,
@@ -293,7 +273,7 @@ async fn until_interrupted<R: Send + 'static>(
     }
 }
 
-/// `path, offset?, limit?`: a schema's arguments in one line, for error messages.
+/// `path, offset?, limit?`: a schema's arguments on one line, for error messages.
 fn expected(schema: &Value) -> String {
     let Some(properties) = schema["properties"].as_object() else { return "none".to_owned() };
     let required =

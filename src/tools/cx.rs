@@ -1,5 +1,5 @@
-//! What a running tool may use: the workspace, the state that calls share, and ports to what lives above it.
-//! A tool gets everything from here and nothing from the agent.
+//! What a running tool may use: the workspace, state shared between calls, and ports to the layers above.
+//! Tools depend on this alone, never on the agent.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,68 +24,59 @@ use guard::sandbox::session::Sandbox;
 use guard::sandbox::spec::Confinement;
 use guard::shell::interpret::call::Call;
 
-/// The port through which Task has sub-agents run.
+/// Lets Task run sub-agents.
 pub trait SubAgents: Send + Sync {
-    /// A turn begins in this session: the sub-agents of its calls are asked of this model, with this window.
+    /// A turn starts: sub-agents of its calls use this turn's model and context window.
     fn begin(&self, parent: ParentTurn);
 
-    /// Runs one to its end; `cx` is that of the call that asks for it.
-    /// Errors: A sentence for the model: an unknown type, or a session that cannot be opened.
+    /// Runs one to completion; `cx` is the calling tool's. The error is a sentence for the model.
     fn run<'a>(&'a self, task: SubTask, cx: &'a ToolCx) -> BoxFuture<'a, Result<SubReport, String>>;
 }
 
-/// The surroundings of one call. Cheap to clone.
+/// The context of one call. Cheap to clone.
 #[derive(Clone)]
 pub struct ToolCx {
-    /// The workspace root: absolute and canonical.
+    /// Absolute and canonical.
     pub root: Arc<PathBuf>,
-    /// The current todo list.
     pub todos: Arc<TodoBoard>,
-    /// Cancelled when the user interrupts the turn.
     pub cancel: CancellationToken,
     pub progress: ProgressSink,
-    /// `None` where no user can be asked (headless, sub-agents).
+    /// `None` if no user can be asked (headless, sub-agents).
     pub asker: Option<Arc<dyn Asker>>,
-    /// What the model has read, and with which content.
     pub files: Arc<FileStates>,
-    /// The folder that Bash calls share, and processes that they left running.
+    /// The working folder shared by Bash calls, and processes they left running.
     pub shell: Arc<Shell>,
-    /// Images on their way to the model.
     pub images: Arc<ImageTray>,
-    /// What commands run in.
     pub sandbox: Arc<Sandbox>,
-    /// How this call's command runs: decided with its verdict.
+    /// How this call's command runs; decided along with the verdict.
     pub confinement: Confinement,
-    /// What this call touches, as it was judged; `None` until that is known.
+    /// What this call touches, as judged; `None` before the verdict.
     pub judged: Option<Arc<[Access]>>,
-    /// What this call's command runs, as it was parsed for the verdict; empty for other tools.
+    /// The commands this call runs, as parsed for the verdict; empty for other tools.
     pub calls: Arc<[Call]>,
-    /// Where output goes that is too large for the window.
     pub spill: Arc<Spill>,
-    /// Secrets that were seen, and their placeholders.
     pub redactor: Arc<Redactor>,
-    /// The largest observation: a share of the window.
+    /// The maximum observation size: a share of the window.
     pub observation: Limits,
-    /// The call that runs, by the id that the model gave it; empty outside of a turn.
+    /// The call's id as given by the model; empty outside a turn.
     pub call_id: Arc<str>,
-    /// `None` where no sub-agents can run, as in one.
+    /// `None` if sub-agents aren't available, as inside one.
     pub sub_agents: Option<Arc<dyn SubAgents>>,
-    /// `None` where no session is kept.
+    /// `None` if no session is kept.
     pub originals: Option<Arc<dyn Originals>>,
-    /// `None` where no editor is in front.
+    /// `None` if no editor is connected.
     pub editor: Option<Arc<dyn EditorFiles>>,
-    /// What makes changes undoable; `None` where no session is kept.
+    /// Makes changes undoable; `None` if no session is kept.
     pub journal: Option<Arc<Journal>>,
-    /// Finds files for a task; `None` where the project has no state folder.
+    /// Finds files for a task; `None` if the project has no state folder.
     pub evidence: Option<Arc<ContextRetriever>>,
-    /// What was read of the web, and how.
     pub web: Arc<WebState>,
-    /// Told of every edit, and asked where things are.
+    /// Notified of every edit, and queried for symbols.
     pub language_servers: LanguageServers,
 }
 
 impl ToolCx {
-    /// Surroundings with fresh state, no user to ask, and progress that is not shown. `root` is made canonical if it can.
+    /// A context with fresh state, no user to ask, and hidden progress. `root` is canonicalized if possible.
     pub fn new(root: PathBuf, spill: Arc<Spill>) -> Self {
         let root = root.canonicalize().unwrap_or(root);
         Self {

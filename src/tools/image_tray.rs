@@ -1,5 +1,5 @@
-//! Images on their way into the conversation: Read and the user's messages put them here, and the turn records them behind
-//! what they belong to. Knows whether the model in use can see.
+//! Images for the turn to add to the conversation, from Read and user messages. Knows whether the model
+//! accepts images.
 
 use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,6 @@ struct Contents {
     images: Vec<Image>,
 }
 
-/// The tray of one agent.
 #[derive(Debug, Default)]
 pub struct ImageTray {
     contents: Mutex<Contents>,
@@ -26,34 +25,32 @@ impl ImageTray {
         self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A turn begins: this model will see what is put here. What an interrupted turn left is cleared away.
+    /// Starts a turn with this model. Clears what an interrupted turn left.
     pub fn begin(&self, model: &Arc<str>) {
         *self.lock() = Contents { model: Arc::clone(model), images: Vec::new() };
     }
 
-    /// The model in use; empty before the first turn.
+    /// The current model; empty before the first turn.
     pub fn model(&self) -> Arc<str> {
         Arc::clone(&self.lock().model)
     }
 
-    /// Puts images here that were recorded once already.
     pub fn put_back(&self, images: Vec<Image>) {
         self.lock().images.extend(images);
     }
 
-    /// Why the model in use can't be shown images; `None` where it can, or where that is not known.
+    /// Why the current model can't be shown images; `None` if it can or if that is unknown.
     pub fn refusal(&self) -> Option<String> {
         let model = Arc::clone(&self.lock().model);
         let blind = models::facts(&model).is_some_and(|facts| !facts.images);
         blind.then(|| format!("{model} can't see images"))
     }
 
-    /// Puts the picture in this open file here, under the name `shown`; returns its width and height. Blocks.
+    /// Adds the picture in this file under the name `shown`; returns width and height. Blocks.
     pub fn put(&self, file: File, shown: &str) -> Result<(u32, u32), PictureError> {
         Ok(self.add(picture::load(file)?, shown))
     }
 
-    /// The same with the bytes of a picture.
     pub fn put_bytes(&self, bytes: Vec<u8>, shown: &str) -> Result<(u32, u32), PictureError> {
         Ok(self.add(picture::from_bytes(bytes)?, shown))
     }
@@ -73,7 +70,7 @@ impl ImageTray {
         (width, height)
     }
 
-    /// What was put here since the last time.
+    /// What was added since the last call.
     pub fn take(&self) -> Vec<Image> {
         std::mem::take(&mut self.lock().images)
     }

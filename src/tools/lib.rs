@@ -1,4 +1,4 @@
-//! What the model can do. `registry` lists the tools; `arguments` takes calls as models make them.
+//! The model's tools. `registry` lists them; `arguments` accepts calls as models make them.
 
 pub mod agent_types;
 pub mod api;

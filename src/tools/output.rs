@@ -1,4 +1,4 @@
-//! What is too large for the window is cut to its ends, and the whole goes to a spill file that the model can page.
+//! Cuts output too large for the window; the full text goes to a spill file the model can page through.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -10,23 +10,19 @@ use std::time::SystemTime;
 use base::quota::Quota;
 use base::text::{ceil_boundary, floor_boundary, human_bytes, plural};
 
-/// Most lines of a result that the model sees (SPEC §3).
 pub const MAX_LINES: usize = 2_000;
-/// Most bytes of a result that the model sees, the mark included (SPEC §3).
+/// Maximum bytes of a result shown to the model, including the mark.
 pub const MAX_BYTES: usize = 50 * 1024;
-/// Room kept for the mark that stands for what was left out.
 const MARK_BYTES: usize = 512;
 
-/// Which part of an oversized text is worth most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// The beginning (lists, file content).
+    /// The start (lists, file content).
     Head,
     /// Both ends, more of the last one (command output: errors come last).
     HeadTail,
 }
 
-/// How large a text may be.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub lines: usize,
@@ -40,8 +36,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The limits in a window of this many tokens: one observation never takes more than about an eighth of it, in a small
-    /// one a tenth.
+    /// An observation takes at most about an eighth of the window, or a tenth of a small one.
     pub fn for_window(window_tokens: u64) -> Self {
         let tenths = if window_tokens < 64_000 { 3 } else { 4 };
         let bytes = usize::try_from(window_tokens * tenths / 10)
@@ -50,23 +45,20 @@ impl Limits {
         Self { lines: (MAX_LINES * bytes / MAX_BYTES).max(100), bytes }
     }
 
-    /// How many rows a listing has: as many as `asked` for, else `usual`, which in a small window is fewer.
+    /// Rows of a listing: as `asked`, otherwise `usual`, which is lower in a small window.
     pub fn rows(self, asked: Option<usize>, usual: usize, most: usize) -> usize {
         asked.filter(|&asked| asked > 0).unwrap_or(usual.min(self.lines / 2)).min(most)
     }
 }
 
-/// A text that fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Truncated {
     pub body: String,
-    /// Whether something was left out.
     pub cut: bool,
-    /// The file with the whole text; for `data.full_output_path`.
+    /// The file with the full text; for `data.full_output_path`.
     pub full_output_path: Option<PathBuf>,
 }
 
-/// The folder of spilled outputs.
 #[derive(Debug)]
 pub struct Spill {
     folder: PathBuf,
@@ -74,26 +66,23 @@ pub struct Spill {
 }
 
 impl Spill {
-    /// A spill folder, made when it is first needed.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder, next: AtomicU64::new(0) }
     }
 
-    /// The folder itself.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// A fresh name in the folder, which exists afterwards.
+    /// Creates an empty file with a fresh name.
     pub fn reserve(&self, kind: &str) -> io::Result<PathBuf> {
-        // Outputs may hold what nobody else should see.
+        // Private, because outputs may contain secrets.
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let millis = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_millis());
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         Ok(self.folder.join(format!("{kind}-{millis}-{}-{number}.txt", std::process::id())))
     }
 
-    /// Stores a whole text.
     pub fn store(&self, kind: &str, text: &[u8]) -> io::Result<PathBuf> {
         let path = self.reserve(kind)?;
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
@@ -104,8 +93,7 @@ impl Spill {
         Ok(path)
     }
 
-    /// Cuts `body` to the `limits` of the tool boundary, storing the whole when something has to go. A body within the
-    /// limits comes back untouched, so doing it twice does no harm.
+    /// Cuts `body` to `limits` and stores the full text if something is removed. Idempotent.
     pub fn truncate(&self, body: String, keep: Keep, limits: Limits) -> Truncated {
         if fits(&body, limits) {
             return Truncated { body, cut: false, full_output_path: None };
@@ -115,8 +103,8 @@ impl Spill {
         Truncated { body, cut: true, full_output_path: path }
     }
 
-    /// Removes what is older than 7 days, then the oldest until 500 MiB are left. Walks the folder: call it off the
-    /// hot path.
+    /// Removes files older than 7 days, then the oldest above 500 MiB. Walks the folder: not for the hot
+    /// path.
     pub fn clean(&self) {
         self.clean_to(Quota::STATE, SystemTime::now());
     }
@@ -126,25 +114,23 @@ impl Spill {
     }
 }
 
-/// The two ends of a text whose middle is not in memory.
+/// The tail of a text whose middle isn't in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends<'a> {
     pub tail: &'a str,
-    /// Size of the whole text.
     pub total_bytes: u64,
     pub total_lines: u64,
 }
 
-/// Whether `text` needs no cut.
 pub fn fits(text: &str, limits: Limits) -> bool {
     text.len() <= limits.bytes && text.bytes().filter(|&b| b == b'\n').count() <= limits.lines
 }
 
-/// Cuts a text to `limits`, with a mark where something is missing. `head` is the whole text, or, with `ends`, its
-/// beginning. Whole lines are kept where possible; a line that alone is too long is cut between characters.
+/// `head` is the full text or, with `ends`, its start. Keeps complete lines if possible; a single overlong
+/// line is cut between characters.
 pub fn cut(head: &str, ends: Option<Ends>, keep: Keep, path: Option<&Path>, limits: Limits) -> String {
     let room = limits.bytes.saturating_sub(MARK_BYTES);
-    // The mark takes up to three lines of its own.
+    // The mark takes up to three lines.
     let lines = limits.lines.saturating_sub(3);
     let (head_room, head_lines) = match keep {
         Keep::Head => (room, lines),
@@ -183,13 +169,13 @@ pub fn cut(head: &str, ends: Option<Ends>, keep: Keep, path: Option<&Path>, limi
     body
 }
 
-/// A path so long that it would eat the room of the text is not worth showing.
+/// A path that long would use up the room for the text.
 fn shorten_path(path: &Path) -> String {
     let shown = path.to_string_lossy();
     if shown.len() < MARK_BYTES - 160 { shown.into_owned() } else { "data.full_output_path".to_owned() }
 }
 
-/// The longest beginning of whole lines within the limits; a part of the first line if that alone is too long.
+/// As many complete lines as fit, or part of the first line if it alone is too long.
 fn first_part(text: &str, room: usize, lines: usize) -> &str {
     let window = &text[..floor_boundary(text, room)];
     let end = match window.match_indices('\n').nth(lines.saturating_sub(1)) {
@@ -200,11 +186,11 @@ fn first_part(text: &str, room: usize, lines: usize) -> &str {
     &text[..end]
 }
 
-/// The longest end of whole lines within the limits; a part of the last line if that alone is too long.
+/// The same for the last lines.
 fn last_part(text: &str, room: usize, lines: usize) -> &str {
     let start = ceil_boundary(text, text.len().saturating_sub(room));
     let window = &text[start..];
-    // A final line feed ends the last line and begins none.
+    // A final line feed ends the last line and doesn't start another.
     let body = window.strip_suffix('\n').unwrap_or(window);
     let from = match body.rmatch_indices('\n').nth(lines.saturating_sub(1)) {
         Some((index, _)) => index + 1,
@@ -214,7 +200,7 @@ fn last_part(text: &str, room: usize, lines: usize) -> &str {
     &window[from..]
 }
 
-/// The length of a cut at a line's end, unless that gives away more than half of the room: then the line is cut.
+/// Cuts at a line end unless that loses more than half of the room.
 fn at_line_end(length: Option<usize>, room: usize) -> usize {
     length.filter(|&length| length * 2 >= room).unwrap_or(room)
 }

@@ -1,5 +1,4 @@
-//! Types of sub-agents that the user has defined: a Markdown file with front matter (name, description, tools, model) and
-//! the prompt behind it, as Claude Code has them.
+//! User-defined sub-agent types: a Markdown file with front matter (name, description, tools, model).
 
 use super::agent_types::{self, AgentType, PARENT_TOOLS};
 use super::registry;
@@ -7,16 +6,14 @@ use base::config::trusted::agent_files::AgentFile;
 use base::format::frontmatter;
 use base::text::{elide, one_line};
 
-/// Replies of the model.
 const MAX_STEPS: u32 = 80;
-/// Tools that can change the project.
 const CHANGING: [&str; 5] = ["Write", "Edit", "MultiEdit", "Bash", "Job"];
 const MAX_NAME_BYTES: usize = 40;
-/// Characters of all descriptions, and of one: about 250 and 60 tokens.
+/// Characters of all descriptions and of one: about 250 and 60 tokens.
 const ALL_CHARS: usize = 1_000;
 const ONE_CHARS: usize = 240;
 
-/// The types that the files define, and a sentence for the user about each file that defines none.
+/// The types, and a sentence for the user about each invalid file.
 pub fn read(files: &[AgentFile]) -> (Vec<AgentType>, Vec<String>) {
     let (mut own, mut notices): (Vec<AgentType>, Vec<String>) = (Vec::new(), Vec::new());
     for file in files {
@@ -74,7 +71,7 @@ fn parse(file: &AgentFile) -> Result<AgentType, String> {
     })
 }
 
-/// What the model is told of them behind the Task tool's description; empty when there are none.
+/// Appended to the Task tool's description; empty if there are none.
 pub fn described(own: &[AgentType]) -> String {
     let mut told = String::new();
     for kind in own {
@@ -82,7 +79,7 @@ pub fn described(own: &[AgentType]) -> String {
             true => kind.name.to_string(),
             false => format!("{}: {}", kind.name, kind.description),
         };
-        // The rest is named where a type is not found.
+        // The rest are named in the error for an unknown type.
         if told.chars().count() + one.chars().count() > ALL_CHARS {
             break;
         }

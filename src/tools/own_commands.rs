@@ -1,6 +1,6 @@
-//! Slash commands that the user has defined: a Markdown file with front matter (description, argument-hint) and the prompt
-//! behind it, as Claude Code has them; `skill/fill.rs` puts the arguments in. A folder is a namespace (`git/fix.md` is
-//! `/git:fix`). What is not done here (model, allowed-tools, named arguments, `` !`…` ``) is said in the description.
+//! User-defined slash commands, as in Claude Code: a Markdown file with front matter. A folder is a namespace
+//! (`git/fix.md` is `/git:fix`). Unsupported features (model, allowed-tools, named arguments, `` !`…` ``) are
+//! noted in the description.
 
 use crate::skill::definition::Skill;
 use crate::skill::fill;
@@ -13,14 +13,13 @@ use base::text::one_line;
 const DESCRIPTION_CHARS: usize = 120;
 const NOT_USED: [&str; 3] = ["model", "allowed-tools", "arguments"];
 
-/// One command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnCommand {
     pub row: CommandRow,
     prompt: String,
 }
 
-/// The commands that the files define, the first of a name, and a sentence for the user about each file that defines none.
+/// The commands, the first of each name, and a sentence for the user about each invalid file.
 pub fn read(files: &[CommandFile]) -> (Vec<OwnCommand>, Vec<String>) {
     let (mut own, mut notices): (Vec<OwnCommand>, Vec<String>) = (Vec::new(), Vec::new());
     for file in files {
@@ -62,7 +61,7 @@ fn parse(file: &CommandFile) -> Result<OwnCommand, String> {
     Ok(OwnCommand { row, prompt: prompt.to_owned() })
 }
 
-/// The skills that users call like commands; a command of the same name wins.
+/// The skills users can call as commands; a command of the same name wins.
 pub fn rows_of(skills: &SkillSet, commands: &[OwnCommand]) -> Vec<CommandRow> {
     let called = skills.iter().filter(|skill| skill.for_user);
     let free = called.filter(|skill| commands.iter().all(|command| command.row.name != skill.name));
@@ -74,7 +73,6 @@ pub fn rows_of(skills: &SkillSet, commands: &[OwnCommand]) -> Vec<CommandRow> {
     free.map(row).collect()
 }
 
-/// The prompt that `text` stands for, when it is one of the commands with its arguments.
 pub fn expand(commands: &[OwnCommand], text: &str) -> Option<String> {
     let rest = text.strip_prefix('/')?;
     let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));

@@ -1,5 +1,5 @@
-//! What the tools that take a path share: resolving it, and turning the disk's errors into answers that the model can
-//! act on. Looks at the disk, so it belongs on the blocking pool.
+//! Resolves path arguments, and turns disk errors into answers the model can act on. Reads the disk: blocking
+//! pool.
 
 use std::fs::{File, Metadata};
 
@@ -13,10 +13,9 @@ use base::search::fuzzy;
 use base::text::plural;
 use guard::policy::access::Access;
 
-/// The system's own limit.
 const MAX_PATH_BYTES: usize = 4_096;
 
-/// A path argument made definite.
+/// A resolved path argument.
 #[derive(Clone, Debug)]
 pub(crate) struct PathTarget {
     pub resolved: Resolved,
@@ -24,9 +23,8 @@ pub(crate) struct PathTarget {
     pub shown: String,
 }
 
-/// Resolves a path argument against the workspace. Once the call was judged, only to what was judged: what is then opened
-/// without following links is what the verdict was about.
-/// Errors: `INVALID_PARAM` for an empty path or one with a NUL character; `NOT_FOUND` when the workspace itself is gone; `CONFLICT` when the path leads elsewhere than when it was judged.
+/// Resolves a path argument against the workspace. `CONFLICT` if it now leads elsewhere than when the call
+/// was judged: the verdict applies to exactly the path that is then opened without following links.
 pub(crate) fn target(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
     as_judged(cx, resolve(cx, text)?)
 }
@@ -75,17 +73,15 @@ fn resolve(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
     Ok(PathTarget { resolved, shown })
 }
 
-/// What a tool that reads the file or tree at `text` touches.
 pub(crate) fn read_access(cx: &ToolCx, text: &str) -> Result<Vec<Access>, ToolError> {
     Ok(vec![Access::Read(target_or_nearest(cx, text)?.0.resolved.canonical)])
 }
 
-/// What a tool that writes the file at `text` touches.
 pub(crate) fn write_access(cx: &ToolCx, text: &str) -> Result<Vec<Access>, ToolError> {
     Ok(vec![Access::Write(target(cx, text)?.resolved.canonical)])
 }
 
-/// Has `work` read the file or tree at `text`; where another path was taken, the answer says so first.
+/// Runs `work` on the file or tree at `text`; if a similar path was used, the answer starts by saying so.
 pub(crate) fn read_at(cx: &ToolCx, text: &str, work: impl FnOnce(&PathTarget) -> ToolOutcome) -> ToolOutcome {
     let (target, note) = target_or_nearest(cx, text)?;
     let mut envelope = work(&target)?;
@@ -95,11 +91,11 @@ pub(crate) fn read_at(cx: &ToolCx, text: &str, work: impl FnOnce(&PathTarget) ->
     Ok(envelope)
 }
 
-/// A likeness from which a path is the wanted one but for its case or a missing beginning.
+/// Minimum similarity: paths that differ only in case or a missing prefix.
 const CLEAR_LIKENESS: f64 = 90.0;
 
-/// Like [`target`], for tools that only read: a path that does not exist leads to the one file or folder that is clearly
-/// meant, if there is just one, with a sentence that says so.
+/// Like [`target`], for read-only tools: a missing path resolves to the only clearly similar one, with a
+/// note.
 fn target_or_nearest(cx: &ToolCx, text: &str) -> Result<(PathTarget, Option<String>), ToolError> {
     let (target, note) = or_nearest(cx, resolve(cx, text)?)?;
     Ok((as_judged(cx, target)?, note))
@@ -120,7 +116,6 @@ fn or_nearest(cx: &ToolCx, wanted: PathTarget) -> Result<(PathTarget, Option<Str
     Ok((found, Some(note)))
 }
 
-/// What stands at a resolved path.
 pub(crate) fn look(cx: &ToolCx, target: &PathTarget) -> Result<Metadata, ToolError> {
     let looked = exact::look(&target.resolved.canonical).map_err(FileError::from);
     let refused = |error| disk_error(cx, target, &error);
@@ -130,17 +125,14 @@ pub(crate) fn look(cx: &ToolCx, target: &PathTarget) -> Result<Metadata, ToolErr
     }
 }
 
-/// Opens the regular file at a resolved path for reading.
 pub(crate) fn open(cx: &ToolCx, target: &PathTarget) -> Result<(File, Metadata), ToolError> {
     exact::open(&target.resolved.canonical).map_err(|error| disk_error(cx, target, &error))
 }
 
-/// The folder that an optional path argument names: the workspace if it is left out.
 pub(crate) fn folder_or_root(path: Option<&str>) -> &str {
     path.filter(|path| !path.is_empty()).unwrap_or(".")
 }
 
-/// An error of the disk, in words and code for the model.
 pub(crate) fn disk_error(cx: &ToolCx, target: &PathTarget, error: &FileError) -> ToolError {
     let shown = &target.shown;
     match error {
@@ -174,7 +166,6 @@ pub(crate) fn disk_error(cx: &ToolCx, target: &PathTarget, error: &FileError) ->
     }
 }
 
-/// `NOT_FOUND` with the nearest real paths.
 fn not_found(cx: &ToolCx, target: &PathTarget) -> ToolError {
     let shown = &target.shown;
     let mut message = format!("{shown} does not exist");
@@ -190,7 +181,6 @@ fn not_found(cx: &ToolCx, target: &PathTarget) -> ToolError {
     ToolError::model(ErrorCode::NotFound, message)
 }
 
-/// What a search says of folders that it could not enter.
 pub(crate) fn skipped_folders(count: usize) -> String {
     format!(
         "{} could not be entered (no permission, or its ignore file is not a file)",

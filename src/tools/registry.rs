@@ -1,4 +1,4 @@
-//! The list of tools: one line each, in the order in which the model sees them.
+//! The list of tools, in the order the model sees them.
 
 use super::api::{Tool, ToolError, TypedTool as _};
 use crate::file::edit::{Edit, MultiEdit};
@@ -20,7 +20,7 @@ use crate::web::fetch::WebFetch;
 use crate::web::search::WebSearch;
 use base::search::fuzzy;
 
-/// All built-in tools. The order is part of the stable prefix: append, don't reorder.
+/// All built-in tools. The order is part of the stable prompt prefix: append, don't reorder.
 pub fn builtin() -> Vec<Box<dyn Tool>> {
     vec![
         Box::new(Ls),
@@ -41,18 +41,18 @@ pub fn builtin() -> Vec<Box<dyn Tool>> {
     ]
 }
 
-/// Tools that are loaded on demand: see [`crate::on_demand`]. Where nobody `searches` the web, there is no WebSearch.
+/// Tools loaded on demand: see [`crate::on_demand`]. WebSearch only if `searches`.
 pub fn on_demand(searches: bool) -> Vec<Box<dyn Tool>> {
     let mut tools: Vec<Box<dyn Tool>> = vec![Box::new(WebFetch), Box::new(WebSearch), Box::new(Symbols)];
     tools.retain(|tool| searches || tool.name() != WebSearch::NAME);
     tools
 }
 
-/// Tools that the smallest windows leave out: others do the same, or the task gets done without.
+/// Tools left out of the smallest windows: others do the same, or the task can be done without them.
 pub const DISPENSABLE: [&str; 8] =
     ["MultiEdit", "TodoWrite", "Glob", "AskUser", "Note", "Job", "Task", "MoreTools"];
 
-/// The tool with this name; upper and lower case, `_` and `-` do not matter.
+/// Ignores case, `_` and `-`.
 pub fn find<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Result<&'a dyn Tool, ToolError> {
     let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
     let wanted = plain(name);

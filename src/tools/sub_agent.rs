@@ -1,4 +1,4 @@
-//! What the Task tool asks of a sub-agent, and what comes back. Plain data.
+//! The Task tool's request to a sub-agent, and the report. Plain data.
 
 use std::sync::Arc;
 
@@ -7,19 +7,16 @@ use base::model::request::Params;
 use base::model::usage::Usage;
 use base::protocol::event::EndReason;
 
-/// What a sub-agent shall do.
 #[derive(Clone, Debug, Default)]
 pub struct SubTask {
-    /// A type of `agent_types`, or one of the user's.
     pub kind: String,
     pub prompt: String,
-    /// Whether the light model answers; `None`: as its type says.
+    /// Whether to use the light model; `None`: decided by the type.
     pub light: Option<bool>,
-    /// An earlier sub-agent that goes on, by its id.
     pub resume: Option<String>,
 }
 
-/// The turn whose calls ask for sub-agents: they answer with its model and in its window.
+/// The turn that requests sub-agents; they use its model and window size.
 #[derive(Clone, Debug)]
 pub struct ParentTurn {
     pub params: Params,
@@ -27,27 +24,23 @@ pub struct ParentTurn {
     pub session: String,
 }
 
-/// What came of it.
 #[derive(Clone, Debug)]
 pub struct SubReport {
     /// Of its session, for Recall and `mycode resume`.
     pub id: String,
-    /// Its last words; empty when it has said none.
     pub answer: String,
     pub end: EndReason,
     pub steps: u32,
     pub model: Arc<str>,
-    /// What its window holds at the end.
     pub window_tokens: u64,
-    /// Of all of its requests.
     pub usage: Usage,
-    /// The files that it read, with the numbers of the items that hold them.
+    /// Files it read, with the numbers of the items that contain them.
     pub read: Vec<(String, u64)>,
     pub changed: Vec<String>,
 }
 
 impl SubReport {
-    /// Why it ended early, in a few words; `None` when it was done.
+    /// Why it ended early, in a few words; `None` if it finished.
     pub fn ended_early(&self) -> Option<String> {
         match &self.end {
             EndReason::Done => None,

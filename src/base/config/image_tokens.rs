@@ -1,9 +1,8 @@
-//! What a model takes for an image, by its vendor's rule: Claude a token for 750 pixels (platform.claude.com/docs vision);
-//! GPT-4o, 4.1, 5 and the o-series tiles of 512 pixels after scaling to 2,048 and 768, later and small ones patches of 32
-//! pixels, at most 2,500 of them (developers.openai.com images-vision, `openai`#2851; the ceiling of 5.4 and later is unsure).
-//! Others are taken to count as Claude does. November 2026.
+//! Tokens of an image by its vendor's rule (November 2026). Claude: one per 750 pixels
+//! (platform.claude.com/docs vision). GPT-4o, 4.1, 5 and o-series: tiles of 512 pixels after scaling to 2,048
+//! and 768; later and small ones: patches of 32 pixels, at most 2,500 (developers.openai.com images-vision,
+//! `openai`#2851; unsure for 5.4 and later). Others: like Claude.
 
-/// Tokens of an image of so many pixels for `model`.
 pub fn image_tokens(model: &str, width: u32, height: u32) -> u32 {
     let name = model.rsplit('/').next().unwrap_or(model);
     let small = name.contains("mini") || name.contains("nano");

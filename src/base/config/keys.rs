@@ -1,5 +1,5 @@
-//! The `[keys]` table of the user's own file: which keys do what on the screen. Only its shape is known here; what actions
-//! there are stands with the screen (`tui/terminal/key_table.rs`).
+//! The `[keys]` table of the user's own file: which keys do what on the screen. Only knows its shape; actions
+//! are defined in `tui/terminal/key_table.rs`.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use toml::Spanned;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyBinding {
     pub action: String,
-    /// As written; none when the action shall have no key.
+    /// As written; empty to leave the action without a key.
     pub keys: Vec<String>,
-    /// Its line in the file, from 1.
+    /// Line in the file, from 1.
     pub line: usize,
 }
 
@@ -22,7 +22,6 @@ struct File {
     keys: BTreeMap<Spanned<String>, toml::Value>,
 }
 
-/// The bindings of a file that has been parsed before, in its order.
 pub fn read(text: &str) -> Result<Vec<KeyBinding>, String> {
     let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
     let mut bindings = Vec::new();

@@ -1,5 +1,5 @@
-//! Which language servers there are: a table as data (`language_servers.toml`, with its sources), and what the user's
-//! configuration changes of it.
+//! The language server table (data in `language_servers.toml`, with its sources) and what the user's
+//! configuration changes in it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,19 +14,17 @@ use crate::path;
 
 const SHIPPED: &str = include_str!("language_servers.toml");
 
-/// Where a project keeps programs of its own.
 const PROJECT_PROGRAMS: [&str; 3] = ["node_modules/.bin", ".venv/bin", "venv/bin"];
-/// Of such a program this much is bound to the user's trust, with its place.
+/// Trust in such a program is bound to its path and this many leading bytes.
 const LAUNCHER_BYTES: u64 = 64 * 1024;
 
-/// A row of the table.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LanguageServer {
-    /// Extensions or whole names, and the protocol's identifier of their language.
+    /// Extensions or file names, with the protocol's language identifier.
     pub files: BTreeMap<String, String>,
     pub roots: Vec<String>,
-    /// Programs with their arguments, the preferred first.
+    /// Programs with arguments, in order of preference.
     pub commands: Vec<Vec<String>>,
     #[serde(skip_serializing_if = "Value::is_null")]
     pub options: Value,
@@ -36,14 +34,13 @@ pub struct LanguageServer {
 }
 
 impl LanguageServer {
-    /// The identifier of the file's language, if it is one of this row's.
     pub fn language(&self, path: &Path) -> Option<&str> {
         let of = |name: Option<&OsStr>| self.files.get(name?.to_str()?).map(String::as_str);
         of(path.extension()).or_else(|| of(path.file_name()))
     }
 }
 
-/// The key `language_servers` of a configuration: all on or off, or row by row.
+/// The `language_servers` key of a configuration: all on or off, or row by row.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(untagged)]
 pub enum ServersSetting {
@@ -51,7 +48,6 @@ pub enum ServersSetting {
     Rows(BTreeMap<String, RowSetting>),
 }
 
-/// What a configuration says of one row.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(untagged)]
 pub enum RowSetting {
@@ -59,10 +55,9 @@ pub enum RowSetting {
     Row(Box<LanguageServer>),
 }
 
-/// The rows that hold, by name.
 pub type LanguageServers = BTreeMap<String, LanguageServer>;
 
-/// The table with the configuration's changes: what a row leaves out stays as it is.
+/// The table with the configuration's changes; fields that a row leaves out keep their values.
 pub fn rows(setting: Option<&ServersSetting>) -> LanguageServers {
     let mut rows: LanguageServers = toml::from_str(SHIPPED).unwrap_or_default();
     match setting {
@@ -99,7 +94,7 @@ fn change(rows: &mut LanguageServers, name: &str, own: &RowSetting) {
     }
 }
 
-/// The servers that a project brings along as programs of its own: each with the beginning of what would be started.
+/// Servers that a project ships as its own programs, each with the first bytes of what would be started.
 pub fn of_project(workspace: &Path) -> Vec<AgentFile> {
     let folders = PROJECT_PROGRAMS.map(|folder| workspace.join(folder));
     let folders: Vec<PathBuf> = folders.into_iter().filter(|folder| folder.is_dir()).collect();

@@ -1,6 +1,6 @@
-//! Joins all sources of configuration into validated sections. First wins: flags, `MYCODE_*`, the project's file, the
-//! user's file, then the usual `OPENAI_*` / `ANTHROPIC_*` variables, then the compiled-in `config.toml`.
-//! Opens no network: that nothing is configured is an answer (`provider: None`), not an error.
+//! Joins all configuration sources into validated sections. First wins: flags, `MYCODE_*`, the project's
+//! file, the user's file, then `OPENAI_*` / `ANTHROPIC_*` variables, then the compiled-in `config.toml`.
+//! Opens no network; nothing configured is an answer (`provider: None`), not an error.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -25,10 +25,9 @@ use crate::path::leads_out;
 use crate::secret::{self, Secret};
 
 const DEFAULTS: &str = include_str!("../../../config.toml");
-/// The largest configuration file.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
-/// A setting that cannot be used; exit code 3.
+/// An unusable setting; exit code 3.
 #[derive(Clone, Debug, Error)]
 #[error("{what}")]
 pub struct ConfigError {
@@ -40,49 +39,41 @@ fn bad(what: impl Into<String>, hint: impl Into<String>) -> ConfigError {
     ConfigError { what: what.into(), hint: hint.into() }
 }
 
-/// The validated configuration.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// `None`: no provider, key or address is configured anywhere.
+    /// `None` if no provider, key or address is configured anywhere.
     pub provider: Option<ProviderSettings>,
-    /// What is wrong with the model settings: only who needs a model minds.
+    /// An error in the model settings, which only matters if a model is needed.
     pub provider_error: Option<ConfigError>,
     pub context: ContextSettings,
     pub work: WorkSettings,
     pub web: WebSettings,
     pub screen: ScreenSettings,
-    /// Which language servers are used.
     pub language_servers: Option<ServersSetting>,
-    /// What the user has defined, such as sub-agents; the project's only if it is trusted.
+    /// User definitions such as sub-agents; the project's only if it is trusted.
     pub own: OwnFiles,
-    /// Things the user should know, such as refused keys of a project's file.
     pub notices: Vec<String>,
-    /// A model was named for this run alone, with a flag.
     pub model_flag: bool,
     /// No model was named anywhere: it is the vendor's default.
     pub model_by_default: bool,
-    /// Where what servers have said of themselves is kept.
+    /// Cache file for what servers report about themselves.
     pub servers: PathBuf,
-    /// Where the history of prompts is kept.
     pub prompts: PathBuf,
-    /// The folder of the user's configuration.
     pub config: PathBuf,
     raw: Raw,
 }
 
-/// Where configuration comes from; tests hand in their own.
 pub struct Sources<'a> {
     pub flags: Raw,
     pub vars: &'a dyn Fn(&str) -> Option<String>,
     pub paths: &'a Paths,
     pub workspace: &'a Path,
-    /// The user trusts the project's own file, this once.
+    /// The user trusts the project's own file for this run.
     pub trust: bool,
-    /// The permission used when nothing is set: `ask` for the terminal, `auto` for exec.
+    /// Used if nothing is set: `ask` for the terminal, `auto` for exec.
     pub default_permission: Permission,
 }
 
-/// Reads and joins all sources.
 pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let mut notices = Vec::new();
     let model_flag = sources.flags.model.is_some();
@@ -201,7 +192,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
 }
 
 impl Loaded {
-    /// The context section for another model, or with a window size that was learned of the server, and how.
+    /// The context section for another model, or with a window size learned from the server, and how.
     pub fn context_for(
         &self,
         model: &str,
@@ -210,13 +201,13 @@ impl Loaded {
         context(&self.raw, model, learned)
     }
 
-    /// The provider section for a local server that was found by asking around.
+    /// The provider section for a discovered local server.
     pub fn local_provider(&self, base_url: String, model: &str) -> ProviderSettings {
         settings(&self.raw, ProviderKind::Openai, base_url, None, self.raw.model.as_deref().unwrap_or(model))
     }
 }
 
-/// What the project's own file would set once it is trusted, with its text; `None` without such a file.
+/// What the project's own file would set if trusted, with its text; `None` without such a file.
 pub fn project_wishes(workspace: &Path) -> Result<Option<(String, Vec<String>)>, ConfigError> {
     let path = paths::project_config(workspace);
     let Some(text) = read_project(workspace)? else { return Ok(None) };
@@ -224,7 +215,7 @@ pub fn project_wishes(workspace: &Path) -> Result<Option<(String, Vec<String>)>,
     Ok(Some((text, personal)))
 }
 
-/// The project's own file. Even what is wrong with a text tells of it: nothing is read that a link brings in from outside.
+/// Returns nothing if a link leads outside the project: even an error message about a text would reveal it.
 fn read_project(workspace: &Path) -> Result<Option<String>, ConfigError> {
     let path = paths::project_config(workspace);
     if leads_out(&path, workspace) { Ok(None) } else { read(&path) }
@@ -237,7 +228,7 @@ fn read(path: &Path) -> Result<Option<String>, ConfigError> {
             "make the file readable UTF-8 text, or move it away",
         )
     };
-    // A checkout may bring a link to a device under this name: the size is bounded, and only a file is read.
+    // A checkout may have a link to a device under this name: the size is limited, and only a file is read.
     match file::read(path, MAX_FILE_BYTES) {
         Ok((bytes, _)) => String::from_utf8(bytes).map(Some).map_err(|_| refused("not UTF-8 text")),
         Err(FileError::NotFound) => Ok(None),
@@ -370,7 +361,7 @@ fn settings(
 fn context(raw: &Raw, model: &str, learned: Option<(u64, Origin)>) -> Result<ContextSettings, ConfigError> {
     let (window, origin) = match (raw.context_window, learned, models::facts(model)) {
         (Some(window), ..) => (window, Origin::User),
-        // An error tells of a smaller window, never of a larger one.
+        // An error can only reveal a smaller window.
         (None, Some((window, Origin::Error)), Some(facts)) if window >= facts.prompt_window() => {
             (facts.prompt_window(), Origin::Table)
         }
@@ -388,7 +379,7 @@ fn context(raw: &Raw, model: &str, learned: Option<(u64, Origin)>) -> Result<Con
     if let Some(facts) = models::facts(model) {
         facts.inform(&mut made);
     }
-    // Who sets the window wants all of it.
+    // A user who sets the window wants all of it.
     made.tier_tokens = made.tier_tokens.filter(|_| origin != Origin::User);
     let share = |name: &str, value: Option<f64>, default: f64| match value {
         None => Ok(default),
@@ -413,7 +404,7 @@ fn context(raw: &Raw, model: &str, learned: Option<(u64, Origin)>) -> Result<Con
     Ok(made)
 }
 
-/// Header names and values of a flag such as `--header "X-Org: a"`, as the file's table holds them.
+/// Header names and values from flags such as `--header "X-Org: a"`, in the form of the file's table.
 pub fn header_table(lines: &[String]) -> Result<Option<BTreeMap<String, String>>, ConfigError> {
     let mut table = BTreeMap::new();
     for line in lines {

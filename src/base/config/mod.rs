@@ -1,5 +1,5 @@
-//! Settings: the file's shape (`raw`), where each value came from (`load`), and the validated sections that the rest
-//! of the program uses (`settings`). Nobody above receives the whole configuration; each part gets its own section.
+//! Settings: the file's shape (`raw`), merging with origins (`load`), and validated sections (`settings`). No
+//! part of the program gets the full configuration, only its own section.
 
 pub mod image_tokens;
 pub mod keys;

@@ -1,28 +1,22 @@
-//! Modes of work: what is gathered before a turn, and whether the turn may change anything (SPEC §8).
+//! Work modes: what is gathered before a turn, and whether the turn may change anything.
 
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How the agent goes about a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Does what was asked, as far as the permission level goes.
     #[default]
     Auto,
-    /// Finds out how a project is built.
     Explore,
-    /// Looks for what is wrong or missing.
     Analyze,
-    /// Works out a plan for the user to accept.
     Plan,
 }
 
 impl Mode {
     pub const ALL: [Self; 4] = [Self::Auto, Self::Explore, Self::Analyze, Self::Plan];
 
-    /// The name used in flags, files and on screen.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -32,12 +26,11 @@ impl Mode {
         }
     }
 
-    /// Whether nothing of the project may be changed in it, whatever the permission level allows.
+    /// Whether nothing in the project may be changed, regardless of the permission level.
     pub fn only_reads(self) -> bool {
         self != Self::Auto
     }
 
-    /// The one that comes next when the user goes through them.
     pub fn next(self) -> Self {
         let at = Self::ALL.iter().position(|mode| *mode == self).unwrap_or(0);
         Self::ALL[(at + 1) % Self::ALL.len()]

@@ -1,5 +1,5 @@
-//! What is known of models: windows, prices, endpoints, how they reason. The facts are data (`models.toml`, with their
-//! sources); a `models.toml` of the user's own goes before them, and a user's setting always wins. An unknown model gets the
+//! Facts about models: windows, prices, endpoints, reasoning. The data is in `models.toml`, with its sources;
+//! a user's own `models.toml` overrides it, and a user's setting always wins. An unknown model gets the
 //! default window and no price.
 
 use std::sync::{LazyLock, OnceLock};
@@ -9,12 +9,11 @@ use toml::{Table, Value};
 
 use super::settings::{Binding, ContextSettings};
 
-/// The window assumed when nothing is known, in tokens (SPEC §2).
+/// Assumed if nothing is known, in tokens.
 pub const DEFAULT_WINDOW: u64 = 128_000;
 
 const SHIPPED: &str = include_str!("models.toml");
 
-/// What is known of a model.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelFacts {
@@ -22,20 +21,20 @@ pub struct ModelFacts {
     pub api: Api,
     /// Tokens of prompt and reply together.
     pub window: u64,
-    /// Tokens that a prompt may have, where that is less.
+    /// Most tokens of a prompt, if less than the window.
     #[serde(default)]
     input: Option<u64>,
-    /// Tokens that a reply may have.
+    /// Most tokens of a reply.
     #[serde(default)]
     pub output: Option<u32>,
     #[serde(default)]
     pub price: Option<Price>,
     #[serde(default)]
     pub tier: Option<PriceTier>,
-    /// Minutes that a cached prefix lives.
+    /// Minutes a cached prefix lives.
     #[serde(default = "five")]
     pub cache: u64,
-    /// The efforts that it takes; empty where none is known.
+    /// Supported efforts; empty if unknown.
     #[serde(default)]
     pub effort: Vec<String>,
     #[serde(default)]
@@ -44,13 +43,12 @@ pub struct ModelFacts {
     pub binding: Binding,
     #[serde(default)]
     pub replay: Option<Replay>,
-    /// Tokens per estimated one.
+    /// Real tokens per estimated token.
     #[serde(default = "one")]
     pub tokens: f64,
-    /// Whether system messages may stand in the middle.
+    /// Whether system messages may appear between other messages.
     #[serde(default)]
     pub system_messages: bool,
-    /// Whether it sees.
     #[serde(default)]
     pub images: bool,
 }
@@ -69,15 +67,14 @@ fn one() -> f64 {
 pub struct Price {
     pub input: f64,
     pub output: f64,
-    /// Of what the cache serves; as `input` where nothing is said.
+    /// For cache reads; the same as `input` if missing.
     #[serde(default)]
     pub read: Option<f64>,
-    /// Of what is written into the cache.
     #[serde(default)]
     pub write: Option<f64>,
 }
 
-/// What a prompt pays that is longer than `above` tokens: all of its prices times these.
+/// Factors on all prices for a prompt longer than `above` tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceTier {
@@ -86,7 +83,7 @@ pub struct PriceTier {
     pub output: f64,
 }
 
-/// The endpoint that a model is made for.
+/// The preferred endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Api {
@@ -96,36 +93,34 @@ pub enum Api {
     Messages,
 }
 
-/// How a Claude model is told to think.
+/// How to make a Claude model think.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Thinking {
     #[default]
     None,
-    /// Only when asked, within a budget of tokens.
+    /// Only if requested, within a token budget.
     Budget,
-    /// Only when asked, as much as it takes.
+    /// Only if requested, without a budget.
     Ask,
-    /// Unless it is disabled.
+    /// Unless disabled.
     On,
-    /// It can't be disabled.
+    /// Can't be disabled.
     Always,
-    /// It can be disabled except between calls.
+    /// Can be disabled, except between calls.
     Between,
 }
 
-/// Reasoning that a server of Chat Completions demands back with calls.
+/// Reasoning that a Chat Completions server requires back with calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Replay {
-    /// `reasoning_content`.
     Content,
     /// The thought signature of each call.
     Signature,
 }
 
 impl ModelFacts {
-    /// Tells `settings` what is known of the model.
     pub fn inform(&self, settings: &mut ContextSettings) {
         (settings.cached_price, settings.write_price) =
             self.cache_prices().unwrap_or((settings.cached_price, settings.write_price));
@@ -136,17 +131,16 @@ impl ModelFacts {
         settings.reply_tokens = (self.api == Api::Messages).then(|| self.reply_tokens()).flatten();
     }
 
-    /// Tokens that a prompt may have.
     pub fn prompt_window(&self) -> u64 {
         self.input.map_or(self.window, |input| input.min(self.window))
     }
 
-    /// Tokens that are asked for in one reply: an agent's need no more, and what is not asked for stays free.
+    /// Reply tokens to request: an agent needs no more, and the rest of the window stays free.
     pub fn reply_tokens(&self) -> Option<u32> {
         self.output.map(|most| most.min(64_000))
     }
 
-    /// The effort nearest to `wanted` that the model takes; as it is where none is known.
+    /// The supported effort nearest to `wanted`; `wanted` itself if none is known.
     pub fn effort_for<'a>(&'a self, wanted: &'a str) -> &'a str {
         const LEVELS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
         let level = |name: &str| LEVELS.iter().position(|level| *level == name);
@@ -155,7 +149,7 @@ impl ModelFacts {
         taken.min_by_key(|(distance, _)| *distance).map_or(wanted, |(_, name)| name)
     }
 
-    /// What so many tokens of a prompt and its reply cost, in dollars; `None` without a price.
+    /// Cost in dollars; `None` without a price.
     pub fn cost(&self, fresh: u64, read: u64, written: u64, output: u64) -> Option<f64> {
         let price = self.price?;
         let tier = self.tier.filter(|tier| fresh + read + written > tier.above);
@@ -166,7 +160,7 @@ impl ModelFacts {
         Some((prompt * input_factor + output as f64 * price.output * output_factor) / 1e6)
     }
 
-    /// Price of a cached token, and of one that is written into the cache, as shares of an uncached one.
+    /// Prices of a cached token and of a cache write, relative to an uncached token.
     fn cache_prices(&self) -> Option<(f64, f64)> {
         let price = self.price.filter(|price| price.input > 0.0)?;
         let share = |cost: Option<f64>| cost.map_or(1.0, |cost| cost / price.input);
@@ -177,7 +171,6 @@ impl ModelFacts {
 struct Row {
     names: Vec<String>,
     family: bool,
-    /// The vendor whose default it is.
     default: Option<String>,
     facts: ModelFacts,
 }
@@ -185,7 +178,6 @@ struct Row {
 static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| rows(SHIPPED, &[]).unwrap_or_default());
 static OWN: OnceLock<Vec<Row>> = OnceLock::new();
 
-/// Takes the text of the user's own table up, once for the process.
 pub fn take_own(text: &str) -> Result<(), String> {
     let rows = rows(text, &TABLE_TEXT)?;
     let _ = OWN.set(rows);
@@ -204,7 +196,7 @@ fn tables(text: &str) -> Result<Vec<Table>, String> {
     toml::from_str::<File>(text).map(|file| file.models).map_err(|error| error.to_string())
 }
 
-/// The rows of `text`. A row begins as the one that it is `like`, or as the one of its own name in `under`.
+/// Each row starts from the row it is `like`, or from the row with its own name in `under`.
 fn rows(text: &str, under: &[Table]) -> Result<Vec<Row>, String> {
     let own = tables(text)?;
     own.iter().map(|row| read_row(row, &own, under)).collect()
@@ -222,7 +214,7 @@ fn read_row(row: &Table, own: &[Table], under: &[Table]) -> Result<Row, String> 
     let aliases = row.get("aliases").and_then(Value::as_array).cloned().unwrap_or_default();
     full.remove("aliases");
     full.remove("default");
-    // An empty table takes a fact back.
+    // An empty table removes a fact.
     full.retain(|_, value| !value.as_table().is_some_and(Table::is_empty));
     if under.is_empty() && !full.contains_key("window") {
         return Err(say("it has no window".to_owned()));
@@ -237,7 +229,6 @@ fn read_row(row: &Table, own: &[Table], under: &[Table]) -> Result<Row, String> 
     Ok(Row { names, family, default: text_of(row, "default").map(str::to_owned), facts })
 }
 
-/// `row` on top of what it inherits.
 fn inherited(row: &Table, own: &[Table], under: &[Table], depth: u32) -> Result<Table, String> {
     let like = text_of(row, "like");
     let in_own = like.and_then(|like| named(own, like));
@@ -255,7 +246,7 @@ fn inherited(row: &Table, own: &[Table], under: &[Table], depth: u32) -> Result<
     Ok(full)
 }
 
-/// The row of that name, or else of that family.
+/// Looks for the name first, then for a family.
 fn named<'a>(rows: &'a [Table], wanted: &str) -> Option<&'a Table> {
     let by = |key: &str| rows.iter().find(|row| text_of(row, key) == Some(wanted));
     by("name").or_else(|| by("family"))
@@ -265,12 +256,12 @@ fn text_of<'a>(row: &'a Table, key: &str) -> Option<&'a str> {
     row.get(key).and_then(Value::as_str)
 }
 
-/// Looks `model` up, in whatever way a vendor, a gateway or a cloud writes its name.
+/// Accepts the spellings of vendors, gateways and clouds.
 pub fn facts(model: &str) -> Option<&'static ModelFacts> {
     let name = normal(model);
     let table = || OWN.get().into_iter().flatten().chain(TABLE.iter());
     let exact = table().find(|row| !row.family && row.names.iter().any(|known| is_same(known, &name)));
-    // A family begins the name; the longest says most.
+    // A family is a name prefix; the longest is the most specific.
     let length = |row: &&Row| {
         let begins = |known: &&String| row.family && name.starts_with(known.as_str());
         row.names.iter().filter(begins).map(String::len).max().unwrap_or(0)
@@ -279,20 +270,19 @@ pub fn facts(model: &str) -> Option<&'static ModelFacts> {
     exact.or_else(family).map(|row| &row.facts)
 }
 
-/// The names in the table.
 pub fn known_names() -> impl Iterator<Item = &'static str> {
     let table = OWN.get().into_iter().flatten().chain(TABLE.iter());
     table.filter(|row| !row.family).flat_map(|row| row.names.iter().map(String::as_str))
 }
 
-/// The model that is used when only a key of `vendor` is set: the present one of its middle size.
+/// The default if only a key of `vendor` is set: its current mid-size model.
 pub fn default_of(vendor: &str) -> Option<&'static str> {
     let mut table = OWN.get().into_iter().flatten().chain(TABLE.iter());
     table.find(|row| row.default.as_deref() == Some(vendor))?.names.first().map(String::as_str)
 }
 
-/// A model's name without the vendor before it, and with hyphens where some write dots: `anthropic/claude-opus-5.5`,
-/// `us.anthropic.claude-opus-5-5-v1:0` and `claude-opus-5-5@20260901` are one model.
+/// A name without the vendor prefix and with hyphens for dots: `anthropic/claude-opus-5.5`,
+/// `us.anthropic.claude-opus-5-5-v1:0` and `claude-opus-5-5@20260901` are the same model.
 fn normal(model: &str) -> String {
     let mut name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
     if let Some(at) = name.find("claude") {
@@ -301,11 +291,11 @@ fn normal(model: &str) -> String {
     name
 }
 
-/// Whether `name` is the model `known`: followed by nothing but a date or a tag.
+/// Whether `name` is `known` with at most a date or a tag after it.
 fn is_same(known: &str, name: &str) -> bool {
     let Some(rest) = name.strip_prefix(known) else { return false };
     let word = |part: &str| {
-        // `-4-8` is another version, `-20250929` and `-2026-04-23` are dates.
+        // `-4-8` is another version; `-20250929` and `-2026-04-23` are dates.
         let date = part.bytes().all(|byte| byte.is_ascii_digit()) && rest.len() > 8;
         date || matches!(part, "latest" | "preview" | "fast" | "v1" | "v2")
     };

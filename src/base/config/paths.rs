@@ -1,4 +1,4 @@
-//! Where configuration, state and cache live on this machine. Only names paths; creates nothing.
+//! Where configuration, state and cache are on this machine. Only names paths; creates nothing.
 
 use std::env;
 use std::ffi::OsString;
@@ -6,18 +6,16 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-/// The folders of one installation.
 #[derive(Clone, Debug)]
 pub struct Paths {
-    /// The user's `config.toml` lives here.
     pub config: PathBuf,
     /// Sessions, spilled outputs, permission rules.
     pub state: PathBuf,
 }
 
 impl Paths {
-    /// `MYCODE_HOME` moves everything into one folder; else the XDG folders, else `~`, which the user database knows
-    /// when `HOME` is not set.
+    /// `MYCODE_HOME` puts everything into one folder; else the XDG folders, else `~`, taken from the user
+    /// database if `HOME` isn't set.
     pub fn from_env() -> Self {
         Self::resolve(|name| env::var_os(name).filter(|value| !value.is_empty()), env::home_dir)
     }
@@ -27,7 +25,7 @@ impl Paths {
             let home = PathBuf::from(home);
             return Self { config: home.clone(), state: home.join("state") };
         }
-        // Never a folder in which others can write: a configuration planted there would redirect every prompt.
+        // Never a folder that others can write to: a configuration planted there would redirect every prompt.
         let home = home().filter(|path| path.is_absolute()).unwrap_or_else(|| PathBuf::from("/"));
         let folder = |name: &str, fallback: &str| {
             var(name)
@@ -39,7 +37,7 @@ impl Paths {
         Self { config: folder("XDG_CONFIG_HOME", ".config"), state: folder("XDG_STATE_HOME", ".local/state") }
     }
 
-    /// The state folder of one workspace: its name for people, a hash of its path against mix-ups.
+    /// The state folder of a workspace: its name for people, a hash of its path for uniqueness.
     pub fn project(&self, workspace: &Path) -> PathBuf {
         let digest = Sha256::digest(workspace.as_os_str().as_encoded_bytes());
         let hash: String = digest.iter().take(5).map(|byte| format!("{byte:02x}")).collect();
@@ -55,38 +53,32 @@ impl Paths {
         self.projects().join(format!("{name}-{hash}"))
     }
 
-    /// The folder that holds the projects' state folders.
     pub fn projects(&self) -> PathBuf {
         self.state.join("projects")
     }
 
-    /// The user's configuration file.
     pub fn user_config(&self) -> PathBuf {
         self.config.join("config.toml")
     }
 
-    /// What servers have said of themselves.
     pub fn servers(&self) -> PathBuf {
         self.state.join("servers.json")
     }
 
-    /// What was typed, in all projects.
     pub fn prompts(&self) -> PathBuf {
         self.state.join("prompts.jsonl")
     }
 
-    /// Pictures that were pasted, and the text that is in the user's editor.
+    /// Pasted pictures, and the text open in the user's editor.
     pub fn composer(&self) -> PathBuf {
         self.state.join("composer")
     }
 
-    /// The user's rows of the model table.
     pub fn user_models(&self) -> PathBuf {
         self.config.join("models.toml")
     }
 }
 
-/// A project's own configuration file.
 pub fn project_config(workspace: &Path) -> PathBuf {
     workspace.join(".mycode").join("config.toml")
 }

@@ -1,4 +1,4 @@
-//! The texts of `prompts/`, compiled in. A flat table: one line a file.
+//! The texts of `prompts/`, compiled in, one line per file.
 
 pub const SYSTEM: &str = include_str!("../../../prompts/system.md");
 pub const SUMMARY: &str = include_str!("../../../prompts/summary.md");

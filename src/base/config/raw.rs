@@ -1,5 +1,4 @@
-//! The shape of a `config.toml`: every key optional, nothing resolved. Also reads the same keys from `MYCODE_*`
-//! variables.
+//! The shape of a `config.toml` (and of `MYCODE_*` variables): every key optional, nothing resolved.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +13,7 @@ use super::theme::ThemeName;
 use crate::sanitize;
 use crate::text::one_line;
 
-/// One source's values. Unknown keys are refused, so that a misspelt key is noticed.
+/// One source's values. Unknown keys are rejected, so that typos are noticed.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Raw {
@@ -52,29 +51,27 @@ pub struct Raw {
     pub theme: Option<ThemeName>,
     pub vim: Option<bool>,
     pub notify: Option<Notify>,
-    /// Read by `keys.rs`, from the user's own file alone.
+    /// Read by `keys.rs`, from the user's own file only.
     pub keys: Option<toml::Table>,
 }
 
-/// The only keys that a project's file may set without the user's trust. Any other would redirect prompts or cost, loosen
-/// the user's rules, or cripple the agent.
+/// The only keys that a project's file may set without the user's trust. Any other could redirect prompts or
+/// cost, loosen the user's rules, or cripple the agent.
 pub const PROJECT_KEYS: &[&str] = &["inject_notes", "task_context"];
 
-/// A value is shown in so many characters.
 const MAX_SHOWN: usize = 300;
 
 impl Raw {
-    /// Parses a file's text.
     pub fn parse(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// Parses a project's file. Unless it is trusted the personal keys are taken out; they are named with their values
+    /// Parses a project's file. Removes personal keys unless it is trusted; returns them with their values
     /// either way.
     pub fn parse_project(text: &str, trusted: bool) -> Result<(Self, Vec<String>), String> {
         let mut table: toml::Table =
             toml::from_str(text).map_err(|error: toml::de::Error| error.to_string())?;
-        // Unknown keys and wrong types are refused before anything is left out.
+        // Reject unknown keys and wrong types before anything is removed.
         let all: Self = table.clone().try_into().map_err(|error: toml::de::Error| error.to_string())?;
         let is_personal = |key: &str| !PROJECT_KEYS.contains(&key);
         let shown = table.iter().filter(|(key, _)| is_personal(key)).map(|(key, value)| {
@@ -90,8 +87,8 @@ impl Raw {
         Ok((raw, personal))
     }
 
-    /// Reads `MYCODE_<KEY>` through `var`, for every key but the tables. Values are TOML scalars; what is none, or
-    /// not of the key's type, is taken as a string.
+    /// Reads `MYCODE_<KEY>` for every key except the tables. Values are TOML scalars; anything else, or of
+    /// another type than the key's, is taken as a string.
     pub fn from_vars(var: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let keys = serde_json::to_value(Self::default()).unwrap_or_default();
         let keys = keys.as_object().into_iter().flat_map(|keys| keys.keys());
@@ -112,10 +109,10 @@ impl Raw {
         table.try_into().map_err(|error: toml::de::Error| error.to_string())
     }
 
-    /// `self` where it has a value, else `lower`.
+    /// `self` with missing values from `lower`.
     #[must_use]
     pub fn over(self, mut lower: Self) -> Self {
-        // An address and a key belong to the provider that they were written for: a key must not go to another's host.
+        // An address and a key belong to their provider: a key must not be sent to another provider's host.
         let named = self.provider.filter(|kind| *kind != lower.provider.unwrap_or(ProviderKind::Openai));
         if named.is_some() {
             (lower.base_url, lower.api_key_env, lower.headers, lower.model) = (None, None, None, None);

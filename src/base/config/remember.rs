@@ -1,5 +1,5 @@
-//! Writes one choice of the user's into their `config.toml`, and leaves all else in it as it stands: a choice made on the
-//! screen has no second place where it could contradict the file.
+//! Writes a choice of the user into their `config.toml` and leaves the rest unchanged, so that choices made
+//! on the screen can't contradict the file.
 
 use std::path::Path;
 
@@ -7,8 +7,7 @@ use super::raw::Raw;
 use crate::file::{self, FileError};
 use crate::folder::atomic_write::{self, Expect};
 
-/// Sets `key` to the text `value`; the file is made where there is none.
-/// Errors: What happened, as the end of a sentence: the file can't be read or written, or would not be valid any more.
+/// Creates the file if missing. The error is the end of a sentence for the user.
 pub fn choose(config: &Path, key: &str, value: &str) -> Result<(), String> {
     let before = match file::read_own(config) {
         Ok(bytes) => Some(bytes),
@@ -24,7 +23,7 @@ pub fn choose(config: &Path, key: &str, value: &str) -> Result<(), String> {
         .map_err(|error| format!("{} {error}", config.display()))
 }
 
-/// The file's text with the key's line; keys stand before the first table.
+/// The text with the key's line; keys must precede the first table.
 fn with(text: &str, key: &str, value: &str) -> String {
     let line = format!("{key} = \"{value}\"");
     let is_key = |line: &str| {

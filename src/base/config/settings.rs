@@ -1,4 +1,4 @@
-//! The validated sections of the configuration, each handed only to the part that needs it.
+//! The validated sections of the configuration, each passed only to the part that needs it.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -12,24 +12,20 @@ use super::mode::Mode;
 use super::theme::ThemeName;
 use crate::secret::Secret;
 
-/// Which dialect a model server speaks.
+/// The dialect of a model server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProviderKind {
-    /// OpenAI and every server that imitates it; the model table says whether Responses or Chat Completions.
+    /// OpenAI and compatible servers; the model table chooses the endpoint. The next two fix it.
     Openai,
-    /// Chat Completions, whatever the model.
     Chat,
-    /// Responses, whatever the model.
     Responses,
-    /// Anthropic Messages.
     Anthropic,
-    /// Answers read from a JSONL file; no network.
+    /// Answers from a JSONL file; no network.
     Scripted,
 }
 
 impl ProviderKind {
-    /// The name used in flags, files and records.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Openai => "openai",
@@ -53,7 +49,6 @@ impl FromStr for ProviderKind {
     }
 }
 
-/// How to reach the model.
 #[derive(Clone, Debug)]
 pub struct ProviderSettings {
     pub kind: ProviderKind,
@@ -61,24 +56,21 @@ pub struct ProviderSettings {
     pub base_url: String,
     pub api_key: Option<Secret>,
     pub model: Arc<str>,
-    /// The script of the scripted provider.
     pub script: Option<PathBuf>,
-    /// Extra request headers.
     pub headers: Vec<(String, String)>,
-    /// Give up on an answer when nothing arrived for so long, in seconds.
+    /// Gives up on an answer after this time without data.
     pub idle_timeout_s: u64,
-    /// Give up on an answer that is not finished after so long, in seconds.
+    /// Gives up on an unfinished answer after this time.
     pub answer_timeout_s: u64,
-    /// Tries per request, the first included.
+    /// Tries per request, including the first.
     pub max_tries: u32,
     pub max_output_tokens: Option<u32>,
     pub temperature: Option<f32>,
     pub reasoning_effort: Option<Arc<str>>,
-    /// How much a model of OpenAI's says: low, medium, high.
+    /// For OpenAI models: low, medium, high.
     pub verbosity: Option<Arc<str>>,
 }
 
-/// What may happen without a question (SPEC §11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Permission {
@@ -89,7 +81,6 @@ pub enum Permission {
 }
 
 impl Permission {
-    /// The name used in flags, files and on screen.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ReadOnly => "read-only",
@@ -99,7 +90,7 @@ impl Permission {
         }
     }
 
-    /// The level that holds in a mode: most modes only read.
+    /// The effective level in a mode: most modes are read-only.
     pub fn in_mode(self, mode: Mode) -> Self {
         if mode.only_reads() { Self::ReadOnly } else { self }
     }
@@ -115,7 +106,7 @@ impl FromStr for Permission {
     }
 }
 
-/// How much of the past stays word for word (CONTEXT.md).
+/// How much of the past stays verbatim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
@@ -129,19 +120,15 @@ pub enum Profile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// A flag, variable or file of the user.
     User,
-    /// The model table.
     Table,
-    /// The server said so.
     Server,
-    /// The server refused a request as longer.
+    /// Learned from a request that the server refused as too long.
     Error,
     Default,
 }
 
 impl Origin {
-    /// The word shown on screen.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -153,14 +140,13 @@ impl Origin {
     }
 }
 
-/// What becomes of reasoning when something before it has changed.
+/// What happens to reasoning if something before it changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Binding {
-    /// It stays good.
     #[default]
     None,
-    /// It is of no use any more.
+    /// It becomes useless.
     Drops,
     /// The server rejects the request.
     Rejects,
@@ -179,41 +165,34 @@ impl FromStr for Binding {
     }
 }
 
-/// How the window is used (SPEC §2).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContextSettings {
-    /// Size of the window, in tokens.
     pub window_tokens: u64,
     pub window_origin: Origin,
-    /// Tokens kept free for the answer.
     pub output_reserve_tokens: u64,
-    /// Share of the window at which compaction starts; 0–1. In small ones too: at the half of SPEC §2 they are rewritten at
-    /// every other request.
+    /// Share of the window at which compaction starts, 0–1; the same for small windows, which would otherwise
+    /// be rewritten at every other request.
     pub compression_threshold: f64,
-    /// Share of the window under which compaction must land; 0–1.
+    /// Share of the window below which compaction must land, 0–1.
     pub low_water: f64,
-    /// Recent rounds that compaction leaves whole.
     pub min_retain_rounds: usize,
     pub summary_timeout_s: u64,
     pub profile: Profile,
-    /// Price of a cached input token as a share of an uncached one; 0–1.
+    /// Price of a cached input token relative to an uncached one, 0–1.
     pub cached_price: f64,
-    /// Price of a token that is written into the cache, as a share of an uncached one.
+    /// Price of a cache write relative to an uncached token.
     pub write_price: f64,
-    /// How long the prompt cache lives, in milliseconds.
     pub cache_ms: u64,
-    /// A prompt of more tokens costs a multiple: the past is rewritten before it gets there.
+    /// Longer prompts cost a multiple, so the past is rewritten before this size.
     pub tier_tokens: Option<u64>,
-    /// What becomes of reasoning when something before it changes.
     pub binding: Binding,
-    /// Tokens that a reply may have, where the server wants to be told.
+    /// Reply tokens to request, if the server requires a number.
     pub reply_tokens: Option<u32>,
-    /// Tokens of this model per estimated one, until its server has reported some.
+    /// Real tokens per estimated token, until the server has reported some.
     pub token_ratio: f64,
 }
 
 impl ContextSettings {
-    /// Settings for a window of `window_tokens`, with the small-window defaults where they apply.
     pub fn for_window(window_tokens: u64, window_origin: Origin) -> Self {
         let small = window_tokens < SMALL_WINDOW_TOKENS;
         Self {
@@ -235,61 +214,54 @@ impl ContextSettings {
         }
     }
 
-    /// What a request may take at most: the window without what an answer needs at least.
+    /// Largest request: the window minus the least that an answer needs.
     pub fn room_tokens(&self) -> u64 {
         self.window_tokens - self.output_reserve_tokens.min(self.window_tokens / 8)
     }
 }
 
-/// Windows under this size are told of the tools in fewer words, too.
+/// Smaller windows also get shorter tool descriptions.
 pub const TINY_WINDOW_TOKENS: u64 = 16_000;
 
-/// Windows under this size get tighter defaults (SPEC §2).
+/// Smaller windows get tighter defaults.
 pub const SMALL_WINDOW_TOKENS: u64 = 32_000;
 
-/// The smallest window the product promises to work in, in tokens.
+/// The smallest supported window, in tokens.
 pub const MIN_WINDOW_TOKENS: u64 = 4_096;
 
-/// No model has more; a larger figure is a slip, or a server's word for "unlimited".
+/// No model has more: a larger figure is a typo, or a server's way of saying "unlimited".
 pub const MAX_WINDOW_TOKENS: u64 = 100_000_000;
 
-/// How a user who looks elsewhere is called.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Notify {
-    /// The bell, and a notification where the terminal has them.
+    /// The bell, plus a notification if the terminal supports it.
     #[default]
     Auto,
     Bell,
     Off,
 }
 
-/// How the screen looks, takes keys, and calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScreenSettings {
-    /// The user's own keys, in the order of the file.
     pub keys: Vec<KeyBinding>,
-    /// The composer edits as vi does.
     pub vim: bool,
     pub notify: Notify,
-    /// Which colors the chat is drawn in.
     pub theme: ThemeName,
-    /// Where pasted pictures are put, and the text that is in the editor.
+    /// For pasted pictures, and the text open in the editor.
     pub folder: PathBuf,
-    /// The user's configuration file, which keeps what is chosen on the screen.
+    /// The user's configuration file, which stores choices made on the screen.
     pub config: PathBuf,
 }
 
-/// What may be read of the web.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WebSettings {
-    /// Whether the model's server may search, which it charges for.
+    /// Whether the model's server may search, which it bills.
     pub search: bool,
-    /// Hosts that pages are fetched from though their addresses are private.
+    /// Hosts that may be fetched although their addresses are private.
     pub private_hosts: Vec<String>,
 }
 
-/// Who searches the web.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WebSearch {
@@ -297,19 +269,17 @@ pub enum WebSearch {
     Provider,
 }
 
-/// How the agent works.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkSettings {
     pub permission: Permission,
     pub mode: Mode,
-    /// Whether commands run in the sandbox where the level says so.
     pub sandbox: bool,
     /// Model replies per turn.
     pub max_steps: u32,
-    /// How long a new task may wait for the files that it seems to be about; `None`: it is sent without them.
+    /// How long a new task may wait for the files it seems to be about; `None` sends it without them.
     pub task_context: Option<Duration>,
     /// Writes summaries instead of the main model.
     pub light_model: Option<Arc<str>>,
-    /// Whether notes that belong to a new task are put behind its text.
+    /// Whether relevant notes are added after the text of a new task.
     pub inject_notes: bool,
 }

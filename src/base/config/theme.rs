@@ -1,14 +1,13 @@
-//! The names of the color themes.
+//! The color themes.
 
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Which colors the chat is drawn in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ThemeName {
-    /// Dark or light, as the terminal's background is; its own sixteen colors where it doesn't say.
+    /// Dark or light, like the terminal's background; `Ansi` if that is unknown.
     #[default]
     Auto,
     Dark,
@@ -21,7 +20,6 @@ pub enum ThemeName {
 impl ThemeName {
     pub const ALL: [Self; 5] = [Self::Auto, Self::Dark, Self::Light, Self::HighContrast, Self::Ansi];
 
-    /// The name used in files and on screen.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",

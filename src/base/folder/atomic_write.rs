@@ -1,5 +1,4 @@
-//! Writing a file so that a reader sees the old or the new content and never a mixture, while the file stays what
-//! it was: same mode, owner, links and attributes.
+//! Writes files atomically, keeping their mode, owner, links and attributes.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, Permissions};
@@ -14,32 +13,31 @@ use super::handle::Folder;
 use crate::file::{self, FileError};
 use crate::path;
 
-/// What a file is called until it takes the place of another.
 const TEMP_PREFIX: &str = ".mycode-write-";
 const TEMP_SUFFIX: &str = ".tmp";
 
-/// What must be on disk right before the new content takes its place.
+/// What must be on disk right before the new content replaces it.
 #[derive(Clone, Copy, Debug)]
 pub enum Expect<'a> {
-    /// Nothing: a file that another program made is never overwritten.
+    /// Nothing: never overwrites a file that another program created.
     Missing,
-    /// Exactly these bytes: a change by another program is never lost.
+    /// Exactly these bytes: never loses a change by another program.
     Bytes(&'a [u8]),
-    /// Whatever; for files that belong to the program itself.
+    /// For files that only this program writes.
     Anything,
 }
 
-/// Replaces or creates `path` (links are followed; the folder must exist). A relative one starts in the current folder.
+/// Replaces or creates `path` (links are followed; the folder must exist). A relative path starts in the current folder.
 ///
-/// A file with several hard links, foreign ownership, attributes of its own, or in a folder that cannot be written
-/// is rewritten in place, and put back when that fails half way; every other file is replaced by a rename.
+/// A file with hard links, foreign ownership or attributes, or in a read-only folder, is rewritten in place, and restored
+/// if that fails halfway; any other file is replaced by a rename.
 pub fn write(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
     let path = path::follow(path);
     let (folder, name) = Folder::of(&path)?;
     write_in(&folder, name, bytes, expect)
 }
 
-/// The same where no part of the path may be a link; folders that are missing are made.
+/// Like [`write()`], but no part of the path may be a link; creates missing folders.
 pub fn write_exactly(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
     let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(FileError::IsDirectory);
@@ -47,12 +45,12 @@ pub fn write_exactly(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), Fi
     write_in(&Folder::make(above)?.0, name, bytes, expect)
 }
 
-/// The same for a name in an open folder, where nothing is followed.
+/// Like [`write()`] for a name in an open folder, without following links.
 pub fn write_in(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
     write_as(folder, name, bytes, expect, 0o666)
 }
 
-/// The same for a file of the program's state: only the user can read it, and its folder, which is made when needed.
+/// Like [`write()`] for a state file: private to the user, as is its folder, which is created if needed.
 pub fn write_private(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
     let path = path::follow(path);
     if let Some(folder) = path.parent() {
@@ -62,7 +60,6 @@ pub fn write_private(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), Fi
     write_as(&folder, name, bytes, expect, 0o600)
 }
 
-/// `most` bounds the mode of the file, whatever it was.
 fn write_as(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect, most: u32) -> Result<(), FileError> {
     let old = match folder.look(name) {
         Ok(meta) => Some(meta),
@@ -87,7 +84,7 @@ fn write_as(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect, most: u
     }
 }
 
-/// A rename would happily replace a file that says "do not write"; we do not.
+/// A rename would replace a read-only file; refuse that.
 fn may_be_written(folder: &Folder, name: &OsStr, meta: &Metadata) -> Result<(), FileError> {
     file::check_kind(meta)?;
     let mode = meta.mode() & 0o7777;
@@ -102,8 +99,7 @@ fn may_be_written(folder: &Folder, name: &OsStr, meta: &Metadata) -> Result<(), 
     }
 }
 
-/// Access lists, capabilities and user attributes would be lost by a rename. Labels that the system gives to every
-/// file would not.
+/// Access lists, capabilities and user attributes would be lost in a rename; system-assigned labels wouldn't.
 fn has_attributes(folder: &Folder, name: &OsStr) -> Result<bool, FileError> {
     let file = folder.open_file(name)?.0;
     let mut names = [0_u8; 1024];
@@ -117,7 +113,6 @@ fn has_attributes(folder: &Folder, name: &OsStr) -> Result<bool, FileError> {
 }
 
 enum Refused {
-    /// The folder does not take a new file, or not one like the old.
     Folder(FileError),
     Other(FileError),
 }
@@ -168,15 +163,14 @@ fn other(error: io::Error) -> Refused {
     Refused::Other(error.into())
 }
 
-/// A new empty file in the folder, locked for as long as it is open: a lock tells a write that goes on, by whatever process,
-/// from one that was killed.
+/// A new empty file, locked while open: the lock tells a running write from a killed one.
 fn create_temp(folder: &Folder, mode: u32) -> Result<(OsString, File), FileError> {
     remove_abandoned(folder);
     let mut tries = 0;
     loop {
         let temp = OsString::from(format!("{TEMP_PREFIX}{:016x}{TEMP_SUFFIX}", fastrand::u64(..)));
         match folder.open_with(&temp, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, mode) {
-            // Another process may have taken it for abandoned, in the moment before it was locked.
+            // Another process may have considered it abandoned before it was locked.
             Ok(out) if is_free(&out)? => return Ok((temp, out)),
             Ok(_) if tries < 8 => tries += 1,
             Ok(_) => return Err(FileError::Changed),
@@ -186,14 +180,14 @@ fn create_temp(folder: &Folder, mode: u32) -> Result<(OsString, File), FileError
     }
 }
 
-/// Whether nobody else holds the file, which still has a name; it is locked from now on.
+/// Locks the file; returns whether no other process has it locked and it still has a name.
 fn is_free(file: &File) -> io::Result<bool> {
-    // Where a file system knows no locks, nobody can take the file for abandoned either.
+    // On a file system without locks, other processes can't consider it abandoned either.
     let held = matches!(flock(file, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK));
     Ok(!held && file.metadata()?.nlink() == 1)
 }
 
-/// Removes what writes left in the folder that were killed: files with our name for them, on which no lock is held.
+/// Removes unlocked temporary files that killed writes left in the folder.
 fn remove_abandoned(folder: &Folder) {
     let is_temp = |name: &&OsString| {
         let id = name.to_str().and_then(|name| name.strip_prefix(TEMP_PREFIX)?.strip_suffix(TEMP_SUFFIX));
@@ -227,7 +221,7 @@ fn in_place(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect) -> Resu
         return Err(FileError::Changed);
     }
     if let Err(error) = overwrite(&mut file, bytes) {
-        // The old bytes had room before, so putting them back needs none.
+        // The old bytes fit before, so restoring them needs no space.
         let restored = overwrite(&mut file, &old);
         return Err(match (FileError::from(error), restored) {
             (error, Ok(())) => error,

@@ -1,6 +1,5 @@
-//! Opening a path no part of which may be a symbolic link. Whoever may change a folder can exchange it for a link to another
-//! place at any moment; a path from which all links were resolved, and that is opened like this, still leads where it led
-//! when it was looked at, or nowhere.
+//! Opens a path no part of which may be a symbolic link. Anyone who may change a folder can replace it with a
+//! link at any time; a resolved path opened like this leads to the place that was checked, or fails.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -9,32 +8,31 @@ use std::path::{Component, Path};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
-/// Opened only to be looked at, a link as itself. On Linux that needs no right to read, and a device notices nothing.
+/// For metadata only; doesn't follow links. Linux: needs no read permission, has no effect on devices.
 #[cfg(target_os = "linux")]
 pub const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW);
 #[cfg(not(target_os = "linux"))]
 pub const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::SYMLINK);
 
-/// A folder, to open what is in it.
 #[cfg(target_os = "linux")]
 pub const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
 #[cfg(not(target_os = "linux"))]
 pub const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
 
-/// Flags with which a link is never followed, and no child process gets the handle.
+/// Flags that never follow a link and keep the handle from child processes.
 pub fn safe(flags: OFlags) -> OFlags {
     let at_link = if flags == LOOK { OFlags::empty() } else { OFlags::NOFOLLOW };
     flags | at_link | OFlags::CLOEXEC
 }
 
-/// Opens what stands at `path`, which must be absolute and without `..`.
+/// `path` must be absolute and without `..`.
 pub fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
         return Err(Errno::INVAL.into());
     }
     #[cfg(target_os = "linux")]
     match by_kernel(path, flags) {
-        // Kernels before 5.6 don't know the call, and some containers forbid it.
+        // Kernels before 5.6 lack the call, and some containers forbid it.
         Err(Errno::NOSYS | Errno::PERM) => {}
         opened => return Ok(opened?),
     }
@@ -45,11 +43,10 @@ pub fn open(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
 fn by_kernel(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     use rustix::fs::{ResolveFlags, openat2};
     let how = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    // Without `NOFOLLOW`, by which a link in place of a folder would only be no folder.
+    // Without `NOFOLLOW`, which would report a link in place of a folder as "not a folder".
     openat2(CWD, path, flags | OFlags::CLOEXEC, Mode::empty(), how)
 }
 
-/// The same, one folder after the other.
 fn by_steps(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     let mut names = path.components().skip(1).map(Component::as_os_str).peekable();
     let mut opened =
@@ -57,7 +54,7 @@ fn by_steps(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     while let Some(name) = names.next() {
         let flags = if names.peek().is_some() { FOLDER } else { flags };
         opened = openat(&opened, name, safe(flags), Mode::empty()).map_err(|error| {
-            // Of a link in place of a folder the system only says that it is none.
+            // For a link in place of a folder, the system only reports "not a folder".
             let found = statat(&opened, name, AtFlags::SYMLINK_NOFOLLOW);
             let link = found.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
             if error == Errno::NOTDIR && link { Errno::LOOP } else { error }

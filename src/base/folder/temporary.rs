@@ -1,14 +1,12 @@
-//! Where temporary files belong: never into the project that somebody works in, whatever `TMPDIR` says.
+//! Picks a folder for temporary files: never inside the user's project, whatever `TMPDIR` says.
 
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where the system has one, in the order in which they are tried.
 const SYSTEM: [&str; 2] = ["/tmp", "/var/tmp"];
 
-/// The folder for temporary files (canonical) that lies outside of `workspace` (canonical), where there is one that can be
-/// written.
+/// A writable folder for temporary files outside `workspace` (both canonical).
 pub fn folder_outside(workspace: &Path) -> io::Result<PathBuf> {
     outside([env::temp_dir()].into_iter().chain(SYSTEM.map(PathBuf::from)), workspace)
 }
@@ -18,7 +16,7 @@ fn outside(folders: impl Iterator<Item = PathBuf>, workspace: &Path) -> io::Resu
     let fits = |folder: &PathBuf| {
         !folder.starts_with(workspace) && rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok()
     };
-    // A workspace that holds them all, such as `/`, leaves no choice.
+    // If the workspace contains them all, such as `/`, use the first.
     let at = found.iter().position(fits).unwrap_or(0);
     if found.is_empty() {
         return Err(io::Error::other("there is no folder for temporary files: set TMPDIR to one"));

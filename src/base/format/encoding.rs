@@ -1,36 +1,33 @@
-//! Bytes to text and back without losing a byte. A file is only ever edited as text when encoding the decoded text
-//! gives its very bytes again; everything else is called binary.
+//! Lossless decoding and encoding of text. A file is only edited as text if encoding the decoded text gives
+//! exactly its bytes; everything else is binary.
 
 use std::collections::HashSet;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::WINDOWS_1252;
 
-/// How a text is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     Utf8,
     Utf8Bom,
     Utf16Le,
     Utf16Be,
-    /// Western European bytes; all 256 values stand for a character, so nothing is lost.
+    /// Western European; all 256 byte values are characters, so nothing is lost.
     Windows1252,
-    /// Another script in one or two bytes a character (windows-1251, KOI8, Shift_JIS, GBK…), where enough of them say so.
+    /// Another script with one or two bytes per character (windows-1251, Shift_JIS…), if evident.
     OtherScript(&'static encoding_rs::Encoding),
-    /// UTF-8 with some invalid bytes. Each is held as one private-use character and written back as it was.
+    /// UTF-8 with some invalid bytes, each kept as one private-use character and written back unchanged.
     DamagedUtf8,
 }
 
-/// Invalid byte `b` of a damaged file is held as the character `DAMAGE + b`.
+/// Invalid byte `b` of a damaged file becomes the character `DAMAGE + b`.
 const DAMAGE: u32 = 0xF_7F00;
 
 impl Encoding {
-    /// Whether the file begins with a byte order mark, which is then no part of its text.
     pub fn has_mark(self) -> bool {
         matches!(self, Self::Utf8Bom | Self::Utf16Le | Self::Utf16Be)
     }
 
-    /// The name for messages and `data.encoding`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Utf8 => "UTF-8",
@@ -44,11 +41,10 @@ impl Encoding {
     }
 }
 
-/// The bytes are no text that could be written back unchanged.
+/// The bytes can't be written back unchanged as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotText;
 
-/// Whether `head`, the beginning of a file, looks like binary data.
 pub fn looks_binary(head: &[u8]) -> bool {
     if has_utf16_bom(head) {
         return head.starts_with(&[0xFF, 0xFE, 0, 0]);
@@ -63,12 +59,11 @@ pub fn looks_binary(head: &[u8]) -> bool {
     odd * 10 > head.len()
 }
 
-/// Whether the bytes start with a UTF-16 byte order mark.
 pub fn has_utf16_bom(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF])
 }
 
-/// Decodes without the byte order mark.
+/// Strips the byte order mark.
 pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), NotText> {
     if looks_binary(&bytes[..bytes.len().min(8192)]) {
         return Err(NotText);
@@ -87,7 +82,7 @@ pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), NotText> {
             Err(_) => not_utf8(bytes),
         }
     };
-    // A later NUL (beyond the head that was looked at) means that this is data after all.
+    // A NUL after the examined head also means binary data.
     if text.contains('\0') || encode(&text, encoding).as_deref() != Ok(bytes) {
         return Err(NotText);
     }
@@ -103,7 +98,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, NotText> {
     char::decode_utf16(units).collect::<Result<String, _>>().map_err(|_| NotText)
 }
 
-/// Mostly valid multi-byte characters: damaged UTF-8. Else: Windows-1252.
+/// Damaged UTF-8 if multi-byte characters are mostly valid, else Windows-1252.
 fn not_utf8(bytes: &[u8]) -> (String, Encoding) {
     let mut valid = 0;
     let mut invalid = 0;
@@ -126,15 +121,15 @@ fn not_utf8(bytes: &[u8]) -> (String, Encoding) {
     (text, Encoding::DamagedUtf8)
 }
 
-/// Fewer such characters prove nothing: two letters of Western Europe look like one of two bytes, and each of them like a
-/// letter of some other script.
+/// Fewer such characters prove nothing: two Western European letters look like one two-byte character, and
+/// each like a letter of another script.
 const TWO_BYTE_CHARACTERS: usize = 4;
 const ONE_BYTE_LETTERS: usize = 8;
-/// A Western language has few letters of this kind, and uses them again and again.
+/// A Western language uses the same few letters of this kind repeatedly.
 const DIFFERENT_LETTERS: usize = 6;
 
-/// Text of another script, if it is very likely that and can be written back exactly. Taken for Western text, it would be
-/// kept as well, but an edit could tear a character of two bytes apart or add letters of the wrong script.
+/// Text of another script, if very likely and exactly reversible. As Western text it would survive too, but
+/// an edit could split a two-byte character or add letters of the wrong script.
 fn other_script(bytes: &[u8]) -> Option<(String, Encoding)> {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(bytes, true);
@@ -145,7 +140,7 @@ fn other_script(bytes: &[u8]) -> Option<(String, Encoding)> {
     let text = encoding.decode_without_bom_handling_and_without_replacement(bytes)?;
     let sure = if encoding.is_single_byte() {
         let high = || text.chars().filter(|c| !c.is_ascii());
-        // Greek and all the scripts after it; the other Latin ones differ too little to be told apart by a few letters.
+        // Greek and later scripts; other Latin ones differ too little to be recognized by a few letters.
         let letters = || high().filter(|c| c.is_alphabetic() && u32::from(*c) >= 0x370);
         let count = letters().count();
         let different = letters().collect::<HashSet<_>>().len();
@@ -157,7 +152,7 @@ fn other_script(bytes: &[u8]) -> Option<(String, Encoding)> {
     (sure && exact).then(|| (text.into_owned(), Encoding::OtherScript(encoding)))
 }
 
-/// Whether one of the characters would be written as a stand-in for an invalid byte instead of as itself.
+/// Whether a character would be written as an invalid byte instead of itself.
 pub fn has_stand_in(text: &str) -> bool {
     text.chars().any(is_stand_in)
 }
@@ -166,7 +161,6 @@ fn is_stand_in(c: char) -> bool {
     (DAMAGE..DAMAGE + 256).contains(&u32::from(c))
 }
 
-/// Encodes, with the byte order mark where the encoding has one.
 pub fn encode(text: &str, encoding: Encoding) -> Result<Vec<u8>, char> {
     match encoding {
         Encoding::Utf8 => Ok(text.as_bytes().to_vec()),
@@ -201,7 +195,7 @@ fn legacy(text: &str, encoding: &'static encoding_rs::Encoding) -> Result<Vec<u8
     Err(text.chars().find(culprit).unwrap_or(char::REPLACEMENT_CHARACTER))
 }
 
-/// Text as it is shown: the stand-ins of damaged bytes become `�`.
+/// Text for display: the characters for invalid bytes become `�`.
 pub fn shown(text: &str, encoding: Encoding) -> String {
     if encoding != Encoding::DamagedUtf8 {
         return text.to_owned();

@@ -1,28 +1,25 @@
-//! The block between `---` lines at the head of a note, or of what users write for agents (sub-agents, commands, skills, rules).
-//! A library reads it; changes are made line by line, so that what
-//! the program does not know, comments and a user's own formatting stay byte for byte. Every change is read again
-//! before it counts.
+//! The block between `---` lines at the top of notes, sub-agents, commands, skills and rules. A library
+//! parses it; changes are made line by line, so that unknown keys, comments and formatting stay byte for
+//! byte. Every change is parsed again before it counts.
 
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-/// A larger front matter is a body.
+/// Larger front matter is treated as the body.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 
-/// Parts of a front matter that are read, repeated ones included; more is no front matter.
+/// Parse events allowed, including repeated ones.
 const MAX_EVENTS: usize = 20_000;
 
-/// A note's text taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoteParts<'a> {
-    /// Between the fences, each line with its end; `None` without front matter.
+    /// Between the fences, with line endings; `None` without front matter.
     pub head: Option<&'a str>,
-    /// Behind the closing fence.
     pub body: &'a str,
 }
 
-/// Takes a text apart. A `---` that nothing closes is a line like any other.
+/// An unclosed `---` is an ordinary line.
 pub fn split(text: &str) -> NoteParts<'_> {
     let none = NoteParts { head: None, body: text };
     let mut lines = text.split_inclusive('\n');
@@ -40,7 +37,6 @@ pub fn split(text: &str) -> NoteParts<'_> {
     none
 }
 
-/// Reads a head. An empty one is an empty map.
 pub fn read(head: &str) -> Result<Map<String, Value>, String> {
     if head.lines().all(|line| line.trim().is_empty() || line.starts_with('#')) {
         return Ok(Map::new());
@@ -48,7 +44,7 @@ pub fn read(head: &str) -> Result<Map<String, Value>, String> {
     let mut options = serde_saphyr::Options::default();
     options.duplicate_keys = serde_saphyr::DuplicateKeyPolicy::LastWins;
     options.with_snippet = false;
-    // A checkout may bring a file made to eat memory or time.
+    // A checkout may contain a file made to exhaust memory or time.
     let mut budget = serde_saphyr::Budget::default();
     budget.max_events = MAX_EVENTS;
     budget.max_recorded_anchor_events = MAX_EVENTS;
@@ -61,8 +57,8 @@ pub fn read(head: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// As [`read`], for heads that were written for other programs: an entry that is no YAML, as `a: b: c`, `**/*.rs` or one that is
-/// indented with tabs, is taken for text, with the indented lines below it.
+/// Like [`read`] for heads written for other programs: an entry that isn't valid YAML (`a: b: c`, `**/*.rs`,
+/// tab-indented) is taken as text, with the indented lines below it.
 pub fn read_lenient(head: &str) -> Result<Map<String, Value>, String> {
     read(head).or_else(|why| {
         let mut entries: Vec<String> = Vec::new();
@@ -77,7 +73,7 @@ pub fn read_lenient(head: &str) -> Result<Map<String, Value>, String> {
     })
 }
 
-/// An entry as it is, or with its value in quotes where it is no YAML.
+/// An entry, with its value quoted if it isn't valid YAML.
 fn as_text(entry: &str) -> String {
     let has_key = entry.lines().next().and_then(key_of).is_some();
     match entry.split_once(':').filter(|_| has_key && read(entry).is_err()) {
@@ -89,7 +85,7 @@ fn as_text(entry: &str) -> String {
     }
 }
 
-/// A value as text: numbers and dates as they are written, not as they are understood.
+/// A value as text: numbers and dates as written, not as parsed.
 pub fn text_of(head: &str, map: &Map<String, Value>, key: &str) -> Option<String> {
     match map.get(key)? {
         Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
@@ -99,13 +95,13 @@ pub fn text_of(head: &str, map: &Map<String, Value>, key: &str) -> Option<String
     }
 }
 
-/// A list as texts; one text is a list of one, or of several when it holds commas.
+/// A list as texts; a single text is a list of one, or is split at commas.
 pub fn list_of(map: &Map<String, Value>, key: &str) -> Vec<String> {
     let one = |value: &Value| match value {
         Value::String(text) => Some(text.trim().to_owned()),
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(truth) => Some(truth.to_string()),
-        // `[[id]]` written without quotes is a list in a list.
+        // Unquoted `[[id]]` is a list in a list.
         Value::Array(inner) => inner.first().and_then(Value::as_str).map(str::to_owned),
         _ => None,
     };
@@ -119,7 +115,7 @@ pub fn list_of(map: &Map<String, Value>, key: &str) -> Vec<String> {
     }
 }
 
-/// The plain scalar behind a key, as it is written in its line.
+/// The plain scalar of a key, as written in its line.
 pub fn written(head: &str, key: &str) -> Option<String> {
     let line = head.lines().find(|line| key_of(line) == Some(key))?;
     let value = line.split_once(':')?.1;
@@ -127,7 +123,7 @@ pub fn written(head: &str, key: &str) -> Option<String> {
     (!value.is_empty()).then(|| value.to_owned())
 }
 
-/// The text with these keys set, everything else untouched. Without front matter one is put in front.
+/// Sets these keys and leaves everything else unchanged. Adds front matter if there is none.
 pub fn set(text: &str, changes: &[(&str, Value)]) -> Result<String, String> {
     let end = if text.split_inclusive('\n').next().is_some_and(|line| line.ends_with("\r\n")) {
         "\r\n"
@@ -178,7 +174,7 @@ fn set_one(head: &mut String, key: &str, value: &Value, end: &str) {
     }
 }
 
-/// Where a key stands: its line and the lines below that belong to it. Of repeated keys the last one counts.
+/// The key's line and the lines below that belong to it. For repeated keys the last one counts.
 fn entry(head: &str, key: &str) -> Option<Range<usize>> {
     let mut found: Option<Range<usize>> = None;
     let (mut at, mut open) = (0, false);
@@ -198,7 +194,7 @@ fn entry(head: &str, key: &str) -> Option<Range<usize>> {
     found
 }
 
-/// The key that a line of the outermost map begins.
+/// The key at the start of a top-level line.
 fn key_of(line: &str) -> Option<&str> {
     let line = line.trim_end();
     if line.starts_with([' ', '\t', '#', '-', '{', '[']) {
@@ -213,7 +209,7 @@ fn key_of(line: &str) -> Option<&str> {
     Some(quoted('"').or_else(|| quoted('\'')).unwrap_or(key))
 }
 
-/// The comment at the end of a plain `key: value # comment` line, with the blanks before it.
+/// The trailing comment of a plain `key: value # comment` line, with the blanks before it.
 fn comment_of(entry: &str) -> String {
     let line = entry.trim_end();
     match line.split_once(" #") {
@@ -235,7 +231,7 @@ fn line_of(key: &str, value: &Value) -> String {
     format!("{key}: {value}")
 }
 
-/// A scalar: plain where the parser reads it back as it is, else in JSON's quotes, which are YAML's too.
+/// A scalar: plain if the parser reads it back unchanged, else in JSON quotes, which are valid YAML.
 fn scalar(value: &Value, open: &str, close: &str) -> String {
     let Value::String(text) = value else { return value.to_string() };
     // Older parsers take these for true and false.

@@ -1,4 +1,4 @@
-//! What stands in files of others, byte for byte: encodings of text, front matter, pictures, paths in JSON.
+//! Formats of other programs' files, byte for byte: text encodings, front matter, pictures, paths in JSON.
 
 pub mod encoding;
 pub mod frontmatter;

@@ -1,4 +1,4 @@
-//! Paths in JSON, for `#[serde(with = "path_text")]`: text where they are text, else the list of their bytes.
+//! Paths in JSON, for `#[serde(with = "path_text")]`: a string if they are text, else a list of bytes.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -1,5 +1,5 @@
-//! A picture made ready for a model: decoded within limits, no larger than models look at, and small enough for a log. What
-//! a file says of its size is not believed before it is checked. Reads and computes: not for an async thread.
+//! Prepares a picture for a model: decoded within limits, scaled to what models look at, small enough for a
+//! log. Doesn't trust the size that a file claims. Reads and computes: not for an async thread.
 
 use std::fs::File;
 use std::io::{Cursor, Seek as _};
@@ -13,18 +13,16 @@ use thiserror::Error;
 
 use crate::file::{self, FileError};
 
-/// Pixels of the longer side: Claude and GPT scale down what is larger (platform.claude.com/docs vision, November 2026).
+/// Longer side in pixels; Claude and GPT scale down larger ones (platform.claude.com/docs vision, Nov 2026).
 const MAX_SIDE: u32 = 1_568;
 const MAX_FILE_BYTES: u64 = 32 * 1024 * 1024;
-/// Bytes of a decoded picture, and pixels of a side.
 const MAX_DECODED_BYTES: u64 = 256 * 1024 * 1024;
 const MAX_DECODED_SIDE: u32 = 20_000;
-/// A drawing is sent as it is up to this size, and as a photograph beyond.
+/// Larger drawings are sent as JPEG.
 const MAX_PNG_BYTES: usize = 512 * 1024;
-/// Bytes that a photograph is brought under where that is possible.
+/// A JPEG is kept below this size if possible.
 const MAX_JPEG_BYTES: usize = 700 * 1024;
 
-/// Why there is no picture.
 #[derive(Debug, Error)]
 pub enum PictureError {
     #[error(transparent)]
@@ -35,16 +33,14 @@ pub enum PictureError {
     TooLarge(u32, u32),
 }
 
-/// A picture as it is sent.
 pub struct Picture {
     pub media_type: &'static str,
     pub width: u32,
     pub height: u32,
-    /// Its bytes in base64.
+    /// Base64.
     pub data: String,
 }
 
-/// Whether a file that begins so is a picture in a form that can be read: PNG, JPEG, GIF or WebP.
 pub fn is_picture(head: &[u8]) -> bool {
     format(head).is_some()
 }
@@ -54,13 +50,12 @@ fn format(head: &[u8]) -> Option<ImageFormat> {
     image::guess_format(head).ok().filter(|format| known.contains(format))
 }
 
-/// The picture in an open file; of a moving one the first frame.
+/// For an animation, the first frame.
 pub fn load(mut file: File) -> Result<Picture, PictureError> {
     let meta = file.rewind().and_then(|()| file.metadata()).map_err(FileError::from)?;
     from_bytes(file::read_all(file, &meta, MAX_FILE_BYTES)?)
 }
 
-/// The picture in these bytes.
 pub fn from_bytes(bytes: Vec<u8>) -> Result<Picture, PictureError> {
     let mut reader = ImageReader::new(Cursor::new(&bytes)).with_guessed_format().map_err(FileError::from)?;
     let mut limits = Limits::default();
@@ -93,7 +88,7 @@ pub fn from_bytes(bytes: Vec<u8>) -> Result<Picture, PictureError> {
             return Ok(made("image/png", &png));
         }
     }
-    // Written anew, also so that it does not tell where it was taken.
+    // Re-encoded, which also removes metadata such as the location.
     let plain = DynamicImage::ImageRgb8(picture.into_rgb8());
     let mut jpeg = Vec::new();
     for quality in [85, 70, 50] {

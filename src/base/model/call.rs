@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::text::one_line;
 
-/// One tool call. `args` is the text that the model sent, kept verbatim even when it is not valid JSON, so that the
-/// call can be shown, logged and replayed as it was.
+/// `args` is the text that the model sent, verbatim even if it is invalid JSON, so that the call can be
+/// shown, logged and replayed exactly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The provider's id, made unique within the session; pairs the call with its result.
@@ -18,7 +18,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// One line made from what was logged, for sessions that are shown again.
+    /// One line made from logged data, for resumed sessions.
     pub fn title(&self) -> String {
         let args: Value = serde_json::from_str(&self.args).unwrap_or_default();
         let key = ["command", "path", "pattern", "query", "id", "name", "description", "summary"]
@@ -30,9 +30,8 @@ impl ToolCall {
         }
     }
 
-    /// The arguments as a JSON object. Empty text and `null` count as `{}` (some servers send nothing for no arguments),
-    /// and an object that was written into a string as that object.
-    /// Errors: The parser's message when the text is not a JSON object; it goes back to the model.
+    /// The arguments as a JSON object. Empty text and `null` count as `{}` (some servers send nothing for no
+    /// arguments), and an object inside a string as that object. The error goes back to the model.
     pub fn parsed_args(&self) -> Result<Value, String> {
         let args = if self.args.trim().is_empty() { "{}" } else { &self.args };
         match serde_json::from_str::<Value>(args) {
@@ -48,11 +47,10 @@ impl ToolCall {
     }
 }
 
-/// The specification of a tool for the model: part of layer L1, byte-stable within a session.
+/// A tool's specification for the model: part of layer L1, byte-stable within a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     pub name: Arc<str>,
     pub description: Arc<str>,
-    /// JSON Schema of the arguments object.
     pub schema: Value,
 }

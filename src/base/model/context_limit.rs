@@ -1,5 +1,5 @@
-//! The window that a server names when it refuses a request as too long. Servers put it into a sentence; the words around
-//! a number say whether it is the limit.
+//! Finds the window that a server names when it refuses a request as too long. The words around a number tell
+//! whether it is the limit.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use regex::Regex;
 
 use crate::pattern::Pattern;
 
-/// Ways to name the limit, the surest first.
+/// Most reliable first.
 static WAYS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let ways = [
         // `9000 > 8192`, `must be <= 4096`
@@ -20,7 +20,6 @@ static WAYS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     ways.iter().filter_map(|way| Regex::new(way).ok()).collect()
 });
 
-/// The window in tokens, as far as `message` names it.
 pub fn in_message(message: &str) -> Option<u64> {
     // `200,000` is one number.
     let plain = thousands(&message.to_lowercase());

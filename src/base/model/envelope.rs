@@ -1,4 +1,4 @@
-//! The one form in which every tool answers (SPEC §9), and the compact text that the model sees of it.
+//! The common form of every tool's answer, and the compact text that the model sees of it.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::clock;
 
-/// How a call ended: `partial` means that there is a usable result with a caveat (truncated, exit code ≠ 0, …).
+/// `partial` means a usable result with a caveat (truncated, exit code ≠ 0, …).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -17,7 +17,6 @@ pub enum Status {
     Error,
 }
 
-/// Why a call failed, in words that programs can match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorCode {
@@ -36,7 +35,6 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// The code as it is written on the wire, such as `NOT_FOUND`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NotFound => "NOT_FOUND",
@@ -55,38 +53,36 @@ impl ErrorCode {
     }
 }
 
-/// The `error` object of an envelope; the message tells how to repair the call.
+/// The message tells the model how to repair the call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvelopeError {
     pub code: ErrorCode,
     pub message: String,
 }
 
-/// A tool's answer. `data` holds small facts (path, counts, exit code, diff) for the log, the UI and the compressor;
-/// `body` holds the one large text (file lines, output, matches) so that it is stored once.
+/// A tool's answer. `data` has small facts (path, counts, exit code, diff) for the log, the UI and the
+/// compressor; `body` has the one large text (file lines, output, matches), so that it is stored once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
     pub status: Status,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub data: Map<String, Value>,
-    /// The name under which `body` appears in `data` when the whole envelope is printed (`content`, `stdout`, …).
+    /// The name of `body` in `data` when the full envelope is printed (`content`, `stdout`, …).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub body_key: String,
-    /// The large text; the model sees it whole (after truncation at the tool boundary).
+    /// The model sees all of it (after truncation at the tool boundary).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub body: String,
-    /// What was done, why it is partial, what to do next. Empty when the body says it all.
+    /// What was done, why it is partial, what to do next. Empty if the body says it all.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<EnvelopeError>,
-    /// How long the tool ran, in milliseconds.
     #[serde(default)]
     pub time_ms: u64,
 }
 
 impl Envelope {
-    /// A success whose only word to the model is `text`.
     pub fn success(text: impl Into<String>) -> Self {
         Self {
             status: Status::Success,
@@ -99,7 +95,6 @@ impl Envelope {
         }
     }
 
-    /// Notes how long the tool ran.
     pub fn took(&mut self, time: Duration) {
         self.time_ms = clock::milliseconds(time);
     }
@@ -112,7 +107,6 @@ impl Envelope {
         envelope
     }
 
-    /// Adds the large text, printed under `data.<key>`.
     #[must_use]
     pub fn with_body(mut self, key: &str, body: impl Into<String>) -> Self {
         key.clone_into(&mut self.body_key);
@@ -120,14 +114,13 @@ impl Envelope {
         self
     }
 
-    /// Adds one fact to `data`.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.data.insert(key.to_owned(), value.into());
         self
     }
 
-    /// Marks the result as partial; `text` should say why.
+    /// `text` should say why.
     #[must_use]
     pub fn partial(mut self) -> Self {
         self.status = Status::Partial;
@@ -159,7 +152,7 @@ impl Envelope {
         }
     }
 
-    /// The whole envelope in the public shape of SPEC §9, as `mycode tool` prints it.
+    /// The public JSON form, as `mycode tool` prints it.
     pub fn to_public(&self, cwd: &str, params_input: &Value, path_resolved: Option<&str>) -> Value {
         let mut data = self.data.clone();
         if !self.body_key.is_empty() {

@@ -1,6 +1,6 @@
-//! Fingerprints of what is sent: one for each part of a request, and one for the whole made from those of its parts, so
-//! that a request that only grew is never hashed anew. Equal bytes in no provider's dialect mean equal fingerprints; the
-//! log keeps them, and a replay is checked against them.
+//! Fingerprints of what is sent: one per part of a request, and one of the full request made from those, so
+//! that a request that only grew isn't hashed again. Independent of provider dialects; the log keeps them,
+//! and a replay is checked against them.
 
 use std::fmt;
 
@@ -14,9 +14,9 @@ use super::request::Request;
 pub struct Fingerprint(u128);
 
 impl Fingerprint {
-    /// Of the value's canonical JSON.
+    /// Hashes the value's canonical JSON.
     pub fn of(value: &impl Serialize) -> Self {
-        // Writing plain data into memory cannot fail; an empty text is as good as any other for what cannot be written.
+        // Serializing plain data into memory can't fail.
         Self::of_bytes(&serde_json::to_vec(value).unwrap_or_default())
     }
 
@@ -54,10 +54,8 @@ impl<'de> Deserialize<'de> for Fingerprint {
     }
 }
 
-/// The parts of a request as fingerprints.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// Of each block of the system prompt, in order.
     pub system: Vec<Fingerprint>,
     pub tools: Fingerprint,
     pub params: Fingerprint,
@@ -65,7 +63,6 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Of a request, from its bytes alone.
     pub fn of(request: &Request) -> Self {
         Self {
             system: request.system.iter().map(|block| Fingerprint::of(&block.text)).collect(),
@@ -75,7 +72,6 @@ impl Parts {
         }
     }
 
-    /// The fingerprint of the whole request.
     pub fn whole(&self) -> Fingerprint {
         let mut bytes = Vec::with_capacity((self.system.len() + self.messages.len() + 2) * 16 + 16);
         // The count keeps a system block from passing for a message.

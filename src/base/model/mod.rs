@@ -1,5 +1,5 @@
-//! The words that every floor above shares: items, calls, requests, stream events, usage, envelopes.
-//! Serde data only; knows no provider's wire format and does no input or output.
+//! Shared data types: items, calls, requests, stream events, usage, envelopes. Plain serde data; knows no
+//! provider's wire format and does no I/O.
 
 pub mod call;
 pub mod context_limit;

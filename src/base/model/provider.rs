@@ -1,4 +1,4 @@
-//! The contract between the agent and a model server, and every way in which it can fail.
+//! The interface between the agent and a model server, and its failures.
 
 use std::time::Duration;
 
@@ -12,17 +12,14 @@ use super::stream::StreamEvent;
 /// A running answer. Dropping it cancels the request.
 pub type ReplyStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
 
-/// A model server.
 pub trait Provider: Send + Sync {
-    /// Sends `request` and streams the answer. Tries again by itself where that is safe ([`ProviderError::retry`]),
-    /// announcing each new try as `Restarted`; the first `Err` is final and ends the stream.
+    /// Sends `request` and streams the answer. Retries where that is safe ([`ProviderError::retry`]),
+    /// announcing each retry as `Restarted`; the first `Err` is final and ends the stream.
     fn stream(&self, request: &Request) -> ReplyStream;
 
-    /// Short name for the user and for records, such as `openai`.
     fn name(&self) -> &'static str;
 }
 
-/// Why no (whole) answer came.
 #[derive(Debug, Error)]
 pub enum ProviderError {
     #[error("API key rejected (HTTP {status}): {message}")]
@@ -61,18 +58,15 @@ pub enum ProviderError {
     Setup { message: String },
 }
 
-/// Whether the same request may be sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
     Never,
-    /// After the usual backoff.
     Backoff,
     /// Not before the time that the server asks for.
     After(Duration),
 }
 
 impl ProviderError {
-    /// Whether sending the same request again can help.
     pub fn retry(&self) -> Retry {
         match self {
             Self::RateLimited { retry_after, .. } | Self::Server { retry_after, .. } => {
@@ -94,7 +88,7 @@ impl ProviderError {
         }
     }
 
-    /// The window in tokens that a server names when it says that the request does not fit.
+    /// The window in tokens that the server names if the request doesn't fit.
     pub fn context_limit(&self) -> Option<u64> {
         match self {
             Self::ContextFull { message } => context_limit::in_message(message),
@@ -102,7 +96,7 @@ impl ProviderError {
         }
     }
 
-    /// What the user can do about it. `kept` says that the message is in the session, so that it can continue from there.
+    /// What the user can do about it. `kept`: the message is in the session, so it can continue from there.
     pub fn hint(&self, kept: bool) -> String {
         let again = if kept { "say \"continue\" to resume" } else { "send the message again" };
         match self {

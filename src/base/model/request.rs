@@ -1,4 +1,4 @@
-//! What is sent to a model, in no provider's dialect. Built by the context builder, translated by a provider.
+//! A request in no provider's dialect. Built by the context builder, translated by a provider.
 
 use std::sync::Arc;
 
@@ -7,13 +7,11 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::call::{ToolCall, ToolSpec};
 use super::item::{Image, Phase, Reasoning};
 
-/// One piece of the system prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
     pub text: Arc<str>,
 }
 
-/// Text of the model's, with what it was to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AssistantText {
     pub text: Arc<str>,
@@ -26,7 +24,7 @@ impl<T: Into<Arc<str>>> From<T> for AssistantText {
     }
 }
 
-/// Without a phase as the text alone, so that the fingerprints in older logs hold.
+/// Without a phase it is only the text, so that fingerprints in older logs stay valid.
 impl Serialize for AssistantText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.phase {
@@ -36,12 +34,12 @@ impl Serialize for AssistantText {
     }
 }
 
-/// One message of the conversation. Providers join neighbors that their dialect wants in one message (an assistant's
-/// reasoning, text and calls; several results).
+/// Providers join adjacent messages if their dialect requires it (an assistant's reasoning, text and calls;
+/// several results).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Message {
     User(Arc<str>),
-    /// Words of the program's own, in the middle: as a system message where the model takes one there.
+    /// The program's own words: a system message if the model accepts one in the middle.
     System(Arc<str>),
     Assistant(AssistantText),
     Reasoning(Arc<Reasoning>),
@@ -49,43 +47,39 @@ pub enum Message {
     Result {
         call_id: Arc<str>,
         text: Arc<str>,
-        /// The tool reported an error.
         error: bool,
     },
-    /// What the user or a result before it shows.
+    /// Shown by the user or by the preceding result.
     Image(Arc<Image>),
 }
 
-/// A system message for those who take none in the middle: as part of what the user says.
+/// A system message as part of the user's text, for models that accept none in the middle.
 pub fn reminder(text: &str) -> String {
     format!("<system-reminder>{text}</system-reminder>")
 }
 
-/// How the model should answer.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct Params {
     pub model: Arc<str>,
-    /// Upper bound for the answer, in tokens. `None` leaves it to the server where the dialect allows that.
+    /// Limit for the answer, in tokens. `None` leaves it to the server if the dialect allows that.
     pub max_output_tokens: Option<u32>,
     pub temperature: Option<f32>,
-    /// `low`, `medium`, `high` for models that think; passed on as the dialect says it.
     pub reasoning_effort: Option<Arc<str>>,
-    /// How much it says, where it can be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verbosity: Option<Arc<str>>,
-    /// The cached prefix should outlive the user's pauses, where that can be asked for.
+    /// The cached prefix should outlive the user's pauses, if that can be requested.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub long_cache: bool,
 }
 
-/// One request. The wire order is system, tools, messages.
+/// The wire order is system, tools, messages.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Request {
     pub system: Vec<Block>,
     pub tools: Arc<[ToolSpec]>,
     pub messages: Vec<Message>,
-    /// Prompt-cache marks for dialects that bill them: after each of these message counts the prefix is worth caching
-    /// (ascending; the system and tools always are). At most three.
+    /// Prompt-cache marks for dialects that bill them: message counts after which the prefix is worth caching
+    /// (ascending, at most three; the system and tools always are).
     pub cache_marks: Vec<usize>,
     pub params: Params,
 }

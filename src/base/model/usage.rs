@@ -2,30 +2,26 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Tokens of one request. `input` includes the cached ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// All input tokens, cached or not.
     pub input: u64,
-    /// Of `input`, those served from the prompt cache.
+    /// The part of `input` served from the prompt cache.
     #[serde(default)]
     pub cached: u64,
-    /// Of `input`, those newly written to the prompt cache (billed dearer by some providers).
+    /// The part of `input` written to the prompt cache (more expensive with some providers).
     #[serde(default)]
     pub cache_write: u64,
     pub output: u64,
-    /// Of `output`, those spent on thinking.
+    /// The part of `output` spent on thinking.
     #[serde(default)]
     pub reasoning: u64,
 }
 
 impl Usage {
-    /// Tokens that were read and written.
     pub fn total(&self) -> u64 {
         self.input.saturating_add(self.output)
     }
 
-    /// Adds another request's tokens.
     pub fn add(&mut self, other: &Self) {
         let sums = [
             (&mut self.input, other.input),
@@ -39,7 +35,6 @@ impl Usage {
         }
     }
 
-    /// What was added to `before`.
     pub fn since(&self, before: Self) -> Self {
         Self {
             input: self.input - before.input,
@@ -51,7 +46,6 @@ impl Usage {
     }
 }
 
-/// Why the model stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
@@ -59,12 +53,12 @@ pub enum FinishReason {
     ToolCalls,
     /// The output limit or the window was reached.
     Length,
-    /// The window was reached, and the server says so.
+    /// The window was reached, according to the server.
     WindowFull,
     ContentFilter,
-    /// The model declined to answer; why, as far as the server says.
+    /// The model declined to answer; the reason, if the server gives one.
     Refused(String),
-    /// The server wants the same again with what it has said so far.
+    /// The server wants the same request again with its output so far.
     Paused,
     Other(String),
 }

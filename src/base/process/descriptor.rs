@@ -1,5 +1,5 @@
-//! Descriptors with agreed numbers, by which a program hands open files to the one that it starts or becomes. With
-//! `sandbox/linux/system` the only place for unsafe code: the standard library takes a number for an owned descriptor only so.
+//! Descriptors with fixed numbers, for passing open files to another program. Besides `sandbox/linux/system`
+//! the only unsafe code: the standard library has no safe way to own a descriptor by number.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -9,18 +9,19 @@ use rustix::io::FdFlags;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// Above every number that a helper or a shell is told of.
+/// Above every number used for a helper or a shell.
 const FREE_NUMBER: RawFd = 80;
 
-/// Takes the file that whoever started this program has put at `number` for it. To be called once for each.
+/// Takes the file that the parent process put at `number`. Call it once per number.
 pub fn inherited(number: RawFd) -> OwnedFd {
     // SAFETY: by agreement nothing else in this program uses the number.
     unsafe { OwnedFd::from_raw_fd(number) }
 }
 
-/// Makes `file` open at `number` in the program that this process becomes.
+/// Makes `file` open at `number` in the program that this process execs.
 pub fn place(file: &OwnedFd, number: RawFd) -> io::Result<()> {
-    // SAFETY: the descriptor is not closed here: it is for the next program, and nothing in this one uses the number.
+    // SAFETY: not closed here: the descriptor is for the next program, and nothing in this one uses the
+    // number.
     let mut slot = unsafe { OwnedFd::from_raw_fd(number) };
     let placed =
         rustix::io::dup2(file, &mut slot).and_then(|()| rustix::io::fcntl_setfd(&slot, FdFlags::empty()));
@@ -28,9 +29,9 @@ pub fn place(file: &OwnedFd, number: RawFd) -> io::Result<()> {
     Ok(placed?)
 }
 
-/// Has `command` start in a session of its own, with these files open at these numbers.
+/// Starts `command` in its own session with these files open at these numbers.
 pub fn start_with(command: &mut tokio::process::Command, mut files: Vec<(RawFd, OwnedFd)>) -> io::Result<()> {
-    // None of them may sit where another is going to be put.
+    // None of them may occupy another one's target number.
     for (_, file) in &mut files {
         *file = rustix::io::fcntl_dupfd_cloexec(&*file, FREE_NUMBER)?;
     }
@@ -44,7 +45,7 @@ pub fn start_with(command: &mut tokio::process::Command, mut files: Vec<(RawFd, 
     Ok(())
 }
 
-/// Ends when nobody is left at the other end of the terminal or pipe.
+/// Completes when the other end of the terminal or pipe is closed.
 pub async fn hung_up(file: OwnedFd) {
     // SAFETY: the descriptor is owned, so it stays open and the same for as long as the registration lives.
     let watched = unsafe { AsyncFd::register_with_interest(file, Interest::ERROR) };

@@ -1,4 +1,4 @@
-//! Child processes: run with limits, timed out, and ended with everything they started.
+//! Child processes: run with limits and timeouts, and ended with everything they started.
 
 pub mod descriptor;
 pub mod editor;

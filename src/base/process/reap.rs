@@ -1,4 +1,4 @@
-//! Finding and ending every process that a command left or started: its session, its group and its descendants.
+//! Finds and ends every process that a command left or started: its session, its group and its descendants.
 
 use std::collections::HashSet;
 use std::os::fd::OwnedFd;
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::process::{Pid, Signal};
 
-/// A process, told apart from a later one with the same number by its start time.
+/// Identified by start time too, because numbers are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Process {
     pid: i32,
@@ -20,8 +20,7 @@ struct ProcessInfo {
     zombie: bool,
 }
 
-/// All processes that belong to the command whose leader is `leader` (it was started as a session leader).
-/// Empty where there is no `/proc`.
+/// All processes of the command whose session leader is `leader`. Empty without `/proc`.
 pub fn family(leader: i32) -> Vec<Process> {
     let rows: Vec<ProcessInfo> = std::fs::read_dir("/proc")
         .into_iter()
@@ -49,7 +48,7 @@ pub fn family(leader: i32) -> Vec<Process> {
 
 fn read_row(pid: i32) -> Option<ProcessInfo> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may itself hold spaces and parentheses.
+    // The name in parentheses may contain spaces and parentheses.
     let mut fields = stat[stat.rfind(')')? + 1..].split_ascii_whitespace();
     let zombie = matches!(fields.next()?, "Z" | "X");
     let parent = fields.next()?.parse().ok()?;
@@ -64,14 +63,13 @@ fn send(pid: i32, signal: Signal) {
     }
 }
 
-/// Kills every descendant of `ancestor`, and not itself.
 pub fn kill_descendants(ancestor: i32) {
     for process in family(ancestor).into_iter().filter(|process| process.pid != ancestor) {
         send(process.pid, Signal::KILL);
     }
 }
 
-/// Sends `signal` to the group of `leader` and to every relative outside of it.
+/// Sends `signal` to the group of `leader` and to every relative outside it.
 pub fn signal_all(leader: i32, signal: Signal) {
     let family = family(leader);
     if let Some(group) = Pid::from_raw(leader).filter(|_| leader > 1) {
@@ -82,22 +80,22 @@ pub fn signal_all(leader: i32, signal: Signal) {
     }
 }
 
-/// Processes that outlived their command (`server &`). They end with the agent: dropping this kills them.
+/// Processes that outlived their command (`server &`). Dropping this kills them.
 #[derive(Debug, Default)]
 pub struct Leftovers(Mutex<Vec<Survivors>>);
 
 #[derive(Debug)]
 enum Survivors {
     Process(Process),
-    /// Closing it ends what hangs on it.
+    /// Closing it ends everything that depends on it.
     Lifeline {
         _held: OwnedFd,
     },
 }
 
 impl Leftovers {
-    /// Remembers what is still alive of the command with this leader; returns how many processes that are. With a
-    /// `lifeline` what stands in the leader's own session is only their keeper.
+    /// Records what is still alive of the command; returns the number of processes. With a `lifeline`,
+    /// processes in the leader's own session are only keepers and don't count.
     pub fn note(&self, leader: i32, lifeline: Option<OwnedFd>) -> usize {
         let mut alive = family(leader);
         alive.retain(|process| {
@@ -111,7 +109,6 @@ impl Leftovers {
         count
     }
 
-    /// Whether one of them still runs.
     pub fn any(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|left| match left {
             Survivors::Process(process) => read_row(process.pid).is_some_and(|row| row.process == *process),
@@ -119,7 +116,6 @@ impl Leftovers {
         })
     }
 
-    /// Kills all of them.
     pub fn kill(&self) {
         for left in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             if let Survivors::Process(process) = left

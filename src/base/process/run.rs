@@ -1,5 +1,5 @@
-//! Running a command that cannot hang us, flood us or outlive its time: own session, no stdin, no keys in its
-//! environment, output kept as a head and a tail in fixed memory with the rest in a file.
+//! Runs a command that can't hang us, flood us or outlive its time: own session, no stdin, no keys in its
+//! environment, output kept as head and tail in fixed memory with the rest in a file.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -21,101 +21,91 @@ use super::reap;
 use crate::file;
 use crate::secret;
 
-/// Between the polite and the final signal after a time-out, and the same after an interrupt by the user.
+/// Between the polite and the final signal, after a timeout and after an interrupt by the user.
 const TIMEOUT_GRACE: Duration = Duration::from_millis(300);
 const CANCEL_GRACE: Duration = Duration::from_millis(40);
-/// How long a wrapper may take to end everything and put things right.
+/// How long a wrapper may take to end everything and clean up.
 const WRAPPER_GRACE: Duration = Duration::from_millis(1_500);
-/// How long a grandchild may keep the pipe open after the command itself has ended.
+/// How long a grandchild may keep the pipe open after the command has ended.
 const PIPE_GRACE: Duration = Duration::from_millis(120);
-/// The same after the kill, when only what is already in the pipe is of interest.
+/// The same after the kill, to read what is already in the pipe.
 const DRAIN_GRACE: Duration = Duration::from_millis(30);
-/// Reading pauses so long after each chunk once the file is full: endless output must not burn a core.
+/// Pause after each chunk once the file is full: endless output must not burn a core.
 const FLOOD_PAUSE: Duration = Duration::from_millis(2);
-/// So long after output the watcher is called once more, with nothing, to show what it has not shown yet.
+/// This long after output the watcher gets an empty chunk, to show what it hasn't shown yet.
 const WATCH_AGAIN: Duration = Duration::from_millis(110);
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// Makes a name for a file in a folder that exists.
 pub type SpillName = Box<dyn FnOnce() -> io::Result<PathBuf> + Send>;
 
-/// A program that is started in the command's place, and starts it.
+/// A program started in the command's place, which then starts the command.
 pub struct LaunchWrapper {
     pub program: OsString,
-    /// Its arguments before the command's own words.
+    /// Its arguments before the command's own.
     pub args: Vec<OsString>,
-    /// Files that it finds open, by number.
     pub descriptors: Vec<(i32, OwnedFd)>,
-    /// When this is closed, it ends the command and everything that came of it, puts things right and ends itself.
+    /// Closing it makes the wrapper end the command and all its processes, clean up and exit.
     pub lifeline: Option<OwnedFd>,
     pub environment: Vec<(String, Option<String>)>,
 }
 
-/// A command to run.
 pub struct CommandSpec {
-    /// What is put before it.
     pub wrapper: Option<LaunchWrapper>,
     pub program: OsString,
     pub args: Vec<OsString>,
     pub cwd: PathBuf,
     pub timeout: Duration,
-    /// Bytes kept in memory at the beginning and, again, at the end of the output.
+    /// Bytes kept in memory of the head and, again, of the tail of the output.
     pub keep_bytes: usize,
-    /// Names the file for the whole output, once that is larger than what memory keeps.
+    /// Names the file for the full output, once it exceeds memory.
     pub spill: Option<SpillName>,
     /// The file is cut at this size.
     pub spill_cap_bytes: u64,
-    /// A descriptor number at which the command finds a pipe to us; what it writes there is [`CommandOutcome::side`].
+    /// A descriptor number at which the command finds a pipe to us, read into [`CommandOutcome::side`].
     pub side_fd: Option<i32>,
 }
 
-/// How the command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     Code(i32),
     Signal(i32),
 }
 
-/// How a process ended.
 pub fn exit_of(status: std::process::ExitStatus) -> Exit {
     use std::os::unix::process::ExitStatusExt;
     status.code().map_or_else(|| Exit::Signal(status.signal().unwrap_or(0)), Exit::Code)
 }
 
-/// What became of it.
 pub struct CommandOutcome {
     pub exit: Exit,
     pub timed_out: bool,
     pub cancelled: bool,
-    /// The command's process number, which is also its session's.
+    /// The command's process id, which is also its session id.
     pub leader: i32,
     pub output: Captured,
     pub side: Vec<u8>,
-    /// The wrapper's: what it left running goes on while this is open.
+    /// The wrapper's: what it left running lives while this is open.
     pub lifeline: Option<OwnedFd>,
 }
 
-/// Output in bounded memory: everything in `head` if it fits, else the two ends.
+/// Output in limited memory: everything in `head` if it fits, else both ends.
 #[derive(Default)]
 pub struct Captured {
     pub head: Vec<u8>,
     pub tail: VecDeque<u8>,
     pub total_bytes: u64,
-    /// Number of line feeds.
     pub total_lines: u64,
-    /// The file with the whole output, when there is one.
     pub spilled: Option<PathBuf>,
     /// Whether the file was cut, by its cap or by a full disk.
     pub spill_cut: bool,
 }
 
 impl Captured {
-    /// Whether nothing lies between head and tail.
     pub fn is_whole(&self) -> bool {
         self.total_bytes == (self.head.len() + self.tail.len()) as u64
     }
 
-    /// Number of lines, with a last one that has no line feed.
+    /// Number of lines, counting a last one without a line feed.
     pub fn lines(&self) -> u64 {
         let last = self.tail.back().or(self.head.last());
         self.total_lines + u64::from(last.is_some_and(|&byte| byte != b'\n'))
@@ -132,7 +122,7 @@ struct Sink {
 }
 
 impl Sink {
-    /// Takes a chunk; false once the flood should be slowed down.
+    /// Returns false once the flood should be slowed down.
     fn take(&mut self, chunk: &[u8]) -> bool {
         let seen = &mut self.captured;
         let fits_before = seen.is_whole();
@@ -143,11 +133,11 @@ impl Sink {
         let rest = &chunk[room..];
         let overflow = (seen.tail.len() + rest.len()).saturating_sub(self.keep);
         if overflow > 0 && fits_before && self.file.is_none() {
-            // The last moment at which memory holds everything.
+            // The last moment when memory has everything.
             self.start_file();
             let (a, b) = self.captured.tail.as_slices();
             let early = [&self.captured.head[..], a, b].concat();
-            // The head already holds this chunk's beginning.
+            // The head already has the start of this chunk.
             self.store(&early);
             self.store(rest);
         } else if self.file.is_some() {
@@ -188,8 +178,8 @@ impl Sink {
     }
 }
 
-/// Runs `spec` to its end, its time-out or the interrupt, whichever is first. `watch` sees each chunk of output,
-/// and an empty one a little later.
+/// Runs `spec` until it ends, times out or is interrupted. `watch` sees each chunk of output, and an empty
+/// one a little later.
 pub async fn run(
     spec: CommandSpec,
     cancel: &CancellationToken,
@@ -203,16 +193,16 @@ pub async fn run(
         .stdin(Stdio::null())
         .stdout(writer.try_clone()?)
         .stderr(writer)
-        // A wrapper ends by its lifeline, when it has put things right.
+        // A wrapper ends by its lifeline, after cleaning up.
         .kill_on_drop(lifeline.is_none());
     descriptors.extend(spec.side_fd.map(|fd| (fd, OwnedFd::from(side_writer))));
     clean_environment(&mut command, &spec.cwd);
     descriptor::start_with(&mut command, descriptors)?;
     let mut child = command.spawn()?;
-    // It holds the pipe's writing ends, and the pipe would never end.
+    // It owns the pipe's write ends, so the pipe would never end.
     drop(command);
     let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
-    // If this future is dropped, everything the command started goes with it.
+    // If this future is dropped, everything the command started is killed.
     let mut guard = KillOnDrop(Some(leader).filter(|_| lifeline.is_none()));
     let mut pipe = pipe::Receiver::from_owned_fd(reader.into())?;
     let mut sink = Sink {
@@ -278,7 +268,7 @@ pub async fn run(
                 }
             },
         }
-        // A process that even the last signal does not end (stuck in the kernel) is left to the system.
+        // A process that survives even the last signal (stuck in the kernel) is left to the system.
         if killed && status.is_none() && !open {
             break;
         }
@@ -292,7 +282,7 @@ pub async fn run(
     Ok(CommandOutcome { exit, timed_out, cancelled, leader, output: sink.captured, side, lifeline })
 }
 
-/// The command as it is started, the files it finds open, and what keeps a wrapper alive.
+/// The command to start, the files to open in it, and what keeps a wrapper alive.
 pub fn prepare(
     wrapper: Option<LaunchWrapper>,
     program: &OsString,
@@ -314,7 +304,7 @@ pub fn prepare(
     (command, wrapper.descriptors, wrapper.lifeline)
 }
 
-/// What lies ready in the pipe, without waiting: a grandchild may hold its other end for ever.
+/// What is ready in the pipe, without waiting: a grandchild may keep the other end open forever.
 fn read_ready(mut pipe: io::PipeReader) -> Vec<u8> {
     let mut bytes = vec![0; 8192];
     let ready = rustix::fs::fcntl_setfl(&pipe, rustix::fs::OFlags::NONBLOCK)

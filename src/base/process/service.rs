@@ -1,5 +1,5 @@
-//! A program that runs beside us and is spoken to over its standard streams, such as a server: own session, no keys in its
-//! environment, what it complains of kept in fixed memory, and ended with everything it started.
+//! A long-running program used over its standard streams, such as a server: own session, no keys in its
+//! environment, stderr kept in fixed memory, ended with everything it started.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -18,29 +18,26 @@ use super::reap;
 use super::run::{LaunchWrapper, clean_environment, prepare};
 use super::{descriptor, run};
 
-/// What is kept of standard error, in bytes.
 const COMPLAINT_BYTES: usize = 8 * 1024;
 
-/// How it is started.
 pub struct ServiceSpec {
     pub wrapper: Option<LaunchWrapper>,
     pub program: OsString,
     pub args: Vec<OsString>,
     pub cwd: PathBuf,
-    /// On top of our own, without its keys.
+    /// In addition to our own, without its keys.
     pub environment: Vec<(String, String)>,
 }
 
-/// A running one. Dropping it ends it, with everything it started.
+/// Dropping it ends the program with everything it started.
 pub struct Service {
     child: Child,
-    /// Also the number of its session.
+    /// Also its session id.
     leader: i32,
     lifeline: Option<OwnedFd>,
     complaints: Arc<Mutex<VecDeque<u8>>>,
 }
 
-/// Starts it.
 pub fn start(spec: ServiceSpec) -> io::Result<(Service, ChildStdin, ChildStdout)> {
     let (mut command, descriptors, lifeline) = prepare(spec.wrapper, &spec.program, &spec.args);
     command
@@ -64,13 +61,11 @@ pub fn start(spec: ServiceSpec) -> io::Result<(Service, ChildStdin, ChildStdout)
 }
 
 impl Service {
-    /// The end of what it wrote to standard error.
     pub fn complaints(&self) -> String {
         let kept = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&kept.iter().copied().collect::<Vec<_>>()).trim().to_owned()
     }
 
-    /// How it ended, where it does so within `patience`.
     pub async fn ended(&mut self, patience: Duration) -> Option<run::Exit> {
         let status = tokio::time::timeout(patience, self.child.wait()).await.ok()?.ok()?;
         Some(run::exit_of(status))
@@ -79,7 +74,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // The helper ends everything and puts things right when its lifeline goes.
+        // The helper ends everything and cleans up when its lifeline closes.
         if self.lifeline.take().is_none() && !matches!(self.child.try_wait(), Ok(Some(_))) {
             reap::signal_all(self.leader, Signal::KILL);
         }

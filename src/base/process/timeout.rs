@@ -1,5 +1,4 @@
-//! A limit in time for a helper program that is asked and waited for: a repository may be damaged, or lie on a disk
-//! that does not answer.
+//! A time limit for helper programs: a repository may be damaged, or on a disk that doesn't respond.
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
@@ -9,14 +8,14 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-/// Ends a child, and what it started in its own group, when its time is up. Dropping it lets the child go on; that must
-/// come before the child is waited for, so that its number cannot be another's.
+/// Ends a child and its process group when time is up. Drop it to let the child continue, before the child is
+/// waited for: after that, its number may be reused.
 pub struct Timeout {
     done: Arc<(Mutex<bool>, Condvar)>,
 }
 
 impl Timeout {
-    /// For a child that was started with `process_group(0)`.
+    /// The child must have been started with `process_group(0)`.
     pub fn new(child: &Child, patience: Duration) -> Self {
         let done = Arc::new((Mutex::new(false), Condvar::new()));
         let (watched, pid) = (Arc::clone(&done), Pid::from_child(child));
@@ -32,10 +31,10 @@ impl Timeout {
         Self { done }
     }
 
-    /// Waits for the child's end. One that ran out of patience has ended by a signal.
+    /// Waits for the child's end; after a timeout it has ended by a signal.
     pub fn end(self, mut child: Child) -> Option<ExitStatus> {
-        // A program may close its output and stay: the timeout holds until it has ended, but must be off before its number
-        // is free again.
+        // A program may close its output and stay: the timeout must last until it has ended, but be off
+        // before its number is free.
         let _ = waitid(WaitId::Pid(Pid::from_child(&child)), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
         drop(self);
         child.wait().ok()
@@ -50,7 +49,7 @@ impl Drop for Timeout {
     }
 }
 
-/// What the program writes when it is given `input`; `None` when it fails or takes longer than `patience`.
+/// The program's output for `input`; `None` if it fails or takes longer than `patience`.
 pub fn ask(command: &mut Command, input: &[u8], patience: Duration) -> Option<Vec<u8>> {
     let mut child = command
         .stdin(Stdio::piped())
@@ -63,7 +62,7 @@ pub fn ask(command: &mut Command, input: &[u8], patience: Duration) -> Option<Ve
     let (mut asked, mut answers) = (child.stdin.take()?, child.stdout.take()?);
     let mut out = Vec::new();
     std::thread::scope(|scope| {
-        // Asking and listening at once: either pipe alone would fill up.
+        // Write and read concurrently: either pipe alone would fill up.
         scope.spawn(move || asked.write_all(input));
         let _ = answers.read_to_end(&mut out);
     });

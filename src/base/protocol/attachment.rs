@@ -1,10 +1,9 @@
 //! What a client sends along with a message. Plain data.
 
-/// One part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attachment {
-    /// A picture in one of the forms that can be read, as it stands in its file.
+    /// The bytes of a picture file in a supported format.
     Image { name: String, bytes: Vec<u8> },
-    /// The text of a resource, such as what an editor shows of a file.
+    /// The text of a resource, such as a file open in an editor.
     Text { name: String, text: String },
 }

@@ -1,19 +1,17 @@
-//! What a front end may know of the window's account: the rows, the epochs, the history of one item,
-//! and what the user can do to an item. Plain data.
+//! The window's account for front ends: rows, epochs, the history of one item, and the user's edits.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::item::ItemId;
 use crate::text::{human_tokens, plural};
 
-/// One row of the ledger, in the form the screen shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LedgerRow {
     /// `#12` for items, a word such as `system` for fixed parts.
     pub id: String,
     /// `L1` … `L6`.
     pub layer: String,
-    /// Where it came from: `Read src/a.rs:1-40`, `user`, `system prompt`.
+    /// Such as `Read src/a.rs:1-40`, `user`, `system prompt`.
     pub origin: String,
     pub tokens: u64,
     /// `full`, `filtered`, `compressed`, `masked`, `pointer`, `folded`.
@@ -21,41 +19,36 @@ pub struct LedgerRow {
     pub pinned: bool,
 }
 
-/// What the next request holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LedgerView {
     pub rows: Vec<LedgerRow>,
-    /// The sum of the rows.
     pub total_tokens: u64,
     pub window_tokens: u64,
     /// Where the window's size came from: `user`, `table`, `server`, `default`.
     pub window_origin: String,
-    /// How far the figures may be off, in percent up or down.
+    /// Possible error of the figures, in percent up or down.
     pub error_percent: f64,
     pub epochs: Epochs,
-    /// The sub-agents whose results are in the history.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentSum>,
 }
 
-/// What a sub-agent took, and what came back.
+/// What a sub-agent spent, and what came back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentSum {
     /// Its session.
     pub id: String,
     pub kind: String,
     pub steps: u64,
-    /// Read and written in all of its requests.
+    /// Input and output of all its requests.
     pub tokens: u64,
-    /// `None` when its model's price is unknown.
     pub cost_usd: Option<f64>,
-    /// What it held in its own window at the end.
+    /// In its own window at the end.
     pub held_tokens: u64,
-    /// What this session holds of it.
+    /// In this session.
     pub result_tokens: u64,
 }
 
-/// The sub-agents in one line; `None` without any.
 pub fn agents_line(agents: &[AgentSum]) -> Option<String> {
     let sum = |tokens: fn(&AgentSum) -> u64| human_tokens(agents.iter().map(tokens).sum());
     let cost: Option<f64> = agents.iter().map(|agent| agent.cost_usd).sum();
@@ -71,12 +64,11 @@ pub fn agents_line(agents: &[AgentSum]) -> Option<String> {
     })
 }
 
-/// The epochs of a session: in each of them every request is the one before with messages appended.
+/// In an epoch, every request is the previous one with messages appended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Epochs {
-    /// Requests in the present one.
     pub requests: u64,
-    /// Those after the first one, by cause.
+    /// Without the first epoch.
     pub by_cause: Vec<EpochSum>,
 }
 
@@ -86,20 +78,18 @@ pub struct Epochs {
 pub enum EpochCause {
     /// A batch of smaller forms was adopted because that pays.
     TurnEndCompression,
-    /// The window, or the soft cap, demanded it.
+    /// Required by the window or the soft cap.
     Compaction,
     RulesChanged,
     ToolsChanged,
-    /// The user dropped or restored an item.
     UserEdit,
     Rewind,
     ModelSwitch,
-    /// The server rejected reasoning that it had made.
+    /// The server rejected its own earlier reasoning.
     ReasoningRejected,
 }
 
 impl EpochCause {
-    /// The words that users see.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::TurnEndCompression => "turn-end compression",
@@ -114,34 +104,30 @@ impl EpochCause {
     }
 }
 
-/// The epochs that began for one cause. One with several causes counts under the first.
+/// An epoch with several causes counts under the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EpochSum {
     pub cause: EpochCause,
     pub count: u64,
-    /// Tokens that had been sent before and had to be read anew.
+    /// Tokens that had to be read uncached although sent before.
     pub tokens_lost: u64,
-    /// Tokens that each following request was smaller by.
+    /// Tokens by which each following request was smaller.
     pub tokens_saved: u64,
-    /// Blocks of reasoning that were left out.
     pub reasoning: u64,
 }
 
-/// What the user can do to an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContextEdit {
-    /// Keep it as it is through compaction.
     Pin,
     Unpin,
-    /// Send one line that stands for it.
+    /// Replace it with one line.
     Drop,
-    /// Send it whole again, and keep it so.
+    /// Send it in full again, and keep it so.
     Restore,
 }
 
 impl ContextEdit {
-    /// The word that is typed and shown.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pin => "pin",
@@ -152,38 +138,31 @@ impl ContextEdit {
     }
 }
 
-/// Where one item came from and what was done to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ItemHistory {
-    /// As in the ledger.
     pub id: String,
     pub origin: String,
-    /// When it arrived, milliseconds since the Unix epoch; `None` for a fixed part.
+    /// Milliseconds since the Unix epoch; `None` for a fixed part.
     pub arrived_ms: Option<u64>,
-    /// Estimated tokens in full form, and as it is sent now (0: not by itself), uncalibrated.
+    /// Estimated tokens in full form, and as sent now (0: not separately), uncalibrated.
     pub full_tokens: u64,
     pub tokens: u64,
     pub form: String,
     pub pinned: bool,
-    /// What was done to it, oldest first.
     #[serde(rename = "deeds")]
     pub events: Vec<ItemEvent>,
-    /// How to get at the original.
     pub recall: String,
 }
 
-/// One thing that was done to an item.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ItemEvent {
-    /// How many requests had been sent before.
     pub after_requests: u64,
-    /// Such as `masked`, or `pinned`.
+    /// Such as `masked` or `pinned`.
     pub what: String,
-    /// Why, with the figures of the decision where there was one.
     pub cause: String,
 }
 
-/// The id that `text` names: `12` or `#12`.
+/// Parses `12` or `#12`.
 pub fn item_id(text: &str) -> Option<ItemId> {
     text.trim().trim_start_matches('#').parse().ok().map(ItemId)
 }

@@ -1,5 +1,4 @@
-//! Maintenance (`/maintain`, `mycode maintain`): its phases, how they are asked for, and what is reported at the end. Plain
-//! data.
+//! Maintenance (`/maintain`, `mycode maintain`): its phases, how they are requested, and the report.
 
 use std::str::FromStr;
 
@@ -8,11 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::config::mode::Mode;
 use crate::text::{human_tokens, one_line, plural};
 
-/// What is looked after where the user names nothing.
+/// The task if the user names none.
 const WHOLE_PROJECT: &str = "the project as a whole";
-/// What a phase's message begins with: so a resumed session knows where it was.
+/// Prefix of a phase's message, by which a resumed session recognizes it.
 const TITLE: &str = "Maintain";
-/// Files that are named one by one.
 const LISTED: usize = 20;
 
 /// One phase; each is a turn.
@@ -26,10 +24,8 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// In their order.
     pub const ALL: [Self; 4] = [Self::Explore, Self::Analyze, Self::Plan, Self::Do];
 
-    /// The name used in flags and on screen.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Explore => "explore",
@@ -39,7 +35,6 @@ impl Phase {
         }
     }
 
-    /// The mode that its turn runs in.
     pub fn mode(self) -> Mode {
         match self {
             Self::Explore => Mode::Explore,
@@ -49,7 +44,6 @@ impl Phase {
         }
     }
 
-    /// This phase and those behind it.
     pub fn and_later(self) -> Vec<Self> {
         Self::ALL.into_iter().skip_while(|phase| *phase != self).collect()
     }
@@ -64,11 +58,9 @@ impl FromStr for Phase {
     }
 }
 
-/// What shall be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Maintain {
     pub task: String,
-    /// What is left, in order.
     pub phases: Vec<Phase>,
 }
 
@@ -82,7 +74,7 @@ impl Maintain {
         Self { task: task.to_owned(), phases }
     }
 
-    /// What stands behind `/maintain`: `[--phase NAME] [TASK]`.
+    /// Parses the arguments of `/maintain`: `[--phase NAME] [TASK]`.
     pub fn parse(args: &str) -> Result<Self, String> {
         let Some(rest) = args.trim().strip_prefix("--phase") else {
             return Ok(Self::new(args, Phase::ALL.to_vec()));
@@ -92,41 +84,35 @@ impl Maintain {
         Ok(Self::new(task, vec![name.parse()?]))
     }
 
-    /// The command for one phase of it.
     pub fn command(&self, phase: Phase) -> String {
         format!("/maintain --phase {} {}", phase.as_str(), self.task)
     }
 
-    /// The message that begins a phase.
     pub fn title(&self, phase: Phase) -> String {
         format!("{TITLE} ({}): {}", phase.as_str(), self.task)
     }
 }
 
-/// The phase and the task that a message begins.
 pub fn of_title(text: &str) -> Option<(Phase, String)> {
     let (phase, task) = text.strip_prefix(TITLE)?.strip_prefix(" (")?.split_once("): ")?;
     Some((phase.parse().ok()?, task.to_owned()))
 }
 
-/// What came of it; notes as the rows of a list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MaintainReport {
-    /// Those that came to their end.
     pub phases: Vec<Phase>,
     pub new: Vec<String>,
     pub changed: Vec<String>,
-    /// Blockers that are none any more.
     pub resolved: Vec<String>,
     /// Relative to the workspace, sorted.
     pub files: Vec<String>,
     pub tokens: u64,
-    /// Of the whole session, in US dollars, when the model's price is known.
+    /// Of the full session, in US dollars, if the model's price is known.
     pub cost_usd: Option<f64>,
 }
 
 impl MaintainReport {
-    /// For users; without an end of line.
+    /// For users; without a final newline.
     pub fn text(&self) -> String {
         let phases: Vec<&str> = self.phases.iter().map(|phase| phase.as_str()).collect();
         let phases = if phases.is_empty() { "no phase".to_owned() } else { phases.join(", ") };

@@ -1,4 +1,4 @@
-//! All that a front end may know of the agent: operations in, events out, and the questions between them.
+//! What a front end may know of the agent: operations in, events out, and the questions in between.
 
 pub mod approval;
 pub mod attachment;

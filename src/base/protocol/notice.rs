@@ -1,5 +1,5 @@
-//! The texts of the notices that the agent sends to front ends, for the user: what happened, why, and what to do next.
-//! Kept in one file so that they are read as one page (`tests/fixtures/texts/notices.txt`).
+//! The agent's notices for users: what happened, why, and what to do next. In one file so that they can be
+//! reviewed as one page (`tests/fixtures/texts/notices.txt`).
 
 use std::fmt::Display;
 
@@ -17,7 +17,6 @@ fn problem(message: impl Into<String>, hint: impl Into<String>) -> Problem {
     (message.into(), hint.into())
 }
 
-/// A turn has cost what it may.
 pub fn cost_limit(spent: f64, most: f64) -> Problem {
     problem(
         format!(
@@ -49,7 +48,7 @@ pub fn summary_not_smaller() -> String {
     "Nothing to compact: a summary would not save space.".to_owned()
 }
 
-/// No summary could be had, so extracted facts replaced the older turns; `disabled` when auto-compaction gave up.
+/// Extracted facts replaced the older turns; `disabled`: auto-compaction gave up.
 pub fn summary_failed(reason: impl Display, disabled: bool) -> String {
     let more =
         if disabled { " Auto-compaction is off after repeated failures; /compact tries again." } else { "" };
@@ -129,12 +128,10 @@ pub fn output_limit_with_calls() -> String {
     "The reply was cut off at the model's output limit; only complete tool calls were run.".to_owned()
 }
 
-/// Why a request is sent again: the server does not take its reasoning back.
 pub fn reasoning_rejected() -> String {
     "the server no longer accepts earlier reasoning; continuing without it".to_owned()
 }
 
-/// Why a request is sent again: the reply filled the window.
 pub fn reply_filled_window() -> String {
     "the reply filled the window; making room".to_owned()
 }
@@ -301,7 +298,6 @@ pub fn plan_written(path: &str, interactive: bool) -> String {
     )
 }
 
-/// The open notes with which maintenance begins.
 pub fn open_notes(rows: &[String]) -> String {
     if rows.is_empty() {
         return "No open notes: no blockers, actions or unfinished tasks.".to_owned();
@@ -346,10 +342,8 @@ pub fn rewind_failed(error: impl Display) -> String {
     format!("Can't rewind: {error}.")
 }
 
-/// Paths that are named one by one.
 const LISTED: usize = 20;
 
-/// What a rewind did; one line, and one more for each path that was skipped.
 pub fn rewound(done: &RewindDone) -> String {
     let restored = plural(done.done.len(), "file");
     let mut text = match (done.part, done.done.len()) {
@@ -393,7 +387,6 @@ pub fn only_reasoning() -> Problem {
     )
 }
 
-/// The model declined to answer; `why` as far as the server says.
 pub fn refused(why: &str) -> Problem {
     let why = if why.is_empty() { String::new() } else { format!(": {}", one_line(why, 400)) };
     problem(format!("the model declined to answer{why}"), "rephrase the message, or use another model")
@@ -451,12 +444,10 @@ pub fn hunk_not_reverted(path: &str, why: &str) -> String {
     format!("{} was left as it is: {why}.", on_one_line(path))
 }
 
-/// Where what the user wanted kept was written.
 pub fn kept_in(place: &str) -> String {
     format!("Kept in {place}.")
 }
 
-/// Why it was not.
 pub fn not_kept(why: &str) -> String {
     format!("Not kept: {why}. The text is back in the input; try again, or write the file yourself.")
 }

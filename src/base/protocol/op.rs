@@ -1,4 +1,4 @@
-//! What a front end can ask of the agent.
+//! What a front end can request from the agent.
 
 use super::approval::{Answer, QuestionId};
 use super::attachment::Attachment;
@@ -11,36 +11,35 @@ use crate::config::mode::Mode;
 use crate::config::settings::Permission;
 use crate::model::item::ItemId;
 
-/// One operation. The engine takes them in order; `Interrupt` and `Answer` also act while a turn runs.
+/// The engine takes operations in order; `Interrupt` and `Answer` also act while a turn runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
-    /// A new user message. While a turn runs it is steering: taken up at the next step.
+    /// A new user message. While a turn runs it is steering: used at the next step.
     Submit {
         text: String,
     },
-    /// A message that begins a turn of its own, with what a client sent along.
+    /// A message that begins its own turn, with attachments.
     Prompt {
         text: String,
         attachments: Vec<Attachment>,
     },
-    /// Run a command of the user's own (`!command`) and keep what it prints in the context: at once, or at the next step
-    /// of the running turn.
+    /// Run a user's `!command` and add its output to the context: now, or at the running turn's next step.
     RunCommand {
         command: String,
     },
-    /// Ask whether this is a rule or a note, and keep it; it comes back with `Event::TakenBack` when it is neither.
+    /// Decide whether this is a rule or a note, and keep it; if neither, it returns with `Event::TakenBack`.
     Keep {
         text: String,
     },
-    /// Give back what was typed for the running turn and not taken up yet; answered by `Event::TakenBack`.
+    /// Return what was typed for the running turn but isn't used yet, with `Event::TakenBack`.
     TakeBack,
-    /// Stop the running turn; what was finished stays. What waits for it is given back.
+    /// Stop the running turn; finished work stays. Waiting messages are returned.
     Interrupt,
     Answer {
         id: QuestionId,
         answer: Answer,
     },
-    /// Replace old rounds by a summary now; `focus` says what must be kept in detail.
+    /// Replace old rounds with a summary now; `focus` says what to keep in detail.
     Compact {
         focus: Option<String>,
     },
@@ -48,9 +47,7 @@ pub enum Op {
     Recall {
         what: String,
     },
-    /// Take the last compaction back.
     Uncompact,
-    /// Whether old rounds are summarized by themselves.
     AutoCompact {
         on: bool,
     },
@@ -63,75 +60,67 @@ pub enum Op {
     SetMode {
         mode: Mode,
     },
-    /// Leave this session and begin an empty one.
     Clear,
-    /// Leave this session and continue another.
     Resume {
         session: String,
     },
-    /// Ask for `Event::RewindPoints`.
     ListPoints,
-    /// Ask for an `Event::RewindPreview`.
     PreviewRewind {
         point: PointId,
     },
-    /// Go back; answered by `Event::Rewound`. `force` overwrites what somebody else changed since.
+    /// Go back; answered by `Event::Rewound`. `force` overwrites what others changed since.
     Rewind {
         point: PointId,
         part: RewindScope,
         force: bool,
     },
-    /// Write the session to a file, relative to the workspace; `None`: one with its name.
+    /// Write the session to a file, relative to the workspace; `None`: one named after the session.
     Export {
         file: Option<String>,
         force: bool,
     },
-    /// The items of the session, or of one of its sub-agents, answered by `Event::Transcript`.
+    /// Items of the session, or of one of its sub-agents; answered by `Event::Transcript`.
     ShowTranscript {
         agent: Option<String>,
     },
-    /// Ask for `Event::Changes`: of the last turn, or of the session.
+    /// Of the last turn, or of the session; answered by `Event::Changes`.
     ShowChanges {
         turn: bool,
     },
-    /// Put one place of the changes into git's index.
+    /// Put one hunk into git's index.
     StageHunk {
         turn: bool,
         hunk: HunkId,
     },
-    /// Bring one place of a file back to what it was before the session, or the last turn; answered by `Event::Changes`.
+    /// Revert one hunk to before the session, or the last turn; answered by `Event::Changes`.
     RevertHunk {
         turn: bool,
         hunk: HunkId,
     },
-    /// Ask for a fresh `Event::Ledger`.
     ShowContext,
-    /// Pin, drop or restore an item: at once, or before the next request of the running turn.
+    /// At once, or before the next request of the running turn.
     EditContext {
         edit: ContextEdit,
         id: ItemId,
     },
-    /// Ask for `Event::ItemHistory`; `id` as the ledger shows it.
+    /// `id` as in the ledger; answered by `Event::ItemHistory`.
     Explain {
         id: String,
     },
-    /// Keep a prompt for the history search.
+    /// Save a prompt for the history search.
     Remember {
         text: String,
     },
-    /// Ask for `Event::Prompts`.
     ListPrompts,
-    /// Keep what stands in the composer; empty when nothing does.
+    /// The composer's current text.
     SaveDraft {
         text: String,
     },
-    /// Ask for a notice with what the MCP servers offer; starts them.
+    /// Answered by a notice with what the MCP servers offer; starts them.
     ShowMcp,
-    /// Ask for a notice with what this session did and cost.
+    /// Answered by a notice with what this session did and cost.
     ShowStats,
-    /// Ask for `Event::Sessions`.
     ListSessions,
-    /// Ask for `Event::SessionPreview`.
     PreviewSession {
         session: String,
     },
@@ -139,7 +128,7 @@ pub enum Op {
     ForkSession {
         session: String,
     },
-    /// Give a stored session another title; answered by `Event::Sessions`, as are the next two.
+    /// Answered by `Event::Sessions`, like the next two.
     RenameSession {
         session: String,
         title: String,
@@ -148,48 +137,41 @@ pub enum Op {
     DeleteSession {
         session: String,
     },
-    /// Take it back out.
     RestoreSession {
         session: String,
     },
-    /// Ask for `Event::Models`.
     ListModels,
-    /// Ask for `Event::Rules`.
     ListRules,
-    /// Allow it no longer; answered by `Event::Rules`.
+    /// Revoke it; answered by `Event::Rules`.
     RemoveRule {
         rule: RuleRow,
     },
-    /// Ask for `Event::JobOutput`.
     ShowJob {
         id: u32,
     },
-    /// Ask for a notice with what holds here: model, window, permission, sandbox, session, rules files.
+    /// Answered by a notice: model, window, permission, sandbox, session, rules files.
     ShowStatus,
-    /// Ask for `Event::Skills`.
     ShowSkills,
-    /// Ask for a notice that lists the hooks.
     ListHooks,
-    /// Ask for a notice with what this session cost, by model and turn.
+    /// Cost of this session, by model and turn; answered by a notice.
     ShowCost,
-    /// End a background job.
     StopJob {
         id: u32,
     },
-    /// Write the rules file (`/init`): runs a turn with the built-in prompt.
+    /// Write the rules file (`/init`) in a turn with the built-in prompt.
     Init,
-    /// Run the phases of maintenance, each as a turn, until one does not come to its end.
+    /// Run the maintenance phases, each as a turn, until one doesn't finish.
     Maintain(Maintain),
-    /// Remember that this project shall not be asked about a rules file again.
+    /// Never offer to create a rules file in this project again.
     DeclineInit,
-    /// List files for the `@` popup under `root`; answered by `Event::Files`.
+    /// For the `@` popup; answered by `Event::Files`.
     ListFiles,
-    /// End; the engine finishes its writes and drops the event sender.
+    /// The engine finishes its writes and drops the event sender.
     Shutdown,
 }
 
 impl Op {
-    /// What a prompt without a screen asks for: the commands that run turns of their own, or a message.
+    /// What a headless prompt requests: a command that runs its own turns, or a message.
     pub fn of_prompt(text: String) -> Self {
         let command = text.trim();
         if command == "/init" {

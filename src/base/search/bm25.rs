@@ -1,4 +1,4 @@
-//! BM25F over a small set of documents held in memory: each document is a few weighted fields.
+//! BM25F over a small in-memory set of documents, each with a few weighted fields.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,43 +6,41 @@ use super::words::{self, Term};
 
 /// How soon repetitions of a term stop counting (Robertson's usual values).
 const SATURATION: f64 = 1.2;
-/// How much a long document is held back; 0–1.
+/// How much long documents are penalized, 0–1.
 const LENGTH_PENALTY: f64 = 0.75;
 
 #[derive(Debug, Default)]
 struct Document {
-    /// Weighted occurrences of each term.
     counts: HashMap<Box<str>, f32>,
     length: f32,
 }
 
-/// The documents, numbered in the order in which they were added.
+/// Documents are numbered in insertion order.
 #[derive(Debug, Default)]
 pub struct Corpus {
     documents: Vec<Document>,
     containing: HashMap<Box<str>, u32>,
     total_length: f64,
-    /// Only these are kept; everything when `None`.
+    /// Only these are kept; everything if `None`.
     interest: Option<HashSet<Box<str>>>,
 }
 
-/// One document that holds terms of the query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoredDocument {
     pub document: usize,
     pub score: f64,
-    /// The query's terms that it holds, by their place in the query.
+    /// Positions of the matching terms in the query.
     pub matched: Vec<usize>,
 }
 
 impl Corpus {
-    /// A corpus that can only answer queries of these terms, and keeps nothing else of its documents.
+    /// Can only answer queries for these terms, and keeps nothing else.
     pub fn only(query: &[Term]) -> Self {
         let interest = query.iter().map(|term| term.text.as_str().into()).collect();
         Self { interest: Some(interest), ..Self::default() }
     }
 
-    /// Adds a document: each field's text with the weight of one occurrence in it.
+    /// Each field is its text with the weight of one occurrence.
     pub fn add(&mut self, fields: &[(f32, &str)]) {
         let mut document = Document::default();
         for (weight, text) in fields {
@@ -66,12 +64,11 @@ impl Corpus {
         self.documents.push(document);
     }
 
-    /// How many documents hold the term.
     pub fn holding(&self, term: &str) -> u32 {
         self.containing.get(term).copied().unwrap_or(0)
     }
 
-    /// The documents that hold at least one of the terms, best first; equal ones in the order of adding.
+    /// Documents with at least one of the terms, best first; ties in insertion order.
     pub fn rank(&self, query: &[Term]) -> Vec<ScoredDocument> {
         let count = self.documents.len() as f64;
         let mean_length = (self.total_length / count.max(1.0)).max(1.0);

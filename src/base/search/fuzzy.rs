@@ -1,19 +1,16 @@
-//! Names by likeness: the real path or name nearest to a wrong one.
-//! Only ever proposes; nothing is opened or changed on its word.
+//! Finds the existing path or name nearest to a wrong one. Only proposes.
 
 use std::path::Path;
 
 use super::walk::Walk;
 use crate::folder::exact;
 
-/// Paths that are looked at for a repair.
 const REPAIR_ENTRIES: usize = 20_000;
-/// A likeness below this is no help.
 const REPAIR_FLOOR: f64 = 10.0;
 
-/// How near `candidate` is to the path `wanted` (both relative, `/`-separated): the same but for case or a missing
-/// beginning 100, same file name 50, one name contains the other 30, small edit distance up to 20 (SPEC §7). Common
-/// parent folders break ties.
+/// How close `candidate` is to the path `wanted` (both relative, `/`-separated): equal except for case or a
+/// missing prefix 100, same file name 50, one name contains the other 30, small edit distance up to 20.
+/// Common parent folders break ties.
 pub fn likeness(wanted: &str, candidate: &str) -> f64 {
     let (wanted, candidate) = (wanted.to_lowercase(), candidate.to_lowercase());
     let name = |path: &str| path.rsplit('/').next().unwrap_or("").to_owned();
@@ -43,7 +40,7 @@ pub fn likeness(wanted: &str, candidate: &str) -> f64 {
     score + strsim::normalized_levenshtein(&wanted, &candidate) * 5.0
 }
 
-/// The existing paths nearest to `wanted` below `root` (which must hold no link), best first, with their [`likeness`]; folders end in `/`.
+/// Paths nearest to `wanted` below `root` (which must contain no link), best first; folders end in `/`.
 pub fn nearest(root: &Path, wanted: &str, limit: usize) -> Vec<(String, f64)> {
     let wanted = wanted.trim_start_matches("./").trim_matches('/');
     if wanted.is_empty() {
@@ -63,11 +60,11 @@ pub fn nearest(root: &Path, wanted: &str, limit: usize) -> Vec<(String, f64)> {
         })
         .collect();
     best.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    // What is seen through a folder that was just exchanged for a link is not there.
+    // Ignores what is seen through a folder that was just replaced by a link.
     best.into_iter().filter(|(path, _)| exact::look(&root.join(path)).is_ok()).take(limit).collect()
 }
 
-/// The name in `names` nearest to `wanted`, when one is near enough to be meant.
+/// The name nearest to `wanted`, if it is close enough.
 pub fn nearest_name<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = wanted.to_lowercase();
     names

@@ -10,21 +10,20 @@ use globset::{GlobBuilder, GlobMatcher};
 use super::walk::Walk;
 use crate::folder::exact;
 
-/// The answer.
 #[derive(Debug, Default)]
 pub struct GlobMatches {
-    /// Absolute paths, newest first; equal times by name.
+    /// Absolute paths, newest first; ties by name.
     pub files: Vec<PathBuf>,
     pub total: usize,
-    /// Folders that match, when no file does.
+    /// Matching folders, if no file matches.
     pub folders: Vec<PathBuf>,
-    /// Folders that could not be entered.
+    /// Folders that couldn't be entered.
     pub closed: usize,
     pub incomplete: bool,
 }
 
-/// Builds a matcher for paths relative to the searched folder. `*` stays within a name, `**` crosses folders; a
-/// pattern without `/` means the file name, at any depth if `anywhere`.
+/// A matcher for paths relative to the searched folder. `*` stays within a name, `**` crosses folders; a
+/// pattern without `/` is the file name, at any depth if `anywhere`.
 pub fn matcher(pattern: &str, anywhere: bool) -> Result<GlobMatcher, String> {
     let pattern = pattern.trim_start_matches("./");
     let deep = if pattern.contains('/') || !anywhere { pattern.to_owned() } else { format!("**/{pattern}") };
@@ -35,7 +34,7 @@ pub fn matcher(pattern: &str, anywhere: bool) -> Result<GlobMatcher, String> {
         .map_err(|error| error.kind().to_string())
 }
 
-/// Searches the tree; its root must hold no link. Blocking; `cancelled` is asked again and again.
+/// The root must contain no link. Blocking; polls `cancelled`.
 pub fn search(
     walk: &Walk,
     glob: &GlobMatcher,
@@ -53,7 +52,7 @@ pub fn search(
         if entry.depth() == 0 || !glob.is_match(relative) {
             return;
         }
-        // A folder above it may have been exchanged for a link while it was walked: that is passed over.
+        // Skips it if a folder above was replaced by a link during the walk.
         let Ok(meta) = exact::look(entry.path()) else { return };
         if meta.is_dir() {
             let mut folders = folders.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,5 @@
-//! Searching file contents with ripgrep's own engine, on two cores, with an answer that is the same every time:
-//! sorted by path and line, counted to the end, cut at a limit.
+//! Searches file contents with ripgrep's engine, on two cores, with reproducible results: sorted by path and
+//! line, fully counted, cut at a limit.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,65 +17,55 @@ use super::walk::{self, Walk};
 use crate::file::FileError;
 use crate::folder::exact;
 
-/// Counting goes no further than this.
 pub const MAX_MATCHES: usize = 100_000;
-/// Lines longer than this make a file count as unsearchable: they would have to be held in memory.
+/// Longer lines make a file unsearchable: they would have to be kept in memory.
 const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
-/// Characters of a line that are kept around its match.
+/// Characters of a line kept around its match.
 pub const LINE_CHARS: usize = 200;
-/// Time after which a search gives what it has.
+/// A search then returns what it has.
 const MAX_TIME: Duration = Duration::from_secs(20);
 
-/// What to look for.
 pub struct GrepQuery {
     pub matcher: RegexMatcher,
-    /// Only files that match, by path relative to the walk's root.
+    /// By path relative to the walk's root.
     pub include: Option<GlobMatcher>,
-    /// Lines of context on both sides.
     pub context: usize,
-    /// Matches to return.
     pub limit: usize,
-    /// Matches to return of one file.
     pub per_file: usize,
 }
 
-/// One line of the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatchLine {
     pub number: u64,
-    /// Without line end, cut to about [`LINE_CHARS`] characters.
+    /// Without line ending, cut to about [`LINE_CHARS`] characters.
     pub text: String,
-    /// Whether it matched, or is context.
+    /// False for context.
     pub is_match: bool,
 }
 
-/// The lines of one file; at most `per_file` matches are kept.
 #[derive(Clone, Debug, Default)]
 pub struct FileHits {
     pub lines: Vec<MatchLine>,
-    /// All matching lines of the file.
+    /// All matching lines of the file, including those beyond `per_file`.
     pub matches: usize,
     kept: usize,
 }
 
-/// The answer.
 #[derive(Debug, Default)]
 pub struct GrepMatches {
-    /// In path order; just so many files that `limit` matches are reached.
+    /// In path order; only as many as needed for `limit` matches.
     pub files: BTreeMap<PathBuf, FileHits>,
     pub total_matches: usize,
     pub total_files: usize,
-    /// Files that were searched.
     pub searched: usize,
-    /// Files that could not be searched to their end (a line too long, no permission).
+    /// Files that couldn't be searched completely (a line too long, no permission).
     pub failed: usize,
-    /// Folders that could not be entered.
+    /// Folders that couldn't be entered.
     pub closed: usize,
     /// Whether the search ended early (cancelled, too many matches, too long).
     pub incomplete: bool,
 }
 
-/// Builds the matcher.
 pub fn matcher(pattern: &str, ignore_case: bool) -> Result<RegexMatcher, String> {
     RegexMatcherBuilder::new()
         .case_insensitive(ignore_case)
@@ -84,13 +74,13 @@ pub fn matcher(pattern: &str, ignore_case: bool) -> Result<RegexMatcher, String>
         .map_err(|error| error.to_string())
 }
 
-/// Searches the tree or the single file at `walk.root`, which must hold no link. Blocking; `cancelled` is asked again and again.
+/// Searches the tree or file at `walk.root`, which must contain no link. Blocking; polls `cancelled`.
 pub fn search(walk: &Walk, query: &GrepQuery, cancelled: impl Fn() -> bool + Sync) -> GrepMatches {
     let stop = AtomicBool::new(false);
     let totals = [const { AtomicUsize::new(0) }; 4];
     let [matches, files, searched, failed] = &totals;
     let kept: Mutex<BTreeMap<PathBuf, FileHits>> = Mutex::default();
-    // A searcher holds a buffer worth using again.
+    // A searcher has a buffer worth reusing.
     let spare: Mutex<Vec<Searcher>> = Mutex::default();
     let began = Instant::now();
     let walked = walk.visit(&stop, |entry| {
@@ -128,13 +118,13 @@ pub fn search(walk: &Walk, query: &GrepQuery, cancelled: impl Fn() -> bool + Syn
 }
 
 fn included(query: &GrepQuery, root: &Path, entry: &ignore::DirEntry) -> bool {
-    // A file that was named itself is searched whatever its name.
+    // An explicitly named file is searched whatever its name.
     let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
     entry.depth() == 0 || query.include.as_ref().is_none_or(|glob| glob.is_match(relative))
 }
 
-/// Adds a file's hits and drops the last files again while the others reach the limit: memory stays bounded and the
-/// answer does not depend on which thread was faster.
+/// Adds a file's hits and drops the last files while the others reach the limit: memory is limited, and the
+/// result doesn't depend on thread timing.
 fn keep(kept: &mut BTreeMap<PathBuf, FileHits>, path: &Path, hits: FileHits, limit: usize) {
     kept.insert(path.to_owned(), hits);
     let mut total: usize = kept.values().map(|hits| hits.kept).sum();
@@ -167,7 +157,7 @@ fn search_file(
     let mut sink = Collect { hits: FileHits::default(), query, stop, matches, binary: false };
     let done = match exact::open_seen(path) {
         Ok(file) => searcher.search_file(&query.matcher, &file, &mut sink).is_ok(),
-        // It went, or a folder above it was exchanged for a link while it was walked.
+        // It vanished, or a folder above was replaced by a link during the walk.
         Err(FileError::NotFound | FileError::Links) => true,
         Err(_) => false,
     };
@@ -224,14 +214,14 @@ impl Sink for Collect<'_> {
     }
 }
 
-/// The line as text; of a long one, the part around byte `focus`.
+/// The line as text; for a long one, the part around byte `focus`.
 fn elide_around(bytes: &[u8], focus: usize) -> String {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
     if bytes.len() <= LINE_CHARS {
         return String::from_utf8_lossy(bytes).into_owned();
     }
-    // A window of bytes that surely holds enough characters, so that a huge line is not decoded as a whole.
+    // A byte window that surely has enough characters, so that a huge line isn't fully decoded.
     let from = focus.saturating_sub(LINE_CHARS * 2);
     let to = (focus + LINE_CHARS * 4).min(bytes.len());
     let before = String::from_utf8_lossy(&bytes[from..focus.min(bytes.len())]);

@@ -1,4 +1,4 @@
-//! Looking through the workspace: walking, content search, name patterns, fuzzy ranking, terms and their weight.
+//! Searching the workspace: walking, content search, name patterns, fuzzy ranking, terms and their weight.
 
 pub mod bm25;
 pub mod fuzzy;

@@ -1,5 +1,5 @@
-//! Walking the workspace the way git sees it: ignored and hidden files skipped, links not followed, work bounded.
-//! An ignore file that is a FIFO, a device or huge is not waited for.
+//! Walks the workspace the way git sees it: skips ignored and hidden files, doesn't follow links, limits the
+//! work, and never waits for an ignore file that is a FIFO, a device or huge.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -10,39 +10,36 @@ use ignore::{WalkBuilder, WalkState};
 
 use crate::file;
 
-/// More entries than this are not visited; the caller says that the answer is incomplete.
+/// Further entries aren't visited; the caller reports an incomplete result.
 pub const MAX_ENTRIES: usize = 500_000;
 
-/// Ignore files that are larger are no ignore files.
+/// Larger ignore files are skipped.
 const MAX_RULES_BYTES: u64 = 4 * 1024 * 1024;
 
-/// How a walk went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visited {
-    /// Whether nothing stopped it early.
     pub complete: bool,
-    /// Folders that could not be entered.
+    /// Folders that couldn't be entered.
     pub closed: usize,
 }
 
-/// What to walk.
 #[derive(Clone, Debug)]
 pub struct Walk {
     pub root: PathBuf,
-    /// Also names that begin with a dot (`.git` stays out).
+    /// Include names that begin with a dot (except `.git`).
     pub hidden: bool,
-    /// Also what .gitignore and its kin exclude.
+    /// Include what .gitignore and the like exclude.
     pub ignored: bool,
     pub max_depth: Option<usize>,
 }
 
 impl Walk {
-    /// Everything under `root` that is neither hidden nor ignored.
+    /// Without hidden and ignored files.
     pub fn new(root: &Path) -> Self {
         Self { root: root.to_owned(), hidden: false, ignored: false, max_depth: None }
     }
 
-    /// The walk with hidden names when `pattern` itself names one (`.github/**`).
+    /// Includes hidden names if `pattern` itself names one (`.github/**`).
     #[must_use]
     pub fn hidden_if_named(mut self, pattern: &str) -> Self {
         self.hidden |= pattern.split(['/', '{', ',']).any(|part| {
@@ -74,7 +71,7 @@ impl Walk {
                 if entry.file_name() == ".git" && entry.depth() > 0 {
                     return false;
                 }
-                // Deeper down, one kind of rules cannot be switched off: such a folder stays shut.
+                // Further down, a single kind of rules can't be disabled, so such a folder is skipped.
                 let shut = !all
                     && entry.depth() > 0
                     && entry.file_type().is_some_and(|kind| kind.is_dir())
@@ -85,7 +82,7 @@ impl Walk {
         builder
     }
 
-    /// The entries below the root one after another, sorted by name within each folder.
+    /// The entries below the root, sorted by name within each folder.
     pub fn sorted(&self) -> impl Iterator<Item = ignore::DirEntry> {
         self.builder(&Arc::default())
             .sort_by_file_name(std::ffi::OsStr::cmp)
@@ -95,7 +92,7 @@ impl Walk {
             .take(MAX_ENTRIES)
     }
 
-    /// Visits the entries (the root included) on two threads in no order. Stops when `stop` is set.
+    /// Visits the entries (including the root) on two threads in no order. Stops when `stop` is set.
     pub fn visit(&self, stop: &AtomicBool, visit: impl Fn(&ignore::DirEntry) + Sync) -> Visited {
         let seen = AtomicUsize::new(0);
         let closed = Arc::new(AtomicUsize::new(0));
@@ -108,7 +105,7 @@ impl Walk {
                 }
                 match entry {
                     Ok(entry) => visit(&entry),
-                    // What vanished while it was walked is no loss.
+                    // It vanished during the walk.
                     Err(error) if error.io_error().is_some_and(|e| e.kind() == ErrorKind::NotFound) => {}
                     Err(_) => drop(shut.fetch_add(1, Ordering::Relaxed)),
                 }
@@ -122,7 +119,7 @@ impl Walk {
     }
 }
 
-/// Which kinds of ignore files cannot be read safely: opening them would block, or they have no end.
+/// Ignore files that can't be read safely: opening them would block, or they have no end.
 #[derive(Default)]
 struct UnsafeRules {
     ignore: bool,
@@ -131,7 +128,7 @@ struct UnsafeRules {
 }
 
 impl UnsafeRules {
-    /// Adds those of one folder; whether it has any.
+    /// Adds those of one folder; returns whether it has any.
     fn look_at(&mut self, folder: &Path) -> bool {
         let bad = |path: PathBuf| {
             std::fs::metadata(path).is_ok_and(|meta| {
@@ -150,7 +147,7 @@ impl UnsafeRules {
     }
 }
 
-/// Whether a `.git` file leads to files that cannot be read.
+/// Whether a `.git` file leads to files that can't be read.
 fn has_bad_worktree(git: &Path, bad: impl Fn(PathBuf) -> bool) -> bool {
     if !git.is_file() {
         return false;
@@ -160,13 +157,13 @@ fn has_bad_worktree(git: &Path, bad: impl Fn(PathBuf) -> bool) -> bool {
         String::from_utf8_lossy(&text).lines().next().map(str::to_owned)
     };
     let Some(first) = line(git) else { return true };
-    // The walker takes a relative path from where the program stands, and what it opens is what matters.
+    // The walker resolves a relative path against the current directory, and what it opens is what matters.
     let Some(folder) = first.strip_prefix("gitdir: ").map(PathBuf::from) else { return false };
     let common = folder.join("commondir");
     bad(common.clone()) || line(&common).is_some_and(|common| bad(folder.join(common).join("info/exclude")))
 }
 
-/// Whether git ignores this very path: what is below it, too, is not asked. Looks at the folder that has it.
+/// Whether git ignores exactly this path; ignored parent folders aren't considered.
 pub fn is_ignored(path: &Path) -> bool {
     let Some(folder) = path.parent() else { return false };
     let mut walk = Walk::new(folder);
@@ -174,7 +171,6 @@ pub fn is_ignored(path: &Path) -> bool {
     !walk.sorted().any(|entry| entry.path() == path)
 }
 
-/// Whether the entry is a regular file (not a link, FIFO or device).
 pub fn is_file(entry: &ignore::DirEntry) -> bool {
     entry.file_type().is_some_and(|kind| kind.is_file())
 }

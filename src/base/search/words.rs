@@ -1,13 +1,13 @@
-//! Text as terms that can be looked up: words, identifiers whole and in parts, paths whole and by segment, and pairs of
-//! characters where a script writes no spaces.
+//! Splits text into search terms: words, identifiers and paths both complete and in parts, and character
+//! pairs in scripts without spaces.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-/// Terms longer than this are data (hashes, base64), not words.
+/// Longer terms are data (hashes, base64), not words.
 const MAX_TERM_BYTES: usize = 120;
 
-/// Words that say nothing of a subject: English glue and the verbs of every coding task.
+/// Words that say nothing about a subject: English glue and the verbs of every coding task.
 static STOP_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     "about above add added adding after again all also always and another any anything are been before being \
      below both but can cannot change changed code correct correctly could create currently did different does \
@@ -25,7 +25,7 @@ static STOP_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
         .collect()
 });
 
-/// What a term was in its text; a whole identifier or path says more than one of its parts.
+/// A complete identifier or path says more than one of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TermKind {
     /// A part of an identifier or path, or a pair of characters of a longer run.
@@ -33,25 +33,24 @@ pub enum TermKind {
     Word,
     /// Several parts joined: `read_file`, `readFile`, `a.b.c`.
     Identifier,
-    /// Holds a `/`.
     Path,
 }
 
-/// One term, in lower case.
+/// In lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
     pub text: String,
     pub kind: TermKind,
 }
 
-/// All terms of `text`, in order, repetitions and stop words included.
+/// All terms in order, including repetitions and stop words.
 pub fn terms(text: &str) -> Vec<Term> {
     let mut out = Vec::new();
     each(text, &mut |text, kind| out.push(Term { text: text.to_owned(), kind }));
     out
 }
 
-/// As [`terms`], without keeping them: for large texts.
+/// Like [`terms`] without collecting them, for large texts.
 pub fn each(text: &str, take: &mut dyn FnMut(&str, TermKind)) {
     let joins = |c: char| matches!(c, '_' | '/' | '.' | '-' | ':');
     let mut out = Out { buffer: String::new(), take };
@@ -74,7 +73,6 @@ pub fn each(text: &str, take: &mut dyn FnMut(&str, TermKind)) {
     }
 }
 
-/// Where terms go; the buffer holds one in lower case at a time.
 struct Out<'a> {
     buffer: String,
     take: &'a mut dyn FnMut(&str, TermKind),
@@ -99,7 +97,7 @@ impl Out<'_> {
     }
 }
 
-/// The terms of `text` that say something: no stop words, no single letters, each once with its strongest kind.
+/// The terms without stop words and single letters, each once with its strongest kind.
 pub fn telling(text: &str) -> Vec<Term> {
     let mut found: Vec<Term> = Vec::new();
     let mut indices: HashMap<String, usize> = HashMap::new();
@@ -118,14 +116,14 @@ pub fn telling(text: &str) -> Vec<Term> {
     found
 }
 
-/// Scripts that are written without spaces between words.
+/// Scripts written without spaces between words.
 fn is_dense(c: char) -> bool {
     matches!(u32::from(c),
         0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF | 0x3005..=0x3007 | 0x3040..=0x30FF | 0x31F0..=0x31FF
         | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF | 0xFF66..=0xFF9F | 0x20000..=0x3FFFF)
 }
 
-/// Pairs of neighbors; a single character stands for itself.
+/// Pairs of adjacent characters; a single character is its own term.
 fn pairs(run: &str, out: &mut Out<'_>) {
     let mut starts = run.char_indices().map(|(at, _)| at).chain([run.len()]);
     let (mut first, mut second) = (starts.next().unwrap_or(0), starts.next().unwrap_or(0));
@@ -141,7 +139,7 @@ fn pairs(run: &str, out: &mut Out<'_>) {
     }
 }
 
-/// A chunk such as `src/readFile.rs:10`: the whole, each identifier in it, and their parts.
+/// A chunk such as `src/readFile.rs:10`: all of it, each identifier in it, and their parts.
 fn compound(chunk: &str, out: &mut Out<'_>) {
     if chunk.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()) {
         out.push(chunk, TermKind::Word);
@@ -169,7 +167,7 @@ fn compound(chunk: &str, out: &mut Out<'_>) {
     }
 }
 
-/// `tests` finds `test`; no other inflection is undone, because identifiers are not prose.
+/// `tests` finds `test`; other inflections stay, because identifiers aren't prose.
 fn singular(word: &mut String) {
     if word.len() < 4 || !word.ends_with('s') || !word.is_ascii() {
         return;
@@ -184,7 +182,7 @@ fn singular(word: &mut String) {
     }
 }
 
-/// `HTTPServer_v2` as `HTTP`, `Server`, `v2`.
+/// `HTTPServer_v2` becomes `HTTP`, `Server`, `v2`.
 fn identifier_parts(identifier: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     for piece in identifier.split('_').filter(|piece| !piece.is_empty()) {

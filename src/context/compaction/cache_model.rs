@@ -1,6 +1,6 @@
-//! Decides when rewriting the past pays. A prompt cache serves the unchanged prefix at a fraction of the price; a
-//! change makes everything after it uncached once. So the past is rewritten in batches, and only when
-//! `gain × cached price × expected requests > tail × (write price − cached price)`.
+//! Decides when rewriting the past pays. A prompt cache serves the unchanged prefix at a fraction of the
+//! price; a change makes everything after it uncached once. So the past is rewritten in batches, and only
+//! when `gain × cached price × expected requests > tail × (write price − cached price)`.
 
 /// An item that could be sent in a smaller form, or one that stays; in wire order.
 #[derive(Clone, Copy, Debug)]
@@ -34,9 +34,7 @@ pub struct Prices {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RewriteDecision {
-    /// Index of the first candidate to rewrite.
     pub cut: usize,
-    /// Tokens saved in each further request.
     pub gain: u64,
     /// Tokens from `cut` on that must be read uncached once.
     pub tail: u64,
@@ -67,9 +65,9 @@ pub fn expected_requests(so_far: u64) -> f64 {
     so_far.max(10) as f64
 }
 
-/// The batch of smaller forms that is due, or `None`. Tries every cut: a later one saves less but breaks less.
-/// The batch must pay off in further requests (the rule above), and the dispensable text must already have cost a
-/// multiple of what the rewrite breaks (ski rental): earlier rewrites too often, later pays for the text in vain.
+/// The batch of smaller forms that is due, or `None`. Tries every cut: a later one saves less but breaks
+/// less. It must pay off in further requests (the rule above), and the text must already have cost a multiple
+/// of what the rewrite breaks (ski rental): earlier rewrites too often, later pays in vain.
 pub fn due_cut(candidates: &[RewriteCandidate], prices: Prices) -> Option<RewriteDecision> {
     let mut gain = 0u64;
     let mut tail = 0u64;

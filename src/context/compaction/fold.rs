@@ -42,7 +42,6 @@ pub fn foldable(history: &HistoryManager, limits: &Thresholds, again: bool) -> V
                 Item::Reminder(_) | Item::Reasoning(_) => entry.form() == FormName::Folded,
                 _ => matches!(entry.form(), FormName::Folded | FormName::Gone),
             };
-            // The running turn keeps its steps unless they are old.
             !stays && (later > 0 || now.saturating_sub(entry.arrived_at) >= limits.fold_steps)
         };
         let indices: Vec<usize> = (round.start..end).filter(folds).collect();

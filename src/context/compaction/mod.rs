@@ -1,5 +1,5 @@
-//! When and how the past is rewritten: before each request `policy` decides, using `rewrite_plan` (what is dispensable)
-//! and `cache_model` (what it costs); if that isn't enough, `stages` follow in fixed order, ending with `trim`.
+//! When and how the past is rewritten: `policy` decides before each request, with `rewrite_plan` (what is
+//! dispensable) and `cache_model` (what it costs); if that isn't enough, `stages` follow, ending with `trim`.
 
 pub mod batch;
 pub mod cache_model;

@@ -30,8 +30,7 @@ pub fn limit(settings: &ContextSettings) -> u64 {
     settings.tier_tokens.map_or(limit, |tier| limit.min(tier * 9 / 10))
 }
 
-/// Where a compaction should land, in tokens. In a small window the reserve lowers the trigger: landing must
-/// stay well below it, or every request would compact again.
+/// Where a compaction should land, in tokens: well below the trigger, or every request would compact again.
 pub fn low_water(settings: &ContextSettings) -> u64 {
     let share = (settings.window_tokens as f64 * settings.low_water) as u64;
     let tenths = if settings.window_tokens < NARROW_WINDOW_TOKENS { 6 } else { 8 };

@@ -138,7 +138,6 @@ impl<'a> RewritePlan<'a> {
         }
     }
 
-    /// The names in observations, and in lines of them, that stay in view when `chosen` is rewritten.
     fn names_in_view(&self, chosen: &Range<usize>) -> HashSet<&'a str> {
         let stays = |(index, entry): (usize, &'a Entry)| {
             let rewritten = chosen.contains(&index) && self.rewrites[index] != Rewrite::Keep;

@@ -161,7 +161,6 @@ impl CompactionStages {
     }
 }
 
-/// Reduces the finished rounds to the state block, if that gains enough.
 fn facts_alone(history: &HistoryManager, target: SizeTarget) -> Option<CompactionStage> {
     let turn_start = history.turn_start();
     let before = history.entries().get(turn_start).filter(|_| turn_start > 0)?.id;

@@ -20,13 +20,11 @@ pub struct Thresholds {
     pub other_tokens: u32,
     /// Younger observations are never touched: they are about to be used.
     pub fresh: u64,
-    /// The newest view of a file stays in full this long, all views together up to `set_tokens` (80% of what
-    /// edits quote is from the last 3 requests).
+    /// The newest view of a file stays in full this long, all together up to `set_tokens`.
     pub set_requests: u64,
     pub set_tokens: u64,
     /// Size of the kept lines of a digest, as a share of what it replaces.
     pub lines_share: f64,
-    /// Finished turns whose closing answer stays verbatim.
     pub closing_turns: usize,
     /// Older steps are folded even inside the running turn.
     pub fold_steps: u64,
@@ -36,8 +34,7 @@ pub struct Thresholds {
     pub landing: u64,
     /// Where the history lands when the cache has expired and everything is read uncached.
     pub cold_landing: u64,
-    /// What a new epoch must be worth if reasoning is bound: tokens saved at a user's turn, tokens saved with
-    /// a cold cache, and requests in the previous epoch.
+    /// With bound reasoning: tokens a new epoch must save, or with a cold cache; requests in the last epoch.
     pub epoch_saves: u64,
     pub cold_epoch_saves: u64,
     pub epoch_requests: u64,

@@ -1,5 +1,5 @@
-//! The last resort to make a request fit: steps folded into one short digest, long texts cut to their ends, and
-//! for an endless step only the last results. Each mark names the id by which the model gets the original. Pure.
+//! The last resort to make a request fit: steps folded into one digest, long texts cut, for an endless step
+//! only the last results. Each mark names the id by which the model gets the original. Pure.
 
 use std::collections::HashSet;
 use std::ops::Range;

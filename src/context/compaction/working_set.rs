@@ -19,7 +19,6 @@ pub fn first_line(item: &Item) -> Option<u64> {
     view(item)?.get("start_line").and_then(Value::as_u64)
 }
 
-/// The content hash of the full file, if the view has it.
 pub fn content_hash(item: &Item) -> Option<&str> {
     view(item)?.get("hash").and_then(Value::as_str)
 }
@@ -113,7 +112,6 @@ pub fn superseded(entries: &[Entry]) -> HashSet<ItemId> {
         if views.iter().any(covers) || changed.get(path) == Some(&true) {
             stale.insert(entry.id);
         } else if whole {
-            // Drops covered ranges, so the list stays short.
             views.retain(|&(from, to)| from < start || end < to);
             views.push((start, end));
         }

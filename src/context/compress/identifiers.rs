@@ -23,7 +23,6 @@ pub fn file_names(text: &str) -> impl Iterator<Item = &str> {
 
 /// Longer words are data rather than names, in bytes.
 const LONGEST: usize = 48;
-/// How many other names a file name counts for.
 const FILE_WORTH: f64 = 3.0;
 
 /// The names in `text`, each with its worth: how likely a later call uses it. In recorded sessions only a

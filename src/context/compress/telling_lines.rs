@@ -1,5 +1,5 @@
-//! Picks the lines that tell the most for their size: those with the most names not yet in view. Verbatim lines represent
-//! the rest of an observation better than an index of names, because a line can be quoted, edited and found again. Pure.
+//! Picks the lines with the most names not yet in view for their size. Verbatim lines represent a text better
+//! than an index of names: they can be quoted, edited and found again. Pure.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -9,8 +9,7 @@ use crate::tokens::estimate::estimate;
 
 const LINE_BYTES: usize = 480;
 
-/// Positions of the lines to keep, ascending, in about `max_tokens`; each costs `frame` tokens extra. `seen`
-/// are the names in view.
+/// Ascending positions to keep in about `max_tokens`; each costs `frame` extra. `seen`: names in view.
 pub fn choose<'a>(
     lines: &[&'a str],
     seen: impl IntoIterator<Item = &'a str>,

@@ -10,12 +10,10 @@ use base::model::envelope::{Envelope, Status};
 use base::model::item::{ItemId, ToolResult};
 use base::text;
 
-/// Entries or paths kept of LS and Glob.
 const NAMES: usize = 10;
 const MATCHES: usize = 5;
 const READ_LINES: usize = 500;
 const DIFF_LINES: usize = 10;
-/// Lines kept of a command's start and end.
 const OUTPUT_HEAD: usize = 5;
 const OUTPUT_TAIL: usize = 20;
 const ERROR_LINES: usize = 15;
@@ -40,7 +38,6 @@ const TABLE: &[(&str, Compress)] = &[
     ("Recall", |e| Some(first_lines(&e.body, NAMES, ""))),
 ];
 
-/// The history form of `result`, or `None` if the full form is already right.
 pub fn compress(id: ItemId, result: &ToolResult) -> Option<String> {
     let envelope = &result.envelope;
     let compress =
@@ -56,7 +53,6 @@ pub fn compress(id: ItemId, result: &ToolResult) -> Option<String> {
     (short.len() < envelope.wire().len()).then_some(short)
 }
 
-/// The line for a result that is reduced to the fact that it exists.
 pub fn pointer(id: ItemId, result: &ToolResult) -> String {
     let subject = result.subject().map(|subject| format!(" {}", text::one_line(subject, 80)));
     let subject = subject.unwrap_or_default();

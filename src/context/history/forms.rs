@@ -104,7 +104,6 @@ pub fn full(item: &Item) -> Message {
     }
 }
 
-/// Head and tail of `whole` with a mark between them; `None` if it is short enough.
 fn middle_out(id: ItemId, whole: &str, max_bytes: usize) -> Option<String> {
     if whole.len() <= max_bytes + 100 {
         return None;
@@ -114,8 +113,8 @@ fn middle_out(id: ItemId, whole: &str, max_bytes: usize) -> Option<String> {
     Some(format!("{head}\n[… {left_out} left out; Recall {{\"id\":{}}} gives the original …]\n{tail}", id.0))
 }
 
-/// A call's arguments in about `max_tokens`: long strings are cut, and if that isn't enough only the mark
-/// stays. Always one JSON object.
+/// A call's arguments in about `max_tokens`, as one JSON object: long strings are cut, or only the mark
+/// stays.
 pub fn short_args(id: ItemId, args: &str, max_tokens: u64) -> String {
     if let Ok(whole) = serde_json::from_str::<Value>(args)
         && whole.is_object()

@@ -25,7 +25,6 @@ const COMPARED_FROM: u32 = 60;
 const DIFF_SHARE: f64 = 0.5;
 /// How many requests back an observation still counts as in view for a reference.
 const IN_VIEW: u64 = 15;
-/// The largest text that is diffed, in bytes.
 const DIFF_BYTES: usize = 200_000;
 
 /// The form in which the newest item is first sent, if not in full.
@@ -55,7 +54,6 @@ pub fn on_arrival(history: &HistoryManager, profile: Profile, window: u64) -> Op
     })
 }
 
-/// A reference to an identical earlier observation that is fully in view.
 fn repeated(history: &HistoryManager, entry: &Entry, result: &ToolResult) -> Option<String> {
     if entry.tokens() < COMPARED_FROM {
         return None;

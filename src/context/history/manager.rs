@@ -26,7 +26,6 @@ pub struct HistoryManager {
     invalidated: Vec<InvalidatedItems>,
 }
 
-/// What a rewind or a revival removed: everything from `to` on.
 #[derive(Clone, Debug)]
 struct InvalidatedItems {
     to: ItemId,
@@ -96,8 +95,7 @@ impl HistoryManager {
         starts.windows(2).map(|pair| pair[0]..pair[1]).collect()
     }
 
-    /// The id of the first entry that stays if an archive keeps the newest `retain` rounds (the running turn
-    /// is one); `None` if there is nothing to archive.
+    /// The first entry kept by an archive that keeps the newest `retain` rounds, including the running turn.
     pub fn archive_before(&self, retain: usize) -> Option<ItemId> {
         let rounds = self.rounds();
         let first_kept = rounds.len().checked_sub(retain.max(1)).filter(|first| *first > 0)?;
@@ -115,8 +113,8 @@ impl HistoryManager {
         }
     }
 
-    /// `batch` with the text of each item that it changes, so that a later version with other wording still
-    /// replays the log byte for byte.
+    /// `batch` with its texts, so that a later version with other wording still replays the log byte for
+    /// byte.
     pub fn with_texts(&self, batch: &Batch) -> Batch {
         if !batch.texts.is_empty() || matches!(batch.form, FormName::Full | FormName::Gone) {
             return batch.clone();
@@ -158,7 +156,6 @@ impl HistoryManager {
         self.archived.push(old);
     }
 
-    /// Estimated tokens by which undoing the last archive would grow the history; `None` if there isn't one.
     pub fn unarchive_growth(&self) -> Option<u64> {
         let taken = self.archived.last()?;
         self.entries.first().filter(|first| is_summary(first))?;
@@ -190,8 +187,7 @@ impl HistoryManager {
         archived.is_none_or(|archived| archived < to)
     }
 
-    /// Whether rewind (or revival) number `rewind`, from 0, can be undone: nothing that replaced it was
-    /// summarized.
+    /// Whether rewind (or revival) number `rewind`, from 0, can be undone: its replacement wasn't summarized.
     pub fn can_revive(&self, rewind: u32) -> bool {
         let since = self.invalidated.get(rewind as usize..).unwrap_or_default();
         since.iter().map(|invalidated| invalidated.to).min().is_some_and(|to| self.reaches(to))
@@ -202,8 +198,7 @@ impl HistoryManager {
         self.invalidated.push(InvalidatedItems { to, entries });
     }
 
-    /// Restores the history from before rewind (or revival) number `rewind`, from 0. What is removed by this
-    /// can be revived in turn.
+    /// Restores the history from before rewind (or revival) number `rewind`, from 0. Can be revived in turn.
     pub fn revive(&mut self, rewind: u32) {
         let first = (rewind as usize).min(self.invalidated.len());
         let Some(to) = self.invalidated[first..].iter().map(|invalidated| invalidated.to).min() else {
@@ -262,7 +257,6 @@ impl HistoryManager {
     }
 }
 
-/// The newest of these items, not counting summaries.
 fn newest(entries: &[Entry]) -> Option<ItemId> {
     entries.iter().filter(|entry| !is_summary(entry)).map(|entry| entry.id).max()
 }

@@ -12,7 +12,6 @@ pub const LOST_RESULT: &str =
 /// Something that carries a message; the normalizer moves it as a unit.
 pub trait Paired {
     fn message(&self) -> &Message;
-    /// The carrier for a lost result, given the carrier of its call.
     fn lost_result(call: &Self, message: Message) -> Self;
 }
 

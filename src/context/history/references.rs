@@ -21,7 +21,6 @@ pub fn lines(first: u64, last: u64, path: &str, id: ItemId) -> String {
     format!("[lines {first}-{last} of {path} are unchanged since {id}, which shows them]")
 }
 
-/// The result `own` as a diff against another one.
 pub fn changes(id: ItemId, own: ItemId, hunks: &str) -> String {
     format!("[as {id} showed it, with these changes; Recall {{\"id\":{}}} gives all]\n{hunks}", own.0)
 }

@@ -73,7 +73,6 @@ fn of_item(records: &[Record], id: ItemId) -> Result<ItemHistory, String> {
     Ok(history)
 }
 
-/// A fixed part: each change is one event.
 fn of_part(records: &[Record], name: &str) -> Result<ItemHistory, String> {
     type Changed = fn(&FrameRecord) -> bool;
     let (origin, changed): (&str, Changed) = match name {

@@ -20,7 +20,6 @@ pub struct SessionReplay {
     pub history: HistoryManager,
     pub prefix: Prefix,
     pub calibration: Calibration,
-    /// The number of the next item.
     pub next_id: u64,
     /// The window, in tokens, to which the server must have truncated the last answered request.
     pub truncated_to: Option<u64>,
@@ -92,12 +91,12 @@ impl SessionReplay {
         builder::build(&LayerInputs { parts: self.prefix.parts(), history: &self.history })
     }
 
-    /// The ledger of that request as users see it.
+    /// The ledger of that request for users.
     pub fn ledger(&self, settings: &ContextSettings) -> LedgerView {
         self.ledger_by(settings, &self.calibration)
     }
 
-    /// The same, its sum counted by the model's own tokenizer where that is public; loads the tokenizer's tables.
+    /// The same, summed by the model's own tokenizer if it is public; loads the tables.
     pub fn counted_ledger(&self, settings: &ContextSettings) -> LedgerView {
         let mut calibration = self.calibration;
         if let Some(encoding) = Encoding::of_model(&self.prefix.parts().params.model) {

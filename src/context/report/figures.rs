@@ -14,7 +14,6 @@ pub struct Figures {
     pub steps: u64,
     pub active_ms: u64,
     pub tools: BTreeMap<String, ToolFigures>,
-    /// Commands with a nonzero exit code.
     pub failed_commands: u64,
     pub notes: u64,
     /// Files that differ from before the session.
@@ -47,7 +46,6 @@ pub struct Lines {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct EpochFigures {
     pub count: u64,
-    /// Tokens that had to be read uncached.
     pub tokens_lost: u64,
     /// Tokens by which each later request was smaller.
     pub tokens_saved: u64,
@@ -57,7 +55,6 @@ pub struct EpochFigures {
 pub struct ModelFigures {
     pub requests: u64,
     pub tokens: Usage,
-    /// `None` if the price is unknown.
     pub cost_usd: Option<f64>,
 }
 
@@ -66,7 +63,6 @@ pub struct DayFigures {
     pub turns: u64,
     pub steps: u64,
     pub tokens: u64,
-    /// The known part.
     pub cost_usd: f64,
 }
 
@@ -145,12 +141,10 @@ impl Figures {
         })
     }
 
-    /// Percentage of the input that came from the prompt cache.
     pub fn cached_percent(&self) -> f64 {
         self.tokens.cached as f64 * 100.0 / self.tokens.input.max(1) as f64
     }
 
-    /// The known part of the cost; `None` if no model has a known price.
     pub fn cost_usd(&self) -> Option<f64> {
         self.models.values().filter_map(|model| model.cost_usd).reduce(|sum, cost| sum + cost)
     }

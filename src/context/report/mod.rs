@@ -1,5 +1,4 @@
-//! What sessions did and cost, from their logs and undo journals, for `mycode report` and `/stats`. Streams
-//! each log once.
+//! What sessions did and cost, from their logs and undo journals, for `mycode report` and `/stats`.
 
 pub mod figures;
 pub mod gather;

@@ -12,7 +12,6 @@ use base::text::{human_tokens, plural};
 const NAMED_FILES: usize = 8;
 const LISTED_SESSIONS: usize = 30;
 const LISTED_TURNS: usize = 20;
-/// Width of the longest bar, in characters.
 const BAR: usize = 30;
 const LAYERS: [(&str, &str); 6] = [
     ("L1", "system and tools"),
@@ -49,7 +48,6 @@ pub fn markdown(report: &Report, heading: &str) -> String {
     out
 }
 
-/// One bullet per fact; empty facts are left out.
 pub fn bullets(report: &Report) -> String {
     let total = &report.total;
     let began = report.sessions.iter().map(|session| session.began_ms).min().unwrap_or(0);

@@ -40,12 +40,10 @@ pub struct SessionReport {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TurnCost {
     pub tokens: Usage,
-    /// `None` if the price is unknown.
     pub cost_usd: Option<f64>,
 }
 
-/// Reads the session of `log`, which must be in its project's `sessions` folder; only what was done at
-/// `since` or later counts. `None` if there is nothing.
+/// Reads a log in a project's `sessions` folder; only what was done since then counts. `None` if nothing was.
 pub fn read(log: &Path, since: u64) -> io::Result<Option<SessionReport>> {
     let id = log.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let mut reading = Reading { since, ..Reading::default() };
@@ -71,7 +69,6 @@ pub fn read(log: &Path, since: u64) -> io::Result<Option<SessionReport>> {
 #[derive(Default)]
 struct Reading {
     since: u64,
-    /// When the current line was written, if known.
     at: u64,
     report: SessionReport,
     days: Days,

@@ -10,7 +10,6 @@ use base::search::walk;
 pub struct FolderRules<'a> {
     pub reach: Reach<'a>,
     pub held: &'a RulesHashes,
-    /// As they were read before.
     pub known: &'a [RulesFile],
     pub notices: Vec<RulesNotice>,
 }
@@ -25,7 +24,6 @@ impl FolderRules<'_> {
         always.filter_map(|rule| self.file(&rule.path)).collect()
     }
 
-    /// The first usable file.
     pub fn first_of(&mut self, candidates: Vec<PathBuf>) -> Option<RulesFile> {
         candidates.into_iter().find_map(|path| self.file(&path))
     }
@@ -55,12 +53,10 @@ pub fn folders_below(workspace: &Path, touched: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Whether a folder has files that apply to all of it.
 pub fn has_any(folder: &Path) -> bool {
     !rules_file::candidates(folder).is_empty() || cursor::of_folder(folder).iter().any(|rule| rule.always)
 }
 
-/// Whether git ignores one of these nested folders.
 pub fn any_ignored(folders: &[PathBuf]) -> bool {
     folders.iter().any(|folder| walk::is_ignored(folder))
 }

@@ -1,6 +1,7 @@
-//! Imports of a rules file: `@path` outside code, like Claude Code and Gemini CLI (code.claude.com/docs/en/memory,
-//! geminicli.com/docs/reference/memport, checked 2026-11-22; both document a limit of five levels). Here an imported
-//! text follows its importer, once, so cycles end by themselves. A mention that isn't a file imports nothing.
+//! Imports of a rules file: `@path` outside code, like Claude Code and Gemini CLI
+//! (code.claude.com/docs/en/memory, geminicli.com/docs/reference/memport, checked 2026-11-22; both document a
+//! limit of five levels). Here an imported text follows its importer, once, so cycles end by themselves. A
+//! mention that isn't a file imports nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,6 @@ use pulldown_cmark::{Event, Parser, Tag};
 use crate::mention;
 use guard::sandbox::secret_paths;
 
-/// Levels of imports, and files in total.
 const MAX_DEPTH: usize = 5;
 const MAX_FILES: usize = 50;
 
@@ -25,8 +25,7 @@ pub fn named(text: &str, from: &Path) -> Vec<PathBuf> {
     mentions.map(path).filter_map(|path| path.canonicalize().ok()).filter(|path| path.is_file()).collect()
 }
 
-/// Walks the imports of `main`; `read` returns the text of each usable file. Levels are limited, and no file
-/// comes twice.
+/// Walks the imports of `main`, each file once; `read` returns the text of each usable file.
 pub fn walk(main: &Path, text: &str, read: &mut dyn FnMut(&Path) -> Option<String>) {
     let mut seen = vec![main.canonicalize().unwrap_or_else(|_| main.to_owned())];
     let mut level = named(text, &seen[0]);

@@ -16,7 +16,6 @@ use base::path;
 use base::repository;
 use base::text;
 
-/// The first words of a file's section.
 const HEADING: &str = "# Project rules (";
 const OWN_HEADING: &str = "# The user's own rules (";
 
@@ -44,7 +43,6 @@ pub struct ProjectRules {
 }
 
 impl ProjectRules {
-    /// `config` is the user's configuration folder.
     pub fn new(held_back: HeldBack, config: &Path) -> Self {
         Self { held_back: Some(held_back), config: Some(config.to_owned()), ..Self::default() }
     }
@@ -238,7 +236,6 @@ impl ProjectRules {
         now
     }
 
-    /// Hashes of all files that may be always sent, with their imports.
     fn hashes(&self, workspace: &Path) -> RulesHashes {
         let folders = folders_to(workspace);
         let of_folder = |folder: &PathBuf| {

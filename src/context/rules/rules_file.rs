@@ -28,7 +28,6 @@ const NAMES: [&str; 7] = [
 ];
 /// In the user's home: what other agents read in every project.
 const AT_HOME: [&str; 3] = [".claude/CLAUDE.md", ".codex/AGENTS.md", ".gemini/GEMINI.md"];
-/// Files in which `@path` imports a file.
 const IMPORTING: [&str; 2] = ["CLAUDE.md", "GEMINI.md"];
 
 /// The largest rules file that is read, in bytes; a line reports a larger one as left out.
@@ -58,7 +57,6 @@ pub enum RulesNotice {
     },
 }
 
-/// How far a rules file may reach.
 #[derive(Clone, Copy, Debug)]
 pub struct Reach<'a> {
     /// Limits where links and imports may lead.
@@ -75,7 +73,6 @@ pub struct RulesPart {
     pub hash: String,
 }
 
-/// Time and size.
 type FileStamp = Option<(Option<SystemTime>, u64)>;
 
 #[derive(Clone, Debug)]
@@ -119,7 +116,6 @@ impl RulesFile {
         read
     }
 
-    /// Appends an import to the text, if it may be used.
     fn import(&mut self, import: &Path, reach: Reach<'_>, held: &RulesHashes) -> Option<String> {
         if !reach.own && !imports::may_import(import, reach.root) {
             self.notices.push(RulesNotice::NotImported { path: import.to_owned(), by: self.path.clone() });
@@ -204,7 +200,6 @@ pub fn of_user(config: &Path) -> Vec<PathBuf> {
     own.into_iter().chain(others).filter(|path| path.is_file()).collect()
 }
 
-/// The rules file that a folder uses, or would use.
 pub fn in_use(folder: &Path) -> PathBuf {
     candidates(folder).into_iter().next().unwrap_or_else(|| folder.join(OWN_NAME))
 }

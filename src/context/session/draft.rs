@@ -17,18 +17,15 @@ pub struct Drafts {
 
 #[derive(Default)]
 struct Own {
-    /// What isn't written yet.
     text: Option<String>,
     file: Option<(PathBuf, File)>,
 }
 
 impl Drafts {
-    /// `project_state` is the project's folder in the user's state.
     pub fn new(project_state: &Path) -> Self {
         Self { folder: project_state.join("drafts"), own: Mutex::default() }
     }
 
-    /// Sets the text for the next [`Drafts::write`].
     pub fn set(&self, text: String) {
         self.own.lock().unwrap_or_else(PoisonError::into_inner).text = Some(text);
     }

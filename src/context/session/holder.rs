@@ -7,7 +7,6 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::log::SessionLog;
 
-/// How long the other process may take for its last writes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The mycode process that has locked a log, from `/proc/locks` (proc_locks(5): kind, mode, process,

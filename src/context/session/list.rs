@@ -32,7 +32,6 @@ pub fn list(project_state: &Path) -> Vec<SessionRow> {
     rows
 }
 
-/// The session that was changed last.
 pub fn last(project_state: &Path) -> Option<PathBuf> {
     files(project_state)
         .into_iter()
@@ -60,7 +59,6 @@ pub fn find(project_state: &Path, wanted: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// The session that was made for a call of another session.
 pub fn made_for(project_state: &Path, session: &str, call_id: &str) -> Option<String> {
     files(project_state).into_iter().find_map(|(path, _)| {
         let (mut log, _) = file::open(&path).ok()?;
@@ -134,7 +132,6 @@ fn row(path: &Path, updated_ms: u64) -> Option<SessionRow> {
     Some(SessionRow { id, title, turns, updated_ms, workspace })
 }
 
-/// The workspace, and the first message on one line.
 fn beginning(log: &mut (impl Read + Seek), size: u64) -> io::Result<(String, String)> {
     let (mut workspace, mut title) = (String::new(), String::new());
     for bytes in HEAD_BYTES {
@@ -172,8 +169,7 @@ fn message_start(line: &[u8]) -> Option<String> {
     (0..12).find_map(ended)
 }
 
-/// Number of finished turns, as stated by the last one. Older logs lack it: counts the turns in what was
-/// read.
+/// Number of finished turns, stated by the last one; for older logs, those in what was read.
 fn turns(log: &mut (impl Read + Seek), size: u64) -> io::Result<usize> {
     let mut count = 0;
     for bytes in TAIL_BYTES {

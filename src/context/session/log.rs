@@ -61,7 +61,6 @@ impl SessionLog {
         Self::begin(project_state, id, workspace, (parent, None))
     }
 
-    /// Creates the log of a session that was started in another agent.
     pub fn imported(project_state: &Path, workspace: &Path, origin: SessionOrigin) -> Result<Self, LogError> {
         Self::begin(project_state, &new_id(), workspace, (None, Some(origin)))
     }

@@ -9,8 +9,7 @@ use base::model::item::Item;
 use base::protocol::event::EndReason;
 use base::protocol::maintain::{self, Phase};
 
-/// The task and its remaining phases, starting with the interrupted one or the one after the last that was
-/// done. `None` if the session isn't a maintenance.
+/// The task and its remaining phases, starting with an interrupted one. `None` if it isn't a maintenance.
 pub fn left(log: &Path) -> io::Result<Option<(String, Vec<Phase>)>> {
     let (mut last, mut done) = (None, false);
     for record in reader::read(log)?.records {

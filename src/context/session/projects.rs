@@ -14,7 +14,6 @@ pub fn list(projects: &Path) -> Vec<SessionRow> {
     rows
 }
 
-/// The state folder of the project that has the session with exactly this id.
 pub fn of_session(projects: &Path, id: &str) -> Option<PathBuf> {
     folders(projects).into_iter().find(|project| has(project, id))
 }

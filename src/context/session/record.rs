@@ -12,7 +12,6 @@ use base::model::usage::Usage;
 use base::protocol::event::TurnEnd;
 use base::protocol::ledger::EpochCause;
 
-/// Version of the line format.
 pub const VERSION: u32 = 1;
 
 /// One line. The reader skips unknown kinds, so newer logs still open.
@@ -96,7 +95,6 @@ pub struct Meta {
 /// The session of another agent that this one continues.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionOrigin {
-    /// Such as `claude`.
     pub agent: String,
     pub session: String,
 }
@@ -151,7 +149,6 @@ impl FormName {
 pub struct RequestRecord {
     pub ms: u64,
     pub model: String,
-    /// Expected size of the request, in tokens.
     pub estimated: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -182,7 +179,6 @@ pub struct SentRecord {
     pub estimated: u64,
     /// Number of messages shared with the start of the previous request.
     pub kept: usize,
-    /// Fingerprints of the messages after those.
     pub messages: Vec<Fingerprint>,
     /// `None` if this request is the previous one with messages appended.
     #[serde(default, rename = "broken", skip_serializing_if = "Option::is_none")]
@@ -215,6 +211,5 @@ pub struct EpochRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CauseRecord {
     pub kind: EpochCause,
-    /// In words, with the figures of the decision if there was one.
     pub reason: String,
 }

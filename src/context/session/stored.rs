@@ -11,7 +11,6 @@ use base::file;
 use base::folder::atomic_write::{self, Expect};
 use base::text;
 
-/// How long a deleted session can be restored.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 const TITLE_CHARS: usize = 100;
 

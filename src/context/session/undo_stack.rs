@@ -1,5 +1,4 @@
-//! What remains of a session after rewinds and revivals: the history's rule, for anything else attached to
-//! items.
+//! What remains of a session after rewinds and revivals, for anything attached to items.
 
 use base::model::item::ItemId;
 

@@ -137,7 +137,6 @@ fn finish(window_tokens: u64, mut state: StateBlock) -> Summary {
 
 const NOT_SMALLER: &str = "the summary would not save space";
 
-/// The model's answer if it is a summary at all.
 fn checked(answer: String, before: u64) -> Result<String, String> {
     let lower = answer.to_lowercase();
     let mut headings = prompts::SUMMARY.lines().filter_map(|line| line.strip_prefix("## "));

@@ -113,7 +113,7 @@ fn listed(tool: &str, data: &serde_json::Map<String, Value>, body: &str) -> Vec<
     for folder in folders.iter().take(8) {
         let folder = folder.trim_end_matches('/');
         for name in &names {
-            // In every listing format the name is the last word of a line.
+            // Depending on the listing format, the name is the first or the last word of a line.
             for name in [name.split_whitespace().next(), name.split_whitespace().last()].into_iter().flatten()
             {
                 if name.len() > 1 && !name.starts_with(['/', '-']) && joined.len() < 10_000 {

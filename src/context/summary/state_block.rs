@@ -15,7 +15,6 @@ use base::text;
 
 /// Characters of a user request kept verbatim; a pasted file isn't a request.
 const REQUEST_CHARS: usize = 4_000;
-/// Characters kept of a command, a todo, a note.
 const LINE_CHARS: usize = 300;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +25,6 @@ pub struct FileFact {
     pub created: bool,
     #[serde(default)]
     pub edited: u32,
-    /// Content hash as last seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
 }
@@ -41,13 +39,12 @@ pub struct StateBlock {
     pub failed: Vec<(String, i64)>,
     #[serde(default)]
     pub todos: Vec<String>,
-    /// Notes that were taken and questions that the user decided.
     #[serde(default)]
     pub notes: Vec<String>,
     /// The agent's closing words of each archived turn, one line each; empty if there were none.
     #[serde(default)]
     pub outcomes: Vec<String>,
-    /// Verified summaries by a model, oldest first; older ones are reduced (see `levels`).
+    /// Verified summaries by a model, oldest first; older ones are reduced (see `merge`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<String>,
 }
@@ -92,7 +89,6 @@ impl StateBlock {
         let done = result.envelope.status != Status::Error;
         match (&*result.tool, path) {
             ("Read", Some(path)) if done => self.file(path, data).read = true,
-            // A change that wasn't applied.
             ("Edit" | "MultiEdit" | "Write", Some(_)) if data.get("applied") == Some(&Value::Bool(false)) => {
             }
             ("Edit" | "MultiEdit", Some(path)) if done => self.file(path, data).edited += 1,
@@ -234,7 +230,6 @@ impl StateBlock {
     }
 }
 
-/// The newest `most` of a list, one per line.
 fn list<T>(out: &mut String, label: &str, most: usize, items: &[T], show: impl Fn(&T) -> String) {
     if items.is_empty() {
         return;

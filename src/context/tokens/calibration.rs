@@ -1,13 +1,14 @@
-//! What servers report of our requests. The last reported request is known; only what came since is estimated, at a ratio
-//! learned for the model. Also finds servers that truncate a prompt without saying so (Ollama with its `num_ctx` of 4,096, for one).
+//! What servers report about our requests. The last reported request is known; only later text is estimated,
+//! at a ratio learned for the model. Also detects silently truncated prompts (such as by Ollama with its
+//! `num_ctx` of 4,096).
 
-/// How far an estimate may be off before its server has reported anything, as a share.
+/// Relative error of an estimate before its server has reported anything.
 const UNKNOWN_SPREAD: f64 = 0.15;
-/// How far a reported size is off when the same request is sent again, as a share.
+/// Relative error of a reported size when the same request is sent again.
 const REPORTED_SPREAD: f64 = 0.005;
-/// Reports of less than this many tokens, or that add less, teach nothing.
+/// Smaller reports, or smaller additions, teach nothing.
 const LEAST_SAMPLE: u64 = 200;
-/// Real tokens per estimated one outside of this: the server counts nothing, or truncates.
+/// Real tokens per estimated token; outside this range, the server counts nothing or truncates.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.4..=2.5;
 
 /// Smaller prompts are never suspicious, nor are reports under [`LEAST_REPORTED`]: a server that excludes
@@ -19,19 +20,17 @@ const SHARE: f64 = 0.55;
 /// Windows come in such steps, in tokens.
 const STEP: u64 = 1_024;
 
-/// The size of the last reported request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Report {
     estimated: u64,
     real: u64,
 }
 
-/// Corrects estimates by what the server has reported.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
-    /// Real tokens per estimated one, of text that no report covers yet.
+    /// Real tokens per estimated token, for text that no report covers yet.
     ratio: f64,
-    /// How far reports were from what was expected of new text, as a share; the newest weigh most.
+    /// Relative error of the reports against the estimate of new text; the newest weigh most.
     spread: f64,
     samples: u32,
     last: Option<Report>,
@@ -51,15 +50,15 @@ impl Default for Calibration {
 }
 
 impl Calibration {
-    /// Sets the ratio that holds until the server reports something.
+    /// Sets the ratio used until the server reports something.
     pub fn presume(&mut self, ratio: f64) {
         if self.samples == 0 {
             self.ratio = ratio;
         }
     }
 
-    /// Learns that a request estimated at `estimated` tokens was reported as `reported`, unless the server must have cut the
-    /// prompt. Then it is the window, in tokens, that the server evidently has.
+    /// Learns from the reported size of a request, unless the server must have cut the prompt: then returns
+    /// the window, in tokens, that the server evidently has.
     pub fn report(&mut self, estimated: u64, reported: u64) -> Option<u64> {
         let cut = self.truncation.check(self.apply(estimated), reported);
         if cut.is_none() {
@@ -92,7 +91,7 @@ impl Calibration {
         self.last = Some(report);
     }
 
-    /// An estimate of a whole request corrected by what was learned. Monotone, so it serves running sums too.
+    /// The corrected estimate of a full request. Monotone, so it works for running sums too.
     pub fn apply(&self, tokens: u64) -> u64 {
         let real = match self.last {
             Some(last) if tokens > last.estimated => {
@@ -103,12 +102,11 @@ impl Calibration {
         real.ceil() as u64
     }
 
-    /// Whether a server has reported anything.
     pub fn is_learned(&self) -> bool {
         self.last.is_some()
     }
 
-    /// How far [`Self::apply`] may be off for a request of this estimated size, in percent up or down.
+    /// Possible error of [`Self::apply`] for a request of this estimated size, in percent up or down.
     pub fn error_percent(&self, tokens: u64) -> f64 {
         let Some(last) = self.last else { return UNKNOWN_SPREAD * 100.0 };
         let changed = tokens.abs_diff(last.estimated) as f64 / tokens.max(1) as f64;
@@ -116,7 +114,7 @@ impl Calibration {
         (REPORTED_SPREAD + spread * changed.min(1.0)).min(UNKNOWN_SPREAD) * 100.0
     }
 
-    /// Real tokens per estimated one over the whole request.
+    /// Real tokens per estimated token, over the full request.
     pub fn ratio(&self) -> f64 {
         self.last.map_or(self.ratio, |last| last.real as f64 / last.estimated.max(1) as f64)
     }

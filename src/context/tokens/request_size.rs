@@ -37,7 +37,7 @@ impl Counting<'_> {
 
 /// A part of a request with its own size: a system prompt block, the tool schemas, or a message.
 pub trait Countable: Serialize {
-    /// Its tokens with the framing; `None` where the tokenizer can't say (the other two always can).
+    /// Including framing; `None` if the tokenizer can't say (the other two always can).
     fn tokens(&self, counting: Counting<'_>) -> Option<u32>;
 
     fn estimated(&self) -> u32 {
@@ -85,7 +85,7 @@ impl Countable for Message {
     }
 }
 
-/// Tokens of a request by the model's own tokenizer. What it can't count (sealed reasoning) is estimated; `None` when it fails.
+/// Exact tokens of a request; what can't be counted (sealed reasoning) is estimated. `None` if it fails.
 pub fn exact(request: &Request, tokenizer: &Tokenizer) -> Option<u64> {
     let count = |part: &dyn Fn(Counting<'_>) -> Option<u32>| {
         part(Counting::Exact(tokenizer)).or_else(|| part(Counting::Estimate)).map(u64::from)

@@ -1,5 +1,5 @@
-//! The exact count for models whose tokenizer is public. Its tables take a third of a second and some 46 MB to load, so only
-//! commands that look at a stored session use it; the running agent estimates and calibrates.
+//! Exact counts for models with a public tokenizer. Its tables take a third of a second and some 46 MB to
+//! load, so only commands that examine a stored session use it; the running agent estimates and calibrates.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -14,14 +14,13 @@ const PIECE_BYTES: usize = 4 << 10;
 /// Bytes examined per count; a longer text is judged by evenly spaced samples of this total size.
 const COUNTED_BYTES: usize = 256 << 10;
 
-/// Which public tokenizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     O200k,
 }
 
 impl Encoding {
-    /// The tokenizer of a model by its name, with or without a vendor's prefix; `None` where it isn't public.
+    /// The tokenizer of a model by its name, with or without a vendor prefix; `None` if it isn't public.
     pub fn of_model(model: &str) -> Option<Self> {
         let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
         let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
@@ -30,7 +29,7 @@ impl Encoding {
         starts(&o200k).then_some(Self::O200k)
     }
 
-    /// Loads the tables; blocks for as long as that takes.
+    /// Loads the tables; blocks meanwhile.
     pub fn load(self) -> Tokenizer {
         match self {
             Self::O200k => Tokenizer(tiktoken_rs::o200k_base().ok()),
@@ -38,11 +37,11 @@ impl Encoding {
     }
 }
 
-/// A loaded tokenizer; its tables are freed with it.
+/// Owns the loaded tables.
 pub struct Tokenizer(Option<CoreBPE>);
 
 impl Tokenizer {
-    /// Tokens of `text`; `None` where the tokenizer fails. A text of more than 256 KiB is sampled.
+    /// Tokens of `text`; `None` if the tokenizer fails. Texts over 256 KiB are sampled.
     pub fn count(&self, text: &str) -> Option<u32> {
         let bpe = self.0.as_ref()?;
         let pieces = pieces(text);

@@ -1,5 +1,4 @@
-//! The history between runs: read once, kept in the project's state folder, continued where git went on. A damaged
-//! file is read again from git.
+//! Caches the commit history in the project's state folder. A damaged file is rebuilt from git.
 
 use std::io;
 use std::path::Path;
@@ -12,14 +11,14 @@ use base::file;
 use base::folder::atomic_write::{self, Expect};
 
 const FILE: &str = "history.bin";
-/// Changes with every change of the layout or of how words are made.
+/// Raise with every change of the layout or the word processing.
 const LAYOUT: u64 = 4;
-/// Commits read before they are kept: what an interrupted run has to read again.
+/// Commits read between saves: at most this many are lost when a run is interrupted.
 const SLICE: usize = 1_000;
-/// After this much time the rest is left to the next run.
+/// The rest is left to the next run.
 const TIME_LIMIT: Duration = Duration::from_secs(8);
 
-/// The history of the folder `root`, kept in `folder`. In a large repository the first runs know only the newest part.
+/// In a large repository the first runs only know the newest part.
 pub fn refreshed(root: &Path, folder: &Path) -> CommitHistory {
     let kept = read(&folder.join(FILE)).ok();
     let Some(head) = git::head(root) else { return CommitHistory::default() };
@@ -29,7 +28,7 @@ pub fn refreshed(root: &Path, folder: &Path) -> CommitHistory {
         Some(history) if history.head == head => history,
         older => match begun(root, &head, older.as_ref()) {
             Some(history) => keep(folder, history),
-            // Git was interrupted: what is known is better than nothing, and the next run tries again.
+            // Git was interrupted: use what is known; the next run tries again.
             None => return older.unwrap_or_default(),
         },
     };
@@ -45,14 +44,14 @@ pub fn refreshed(root: &Path, folder: &Path) -> CommitHistory {
     history
 }
 
-/// The newest commits, joined to what was known before.
+/// The newest commits, merged with the older history.
 fn begun(root: &Path, head: &str, older: Option<&CommitHistory>) -> Option<CommitHistory> {
     let since = older.map(|older| older.head.as_str());
     let log = git::log(root, LogRange { from: head, since, skip: 0, limit: SLICE }, TIME_LIMIT)?;
     if log.cut && older.is_some() {
         return None;
     }
-    // Too much is new: what was known before would leave a gap.
+    // Too many new commits: keeping the older history would leave a gap.
     let older = older.filter(|_| log.entries.len() < SLICE);
     let mut history = CommitHistory::gather(head, &log.entries, older, MAX_COMMITS);
     if older.is_none() {
@@ -67,7 +66,7 @@ fn rest(history: &CommitHistory, from: String, read: usize, log: &LogRead) -> Op
 }
 
 fn keep(folder: &Path, history: CommitHistory) -> CommitHistory {
-    // Without the file the next run only reads git again.
+    // If writing fails, the next run reads git again.
     let _ = write(folder, &history);
     history
 }

@@ -1,5 +1,4 @@
-//! Asking git for the commits of a folder. The repository may be a stranger's: nothing that its configuration names is
-//! run, nothing is fetched, and the time is bounded.
+//! Queries git. The repository may be untrusted: nothing its configuration names is run, nothing is fetched.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -9,7 +8,6 @@ use std::time::Duration;
 
 use base::process::timeout::{self, Timeout};
 
-/// One commit as git prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
     pub id: String,
@@ -18,19 +16,17 @@ pub struct LogEntry {
     pub message: String,
     /// Paths relative to the folder.
     pub files: Vec<String>,
-    /// Files that only got another path: (old, new).
+    /// Pure renames: (old, new).
     pub moved: Vec<(String, String)>,
 }
 
-/// Commits that are read at first; older ones tell little of today's files.
+/// Commits read at first; older ones say little about today's files.
 pub const MAX_COMMITS: usize = 8_000;
-/// Of a longer message only the beginning counts.
 const MAX_MESSAGE_BYTES: usize = 2_000;
-/// Larger commits are sweeps; their file lists are cut here and they weigh little anyway.
+/// Larger commits are sweeping changes; their file lists are cut here, and they carry little weight anyway.
 const MAX_FILES: usize = 64;
-/// A folder that was renamed moves many files at once.
+/// Renaming a folder moves many files at once.
 const MAX_MOVED: usize = 5_000;
-/// How long a question with a short answer may take.
 const ANSWER: Duration = Duration::from_secs(5);
 
 fn git(root: &Path) -> Command {
@@ -40,7 +36,7 @@ fn git(root: &Path) -> Command {
         .arg(root)
         .args(["-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "-c", "core.quotePath=false"])
         .args(["-c", "log.mailmap=false", "-c", "diff.renames=false", "-c", "core.hooksPath=/dev/null"])
-        // A large repository must not take more memory than the answer is worth.
+        // Limits git's memory use in a large repository.
         .args(["-c", "core.deltaBaseCacheLimit=8m", "-c", "core.packedGitWindowSize=1m"])
         .args(["-c", "core.packedGitLimit=8m", "--no-pager"])
         .env("GIT_OPTIONAL_LOCKS", "0")
@@ -56,52 +52,47 @@ fn git(root: &Path) -> Command {
     command
 }
 
-/// Puts a change into the index, as `git add -p` does; whether the index takes it. Paths are relative to `root`.
+/// Stages a change, as `git add -p` does; returns whether it applied. Paths are relative to `root`.
 pub fn stage(root: &Path, patch: &str) -> bool {
     let mut command = git(root);
     command.args(["apply", "--cached", "--whitespace=nowarn", "-"]);
     timeout::ask(&mut command, patch.as_bytes(), ANSWER).is_some()
 }
 
-/// The commit that is checked out; `None` without git or without commits.
+/// `None` without git or commits.
 pub fn head(root: &Path) -> Option<String> {
     let output = timeout::ask(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]), b"", ANSWER)?;
     let text = String::from_utf8(output).ok()?.trim().to_owned();
     (text.len() >= 40).then_some(text)
 }
 
-/// Whether `older` is an ancestor of what is checked out.
 pub fn is_ancestor(root: &Path, older: &str) -> bool {
     timeout::ask(git(root).args(["merge-base", "--is-ancestor", older, "HEAD"]), b"", ANSWER).is_some()
 }
 
-/// A range of the history.
 #[derive(Clone, Copy, Debug)]
 pub struct LogRange<'a> {
-    /// Commits that this one reaches; empty for what is checked out.
+    /// Start at this commit; empty for HEAD.
     pub from: &'a str,
-    /// Not those that this one reaches.
+    /// Leave out commits reachable from this one.
     pub since: Option<&'a str>,
-    /// So many of the newest are left out.
     pub skip: usize,
     pub limit: usize,
 }
 
-/// What git answered.
 #[derive(Debug, Default)]
 pub struct LogRead {
-    /// Newest first.
     pub entries: Vec<LogEntry>,
-    /// Whether the time was over before git was done.
+    /// Whether time ran out.
     pub cut: bool,
 }
 
-/// The commits of the folder, newest first, without merges. `None` when git refuses.
+/// The folder's commits, newest first, without merges. `None` if git fails.
 pub fn log(root: &Path, range: LogRange<'_>, time_limit: Duration) -> Option<LogRead> {
     let mut command = git(root);
     command
         .args(["log", "--no-merges", "--no-ext-diff", "--no-textconv", "--no-color", "--name-status"])
-        // Only what moved unchanged is followed: that needs no look into the files.
+        // Exact renames only, since they don't require reading file contents.
         .arg("--find-renames=100%")
         .arg("--relative")
         .arg(format!("--skip={}", range.skip))
@@ -112,18 +103,18 @@ pub fn log(root: &Path, range: LogRange<'_>, time_limit: Duration) -> Option<Log
         Some(since) => command.arg(format!("{since}..{from}")),
         None => command.arg(from),
     };
-    // At the top the limit to the folder would only cost time.
+    // At the repository's top level, a path filter would only cost time.
     if !root.join(".git").exists() {
         command.args(["--", "."]);
     }
     let mut child = command.process_group(0).spawn().ok()?;
-    // Git may be silent for minutes where only few commits touch the folder, so reading alone can't keep the time.
+    // A timer is necessary, because git may print nothing for minutes if only few commits touch the folder.
     let timeout = Timeout::new(&child, time_limit);
     let mut entries = child.stdout.take().map(|stdout| parse(BufReader::new(stdout))).unwrap_or_default();
     let status = timeout.end(child)?;
     let cut = status.signal().is_some();
     if cut {
-        // Its list of files may not be whole.
+        // Its file list may be incomplete.
         entries.pop();
     }
     (status.success() || cut).then_some(LogRead { entries, cut })
@@ -134,7 +125,7 @@ fn parse(mut output: impl BufRead) -> Vec<LogEntry> {
     let mut record = Vec::new();
     loop {
         record.clear();
-        // A record is huge only where somebody checked in a world at once.
+        // Records are only this large for huge initial imports.
         let read = output.by_ref().take(64 << 20).read_until(1, &mut record);
         if !matches!(read, Ok(count) if count > 0) {
             break;

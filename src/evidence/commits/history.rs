@@ -1,4 +1,4 @@
-//! The commits as they are searched: words of the messages, files by number.
+//! The commits in searchable form: message words, and files by number.
 
 use rustc_hash::FxHashMap;
 
@@ -6,32 +6,28 @@ use super::git::LogEntry;
 use crate::text::words;
 use guard::redact::detector::{self, TextSource};
 
-/// One commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Commit {
-    /// Seconds since 1970.
     pub time_s: u64,
-    /// Numbers of the message's words with how often; those of the first line count double.
+    /// Numbers of the message's words with their counts; the first line counts double.
     pub terms: Vec<(u32, u32)>,
-    /// Numbers of the files.
     pub files: Vec<u32>,
 }
 
-/// All commits, newest first.
+/// Newest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommitHistory {
-    /// The commit that was checked out when this was read; empty without git.
+    /// HEAD when this was read; empty without git.
     pub head: String,
     pub terms: Vec<String>,
     pub files: Vec<String>,
     pub commits: Vec<Commit>,
-    /// Paths of old commits and what they are called now.
+    /// Old paths and their current names.
     pub moved: FxHashMap<String, String>,
-    /// Where reading stopped before the history's end: the commit that it began at, and how many were read from there.
+    /// Where reading stopped: its start commit, and how many commits were read from there.
     pub rest: Option<(String, usize)>,
 }
 
-/// Lines of a message that say nothing about the change.
 const TRAILERS: &str = "\
     signed-off-by:|co-authored-by:|change-id:|reviewed-by:|acked-by:|cc:|tested-by:|reviewed-on:|git-svn-id:|\
     reported-by:|approved-by:|cherry picked from|(cherry picked from|differential revision:|backport of|\
@@ -65,7 +61,7 @@ impl CommitHistory {
         history
     }
 
-    /// Goes on with commits that are older than all that is known.
+    /// Adds commits older than all known ones.
     pub fn extend(&mut self, log: &[LogEntry], limit: usize) {
         let numbered = |names: &[String]| names.iter().cloned().zip(0..).collect();
         let mut numbers = Numbers { terms: numbered(&self.terms), files: numbered(&self.files) };
@@ -108,7 +104,6 @@ impl CommitHistory {
     }
 }
 
-/// The numbers of the names while they are given.
 #[derive(Default)]
 struct Numbers {
     terms: FxHashMap<String, u32>,

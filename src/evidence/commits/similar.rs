@@ -1,35 +1,31 @@
-//! Commits whose messages are like the task, and which files change with which.
+//! Finds commits with messages similar to the task, and files that change together.
 
 use rustc_hash::FxHashMap;
 
 use super::history::CommitHistory;
 use crate::text::words::rarity;
 
-/// Word counts saturate here, and long messages are no better than short ones.
+/// BM25 parameters: word counts saturate, and long messages gain no advantage.
 const SATURATION: f32 = 1.2;
 const LENGTH_SHARE: f32 = 0.5;
-/// A commit with this share of the task's weight is clearly about the same.
+/// A commit with this share of the task's weight is clearly about the same thing.
 const CLEAR_LIKENESS: f32 = 0.5;
-/// So many commits count.
 const MAX_SIMILAR: usize = 60;
-/// After so many commits most of what age takes is gone.
+/// Decay of a commit's weight with age, and the share that remains.
 const AGEING_COMMITS: f32 = 1_000.0;
 const AGED_SHARE: f32 = 0.5;
-/// After so many commits most of what was lately is gone.
+/// Decay of recent changes.
 const LATELY_COMMITS: f32 = 300.0;
 /// Commits with more files say nothing about any of them.
 const SWEEP_FILES: usize = 40;
 
-/// A commit that is like the task.
 #[derive(Clone, Copy, Debug)]
 pub struct SimilarCommit {
-    /// Its number in the history.
     commit: usize,
-    /// As a share of what a commit with all the words would have.
+    /// Relative to a commit that contains all the words.
     likeness: f32,
 }
 
-/// The commits most like the weighted words, best first.
 pub fn similar(history: &CommitHistory, words: &[(&str, f32)]) -> Vec<SimilarCommit> {
     let numbers: FxHashMap<&str, u32> =
         history.terms.iter().zip(0..).map(|(term, number)| (term.as_str(), number)).collect();
@@ -64,17 +60,17 @@ pub fn similar(history: &CommitHistory, words: &[(&str, f32)]) -> Vec<SimilarCom
     found.sort_by(|a, b| b.likeness.total_cmp(&a.likeness).then(a.commit.cmp(&b.commit)));
     found.truncate(MAX_SIMILAR);
     let mut weights: Vec<f32> = wanted.into_values().collect();
-    // In a fixed order, so that the sum is the same each time.
+    // Sorted, so that the floating-point sum is the same each time.
     weights.sort_by(f32::total_cmp);
     let whole = weights.iter().sum::<f32>() / (1.0 + SATURATION);
     found.iter_mut().for_each(|commit| commit.likeness /= whole.max(f32::MIN_POSITIVE));
     found
 }
 
-/// How strongly the similar commits point to each file (by its number in the history).
+/// How strongly the similar commits point to each file (by number).
 pub fn changed_by(history: &CommitHistory, commits: &[SimilarCommit]) -> FxHashMap<u32, f32> {
     let best = commits.first().map_or(1.0, |commit| commit.likeness).max(f32::MIN_POSITIVE);
-    // When even the best has little of the task, none counts much.
+    // If even the best is only weakly similar, none counts much.
     let confidence = (best / CLEAR_LIKENESS).min(1.0);
     let mut files: FxHashMap<u32, f32> = FxHashMap::default();
     for similar in commits {
@@ -87,7 +83,7 @@ pub fn changed_by(history: &CommitHistory, commits: &[SimilarCommit]) -> FxHashM
     files
 }
 
-/// For each file (by number) how strongly it changed together with the given ones, each with its weight.
+/// For each file (by number), how strongly it changed together with the weighted `seeds`.
 pub fn together(history: &CommitHistory, seeds: &FxHashMap<u32, f32>) -> FxHashMap<u32, f32> {
     let mut changes = vec![0.0_f32; history.files.len()];
     for file in history.commits.iter().flat_map(|commit| &commit.files) {
@@ -99,7 +95,7 @@ pub fn together(history: &CommitHistory, seeds: &FxHashMap<u32, f32>) -> FxHashM
         for seed in &commit.files {
             let Some(weight) = seeds.get(seed) else { continue };
             for other in commit.files.iter().filter(|other| *other != seed) {
-                // Half way between "how often with the seed" and "how often at all": busy files go with everything.
+                // Normalized by both files' changes: busy files change with everything.
                 let often = (changes[*seed as usize] * changes[*other as usize]).sqrt();
                 *found.entry(*other).or_default() += weight * share / often;
             }
@@ -108,17 +104,16 @@ pub fn together(history: &CommitHistory, seeds: &FxHashMap<u32, f32>) -> FxHashM
     found
 }
 
-/// How a file changed with the files of a set.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChangedWith {
     pub times: u32,
-    /// As a share of the changes of the set's files.
+    /// As a share of the set's changes.
     pub often: f32,
-    /// Of late.
+    /// Weighted toward recent commits.
     pub lately: f32,
 }
 
-/// How the files (by number) changed with those that are marked in `seeds`.
+/// How files (by number) changed together with those marked in `seeds`.
 pub fn changed_with(history: &CommitHistory, seeds: &[bool]) -> FxHashMap<u32, ChangedWith> {
     let marked = |files: &[u32]| files.iter().filter(|file| seeds[**file as usize]).count() as f32;
     let changes: f32 = history.commits.iter().map(|commit| marked(&commit.files)).sum();
@@ -139,7 +134,7 @@ pub fn changed_with(history: &CommitHistory, seeds: &[bool]) -> FxHashMap<u32, C
     found
 }
 
-/// For each file (by number): how often it changed, the last time counted from the newest commit.
+/// For each file (by number): its number of changes, and how many commits ago the last one was.
 pub fn activity(history: &CommitHistory) -> Vec<(u32, u32)> {
     let mut files = vec![(0, u32::MAX); history.files.len()];
     for (number, commit) in history.commits.iter().enumerate() {

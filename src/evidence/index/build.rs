@@ -1,5 +1,5 @@
-//! Files into segments: found by walking the project, read with limits, cut into passages, their words counted; on as many
-//! threads as pay, with bounded memory. Huge, binary and foreign files are known by name only.
+//! Builds segments from files on several threads with bounded memory. Huge, binary and foreign files are
+//! indexed by name only.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -23,27 +23,26 @@ use base::format::encoding;
 use base::search::walk::{self, Walk};
 use guard::redact::detector::{self, TextSource};
 
-/// More files than this are not indexed; what lies deeper in a giant tree is found by Grep.
+/// Files beyond this aren't indexed; in a giant tree Grep finds the rest.
 const MAX_FILES: usize = 200_000;
-/// Text in one segment: this bounds the memory.
+/// Text per segment: this bounds memory use.
 const RUN_BYTES: u64 = 12 << 20;
-/// More segments than this would need too many open files when they are merged.
+/// More segments would need too many open files when merging.
 const MAX_RUNS: u64 = 200;
-/// Fewer files than this are read by one thread.
+/// Fewer files are read by one thread.
 const FEW_FILES: usize = 64;
 const MAX_THREADS: usize = 4;
-/// More of a file is not read: code stays far under it.
+/// Bytes read of a code file, far above the usual size.
 const MAX_CODE_BYTES: u64 = 1 << 20;
-/// Of data and settings only the beginning tells something.
+/// For data and settings only the start is informative.
 const MAX_DATA_BYTES: u64 = 64 << 10;
-/// Of what nobody edits by hand.
+/// For generated, vendored and similar files.
 const MAX_FOREIGN_BYTES: u64 = 16 << 10;
-/// Words whose terms are remembered while a segment is gathered.
+/// Cache size: words whose terms are kept while building a segment.
 const MAX_WORDS: usize = 8_192;
-/// A file that changed so shortly before it was read may change again within the same tick of the file system's clock.
+/// A file modified this recently may change again within the same tick of the file system's clock.
 const TICK_NS: u64 = 30_000_000;
 
-/// A file of the project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectFile {
     /// Relative, `/`-separated.
@@ -52,7 +51,7 @@ pub struct ProjectFile {
     pub modified_ns: u64,
 }
 
-/// Every regular file that is neither hidden nor ignored, sorted by path.
+/// All regular files that aren't hidden or ignored, sorted by path.
 pub fn scan(root: &Path) -> Vec<ProjectFile> {
     let found: Mutex<Vec<ProjectFile>> = Mutex::default();
     Walk::new(root).visit(&AtomicBool::new(false), |entry| {
@@ -116,26 +115,24 @@ pub fn build(root: &Path, folder: &Path, files: &[ProjectFile]) -> io::Result<Ve
     })
 }
 
-/// The ending of segment files.
 pub const ENDING: &str = "part";
 
-/// A name that no other process uses.
+/// Unique across processes.
 pub fn fresh_name() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     format!("{:08x}-{count:x}-{:08x}.{ENDING}", std::process::id(), fastrand::u32(..))
 }
 
-/// A segment while it is gathered.
 #[derive(Default)]
 struct Buffer {
     docs: Vec<Doc>,
     passages: u32,
     ids: FxHashMap<Box<str>, u32>,
     terms: Vec<Term>,
-    /// The terms of the words seen last.
+    /// Cache of recent words' terms.
     words: FxHashMap<Box<str>, Box<[u32]>>,
-    /// Terms counted since they were last stored.
+    /// Terms counted since the last `store`.
     touched: Vec<u32>,
 }
 
@@ -143,7 +140,7 @@ struct Buffer {
 struct Term {
     count: u32,
     body: Postings,
-    /// By field after the body; most words stand in no name.
+    /// For the fields other than the body; most words aren't in any name.
     names: Option<Box<[Postings; FIELDS.len() - 1]>>,
 }
 
@@ -164,7 +161,7 @@ impl Term {
 }
 
 impl Buffer {
-    /// Reads the file under `root`. One that cannot be read is known by name only.
+    /// A file that can't be read is indexed by name only.
     fn add(&mut self, root: &Path, file: &ProjectFile) {
         let name = String::from_utf8_lossy(&file.path);
         let language = Language::of(&name);
@@ -176,7 +173,7 @@ impl Buffer {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
         let path = Path::new(OsStr::from_bytes(&file.path));
         let text = read(&root.join(path), limit);
-        // Secrets leave no words in the index.
+        // Secrets must not leave words in the index.
         let text = detector::blank(&text, TextSource::of_file(path));
         let number = self.docs.len() as u32;
         let mut passages = Vec::new();
@@ -196,7 +193,7 @@ impl Buffer {
         self.docs.push(Doc {
             path: file.path.clone(),
             size_bytes: file.size_bytes,
-            // A time that never matches when the file may still change unnoticed.
+            // 0 never matches, so a file that may still change unnoticed is read again.
             modified_ns: if now.abs_diff(file.modified_ns) < TICK_NS { 0 } else { file.modified_ns },
             language,
             kind: FilePurpose::of(&name, language, &text),
@@ -204,7 +201,6 @@ impl Buffer {
         });
     }
 
-    /// Counts the terms of `text`; returns how many words there were.
     fn count(&mut self, text: &str) -> u32 {
         let mut total = 0;
         words::raw(text, |word| {
@@ -235,7 +231,7 @@ impl Buffer {
         id
     }
 
-    /// What was counted belongs to this passage or file.
+    /// Assigns what was counted to this passage or file.
     fn store(&mut self, field: Field, id: u32) {
         for term in self.touched.drain(..) {
             let term = &mut self.terms[term as usize];
@@ -268,7 +264,7 @@ fn touch(terms: &mut [Term], touched: &mut Vec<u32>, id: u32) {
     term.count += 1;
 }
 
-/// The text, or nothing when it is none.
+/// The text, or an empty string if it isn't text.
 fn read(path: &Path, limit: u64) -> String {
     let Ok(handle) = exact::open_seen(path) else { return String::new() };
     let mut bytes = Vec::new();

@@ -1,9 +1,8 @@
-//! Numbers and strings as bytes, and back with every bound checked: damage on disk must end in an error, not in a panic
-//! or a wrong answer.
+//! Encodes and decodes index data with every bound checked: damage must cause an error, not a wrong answer.
 
 use std::io;
 
-/// The bytes are not what they should be; the index is dropped and rebuilt.
+/// The index must be dropped and rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the index is damaged")]
 pub struct Damaged;
@@ -14,7 +13,7 @@ impl From<Damaged> for io::Error {
     }
 }
 
-/// Appends `value`, seven bits a byte, lowest first.
+/// Appends `value` as a varint: seven bits per byte, lowest first.
 pub fn put_number(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -23,26 +22,25 @@ pub fn put_number(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Appends a length and the bytes.
 pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_number(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// Appends a checksum to a whole file's bytes.
+/// Appends a checksum to a file's bytes.
 pub fn seal(mut bytes: Vec<u8>) -> Vec<u8> {
     let sum = crc32fast::hash(&bytes);
     bytes.extend_from_slice(&sum.to_le_bytes());
     bytes
 }
 
-/// The bytes before the checksum of [`seal`].
+/// Checks and removes the checksum of [`seal`].
 pub fn unseal(bytes: &[u8]) -> Result<&[u8], Damaged> {
     let (bytes, sum) = bytes.split_last_chunk().ok_or(Damaged)?;
     if crc32fast::hash(bytes) == u32::from_le_bytes(*sum) { Ok(bytes) } else { Err(Damaged) }
 }
 
-/// Reads what the functions above wrote; [`Damaged`] where too few bytes are left or a number does not fit.
+/// Reads what the functions above wrote; [`Damaged`] if bytes are missing or a number doesn't fit.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
@@ -85,7 +83,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Where a word occurs: increasing ids, each with how often. Small counts share the id's byte.
+/// Where a word occurs: increasing ids, each with a count. Small counts share the id's byte.
 #[derive(Clone, Debug, Default)]
 pub struct Postings {
     pub bytes: Vec<u8>,
@@ -98,7 +96,7 @@ pub struct Postings {
 const INLINE_TIMES: u64 = 3;
 
 impl Postings {
-    /// Adds `id`, which is larger than all before it.
+    /// `id` must be larger than all earlier ones.
     pub fn push(&mut self, id: u32, times: u32) {
         let gap = u64::from(id - self.next);
         let times = u64::from(times.max(1));
@@ -113,8 +111,7 @@ impl Postings {
     }
 }
 
-/// Calls `each` with every id and its count.
-/// Errors: [`Damaged`] unless the bytes hold exactly `count` entries with ids under `limit`.
+/// [`Damaged`] unless there are exactly `count` entries with ids below `limit`.
 pub fn postings(bytes: &[u8], count: u32, limit: u32, mut each: impl FnMut(u32, u32)) -> Result<(), Damaged> {
     let mut cursor = Cursor::new(bytes);
     let mut next = 0_u64;

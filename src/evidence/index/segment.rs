@@ -1,5 +1,5 @@
-//! One part of the index as a file, written once and read in parts: blocks of words in order, each word with its
-//! postings, then a footer with the files and where each block lies. Blocks and footer carry checksums.
+//! One part of the index as a file: sorted blocks of words with their postings, then a footer with the files
+//! and block positions. Blocks and footer have checksums.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -11,34 +11,30 @@ use crate::text::kind::FilePurpose;
 use crate::text::language::Language;
 use base::file;
 
-/// Ends the file. Its last byte changes with the layout and with how words are made: an older index is then rebuilt.
+/// Change the last byte with the layout or the word processing, so that older indexes are rebuilt.
 const MAGIC: [u8; 8] = *b"mycodeE\x04";
-/// Where the footer begins, its checksum, the magic bytes.
+/// Footer position, footer checksum, magic bytes.
 const TAIL_BYTES: usize = 8 + 4 + 8;
 /// A block ends with the first word beyond this.
 const BLOCK_BYTES: usize = 4 * 1024;
 
-/// Which words are looked up together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Field {
-    /// Everything in the text, by passage.
+    /// The full text, by passage.
     Body = 0,
-    /// Whole names that a file defines.
+    /// Complete names defined in a file.
     Symbol = 1,
-    /// Parts of the path.
     Path = 2,
 }
 
-/// All fields.
 pub const FIELDS: [Field; 3] = [Field::Body, Field::Symbol, Field::Path];
 
-/// One file as the index knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doc {
-    /// Relative to the project's root, `/`-separated; bytes, since a name may be anything.
+    /// Relative to the project's root, `/`-separated; not necessarily UTF-8.
     pub path: Vec<u8>,
     pub size_bytes: u64,
-    /// Nanoseconds since 1970; 0 when the file changed while it was read.
+    /// Nanoseconds since 1970; 0 if the file was changing when it was read.
     pub modified_ns: u64,
     pub language: Language,
     pub kind: FilePurpose,
@@ -47,18 +43,16 @@ pub struct Doc {
 }
 
 impl Doc {
-    /// The path for display; what is not UTF-8 is shown as `�`.
+    /// For display; invalid UTF-8 becomes `�`.
     pub fn name(&self) -> String {
         String::from_utf8_lossy(&self.path).into_owned()
     }
 
-    /// Words in the text.
     pub fn words(&self) -> u32 {
         self.passages.iter().sum()
     }
 }
 
-/// The key under which a word is stored.
 pub fn key(field: Field, term: &str) -> Vec<u8> {
     let mut key = Vec::with_capacity(term.len() + 1);
     key.push(field as u8);
@@ -66,11 +60,11 @@ pub fn key(field: Field, term: &str) -> Vec<u8> {
     key
 }
 
-/// Writes a segment; keys must come in ascending order.
+/// Keys must be written in ascending order.
 pub struct SegmentWriter {
     file: BufWriter<File>,
     written: u64,
-    /// The block being filled, and the key before the next one.
+    /// The block being filled, and the last key written.
     block: Vec<u8>,
     last: Vec<u8>,
     /// First key, length and checksum of each block.
@@ -91,7 +85,6 @@ impl SegmentWriter {
         })
     }
 
-    /// Adds a word.
     pub fn term(&mut self, key: &[u8], list: &Postings) -> io::Result<()> {
         if self.block.is_empty() {
             put_bytes(&mut self.table, key);
@@ -119,7 +112,6 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Adds the files and ends the segment.
     pub fn finish(mut self, docs: &[Doc]) -> io::Result<()> {
         self.end_block()?;
         let mut footer = Vec::new();
@@ -145,7 +137,6 @@ impl SegmentWriter {
     }
 }
 
-/// A block of words in the file.
 #[derive(Debug)]
 struct SegmentBlock {
     first: Box<[u8]>,
@@ -154,13 +145,11 @@ struct SegmentBlock {
     sum: u32,
 }
 
-/// A segment that is being read.
 #[derive(Debug)]
 pub struct Segment {
     file: File,
     blocks: Vec<SegmentBlock>,
     pub docs: Vec<Doc>,
-    /// How many passages the files have in all.
     pub passages: u32,
 }
 
@@ -203,7 +192,6 @@ impl Segment {
         Ok(segment)
     }
 
-    /// The id of each file's first passage.
     pub fn first_passages(&self) -> Vec<usize> {
         let ends = self.docs.iter().scan(0, |end, doc| {
             *end += doc.passages.len();
@@ -212,12 +200,12 @@ impl Segment {
         std::iter::once(0).chain(ends).collect()
     }
 
-    /// Ids of a field lie under this.
+    /// Upper bound of a field's ids.
     fn limit(&self, field: Field) -> u32 {
         if field == Field::Body { self.passages } else { self.docs.len() as u32 }
     }
 
-    /// Calls `each` with the id of every passage or file that holds the word, and how often.
+    /// Calls `each` with the id of every passage or file that contains the word, and its count.
     pub fn occurrences(
         &self,
         field: Field,
@@ -237,7 +225,7 @@ impl Segment {
         found
     }
 
-    /// Calls `each` with key, count and postings of every word of a block, until it returns false.
+    /// Calls `each` with key, count and postings of every word in a block until it returns false.
     fn block(&self, number: usize, mut each: impl FnMut(&[u8], u32, &[u8]) -> bool) -> Result<(), Damaged> {
         let block = &self.blocks[number];
         let bytes = read(&self.file, block.at, block.length)?;
@@ -263,18 +251,17 @@ fn read(file: &File, at: u64, length: u64) -> Result<Vec<u8>, Damaged> {
     Ok(bytes)
 }
 
-/// A word while segments are merged.
 struct Term {
     key: Vec<u8>,
     count: u32,
     bytes: Vec<u8>,
 }
 
-/// The words of a segment in order, a block at a time; and where its ids go, none for files that are gone.
+/// The words of a segment in order, one block at a time, and its files' new ids (`None` for removed files).
 struct Stream<'a> {
     segment: &'a Segment,
     next_block: usize,
-    /// The block's words, last one first.
+    /// The block's words in reverse order.
     ready: Vec<Term>,
     docs: Vec<Option<u32>>,
     passages: Vec<Option<u32>>,
@@ -294,8 +281,7 @@ impl Stream<'_> {
     }
 }
 
-/// Writes the live files of `parts` (a segment and which of its files are gone) to `path`. Memory holds the files and one
-/// block of words a segment.
+/// Writes the live files of `parts` (a segment and its gone files). Only one block per segment is in memory.
 pub fn merge(path: &Path, parts: &[(&Segment, &[bool])]) -> io::Result<()> {
     let mut docs: Vec<Doc> = Vec::new();
     let mut passages = 0..;

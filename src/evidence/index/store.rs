@@ -1,5 +1,5 @@
-//! The index in the project's state folder: opened as a whole, brought up to date, replaced when damaged. Several processes
-//! may do so at the same time: readers follow a manifest that is replaced whole, writers take turns.
+//! The index in the project's state folder. Several processes may use it at once: the manifest is replaced
+//! atomically, and writers take turns.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -17,22 +17,20 @@ use base::folder::atomic_write::{self, Expect};
 
 const MANIFEST: &str = "manifest.json";
 const LOCK: &str = "lock";
-/// More segments than this make every query slower than one merge.
+/// With more segments, queries get slower than one merge would be.
 const MAX_PARTS: usize = 6;
-/// When more files than this share of the index are gone, the space is won back.
+/// Merge if more than this share of the index's files is gone.
 const MAX_GONE_SHARE: f64 = 0.2;
-/// How long another process may build before this one goes on with what there is.
+/// How long to wait for another process to build; then the existing index is used.
 const LOCK_WAIT: Duration = Duration::from_secs(120);
 const LOCK_PAUSE: Duration = Duration::from_millis(15);
 
-/// A segment among the others.
 #[derive(Debug)]
 struct Part {
     name: String,
     segment: Segment,
-    /// For each of its files whether it is gone.
     gone: Vec<bool>,
-    /// The index's numbers for its files and passages.
+    /// Index-wide numbers of its files and passages.
     docs: Vec<Option<u32>>,
     passages: Vec<Option<u32>>,
 }
@@ -48,14 +46,13 @@ impl Part {
     }
 }
 
-/// The whole index as one. Files are numbered in the order of their paths, so that nothing depends on the order in which
-/// they were read; what is gone has no number.
+/// Files are numbered by path order, so that results don't depend on reading order; removed files have no
+/// number.
 #[derive(Debug, Default)]
 pub struct Index {
     parts: Vec<Part>,
     /// By number: the part and the file in it.
     files: Vec<(usize, usize)>,
-    /// The file of each passage.
     owners: Vec<u32>,
 }
 
@@ -84,23 +81,20 @@ impl Index {
         Self { parts, files, owners }
     }
 
-    /// Every file with its number, in order.
     pub fn files(&self) -> impl ExactSizeIterator<Item = (usize, &Doc)> {
         self.files.iter().map(|(part, doc)| &self.parts[*part].segment.docs[*doc]).enumerate()
     }
 
-    /// The file with this number.
     pub fn doc(&self, number: usize) -> Option<&Doc> {
         let (part, doc) = self.files.get(number)?;
         self.parts[*part].segment.docs.get(*doc)
     }
 
-    /// The file of each passage, by the passage's number.
     pub fn owners(&self) -> &[u32] {
         &self.owners
     }
 
-    /// Calls `each` with (number of the passage or file, how often) wherever a word occurs.
+    /// Calls `each` with the passage or file number and the count for every occurrence of a word.
     pub fn occurrences(
         &self,
         field: Field,
@@ -119,12 +113,10 @@ impl Index {
     }
 }
 
-/// How the project differs from the index.
 #[derive(Debug, Default)]
 struct Difference {
-    /// New files and changed ones.
     read: Vec<ProjectFile>,
-    /// Numbers of the known files that are gone or changed.
+    /// Numbers of known files that are gone or changed.
     gone: Vec<usize>,
 }
 
@@ -160,22 +152,18 @@ struct Manifest {
 #[derive(Debug, Serialize, Deserialize)]
 struct ManifestPart {
     file: String,
-    /// Files of the segment that have changed or gone since it was written.
     gone: Vec<u32>,
 }
 
-/// What bringing up to date did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refreshed {
-    /// Files that were read.
     pub read: usize,
-    /// Known files that were dropped, changed ones included.
+    /// Removed and changed files.
     pub dropped: usize,
-    /// Whether nothing usable was there before.
+    /// Whether there was no usable index before.
     pub anew: bool,
 }
 
-/// The place of one project's index.
 #[derive(Clone, Debug)]
 pub struct IndexStore {
     root: PathBuf,
@@ -183,14 +171,12 @@ pub struct IndexStore {
 }
 
 impl IndexStore {
-    /// For the project at `root`, kept in `folder`, which is made when needed.
     pub fn new(root: &Path, folder: &Path) -> Self {
         Self { root: root.to_owned(), folder: folder.to_owned() }
     }
 
-    /// The index, up to date.
     pub fn refreshed(&self) -> io::Result<(Index, Refreshed)> {
-        // The walk and the opening wait for different things.
+        // In parallel, since they wait for different things.
         let (now, opened) = std::thread::scope(|scope| {
             let walk = scope.spawn(|| build::scan(&self.root));
             let opened = self.open();
@@ -203,7 +189,7 @@ impl IndexStore {
         }
         file::create_private_folder(&self.folder)?;
         let lock = self.lock()?;
-        // Another process may have done the work meanwhile.
+        // Another process may have updated it meanwhile.
         let opened = self.open();
         if lock.is_none() {
             let stale = opened.map(|index| (index, Refreshed::default()));
@@ -220,7 +206,6 @@ impl IndexStore {
         Ok((index, Refreshed { anew: true, ..done }))
     }
 
-    /// Opens what the manifest names.
     pub fn open(&self) -> Result<Index, Damaged> {
         let mut last = Err(Damaged);
         // A segment may be merged away between reading its name and opening it.
@@ -248,9 +233,9 @@ impl IndexStore {
         let _ = fs::remove_file(self.folder.join(MANIFEST));
     }
 
-    /// Waits for its turn; `None` when another process takes too long.
+    /// Waits for the lock; `None` if another process takes too long.
     fn lock(&self) -> io::Result<Option<File>> {
-        // Opened for reading as well: a FIFO in its place would block a writer until somebody reads.
+        // Read access too: opening a FIFO in its place only for writing would block.
         let mut options = File::options();
         options.create(true).truncate(false).read(true).write(true);
         let file = file::open_private(&mut options, &self.folder.join(LOCK))?;
@@ -265,7 +250,7 @@ impl IndexStore {
         }
     }
 
-    /// Reads what is new, marks what is gone, merges when that pays, and publishes.
+    /// Reads new files, marks removed ones, merges if worthwhile, and publishes.
     fn update(&self, index: Index, now: &[ProjectFile]) -> io::Result<(Index, Refreshed)> {
         let difference = Difference::between(now, &index);
         let done = Refreshed { read: difference.read.len(), dropped: difference.gone.len(), anew: false };

@@ -1,4 +1,4 @@
-//! Notes in a few words: one row each, and an overview of all. The same for users and models.
+//! Notes in short form, for users and models: one row each, and an overview of all.
 
 use super::index::Listing;
 use super::record::{Note, NoteKind};
@@ -28,22 +28,19 @@ pub fn row(note: &Note) -> String {
     row
 }
 
-/// `2 notes`.
 pub fn count(notes: usize) -> String {
     text::plural(notes, "note")
 }
 
-/// A time in milliseconds since the Unix epoch.
 pub fn time(ms: u64) -> Option<jiff::Timestamp> {
     jiff::Timestamp::from_millisecond(i64::try_from(ms).ok()?).ok()
 }
 
-/// The day on which the note changed.
 pub fn day(note: &Note) -> String {
     time(note.changed_ms).map_or_else(String::new, |time| time.strftime("%Y-%m-%d").to_string())
 }
 
-/// The places of the notes that fit, newest first.
+/// Indexes of the matching notes, newest first.
 pub fn newest(listing: &Listing, wanted: &Wanted) -> Vec<usize> {
     let mut places: Vec<usize> =
         (0..listing.notes.len()).filter(|&at| wanted.fits(&listing.notes[at])).collect();
@@ -51,7 +48,6 @@ pub fn newest(listing: &Listing, wanted: &Wanted) -> Vec<usize> {
     places
 }
 
-/// How many there are of each type, the open blockers, and the latest.
 pub fn summary(listing: &Listing) -> String {
     let current: Vec<&Note> = listing.notes.iter().filter(|note| !note.archived).collect();
     let archived = listing.notes.len() - current.len();

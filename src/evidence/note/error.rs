@@ -1,4 +1,4 @@
-//! Why something could not be done with notes, in sentences that say what to do next.
+//! Note errors, worded to say what to do next.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,9 @@ use super::record::FOLDER;
 use base::file::FileError;
 use base::model::envelope::ErrorCode;
 
-/// A refusal.
 #[derive(Debug, Error)]
 pub enum NoteError {
-    /// A checkout may bring a link under this name; what lies behind it is nobody's note.
+    /// A checkout may contain a link with this name; following it would leave the project.
     #[error("the notes folder {} leads out of the project; replace the link with a folder", .0.display())]
     Outside(PathBuf),
     #[error("{} is not a folder; move it away to keep notes", .0.display())]
@@ -20,12 +19,10 @@ pub enum NoteError {
     NoSuch { wanted: String, near: String },
     #[error("'{wanted}' matches several notes ({candidates}); give the full id")]
     Ambiguous { wanted: String, candidates: String },
-    /// Wrong arguments.
     #[error("{0}")]
     Invalid(String),
     #[error("{name} {error}")]
     File { name: String, error: FileError },
-    /// The front matter is not what a program could change without harm.
     #[error("the front matter of {name} can't be changed safely ({why}); edit the file by hand")]
     FrontMatter { name: String, why: String },
     #[error("another process has locked the notes folder; try again")]
@@ -33,13 +30,12 @@ pub enum NoteError {
 }
 
 impl NoteError {
-    /// About a file of the notes folder, or, with an empty name, the folder itself.
+    /// About a file of the notes folder, or the folder itself if the name is empty.
     pub fn file(file: &str, error: impl Into<FileError>) -> Self {
         let name = format!("{FOLDER}/{file}").trim_end_matches('/').to_owned();
         Self::File { name, error: error.into() }
     }
 
-    /// The refusal in a word for programs.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::NoSuch { .. } | Self::File { error: FileError::NotFound, .. } => ErrorCode::NotFound,

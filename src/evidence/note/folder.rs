@@ -1,5 +1,5 @@
-//! The notes folder on disk: where it is, that it is one of this project's, which files in it may be notes, and the lock
-//! that writers hold. Links are never followed: a checkout may bring them.
+//! The notes folder: its files, and the writers' lock. Links are never followed, since a checkout may contain
+//! them.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write};
@@ -17,17 +17,15 @@ use base::folder::atomic_write::{self, Expect};
 use base::folder::{exact, handle};
 use base::path;
 
-/// Where archived notes are, relative to the notes folder.
 pub const ARCHIVE: &str = "archive";
 pub const INDEX_FILE: &str = "notes_index.json";
 const LOCK_FILE: &str = ".lock";
-/// More files than this are not looked at.
 const MAX_FILES: usize = 20_000;
-/// How long a lock is waited for: some hundred writers ahead.
+/// How long to wait for the lock: enough for several hundred writers.
 const LOCK_TRIES: u32 = 1_000;
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
-/// A project's notes folder; need not exist.
+/// May not exist yet.
 #[derive(Clone, Debug)]
 pub struct Folder {
     /// The project: absolute and canonical.
@@ -35,7 +33,6 @@ pub struct Folder {
     pub path: PathBuf,
 }
 
-/// A file that may be a note, as the folder lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FolderEntry {
     /// Relative to the notes folder.
@@ -44,7 +41,7 @@ pub struct FolderEntry {
     pub modified_ns: i64,
 }
 
-/// Held while the folder is changed; given back when dropped.
+/// Held while the folder is changed; released on drop.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
@@ -56,7 +53,6 @@ impl Folder {
         Self { path: root.join(FOLDER), root }
     }
 
-    /// Whether the folder is there.
     pub fn exists(&self) -> Result<bool, NoteError> {
         if !path::follow(&self.path).starts_with(&self.root) {
             return Err(NoteError::Outside(self.path.clone()));
@@ -72,8 +68,7 @@ impl Folder {
         }
     }
 
-    /// Where a file of the folder is, links resolved: what is opened there follows none, so that it stays in the project
-    /// whatever is put in the way meanwhile.
+    /// Links are resolved here and not followed on opening, so the file stays in the project.
     fn real(&self, file: &str) -> Result<PathBuf, FileError> {
         let real = path::follow(&self.path);
         match real.starts_with(&self.root) {
@@ -83,27 +78,23 @@ impl Folder {
         }
     }
 
-    /// The bytes of a file of the folder, at most `limit`.
     pub fn read(&self, file: &str, limit: u64) -> Result<Vec<u8>, FileError> {
         Ok(exact::read(&self.real(file)?, limit)?.0)
     }
 
-    /// Makes a file of the folder, or replaces it.
     pub fn write(&self, file: &str, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
         let real = self.real(file)?;
         let (folder, name) = handle::Folder::of(&real)?;
         atomic_write::write_in(&folder, name, bytes, expect)
     }
 
-    /// Moves a file within the folder without replacing another.
-    /// Errors: [`FileError::Exists`] when the new name is taken; else what the system says.
+    /// Moves a file within the folder; [`FileError::Exists`] if the new name is taken.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), FileError> {
         let (from, to) = (self.real(from)?, self.real(to)?);
         let ((old, from), (new, to)) = (handle::Folder::of(&from)?, handle::Folder::of(&to)?);
         old.rename_new(from, &new, to)
     }
 
-    /// Makes the archive's folder where it is missing.
     pub fn make_archive(&self) -> Result<(), NoteError> {
         let refused = |error: FileError| NoteError::file(ARCHIVE, error);
         let real = self.real(ARCHIVE).map_err(refused)?;
@@ -117,7 +108,7 @@ impl Folder {
         }
     }
 
-    /// The files that may be notes, archived ones behind the others, each by name; and what was left out and why.
+    /// Files that may be notes, by name, archived ones last; and what was left out and why.
     pub fn files(&self) -> Result<(Vec<FolderEntry>, Vec<String>), NoteError> {
         let mut seen = Vec::new();
         let mut left_out = Vec::new();
@@ -144,7 +135,7 @@ impl Folder {
         Ok((seen, left_out))
     }
 
-    /// Takes the lock, making the folder when it is missing. Waits for other writers, some seconds at most.
+    /// Takes the lock, creating the folder if necessary. Waits a few seconds at most for other writers.
     pub fn lock(&self) -> Result<Lock, NoteError> {
         if !self.exists()? {
             let real = self.real("").map_err(|error| NoteError::file("", error))?;
@@ -156,14 +147,14 @@ impl Folder {
             match file.try_lock() {
                 Ok(()) => return Ok(Lock { _file: file }),
                 Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
-                // A file system without locks: unique names and checked writes still hold.
+                // The file system has no locks; unique names and checked writes still protect the notes.
                 Err(TryLockError::Error(_)) => return Ok(Lock { _file: file }),
             }
         }
         Err(NoteError::Busy)
     }
 
-    /// The lock if it is free at once and the folder can be written.
+    /// The lock, if it is free now and the folder is writable.
     pub fn lock_if_free(&self) -> Option<Lock> {
         let file = self.lock_file().ok()?;
         file.try_lock().ok()?;
@@ -180,7 +171,7 @@ impl Folder {
         Ok(folder.open_with(name, OFlags::WRONLY | flags, 0o666)?)
     }
 
-    /// Notes may be committed; what is derived from them would only be in the way. Not being able to say so is no harm.
+    /// Notes may be committed, but not files derived from them. Failing to write this is harmless.
     fn keep_out_of_git(&self) {
         if let Ok(mut file) = self.open(".gitignore", OFlags::CREATE | OFlags::EXCL) {
             let _ = writeln!(file, "{INDEX_FILE}\n{LOCK_FILE}\n.mycode-*.tmp");
@@ -203,7 +194,7 @@ fn list(
         if !is_markdown || name.starts_with('.') {
             continue;
         }
-        // Gone between listing and looking is gone.
+        // The file was removed since it was listed.
         let Ok(meta) = folder.look(&entry) else { continue };
         let file = format!("{prefix}{name}");
         if meta.is_symlink() {

@@ -1,5 +1,4 @@
-//! Which notes could be archived: faded ones, duplicates, and notes on files that are gone. Only proposes; the user
-//! decides.
+//! Suggests notes to archive: faded ones, duplicates, and notes on missing files. The user decides.
 
 use std::collections::HashSet;
 
@@ -9,24 +8,22 @@ use super::store::NoteStore;
 use base::search::words;
 use base::text::plural;
 
-/// Under this strength (0–1) a note has faded.
+/// A note below this strength (0–1) has faded.
 const FADED: f64 = 0.1;
-/// Two notes that share so much of their words say the same; 0–1.
+/// Notes that share this much of their words are duplicates; 0–1.
 const SAME: f64 = 0.8;
 /// Notes with fewer different words are too short to compare.
 const MIN_WORDS: usize = 4;
-/// Notes compared with one another.
 const MAX_COMPARED: usize = 2_000;
 
-/// A note that could be archived, and why.
 #[derive(Clone, Debug)]
 pub struct Proposal {
-    /// Its place in the listing.
+    /// Index in the listing.
     pub at: usize,
     pub reason: String,
 }
 
-/// How vivid a note still is, 0–1: its importance, halved once per half-life of its type. Open blockers don't fade.
+/// A note's relevance, 0–1: its importance, halved once per half-life. Open blockers don't fade.
 pub fn strength(note: &Note, now_ms: u64) -> f64 {
     let half_life_days = match note.facts.kind {
         NoteKind::Blocker if note.is_open_blocker() => return 1.0,
@@ -39,7 +36,7 @@ pub fn strength(note: &Note, now_ms: u64) -> f64 {
     f64::from(note.facts.importance) / 5.0 * 0.5_f64.powf(note.age_days(now_ms) / half_life_days)
 }
 
-/// What could be archived, in the order of the listing. Of two alike the older goes.
+/// In the order of the listing. Of two duplicates, the older one is proposed.
 pub fn proposals(store: &NoteStore, listing: &Listing, now_ms: u64) -> Vec<Proposal> {
     let current: Vec<usize> =
         (0..listing.notes.len()).filter(|&at| !listing.notes[at].archived).take(MAX_COMPARED).collect();
@@ -93,7 +90,7 @@ fn newer(a: &Note, b: &Note, at_a: usize, at_b: usize) -> bool {
     (a.changed_ms, at_a) > (b.changed_ms, at_b)
 }
 
-/// The share of words that both have, of all that either has; 0–1.
+/// Shared words as a share of all words; 0–1.
 fn alike(a: &HashSet<String>, b: &HashSet<String>) -> f64 {
     let (fewer, more) = (a.len().min(b.len()), a.len().max(b.len()));
     if fewer < MIN_WORDS || (fewer as f64) < more as f64 * SAME {

@@ -1,5 +1,5 @@
-//! The list of notes, with `notes_index.json` as a memory of what the files said. The files are the truth: the index is
-//! checked against them each time, what changed is read again, and a missing or damaged index is rebuilt.
+//! The list of notes, cached in `notes_index.json`. The files are authoritative: changed ones are read again
+//! each time.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -17,12 +17,12 @@ use base::format::{encoding, frontmatter};
 use base::pattern::Pattern;
 use base::text;
 
-/// A larger file is left out: a note is something to read.
+/// Larger files are left out: notes are meant to be read.
 pub const MAX_NOTE_BYTES: u64 = 1024 * 1024;
 const MAX_INDEX_BYTES: u64 = 64 * 1024 * 1024;
-/// Raised when the meaning of the index changes; an index with another number is rebuilt.
+/// Raise when the index format changes; an index with another number is rebuilt.
 const VERSION: u32 = 2;
-/// A file changed so shortly before the index was written may have changed once more within one tick of its clock.
+/// A file changed this shortly before the index was written may have changed again within one clock tick.
 const TICK_MS: i64 = 2_000;
 const MAX_TITLE_CHARS: usize = 200;
 const MAX_GIST_CHARS: usize = 300;
@@ -40,30 +40,29 @@ struct IndexFile {
     version: u32,
     written_ms: u64,
     count: usize,
-    /// Of `notes` as written: a hand edit or a cut is noticed.
+    /// Checksum of `notes`, to detect manual edits and truncation.
     check: String,
     notes: Vec<NoteEntry>,
 }
 
-/// All notes, and what a user should know about files that are none.
 #[derive(Debug, Default)]
 pub struct Listing {
-    /// Current ones before archived ones, each by file name.
+    /// Current notes before archived ones, each by file name.
     pub notes: Vec<Note>,
     pub notices: Vec<String>,
 }
 
-/// The notes of a folder. Brings the index up to date when it can; a folder that cannot be written is read all the same.
+/// Updates the index if possible; a read-only folder works too.
 pub fn load(folder: &Folder) -> Result<Listing, NoteError> {
     let (listing, outdated) = look(folder)?;
     match outdated.is_some().then(|| folder.lock_if_free()).flatten() {
         Some(lock) => load_locked(folder, &lock),
-        // Up to date; or somebody is writing, or nobody can: either way the list is right.
+        // The list is correct even if the index is busy or read-only.
         None => Ok(listing),
     }
 }
 
-/// As [`load`], by a writer.
+/// Like [`load`], for a writer.
 pub fn load_locked(folder: &Folder, _lock: &Lock) -> Result<Listing, NoteError> {
     let (mut listing, outdated) = look(folder)?;
     if let Some(Err(why)) = outdated.map(|entries| write(folder, entries)) {
@@ -72,7 +71,7 @@ pub fn load_locked(folder: &Folder, _lock: &Lock) -> Result<Listing, NoteError> 
     Ok(listing)
 }
 
-/// The notes, and what the index should say when it does not.
+/// The notes, and new index entries if the stored ones are outdated.
 fn look(folder: &Folder) -> Result<(Listing, Option<Vec<NoteEntry>>), NoteError> {
     let (files, mut notices) = folder.files()?;
     let stored = stored(folder).unwrap_or_default();
@@ -84,7 +83,7 @@ fn look(folder: &Folder) -> Result<(Listing, Option<Vec<NoteEntry>>), NoteError>
     let mut in_step = true;
     for seen in files {
         let trusted = settled(&seen, stored.written_ms);
-        // Once its tick is over, an index that is written again vouches for the file without another look.
+        // Rewriting the index after the clock tick is over lets it be trusted for this file.
         in_step &= trusted || !settled(&seen, now_ms);
         let entry = match known.get(seen.file.as_str()) {
             Some(entry) if trusted && entry.seen == seen => Ok((*entry).clone()),
@@ -100,7 +99,6 @@ fn look(folder: &Folder) -> Result<(Listing, Option<Vec<NoteEntry>>), NoteError>
     Ok((Listing { notes, notices }, outdated))
 }
 
-/// The index as it is on disk, if it is whole.
 fn stored(folder: &Folder) -> Option<IndexFile> {
     let bytes = folder.read(INDEX_FILE, MAX_INDEX_BYTES).ok()?;
     let index: IndexFile = serde_json::from_slice(&bytes).ok()?;
@@ -140,7 +138,6 @@ fn read(folder: &Folder, seen: &FolderEntry) -> Result<NoteEntry, String> {
 
 static WIKI_LINK: Pattern = Pattern::new(r"\[\[([^\[\]|#\n]{1,200})(?:[|#][^\[\]\n]*)?\]\]");
 
-/// What a note's text says.
 pub fn facts(folder: &Folder, file: &str, text: &str) -> Facts {
     let parts = frontmatter::split(text);
     let head = parts.head.unwrap_or("");
@@ -201,7 +198,7 @@ fn heading(body: &str) -> Option<String> {
         .filter(|title| line.starts_with('#') && !title.is_empty())
 }
 
-/// The first sentence that is no heading.
+/// The first sentence that isn't a heading.
 fn gist(body: &str) -> String {
     let line = body
         .lines()
@@ -215,7 +212,7 @@ fn gist(body: &str) -> String {
     text::one_line(&line[..end.unwrap_or(line.len())], MAX_GIST_CHARS)
 }
 
-/// A number of 1–5, a share of 0–1, or a word.
+/// A number from 1–5, a share of 0–1, or a word.
 fn importance(word: &str) -> u8 {
     match word.to_lowercase().as_str() {
         "lowest" | "trivial" => 1,
@@ -232,7 +229,7 @@ fn importance(word: &str) -> u8 {
     }
 }
 
-/// A date or time in the forms that users and other programs write; without a zone it is UTC.
+/// A date or time in the forms used by people and other programs; UTC if there is no zone.
 fn time(text: &str) -> Option<u64> {
     let stamp = text.parse::<jiff::Timestamp>().ok().or_else(|| {
         let plain: jiff::civil::DateTime = text.parse().ok()?;
@@ -241,9 +238,9 @@ fn time(text: &str) -> Option<u64> {
     u64::try_from(stamp.as_millisecond()).ok()
 }
 
-/// Gives every file an id of its own: what it says itself, unless an earlier file says the same (a copy made by hand).
+/// Gives every file a unique id: its own, unless an earlier file has the same one (a manual copy).
 fn named(entries: &[NoteEntry], notices: &mut Vec<String>) -> Vec<Note> {
-    // The file that carries its id in its name is the original of a copy.
+    // The file with its id in its name is the original.
     let is_home = |entry: &NoteEntry, id: &str| name::id_of_file(&entry.seen.file).ends_with(id);
     let mut owner: HashMap<&str, usize> = HashMap::new();
     for (at, entry) in entries.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! What the project learned in earlier sessions: one Markdown file a note, found by words, files and links. Users edit
-//! notes by hand; nothing here trusts them, and nothing deletes one.
+//! What earlier sessions learned: one Markdown file per note. Users edit them by hand, so their content isn't
+//! trusted, and notes are never deleted.
 
 pub mod digest;
 pub mod error;

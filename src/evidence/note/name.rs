@@ -1,25 +1,24 @@
-//! Names that are safe: ids, file names, paths of the project. No id is ever made into a path; files are only found by
-//! listing the folder.
+//! Safe ids, file names and project paths. Ids are never turned into paths.
 
 use std::path::Path;
 
 use base::path;
 
-/// Letters and digits that cannot be mistaken for one another.
+/// Letters and digits that can't be confused with each other.
 const ID_LETTERS: &[u8] = b"abcdefghjkmnpqrstuvwxyz";
 const ID_SIGNS: &[u8] = b"abcdefghjkmnpqrstuvwxyz23456789";
 const ID_LENGTH: usize = 6;
 const MAX_ID_CHARS: usize = 100;
-/// With the id and `.md` a file name stays far under the 255 bytes of common file systems.
+/// Plus id and `.md`, this stays far below the usual limit of 255 bytes.
 const MAX_SLUG_BYTES: usize = 96;
 
-/// A new random id, such as `k3f9q2`.
+/// Such as `k3f9q2`.
 pub fn new_id() -> String {
     let pick = |signs: &[u8]| char::from(signs[fastrand::usize(..signs.len())]);
     std::iter::once(pick(ID_LETTERS)).chain((1..ID_LENGTH).map(|_| pick(ID_SIGNS))).collect()
 }
 
-/// Whether an id from a file may be used: one word that could never be taken for a path.
+/// Whether an id from a file is usable: one word that can't be mistaken for a path.
 pub fn is_id(text: &str) -> bool {
     !text.is_empty()
         && text.chars().count() <= MAX_ID_CHARS
@@ -27,7 +26,7 @@ pub fn is_id(text: &str) -> bool {
         && !text.starts_with(['.', '-'])
 }
 
-/// The id of a file that says none itself: its name, made safe.
+/// The id of a file without one: its name, made safe.
 pub fn id_of_file(file: &str) -> String {
     let name = file.rsplit('/').next().unwrap_or(file);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -51,7 +50,7 @@ pub fn slug(title: &str) -> String {
     if slug.is_empty() { "note".to_owned() } else { slug.to_owned() }
 }
 
-/// A file of the project as a note names it: relative, with `/`; it need not exist.
+/// A project file as named by a note: relative, with `/`; it need not exist.
 pub fn project_path(root: &Path, text: &str) -> Result<String, String> {
     let text = text.trim();
     if text.is_empty() || text.contains(['\0', '\n']) {
@@ -67,7 +66,7 @@ pub fn project_path(root: &Path, text: &str) -> Result<String, String> {
     }
 }
 
-/// Whether `..` leads above where the path began, on the way or in the end.
+/// Whether `..` leaves the starting folder at any point.
 fn climbs(path: &Path) -> bool {
     let mut depth = 0_i32;
     !path.is_absolute()

@@ -1,4 +1,4 @@
-//! What is open, and what became of the notes over a time: which are new, which changed, which blockers are resolved.
+//! Open items, and how notes changed over time: new ones, changed ones, resolved blockers.
 
 use std::path::Path;
 
@@ -6,10 +6,9 @@ use super::digest;
 use super::record::{Note, NoteKind};
 use super::store::NoteStore;
 
-/// Open notes that are named.
 const MAX_OPEN: usize = 20;
 
-/// A row each of what is open, blockers first: blockers, actions, states of tasks.
+/// One row per open note: blockers first, then actions and task states.
 pub fn open(root: &Path) -> Vec<String> {
     let mut open = all(root);
     open.retain(|note| {
@@ -20,21 +19,17 @@ pub fn open(root: &Path) -> Vec<String> {
     open.iter().take(MAX_OPEN).map(digest::row).collect()
 }
 
-/// All notes of a project; none where they cannot be read.
 pub fn all(root: &Path) -> Vec<Note> {
     NoteStore::new(root).list().map(|listing| listing.notes).unwrap_or_default()
 }
 
-/// What became of notes, a row each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NoteNews {
     pub new: Vec<String>,
     pub changed: Vec<String>,
-    /// Blockers that are none any more.
     pub resolved: Vec<String>,
 }
 
-/// What is different from `before`.
 pub fn since(before: &[Note], now: &[Note]) -> NoteNews {
     let mut news = NoteNews::default();
     for note in now {

@@ -1,5 +1,4 @@
-//! The project's notes: read, created, changed, archived and restored. Every change holds the folder's lock, replaces
-//! files whole, and never deletes one.
+//! The project's notes. Changes take the folder's lock and replace files atomically; notes are never deleted.
 
 use std::path::Path;
 
@@ -18,16 +17,14 @@ use base::text;
 const MAX_TITLE_CHARS: usize = 200;
 const MAX_LIST: usize = 50;
 const MAX_TAG_CHARS: usize = 60;
-/// Names that are tried for an archived file.
 const MAX_NAMES: usize = 1_000;
 
-/// The notes of one project.
 #[derive(Clone, Debug)]
 pub struct NoteStore {
     pub folder: Folder,
 }
 
-/// What is to be set; `None` leaves a thing as it is.
+/// What to set; `None` leaves a field unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NoteChange {
     pub title: Option<String>,
@@ -41,7 +38,6 @@ pub struct NoteChange {
 }
 
 impl NoteChange {
-    /// What is set of the front matter.
     fn fields(&self) -> Vec<(&'static str, Value)> {
         let fields = [
             ("title", self.title.as_ref().map(|title| json!(title))),
@@ -56,23 +52,20 @@ impl NoteChange {
 }
 
 impl NoteStore {
-    /// The store of the project at `root`; touches nothing.
     pub fn new(root: &Path) -> Self {
         Self { folder: Folder::new(root) }
     }
 
-    /// All notes.
     pub fn list(&self) -> Result<Listing, NoteError> {
         index::load(&self.folder)
     }
 
-    /// The whole text of a note as it is now, without byte order mark, with `\n` line ends.
+    /// The current text, without byte order mark and with `\n` line ends.
     pub fn text(&self, note: &Note) -> Result<String, NoteError> {
         let (text, ..) = self.raw(note)?;
         Ok(text.replace("\r\n", "\n"))
     }
 
-    /// The body alone.
     pub fn body(&self, note: &Note) -> Result<String, NoteError> {
         Ok(frontmatter::split(&self.text(note)?).body.trim().to_owned())
     }
@@ -89,7 +82,7 @@ impl NoteStore {
         }
     }
 
-    /// Makes a note. `change.title` or `change.content` must say something.
+    /// `change` must have a title or content.
     pub fn create(&self, change: NoteChange) -> Result<Note, NoteError> {
         let change = self.checked(change)?;
         let content = change.content.clone().unwrap_or_default();
@@ -132,8 +125,7 @@ impl NoteStore {
         self.again(&file, &lock)
     }
 
-    /// Changes a note; what is not named stays as it is, byte for byte.
-    /// Errors: No such note, arguments that can't be used, a front matter that can't be changed safely, or somebody else's change at the same moment.
+    /// Everything not named stays the same, byte for byte.
     pub fn update(&self, wanted: &str, change: NoteChange) -> Result<Note, NoteError> {
         let change = self.checked(change)?;
         let lock = self.folder.lock()?;
@@ -149,7 +141,7 @@ impl NoteStore {
             Some(content) => with_body(&old, content),
             None => old.clone(),
         };
-        // A file without front matter, or with a broken one, keeps that as long as only its body changes.
+        // If only the body changes, missing or broken front matter stays that way.
         if readable || !head.is_empty() {
             head.push(("updated_at", json!(now())));
             text = frontmatter::set(&text, &head)
@@ -165,12 +157,10 @@ impl NoteStore {
         self.again(&note.file.clone(), &lock)
     }
 
-    /// Archives a note: it moves to the archive folder and is no longer found by searches.
     pub fn archive(&self, wanted: &str) -> Result<Note, NoteError> {
         self.relocate(wanted, true)
     }
 
-    /// Restores a note from the archive.
     pub fn restore(&self, wanted: &str) -> Result<Note, NoteError> {
         self.relocate(wanted, false)
     }
@@ -202,7 +192,7 @@ impl NoteStore {
         Err(refused(FileError::Exists))
     }
 
-    /// The note of this file, with the index brought up to date.
+    /// Reads this file's note again, updating the index.
     fn again(&self, file: &str, lock: &Lock) -> Result<Note, NoteError> {
         let listing = index::load_locked(&self.folder, lock)?;
         listing
@@ -261,8 +251,7 @@ impl NoteStore {
     }
 }
 
-/// The note that is meant: by id, by file name, or by the beginning of an id of which there is only one.
-/// Archived notes are found too; `archived_first` says which are meant when both fit.
+/// By id, file name, or an unambiguous start of an id; `archived_first` decides if both kinds match.
 pub fn find<'a>(notes: &'a [Note], wanted: &str, archived_first: bool) -> Result<&'a Note, NoteError> {
     let wanted = wanted.trim().trim_start_matches("[[").trim_end_matches("]]");
     if let Some(exact) = notes.iter().find(|note| note.id == wanted) {
@@ -298,7 +287,7 @@ fn first_line(content: &str) -> String {
     text::one_line(line.trim_start_matches('#'), 80)
 }
 
-/// The text with another body; the line ends stay those of the file.
+/// Replaces the body, keeping the file's line ends.
 fn with_body(old: &str, content: &str) -> String {
     let parts = frontmatter::split(old);
     let head = &old[..old.len() - parts.body.len()];

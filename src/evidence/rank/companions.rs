@@ -1,13 +1,10 @@
-//! What belongs to files that are surely part of a change: what changed with them, has their words or their name, tests
-//! them, imports them or lists their neighbors. A task's words say little of these files, but what they say counts too.
+//! Finds companions of files known to be part of a change: files that change with them, share their words or
+//! names, test or import them, or list their neighbors. The task's words count too.
 //!
-//! How the weights were chosen: by a list-wise logistic fit, projects counted alike, on some 3,300 questions of 58 projects:
-//! one file of a commit given, with its title and without, the others to be found, the past before it known. Change logs of
-//! 25 GNU and similar projects that name each change's files (C, Lisp, Tcl, Objective-C, R, shell), the differences between
-//! releases of 32 packages (JavaScript, TypeScript, Python, Rust), and our own commits. With whole projects left
-//! out of the fit, the first ten answers hold 54 % of the change logs' other files without a title and 67 % with one;
-//! counts of common changes alone hold 46 %, the title alone 37 % (55 % where tests count like sources). What a file
-//! imports, parallel folders and second-hand co-changes added next to nothing and are not here.
+//! Weights: list-wise logistic fit, projects weighted equally, on about 3,300 questions of 58 projects (given
+//! one file of a commit and the earlier history, find the others). On held-out projects, the first ten
+//! answers contain 54 % of the other files without a title and 67 % with one; co-change counts alone reach
+//! 46 %, the title alone 37 %. Own imports, parallel folders and indirect co-changes added almost nothing.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -29,7 +26,7 @@ use crate::text::language::Language;
 use crate::text::words::{self, rarity};
 use base::path;
 
-/// What makes a file belong, in the order of [`WEIGHTS`].
+/// Reasons to belong, in the order of [`WEIGHTS`].
 #[derive(Clone, Copy)]
 enum Bond {
     Often,
@@ -46,7 +43,7 @@ enum Bond {
 
 const COUNT: usize = WEIGHTS.len();
 
-/// The word that users see, how much the best file's value counts, and a value that counts whole even when no file has more.
+/// The user-visible word, the weight of the best value, and the minimum value for full weight.
 const WEIGHTS: [(&str, f32, f32); 10] = [
     ("changes with it", 1.6, 0.3),
     ("changed with it lately", 1.8, 0.5),
@@ -59,33 +56,30 @@ const WEIGHTS: [(&str, f32, f32); 10] = [
     ("fits the task", 2.3, 1.0),
     ("among the best for the task", 2.2, 1.0),
 ];
-/// No reason by itself.
+/// Not a sufficient reason.
 pub const BUSY: &str = "changed very often";
-/// Files with less than this besides being busy don't belong.
+/// Minimum score apart from being busy.
 const LEAST: f32 = 0.2;
-/// Files whose companions are looked for.
 const MAX_GIVEN: usize = 8;
-/// The rank at which a file gets half of the first one's share.
+/// The rank that gets half of the first rank's share.
 const HALF_RANK: f32 = 4.0;
-/// Files that are read to see whether they import what is given.
+/// Files read to see whether they import the given ones.
 const READ_FILES: usize = 120;
-/// Neighbors by which a list of them is known, and how many of them it must name.
+/// Neighbors used to detect a list of them, and how many it must name.
 const NEIGHBORS: usize = 12;
 const NAMED_NEIGHBORS: usize = 3;
-/// A word in more files than this says nothing of a module.
+/// A word in more files says nothing about a module.
 const COMMON_FILES: usize = 400;
-/// A file's words that are looked up, the most frequent first, and those of them that tell it from others.
+/// How many of a file's most frequent words are looked up, and how many distinctive ones are used.
 const LOOKED_UP_WORDS: usize = 400;
 const TELLING_WORDS: usize = 40;
 
 /// A file, its score, and what each bond adds.
 pub type Companion = (usize, f32, Vec<(Cow<'static, str>, f32)>);
 
-/// What a file has of each bond.
 type Values = [f32; COUNT];
 
-/// The files that the paths name, as they are or so much of their end that only one file has it, and the paths that name
-/// none.
+/// The files that the paths name, in full or by a unique ending, and the paths that name none.
 pub fn known(root: &Path, index: &Index, paths: &[String]) -> (Vec<usize>, Vec<String>) {
     let names = Names::new(index);
     let (mut given, mut unknown) = (Vec::new(), Vec::new());
@@ -102,7 +96,7 @@ pub fn known(root: &Path, index: &Index, paths: &[String]) -> (Vec<usize>, Vec<S
     (given, unknown)
 }
 
-/// The companions of `given`, best first. `task` says what each file has of the task; empty without one.
+/// Best first. `task` is each file's score for the task; may be empty.
 pub fn companions(
     root: &Path,
     index: &Index,
@@ -132,7 +126,7 @@ pub fn companions(
         let told = (0..COUNT).filter(|bond| bonds[file][*bond] > 0.0);
         let mut told: Vec<(Cow<'static, str>, f32)> =
             told.map(|bond| (WEIGHTS[bond].0.into(), part(file, bond))).collect();
-        // How often says both.
+        // The count covers both.
         if let Some(times) = times.get(&(file as u32)) {
             let past = [Bond::Often, Bond::Lately].map(|bond| part(file, bond as usize)).iter().sum();
             told.retain(|(word, _)| {
@@ -146,7 +140,6 @@ pub fn companions(
     Ok(order.into_iter().map(|file| (file, scores[file], parts(file))).collect())
 }
 
-/// Each file's bonds, and how often it changed with the given ones.
 fn gather(
     root: &Path,
     index: &Index,
@@ -184,7 +177,7 @@ impl Bonds<'_> {
         self.values[file][bond as usize] += value;
     }
 
-    /// Adds the more, the fewer the files are.
+    /// Adds more per file the fewer files there are.
     fn share(&mut self, bond: Bond, files: &[usize]) {
         let each = 1.0 / (files.len() as f32).sqrt();
         files.iter().for_each(|file| self.add(bond, *file, each));
@@ -198,7 +191,7 @@ impl Bonds<'_> {
         self.index.doc(file).is_some_and(|doc| doc.kind == FilePurpose::Test)
     }
 
-    /// The name by which others know the file.
+    /// The name other files use for it.
     fn module(&self, file: usize) -> &str {
         let path = &self.names.paths[file];
         let stem = stem_of(path);
@@ -224,7 +217,6 @@ impl Bonds<'_> {
         times
     }
 
-    /// Files with the words that tell this one from others.
     fn content(&mut self, file: usize) -> Result<(), Damaged> {
         let mut counts: FxHashMap<String, f32> = FxHashMap::default();
         words::raw(&self.text(file), |word| {
@@ -257,7 +249,6 @@ impl Bonds<'_> {
         Ok(())
     }
 
-    /// Files with the words of its path.
     fn path(&mut self, file: usize) -> Result<(), Damaged> {
         let mut terms: Vec<String> = Vec::new();
         let path = self.names.paths[file].clone();
@@ -276,7 +267,7 @@ impl Bonds<'_> {
         Ok(())
     }
 
-    /// Tests by their names, and what a test is named after.
+    /// Matches tests and their sources by name.
     fn tests(&mut self, file: usize) {
         let found: Vec<usize> = if self.is_test(file) {
             let sources = self.names.with_stem(links::tested_name(&self.names.paths[file])).iter();
@@ -290,7 +281,7 @@ impl Bonds<'_> {
         self.share(Bond::Test, &found);
     }
 
-    /// Files with the module's name in them, if they really import it.
+    /// Files that contain the module's name and really import it.
     fn importers(&mut self, file: usize) -> Result<(), Damaged> {
         let Some(language) = self.index.doc(file).map(|doc| doc.language) else { return Ok(()) };
         if matches!(language, Language::Code | Language::Prose | Language::Data) {
@@ -308,7 +299,7 @@ impl Bonds<'_> {
         Ok(())
     }
 
-    /// Files that name several neighbors of the file: a list of them, in which a new one belongs too.
+    /// Files that name several of its neighbors: a new file probably belongs in that list too.
     fn registries(&mut self, file: usize) -> Result<(), Damaged> {
         let path = &self.names.paths[file];
         let ending = path.rsplit('.').next().unwrap_or("");
@@ -330,7 +321,7 @@ impl Bonds<'_> {
         Ok(())
     }
 
-    /// Files with this name in their text, in their order; none where it is too common a word.
+    /// Files with this name in their text, in order; none if the word is too common.
     fn holders(&self, name: &str) -> Result<Vec<usize>, Damaged> {
         let longest = words::longest_term(name);
         if longest.len() < 2 {
@@ -341,7 +332,6 @@ impl Bonds<'_> {
         Ok(found.into_iter().map(|(file, _)| file).collect())
     }
 
-    /// Files that have a word, with how often, in their order.
     fn files_with(&self, field: Field, term: &str) -> Result<Vec<(usize, u32)>, Damaged> {
         let owners = self.index.owners();
         let mut found: Vec<(usize, u32)> = Vec::new();

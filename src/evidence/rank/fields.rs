@@ -1,5 +1,4 @@
-//! How well each file's words fit the task's: in the whole text, in its best passage, in the names it defines, in its
-//! path. BM25 per field.
+//! BM25 per field: full text, best passage, defined names, path.
 
 use super::query::Query;
 use super::signals::{Columns, Signal};
@@ -8,18 +7,17 @@ use crate::index::segment::{Doc, Field};
 use crate::index::store::Index;
 use crate::text::words::rarity;
 
-/// How fast repeated words stop counting.
+/// BM25 k1: how fast repeated words stop counting.
 const SATURATION: f32 = 1.2;
-/// How much a long file must hold more than a short one.
+/// BM25 b: how much longer texts are discounted.
 const LENGTH_SHARE: f32 = 0.7;
 const PASSAGE_LENGTH_SHARE: f32 = 0.4;
 /// The same for paths.
 const PATH_SATURATION: f32 = 0.6;
 const PATH_LENGTH_SHARE: f32 = 0.5;
-/// A name in the title counts so much more.
+/// Weight of a name in the title.
 const TITLE_FACTOR: f32 = 1.6;
 
-/// Lengths as multiples of their mean.
 fn relative(lengths: impl Iterator<Item = u32>) -> Vec<f32> {
     let mut lengths: Vec<f32> = lengths.map(|length| length as f32).collect();
     let mean = (lengths.iter().sum::<f32>() / lengths.len().max(1) as f32).max(1.0);
@@ -27,7 +25,6 @@ fn relative(lengths: impl Iterator<Item = u32>) -> Vec<f32> {
     lengths
 }
 
-/// Fills the columns of the word signals.
 pub fn fill(index: &Index, query: &Query, columns: &mut Columns) -> Result<(), Damaged> {
     let docs = || index.files().map(|(_, doc)| doc);
     let cuts = |path: &[u8]| path.iter().filter(|byte| b"/_-.".contains(byte)).count() as u32;
@@ -74,7 +71,7 @@ pub fn fill(index: &Index, query: &Query, columns: &mut Columns) -> Result<(), D
     symbols(index, query, columns)
 }
 
-/// Files that define a named identifier: few definers make it telling.
+/// Files that define a named identifier; the fewer there are, the more it counts.
 fn symbols(index: &Index, query: &Query, columns: &mut Columns) -> Result<(), Damaged> {
     let files = index.files().len();
     let definers = |name: &str| {
@@ -92,7 +89,7 @@ fn symbols(index: &Index, query: &Query, columns: &mut Columns) -> Result<(), Da
         let titled = if title.contains(name.as_str()) { TITLE_FACTOR } else { 1.0 };
         add(&definers(name)?, sure * titled);
     }
-    // `Basket.total`: the file that defines both is meant.
+    // `Basket.total`: prefer the file that defines both.
     for pair in query.dotted.iter().flat_map(|parts| parts.windows(2)) {
         let outer = definers(&pair[0].to_lowercase())?;
         let mut both = definers(&pair[1].to_lowercase())?;
@@ -102,7 +99,7 @@ fn symbols(index: &Index, query: &Query, columns: &mut Columns) -> Result<(), Da
     Ok(())
 }
 
-/// How much so many occurrences in a text count, its length as a multiple of the mean.
+/// The BM25 value of a count; `length` is a multiple of the mean.
 pub fn in_text(times: u32, length: f32) -> f32 {
     saturated(times, length, SATURATION, LENGTH_SHARE)
 }

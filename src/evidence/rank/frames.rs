@@ -1,11 +1,9 @@
-//! Stack traces of many languages: which places of which files they name, innermost first.
+//! Parses stack traces of many languages, innermost frame first.
 
 use base::pattern::Pattern;
 
-/// Frames kept of one text.
 const MAX_FRAMES: usize = 60;
 
-/// A place in a stack trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     pub path: String,
@@ -18,12 +16,10 @@ static PLACE: Pattern = Pattern::new(
     r"([A-Za-z0-9_./\\@+~\u{C0}-\u{52F}-]*[A-Za-z0-9_\u{C0}-\u{52F}-]\.(?:pyi?|pyx|rs|go|[mc]?[jt]sx?|vue|java|kt|scala|cs|rb|php|swift|cc|cpp|cxx|hpp|hh|[ch])):([0-9]+)",
 );
 
-/// All places where a pattern fits.
 pub fn matches<'t>(pattern: &'static Pattern, text: &'t str) -> impl Iterator<Item = regex::Captures<'t>> {
     pattern.captures_iter(text)
 }
 
-/// The frames of `text`.
 pub fn find(text: &str) -> Vec<Frame> {
     let mut found: Vec<Frame> = Vec::new();
     for capture in matches(&PYTHON_FRAME, text) {
@@ -38,7 +34,7 @@ pub fn find(text: &str) -> Vec<Frame> {
         let path = capture[1].replace('\\', "/");
         others.push(Frame { path, function: None, line: capture[2].parse().unwrap_or(0) });
     }
-    // Python tells the innermost last, everybody else first.
+    // Python puts the innermost frame last, all others first.
     let python = |frame: &&Frame| frame.path.ends_with(".py");
     if others.iter().filter(python).count() * 2 > others.len() {
         others.reverse();

@@ -1,5 +1,4 @@
-//! Runs the signals in their order: words and names for all files, then links from the files that look right, then
-//! their texts.
+//! Runs the signals: words and names for all files, then links and texts of promising files.
 
 use std::path::Path;
 
@@ -15,10 +14,9 @@ use crate::index::format::Damaged;
 use crate::index::store::Index;
 use crate::text::kind::FilePurpose;
 
-/// Files whose text is read for a query.
 const READ_FILES: usize = 80;
 const READ_BYTES: u64 = 5 << 20;
-/// What the words of a task say of a file by themselves.
+/// Signals that come from the task's words alone.
 const ASKED_FOR: [Signal; 7] = [
     Signal::Body,
     Signal::SymbolNames,
@@ -29,7 +27,6 @@ const ASKED_FOR: [Signal; 7] = [
     Signal::PastTitle,
 ];
 
-/// All values for a query.
 pub fn gather(
     root: &Path,
     index: &Index,
@@ -41,7 +38,7 @@ pub fn gather(
     fields::fill(index, query, &mut columns)?;
     mentions::fill(&names, query, &mut columns);
     kinds(index, &names, query, &mut columns);
-    // What the words and the past say is where links and texts are looked for.
+    // Links and texts are searched from the files favored by words and history.
     let today = links::today(history, &names);
     links::past(history, &today, query, &mut columns);
     let seeds = links::seeds(&of_the_task(&columns));
@@ -51,7 +48,7 @@ pub fn gather(
     Ok(columns)
 }
 
-/// The scores of files that have something of the task: what counts whatever the task is leads nowhere.
+/// Scores without files that only have task-independent signals, which shouldn't be followed.
 fn of_the_task(columns: &Columns) -> Vec<f32> {
     let mut scores = columns.scores();
     for (file, score) in scores.iter_mut().enumerate() {
@@ -62,7 +59,7 @@ fn of_the_task(columns: &Columns) -> Vec<f32> {
     scores
 }
 
-/// What each file has of a task, whatever its kind; nothing without words.
+/// Each file's score for a task, ignoring its kind; empty without words.
 pub fn task(root: &Path, index: &Index, history: &CommitHistory, query: &Query) -> Result<Vec<f32>, Damaged> {
     if query.words.is_empty() {
         return Ok(Vec::new());
@@ -90,7 +87,7 @@ fn read(root: &Path, index: &Index, query: &Query, columns: &mut Columns) {
     }
 }
 
-/// What a file is counts against it, unless the task asks for its like.
+/// Penalizes a file's kind unless the task asks for it.
 fn kinds(index: &Index, names: &Names, query: &Query, columns: &mut Columns) {
     for (number, doc) in index.files() {
         columns.add(Signal::Size, number, (doc.words() as f32).ln_1p());

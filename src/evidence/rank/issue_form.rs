@@ -1,20 +1,18 @@
-//! What an issue form makes its users write: ticked boxes, versions of everything installed. It says nothing about the
-//! file that is wrong, and it is held back before the text is taken apart.
+//! Removes checkboxes and version lists of issue forms, which say nothing about the file at fault.
 
 use crate::text::words::listed;
 
-/// A heading with one of these tells only surroundings…
+/// A heading with one of these is about the environment…
 const SURROUNDINGS: &str = "\
     environment environments version versions platform checklist validations prerequisites info conduct \
     preflight freeze willing os browser browsers duplicates";
-/// …if it has no other words than these.
+/// …if all its other words are among these.
 const BESIDE: &str = "\
     env system information operating installed packages package setup software device checks pip code my \
     your the and of a used using you are what which details other submit pr python node rust go search \
     searched";
 
-/// The text without ticked boxes and without sections that only name versions. The first line always stays, and so does
-/// everything of a text that would be empty without.
+/// Keeps the first line, and everything if nothing else would be left.
 pub fn without_form(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut held_back = false;
@@ -34,7 +32,7 @@ pub fn without_form(text: &str) -> String {
     if kept.trim().lines().count() < 2 { text.to_owned() } else { kept }
 }
 
-/// The words of a heading: `### Versions` or `**Versions**` alone in a line.
+/// The words of a heading: `### Versions` or `**Versions**` alone on a line.
 fn heading(line: &str) -> Option<&str> {
     let bare = line.trim_start_matches('#');
     let strong = line.strip_prefix("**").and_then(|rest| {

@@ -1,5 +1,4 @@
-//! What files have of each other: imports, common folders, tests of a source, and commits that touched them. Works on the
-//! files that already look right.
+//! Relations between files: imports, shared folders, tests of a source, and common commits.
 
 use std::path::Path;
 
@@ -15,15 +14,13 @@ use crate::index::store::Index;
 use crate::text::language::Language;
 use crate::text::symbols;
 
-/// Files whose links are followed.
 const SEEDS: usize = 25;
-/// A file that changed at all among the newest commits is recent; this many of them.
+/// A file changed within this many newest commits is recent.
 const RECENT_COMMITS: f32 = 400.0;
 
-/// A moved file is looked for among so many of its name.
+/// A moved file is only matched if at most this many files have its name.
 const MAX_NAMESAKES: usize = 4;
 
-/// The best files so far, with their score as a share of the best.
 pub fn seeds(scores: &[f32]) -> Vec<(u32, f32)> {
     let order = best(scores, SEEDS);
     let top = order.first().map_or(1.0, |file| scores[*file]);
@@ -31,7 +28,6 @@ pub fn seeds(scores: &[f32]) -> Vec<(u32, f32)> {
     shares.filter(|(_, share)| top > 0.0 && *share > 0.0).collect()
 }
 
-/// Files that the best ones import.
 pub fn imports(root: &Path, index: &Index, names: &Names, seeds: &[(u32, f32)], columns: &mut Columns) {
     for &(file, weight) in seeds {
         let Some(doc) = index.doc(file as usize) else { continue };
@@ -43,7 +39,6 @@ pub fn imports(root: &Path, index: &Index, names: &Names, seeds: &[(u32, f32)], 
     }
 }
 
-/// The files that the imports in a file's text lead to.
 pub fn targets(names: &Names, language: Language, file: usize, text: &str) -> Vec<u32> {
     let mut targets: Vec<u32> = symbols::imports(language, text)
         .iter()
@@ -55,7 +50,7 @@ pub fn targets(names: &Names, language: Language, file: usize, text: &str) -> Ve
     targets
 }
 
-/// The files that an import leads to; none when it leads outside or to too many.
+/// The files an import resolves to; none if it is external or too ambiguous.
 fn target(names: &Names, language: Language, from: &str, import: &str) -> Vec<u32> {
     let import = import.trim();
     let path_of = |file: u32| names.paths[file as usize].as_str();
@@ -105,7 +100,7 @@ fn target(names: &Names, language: Language, from: &str, import: &str) -> Vec<u3
         Language::C => {
             let (files, _) = names.ending_like(import);
             let stem = stem_of(import).to_lowercase();
-            // What a header declares is written in the source beside it.
+            // The source file next to a header implements it.
             let sources = files.iter().flat_map(|file| beside(&stem, folder_of(path_of(*file))));
             files.iter().copied().chain(sources).collect()
         }
@@ -129,7 +124,7 @@ fn joined(folder: &str, relative: &str) -> String {
     parts.join("/")
 }
 
-/// The name of what a test is about, by the test's path.
+/// The name of what a test covers, from the test's path.
 pub fn tested_name(path: &str) -> &str {
     let stem = stem_of(path);
     let bare = ["test_", "tests_"].iter().find_map(|mark| stem.strip_prefix(mark)).unwrap_or(stem);
@@ -144,7 +139,7 @@ pub fn tested_name(path: &str) -> &str {
     }
 }
 
-/// Which of today's files each of the history's files is. A file that moved is known by its name, if only one has it.
+/// Maps the history's files to today's. A moved file is matched by its name if that is unambiguous.
 pub fn today(history: &CommitHistory, names: &Names) -> Vec<Option<u32>> {
     let paths: FxHashMap<&str, u32> =
         names.paths.iter().zip(0..).map(|(path, number)| (path.as_str(), number)).collect();
@@ -164,7 +159,6 @@ pub fn today(history: &CommitHistory, names: &Names) -> Vec<Option<u32>> {
         .collect()
 }
 
-/// What the past says for this task.
 pub fn past(history: &CommitHistory, today: &[Option<u32>], query: &Query, columns: &mut Columns) {
     if history.commits.is_empty() {
         return;
@@ -189,7 +183,6 @@ pub fn past(history: &CommitHistory, today: &[Option<u32>], query: &Query, colum
     columns.of_mut(Signal::Busy).iter_mut().for_each(|changes| *changes = changes.ln_1p());
 }
 
-/// What changed in the same commits as the files that already look right.
 pub fn together(history: &CommitHistory, today: &[Option<u32>], seeds: &[(u32, f32)], columns: &mut Columns) {
     let weights: FxHashMap<u32, f32> = seeds.iter().copied().collect();
     let mut old: FxHashMap<u32, f32> = FxHashMap::default();

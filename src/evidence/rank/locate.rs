@@ -1,4 +1,4 @@
-//! Files for a task, ranked: the one entrance for the command, the tool and the task context.
+//! Ranks files for a task: the entry point for the command, the tool and the task context.
 
 use std::borrow::Cow;
 use std::io;
@@ -23,55 +23,50 @@ use crate::text::kind::FilePurpose;
 use crate::text::words;
 use base::folder::temporary;
 
-/// Files that a chance is shared among.
+/// Files among which the probability is shared.
 const RIVALS: usize = 100;
-/// Less than this of a score is no reason.
+/// A smaller part of a score isn't given as a reason.
 const LEAST_REASON: f32 = 0.08;
-/// A name in one of so many files is common.
+/// A name is common if one in this many files contains it.
 const COMMON_SHARE: usize = 10;
-/// Lines shown of a file, and characters of each.
 pub const MAX_LINES: usize = 5;
 pub const MAX_LINE_CHARS: usize = 100;
 
-/// A ranked file.
 #[derive(Clone, Debug)]
 pub struct RankedFile {
-    /// In the index.
     number: usize,
     /// Relative, `/`-separated.
     pub path: String,
     pub score: f32,
-    /// How likely it is among the files that the task changes, 0–1; 0 where that is not known.
+    /// Probability that the task changes it, 0–1; 0 if unknown.
     pub chance: f32,
     pub kind: FilePurpose,
-    /// What each signal adds to the score, with its word.
+    /// What each signal adds to the score, with its user-visible word.
     pub parts: Vec<(Cow<'static, str>, f32)>,
-    /// (number from 1, line).
+    /// (1-based number, line).
     pub lines: Vec<(u32, String)>,
 }
 
-/// A project with its index and its past.
 pub struct Project {
     root: PathBuf,
     folder: PathBuf,
     store: IndexStore,
     pub index: Index,
     pub history: CommitHistory,
-    /// Why the index could not be kept, so that the next opening builds it again.
+    /// Why the index couldn't be stored, so that it must be rebuilt next time.
     pub unkept: Option<String>,
 }
 
 impl Project {
-    /// Opens the project at `root` with everything up to date; `state` is the project's state folder. Where nothing can be
-    /// kept there, the index lives for this opening only.
-    /// Errors: When the index cannot be written anywhere, or another process takes too long to build it.
+    /// Brings everything up to date; uses a temporary index if `state` isn't writable. Fails if another
+    /// process takes too long to build the index.
     pub fn open(root: &Path, state: &Path) -> io::Result<Self> {
         let folder = state.join("evidence");
         match Self::open_in(root, &folder) {
             Err(error) if error.kind() != io::ErrorKind::TimedOut => {
                 let temporary = temporary_folder(root)?;
                 let opened = Self::open_in(root, &temporary);
-                // What is open stays readable; nothing is left behind.
+                // Open files stay readable, so nothing needs to be left on disk.
                 let _ = std::fs::remove_dir_all(&temporary);
                 opened.map(|project| Self { folder, unkept: Some(error.to_string()), ..project })
             }
@@ -89,17 +84,15 @@ impl Project {
         Ok(Self { root: root.to_owned(), folder: folder.to_owned(), store, index, history, unkept: None })
     }
 
-    /// Where the project's evidence is kept.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The text of one of its files, or nothing.
     pub fn text(&self, path: &str) -> String {
         verbatim::text_of(&self.root, path.as_bytes())
     }
 
-    /// Whether more than a tenth of all files have this name (its longest word) in their text: then it says nothing of any.
+    /// Whether more than a tenth of all files contain this name (its longest word).
     pub fn is_common(&self, name: &str) -> bool {
         let mut holders = Vec::new();
         let longest = words::longest_term(name);
@@ -111,7 +104,7 @@ impl Project {
         found.is_err() || holders.len() * COMMON_SHARE > self.index.files().len()
     }
 
-    /// The `limit` files that fit `text` best, each with its role.
+    /// The `limit` best files for `text`, each with its role.
     pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(RankedFile, Role)>, Damaged> {
         let query = Query::parse(text);
         let mut files = self.rank(&query, limit)?;
@@ -142,8 +135,7 @@ impl Project {
         Ok(hits.into_iter().zip(roles).collect())
     }
 
-    /// The `limit` files that belong to these, which are part of the change already, and which of them are not known. What
-    /// `text` says of the task, if anything, counts too.
+    /// Files that belong with `paths`, and unknown paths. `text` describes the task; may be empty.
     pub fn companions(
         &self,
         paths: &[String],
@@ -171,14 +163,13 @@ impl Project {
         Some(RankedFile { number, path: doc.name(), score, chance, kind: doc.kind, parts, lines: Vec::new() })
     }
 
-    /// Finds the lines worth showing of the files.
     pub fn add_lines<'a>(&self, query: &Query, files: impl Iterator<Item = &'a mut RankedFile>) {
         let weights: FxHashMap<&str, f32> = query
             .words
             .iter()
             .map(|word| (word.term.as_str(), word.weight * if word.in_title { 1.5 } else { 1.0 }))
             .collect();
-        // Plain words have their weight already.
+        // Plain words are already weighted.
         let names = query.identifiers.iter().filter(|(_, sure)| *sure > PLAIN_WORD);
         let names: FxHashMap<&str, f32> = names.map(|(name, sure)| (name.as_str(), *sure)).collect();
         for file in files {
@@ -189,7 +180,6 @@ impl Project {
     }
 }
 
-/// A fresh folder that only this user can read.
 fn temporary_folder(root: &Path) -> io::Result<PathBuf> {
     use std::os::unix::fs::DirBuilderExt as _;
     let name = format!("mycode-index-{}-{:08x}", std::process::id(), fastrand::u32(..));
@@ -199,7 +189,6 @@ fn temporary_folder(root: &Path) -> io::Result<PathBuf> {
 }
 
 impl RankedFile {
-    /// Why, in words: the signals that add most.
     pub fn reasons(&self) -> Vec<&str> {
         let telling = self
             .parts

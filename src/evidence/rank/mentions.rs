@@ -1,15 +1,14 @@
-//! Files that the task calls by name: paths, file names, and stack frames.
+//! Files the task names: paths, file names, and stack frames.
 
 use super::names::Names;
 use super::query::Query;
 use super::signals::{Columns, Signal};
 
-/// Each frame further out counts this share of the one before.
+/// Weight of each outer frame relative to the one before.
 const OUTER_FRAME: f32 = 0.7;
-/// A name that fits more files than this names none of them.
+/// A name that matches more files is ignored.
 const MAX_FITS: usize = 40;
 
-/// Fills the columns of the naming signals.
 pub fn fill(names: &Names, query: &Query, columns: &mut Columns) {
     for path in &query.paths {
         let (fits, parts) = names.ending_like(path);
@@ -28,7 +27,7 @@ fn frames(names: &Names, query: &Query, columns: &mut Columns) {
     let mut strength = 1.0;
     for frame in &query.frames {
         let (fits, parts) = names.ending_like(&frame.path);
-        // A foreign file with a common name fits by its name alone.
+        // A file outside the project with a common name would match by name alone.
         let given = frame.path.split('/').filter(|part| !part.is_empty()).count();
         if fits.is_empty() || fits.len() > 3 || parts < 2 && given > 2 {
             continue;

@@ -1,5 +1,4 @@
-//! From a task text to ranked files: what the text asks for, what each file has of it, and how that is weighed. Knows the
-//! index and the past, no tool and no request.
+//! From a task text to ranked files. Independent of tools and requests.
 
 pub mod chance;
 pub mod companions;

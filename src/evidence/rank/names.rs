@@ -1,25 +1,22 @@
-//! Finding files by what a text calls them: a path's end, a file name, a module. Built for each query from the index's
-//! files.
+//! Finds files by how a text refers to them: the end of a path, a file name, a module.
 
 use rustc_hash::FxHashMap;
 
 use crate::index::store::Index;
 
-/// The project's paths.
 pub struct Names {
-    /// By file number, lower-case, `/`-separated.
+    /// By file number; lower-case, `/`-separated.
     pub paths: Vec<String>,
     by_name: FxHashMap<String, Vec<u32>>,
     by_stem: FxHashMap<String, Vec<u32>>,
     by_folder: FxHashMap<String, Vec<u32>>,
-    /// Files that stand for their folder, by the folder's own name.
+    /// Entry files such as `mod.rs`, by their folder's name.
     by_entrance: FxHashMap<String, Vec<u32>>,
 }
 
-/// File names that stand for their folder.
+/// Names of files that represent their folder.
 pub const ENTRANCES: &[&str] = &["__init__", "mod", "index", "lib", "main", "package-info", "doc"];
 
-/// The file name without its ending.
 pub fn stem_of(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
     match name.find('.') {
@@ -28,12 +25,10 @@ pub fn stem_of(path: &str) -> &str {
     }
 }
 
-/// The name of the folder that holds the file.
 fn stem_of_folder(path: &str) -> &str {
     folder_of(path).rsplit('/').next().unwrap_or("")
 }
 
-/// The folder, without a slash at its end.
 pub fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
@@ -61,8 +56,7 @@ impl Names {
         names
     }
 
-    /// Files whose path ends like `mention`; the share of the mention that fits decides, and only the best ones come
-    /// back, each with the number of parts that fit.
+    /// Files whose path ends like `mention`, best matches only, and the number of matching parts.
     pub fn ending_like(&self, mention: &str) -> (Vec<u32>, usize) {
         let mention = mention.to_lowercase();
         let wanted: Vec<&str> =
@@ -86,7 +80,7 @@ impl Names {
         best
     }
 
-    /// The file that `path` names, whole or so much of its end that only this one has it.
+    /// The file named by `path`, in full or by a unique ending.
     pub fn named(&self, path: &str) -> Option<usize> {
         let wanted = path.trim_start_matches("./").to_lowercase();
         let (found, parts) = self.ending_like(&wanted);
@@ -110,8 +104,7 @@ impl Names {
         self.by_folder.get(folder).map_or(&[], Vec::as_slice)
     }
 
-    /// Files that `parts` of a module name lead to, with how many parts led there: `a.b.C` finds `x/a/b.py` and
-    /// `x/a/b/__init__.py`.
+    /// Files a module name leads to, and how many `parts` were used: `a.b.C` finds `x/a/b.py`.
     pub fn module(&self, parts: &[String]) -> (Vec<u32>, usize) {
         let parts: Vec<String> = parts.iter().map(|part| part.to_lowercase()).collect();
         for end in (1..=parts.len()).rev() {

@@ -1,5 +1,4 @@
-//! What a task text asks for: weighted words, identifiers, dotted names, paths, quoted texts and the frames of
-//! stack traces.
+//! Parses a task text: weighted words, identifiers, dotted names, paths, quoted texts and stack frames.
 
 use rustc_hash::FxHashMap;
 
@@ -8,52 +7,44 @@ use super::issue_form;
 use crate::text::words::{self, WordPart};
 use base::pattern::Pattern;
 
-/// More different words than this add only noise; the text's first ones win.
+/// More different words only add noise; the first ones are kept.
 const MAX_WORDS: usize = 160;
 const MAX_TEXT_BYTES: usize = 60_000;
-/// A longer quoted text is no message or name.
+/// A longer quoted text isn't a message or name.
 const MAX_QUOTED_BYTES: usize = 160;
-/// A whole identifier says more than a word.
+/// A complete identifier counts more than a word.
 const IDENTIFIER_WEIGHT: f32 = 1.3;
 
-/// The same name in another spelling.
 const OTHER_SPELLING: f32 = 0.8;
 const OTHER_SPELLING_SURE: f32 = 0.6;
 const MAX_SPELT: usize = 60;
 
-/// A word of the task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Word {
-    /// As in the index.
     pub term: String,
     pub weight: f32,
     pub in_title: bool,
 }
 
-/// The task taken apart.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
     pub title: String,
-    /// Without links and markup comments.
     pub text: String,
     pub words: Vec<Word>,
-    /// Lower-case names that look like code, with how sure that is (0–1).
+    /// Lower-case names that look like code, with a confidence of 0–1.
     pub identifiers: Vec<(String, f32)>,
     /// `a.b.c` and `a::b::c` as parts.
     pub dotted: Vec<Vec<String>>,
-    /// Paths and file names.
     pub paths: Vec<String>,
-    /// What is in quotes or backticks.
     pub quoted: Vec<String>,
     /// Innermost first.
     pub frames: Vec<Frame>,
-    /// Whether the task is about tests, about documentation.
     pub about_tests: bool,
     pub about_documents: bool,
 }
 
-// Letters are those of Latin, Greek and Cyrillic: all of Unicode's take a hundred times as long to compile, and a name
-// that stands between Chinese words begins where its letters begin. Counted repetitions cost as much.
+// Only Latin, Greek and Cyrillic: all of Unicode takes a hundred times as long to compile, as do counted
+// repetitions, and names between Chinese words are found this way.
 static LINK: Pattern = Pattern::new(r#"https?://[^\s)>\]"']+"#);
 static PATH: Pattern = Pattern::new(
     r"[A-Za-z0-9_.@+~\u{C0}-\u{52F}-]*(?:[/\\][A-Za-z0-9_.@+~\u{C0}-\u{52F}-]+)+|[A-Za-z0-9_\u{C0}-\u{52F}-]+\.[A-Za-z][A-Za-z0-9_]{0,9}(?-u:\b)",
@@ -67,7 +58,6 @@ static QUOTED: Pattern =
     Pattern::new("`([^`\n]+)`|\"([^\"\n]+)\"|(?:^|[^A-Za-z0-9_])'([^'\n]+)'|“([^”\n]+)”|「([^」\n]+)」");
 
 impl Query {
-    /// Takes `text` apart.
     pub fn parse(text: &str) -> Self {
         let text = &text[..base::text::floor_boundary(text, MAX_TEXT_BYTES)];
         let text = without_comments(text);
@@ -118,7 +108,7 @@ impl Query {
         query
     }
 
-    /// One name is written `--dry-run`, `dry_run` and `dryRun`: whichever the task has, all are looked for.
+    /// `--dry-run`, `dry_run` and `dryRun` are one name: whichever the task uses, all are searched.
     fn add_other_spellings(&mut self, text: &str) {
         for found in matches(&COMPOUND, text).take(MAX_SPELT) {
             let mut parts: Vec<String> = Vec::new();
@@ -138,12 +128,11 @@ impl Query {
     }
 }
 
-/// Words of the headings that issue forms put in front.
 const HEADINGS: &str = "\
     bug report describe description the issue feature request summary problem what happened version \
     environment prerequisites checklist current expected actual behavior steps to reproduce";
 
-/// The first line that is more than the heading of a form.
+/// The first line that isn't just a form's heading.
 fn title_of(text: &str) -> &str {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let says_something = |line: &&str| {
@@ -153,7 +142,7 @@ fn title_of(text: &str) -> &str {
     lines().take(6).find(says_something).or_else(|| lines().next()).unwrap_or("")
 }
 
-/// Templates hide their advice in markup comments.
+/// Templates put instructions in markup comments.
 fn without_comments(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
@@ -169,7 +158,7 @@ fn without_comments(text: &str) -> String {
     clean
 }
 
-/// The file that a link to a forge's source view names.
+/// The file in a link to a forge's source view.
 fn linked_path(link: &str) -> Option<String> {
     let (_, rest) = link.split_once("/blob/").or_else(|| link.split_once("/src/"))?;
     let (_, path) = rest.split_once('/')?;
@@ -177,10 +166,10 @@ fn linked_path(link: &str) -> Option<String> {
     (path.contains('.')).then(|| path.to_owned())
 }
 
-/// How sure it is that a plain word is a name.
+/// Confidence that a plain word is a name.
 pub const PLAIN_WORD: f32 = 0.2;
 
-/// Names that look like code: with capitals inside, underscores, a call's bracket, or in backticks.
+/// Names that look like code: inner capitals, underscores, a call's parenthesis, or backticks.
 fn identifiers(text: &str, quoted: &[String]) -> Vec<(String, f32)> {
     let mut found: FxHashMap<String, f32> = FxHashMap::default();
     let mut order = Vec::new();
@@ -227,7 +216,7 @@ fn identifiers(text: &str, quoted: &[String]) -> Vec<(String, f32)> {
         .collect()
 }
 
-/// English words and words of every issue; rarity in the project does the rest.
+/// Stop words: common in English or in every issue. Rarity in the project covers the rest.
 const STOP: &str = "\
     the and for that this with from have has had was were are been being not but you your can could would \
     should will when what which who how why where there here then than them they their its it is in on of to \

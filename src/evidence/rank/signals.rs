@@ -1,16 +1,11 @@
-//! The signals: what a file can have of a task, how much each counts, and the score they add up to. Computing the values
-//! happens elsewhere.
+//! The signals, their weights, and the total score. Values are computed elsewhere.
 //!
-//! How the weights were chosen: a list-wise logistic fit (softmax over a task's hundred best files) that pulls back towards
-//! weights set by hand, signs held, on 423 real issues and commit messages of 55 projects (Python, Rust, TypeScript,
-//! JavaScript, Go, C, C++), each with the history that ended at its base commit (November 2026). Nine more signals (the
-//! title's words in the whole file and in the path, share of the words, parts of defined names, dotted names, names like a
-//! word, phrases, folders, tests that match) went: without them the fit is as good on projects left out, 39.5 / 73.3 /
-//! 81.5 % (all changed files among the first 1 / 5 / 10, eight folds by project, three draws) against 38.5 / 73.5 / 80.9 of
-//! the weights before, which had seen some of these projects. The fit says nothing of tests and documents, which are never
-//! what such a task is said to change: they count against a file in the same proportion to the rest as before.
+//! Weights: list-wise logistic fit (softmax over a task's hundred best files), regularized toward hand-set
+//! weights with fixed signs, on 423 real issues and commit messages of 55 projects (November 2026). On
+//! held-out projects all changed files are among the first 1 / 5 / 10 in 39.5 / 73.3 / 81.5 %. Tests and
+//! documents never count as changed in this data, so their penalties are set by hand.
 
-/// One signal; each file has a value for each, 0 for nothing.
+/// Each file has a value per signal, 0 for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     Body,
@@ -36,26 +31,24 @@ pub enum Signal {
     Entrance,
 }
 
-/// Words of signals that a file has whatever the task is: no reasons.
+/// Signals independent of the task, which aren't reasons.
 pub const PRIORS: [&str; 3] = ["changed recently", "large", "a folder's main file"];
 
-/// Words of signals that say less than any other.
+/// The least informative signals.
 pub const GENERAL: [&str; 3] =
     ["words in the file", "words close together", "the title's words close together"];
 
 const COUNT: usize = SIGNALS.len();
 
-/// How a signal counts.
 struct Weight {
     signal: Signal,
-    /// The word that users see.
+    /// Shown to users.
     word: &'static str,
-    /// Of the value as a share of the best file's.
+    /// Weight of the value relative to the best file's.
     value: f32,
-    /// Of the file's rank by this signal. None for flags: all files that have one share a rank.
+    /// Weight of the file's rank by this signal. None for flags, since all flagged files share a rank.
     rank: f32,
-    /// A value that counts whole even when no file has more: a file name that thirty files have must not count like a
-    /// unique one.
+    /// The minimum value for full weight: a name shared by thirty files must not count like a unique one.
     whole: f32,
 }
 
@@ -63,7 +56,7 @@ const fn weight(signal: Signal, value: f32, rank: f32, whole: f32, word: &'stati
     Weight { signal, word, value, rank, whole }
 }
 
-/// All signals, in the order of their numbers.
+/// In the order of their numbers.
 const SIGNALS: [Weight; 21] = [
     weight(Signal::Body, 0.32, 0.00, 0.0, "words in the file"),
     weight(Signal::Passage, 0.91, 0.00, 0.0, "words close together"),
@@ -96,7 +89,7 @@ const _: () = {
     }
 };
 
-/// One column of values a signal, by file number.
+/// One column of values per signal, by file number.
 pub struct Columns {
     by_signal: Vec<Vec<f32>>,
 }
@@ -114,7 +107,6 @@ impl Columns {
         &mut self.by_signal[signal as usize]
     }
 
-    /// Adds to a file's value.
     pub fn add(&mut self, signal: Signal, file: usize, value: f32) {
         self.of_mut(signal)[file] += value;
     }
@@ -125,7 +117,6 @@ impl Columns {
         *cell = cell.max(value);
     }
 
-    /// Every file's score.
     pub fn scores(&self) -> Vec<f32> {
         let mut scores = vec![0.0; self.by_signal.first().map_or(0, Vec::len)];
         for number in 0..COUNT {
@@ -136,7 +127,7 @@ impl Columns {
         scores
     }
 
-    /// What each signal adds to the scores of `files`, with its word; nothing where it adds nothing.
+    /// What each signal adds to the scores of `files`, with its word; zeros are left out.
     pub fn parts(&self, files: &[usize]) -> Vec<Vec<(&'static str, f32)>> {
         let mut parts = vec![Vec::new(); files.len()];
         for (number, weight) in SIGNALS.iter().enumerate() {
@@ -148,7 +139,6 @@ impl Columns {
         parts
     }
 
-    /// What a signal adds to each file's score.
     fn weighed(&self, number: usize) -> Vec<f32> {
         let (weight, column) = (&SIGNALS[number], &self.by_signal[number]);
         let best = column.iter().copied().fold(weight.whole, f32::max).max(f32::MIN_POSITIVE);
@@ -162,12 +152,12 @@ impl Columns {
     }
 }
 
-/// The rank at which a file gets half of the first one's share.
+/// The rank that gets half of the first rank's share.
 const HALF_RANK: f32 = 4.0;
-/// Files beyond this rank get nothing.
+/// Lower ranks get nothing.
 const LAST_RANK: usize = 60;
 
-/// The best files by a column, each with a share of 0–1. Equals share the better rank; where they don't all fit, none counts.
+/// Shares of 0–1 by rank. Ties get the better rank; a tie that doesn't fit entirely is dropped.
 fn rank_shares(column: &[f32]) -> Vec<(usize, f32)> {
     let order = best(column, LAST_RANK + 1);
     let mut shares = Vec::with_capacity(order.len());
@@ -181,7 +171,7 @@ fn rank_shares(column: &[f32]) -> Vec<(usize, f32)> {
     shares
 }
 
-/// The numbers of the `limit` files with the highest scores, best first; equals in the order of their numbers.
+/// Best first; ties by number.
 pub fn best(scores: &[f32], limit: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     let better = |a: &usize, b: &usize| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b));

@@ -1,5 +1,4 @@
-//! What only the text itself shows: quoted texts of the task, word for word, and the lines worth showing.
-//! Reads the few files that already look right.
+//! Exact matches of quoted texts, and the lines worth showing. Reads only a few promising files.
 
 use std::path::Path;
 
@@ -12,11 +11,11 @@ use base::folder::exact;
 use base::text;
 use guard::redact::detector;
 
-/// Larger files are looked at in their beginning only.
+/// Only the start of larger files is read.
 pub const MAX_BYTES: u64 = 256 << 10;
 const MAX_QUOTED: usize = 40;
 
-/// A file's text, lossy, or nothing.
+/// A file's text, lossily decoded, or empty.
 pub fn text_of(root: &Path, path: &[u8]) -> String {
     use std::io::Read as _;
     use std::os::unix::ffi::OsStrExt as _;
@@ -32,7 +31,7 @@ pub fn text_of(root: &Path, path: &[u8]) -> String {
     }
 }
 
-/// For each file how much of the quoted texts it holds.
+/// For each file, how much of the quoted texts it contains.
 pub fn score(root: &Path, query: &Query, paths: &[&[u8]]) -> Vec<f32> {
     let finders: Vec<Finder<'_>> =
         query.quoted.iter().take(MAX_QUOTED).map(|text| Finder::new(text.as_bytes())).collect();
@@ -60,8 +59,8 @@ pub fn score(root: &Path, query: &Query, paths: &[&[u8]]) -> Vec<f32> {
         .collect()
 }
 
-/// The lines of `whole_text` that hold most of the task's words: (number from 1, line), in the order of the file. A line
-/// with a name of the task as it stands (`names`, lower case) comes before all that only share parts of it.
+/// (1-based number, line), in file order. Lines with an exact name from the task (`names`, lower-case) come
+/// before lines that share only parts of one.
 pub fn lines(
     weights: &FxHashMap<&str, f32>,
     names: &FxHashMap<&str, f32>,

@@ -1,11 +1,10 @@
-//! Cutting a file into passages of about a screen, so that the best passage of a long file can be told apart.
+//! Cuts a file into passages of about a screen, so that the best part of a long file can be ranked.
 
-/// A passage is not ended before so many lines, and then at the next blank line or definition at the margin.
+/// A passage has at least this many lines and ends at the next blank line or unindented definition.
 const MIN_LINES: usize = 40;
 const MAX_LINES: usize = 80;
 const MAX_BYTES: usize = 4_000;
 
-/// Cuts `text` at line ends; calls `each` with each passage.
 pub fn cut<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
     let mut start = 0;
     let mut lines = 0_usize;

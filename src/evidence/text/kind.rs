@@ -1,19 +1,15 @@
-//! What a file is for, judged by its path and its first lines: source, test, documentation, or something that
-//! nobody edits by hand.
+//! What a file is for, judged by its path and first lines.
 
 use super::language::Language;
 use super::words::listed;
 
-/// What a file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilePurpose {
     Source,
     Test,
-    /// Documentation, change logs, prose.
     Document,
     /// Examples, demos, benchmarks, tutorials.
     Example,
-    /// Settings, build files, data.
     Settings,
     /// Generated, vendored, locked or minified.
     Foreign,
@@ -23,22 +19,21 @@ impl FilePurpose {
     const ALL: [Self; 6] =
         [Self::Source, Self::Test, Self::Document, Self::Example, Self::Settings, Self::Foreign];
 
-    /// A number for the index.
+    /// The number stored in the index.
     pub fn code(self) -> u8 {
         self as u8
     }
 
-    /// The purpose with this number.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()
     }
 
-    /// By path and the beginning of the text.
+    /// By path and the start of the text.
     pub fn of(path: &str, language: Language, head: &str) -> Self {
         let lower = path.to_lowercase();
         let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
         let in_folder = |names: &str| folders.split('/').any(|folder| listed(names, folder));
-        // A Python package may offer help for testing as a feature (`x/test/client.py`).
+        // A Python package may provide test helpers as a feature (`x/test/client.py`).
         let offers_testing = language == Language::Python
             && !folders.split('/').next().is_some_and(|first| listed(TEST_FOLDERS, first))
             && !in_folder("tests testdata fixtures");
@@ -78,7 +73,6 @@ const EXAMPLE_FOLDERS: &str = "\
     example examples demo demos sample samples tutorial tutorials bench benches benchmark benchmarks \
     playground galleries gallery asv_bench website fuzz";
 
-/// Whether one of the listed marks fits.
 fn any(marks: &str, fits: impl Fn(&str) -> bool) -> bool {
     marks.split(' ').any(fits)
 }

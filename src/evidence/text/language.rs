@@ -1,8 +1,8 @@
-//! Which language a file is in, by its name.
+//! A file's language, by its name.
 
 use super::words::listed;
 
-/// Languages whose definitions are understood; everything else is text.
+/// Languages whose definitions are recognized; everything else is text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     Python,
@@ -10,9 +10,8 @@ pub enum Language {
     Go,
     /// TypeScript and JavaScript.
     Script,
-    /// Java, Kotlin, Scala, C#: classes with methods behind modifiers.
+    /// Java, Kotlin, Scala, C#: classes with methods after modifiers.
     Java,
-    /// C and C++.
     C,
     /// Code in another language: Ruby, PHP, shell and others.
     Code,
@@ -22,7 +21,6 @@ pub enum Language {
     Data,
 }
 
-/// Endings of each language.
 const ENDINGS: &[(Language, &str)] = &[
     (Language::Python, "py pyi pyx pxd pyw"),
     (Language::Rust, "rs"),
@@ -51,7 +49,6 @@ impl Language {
         Self::Data,
     ];
 
-    /// By the ending of `path`.
     pub fn of(path: &str) -> Self {
         let name = path.rsplit('/').next().unwrap_or(path);
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_lowercase();
@@ -63,17 +60,15 @@ impl Language {
         }
     }
 
-    /// A number for the index.
+    /// The number stored in the index.
     pub fn code(self) -> u8 {
         self as u8
     }
 
-    /// The language with this number.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()
     }
 
-    /// Whether a program is written in it.
     pub fn is_code(self) -> bool {
         !matches!(self, Self::Prose | Self::Data)
     }

@@ -1,4 +1,4 @@
-//! What can be seen in one piece of text: words, symbols, imports, the kind of file.
+//! Analyzes a single text: words, symbols, imports, the kind of file.
 
 pub mod chunks;
 pub mod kind;

@@ -1,12 +1,11 @@
-//! Word forms made one: plural and verb endings are cut, so that "validators" in a task finds `validator` in the code.
-//! Light on purpose: code words are names, and two names must not become one.
+//! Stems words, so that "validators" finds `validator`. Deliberately light: two names must not become one.
 
-/// The common form of a lower-case ASCII word; others come back as they are.
+/// The stem of a lower-case ASCII word; other words are returned unchanged.
 pub fn stem(word: &str) -> &str {
     if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return word;
     }
-    // `entries`, `copied` and `entry` meet without their last letters.
+    // `entries`, `copied` and `entry` match without their last letters.
     for ending in ["ies", "ied"] {
         if let Some(rest) = word.strip_suffix(ending) {
             return if rest.len() >= 3 { rest } else { word };

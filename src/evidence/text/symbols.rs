@@ -1,5 +1,5 @@
-//! What a file defines and what it imports, read line by line without a parser: robust against half-written code,
-//! and fast enough for a whole project.
+//! A file's definitions and imports, read line by line without a parser: fast, and fine with half-written
+//! code.
 
 use super::language::Language;
 use super::words::listed;
@@ -7,7 +7,7 @@ use super::words::listed;
 const MAX_SYMBOLS: usize = 4_000;
 const MAX_IMPORTS: usize = 300;
 
-/// Names of functions, types, constants and the like, in order, not unique.
+/// Names of functions, types, constants and the like, in order, may repeat.
 pub fn symbols(language: Language, text: &str) -> Vec<String> {
     let names = lines(language, text).filter_map(|line| {
         let trimmed = line.trim_start();
@@ -16,7 +16,6 @@ pub fn symbols(language: Language, text: &str) -> Vec<String> {
     names.take(MAX_SYMBOLS).map(str::to_owned).collect()
 }
 
-/// Modules or files that the text imports, as they are written.
 pub fn imports(language: Language, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut in_go_imports = false;
@@ -50,13 +49,13 @@ fn is_comment(language: Language, line: &str) -> bool {
     }
 }
 
-/// Words that may precede the one that says what is defined.
+/// Words that may precede the defining keyword.
 const MODIFIERS: &str = "\
     pub export default async static public private protected internal abstract final const unsafe extern \
     inline virtual constexpr explicit override sealed partial open data declare readonly friend typedef \
     template local synchronized native suspend case cdef cpdef";
 
-/// Words that are followed by the defined name.
+/// Whether the word is followed by a defined name.
 fn defines(language: Language, word: &str) -> bool {
     let words = match language {
         Language::Python => "def class cdef cpdef ctypedef",
@@ -86,7 +85,7 @@ fn symbol(language: Language, line: &str, margin: bool) -> Option<&str> {
     for _ in 0..6 {
         let end = rest.find(|c: char| c.is_whitespace() || c == '(' || c == '<').unwrap_or(rest.len());
         let word = &rest[..end];
-        // Constants inside functions are no definitions that anyone looks for.
+        // Skip constants inside functions: no one looks for them.
         let is_value = matches!(word, "const" | "let" | "var" | "val" | "static");
         if defines(language, word) && (!is_value || margin || modified) {
             let mut after = rest[end..].trim_start();
@@ -126,7 +125,7 @@ fn symbol(language: Language, line: &str, margin: bool) -> Option<&str> {
     }
 }
 
-/// The identifier at the beginning.
+/// The identifier at the start.
 fn name_at(text: &str) -> Option<&str> {
     let text = text.trim_start_matches(['*', '&', '$', '@', '"']);
     let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());
@@ -134,7 +133,7 @@ fn name_at(text: &str) -> Option<&str> {
     (name.len() > 1 && !name.starts_with(|c: char| c.is_ascii_digit())).then_some(name)
 }
 
-/// `static int name(…` at the margin, also `Type Class::name(…`; not a call, not a statement.
+/// `static int name(…` unindented, also `Type Class::name(…`; not a call or statement.
 fn c_function(line: &str) -> Option<&str> {
     let open = line.find('(')?;
     let head = line[..open].trim_end();
@@ -150,7 +149,7 @@ const CONTROL: &str = "\
     if for while switch catch return else do try sizeof function constructor super await throw new typeof \
     using lock foreach synchronized assert defined elif match with";
 
-/// `name(…) {` in a class; with `typed`, only behind a type or modifier.
+/// `name(…) {` in a class; with `typed`, only after a type or modifier.
 fn method(line: &str, typed: bool) -> Option<&str> {
     let end = line.trim_end();
     if !(end.ends_with('{') || typed && end.ends_with([',', ')', '('])) {
@@ -256,7 +255,7 @@ fn rust_use(text: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Whether the next line still belongs to an import block.
+/// Returns whether the next line is still in an import block.
 fn go_import(line: &str, inside: bool, found: &mut Vec<String>) -> bool {
     if !inside && !line.starts_with("import") {
         return false;

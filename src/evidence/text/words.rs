@@ -1,23 +1,22 @@
-//! Text into words: identifiers whole and in their parts, and pairs of characters where a script has no spaces. The same
-//! words are made of files and of questions; that is what lets them meet.
+//! Splits text into words: identifiers and their parts, and character pairs for scripts without spaces. Files
+//! and queries must use the same words.
 
 use super::stem::stem;
 
 /// Longer runs are data, not names.
 const MAX_WORD_BYTES: usize = 64;
 
-/// Whether `list`, words with blanks between, names the word.
+/// Whether the space-separated `list` contains the word.
 pub fn listed(list: &str, word: &str) -> bool {
     list.split(' ').any(|known| known == word)
 }
 
-/// How rare a word is that `of` out of `total` have.
+/// Rarity of a word found in `of` out of `total`.
 pub fn rarity(of: usize, total: usize) -> f32 {
     let (of, total) = (of as f32, total as f32);
     (1.0 + (total - of + 0.5).max(0.0) / (of + 0.5)).ln()
 }
 
-/// The longest of a name's terms.
 pub fn longest_term(name: &str) -> String {
     let mut longest = String::new();
     raw(name, |word| {
@@ -30,7 +29,7 @@ pub fn longest_term(name: &str) -> String {
     longest
 }
 
-/// Calls `each` with every run of letters, digits and `_`, and with every pair of neighboring CJK characters.
+/// Calls `each` with every run of letters, digits and `_`, and every pair of neighboring CJK characters.
 pub fn raw<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -77,7 +76,7 @@ pub fn raw<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
         if word_start < at {
             emit(&text[word_start..at], &mut each);
         }
-        // Over the character that ended the run.
+        // Skip the character that ended the run.
         at += text[at..].chars().next().map_or(0, char::len_utf8);
     }
 }
@@ -92,14 +91,12 @@ const fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Scripts written without spaces.
 pub fn is_cjk(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// The terms of one word from [`raw`], lower-case: first its parts in their common form, then, where it has several
-/// parts, the whole. Nothing for numbers and for what looks like a hash.
+/// The word's stemmed parts, then the full word if it has several. Nothing for numbers and apparent hashes.
 pub fn terms(word: &str, mut each: impl FnMut(&str, WordPart)) {
     let core = word.trim_matches('_');
     if core.is_empty() || is_noise(core) {
@@ -122,14 +119,12 @@ pub fn terms(word: &str, mut each: impl FnMut(&str, WordPart)) {
     }
 }
 
-/// How a term relates to the word it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordPart {
-    /// The word has no parts.
+    /// The word has only one part.
     Only,
-    /// One of several parts.
     Piece,
-    /// The whole word of several parts.
+    /// The complete word of several parts.
     Whole,
 }
 
@@ -139,7 +134,7 @@ fn is_noise(word: &str) -> bool {
         || word.len() >= 16 && digits >= 3 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Cuts `HTTPServer_name2` into `HTTP`, `Server`, `name2`.
+/// Splits `HTTPServer_name2` into `HTTP`, `Server`, `name2`.
 pub fn parts<'a>(word: &'a str, mut each: impl FnMut(&'a str)) {
     let bytes = word.as_bytes();
     let mut start = 0;
@@ -165,7 +160,7 @@ pub fn parts<'a>(word: &'a str, mut each: impl FnMut(&'a str)) {
     }
 }
 
-/// The last capital of `URLs` belongs to what stands before it.
+/// The last capital of `URLs` belongs to the part before it.
 fn is_plural_mark(bytes: &[u8], at: usize) -> bool {
     bytes.get(at + 1) == Some(&b's') && bytes.get(at + 2).is_none_or(|byte| !byte.is_ascii_lowercase())
 }

@@ -2,28 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-/// One thing that a call will touch. Paths are absolute and lexically normalized.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
+    /// Absolute, lexically normalized path.
     Read(PathBuf),
+    /// Absolute, lexically normalized path.
     Write(PathBuf),
     /// A path in the program's own folder inside the workspace (the notes), written by a tool just for that.
     WriteOwn(PathBuf),
     /// A command exactly as it will run, and its start folder.
-    Exec {
-        command: String,
-        cwd: PathBuf,
-    },
+    Exec { command: String, cwd: PathBuf },
     /// The command of the same call uses the network.
     Network,
     /// One of our tools reads a page from this host.
     Host(String),
     /// A tool on an MCP server; `reads` if the server says that it changes nothing.
-    Remote {
-        server: String,
-        tool: String,
-        reads: bool,
-    },
+    Remote { server: String, tool: String, reads: bool },
 }
 
 impl Access {

@@ -68,7 +68,6 @@ pub fn assess(text: &str, folder: &Path, scope: &PathScope) -> AssessedCommand {
     AssessedCommand { text: text.to_owned(), calls }
 }
 
-/// Files that the script may write.
 fn written(calls: &[Call]) -> Vec<String> {
     let redirected = calls.iter().flat_map(|call| &call.files).filter(|file| file.writes);
     let copied = calls

@@ -11,7 +11,6 @@ use super::tool_rule::{Match, ToolRule, is_about_command, is_about_path};
 use crate::shell::interpret::call::Call;
 use base::path;
 
-/// Tools whose calls can be denied by a pattern.
 const DENIED_BY_PART: [&str; 6] = ["Bash", "Edit", "Write", "MultiEdit", "Read", "WebFetch"];
 
 #[derive(Clone, Debug, Default)]
@@ -112,7 +111,6 @@ fn shown(rule: &ToolRule) -> String {
     format!("{}{pattern}", rule.tool)
 }
 
-/// The rule that forbids one of the accesses, as a clause.
 pub fn forbidden(rules: &[ToolRule], accesses: &[AssessedAccess], scope: &PathScope) -> Option<String> {
     let rule = rules.iter().find(|rule| accesses.iter().any(|access| is_about(rule, access, scope)))?;
     Some(format!("the user forbade it for this run (--deny {})", shown(rule)))

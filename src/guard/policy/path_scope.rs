@@ -12,7 +12,6 @@ use base::path;
 const MAX_MATCHES: usize = 5_000;
 /// In a larger tree, not every link is followed.
 const MAX_WALKED: usize = 20_000;
-/// In a longer argument, not every part is checked.
 const MAX_OPTION_BYTES: usize = 256;
 
 /// Folders that the machine can't do without.
@@ -42,7 +41,6 @@ pub enum WriteRisk {
     /// The workspace folder itself, or a file in it that controls other programs.
     Guarded(String),
     Outside(String),
-    /// The entire machine, or all of the user's files.
     Everything(String),
     Unknown,
 }
@@ -228,7 +226,6 @@ impl PathScope {
         WriteRisk::Inside
     }
 
-    /// A workspace may contain its owner's home.
     fn steers_logins(&self, path: &Path) -> bool {
         let home = self.home.as_deref().filter(|home| home.starts_with(&self.workspace));
         home.and_then(|home| path.strip_prefix(home).ok()).is_some_and(protected_paths::steers_logins)
@@ -318,7 +315,6 @@ impl PathScope {
     }
 }
 
-/// Open streams, and devices that store nothing.
 fn is_stream(text: &str) -> bool {
     matches!(text, "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr" | "/dev/tty" | "-")
         || text.strip_prefix("/dev/fd/").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))

@@ -8,13 +8,11 @@ const NAMES: &str = "\
     _JAVA_OPTIONS JDK_JAVA_OPTIONS CLASSPATH BAT_CONFIG_PATH BAT_PAGER DELTA_PAGER FZF_DEFAULT_COMMAND RUSTC \
     RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTDOC";
 
-/// Prefixes of names.
 const FRONTS: &str = "\
     LD_ DYLD_ MALLOC_ GIT_ LESS BASH_FUNC_ PERL5 PERLLIB RUBYOPT GEM_ BUNDLE_ NPM_ npm_ YARN_ PIP_ UV_ CARGO_HOME \
     CARGO_ALIAS_ CARGO_BUILD_ CARGO_REGISTR CARGO_TARGET_X CARGO_TARGET_A GOFLAGS GOPROXY GOPATH GOTOOLCHAIN SSH_ \
     DOCKER_ AWS_ MYCODE_ PYTHONSTARTUP PYTHONHOME PYTHONINSPECT PYTHONBREAKPOINT";
 
-/// Harmless values.
 const TAME: &[&str] = &["", "cat", "true", ":", "0", "1", "no", "never", "less", "echo", "."];
 
 /// Parts of names whose value is a folder, file or library: any word may be the name of one.

@@ -31,7 +31,6 @@ struct Stored {
     /// As `server.tool`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<String>,
-    /// Don't ask again about creating a rules file.
     no_init_offer: bool,
 }
 
@@ -82,7 +81,6 @@ pub struct Rules {
     stored: Stored,
     session: Vec<SessionGrant>,
     turn: Vec<SessionGrant>,
-    /// By the flags of this run.
     denied: Vec<ToolRule>,
     damage: Option<String>,
 }
@@ -103,7 +101,6 @@ impl Rules {
         Self { path, stored, damage, ..Self::default() }
     }
 
-    /// What the user should know about an unusable file.
     pub fn damage(&self) -> Option<String> {
         let why = self.damage.as_ref()?;
         let path = self.path.display();
@@ -162,7 +159,6 @@ impl Rules {
         flag_rules::forbidden(&self.denied, accesses, scope)
     }
 
-    /// For the user, the project's rules first.
     pub fn rows(&self) -> Vec<RuleRow> {
         let kept: Vec<SessionGrant> = self.stored.grants().collect();
         let session = self.session.iter().filter(|grant| !kept.contains(grant));

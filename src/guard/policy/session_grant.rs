@@ -14,7 +14,6 @@ const MAX_NAMES: usize = 5_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionGrant {
-    /// Commands that start with these words.
     Prefix(String),
     /// This exact command: it has no safe prefix.
     Command(String),
@@ -74,7 +73,6 @@ impl SessionGrant {
         }
     }
 
-    /// As an entry in a list.
     pub fn listed(&self) -> String {
         match self {
             Self::Command(command) => format!("the command `{command}`"),

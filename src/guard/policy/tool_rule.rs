@@ -17,7 +17,6 @@ pub struct ToolRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Match {
     No,
-    /// The call isn't known well enough.
     Maybe,
     Yes,
 }

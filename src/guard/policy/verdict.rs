@@ -13,7 +13,6 @@ use base::config::mode::Mode;
 use base::config::settings::Permission;
 use base::text;
 
-/// Parts of a command that a question lists.
 const NAMED_PARTS: usize = 4;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

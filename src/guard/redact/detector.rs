@@ -8,7 +8,6 @@ use std::path::Path;
 use super::patterns::{self, Rule};
 use super::value;
 
-/// All placeholders start with this.
 pub const PREFIX: &str = "<REDACTED";
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,7 +14,6 @@ use super::patterns::PLACEHOLDER;
 use base::model::envelope::Envelope;
 use base::model::item::Item;
 
-/// Known secrets that are searched for as literal text.
 const MAX_SEARCHED: usize = 2_000;
 
 #[derive(Debug)]

@@ -12,7 +12,6 @@ static TYPE_NAME: Pattern = Pattern::new(concat!(
     r"|es|rsa|uuid|bool|text|key|token|value|arg|param|secret|passw(?:or)?d)(?:[-_]?\d+)?$",
 ));
 
-/// For the test that compiles all patterns.
 #[cfg(test)]
 pub static PATTERNS: [&Pattern; 2] = [&IDENTIFIER, &TYPE_NAME];
 

@@ -1,16 +1,13 @@
-//! Where build tools keep what they can make again. A confined command sees these folders as they are and can write
-//! to them, but what it writes goes to the session's private folder: builds work, and nothing reaches the next
-//! build of anybody else.
+//! Caches that build tools can rebuild. A confined command sees them and can write to them, but its writes go
+//! to the session's private folder: builds work, and nothing reaches anyone else's next build.
 
 use std::path::{Path, PathBuf};
 
 use base::file;
 
-/// A tool's cache.
 struct BuildCache {
-    /// In the home folder.
     folder: &'static str,
-    /// The variable that moves it, and that is set where the folder does not exist.
+    /// The variable that moves it; set if the folder doesn't exist.
     variable: Option<&'static str>,
 }
 
@@ -43,7 +40,6 @@ const CACHES: &[BuildCache] = &[
     cache(".local/share/uv", None),
 ];
 
-/// Further variables that name a cache's folder, wherever it is.
 pub const NAMED_BY_VARIABLE: &[&str] = &[
     "GOCACHE",
     "CCACHE_DIR",
@@ -57,11 +53,10 @@ pub const NAMED_BY_VARIABLE: &[&str] = &[
     "TURBO_CACHE_DIR",
 ];
 
-/// Caches that each project has of its own in the program's state, for what takes long to make again: by the variable that
-/// moves them. Only its confined commands use them.
+/// Slow to rebuild, so each project keeps its own for its confined commands.
 const PER_PROJECT: &[&str] = &["GOCACHE"];
 
-/// The folders in `base` for those that the user has not moved, and the variables that send tools there. Makes them.
+/// Creates the folders in `base` unless the user has moved them; also returns the variables that name them.
 pub fn of_project(
     base: &Path,
     variable: impl Fn(&str) -> Option<PathBuf>,
@@ -70,7 +65,7 @@ pub fn of_project(
     let mut environment = Vec::new();
     for name in PER_PROJECT.iter().filter(|name| variable(name).is_none()) {
         let folder = base.join(name);
-        // Without one, builds are only slow.
+        // Without it, builds are only slower.
         if file::create_private_folder(&folder).is_err() {
             continue;
         }
@@ -82,7 +77,7 @@ pub fn of_project(
     (folders, environment)
 }
 
-/// The caches that exist, and the variables that send tools to `temporary` for those that don't.
+/// The caches that exist, and the variables that send tools to `temporary` for the rest.
 pub fn find(
     home: Option<&Path>,
     variable: impl Fn(&str) -> Option<PathBuf>,
@@ -107,7 +102,7 @@ pub fn find(
     folders.extend(named.filter_map(|folder| folder.canonicalize().ok()).filter(|folder| folder.is_dir()));
     folders.sort();
     folders.dedup();
-    // One inside of another is covered by it.
+    // A cache inside another is covered by it.
     let all = folders.clone();
     folders.retain(|folder| !all.iter().any(|other| other != folder && folder.starts_with(other)));
     folders.retain(|folder| folder.components().count() > 2);

@@ -1,6 +1,5 @@
-//! Which git folders belong to a workspace, so that local commits work, also where the workspace is a subfolder, a
-//! worktree or a submodule. A folder outside counts only when it points back: a checkout could name
-//! any repository.
+//! The git folders of a workspace, so that local commits work, also in a subfolder, worktree or submodule. A
+//! folder outside counts only if it points back: a checkout could name any repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,25 +7,23 @@ use std::path::{Path, PathBuf};
 use crate::sandbox::protected_paths::IN_GIT;
 use base::file;
 
-/// A pointer file or a configuration is not larger than this, in bytes.
+/// A pointer file or a configuration, in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
-/// Submodules beyond this many are not looked for.
 const MAX_MODULES: usize = 256;
 const MAX_MODULE_DEPTH: usize = 6;
 
-/// The git folders of a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitFolders {
-    /// Folders outside of the workspace that commits write to.
+    /// Outside the workspace, where commits write.
     pub outside: Vec<PathBuf>,
-    /// What in all of them must not change.
+    /// What must not change in any of them.
     pub protected: Vec<PathBuf>,
 }
 
-/// Looks for the git folders of `workspace` (canonical).
+/// `workspace` is canonical.
 pub fn find(workspace: &Path) -> GitFolders {
     let mut found = GitFolders::default();
-    // What does not exist yet is protected as well.
+    // What doesn't exist yet is protected, too.
     protect(&workspace.join(".git"), &mut found.protected);
     let Some(dot_git) = workspace.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())
     else {
@@ -36,7 +33,7 @@ pub fn find(workspace: &Path) -> GitFolders {
     let Ok(kind) = fs::symlink_metadata(&dot_git) else { return found };
     if kind.is_dir() {
         if top != workspace {
-            // A repository of the whole home folder or disk is no project's.
+            // A repository of the entire home folder or disk isn't the project's.
             if top.components().count() <= 2 || std::env::home_dir().is_some_and(|home| home == top) {
                 return found;
             }
@@ -62,7 +59,7 @@ pub fn find(workspace: &Path) -> GitFolders {
     found
 }
 
-/// The git folder of a linked worktree or submodule, and the one that it shares. `None` where they do not point back.
+/// The git folder of a linked worktree or submodule, and the shared one. `None` if they don't point back.
 fn worktree(dot_git: &Path) -> Option<(PathBuf, PathBuf)> {
     let text = read(dot_git)?;
     let named = text.strip_prefix("gitdir:")?.trim();
@@ -73,7 +70,7 @@ fn worktree(dot_git: &Path) -> Option<(PathBuf, PathBuf)> {
         let listed = own.parent()? == common.join("worktrees");
         return (listed && back == dot_git.canonicalize().ok()?).then_some((own, common));
     }
-    // A submodule: its git folder lies in that of a repository around it, and its configuration points back.
+    // A submodule: its git folder is inside that of an outer repository, and its configuration points back.
     let inside_repository = dot_git.parent()?.ancestors().skip(1).any(|folder| {
         folder.join(".git").canonicalize().is_ok_and(|git| own.starts_with(git.join("modules")))
     });
@@ -83,7 +80,7 @@ fn worktree(dot_git: &Path) -> Option<(PathBuf, PathBuf)> {
     (inside_repository && back == dot_git.parent()?.canonicalize().ok()?).then(|| (own.clone(), own))
 }
 
-/// A main git folder: itself, its submodules and worktrees, and the hooks folder that its configuration names.
+/// The main git folder, its submodules and worktrees, and the configured hooks folder.
 fn whole(git: &Path, top: &Path, workspace: &Path, found: &mut GitFolders) {
     protect(git, &mut found.protected);
     let hooks = read(&git.join("config"))
@@ -112,7 +109,7 @@ fn modules(folder: &Path, depth: usize, left: &mut usize, protected: &mut Vec<Pa
             protect(&path, protected);
             modules(&path.join("modules"), depth - 1, left, protected);
         } else {
-            // A module's name may hold slashes.
+            // A module's name may contain slashes.
             modules(&path, depth - 1, left, protected);
         }
     }
@@ -122,18 +119,15 @@ fn protect(git: &Path, protected: &mut Vec<PathBuf>) {
     protected.extend(IN_GIT.iter().map(|name| git.join(name)));
 }
 
-/// The value of `name = value` in a line of git's configuration.
 fn setting<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let (key, value) = line.split_once('=')?;
     key.trim().eq_ignore_ascii_case(name).then(|| value.trim().trim_matches('"'))
 }
 
-/// The text of one of git's own small files.
 pub fn read(path: &Path) -> Option<String> {
     file::small_text(path, MAX_BYTES)
 }
 
-/// Whether a configuration that a command has made holds only what `git init` writes.
 pub fn is_plain_config(text: &str) -> bool {
     const PLAIN: &[&str] = &[
         "repositoryformatversion",

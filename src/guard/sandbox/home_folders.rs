@@ -1,10 +1,10 @@
-//! What of a home folder's dot files and dot folders confined commands may see: what toolchains and everyday programs keep
-//! there. All else is hidden, so that a secret that no list knows (`secret_paths`) stays one. Reads names, never contents.
+//! Which dot files and folders in a home confined commands may see: those of toolchains and common programs.
+//! The rest is hidden, in case it has secrets that `secret_paths` doesn't list. Reads names, never contents.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Directly in a home: dot files and dot folders. A `*` at the end stands for any rest.
+/// Directly in a home: dot files and folders. A `*` at the end matches any rest.
 const IN_HOME: &str = "\
     .config .local .cache \
     .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .kshrc .cshrc \
@@ -27,7 +27,6 @@ const IN_HOME: &str = "\
     .foundry .svm .solcx .avm .wasmer .wasmtime .wasmedge .tfenv .tflint.d .terraform.d .pulumi .krew .ollama .huggingface \
     .dbt .ansible .subversion .selenium .cypress";
 
-/// In `.config`.
 const IN_CONFIG: &str = "\
     git hg jj tig lazygit gitui delta bash zsh fish starship.toml direnv tmux zellij nvim vim helix kak emacs doom \
     bat fd ripgrep eza lsd htop fontconfig locale.conf user-dirs.dirs user-dirs.locale \
@@ -36,20 +35,17 @@ const IN_CONFIG: &str = "\
     sccache cmake meson nix nixpkgs guix composer cabal stack opam julia luarocks stylua flutter dart wasmtime typst latexmk \
     tree-sitter yamllint shellcheckrc taplo just nimble nushell";
 
-/// In `.local`.
 const IN_LOCAL: &str = "bin lib lib64 libexec include share state src opt man pipx";
 
-/// In `.local/share`.
 const IN_SHARE: &str = "\
     mise asdf fnm nvm pnpm yarn npm node uv pipx virtualenv virtualenvs pypoetry pdm hatch rye conda mamba pyenv rustup cargo \
     go cabal stack opam ghcup coursier gradle kotlin zig swiftly julia ruby gem rbenv composer flutter dart luarocks nimble R \
     jupyter nix guix aquaproj-aqua dotnet NuGet solana wasmer typst tree-sitter bash-completion zsh fish zinit sheldon man \
     fonts icons mime locale nvim vim helix bob direnv cmake";
 
-/// In `.local/state`.
 const IN_STATE: &str = "pnpm nix mise uv";
 
-/// The folders that are looked through, and what of each is seen; only in the home itself does it go by a dot.
+/// The folders that are filtered, and what is visible in each; only the home itself goes by the dot.
 const LEVELS: &[(&str, &str)] = &[
     ("", IN_HOME),
     (".config", IN_CONFIG),
@@ -58,12 +54,11 @@ const LEVELS: &[(&str, &str)] = &[
     (".local/state", IN_STATE),
 ];
 
-/// Where no user keeps anything: a link from a home leads there to what was installed.
+/// System folders: home links into them point to installed software.
 const SYSTEM: &[&str] =
     &["/usr", "/opt", "/nix", "/gnu", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/var/lib", "/snap"];
 
-/// What confined commands must not see of `homes` (canonical). A home in the workspace is what the user works on: there only
-/// the known secrets are hidden.
+/// What of `homes` (canonical) is hidden. In a home inside the workspace: only known secrets.
 pub fn closed(homes: &[PathBuf], workspace: &Path) -> BTreeSet<PathBuf> {
     let elsewhere = homes.iter().filter(|home| !home.starts_with(workspace));
     let levels = elsewhere.flat_map(|home| LEVELS.iter().map(move |(level, seen)| (home, *level, *seen)));
@@ -97,7 +92,7 @@ fn is_seen(name: &str, seen: &[&str]) -> bool {
     })
 }
 
-/// Whether what a link leads to is seen for reasons of its own: hiding it would hide the system, a home or the work.
+/// Whether a link's target must stay visible: hiding it would hide the system, a home or the workspace.
 fn is_shared(real: &Path, homes: &[PathBuf], workspace: &Path) -> bool {
     SYSTEM.iter().any(|folder| real.starts_with(folder))
         || real.starts_with(workspace)

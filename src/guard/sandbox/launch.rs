@@ -1,5 +1,5 @@
-//! How a command is launched: our own program is started once more as the helper, under a name that no user types and with the
-//! specification on a descriptor, and starts the command.
+//! Launches commands: our program is started again as the helper, under a name that no user types and with
+//! the specification on a descriptor, and starts the command.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -11,27 +11,24 @@ use std::sync::OnceLock;
 use super::spec::LaunchMode;
 use base::process::run::LaunchWrapper;
 
-/// The first argument that makes our program the helper.
 pub const HELPER_NAME: &str = "__confine";
-/// Where the helper finds its specification and the end of its lifeline: high enough that nothing else sits there.
+/// The helper's specification and the end of its lifeline; high enough to be unused.
 pub const SPEC_FD: i32 = 60;
 pub const LIFELINE_FD: i32 = 61;
 
-/// Which program is the helper, where it is not the running one.
 static HELPER: OnceLock<PathBuf> = OnceLock::new();
 
-/// Names the helper: for tests, whose own program is another. The first call wins.
+/// For tests, whose own program is another one. The first call wins.
 pub fn use_helper(path: PathBuf) {
     let _ = HELPER.set(path);
 }
 
-/// The program that is started as the helper.
 pub fn helper() -> io::Result<PathBuf> {
     if let Some(path) = HELPER.get() {
         return Ok(path.clone());
     }
     let current = std::env::current_exe()?;
-    // A test's program would run its tests instead.
+    // A test binary would run its tests instead.
     let is_ours = current.file_name().is_some_and(|name| name.to_string_lossy().starts_with("mycode"))
         && !current.to_string_lossy().contains("/deps/");
     if !is_ours {
@@ -39,16 +36,14 @@ pub fn helper() -> io::Result<PathBuf> {
             "mycode could not find its own program file to start the sandbox helper",
         ));
     }
-    // The link works even when the file was replaced by an update meanwhile.
+    // The link works even if an update has replaced the file.
     Ok(if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { current })
 }
 
-/// The arguments before the command itself.
 pub fn arguments(side_fd: Option<i32>) -> [OsString; 2] {
     [HELPER_NAME.into(), side_fd.map_or_else(|| "-".into(), |fd| fd.to_string().into())]
 }
 
-/// The helper as it is put before a command.
 pub fn wrapper(mode: &LaunchMode, side_fd: Option<i32>) -> io::Result<LaunchWrapper> {
     let (reader, lifeline) = io::pipe()?;
     Ok(LaunchWrapper {
@@ -60,30 +55,27 @@ pub fn wrapper(mode: &LaunchMode, side_fd: Option<i32>) -> io::Result<LaunchWrap
     })
 }
 
-/// The helper before an unconfined command, so that what the command leaves running ends with it; `None` where there is none.
+/// For an unconfined command whose leftover processes end with it; `None` if there is no helper.
 pub fn end_with_command() -> Option<LaunchWrapper> {
     cfg!(target_os = "linux").then(|| wrapper(&LaunchMode::EndWithCommand, None).ok()).flatten()
 }
 
-/// The same so that what it leaves running ends with the agent.
+/// The same, but leftover processes end with the agent.
 pub fn end_with_agent(side_fd: i32) -> Option<LaunchWrapper> {
     cfg!(target_os = "linux").then(|| wrapper(&LaunchMode::EndWithAgent, Some(side_fd)).ok()).flatten()
 }
 
-/// A file without a name that holds the specification.
 pub fn spec_file(mode: &LaunchMode) -> io::Result<OwnedFd> {
     let mut file = unnamed_file()?;
     file.write_all(&serde_json::to_vec(mode)?)?;
     Ok(file.into())
 }
 
-/// A file without a name, for this process and those that it starts.
 #[cfg(target_os = "linux")]
 pub fn unnamed_file() -> io::Result<File> {
     Ok(File::from(rustix::fs::memfd_create("mycode", rustix::fs::MemfdFlags::CLOEXEC)?))
 }
 
-/// A file without a name, for this process and those that it starts.
 #[cfg(not(target_os = "linux"))]
 pub fn unnamed_file() -> io::Result<File> {
     let name = format!("mycode-spec-{}-{:08x}", std::process::id(), fastrand::u32(..));

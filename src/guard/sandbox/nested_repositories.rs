@@ -1,6 +1,5 @@
-//! Repositories below a workspace: checkouts beside the code, submodules, linked worktrees. Each has a `.git` of its own whose
-//! hooks and configuration run programs when a user works there. The search is bounded; it reads names, and two small
-//! kinds of files that git itself keeps to say where its folders are.
+//! Repositories below a workspace: checkouts, submodules, linked worktrees. Their hooks and configuration run
+//! programs when a user works there. A bounded search by names and git's small pointer files.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
@@ -9,28 +8,27 @@ use std::path::{Path, PathBuf};
 
 use base::file;
 
-/// Folders that are opened in the search, nearest to the workspace first.
+/// Folders opened in the search, nearest to the workspace first.
 const MAX_FOLDERS: usize = 2_000;
-/// Repositories that are protected; each costs some mounts for every command.
+/// Each costs some mounts for every command.
 const MAX_FOUND: usize = 64;
-/// A list of submodules, or a pointer, is not larger than this, in bytes.
+/// A list of submodules or a pointer, in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
-/// Folders of things that are installed or built.
+/// Folders of installed or built files.
 pub const SKIPPED: &[&str] =
     &[".git", "node_modules", "target", "__pycache__", ".venv", "venv", ".tox", ".gradle"];
 
-/// The repositories that were there when a session began. What its commands make themselves they may also change and
-/// remove; these stay protected wherever they are moved.
+/// Those that existed when the session started, protected wherever they move. Commands may change new ones.
 #[derive(Debug)]
 pub struct NestedRepositories(Vec<(PathBuf, u64)>);
 
 impl NestedRepositories {
-    /// Looks for those below `workspace` (canonical).
+    /// `workspace` is canonical.
     pub fn find(workspace: &Path) -> Self {
         Self(search(workspace).into_iter().filter_map(|git| Some((git.clone(), number(&git)?))).collect())
     }
 
-    /// Where they are now. Searches again only when one is not where it was.
+    /// Where they are now. Searches again only if one has moved.
     pub fn locate(&mut self, workspace: &Path) -> Vec<PathBuf> {
         let moved = |(git, known): &(PathBuf, u64)| number(git) != Some(*known);
         if self.0.iter().any(moved) {
@@ -42,12 +40,12 @@ impl NestedRepositories {
     }
 }
 
-/// The file system's own name of a file, which goes with it.
+/// The inode, which a moved file keeps.
 fn number(path: &Path) -> Option<u64> {
     fs::symlink_metadata(path).ok().map(|meta| meta.ino())
 }
 
-/// The `.git` folders and files below `workspace` (canonical), but not its own.
+/// The `.git` folders and files below `workspace` (canonical), except its own.
 fn search(workspace: &Path) -> Vec<PathBuf> {
     let mut found: BTreeSet<PathBuf> = listed(workspace).into_iter().collect();
     let mut waiting = VecDeque::from([workspace.to_owned()]);
@@ -70,7 +68,7 @@ fn search(workspace: &Path) -> Vec<PathBuf> {
     found.into_iter().take(MAX_FOUND).collect()
 }
 
-/// What git's own lists name, however deep it lies.
+/// Those that git's own lists name, at any depth.
 fn listed(workspace: &Path) -> Vec<PathBuf> {
     let modules = file::small_text(&workspace.join(".gitmodules"), MAX_BYTES).unwrap_or_default();
     let modules = modules.lines().filter_map(|line| {
@@ -83,7 +81,7 @@ fn listed(workspace: &Path) -> Vec<PathBuf> {
     });
     modules
         .chain(trees)
-        // A list may name anything: only what truly lies below, and is no link.
+        // A list may name anything: only what is really below counts, and no links.
         .filter(|git| fs::symlink_metadata(git).is_ok_and(|meta| !meta.is_symlink()))
         .filter(|git| git.canonicalize().is_ok_and(|real| real == *git))
         .filter(|git| git.starts_with(workspace) && *git != workspace.join(".git"))

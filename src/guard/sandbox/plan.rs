@@ -1,5 +1,4 @@
-//! The plan: from a workspace and what a command may do to its whole specification. Reads the disk, and makes
-//! nothing but the folders of the project's own build caches.
+//! From a workspace and a command's rights to its specification. Creates only the build cache folders.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -14,11 +13,8 @@ use super::secret_paths;
 use super::spec::{Layers, RawPath, SandboxLevel, SandboxSpec};
 use base::repository;
 
-/// Where the system keeps sockets, and files of other programs.
 const HIDDEN: &[&str] = &["/run", "/var/run"];
-/// Where everybody writes.
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
-/// In those: what programs need to work.
 const VISIBLE: &[&str] = &[
     "/run/current-system",
     "/run/booted-system",
@@ -30,10 +26,8 @@ const VISIBLE: &[&str] = &[
     "/run/NetworkManager/resolv.conf",
     "/run/connman/resolv.conf",
 ];
-/// Variables that name the folders of tools.
 const TOOLS: &[&str] =
     &["CARGO_HOME", "RUSTUP_HOME", "GOROOT", "GOPATH", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV"];
-/// Ways to talk to programs outside.
 const REMOVED: &[&str] = &[
     "SSH_AUTH_SOCK",
     "SSH_AGENT_PID",
@@ -57,9 +51,9 @@ const REMOVED: &[&str] = &[
     "HISTFILE",
 ];
 
-/// The leak check traces its own process, which nothing may in a sandbox.
+/// The leak checker traces its own process, which the sandbox forbids.
 const SET: &[(&str, &str)] = &[("LSAN_OPTIONS", "detect_leaks=0")];
-/// Without a network: what would retry for a minute gives up at once.
+/// Without a network: fail at once instead of retrying for a minute.
 const SET_OFFLINE: &[(&str, &str)] = &[
     ("npm_config_fetch_retries", "0"),
     ("PIP_RETRIES", "0"),
@@ -67,26 +61,21 @@ const SET_OFFLINE: &[(&str, &str)] = &[
     ("UV_HTTP_RETRIES", "0"),
 ];
 
-/// The folders that a sandbox is about.
 #[derive(Clone, Debug)]
 pub struct SandboxPaths {
     /// Canonical.
     pub workspace: PathBuf,
-    /// The program's own folders: configuration, state, keys. Hidden.
     pub own_folders: Vec<PathBuf>,
     /// In those: what commands may read (spilled outputs).
     pub readable: Vec<PathBuf>,
-    /// The `.git` of repositories that lay below the workspace when the session began.
+    /// `.git` of the repositories below the workspace at session start.
     pub nested: Vec<PathBuf>,
-    /// The session's private folder.
     pub private: PathBuf,
-    /// In the state folder: where things are moved that appeared at protected paths.
+    /// In the state folder, for what is moved away from protected paths.
     pub kept: Option<PathBuf>,
-    /// In the state folder: this project's own build caches.
     pub build_caches: Option<PathBuf>,
 }
 
-/// The specification for one command that starts in `cwd`.
 pub fn make(
     paths: &SandboxPaths,
     layers: Layers,
@@ -103,7 +92,7 @@ pub fn make(
         .into_iter()
         .chain(home_folders::closed(&homes, workspace))
         .chain(own_folders.iter().cloned());
-    // Working in a folder means that it may be seen, wherever it is.
+    // The working folder must be visible, wherever it is.
     let hidden = secrets.chain(canonical("XDG_RUNTIME_DIR")).filter(|path| path != workspace);
     let (secret_folders, hidden_files): (BTreeSet<PathBuf>, BTreeSet<PathBuf>) =
         hidden.partition(|path| path.is_dir());
@@ -114,7 +103,7 @@ pub fn make(
     let system_folders = existing(HIDDEN).filter(|path| path != workspace);
     let hidden_folders: BTreeSet<PathBuf> =
         system_folders.chain(secret_folders).filter(|path| !temporary.contains(path)).collect();
-    // Without a tree of its own a command finds its private folder only by name.
+    // Without its own file tree, a command finds its private folder only by name.
     let tmp = if layers.namespaces { PathBuf::from("/tmp") } else { paths.private.join("tmp") };
     let mut spec = SandboxSpec {
         level,
@@ -154,13 +143,13 @@ pub fn make(
         if !layers.namespaces {
             spec.environment.push(set("XDG_CACHE_HOME", &tmp.join(".cache").to_string_lossy()));
         }
-        // A cache in the workspace is one of its files.
+        // A cache inside the workspace is part of it.
         let apart = |folder: &PathBuf| !folder.starts_with(workspace) && !workspace.starts_with(folder);
         spec.caches = raw(caches.into_iter().filter(apart));
         let own = own_folders.into_iter().filter(|folder| folder.starts_with(workspace));
         spec.protected =
             raw(protected_paths::paths(workspace, &homes).into_iter().chain(git.protected).chain(own));
-        // The repository around a workspace is read, as it would be elsewhere.
+        // The repository around a workspace stays readable.
         visible.extend(git.outside.iter().filter_map(|folder| Some(folder.parent()?.to_owned())));
         spec.writable = raw([workspace.clone()].into_iter().chain(git.outside).chain(own_caches));
         spec.nested = raw(paths.nested.iter().cloned());
@@ -173,11 +162,10 @@ pub fn make(
     spec
 }
 
-/// Variables that are removed and set in every sandbox.
 fn environment(network: bool, tmp: &Path) -> Vec<(String, Option<String>)> {
     let removed = REMOVED.iter().map(|name| ((*name).to_owned(), None));
     let fixed = SET.iter().chain(SET_OFFLINE.iter().filter(|_| !network)).map(|(name, value)| {
-        // The last of several options holds.
+        // The last of several options wins.
         match env::var(name).ok().filter(|before| !before.is_empty() && name.ends_with("_OPTIONS")) {
             Some(before) => set(name, &format!("{before}:{value}")),
             None => set(name, value),
@@ -195,7 +183,6 @@ fn variable(name: &str) -> Option<PathBuf> {
     env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// The real path that a variable names.
 fn canonical(name: &str) -> Option<PathBuf> {
     variable(name)?.canonicalize().ok()
 }
@@ -204,13 +191,13 @@ fn raw(paths: impl IntoIterator<Item = PathBuf>) -> Vec<RawPath> {
     paths.into_iter().map(RawPath).collect()
 }
 
-/// Those that are folders themselves; a link to one is hidden with its target.
+/// Only real folders: a link is hidden with its target.
 fn existing(names: &[&str]) -> impl Iterator<Item = PathBuf> {
     let is_folder = |path: &PathBuf| std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
     names.iter().map(PathBuf::from).filter(is_folder)
 }
 
-/// What must be seen although it may lie in a hidden folder: homes, tools, and the system's small files.
+/// What must stay visible even in a hidden folder: homes, tools, and the system's small files.
 fn needed(homes: &[PathBuf]) -> Vec<PathBuf> {
     let search = env::var_os("PATH").unwrap_or_default();
     let tools = TOOLS.iter().chain(build_caches::NAMED_BY_VARIABLE).filter_map(|name| variable(name));
@@ -219,7 +206,6 @@ fn needed(homes: &[PathBuf]) -> Vec<PathBuf> {
     paths.filter_map(|path| path.canonicalize().ok()).collect()
 }
 
-/// Whether root works in another user's folder.
 fn foreign(workspace: &Path) -> bool {
     let root = rustix::process::geteuid().is_root();
     root && std::fs::metadata(workspace).is_ok_and(|meta| meta.uid() != 0)

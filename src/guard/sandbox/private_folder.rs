@@ -1,5 +1,5 @@
-//! A session's private folder: the `/tmp` of its commands, what they write to caches, and the git that they find. Only this user can enter it, it goes
-//! with the session, and what a killed session left is removed by the next one.
+//! A session's private folder: its commands' `/tmp`, cache writes and git wrapper. Only this user can enter
+//! it; it goes with the session, and the next session removes what a killed one left.
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
@@ -8,13 +8,10 @@ use std::path::{Path, PathBuf};
 
 use base::folder::temporary;
 
-/// Locked while the session lives.
 const LOCK: &str = "lock";
 const PARTS: [&str; 3] = ["tmp", "cache", "bin"];
-/// Left folders that one session removes at most.
 const MAX_REMOVED: usize = 32;
 
-/// A private folder and the lock that says that it is in use.
 #[derive(Debug)]
 pub struct PrivateFolder {
     pub path: PathBuf,
@@ -22,8 +19,7 @@ pub struct PrivateFolder {
 }
 
 impl PrivateFolder {
-    /// Makes one in the state folder, or where that cannot be written, in the folder for temporary files; never in
-    /// `workspace` (canonical). What killed sessions left in either goes.
+    /// In the state folder, else in the temporary one; never in `workspace` (canonical). Removes leftovers.
     pub fn create(workspace: &Path, state: Option<&Path>) -> io::Result<Self> {
         let temporary = temporary::folder_outside(workspace)?;
         remove_unused(&temporary);
@@ -49,7 +45,7 @@ impl PrivateFolder {
                 made => made?,
             }
             PARTS.iter().try_for_each(|part| make(&path.join(part)))?;
-            // Found by others only once it is held.
+            // Visible to others only once it is locked.
             let unready = path.join("unready");
             let lock = File::create_new(&unready)?;
             lock.lock()?;
@@ -59,7 +55,7 @@ impl PrivateFolder {
         Err(io::Error::other("could not create a temporary folder: no free name"))
     }
 
-    /// Whether it is still there: a cleaner of temporary files may have taken it.
+    /// A cleaner of temporary files may have removed it.
     pub fn is_intact(&self) -> bool {
         self.path.join(PARTS[0]).is_dir()
     }
@@ -72,7 +68,7 @@ impl PrivateFolder {
     }
 }
 
-/// Removes what killed sessions left: folders of this user whose lock is free.
+/// Leftovers of killed sessions: folders of this user whose lock is free.
 fn remove_unused(base: &Path) {
     let own = rustix::process::geteuid().as_raw();
     let entries = fs::read_dir(base).into_iter().flatten().flatten();
@@ -81,7 +77,7 @@ fn remove_unused(base: &Path) {
             && fs::symlink_metadata(entry.path()).is_ok_and(|meta| meta.is_dir() && meta.uid() == own)
     });
     for entry in ours.take(MAX_REMOVED) {
-        // Without a lock file it is another's, or only just being made.
+        // Without a lock file it isn't ours, or is just being created.
         let Ok(lock) = File::open(entry.path().join(LOCK)) else { continue };
         if lock.try_lock().is_ok() {
             remove(&entry.path());
@@ -89,13 +85,12 @@ fn remove_unused(base: &Path) {
     }
 }
 
-/// Removes a private folder.
 pub fn remove(folder: &Path) {
     for part in PARTS.map(|part| folder.join(part)) {
         if fs::remove_dir_all(&part).is_ok() {
             continue;
         }
-        // Overlay mounts leave folders without any mode.
+        // Overlay mounts leave folders without any permissions.
         for entry in
             walkdir::WalkDir::new(&part).into_iter().flatten().filter(|entry| entry.file_type().is_dir())
         {

@@ -1,5 +1,4 @@
-//! Which layers this machine can hold, found out by trying each in the helper, once per process and only when
-//! something asks.
+//! Which layers this machine supports, tried in the helper once per process and only when needed.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -10,39 +9,35 @@ use super::launch;
 use super::macos::seatbelt;
 use super::spec::Layers;
 
-/// The argument that makes the helper try instead of confining.
+/// Makes the helper try instead of confining.
 pub const PROBE: &str = "--probe";
 
-/// One layer, for users.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxLayer {
-    /// Such as `namespaces`.
     pub name: String,
     pub available: bool,
     /// What it does here, or why it is missing.
     pub detail: String,
 }
 
-/// What the sandbox can hold on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxStatus {
-    /// Nothing outside the workspace is changed, no secret is read.
+    /// Nothing outside the workspace is changed, and no secret is read.
     pub files: bool,
-    /// The network can be kept off.
     pub network: bool,
     pub layers: Layers,
     pub rows: Vec<SandboxLayer>,
 }
 
 impl SandboxStatus {
-    /// The missing layers in a few words; `None` when all are there.
+    /// In a few words; `None` if all are there.
     pub fn missing(&self) -> Option<String> {
         let missing: Vec<&str> =
             self.rows.iter().filter(|row| !row.available).map(|row| row.name.as_str()).collect();
         (!missing.is_empty()).then(|| missing.join(", "))
     }
 
-    /// Why commands cannot be confined here, with what to do; `None` when they can.
+    /// Why commands can't be confined here, and what to do; `None` if they can.
     pub fn refusal(&self) -> Option<String> {
         let why: Vec<String> = self
             .rows
@@ -55,7 +50,7 @@ impl SandboxStatus {
     }
 }
 
-/// What this machine can do. The first call tries it, in some milliseconds.
+/// The first call tries it, in a few milliseconds.
 pub fn status() -> &'static SandboxStatus {
     static STATUS: OnceLock<SandboxStatus> = OnceLock::new();
     STATUS.get_or_init(|| match () {
@@ -72,7 +67,6 @@ pub fn status() -> &'static SandboxStatus {
     })
 }
 
-/// One layer that does all or nothing.
 fn of_system(name: &str, available: bool, detail: String) -> SandboxStatus {
     let row = SandboxLayer { name: name.to_owned(), available, detail };
     SandboxStatus { files: available, network: available, layers: Layers::default(), rows: vec![row] }

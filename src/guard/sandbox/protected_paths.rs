@@ -1,9 +1,9 @@
-//! Protected paths: configuration in a workspace that makes other programs do things. A command may read it and never change
-//! it, whether it exists or not. The policy judges commands and edits by this list, and the sandbox protects it.
+//! Protected paths: workspace configuration that makes other programs do things. Commands may read but never
+//! change it, whether it exists or not. The policy judges by this list, and the sandbox enforces it.
 
 use std::path::{Path, PathBuf};
 
-/// Relative to the workspace: what is used or run without a question: agents' configuration and git's hooks.
+/// Relative to the workspace: used or run without a question, such as agents' configuration and git's hooks.
 const USED_UNASKED: &[&str] = &[
     ".mycode",
     ".claude",
@@ -31,8 +31,7 @@ const USED_UNASKED: &[&str] = &[
     ".githooks",
 ];
 
-/// Relative to the workspace: what users and their editors make by hand, and what other programs ask about or only run
-/// after a push.
+/// Relative to the workspace: made by users; other programs ask first or run it only after a push.
 const OF_USERS: &[&str] = &[
     // Editors and shells.
     ".vscode",
@@ -53,7 +52,7 @@ const OF_USERS: &[&str] = &[
     ".mise.toml",
     ".rtx.toml",
     ".Rprofile",
-    // What runs elsewhere, or when the user works with git, Mercurial or Jujutsu. Jujutsu itself must write to the rest.
+    // What runs elsewhere, or with git, Mercurial or Jujutsu. Jujutsu itself must write to the rest of `.jj`.
     ".hg/hgrc",
     ".jj/repo/config.toml",
     ".jj/repo/config-id",
@@ -77,13 +76,12 @@ const OF_USERS: &[&str] = &[
     "Jenkinsfile",
     "lefthook.yml",
     ".pre-commit-config.yaml",
-    // Debuggers and search, started by users and tools.
     ".gdbinit",
     ".lldbinit",
     ".ripgreprc",
 ];
 
-/// Relative to a home folder that lies in the workspace: what would run at the next login.
+/// Relative to a home in the workspace: what would run at the next login.
 const IN_HOME: &[&str] = &[
     ".bashrc",
     ".bash_profile",
@@ -133,17 +131,17 @@ const IN_HOME: &[&str] = &[
     "bin",
 ];
 
-/// In every git folder: what would run programs or lead git elsewhere.
+/// In every git folder: what would run programs or redirect git.
 pub const IN_GIT: &[&str] = &["hooks", "config", "config.worktree", "commondir", "gitdir", "info/attributes"];
 
-/// Rules files, whatever their case.
+/// In lower case; any letter case counts.
 const RULES: &[&str] =
     &["code_law.md", "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md"];
 
-/// An editor opens these with their tasks and settings, whatever stands before.
+/// An editor opens files with these suffixes together with their tasks and settings.
 const ENDINGS: &[&str] = &[".code-workspace"];
 
-/// What is protected in `workspace`, git's own apart; `homes` that lie in it bring theirs.
+/// Except git's own. Homes in the workspace add theirs.
 pub fn paths(workspace: &Path, homes: &[PathBuf]) -> Vec<PathBuf> {
     let own = in_workspace().map(|name| workspace.join(name));
     let inside = homes.iter().filter(|home| home.starts_with(workspace));
@@ -154,30 +152,30 @@ fn in_workspace() -> impl Iterator<Item = &'static str> {
     USED_UNASKED.iter().chain(OF_USERS).copied()
 }
 
-/// Whether a path, relative to the workspace, is one that users make themselves while a command runs.
+/// Whether users make this path (relative to the workspace) themselves while a command runs.
 pub fn users_make(inside: &Path) -> bool {
-    // What is on the way to it, when that is made first.
+    // Including its parent folders, when those are made first.
     OF_USERS.iter().any(|name| inside.starts_with(name) || Path::new(name).starts_with(inside))
 }
 
-/// Whether a file's name is that of a rules file, or has one of the endings that steer an editor.
+/// Also true for files whose suffix configures an editor.
 pub fn is_rules_file(name: &std::ffi::OsStr) -> bool {
     let name = name.to_string_lossy().to_lowercase();
     RULES.contains(&name.as_str()) || ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Whether a path, relative to the workspace, is protected.
+/// The path is relative to the workspace.
 pub fn steers(inside: &Path) -> bool {
     let first = inside.components().next();
-    // Rules files count wherever they lie.
+    // Rules files count anywhere.
     let is_rules =
         inside.file_name().is_some_and(|name| RULES.contains(&&*name.to_string_lossy().to_lowercase()))
             || inside.iter().any(|name| name == ".cursor");
-    // Also that of a repository, a worktree or a submodule in a folder below.
+    // Also in a repository, worktree or submodule below.
     let mut parts = inside.components();
     if parts.by_ref().any(|name| name.as_os_str() == ".git") {
         let rest = parts.as_path();
-        // `.git` itself may be replaced as a whole; submodules have protected paths of their own in it.
+        // `.git` itself could be replaced; submodules have their own protected paths in it.
         return rest.as_os_str().is_empty()
             || rest.starts_with("modules")
             || IN_GIT.iter().any(|name| rest.starts_with(name));
@@ -187,7 +185,7 @@ pub fn steers(inside: &Path) -> bool {
         || in_workspace().any(|name| inside.starts_with(name))
 }
 
-/// The same for a home folder that lies in the workspace.
+/// For a home in the workspace.
 pub fn steers_logins(in_home: &Path) -> bool {
     IN_HOME.iter().any(|name| in_home.starts_with(name))
 }

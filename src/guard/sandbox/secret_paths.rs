@@ -1,10 +1,10 @@
-//! Where users and programs keep secrets, relative to a home folder or absolute. The policy judges commands by this list, and
-//! the sandbox hides what of it exists. Reads names, never contents.
+//! Where users and programs keep secrets, relative to a home or absolute. The policy judges by this list, and
+//! the sandbox hides what exists. Reads names, never contents.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// In every home folder. Folders and files alike.
+/// In every home; folders and files.
 const IN_HOME: &[&str] = &[
     // Keys and credentials.
     ".ssh",
@@ -165,7 +165,7 @@ const IN_HOME: &[&str] = &[
     ".local/share/amp",
     ".qwen",
     ".kiro",
-    // Editors keep the tokens of their extensions there.
+    // Editors keep tokens of extensions here.
     ".config/Code/User/globalStorage",
     ".config/Code - Insiders/User/globalStorage",
     ".config/VSCodium/User/globalStorage",
@@ -221,7 +221,7 @@ const IN_HOME: &[&str] = &[
     ".config/Slack",
     ".config/discord",
     ".local/share/TelegramDesktop",
-    // What was typed.
+    // Histories of what was typed.
     ".bash_history",
     ".zsh_history",
     ".history",
@@ -243,7 +243,6 @@ const IN_HOME: &[&str] = &[
     ".viminfo",
 ];
 
-/// On every machine.
 const ABSOLUTE: &[&str] = &[
     "/etc/shadow",
     "/etc/shadow-",
@@ -273,8 +272,7 @@ const ABSOLUTE: &[&str] = &[
     "/mnt/wslg",
 ];
 
-/// Secret too, but not for the sandbox to hide by name: it has a `/run`, `/dev` and `/proc` of its own, and Maven gives up
-/// where it finds its settings empty.
+/// Not hidden by name: the sandbox has its own `/run`, `/dev` and `/proc`, and Maven fails on empty settings.
 const JUDGED_ONLY: &[&str] = &[
     "/run/secrets",
     "/var/run/secrets",
@@ -287,10 +285,10 @@ const JUDGED_ONLY: &[&str] = &[
 ];
 const JUDGED_ONLY_IN_HOME: &[&str] = &[".m2/settings.xml"];
 
-/// Parts of `/proc/PID` that show another program's memory or variables.
+/// In `/proc/PID`: another program's memory or variables.
 const PROC: &[&str] = &["environ", "mem", "maps", "root", "cwd", "fd", "task", "auxv", "map_files"];
 
-/// Text in code that can only mean such a path.
+/// Text in code that can only mean a secret path.
 const MARKS: &[&str] = &[
     "/.ssh/",
     ".ssh/id_",
@@ -313,11 +311,8 @@ const MARKS: &[&str] = &[
     "/environ",
 ];
 
-/// In `/etc/ssh`: the host's own keys.
 const HOST_KEY_PREFIX: &str = "ssh_host_";
-/// More home folders than this are not looked through.
 const MAX_HOMES: usize = 64;
-/// Variables that name a folder or file of secrets kept elsewhere than usual.
 const NAMED_BY_VARIABLE: &[&str] = &[
     "GNUPGHOME",
     "AWS_SHARED_CREDENTIALS_FILE",
@@ -338,11 +333,11 @@ const NAMED_BY_VARIABLE: &[&str] = &[
     "GH_CONFIG_DIR",
 ];
 
-/// The home folders whose secrets are hidden: the user's, root's, and all the others that can be seen.
+/// The user's, root's, and all others that are visible.
 pub fn homes(own: Option<&Path>) -> Vec<PathBuf> {
     let mut homes: BTreeSet<PathBuf> = BTreeSet::new();
     homes.extend(own.and_then(|home| home.canonicalize().ok()));
-    // What the user database says, whatever `HOME` was set to.
+    // From the user database, whatever `HOME` says.
     homes.extend(std::env::home_dir().and_then(|home| home.canonicalize().ok()));
     homes.insert("/root".into());
     for folder in ["/home", "/Users"] {
@@ -353,7 +348,6 @@ pub fn homes(own: Option<&Path>) -> Vec<PathBuf> {
     homes.into_iter().collect()
 }
 
-/// Every path of a secret, whether it exists or not.
 fn all(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -> impl Iterator<Item = PathBuf> {
     let in_homes = homes.iter().flat_map(|home| IN_HOME.iter().map(|name| home.join(name)));
     let absolute = ABSOLUTE.iter().map(PathBuf::from);
@@ -369,18 +363,18 @@ fn all(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -> impl It
     in_homes.chain(absolute).chain(host_keys).chain(named)
 }
 
-/// Every secret of this machine that exists, links followed: what hides the real path hides the link as well.
+/// Existing secrets, links resolved: hiding the real path hides the link, too.
 pub fn existing(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -> BTreeSet<PathBuf> {
     all(homes, variable)
-        // Most are not there, and one look tells.
+        // Cheap check first: most don't exist.
         .filter(|path| path.symlink_metadata().is_ok())
         .filter_map(|path| path.canonicalize().ok())
-        // A link to a whole home, or to `/`, would hide what is needed to work.
+        // A link to a home or to `/` would hide too much.
         .filter(|path| path.components().count() > 2 && !homes.contains(path))
         .collect()
 }
 
-/// The secret paths by which a command is judged, for a user whose home is `home`. `own` are the program's folders.
+/// For judging commands: `home` is the user's, `own` are the program's folders.
 pub fn places(home: Option<&Path>, own: &[&Path]) -> Vec<PathBuf> {
     let mut homes = homes(home);
     homes.extend(home.map(Path::to_owned));
@@ -393,13 +387,12 @@ pub fn places(home: Option<&Path>, own: &[&Path]) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether a canonical path shows another program's memory or variables.
 pub fn is_process_inside(path: &Path) -> bool {
     let Ok(rest) = path.strip_prefix("/proc") else { return false };
     rest.components().skip(1).any(|part| PROC.iter().any(|name| part.as_os_str() == *name))
 }
 
-/// Whether a file is one of those in which a project keeps its passwords, or a key, wherever it lies.
+/// A file name that projects use for passwords or keys, anywhere.
 pub fn is_named_secret(path: &Path) -> bool {
     const SAMPLES: &[&str] = &["example", "sample", "template", "dist", "defaults"];
     const KEYS: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
@@ -410,13 +403,12 @@ pub fn is_named_secret(path: &Path) -> bool {
     settings || KEYS.contains(&&*name)
 }
 
-/// Whether the path is a disk: in its blocks lie everybody's files.
+/// A disk's blocks contain all users' files.
 pub fn is_disk(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt;
     path.starts_with("/dev") && std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device())
 }
 
-/// Whether code names a secret path.
 pub fn named_in(code: &str) -> Option<&'static str> {
     MARKS.iter().copied().find(|mark| code.contains(mark))
 }

@@ -1,5 +1,5 @@
-//! The sandbox of one session: its folders, its private folder, and the launch of each command. The private folder is made when
-//! it is first needed and goes with the session.
+//! One session's sandbox: its folders, and the launch of each command. The private folder is created when
+//! first needed and goes with the session.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,6 @@ use super::spec::{Confinement, LaunchMode, RawPath, SandboxLevel, SandboxSpec};
 use base::file;
 use base::process::run::LaunchWrapper;
 
-/// The sandbox of a session.
 #[derive(Debug)]
 pub struct Sandbox {
     workspace: PathBuf,
@@ -27,13 +26,12 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// For commands in `workspace` (canonical). The program's own folders, that for its state last, are hidden but for
-    /// `readable` in them.
+    /// `workspace` is canonical. Our own folders (the state folder last) are hidden except for `readable`.
     pub fn new(workspace: PathBuf, own_folders: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {
         Self { workspace, own_folders, readable, nested: Mutex::new(None), private: Mutex::new(None) }
     }
 
-    /// What is put before a command that starts in `cwd`; `None` when nothing is.
+    /// What to put before a command that starts in `cwd`, if anything.
     pub fn wrap(
         &self,
         confinement: Confinement,
@@ -44,7 +42,7 @@ impl Sandbox {
         launcher(spec, side_fd).map(Some)
     }
 
-    /// The specification for a confined command; `None` for a free one.
+    /// `None` for an unconfined command.
     pub fn spec(&self, confinement: Confinement, cwd: &Path) -> io::Result<Option<SandboxSpec>> {
         let Confinement::Confined { level, network, opened } = confinement else { return Ok(None) };
         let status = probe::status();
@@ -77,8 +75,7 @@ impl Sandbox {
         Ok(Some(spec))
     }
 
-    /// What a program is confined by that only looks at the workspace, such as a language server: it changes nothing but
-    /// temporary files and caches, and reaches no network. With it the project's own folder for caches, where there is one.
+    /// For programs that only read the workspace, such as language servers. Returns the cache folder, too.
     pub fn reading_spec(&self) -> io::Result<Option<(SandboxSpec, Option<PathBuf>)>> {
         let confinement =
             Confinement::Confined { level: SandboxLevel::Workspace, network: false, opened: Vec::new() };
@@ -86,14 +83,13 @@ impl Sandbox {
         let caches = self.build_caches().filter(|caches| caches.is_dir());
         spec.level = SandboxLevel::ReadOnly;
         spec.writable = caches.iter().cloned().map(RawPath).collect();
-        // Nothing that needs protection can be written.
+        // Nothing that needs protection is writable.
         (spec.protected, spec.nested, spec.rules_folders) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Some((spec, caches)))
     }
 
-    /// In the state folder: this project's own build caches.
     fn build_caches(&self) -> Option<PathBuf> {
-        // In the workspace a command could lead it elsewhere.
+        // In the workspace, a command could redirect it.
         let state = self.own_folders.last().filter(|state| !state.starts_with(&self.workspace))?;
         let project = file::hash(self.workspace.as_os_str().as_encoded_bytes());
         Some(state.join("build-caches").join(project))
@@ -108,14 +104,13 @@ impl Sandbox {
         Ok(private.insert(folder).path.clone())
     }
 
-    /// Hands the private folder to the program that this process becomes, which removes it.
+    /// The program that this process becomes will remove the private folder.
     pub fn keep_private_after_exec(&self) -> io::Result<()> {
         let private = self.private.lock().unwrap_or_else(PoisonError::into_inner).take();
         private.map_or(Ok(()), PrivateFolder::keep_after_exec)
     }
 }
 
-/// What is put before a command that this specification confines.
 pub fn launcher(spec: SandboxSpec, side_fd: Option<i32>) -> io::Result<LaunchWrapper> {
     if cfg!(target_os = "macos") {
         return Ok(seatbelt::wrapper(spec));

@@ -1,4 +1,4 @@
-//! The specification of a sandbox: plain data that travels from the agent to the helper process as JSON.
+//! The specification of a sandbox: plain data that the agent sends to the helper as JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use base::format::path_text;
 
-/// How a command runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Confinement {
     /// As in the user's own terminal.
@@ -14,37 +13,31 @@ pub enum Confinement {
     Free,
     Confined {
         level: SandboxLevel,
-        /// Whether it may reach the network.
         network: bool,
-        /// Protected paths that it may change all the same: the user was asked about each.
+        /// Protected paths that it may change: the user was asked about each.
         opened: Vec<PathBuf>,
     },
 }
 
-/// What a confined command may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SandboxLevel {
-    /// Nothing but its private folder for temporary files.
+    /// Nothing but its private temporary folder.
     ReadOnly,
-    /// The workspace as well, without its protected paths.
+    /// Also the workspace, except its protected paths.
     Workspace,
 }
 
-/// Which layers are put on; the others are missing on this machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layers {
-    /// Mount, process, network and IPC namespaces of its own.
+    /// Mount, process, network and IPC namespaces.
     pub namespaces: bool,
-    /// The namespaces need a user namespace around them.
     pub user_namespace: bool,
-    /// A fresh `/proc` can be mounted.
     pub fresh_proc: bool,
     pub landlock: bool,
     pub seccomp: bool,
 }
 
-/// Everything that the helper needs to know: what the command may see, change and reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxSpec {
     pub level: SandboxLevel,
@@ -52,50 +45,46 @@ pub struct SandboxSpec {
     pub layers: Layers,
     pub cwd: RawPath,
     pub workspace: RawPath,
-    /// The session's own folder: `tmp` in it is what the command sees as `/tmp`, `cache` takes what it writes to caches.
+    /// The session's folder: its `tmp` is the command's `/tmp`, its `cache` gets cache writes.
     pub private: RawPath,
-    /// In the program's state folder: where things go that appeared at protected paths. `None` where there is no such folder.
+    /// In the state folder, for what is moved away from protected paths.
     pub kept: Option<RawPath>,
-    /// Folders that stay writable: the workspace and the git folders that belong to it. Empty in read-only.
+    /// The workspace and its git folders. Empty if read-only.
     pub writable: Vec<RawPath>,
-    /// Folders that are seen empty: secrets, and where the system keeps its sockets.
+    /// Seen empty: secrets, and where the system keeps sockets.
     pub hidden_folders: Vec<RawPath>,
-    /// Files that are seen empty.
     pub hidden_files: Vec<RawPath>,
-    /// Folders and files that are seen although they lie in a hidden folder.
+    /// Visible although in a hidden folder.
     pub visible: Vec<RawPath>,
-    /// Folders in place of which the private `tmp` is seen.
+    /// Replaced by the private `tmp`.
     pub temporary: Vec<RawPath>,
-    /// Folders that look writable, while what is written goes to the private `cache`.
+    /// Look writable, but writes go to the private `cache`.
     pub caches: Vec<RawPath>,
-    /// Paths in writable folders that must not change, whether they exist or not.
+    /// In writable folders: must not change, whether they exist or not.
     pub protected: Vec<RawPath>,
-    /// Of those, what this command may change: no folders.
+    /// Protected paths that this command may change; no folders.
     pub opened: Vec<RawPath>,
-    /// The `.git` of repositories, worktrees and submodules below the workspace.
+    /// `.git` of repositories, worktrees and submodules below the workspace.
     pub nested: Vec<RawPath>,
-    /// Folders in which rules files, in any case, must not change.
+    /// Rules files in these folders must not change, in any letter case.
     pub rules_folders: Vec<RawPath>,
-    /// Environment variables to set, or to remove where there is no value.
     pub environment: Vec<(String, Option<String>)>,
-    /// Root works in another user's folder, and keeps the capability to do that.
+    /// Root works in another user's folder and keeps the capability for that.
     pub foreign_owner: bool,
-    /// A user's own call: signals to the helper end it, as Ctrl-C does. Else it ends by its lifeline.
+    /// A user's own call: signals such as Ctrl-C end it. Otherwise its lifeline does.
     pub foreground: bool,
 }
 
-/// How the helper runs a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaunchMode {
     Confined(Box<SandboxSpec>),
-    /// Not confined. What it leaves running ends with it.
+    /// Unconfined. What it leaves running ends with it.
     EndWithCommand,
-    /// Not confined. What it leaves running ends with the agent.
+    /// Unconfined. What it leaves running ends with the agent.
     EndWithAgent,
 }
 
-/// A path of any bytes that travels as JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RawPath(#[serde(with = "path_text")] pub PathBuf);
 

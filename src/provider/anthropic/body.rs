@@ -1,9 +1,8 @@
-//! A `Request` as a Messages body: roles alternate, results stand first in their user message, nothing is empty, and at
-//! most four cache marks are set. Thinking goes back only where Anthropic's dialect made it, byte for byte.
-//!
-//! After platform.claude.com/docs (versioning, thinking, preserved-thinking, mid-conversation-system-messages,
-//! prompt-caching) as of November 2026 and the types of the `anthropic` package 2.12; what holds of which model is in
-//! `config/models.toml`.
+//! A `Request` as a Messages body: roles alternate, results come first in their user message, nothing is
+//! empty. Thinking goes back only where Anthropic's dialect made it, byte for byte.
+//! After platform.claude.com/docs (versioning, thinking, preserved-thinking,
+//! mid-conversation-system-messages, prompt-caching) as of November 2026 and the types of the `anthropic`
+//! package 2.12; see `config/models.toml`.
 
 use serde_json::{Map, Value, json};
 
@@ -15,18 +14,16 @@ use base::model::request::{Message, Params, Request, reminder};
 /// The `kind` of our opaque reasoning blocks; the block itself is under `block`.
 pub const OPAQUE_KIND: &str = "anthropic";
 
-/// The output limit when neither the request nor the model table names one: the dialect demands it, and every model since
-/// Claude 3.5 accepts this.
+/// If neither request nor model table has one: it is required, and all models since Claude 3.5 accept it.
 const DEFAULT_MAX_TOKENS: u32 = 8_192;
 
-/// The dialect's own limit of cache marks.
 const MAX_MARKS: usize = 4;
 
-/// The smallest budget for thinking that the dialect takes, in tokens.
+/// The dialect's smallest thinking budget, in tokens.
 const LEAST_BUDGET: u32 = 1_024;
 
-/// The body as text. The messages come last, so that a request which only grew begins with the bytes of the one before
-/// (but for the marks, which move). No sampling parameters: this version of the API refuses them.
+/// The messages come last, so that a request that only grew starts with the same bytes (except for the marks,
+/// which move). No sampling parameters: this version of the API refuses them.
 pub fn body(request: &Request) -> String {
     let params = &request.params;
     let facts = models::facts(&params.model);
@@ -36,7 +33,7 @@ pub fn body(request: &Request) -> String {
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(params.model));
     let thinking = thinking(params, facts);
-    // The dialect wants the limit above the budget, which it includes.
+    // The limit must be larger than the budget, which it includes.
     let budget =
         thinking["budget_tokens"].as_u64().and_then(|budget| u32::try_from(budget).ok()).unwrap_or(0);
     let limit = (limit + budget).min(most.unwrap_or(u32::MAX));
@@ -68,8 +65,7 @@ pub fn body(request: &Request) -> String {
     Value::Object(body).to_string()
 }
 
-/// How the model is told to think; null where nothing is said about it. Its thinking is shown: newer models put the text
-/// between their calls there.
+/// Null if unspecified. Thinking is shown, because newer models put the text between their calls there.
 fn thinking(params: &Params, facts: Option<&ModelFacts>) -> Value {
     let effort = params.reasoning_effort.as_deref();
     let off = matches!(effort, Some("none" | "off"));
@@ -89,7 +85,6 @@ fn thinking(params: &Params, facts: Option<&ModelFacts>) -> Value {
     }
 }
 
-/// How much effort is asked for; `None` leaves it to the model.
 fn effort<'a>(params: &'a Params, facts: Option<&'a ModelFacts>) -> Option<&'a str> {
     let facts = facts.filter(|facts| !facts.effort.is_empty())?;
     match params.reasoning_effort.as_deref()? {
@@ -99,7 +94,7 @@ fn effort<'a>(params: &'a Params, facts: Option<&'a ModelFacts>) -> Option<&'a s
     }
 }
 
-/// Whether a running tool round began without thinking: with a budget the dialect refuses to think in the rest of it.
+/// Whether the current tool round started without thinking: the dialect then refuses a budget for its rest.
 fn continues_without_thinking(request: &Request) -> bool {
     let messages = request.messages.iter().rev();
     let ours = |message: &&Message| {
@@ -123,8 +118,7 @@ fn system(request: &Request) -> Vec<Value> {
     blocks
 }
 
-/// The tools' own mark is the first to go when there is no room: tools come before system in the cached prefix, so the
-/// system's mark covers them.
+/// Without room, the tools' own mark goes first: the system's mark also covers the tools before it.
 fn tools(request: &Request, room: bool) -> Vec<Value> {
     let mut tools: Vec<Value> = request
         .tools
@@ -137,7 +131,7 @@ fn tools(request: &Request, room: bool) -> Vec<Value> {
     tools
 }
 
-/// The request's cache marks: the last ones that fit beside the system's.
+/// The last of the request's marks that fit with the system's.
 fn marks(request: &Request, system: bool) -> Vec<usize> {
     let wanted: Vec<usize> = request.cache_marks.iter().copied().filter(|&count| count > 0).collect();
     let room = MAX_MARKS - usize::from(system);
@@ -151,13 +145,12 @@ fn mark(block: &mut Value, long: bool) {
     }
 }
 
-/// After which messages the prefix is worth caching. All but the last mark may be long-lived ones, which must come first.
+/// The prefix is cached after these messages. All but the last may be long-lived, which must come first.
 struct Marks {
     counts: Vec<usize>,
     long: bool,
 }
 
-/// Who speaks in a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     User,
@@ -175,7 +168,6 @@ impl Role {
     }
 }
 
-/// A content block with the message that it came from.
 struct ContentBlock {
     source: usize,
     role: Role,
@@ -192,7 +184,7 @@ impl ContentBlock {
     }
 }
 
-/// `in_middle` says that the model takes system messages there.
+/// `in_middle`: the model accepts system messages there.
 fn messages(messages: &[Message], marks: &Marks, in_middle: bool) -> Vec<Value> {
     let mut blocks: Vec<ContentBlock> = Vec::with_capacity(messages.len());
     for (source, message) in messages.iter().enumerate() {
@@ -200,7 +192,7 @@ fn messages(messages: &[Message], marks: &Marks, in_middle: bool) -> Vec<Value> 
             blocks.push(ContentBlock { source, role, block });
         }
     }
-    // Thinking with nothing behind it (the answer broke off there, or was empty) makes the dialect refuse the history.
+    // Thinking with nothing after it (a broken off or empty answer) makes the dialect refuse the history.
     let mut followed = false;
     for index in (0..blocks.len()).rev() {
         followed = match &blocks[index] {
@@ -212,7 +204,7 @@ fn messages(messages: &[Message], marks: &Marks, in_middle: bool) -> Vec<Value> 
             }
         };
     }
-    // A system message stands behind what the user says, and before the reply or at the end.
+    // A system message comes after what the user says, and before the reply or at the end.
     for index in (0..blocks.len()).rev() {
         let next = blocks.get(index + 1).map(|next| next.role);
         let stands =
@@ -224,7 +216,7 @@ fn messages(messages: &[Message], marks: &Marks, in_middle: bool) -> Vec<Value> 
         }
     }
     for (number, &count) in marks.counts.iter().enumerate() {
-        // Thinking blocks cannot carry a mark; the one before them serves nearly as well.
+        // Thinking blocks can't have a mark; the block before them is nearly as good.
         let markable = |block: &&mut ContentBlock| !block.is_thinking() && block.role != Role::System;
         if let Some(block) = blocks.iter_mut().rev().filter(|block| block.source < count).find(markable) {
             mark(&mut block.block, marks.long && number + 1 < marks.counts.len());
@@ -232,11 +224,11 @@ fn messages(messages: &[Message], marks: &Marks, in_middle: bool) -> Vec<Value> 
     }
     let mut grouped: Vec<Value> = Vec::new();
     if blocks.first().is_some_and(|first| first.role != Role::User) {
-        // The dialect wants the user first.
+        // The dialect requires the user first.
         grouped.push(json!({"role": "user", "content": [{"type": "text", "text": "(continued)"}]}));
     }
     for group in blocks.chunk_by_mut(|one, next| one.role == next.role) {
-        // Results must stand before any text of the user (a stable sort keeps both in order).
+        // Results must come before any text of the user (the sort is stable).
         group.sort_by_key(|block| block.role == Role::User && !block.is("tool_result"));
         let content: Vec<Value> = group.iter_mut().map(|block| block.block.take()).collect();
         grouped.push(json!({"role": group[0].role.as_str(), "content": content}));
@@ -244,7 +236,6 @@ fn messages(messages: &[Message], marks: &Marks, in_middle: bool) -> Vec<Value> 
     grouped
 }
 
-/// The block and who speaks in it; `None` for what must not be sent.
 fn block(message: &Message) -> Option<(Role, Value)> {
     let text = |text: &str| (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text}));
     Some(match message {
@@ -273,7 +264,7 @@ fn block(message: &Message) -> Option<(Role, Value)> {
 }
 
 fn tool_use(call: &ToolCall) -> Value {
-    // The dialect wants an object; broken arguments are shown to the model as it wrote them.
+    // The dialect requires an object; the model sees broken arguments as it wrote them.
     let input = call.parsed_args().unwrap_or_else(|_| json!({"_raw": call.args}));
     json!({
         "type": "tool_use", "id": call_ids::safe_id(&call.id), "name": call_ids::safe_name(&call.name), "input": input,

@@ -1,5 +1,4 @@
-//! A Messages reply, streamed or whole, as `StreamEvent`s. Each content block becomes one item when it ends;
-//! thinking blocks are kept word for word with their signature.
+//! A Messages reply, streamed or not, as `StreamEvent`s. Thinking keeps its exact text and signature.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -16,19 +15,16 @@ use base::model::provider::ProviderError;
 use base::model::stream::StreamEvent;
 use base::model::usage::Usage;
 
-/// Most blocks in one reply.
 const MAX_BLOCKS: usize = 1_000;
 
 /// A block that is still arriving: its first form, and what the deltas added.
 #[derive(Debug)]
 struct OpenBlock {
     block: Value,
-    /// Text, thinking or the arguments' JSON, whichever the block's type says.
     body: String,
     signature: String,
 }
 
-/// The state of one reply.
 #[derive(Debug, Default)]
 pub struct AnthropicDecoder {
     state: ReplyState,
@@ -39,7 +35,7 @@ pub struct AnthropicDecoder {
     tokens: TokenCounts,
 }
 
-/// Tokens as the dialect counts them: `input` leaves out the cached ones.
+/// In this dialect, `input` excludes cached tokens.
 #[derive(Clone, Copy, Debug, Default)]
 struct TokenCounts {
     seen: bool,
@@ -73,7 +69,7 @@ impl AnthropicDecoder {
         if piece.is_empty() {
             return Ok(());
         }
-        // Some imitators leave the block's start out.
+        // Some imitators leave out the block's start.
         let open = self.open.entry(index).or_insert_with(|| OpenBlock::new(json!({"type": kind})));
         if field == "signature" {
             open.signature.push_str(piece);
@@ -89,7 +85,7 @@ impl AnthropicDecoder {
     }
 
     fn start(&mut self, index: u64, block: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        // What has no type cannot be told apart; its deltas say what it is.
+        // Without a type, its deltas tell what it is.
         if !block["type"].is_string() {
             return Ok(());
         }
@@ -98,7 +94,7 @@ impl AnthropicDecoder {
         if self.bytes > MAX_REPLY_BYTES || self.blocks > MAX_BLOCKS {
             return Err(too_large());
         }
-        // Whatever text the start already holds has not been shown yet.
+        // Text in the start hasn't been shown yet.
         let shown = |key: &str| block[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         match block["type"].as_str() {
             Some("tool_use") => {
@@ -109,7 +105,7 @@ impl AnthropicDecoder {
             Some("thinking") => out.extend(shown("thinking").map(StreamEvent::ReasoningDelta)),
             _ => {}
         }
-        // A block that was never ended is as whole as it will get.
+        // A block that never ended is as complete as it will get.
         if let Some(before) = self.open.insert(index, OpenBlock::new(block.clone())) {
             out.extend(self.stop(before).map(StreamEvent::Item));
         }
@@ -148,7 +144,7 @@ impl AnthropicDecoder {
                     args: args.into(),
                 }))
             }
-            // Blocks of server-side tools, which we never ask for.
+            // Blocks of server-side tools, which we never request.
             _ => None,
         }
     }
@@ -170,7 +166,6 @@ impl OpenBlock {
     }
 }
 
-/// What a whole reply has cost, in tokens.
 pub fn read_usage(usage: &Value) -> Option<Usage> {
     let mut tokens = TokenCounts::default();
     tokens.read_from(usage);
@@ -178,7 +173,7 @@ pub fn read_usage(usage: &Value) -> Option<Usage> {
 }
 
 impl TokenCounts {
-    /// Takes over what is there: later counts are totals, not additions.
+    /// Later counts are totals, not additions.
     fn read_from(&mut self, usage: &Value) {
         let counts = [
             (&mut self.input, "input_tokens"),
@@ -219,7 +214,7 @@ impl Decoder for AnthropicDecoder {
         let kind = data["type"].as_str().unwrap_or(&event.name);
         self.state.understood |= !kind.is_empty();
         self.state.foreign |= data["choices"].is_array();
-        // Proxies put errors of their own into the stream, without a type.
+        // Proxies insert their own errors, without a type.
         if kind != "error" && data.get("error").is_some_and(|error| !error.is_null()) {
             return Err(self.state.error(&data["error"]));
         }
@@ -238,7 +233,6 @@ impl Decoder for AnthropicDecoder {
                 return Ok(ControlFlow::Break(()));
             }
             "error" => return Err(self.state.error(&data["error"])),
-            // `ping`, and what is yet to be invented.
             _ => {}
         }
         Ok(ControlFlow::Continue(()))

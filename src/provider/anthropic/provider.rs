@@ -12,7 +12,6 @@ use base::model::request::Request;
 /// See platform.claude.com/docs/en/api/versioning; what it forbids is never sent.
 pub const VERSION: &str = "2026-10-21";
 
-/// A server that speaks Messages.
 pub type Anthropic = HttpProvider<AnthropicDialect>;
 
 pub struct AnthropicDialect;
@@ -23,7 +22,7 @@ impl Dialect for AnthropicDialect {
     fn connect(settings: &ProviderSettings) -> Result<(Endpoint, Self), ProviderError> {
         let key = http::usable_key(settings, "api.anthropic.com", "ANTHROPIC_API_KEY")?;
         let url = url(&settings.base_url)?;
-        // Clouds with a token of their own; the others take the key as Anthropic does.
+        // This cloud has its own tokens; the others take the key as Anthropic does.
         let bearer =
             url.contains("://bedrock-mantle.").then(|| key.map(|key| format!("Bearer {}", key.expose())));
         let header = match bearer.flatten() {
@@ -44,7 +43,6 @@ impl Dialect for AnthropicDialect {
     }
 }
 
-/// The address of the messages under `base`, which may or may not end in `/v1`.
 fn url(base: &str) -> Result<String, ProviderError> {
     let base = base.trim_end_matches('/');
     let host = http::parse(base)?.host_str().unwrap_or_default().to_owned();

@@ -1,5 +1,5 @@
-//! A `Request` as a Chat Completions body. The bytes depend on the request and on what the server demands, and the messages
-//! come last, so that a request which only grew begins with the bytes of the one before.
+//! A `Request` as a Chat Completions body. It depends only on the request and the server's demands, and
+//! messages come last, so that a request that only grew starts with the same bytes.
 
 use serde_json::{Map, Value, json};
 
@@ -10,14 +10,13 @@ use base::model::call::ToolCall;
 use base::model::item::Reasoning;
 use base::model::request::{Message, Request, reminder};
 
-/// What the address tells about the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flavor {
-    /// OpenAI's own service: wants `max_completion_tokens`, and refuses fields that it does not know.
+    /// OpenAI's own service: requires `max_completion_tokens`, and refuses unknown fields.
     pub strict: bool,
 }
 
-/// The body as text, for a server that demands what the model table says.
+/// With the demands from the model table.
 pub fn body(request: &Request, flavor: Flavor) -> String {
     body_for(request, flavor, demands_of(request, flavor))
 }
@@ -26,7 +25,6 @@ fn demands_of(request: &Request, flavor: Flavor) -> Demands {
     if flavor.strict { Demands::none() } else { Demands::of(&request.params.model) }
 }
 
-/// The body as text.
 pub fn body_for(request: &Request, flavor: Flavor, demands: Demands) -> String {
     let params = &request.params;
     let mut body = Map::new();
@@ -55,7 +53,6 @@ pub fn body_for(request: &Request, flavor: Flavor, demands: Demands) -> String {
     Value::Object(body).to_string()
 }
 
-/// The messages as this dialect sends them, to a server that demands what the model table says.
 pub fn messages(request: &Request, flavor: Flavor) -> Vec<Value> {
     messages_for(request, demands_of(request, flavor))
 }
@@ -84,7 +81,7 @@ fn messages_for(request: &Request, demands: Demands) -> Vec<Value> {
                 ]);
                 messages.push(json!({"role": "user", "content": parts}));
             }
-            // A system message in the middle is more than many servers' templates take.
+            // Many servers' templates don't accept a system message in the middle.
             Message::System(text) => {
                 std::mem::take(&mut turn).push_to(&mut messages, demands);
                 messages.push(json!({"role": "user", "content": reminder(text)}));
@@ -99,7 +96,6 @@ fn messages_for(request: &Request, demands: Demands) -> Vec<Value> {
     messages
 }
 
-/// Neighbors that make one assistant message.
 #[derive(Default)]
 struct AssistantMessage<'a> {
     texts: Vec<&'a str>,
@@ -125,9 +121,8 @@ impl AssistantMessage<'_> {
 }
 
 fn tool_call(call: &ToolCall) -> Value {
-    // Several servers parse the arguments of old calls and refuse the whole request when they are no JSON object.
+    // Several servers parse old arguments, and refuse the request if they aren't a JSON object.
     let arguments = match call.parsed_args() {
-        // Word for word where it can be.
         Ok(_) if call.args.trim_start().starts_with('{') => call.args.to_string(),
         Ok(args) => args.to_string(),
         Err(_) => json!({"_raw": call.args}).to_string(),

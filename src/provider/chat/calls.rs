@@ -1,6 +1,6 @@
-//! Puts tool calls together from the pieces of a Chat Completions stream. The standard says: an index in each
-//! piece, id and name in the first, arguments over many. Imitators leave out the index or the id, use index 0 for
-//! every call, repeat id and name in each piece, or send a call whole.
+//! Assembles tool calls from a Chat Completions stream. By the standard, each piece has an index, the first
+//! one id and name, and many have arguments. Imitators leave out the index or the id, use index 0 for every
+//! call, repeat id and name in each piece, or send a call in one piece.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,6 @@ use base::model::item::Item;
 use base::model::provider::ProviderError;
 use base::model::stream::StreamEvent;
 
-/// Most calls in one reply.
 const MAX_CALLS: usize = 1_000;
 
 #[derive(Debug, Default)]
@@ -21,18 +20,17 @@ struct PartialCall {
     id: String,
     name: String,
     args: String,
-    /// The server's own additions, such as Gemini's thought signature; wanted back word for word.
+    /// The server's additions, such as Gemini's thought signature; they must go back unchanged.
     extras: Map<String, Value>,
 }
 
 impl PartialCall {
-    /// Whether the arguments so far are a whole object: what comes next belongs to another call.
+    /// A complete object means that the next piece belongs to another call.
     fn complete(&self) -> bool {
         self.args.trim_end().ends_with('}') && serde_json::from_str::<Value>(&self.args).is_ok()
     }
 }
 
-/// The calls of one reply.
 #[derive(Debug, Default)]
 pub struct CallAssembler {
     calls: Vec<PartialCall>,
@@ -44,8 +42,7 @@ impl CallAssembler {
         self.calls.is_empty()
     }
 
-    /// Takes one piece: an entry of `tool_calls`, or a `function_call` put into the same form.
-    /// Errors: `TooLarge` when there are more than `MAX_CALLS` or they grow beyond `MAX_REPLY_BYTES`.
+    /// A piece is an entry of `tool_calls`, or a `function_call` in the same form.
     pub fn push(&mut self, piece: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let index = piece["index"].as_u64();
         let id = piece["id"].as_str().unwrap_or_default();
@@ -91,7 +88,7 @@ impl CallAssembler {
         Ok(())
     }
 
-    /// The call that a piece continues; `None` when it begins a new one.
+    /// The call that a piece continues; `None` if it starts a new one.
     fn continued(&self, index: Option<u64>, id: &str, name: &str, args: &str) -> Option<usize> {
         let found = match index {
             Some(_) => self.calls.iter().rposition(|call| call.index == index),
@@ -106,8 +103,7 @@ impl CallAssembler {
         (!other_id && !other_name && !follows_whole).then_some(found)
     }
 
-    /// The finished calls, with ids that pair, and the servers' additions by id. Arguments stay as they came, also when
-    /// they are broken.
+    /// The calls with unique ids, and the servers' additions by id. Broken arguments stay as they are.
     pub fn finish(&mut self, ids: &mut CallIds) -> (Vec<Item>, Map<String, Value>) {
         let mut extras = Map::new();
         let calls = std::mem::take(&mut self.calls)

@@ -1,5 +1,4 @@
-//! A Chat Completions reply, streamed or whole, as `StreamEvent`s. Lenient in what it takes: the dialect is spoken
-//! by dozens of servers.
+//! A Chat Completions reply, streamed or not, as `StreamEvent`s. Lenient: dozens of servers imitate it.
 
 use std::ops::ControlFlow;
 
@@ -16,19 +15,15 @@ use base::model::provider::ProviderError;
 use base::model::stream::StreamEvent;
 use base::model::usage::Usage;
 
-/// The state of one reply.
 #[derive(Debug, Default)]
 pub struct ChatDecoder {
     state: ReplyState,
     text: String,
     reasoning: String,
-    /// The field in which thinking came.
     reasoning_field: Option<&'static str>,
     /// Thinking came inside the content.
     inline: bool,
-    /// Thinking inside the content.
     splitter: ThinkingSplitter,
-    /// Gateways' form of thinking, with signatures.
     signed: SignedThinking,
     calls: CallAssembler,
     usage: Option<Usage>,
@@ -45,7 +40,7 @@ impl ChatDecoder {
         }
         self.state.understood |= chunk["choices"].is_array() || chunk["object"].is_string();
         self.state.foreign |= chunk["type"].is_string();
-        // Several answers were not asked for; where they come nevertheless, only the first is read.
+        // If several answers come although we asked for one, only the first counts.
         let choices = chunk["choices"].as_array();
         let first = choices.into_iter().flatten().find(|choice| choice["index"].as_u64().unwrap_or(0) == 0);
         let choice = first.unwrap_or(&Value::Null);
@@ -73,7 +68,7 @@ impl ChatDecoder {
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
         let sealed = self.signed.push(message, whole);
-        // Some servers send the same thinking under both names, and sealed as well.
+        // Some servers send the same thinking under both names, and signed as well.
         let plain = ["reasoning_content", "reasoning"].map(|field| (field, text_of(&message[field])));
         let plain = plain.into_iter().find(|(_, piece)| !piece.is_empty());
         if let Some((field, _)) = plain {
@@ -117,7 +112,7 @@ impl ChatDecoder {
         }
     }
 
-    /// Takes thinking out of the text that shows only at its end what it was.
+    /// For thinking that is recognized only at its end.
     fn take_unopened(&mut self) {
         if self.reasoning.is_empty()
             && self.signed.is_empty()
@@ -128,7 +123,6 @@ impl ChatDecoder {
         }
     }
 
-    /// The reasoning as one item, with what the server wants back of it.
     fn reasoning_item(&mut self, extras: Map<String, Value>) -> Option<Item> {
         let mut text = std::mem::take(&mut self.reasoning);
         let mut field = self.reasoning_field.unwrap_or("reasoning_content");
@@ -158,7 +152,7 @@ impl Decoder for ChatDecoder {
                 self.close(out);
                 return Ok(ControlFlow::Break(()));
             }
-            // Not every server writes its errors as JSON.
+            // Some servers' errors aren't JSON.
             data if event.name == "error" => {
                 let error = parse(data).unwrap_or_else(|_| json!(data));
                 return Err(self.state.error(error_in(&error).unwrap_or(&error)));
@@ -196,8 +190,8 @@ impl Decoder for ChatDecoder {
     }
 }
 
-/// The error that an event is. Servers send it as OpenAI does, under `error`; vLLM's older versions as an object of that name;
-/// FastAPI as `detail`; others bare, as a message with a code, a status or a type.
+/// An event's error: under `error` (OpenAI), in an object of that name (older vLLM), as `detail` (FastAPI),
+/// or bare: a message with a code, a status or a type.
 fn error_in(event: &Value) -> Option<&Value> {
     if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
         return Some(error);
@@ -210,7 +204,6 @@ fn error_in(event: &Value) -> Option<&Value> {
     error.then_some(event)
 }
 
-/// Text that is a string, null, or an array of parts.
 fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -221,7 +214,6 @@ fn text_of(value: &Value) -> String {
     }
 }
 
-/// What a reply has cost, in tokens.
 pub fn read_usage(usage: &Value) -> Option<Usage> {
     let count = |value: &Value| token_count(value).unwrap_or(0);
     let read = Usage {
@@ -234,6 +226,6 @@ pub fn read_usage(usage: &Value) -> Option<Usage> {
         output: count(&usage["completion_tokens"]),
         reasoning: count(&usage["completion_tokens_details"]["reasoning_tokens"]),
     };
-    // Zeros are how some servers leave it out.
+    // Some servers send zeros for unknown usage.
     (read.input > 0 || read.output > 0).then_some(read)
 }

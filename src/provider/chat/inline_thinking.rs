@@ -1,40 +1,35 @@
-//! Thinking that a server without a reasoning parser leaves in the content: `<think>…</think>` at its beginning. Templates
-//! of Qwen3, GLM-4.7 and DeepSeek R1 put the opening tag into the prompt, so that only the closing one arrives (vllm#13125,
-//! mlx-lm#877, LocalAI#11790; read November 2026). Only the beginning of the content is looked at: an answer may speak of
-//! the tags.
+//! Thinking that a server without a reasoning parser leaves at the start of the content: `<think>…</think>`.
+//! Templates of Qwen3, GLM-4.7 and DeepSeek R1 put the opening tag into the prompt, so that only the closing
+//! one arrives (vllm#13125, mlx-lm#877, LocalAI#11790; read November 2026).
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
-/// White space before the first word that is waited for, in bytes.
+/// Leading white space that is waited for, in bytes.
 const MAX_LEAD: usize = 256;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
-    /// Nothing but white space has come, or the beginning of a tag.
+    /// Only white space so far, or part of a tag.
     #[default]
     Beginning,
     Thinking,
     Answer,
 }
 
-/// What a piece of content adds to the thinking and to the answer.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Split {
     pub thinking: String,
     pub answer: String,
 }
 
-/// Splits content that arrives in any portions.
 #[derive(Debug, Default)]
 pub struct ThinkingSplitter {
     place: Place,
-    /// What has come and can't be told yet.
     held: String,
     thought: bool,
 }
 
 impl ThinkingSplitter {
-    /// Takes the next piece.
     pub fn push(&mut self, piece: &str) -> Split {
         let mut split = Split::default();
         self.held.push_str(piece);
@@ -73,25 +68,25 @@ impl ThinkingSplitter {
         }
     }
 
-    /// The content has ended: what was held back is what it looks like. Thinking that was never closed stays thinking.
+    /// At the end, undecided text is what it looks like, and unclosed thinking stays thinking.
     pub fn finish(&mut self) -> Split {
         let rest = std::mem::take(&mut self.held);
         match self.place {
             Place::Thinking => Split { thinking: rest, ..Split::default() },
-            // White space between two thoughts is nothing.
+            // White space between two thoughts doesn't count.
             _ if self.thought && rest.trim().is_empty() => Split::default(),
             _ => Split { answer: rest, ..Split::default() },
         }
     }
 }
 
-/// How many bytes of `tag` the end of `text` already has.
+/// How many bytes of `tag` the text already ends with.
 fn begun(text: &str, tag: &str) -> usize {
     (1..tag.len()).rev().find(|&length| text.ends_with(&tag[..length])).unwrap_or(0)
 }
 
-/// Thinking and answer of a whole `text` whose opening tag stood in the prompt. `None` where the closing tag is only spoken
-/// of: quoted, in code, in the middle of a sentence, or behind an opening one.
+/// For a text whose opening tag was in the prompt. `None` if the closing tag is only mentioned: quoted, in
+/// code, inside a sentence, or after an opening one.
 pub fn split_unopened(text: &str) -> Option<(&str, &str)> {
     let (thinking, answer) = text.split_once(CLOSE)?;
     let in_code = |part: &str, mark: &str| part.matches(mark).count() % 2 == 1;

@@ -14,14 +14,12 @@ use base::config::settings::ProviderSettings;
 use base::model::provider::ProviderError;
 use base::model::request::Request;
 
-/// A server that speaks Chat Completions.
 pub type Chat = HttpProvider<ChatDialect>;
 
 pub struct ChatDialect {
     flavor: Flavor,
-    /// A gateway that brings reasoning into each vendor's form by itself.
+    /// A gateway that converts reasoning to each vendor's form by itself.
     translates: bool,
-    /// What the server has said it demands, by model.
     learned: Mutex<HashMap<Arc<str>, Demands>>,
 }
 

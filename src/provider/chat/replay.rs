@@ -1,15 +1,14 @@
-//! How reasoning goes back to a server of Chat Completions: what it made itself, under the field's name that it used, and in
-//! messages that also hold calls. Some servers refuse a history without it, others one that has it:
+//! How reasoning goes back to a Chat Completions server: what it made itself, under the field name that it
+//! used, and in messages that also have calls. Some servers refuse a history without it, others one with it:
+//! - DeepSeek, Kimi and GLM want `reasoning_content` with calls (api-docs.deepseek.com thinking_mode;
+//!   kimi-cli#2446 and #2498, which want it in every assistant message where thinking is preserved). A space
+//!   replaces missing reasoning, because gateways drop an empty field (nanobot#946).
+//! - Gemini wants the signature of a step's first call (ai.google.dev/gemini-api/docs/thought-signatures),
+//!   and accepts a fixed word for calls that it didn't make.
+//! - Mistral and Groq refuse unknown fields.
 //!
-//! - DeepSeek, Kimi and GLM want `reasoning_content` with calls (api-docs.deepseek.com thinking_mode; kimi-cli#2446 and #2498,
-//!   which want it in every message of the assistant's where thinking is preserved). A space stands for reasoning that there
-//!   is none of: gateways drop an empty field (nanobot#946).
-//! - Gemini wants the signature of a step's first call (ai.google.dev/gemini-api/docs/thought-signatures), and takes a fixed
-//!   word for calls that it did not make.
-//! - Mistral and Groq refuse fields that they don't know.
-//!
-//! The model table says where to begin, the server's refusals the rest. Read in November 2026. A rule that depended on which
-//! turn is the running one would change old bytes, and with them the server's prompt cache, at every new turn.
+//! The model table has the defaults, the server's refusals add the rest. Read in November 2026. A rule that
+//! depends on the current turn would change old bytes at every turn, and with them the server's prompt cache.
 
 use serde_json::{Value, json};
 
@@ -19,15 +18,14 @@ use base::model::provider::ProviderError;
 
 /// The `kind` of our opaque reasoning blocks.
 pub const OPAQUE_KIND: &str = "openai-reasoning-content";
-/// The field's name of thinking that came inside the content.
+/// The field name for thinking inside the content.
 pub const INLINE: &str = "content";
-/// What servers add to a call of their own and want back with it.
+/// Servers' additions to their calls, which must be sent back.
 pub const CALL_EXTRAS: [&str; 2] = ["extra_content", "provider_specific_fields"];
 
 const CONTENT: &str = "reasoning_content";
 const MADE_UP_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// Which messages must have `reasoning_content`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Wanted {
     #[default]
@@ -36,31 +34,29 @@ enum Wanted {
     Everywhere,
 }
 
-/// What a server demands of reasoning that comes back to it.
+/// What a server demands of reasoning that is sent back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Demands {
     content: Wanted,
     signature: bool,
-    /// It refuses the fields of reasoning.
     no_reasoning: bool,
-    /// It refuses additions to calls.
     no_extras: bool,
 }
 
 impl Demands {
-    /// Those that the model table knows.
+    /// From the model table.
     pub fn of(model: &str) -> Self {
         let replay = models::facts(model).and_then(|facts| facts.replay);
         let content = if replay == Some(Replay::Content) { Wanted::WithCalls } else { Wanted::Optional };
         Self { content, signature: replay == Some(Replay::Signature), ..Self::default() }
     }
 
-    /// Of a server that refuses every field that it does not know.
+    /// For a server that refuses unknown fields.
     pub fn none() -> Self {
         Self { no_reasoning: true, no_extras: true, ..Self::default() }
     }
 
-    /// With what an `error` says about the reasoning that was sent, or was not; `None` when it says nothing new.
+    /// Adds what an error says about the reasoning that was sent or missing; `None` if nothing is new.
     pub fn after(self, error: &ProviderError) -> Option<Self> {
         let message = match error {
             ProviderError::BadRequest { message, .. }
@@ -98,7 +94,7 @@ impl Demands {
         (next != self).then_some(next)
     }
 
-    /// Puts what is known of a message's reasoning into it and its calls, and in place of the rest what the server accepts.
+    /// Adds a message's reasoning to it and its calls, with what the server accepts for missing parts.
     pub fn apply(self, reasoning: &[&Reasoning], message: &mut Value, calls: &mut [Value]) {
         let own = reasoning.iter().filter_map(|reasoning| {
             let opaque = reasoning.opaque.as_ref().filter(|opaque| opaque["kind"] == OPAQUE_KIND)?;
@@ -124,7 +120,7 @@ impl Demands {
         if wanted {
             message[CONTENT] = json!(" ");
         }
-        // A gateway finds the signatures of its calls in the sealed blocks.
+        // A gateway finds its calls' signatures in the signed blocks.
         if self.signature
             && !sealed
             && !calls.iter().any(|call| CALL_EXTRAS.iter().any(|extra| call[*extra].is_object()))
@@ -143,7 +139,7 @@ fn add_extras(opaque: &Value, calls: &mut [Value]) {
         for (name, value) in &fields {
             call[*name] = (*value).clone();
         }
-        // Older logs hold the one field's value alone.
+        // Older logs have only this field's value.
         if fields.is_empty() {
             call["extra_content"] = extras.clone();
         }

@@ -1,24 +1,21 @@
-//! Thinking in the two forms that gateways seal it in, put together from its pieces: a signature holds for a whole block.
-//!
-//! - `reasoning_details` (OpenRouter; openrouter.ai/docs use-cases/reasoning-tokens, and agno#8794 on its stream, July
-//!   2026): the pieces of one block share type and index; text comes in portions, the signature in a last piece, which may
-//!   have no text. Encrypted blocks come whole, several with one index.
-//! - `thinking_blocks` (LiteLLM; docs.litellm.ai reasoning_content, and litellm#29428 with its correction #31022, June
-//!   2026): portions with an empty signature, then the signature, alone or with all of the text once more.
+//! Assembles thinking in the two forms that gateways sign: a signature covers a full block.
+//! - `reasoning_details` (OpenRouter; openrouter.ai/docs use-cases/reasoning-tokens, and agno#8794 on its
+//!   stream, July 2026): pieces of a block share type and index; the signature comes in a last piece, which
+//!   may have no text. Encrypted blocks come complete, several with one index.
+//! - `thinking_blocks` (LiteLLM; docs.litellm.ai reasoning_content, and litellm#29428 with its correction
+//!   #31022, June 2026): pieces with an empty signature, then the signature, alone or with the full text.
 
 use serde_json::{Map, Value};
 
 const DETAILS: &str = "reasoning_details";
 const BLOCKS: &str = "thinking_blocks";
-/// The parts that grow.
+/// Fields that grow with each piece.
 const TEXTS: [&str; 3] = ["text", "summary", "thinking"];
 
-/// The sealed thinking of one reply.
 #[derive(Debug, Default)]
 pub struct SignedThinking {
     details: Vec<Value>,
     blocks: Vec<Value>,
-    /// How much came, in bytes of JSON.
     bytes: usize,
 }
 
@@ -31,7 +28,7 @@ impl SignedThinking {
         self.details.is_empty() && self.blocks.is_empty()
     }
 
-    /// Takes what `message` holds: a piece of a stream, or (`whole`) a reply with finished blocks. Returns its text.
+    /// `whole`: a reply with finished blocks, not a piece of a stream. Returns its text.
     pub fn push(&mut self, message: &Value, whole: bool) -> String {
         let mut said = String::new();
         for piece in list(&message[DETAILS]) {
@@ -40,14 +37,14 @@ impl SignedThinking {
             let at = self.continued_detail(piece).filter(|_| !whole);
             put(&mut self.details, at, piece);
         }
-        // The same blocks may stand in both places.
+        // Both places may have the same blocks.
         let blocks = [&message[BLOCKS], &message["provider_specific_fields"][BLOCKS]];
         for piece in blocks.into_iter().find(|blocks| blocks.is_array()).into_iter().flat_map(list) {
             self.bytes += piece.to_string().len();
             let open = self.blocks.last_mut().filter(|block| !whole && is_open(block) && is_open_kind(piece));
             let before = open.as_ref().and_then(|block| block["thinking"].as_str()).unwrap_or_default();
             let text = piece["thinking"].as_str().unwrap_or_default();
-            // The whole text once more.
+            // The full text again.
             if let Some(rest) = text.strip_prefix(before).filter(|_| is_signed(piece)) {
                 said.push_str(rest);
                 match open {
@@ -63,7 +60,6 @@ impl SignedThinking {
         said
     }
 
-    /// The block of `reasoning_details` that a piece continues.
     fn continued_detail(&self, piece: &Value) -> Option<usize> {
         let same = |block: &Value| {
             let ids = (block["id"].as_str(), piece["id"].as_str());
@@ -73,16 +69,16 @@ impl SignedThinking {
                 && (ids.0 == ids.1 || ids.0.is_none() || ids.1.is_none())
         };
         if piece["index"].is_null() {
-            // Only the block before it, and that only as long as it is open.
+            // Only the last block, and only while it is open.
             let last = self.details.len().checked_sub(1)?;
             return (same(&self.details[last]) && !is_signed(&self.details[last])).then_some(last);
         }
         self.details.iter().rposition(same)
     }
 
-    /// The finished blocks, and the name of the field that they go back in.
+    /// The finished blocks, and their field name.
     pub fn take(&mut self) -> Option<(&'static str, Vec<Value>)> {
-        // Without its signature a block of Claude's is refused, and what others think goes back as text.
+        // Claude's blocks are refused without a signature; other models' thinking goes back as text.
         self.blocks.retain(|block| !is_open(block));
         match (std::mem::take(&mut self.blocks), std::mem::take(&mut self.details)) {
             (blocks, _) if !blocks.is_empty() => Some((BLOCKS, blocks)),
@@ -104,12 +100,10 @@ fn is_open_kind(block: &Value) -> bool {
     block["type"] == "thinking"
 }
 
-/// Whether a block of `thinking_blocks` still lacks its signature.
 fn is_open(block: &Value) -> bool {
     is_open_kind(block) && !is_signed(block)
 }
 
-/// Adds `piece` to the block at `at`, or as a new one.
 fn put(blocks: &mut Vec<Value>, at: Option<usize>, piece: &Value) {
     match (at.and_then(|at| blocks.get_mut(at)).and_then(Value::as_object_mut), piece.as_object()) {
         (Some(block), Some(piece)) => piece.iter().for_each(|(key, value)| grow(block, key, value)),

@@ -1,12 +1,11 @@
-//! A `Request` as a Responses body: nothing is stored at the server, so that all of the conversation goes along, with the
-//! reasoning as the server encrypted it. The bytes depend on the request alone, and the input comes last, so that a
-//! request which only grew begins with the bytes of the one before. For the same reason no cache breakpoints are set:
-//! these models mark the end of each request by themselves, and find the mark of the one before.
-//!
-//! Facts: the `openai` package 3.54.0 for Python (`types/responses`), November 2026. What imitators need besides:
-//! github.com/openai/codex/issues/12669 (vLLM wants an assistant's text as a whole output message), ggml-org/llama.cpp
-//! `convert_responses_to_chatcmpl` (takes no assistant's text as a string), Azure/azure-sdk-for-net/issues/59967 (reasoning
-//! must keep its id), vercel/ai/issues/7543 (reasoning without its encrypted content is looked up and not found).
+//! A `Request` as a Responses body. The server stores nothing, so every request has the full conversation,
+//! with reasoning as the server encrypted it. The input comes last and depends only on the request, so that a
+//! grown request starts with the same bytes. No cache breakpoints: these models set their own.
+//! Facts: the `openai` package 3.54.0 for Python (`types/responses`), November 2026. For imitators:
+//! github.com/openai/codex/issues/12669 (vLLM wants assistant text as a full output message),
+//! ggml-org/llama.cpp `convert_responses_to_chatcmpl` (no assistant text as a string),
+//! Azure/azure-sdk-for-net/issues/59967 (reasoning must keep its id), vercel/ai/issues/7543 (reasoning
+//! without its encrypted content isn't found).
 
 use serde_json::{Map, Value, json};
 
@@ -23,10 +22,9 @@ use base::model::request::{AssistantText, Message, Params, Request, reminder};
 /// The `kind` of our opaque reasoning; the item itself is under `item`.
 pub const OPAQUE_KIND: &str = "openai-responses";
 
-/// Longest call id that OpenAI takes, in bytes. Other servers' ids, with which a session may have begun, can be longer.
+/// OpenAI's limit, in bytes. Ids of another server, with which a session may have started, can be longer.
 const MAX_CALL_ID_BYTES: usize = 64;
 
-/// The body as text.
 pub fn body(request: &Request, host: Host) -> String {
     let params = &request.params;
     let mut body = Map::new();
@@ -59,7 +57,7 @@ pub fn body(request: &Request, host: Host) -> String {
     }
     let system: Vec<&str> = request.system.iter().map(|block| &*block.text).collect();
     if host == Host::Openai {
-        // What begins alike is served by the machine that has it in its cache.
+        // Requests with the same start go to the machine that has it cached.
         let begin = (&system, &request.tools, request.messages.first());
         body.insert("prompt_cache_key".to_owned(), json!(Fingerprint::of(&begin)));
     }
@@ -82,18 +80,18 @@ pub fn body(request: &Request, host: Host) -> String {
 
 struct Reasons {
     at_all: bool,
-    /// The server is to hand its reasoning out encrypted.
+    /// Ask for reasoning in encrypted form.
     encrypted: bool,
 }
 
-/// Whether the model reasons. Those that do not refuse to be asked for it.
+/// Models that don't reason refuse a request for it.
 fn reasons(params: &Params, host: Host) -> Reasons {
     let (at_all, bound) = match models::facts(&params.model) {
         Some(facts) => {
             let bound = facts.binding != Binding::None;
             (bound || !facts.effort.is_empty(), bound)
         }
-        // `o1`, `o5-mini`; and who sets an effort knows why.
+        // `o1`, `o5-mini`, or a user who set an effort.
         None => {
             let mut name = params.model.bytes();
             let family = name.next() == Some(b'o') && name.next().is_some_and(|byte| byte.is_ascii_digit());
@@ -108,7 +106,7 @@ fn input(messages: &[Message], host: Host) -> Vec<Value> {
     for (place, message) in messages.iter().enumerate() {
         input.extend(item(place, message, host));
     }
-    // Reasoning with nothing behind it (the answer broke off there) makes the server refuse the request.
+    // Reasoning with nothing after it (the answer broke off) makes the server refuse the request.
     let mut followed = false;
     for index in (0..input.len()).rev() {
         let item = &input[index];
@@ -122,7 +120,6 @@ fn input(messages: &[Message], host: Host) -> Vec<Value> {
     input
 }
 
-/// The item of a message; `None` for what must not be sent.
 fn item(place: usize, message: &Message, host: Host) -> Option<Value> {
     let said = |role: &str, text: &str| {
         let content = json!([{"type": "input_text", "text": text}]);
@@ -131,7 +128,7 @@ fn item(place: usize, message: &Message, host: Host) -> Option<Value> {
     match message {
         Message::User(text) => said("user", text),
         Message::System(text) if host.is_strict() => said("developer", text),
-        // More than many local models' templates take in the middle.
+        // Many local models' templates don't accept this in the middle.
         Message::System(text) => said("user", &reminder(text)),
         Message::Assistant(text) => assistant(place, text, host),
         Message::Reasoning(reasoning) => replayed(reasoning, host),
@@ -149,7 +146,7 @@ fn item(place: usize, message: &Message, host: Host) -> Option<Value> {
     }
 }
 
-/// OpenAI takes an assistant's text in short; in full it has an id, and made-up ones could be looked up there. Imitators
+/// OpenAI accepts a short form; the full one has an id, and made-up ids could be looked up there. Imitators
 /// check the full form and look nothing up.
 fn assistant(place: usize, said: &AssistantText, host: Host) -> Option<Value> {
     if said.text.trim().is_empty() {
@@ -170,7 +167,6 @@ fn assistant(place: usize, said: &AssistantText, host: Host) -> Option<Value> {
     Some(message)
 }
 
-/// The reasoning as it came, where a server of this dialect made it and it holds something.
 fn replayed(reasoning: &Reasoning, host: Host) -> Option<Value> {
     let opaque = reasoning.opaque.as_ref().filter(|opaque| opaque["kind"] == OPAQUE_KIND)?;
     // The log may have been edited by hand.
@@ -185,9 +181,8 @@ fn replayed(reasoning: &Reasoning, host: Host) -> Option<Value> {
 }
 
 fn function_call(call: &ToolCall) -> Value {
-    // Several servers parse the arguments of old calls and refuse the whole request when they are no JSON object.
+    // Several servers parse old arguments, and refuse the request if they aren't a JSON object.
     let arguments = match call.parsed_args() {
-        // Word for word where it can be.
         Ok(_) if call.args.trim_start().starts_with('{') => call.args.to_string(),
         Ok(args) => args.to_string(),
         Err(_) => json!({"_raw": call.args}).to_string(),

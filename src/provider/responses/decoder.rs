@@ -1,6 +1,6 @@
-//! A Responses reply, streamed or whole, as `StreamEvent`s. What counts is each item as `response.output_item.done` brings
-//! it; the deltas before it are for eyes, and stand in for what imitators leave out: finished items, indexes, ids. Facts:
-//! the `openai` package 3.54.0 for Python (`types/responses`), November 2026.
+//! A Responses reply, streamed or not, as `StreamEvent`s. Items count as in `response.output_item.done`;
+//! deltas are for display, and for what imitators leave out: finished items, indexes, ids. Facts: the
+//! `openai` package 3.54.0 for Python (`types/responses`), November 2026.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -17,20 +17,17 @@ use base::model::provider::ProviderError;
 use base::model::stream::StreamEvent;
 use base::model::usage::Usage;
 
-/// Most items in one reply.
 const MAX_ITEMS: usize = 1_000;
 
 /// An item that is still arriving: its first form, and what the deltas added.
 #[derive(Debug)]
 struct OpenItem {
     item: Value,
-    /// Text, reasoning or arguments, whichever the item's type says.
     body: String,
-    /// Where reasoning belongs: `summary` or `content`.
+    /// For reasoning: `summary` or `content`.
     field: &'static str,
 }
 
-/// The state of one reply.
 #[derive(Debug, Default)]
 pub struct ResponsesDecoder {
     state: ReplyState,
@@ -47,7 +44,6 @@ impl ResponsesDecoder {
         Self { state, ..Self::default() }
     }
 
-    /// The place of the item that `event` is about.
     fn place(&self, event: &Value) -> Option<u64> {
         let id = event["item_id"].as_str().or(event["item"]["id"].as_str());
         let by_id = || Some(*self.open.iter().find(|(_, open)| open.item["id"].as_str() == id)?.0);
@@ -68,7 +64,7 @@ impl ResponsesDecoder {
     ) -> Result<(), ProviderError> {
         self.begun += 1;
         self.add_bytes(item.to_string().len())?;
-        // An item that was never ended is as whole as it will get.
+        // An item that never ended is as complete as it will get.
         if let Some(before) = self.open.remove(&place) {
             self.finish_open(before, out);
         }
@@ -102,7 +98,7 @@ impl ResponsesDecoder {
         self.add_bytes(piece.len())?;
         let last = self.open.keys().next_back().copied();
         let place = self.place(event).or(last).unwrap_or(0);
-        // Some imitators leave the item's beginning out.
+        // Some imitators leave out the item's start.
         if self.open.get(&place).is_none_or(|open| !open.is(kind)) {
             self.open_item(place, json!({"type": kind}), out)?;
         }
@@ -117,7 +113,6 @@ impl ResponsesDecoder {
         Ok(())
     }
 
-    /// Takes an item in its final form.
     fn done(&mut self, event: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let item = &event["item"];
         let alike = |place: &u64| self.open.get(place).is_some_and(|open| open.item["type"] == item["type"]);
@@ -145,7 +140,7 @@ impl ResponsesDecoder {
         self.finish(open.into_item(), shown, out);
     }
 
-    /// Hands a finished item out; `shown` says that its deltas have been seen.
+    /// `shown`: its deltas have been seen.
     fn finish(&mut self, mut item: Value, shown: bool, out: &mut Vec<StreamEvent>) {
         match item["type"].as_str().unwrap_or_default() {
             "message" => {
@@ -171,14 +166,14 @@ impl ResponsesDecoder {
                 if !shown && !text.is_empty() {
                     out.push(StreamEvent::ReasoningDelta(text.clone()));
                 }
-                // A field that is null says nothing, and some servers refuse it when it comes back.
+                // Null fields say nothing, and some servers refuse them when they come back.
                 if let Value::Object(fields) = &mut item {
                     fields.retain(|_, value| !value.is_null());
                 }
                 let opaque = Some(json!({"kind": OPAQUE_KIND, "item": item}));
                 out.push(StreamEvent::Item(Item::Reasoning(Reasoning { text: text.into(), opaque })));
             }
-            // Tools with free text are never offered; what calls one is told that it has to send an object.
+            // We never offer free-text tools; the model learns that its call must send an object.
             kind @ ("function_call" | "custom_tool_call") => {
                 self.has_calls = true;
                 let args = match &item[argument_field(kind)] {
@@ -194,12 +189,12 @@ impl ResponsesDecoder {
                     args: args.into(),
                 })));
             }
-            // Items of server-side tools, which we never ask for.
+            // Items of server-side tools, which we never request.
             _ => {}
         }
     }
 
-    /// The response as a whole: its end, its usage, and its items where none came one by one.
+    /// Its end, its usage, and its items if they didn't come one by one.
     fn response(&mut self, response: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         self.usage = read_usage(&response["usage"]).or(self.usage);
         if !response["error"].is_null() {
@@ -231,7 +226,6 @@ impl OpenItem {
         self.item["type"] == kind
     }
 
-    /// The item as far as it has come.
     fn into_item(self) -> Value {
         let Self { mut item, body, field } = self;
         if body.is_empty() {
@@ -240,7 +234,7 @@ impl OpenItem {
         match item["type"].as_str().unwrap_or_default() {
             "message" => item["content"] = json!([{"type": "output_text", "text": body}]),
             "reasoning" => {
-                // Until its end it may be half of one.
+                // It may be incomplete until its end.
                 item["encrypted_content"] = Value::Null;
                 item["summary"] = json!([]);
                 let part = if field == "summary" { "summary_text" } else { "reasoning_text" };
@@ -259,7 +253,7 @@ impl Decoder for ResponsesDecoder {
     fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) -> Flow {
         match event.data.trim() {
             "" => return Ok(ControlFlow::Continue(())),
-            // Imitators end with it, some without having said why.
+            // Imitators end with this, some without a finish reason.
             "[DONE]" if !self.state.understood => return Ok(ControlFlow::Continue(())),
             "[DONE]" => {
                 self.close(out);
@@ -271,7 +265,7 @@ impl Decoder for ResponsesDecoder {
         let kind = data["type"].as_str().unwrap_or(&event.name);
         self.state.understood |= kind.starts_with("response.");
         self.state.foreign |= data["choices"].is_array() || kind.starts_with("message_");
-        // The error itself, or around it; proxies put errors of their own into the stream, without a type.
+        // The error itself, or a wrapper; proxies insert their own errors, without a type.
         match &data["error"] {
             Value::Null if kind == "error" => return Err(self.state.error(&data)),
             Value::Null => {}
@@ -302,7 +296,7 @@ impl Decoder for ResponsesDecoder {
                 self.close(out);
                 return Ok(ControlFlow::Break(()));
             }
-            // What repeats the deltas, and what is yet to be invented.
+            // Repeats of the deltas, and future types.
             _ => {}
         }
         Ok(ControlFlow::Continue(()))
@@ -328,7 +322,6 @@ impl Decoder for ResponsesDecoder {
     }
 }
 
-/// The name of the tool, where the item is a call.
 fn call_name(item: &Value) -> Option<String> {
     let call = matches!(item["type"].as_str(), Some("function_call" | "custom_tool_call"));
     call.then(|| item["name"].as_str().unwrap_or_default().to_owned())
@@ -338,7 +331,7 @@ fn argument_field(kind: &str) -> &'static str {
     if kind == "custom_tool_call" { "input" } else { "arguments" }
 }
 
-/// Whether a final item lacks what its deltas brought.
+/// Whether a final item lacks what its deltas had.
 fn is_hollow(item: &Value) -> bool {
     match item["type"].as_str().unwrap_or_default() {
         "message" => texts(&item["content"]).concat().is_empty(),
@@ -351,7 +344,6 @@ fn is_hollow(item: &Value) -> bool {
     }
 }
 
-/// The texts of an item's parts, refusals included.
 fn texts(parts: &Value) -> Vec<&str> {
     match parts {
         Value::String(text) => vec![text],
@@ -362,7 +354,6 @@ fn texts(parts: &Value) -> Vec<&str> {
     }
 }
 
-/// What a reply has cost, in tokens.
 pub fn read_usage(usage: &Value) -> Option<Usage> {
     let count = |value: &Value| token_count(value).unwrap_or(0);
     let read = Usage {
@@ -372,6 +363,6 @@ pub fn read_usage(usage: &Value) -> Option<Usage> {
         output: count(&usage["output_tokens"]),
         reasoning: count(&usage["output_tokens_details"]["reasoning_tokens"]),
     };
-    // Zeros are how some servers leave it out.
+    // Some servers send zeros for unknown usage.
     (read.input > 0 || read.output > 0).then_some(read)
 }

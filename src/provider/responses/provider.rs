@@ -10,7 +10,6 @@ use base::config::settings::ProviderSettings;
 use base::model::provider::ProviderError;
 use base::model::request::Request;
 
-/// A server that speaks Responses.
 pub type Responses = HttpProvider<ResponsesDialect>;
 
 pub struct ResponsesDialect(Host);

@@ -1,6 +1,6 @@
-//! How large a model's window is on its server: asked for before the first request where that takes no time, known from an
-//! earlier session, or learned from a refusal. A server nearby is asked at every start, because its answer changes with how
-//! it was started; another one once a day and only where the model table does not know the model.
+//! A model's window on its server: asked before the first request if that is quick, known from an earlier
+//! session, or learned from a refusal. A nearby server is asked at every start, because its answer depends on
+//! how it was started; others once a day, and only if the model table doesn't know the model.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,40 +19,35 @@ use base::config::settings::{MIN_WINDOW_TOKENS, Origin, ProviderKind, ProviderSe
 use base::model::provider::{Provider, ProviderError, ReplyStream};
 use base::model::request::Request;
 
-/// What a start waits for a server nearby.
+/// How long a start waits for a nearby server.
 const NEAR_WAIT: Duration = Duration::from_millis(300);
-/// What the first start with another server waits; later ones don't.
+/// For the first start with another server; later ones don't wait.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 
-/// What was found.
 #[must_use]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundWindow {
     pub window: Option<KnownWindow>,
-    /// What the user should know about it.
     pub advice: Option<String>,
 }
 
 impl FoundWindow {
-    /// For `Loaded::context_for`.
     pub fn learned(&self) -> Option<(u64, Origin)> {
         self.window.as_ref().map(|window| (window.tokens, window.origin))
     }
 }
 
-/// Finds windows, and remembers them.
 #[derive(Clone, Debug)]
 pub struct WindowFinder {
     known: KnownWindows,
 }
 
 impl WindowFinder {
-    /// `servers` is the file of what servers have said.
     pub fn new(servers: &Path) -> Self {
         Self { known: KnownWindows::new(servers) }
     }
 
-    /// The window of the settings' model, without a noticeable wait: what comes too late is there the next time.
+    /// Without a noticeable wait: a late answer is used the next time.
     pub async fn find(&self, settings: &ProviderSettings) -> FoundWindow {
         let Some((place, wait)) = place(settings).zip(wait(settings)) else { return FoundWindow::default() };
         let known = self.get(&place).await;
@@ -73,7 +68,7 @@ impl WindowFinder {
         }
     }
 
-    /// The same with all the time that it takes, and whatever is known already.
+    /// Takes as long as needed, and ignores what is known.
     pub async fn find_anew(&self, settings: &ProviderSettings) -> FoundWindow {
         match place(settings) {
             Some(place) => self.ask(place, settings).await,
@@ -84,7 +79,7 @@ impl WindowFinder {
     async fn ask(&self, place: Place, settings: &ProviderSettings) -> FoundWindow {
         let answer: Option<ServerWindow> = probe::context_window(settings).await;
         let advice = answer.as_ref().and_then(|window| window.advice.clone());
-        // Too small to work in: the user must hear of it, at every start.
+        // Too small to work in: the user must know, at every start.
         if let Some(window) = answer.as_ref().filter(|window| window.tokens < MIN_WINDOW_TOKENS) {
             let (tokens, source) = (window.tokens, window.source.to_owned());
             return FoundWindow {
@@ -92,7 +87,7 @@ impl WindowFinder {
                 advice,
             };
         }
-        // That a server nearby says nothing need not be kept: it is asked again anyway.
+        // A nearby server without an answer is asked again anyway, so this isn't stored.
         let record = if answer.is_none() && matches!(wait(settings), Some(Wait::Near)) {
             self.get(&place).await
         } else {
@@ -108,9 +103,8 @@ impl WindowFinder {
     }
 }
 
-/// How long a start may wait for an answer.
 enum Wait {
-    /// The server says nothing of it, or the model table knows better.
+    /// The server doesn't say, or the model table knows better.
     Never,
     Near,
     Once,
@@ -119,10 +113,10 @@ enum Wait {
 fn wait(settings: &ProviderSettings) -> Option<Wait> {
     let url = http::parse(&settings.base_url).ok()?;
     Some(match () {
-        // No server of this dialect says more than the model table.
+        // Servers of this dialect say no more than the model table.
         () if settings.kind == ProviderKind::Anthropic => Wait::Never,
         () if http::is_near(&url) => Wait::Near,
-        // OpenAI's lists name no windows.
+        // OpenAI's lists have no windows.
         () if Host::of(&url).is_strict() => Wait::Never,
         () if url.scheme() == "http" || models::facts(&settings.model).is_none() => Wait::Once,
         () => Wait::Never,
@@ -134,7 +128,7 @@ fn place(settings: &ProviderSettings) -> Option<Place> {
     Some(Place { server: http::display_url(&url), model: settings.model.to_string() })
 }
 
-/// A provider whose refusals are remembered: the next session begins with the window that they name.
+/// Remembers the windows that refusals name, for the next session.
 pub struct LearningProvider {
     provider: Arc<dyn Provider>,
     finder: WindowFinder,
@@ -142,7 +136,6 @@ pub struct LearningProvider {
 }
 
 impl LearningProvider {
-    /// `provider` as the settings made it.
     pub fn wrap(
         provider: Arc<dyn Provider>,
         finder: WindowFinder,

@@ -1,7 +1,6 @@
-//! The windows that servers have named, kept for the next session in `servers.json` in the state folder: what a server says
-//! when it is asked, and what it says when it refuses a request as too long. Small, bounded, written as a whole; a file that
-//! can't be read, or that another version wrote, counts as empty. Of two programs that write at once one is not heard: it will
-//! learn the same again.
+//! Windows that servers have named, kept for the next session in `servers.json` in the state folder: their
+//! answers, and their refusals of too long requests. Small, bounded, written in full; an unreadable file, or
+//! another version's, counts as empty. If two programs write at once, one entry is lost and learned again.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -18,50 +17,47 @@ const VERSION: u32 = 1;
 const MAX_BYTES: u64 = 256 * 1024;
 const MAX_SERVERS: usize = 200;
 const DAY_MS: u64 = 24 * 3_600_000;
-/// How long counts what was learned: servers get more memory, and models other providers.
+/// Then it is outdated: servers get more memory, and models other providers.
 const KEPT_MS: u64 = 7 * DAY_MS;
 
-/// A model on a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// Its address without user name, password and query.
+    /// Without user name, password and query.
     pub server: String,
     pub model: String,
 }
 
-/// What is known of it. Times in milliseconds since the Unix epoch.
+/// Times in milliseconds since the Unix epoch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// When the server was last asked; 0 when it should be asked again.
+    /// 0 if it should be asked again.
     #[serde(default)]
     asked_ms: u64,
-    /// What it said, in tokens.
+    /// In tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     said: Option<u64>,
-    /// Which of its answers said so.
+    /// Which of the server's answers said so.
     #[serde(default)]
     source: String,
     #[serde(default)]
     said_ms: u64,
-    /// What it named when it refused a longer request, in tokens.
+    /// The window named in a refusal, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     refused: Option<u64>,
     #[serde(default)]
     refused_ms: u64,
 }
 
-/// A window that was learned of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownWindow {
     pub tokens: u64,
     /// `Server` or `Error`.
     pub origin: Origin,
-    /// Which of the server's answers said so, and when where that was not just now.
+    /// Which of the server's answers said so, and when, unless that was just now.
     pub source: String,
 }
 
 impl Record {
-    /// Whether the server was asked within a day.
     pub fn is_fresh(&self, now: u64) -> bool {
         now.abs_diff(self.asked_ms) < DAY_MS
     }
@@ -90,7 +86,7 @@ impl Record {
     fn ask(&mut self, answer: Option<&ServerWindow>, now: u64) {
         self.asked_ms = now;
         let Some(answer) = answer else { return };
-        // Set up anew: an older refusal is of another server.
+        // Set up differently: an older refusal no longer applies.
         if self.said != Some(answer.tokens) {
             self.refused = None;
         }
@@ -121,7 +117,7 @@ struct Contents {
     windows: Vec<Entry>,
 }
 
-/// The file. Reads and writes at once: not for a task that must not wait.
+/// Reads and writes block.
 #[derive(Clone, Debug)]
 pub struct KnownWindows {
     path: PathBuf,
@@ -132,18 +128,15 @@ impl KnownWindows {
         Self { path: path.to_owned() }
     }
 
-    /// What is known of `place`.
     pub fn get(&self, place: &Place) -> Record {
         let entry = self.read().into_iter().find(|entry| entry.place == *place);
         entry.map(|entry| entry.record).unwrap_or_default()
     }
 
-    /// Keeps what the server answered, or that it did not.
     pub fn asked(&self, place: &Place, answer: Option<&ServerWindow>) -> Record {
         self.change(place, |record| record.ask(answer, clock::now_ms()))
     }
 
-    /// Keeps the window that the server named when it refused a request.
     pub fn refused(&self, place: &Place, tokens: u64) {
         if tokens >= MIN_WINDOW_TOKENS {
             self.change(place, |record| record.refuse(tokens, clock::now_ms()));
@@ -173,7 +166,7 @@ impl KnownWindows {
         windows.push(entry);
         windows.sort_by_key(|entry| std::cmp::Reverse(entry.record.last_ms()));
         windows.truncate(MAX_SERVERS);
-        // Of no use for one session alone: that it can't be written spoils nothing.
+        // Best effort: nothing breaks without it.
         if let Ok(text) = serde_json::to_string_pretty(&Contents { version: VERSION, windows }) {
             let _ = atomic_write::write_private(&self.path, text.as_bytes(), Expect::Anything);
         }

@@ -1,9 +1,8 @@
-//! Asks servers about themselves: which local server runs, what models it has, how large a model's window is. All
-//! of it is best effort and bounded in time; nothing of it runs unless it is called.
-//!
-//! What is asked (MODELS of November 2026; llama.cpp tools/server README and #26508, lmstudio.ai/docs/developer/rest,
-//! docs.ollama.com context-length, openrouter.ai/docs api-reference models): llama.cpp `/props`, whose `n_ctx` is that of one
-//! slot; LM Studio `/api/v1/models` and the older `/api/v0/models`; Ollama `/api/ps` and `/api/show`; and every server's list.
+//! Asks servers about themselves: which local server runs, its models, and a model's window. Best effort,
+//! bounded in time, and only when called.
+//! Sources (November 2026; llama.cpp tools/server README and #26508, lmstudio.ai/docs/developer/rest,
+//! docs.ollama.com context-length, openrouter.ai/docs api-reference models): llama.cpp `/props` (`n_ctx` per
+//! slot), LM Studio `/api/v1/models` or older `/api/v0/models`, Ollama `/api/ps` and `/api/show`.
 
 use std::time::Duration;
 
@@ -16,24 +15,23 @@ use crate::wire::address;
 use crate::wire::http;
 use base::config::settings::{ProviderKind, ProviderSettings};
 
-/// How long a local server may take to list its models.
+/// For a local server's model list.
 const LOCAL_TIMEOUT: Duration = Duration::from_millis(250);
-/// How long a server may take to answer one question about a model.
+/// For one question about a model.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(4);
 const ANSWER_BYTES: usize = 8 * 1024 * 1024;
-/// What Ollama gives a model that it has not loaded and that names no `num_ctx`, on the smallest graphics cards.
+/// Ollama's window on the smallest graphics cards, for an unloaded model without `num_ctx`.
 const OLLAMA_DEFAULT_TOKENS: u64 = 4_096;
 
-/// The default addresses of local servers, most common first.
+/// Default addresses, most common first.
 pub const LOCAL_SERVERS: [(&str, &str); 4] = [
     ("Ollama", "http://127.0.0.1:11434/v1"),
     ("LM Studio", "http://127.0.0.1:1234/v1"),
     ("llama.cpp", "http://127.0.0.1:8080/v1"),
-    // The port that newer versions announce.
+    // The port of newer versions.
     ("llama.cpp", "http://127.0.0.1:9931/v1"),
 ];
 
-/// A server that answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalServer {
     pub name: String,
@@ -43,22 +41,19 @@ pub struct LocalServer {
     pub models: Vec<String>,
 }
 
-/// A window as the server reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerWindow {
     pub tokens: u64,
-    /// Which of the server's answers said so.
     pub source: &'static str,
-    /// What the user should know about it, if anything.
     pub advice: Option<String>,
 }
 
-/// The first of [`LOCAL_SERVERS`] that runs and has a model. Takes at most a quarter of a second.
+/// The first that runs and has a model. Takes at most a quarter of a second.
 pub async fn find_local() -> Option<LocalServer> {
     find_among(&LOCAL_SERVERS).await
 }
 
-/// The first of `places` (name, base address) that answers with a list of models; all are asked at once.
+/// The first of `places` (name, base address) that lists models; all are asked at once.
 pub async fn find_among(places: &[(&str, &str)]) -> Option<LocalServer> {
     let asked = places.iter().map(|&(name, base_url)| async move {
         let client = ProbeClient::new(base_url, LOCAL_TIMEOUT)?;
@@ -72,7 +67,7 @@ pub async fn find_among(places: &[(&str, &str)]) -> Option<LocalServer> {
     join_all(asked).await.into_iter().flatten().next()
 }
 
-/// The window of `settings.model`, where the server reports it. Servers without TLS are asked in the ways of local ones, too.
+/// If the server reports it. Servers without TLS are asked like local ones, too.
 pub async fn context_window(settings: &ProviderSettings) -> Option<ServerWindow> {
     let mut client = ProbeClient::new(&settings.base_url, QUESTION_TIMEOUT)?;
     client.bearer = settings.api_key.as_ref().map(|key| key.expose().to_owned());
@@ -80,7 +75,7 @@ pub async fn context_window(settings: &ProviderSettings) -> Option<ServerWindow>
     let window = |source| move |tokens| ServerWindow { tokens, source, advice: None };
     let in_list = |list: Option<Value>| listed_window(&list?, model).map(window("its list of models"));
     let found = if client.base.scheme() == "http" {
-        // What is in force now comes before what the model could do.
+        // What is in force now beats what the model could do.
         let (props, studio, ollama, list) = join4(
             client.get("/props"),
             studio_window(&client, model),
@@ -101,8 +96,7 @@ pub async fn context_window(settings: &ProviderSettings) -> Option<ServerWindow>
     found.filter(|window| window.tokens > 0)
 }
 
-/// The models that the server lists, each with its window where the list tells; empty where it lists none. Anthropic has
-/// its list at `/v1/models` and wants its own headers (docs.anthropic.com, API, List Models; November 2026).
+/// Anthropic's list needs its own headers (docs.anthropic.com, API, List Models; November 2026).
 pub async fn models(settings: &ProviderSettings) -> Vec<(String, Option<u64>)> {
     if settings.kind == ProviderKind::Scripted {
         return Vec::new();
@@ -125,7 +119,7 @@ pub async fn models(settings: &ProviderSettings) -> Vec<(String, Option<u64>)> {
     model_names(&list).into_iter().map(|name| (name.clone(), listed_window(&list, &name))).collect()
 }
 
-/// With how much LM Studio has loaded the model; for one that is not loaded, what it could have.
+/// What LM Studio loaded the model with; if it isn't loaded, what it could have.
 async fn studio_window(client: &ProbeClient, model: &str) -> Option<u64> {
     let (new, old) = join(client.get("/api/v1/models"), client.get("/api/v0/models")).await;
     let new = new.and_then(|list| {
@@ -144,7 +138,7 @@ async fn studio_window(client: &ProbeClient, model: &str) -> Option<u64> {
 
 async fn ollama_window(client: &ProbeClient, model: &str) -> Option<ServerWindow> {
     let body = json!({"model": model});
-    // Only Ollama answers this, and only it is to be asked the other.
+    // Only Ollama answers this, so only it gets the next question.
     let running = client.get("/api/ps").await?;
     let shown = client.post("/api/show", &body).await?;
     let trained = shown["model_info"]
@@ -160,7 +154,7 @@ async fn ollama_window(client: &ProbeClient, model: &str) -> Option<ServerWindow
         let parameters = shown["parameters"].as_str()?;
         parameters.lines().find_map(|line| line.trim().strip_prefix("num_ctx")?.trim().parse().ok())
     };
-    // On this machine the server was perhaps started with what is set here.
+    // A server on this machine may have been started with this setting.
     let environment = || {
         let set = std::env::var("OLLAMA_CONTEXT_LENGTH").ok().filter(|_| http::is_loopback(&client.base))?;
         set.parse().ok().filter(|&tokens: &u64| tokens > OLLAMA_DEFAULT_TOKENS)
@@ -177,7 +171,7 @@ async fn ollama_window(client: &ProbeClient, model: &str) -> Option<ServerWindow
     Some(ServerWindow { tokens, source: "Ollama", advice })
 }
 
-/// The window in a model list: vLLM, OpenRouter, Groq, Mistral, LM Studio and llama.cpp each name it differently.
+/// vLLM, OpenRouter, Groq, Mistral, LM Studio and llama.cpp each name it differently.
 fn listed_window(list: &Value, model: &str) -> Option<u64> {
     const KEYS: [&str; 7] = [
         "loaded_context_length",
@@ -190,13 +184,13 @@ fn listed_window(list: &Value, model: &str) -> Option<u64> {
     ];
     let models = list["data"].as_array()?;
     let named = |name: &str| models.iter().find(|entry| entry["id"] == name);
-    // A tag such as `:nitro` chooses among OpenRouter's providers; a server with one model often answers to any name.
+    // Tags such as `:nitro` choose among OpenRouter's providers; one-model servers often accept any name.
     let entry = named(model)
         .or_else(|| named(model.split_once(':')?.0))
         .or_else(|| models.first().filter(|_| models.len() == 1))?;
     let number = |value: &Value| value.as_u64().filter(|&tokens| tokens > 0);
     let whole = KEYS.iter().find_map(|key| number(&entry[key]).or_else(|| number(&entry["meta"][key])))?;
-    // The provider that OpenRouter chooses first may have less than the best of them.
+    // OpenRouter's first provider may have less than the best one.
     Some(number(&entry["top_provider"]["context_length"]).map_or(whole, |tokens| tokens.min(whole)))
 }
 
@@ -218,7 +212,7 @@ impl ProbeClient {
         Some(Self { client: http::build_client(&base).ok()?, base, bearer: None, timeout })
     }
 
-    /// The JSON at `path`, below the base address or (with a leading slash) below the host.
+    /// `path` is below the base address or, with a leading slash, below the host.
     async fn get(&self, path: &str) -> Option<Value> {
         self.answer(self.client.get(self.base.join(path).ok()?)).await
     }

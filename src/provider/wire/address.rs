@@ -1,14 +1,12 @@
-//! Where OpenAI's two endpoints stand, at OpenAI itself and at the servers that imitate it.
-//! Azure (`openai` 3.54.0 for Python, `lib/azure.py`, and learn.microsoft.com, November 2026): `https://RESOURCE.openai.azure.com/openai/v1`;
-//! the older form has a query `?api-version=…` and, for Chat Completions only, the deployment
-//! in its path.
+//! Addresses of OpenAI's two endpoints, at OpenAI and its imitators. Azure (`openai` 3.54.0 for Python,
+//! `lib/azure.py`, and learn.microsoft.com, November 2026): `https://RESOURCE.openai.azure.com/openai/v1`;
+//! the older form has a query `?api-version=…` and, for Chat Completions only, the deployment in its path.
 
 use reqwest::Url;
 
 pub const CHAT: &str = "/chat/completions";
 pub const RESPONSES: &str = "/responses";
 
-/// Whose server an address belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
     Openai,
@@ -23,7 +21,7 @@ impl Host {
             [".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"];
         match url.host_str().unwrap_or_default() {
             "api.openai.com" => Self::Openai,
-            // One for each region (`_data_residency.py`).
+            // One per region (`_data_residency.py`).
             host if host.ends_with(".api.openai.com") => Self::Openai,
             "openrouter.ai" => Self::Openrouter,
             host if AZURE.iter().any(|azure| host.ends_with(azure)) => Self::Azure,
@@ -31,14 +29,13 @@ impl Host {
         }
     }
 
-    /// Whether OpenAI's own software answers there, which refuses what it does not know.
+    /// Whether it runs OpenAI's own software, which refuses what it doesn't know.
     pub fn is_strict(self) -> bool {
         matches!(self, Self::Openai | Self::Azure)
     }
 }
 
-/// `endpoint` (`CHAT` or `RESPONSES`) under the address `url`, whose query stays. An address without any path gets the
-/// `/v1` that nearly every server has.
+/// `url` keeps its query; without a path it gets the `/v1` that nearly every server has.
 pub fn endpoint(mut url: Url, endpoint: &str) -> Url {
     let azure = Host::of(&url) == Host::Azure;
     let path = url.path().trim_end_matches('/');

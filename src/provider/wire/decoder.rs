@@ -1,4 +1,4 @@
-//! The half of reading that each dialect does itself, and what the dialects share of it.
+//! How dialects read replies, and what they share.
 
 use std::ops::ControlFlow;
 
@@ -13,29 +13,27 @@ use base::model::usage::{FinishReason, Usage};
 use base::secret::Secret;
 use base::text;
 
-/// Largest text, thinking or arguments of one reply, in bytes.
+/// Of text, thinking or arguments in one reply.
 pub const MAX_REPLY_BYTES: usize = 16 * 1024 * 1024;
-/// More tokens than any model could have read or written.
+/// More than any model could have read or written.
 const MAX_TOKENS: f64 = 1e9;
 
-/// `Break` when the reply has ended.
+/// `Break` if the reply has ended.
 pub type Flow = Result<ControlFlow<()>, ProviderError>;
 
-/// A dialect's half of reading: turns one reply's events into ours. Made anew for each try.
+/// Turns one reply's events into ours. Created for each try.
 pub trait Decoder: Send {
-    /// Takes one event; `Break` when it ended the reply.
     fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) -> Flow;
 
-    /// Takes a reply that came whole although a stream was asked for.
+    /// A reply that came in one piece although a stream was requested.
     fn whole(&mut self, reply: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
 
-    /// Ends the reply: what is still open is as complete as it will get.
+    /// Ends the reply: what is open is as complete as it will get.
     fn close(&mut self, out: &mut Vec<StreamEvent>);
 
     fn state(&self) -> &ReplyState;
 
-    /// The connection has ended without a formal end.
-    /// Errors: `Broken` when the reply is not complete; `Protocol` when it was never one of this dialect.
+    /// The connection ended without a formal end: an error unless the reply is complete.
     fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         if !self.state().is_settled() {
             return Err(self.state().incomplete());
@@ -45,16 +43,15 @@ pub trait Decoder: Send {
     }
 }
 
-/// What every decoder keeps of its reply.
 #[derive(Debug, Default)]
 pub struct ReplyState {
     pub ids: CallIds,
-    /// Taken out of the server's messages.
+    /// Removed from the server's messages.
     key: Option<Secret>,
     finish: Option<FinishReason>,
-    /// An event of this dialect has come.
+    /// An event of this dialect came.
     pub understood: bool,
-    /// An event of another dialect has come.
+    /// An event of another dialect came.
     pub foreign: bool,
 }
 
@@ -63,12 +60,11 @@ impl ReplyState {
         Self { ids, key, ..Self::default() }
     }
 
-    /// An error object that came inside the reply.
     pub fn error(&self, error: &Value) -> ProviderError {
         error_mapping::from_event(error, self.key.as_ref())
     }
 
-    /// The reply has said why it ended, in the words of any dialect: imitators mix them.
+    /// Accepts the finish reasons of all dialects: imitators mix them.
     pub fn finish_with(&mut self, reason: &str) {
         self.finish = Some(match reason {
             "stop" | "end_turn" | "stop_sequence" | "eos" => FinishReason::Stop,
@@ -82,19 +78,18 @@ impl ReplyState {
         });
     }
 
-    /// Why the model declined, if it did.
+    /// Ignored unless the model refused.
     pub fn explain_refusal(&mut self, why: String) {
         if let Some(FinishReason::Refused(reason)) = &mut self.finish {
             *reason = why;
         }
     }
 
-    /// Whether the reply has said why it ended, so that only formalities are missing.
+    /// Whether the reply has a finish reason, so that only formalities are missing.
     pub fn is_settled(&self) -> bool {
         self.finish.is_some()
     }
 
-    /// The connection ended before the reply did.
     fn incomplete(&self) -> ProviderError {
         if self.foreign && !self.understood {
             ProviderError::Protocol { message: "its events belong to another API".to_owned() }
@@ -103,10 +98,9 @@ impl ReplyState {
         }
     }
 
-    /// The end of the reply.
     pub fn done(&mut self, has_calls: bool, usage: Option<Usage>) -> StreamEvent {
         let finish = match self.finish.take() {
-            // Several servers say `stop` where they mean calls.
+            // Several servers say `stop` when there are calls.
             None | Some(FinishReason::Stop) if has_calls => FinishReason::ToolCalls,
             finish => finish.unwrap_or(FinishReason::Stop),
         };
@@ -114,15 +108,13 @@ impl ReplyState {
     }
 }
 
-/// An event's data.
 pub fn parse(data: &str) -> Result<Value, ProviderError> {
     serde_json::from_str(data).map_err(|error| ProviderError::Protocol {
         message: format!("an event is not valid JSON ({error}): {}", text::one_line(data, 100)),
     })
 }
 
-/// A number of tokens, however it is written: some servers send floats or text. `None` when it is not a number, negative, or
-/// impossibly large.
+/// Some servers send floats or text. `None` if it isn't a number, or is negative or impossibly large.
 pub fn token_count(value: &Value) -> Option<u64> {
     let number = match value {
         Value::Number(number) => number.as_f64()?,
@@ -132,7 +124,7 @@ pub fn token_count(value: &Value) -> Option<u64> {
     (0.0..=MAX_TOKENS).contains(&number).then_some(number as u64)
 }
 
-/// `0.7` and not the `0.699999988079071` that a plain widening prints.
+/// `0.7` and not the `0.699999988079071` of a plain widening.
 pub fn decimal(number: f32) -> Value {
     number.to_string().parse::<f64>().map_or(Value::Null, |number| json!(number))
 }

@@ -1,6 +1,5 @@
-//! What a server's error means. Servers say the same few things in many words: OpenAI's and Anthropic's error objects,
-//! FastAPI's `detail`, Ollama's bare string, a proxy's HTML page. Each becomes one `ProviderError` with a message that
-//! fits on one line and never shows the key.
+//! Turns server errors (OpenAI's and Anthropic's objects, FastAPI's `detail`, Ollama's bare string, a proxy's
+//! HTML page) into a `ProviderError` with a one-line message that never shows the key.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,13 +11,12 @@ use base::model::provider::ProviderError;
 use base::secret::Secret;
 use base::text;
 
-/// Longest message shown, in characters.
 const MESSAGE_CHARS: usize = 400;
 
-/// A wait that the user should hear of when the server asks for it.
+/// If a server asks for a longer wait, the user is informed.
 const LONG_WAIT: Duration = Duration::from_secs(60);
 
-/// How servers say that the request does not fit. In lower case; matched anywhere in the message or code.
+/// The request doesn't fit. In lower case; matched anywhere in the message or code.
 const CONTEXT_WORDS: [&str; 20] = [
     "context_length_exceeded",
     "exceed_context_size",
@@ -42,7 +40,7 @@ const CONTEXT_WORDS: [&str; 20] = [
     "maximum number of tokens allowed",
 ];
 
-/// How servers say that reasoning which was sent back is of no use to them: all words of one row.
+/// The server can't use the reasoning that was sent back: all parts of a row match.
 const REASONING_WORDS: [&[&str]; 11] = [
     // OpenAI.
     &["invalid_encrypted_content"],
@@ -54,13 +52,13 @@ const REASONING_WORDS: [&[&str]; 11] = [
     &["bound to a different conversation"],
     &["thinking", "blocks", "cannot be modified"],
     &["expected `thinking` or `redacted_thinking`, but found"],
-    // Gemini; that none was sent is another matter.
+    // Gemini; a missing signature is a different error.
     &["thought signature", "not valid"],
     &["corrupted thought signature"],
     &["invalid thought_signature"],
 ];
 
-/// How the one endpoint says that a model wants the other.
+/// The endpoint says that a model needs the other one.
 const USE_RESPONSES_WORDS: [&str; 4] = [
     "v1/responses",
     "responses api",
@@ -69,11 +67,11 @@ const USE_RESPONSES_WORDS: [&str; 4] = [
     "chatcompletion operation does not work",
 ];
 const USE_CHAT_WORDS: [&str; 2] = ["chat/completions", "chat completions"];
-/// How servers say that they have the endpoint, but not the model.
+/// The endpoint exists, but the model doesn't.
 const MODEL_WORDS: [&str; 4] = ["model", "deployment", "endpoints found", "engine"];
 
-/// How servers say that there is no money left, or that none may be spent; waiting does not help. LiteLLM says it with 400,
-/// 429 or 500 (litellm#14144, #37000), OpenRouter with 402, and with 403 of a key (Roo-Code#515); read in November 2026.
+/// No money is left or may be spent, so waiting doesn't help. LiteLLM says it with 400, 429 or 500
+/// (litellm#14144, #37000), OpenRouter with 402, or 403 for a key (Roo-Code#515); read in November 2026.
 const QUOTA_WORDS: [&str; 18] = [
     "insufficient_quota",
     "insufficient balance",
@@ -95,7 +93,6 @@ const QUOTA_WORDS: [&str; 18] = [
     "payment required",
 ];
 
-/// The error for an HTTP status that is not a success.
 pub fn from_status(
     status: u16,
     headers: &HeaderMap,
@@ -117,7 +114,6 @@ pub fn from_status(
     classify(status, &reply, message, retry_after(headers, SystemTime::now()), url)
 }
 
-/// The error for an error object that arrived inside an answer whose status was a success.
 pub fn from_event(error: &Value, key: Option<&Secret>) -> ProviderError {
     let reply = ErrorReply::of(error);
     let message = match display_message(&reply.message, key) {
@@ -183,7 +179,7 @@ fn is_reasoning_rejected(reply: &ErrorReply) -> bool {
         .any(|row| row.iter().all(|word| reply.lower.contains(word) || reply.code.contains(word)))
 }
 
-/// Whether the endpoint at `url`, one of OpenAI's two, is not the one for this request, or not there at all.
+/// Whether the endpoint at `url` is the wrong one of OpenAI's two for this request, or missing.
 fn is_wrong_endpoint(status: u16, reply: &ErrorReply, url: &str) -> bool {
     let any = |words: &[&str]| words.iter().any(|word| reply.lower.contains(word));
     if url.ends_with(address::CHAT) {
@@ -198,8 +194,7 @@ fn is_wrong_endpoint(status: u16, reply: &ErrorReply, url: &str) -> bool {
     }
 }
 
-/// Whether a message says in words of its own that a prompt has too many tokens, and not that an answer may have no more
-/// of them, or that too many came in a minute.
+/// Too many tokens in the prompt; not in the answer, and not per minute.
 fn is_context_full(lower: &str) -> bool {
     let any = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     lower.contains("token")
@@ -217,14 +212,11 @@ fn is_context_full(lower: &str) -> bool {
         ])
 }
 
-/// What a body says, whatever its form.
 struct ErrorReply {
     message: String,
-    /// The message in lower case.
     lower: String,
-    /// Error code and type in lower case, joined by a space.
+    /// Code and type in lower case, joined by a space.
     code: String,
-    /// A status number inside the body.
     status: Option<u16>,
 }
 
@@ -257,7 +249,7 @@ impl ErrorReply {
                     .into_iter()
                     .find(|text| !text.is_empty())
                     .map_or_else(|| field_fault(&detail[0]), str::to_owned);
-                // OpenRouter hides the real cause here.
+                // OpenRouter has the real cause here.
                 match error["metadata"]["raw"].as_str() {
                     Some(raw) => format!("{own}: {raw}"),
                     None => own,
@@ -273,7 +265,7 @@ impl ErrorReply {
     }
 }
 
-/// What FastAPI says of a field: the fault and the way to it.
+/// FastAPI's message about a field, with the path to it.
 fn field_fault(entry: &Value) -> String {
     let way = entry["loc"].as_array().into_iter().flatten().map(|part| match part {
         Value::String(name) => name.clone(),
@@ -285,13 +277,12 @@ fn field_fault(entry: &Value) -> String {
     }
 }
 
-/// Whether `text` is a web page and not an answer.
 pub fn looks_like_html(text: &str) -> bool {
     let start = text.trim_start().get(..9).unwrap_or(text).to_ascii_lowercase();
     start.starts_with("<!doctype") || start.starts_with("<html") || start.starts_with("<head")
 }
 
-/// A web page in a few words: its title, else its first text.
+/// Its title, or else its first text.
 pub fn html_summary(page: &str) -> String {
     let lower = page.to_ascii_lowercase();
     let title = lower.find("<title>").and_then(|at| {
@@ -306,21 +297,19 @@ pub fn html_summary(page: &str) -> String {
     format!("a web page: {}", text::one_line(&texts.collect::<Vec<_>>().join(" "), 120))
 }
 
-/// `message` on one line of bounded length, without the key.
 fn display_message(message: &str, key: Option<&Secret>) -> String {
     text::one_line(&without_key(message, key), MESSAGE_CHARS)
 }
 
-/// `message` with the key's text, if it occurs, replaced.
 pub fn without_key(message: &str, key: Option<&Secret>) -> String {
     match key.map(Secret::expose) {
-        // A key as short as this is a placeholder of a local server; replacing it would garble messages.
+        // Such a short key is a local server's placeholder; replacing it would garble messages.
         Some(key) if key.len() >= 6 => message.replace(key, "<key>"),
         _ => message.to_owned(),
     }
 }
 
-/// The server's wish in `retry-after-ms` or `retry-after` (seconds or an HTTP date).
+/// From `retry-after-ms` or `retry-after` (seconds or an HTTP date).
 fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let seconds = |text: &str, unit: f64| {

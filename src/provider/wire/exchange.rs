@@ -1,5 +1,4 @@
-//! One request and its streamed reply: sends, reads with an idle limit, and hands events to the dialect's decoder. All
-//! dialects are providers through this file; each brings only its address, its request and its decoder.
+//! Sends a request, reads its reply within limits, and hands events to the decoder, for all dialects.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -22,27 +21,23 @@ use base::model::request::Request;
 use base::model::stream::StreamEvent;
 use base::text;
 
-/// What a dialect has of its own.
 pub trait Dialect: Send + Sync + Sized + 'static {
     /// See [`Provider::name`].
     const NAME: &'static str;
 
-    /// The server's address with its headers, and what the address says about the server.
+    /// The endpoint, and what the address reveals about the server.
     fn connect(settings: &ProviderSettings) -> Result<(Endpoint, Self), ProviderError>;
 
-    /// The request's body.
     fn body(&self, request: &Request) -> String;
 
-    /// Takes up what an error says about the form of a request; whether the same request is now written in another one.
+    /// Learns a request form from an error; returns whether the same request now looks different.
     fn learn(&self, _model: &Arc<str>, _error: &ProviderError) -> bool {
         false
     }
 
-    /// The reader of one reply.
     fn decoder(state: ReplyState) -> Box<dyn Decoder>;
 }
 
-/// A server that speaks a dialect.
 pub struct HttpProvider<D> {
     endpoint: Arc<Endpoint>,
     retry: RetryPolicy,
@@ -50,7 +45,7 @@ pub struct HttpProvider<D> {
     sight: Arc<Sight>,
 }
 
-/// Times that a request is written in another form because the server refused it.
+/// How often a refused request is sent in another form.
 const MAX_FORMS: u32 = 2;
 
 impl<D: Dialect> HttpProvider<D> {
@@ -81,7 +76,7 @@ impl<D: Dialect> Provider for HttpProvider<D> {
                         forms += 1;
                         reply = start(dialect.body(&sight.of(&request)));
                     }
-                    // What the model is not shown the user should hear of.
+                    // The user should know what the model isn't shown.
                     Err(error) if sight.learn(&request, &error) => {
                         let reason = text::one_line(&error.to_string(), 200);
                         yield Ok(StreamEvent::Restarted { attempt: 2, of: 2, wait: Duration::ZERO, reason });
@@ -164,7 +159,6 @@ fn attempt(
     })
 }
 
-/// The connection has ended, and the decoder has not.
 fn finish(end: FrameEnd, decoder: &mut dyn Decoder, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
     match end {
         FrameEnd::Whole(reply) => {
@@ -174,7 +168,7 @@ fn finish(end: FrameEnd, decoder: &mut dyn Decoder, out: &mut Vec<StreamEvent>) 
         }
         FrameEnd::Events(last) => {
             for event in &last {
-                // Without its blank line an event may be half of one: the reply broke off, it is not nonsense.
+                // Without its blank line an event may be incomplete: the reply broke off, it isn't nonsense.
                 match decoder.event(event, out) {
                     Err(ProviderError::Protocol { .. }) if decoder.state().is_settled() => {}
                     Err(ProviderError::Protocol { .. }) => {
@@ -193,8 +187,7 @@ fn finish(end: FrameEnd, decoder: &mut dyn Decoder, out: &mut Vec<StreamEvent>) 
     }
 }
 
-/// Reads the rest of a finished reply (nothing but its formal end) in the background: only then can the connection
-/// serve the next request.
+/// Reads the formal end of a reply in the background, so that the connection can be reused.
 fn drain(mut body: Body) {
     tokio::spawn(async move {
         let rest = async { while let Ok(Some(_)) = body.chunk().await {} };

@@ -1,10 +1,8 @@
-//! One model server's address: the client that reaches it, its headers, the bytes of its replies, and what went wrong on
-//! the way. Never tries twice.
-//!
-//! The client is built at the first request, not at start. Loading the system's certificate store is its slow part
-//! (milliseconds), so an `http://` address is served by a client with an empty store. Redirects are not followed: the key
-//! must not travel to another host. Proxies come from `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, except that a
-//! loopback address is always reached directly; `SSL_CERT_FILE` and `SSL_CERT_DIR` replace the system's certificates.
+//! One model server's address: its client, headers, replies and transport errors.
+//! The client is built at the first request: loading the system's certificates takes milliseconds, so for
+//! `http://` it has none. Redirects aren't followed: the key must not reach another host. Proxies come from
+//! `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, but loopback addresses are always reached
+//! directly; `SSL_CERT_FILE` and `SSL_CERT_DIR` replace the system's certificates.
 
 use std::error::Error as StdError;
 use std::io::{self, ErrorKind, Write};
@@ -25,26 +23,24 @@ use base::model::provider::ProviderError;
 use base::secret::Secret;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
-/// How much of an error's body is read, and how long that may take.
 const ERROR_BODY_BYTES: usize = 64 * 1024;
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where requests go. Built once per provider; connections are kept between requests.
+/// Built once per provider; keeps connections between requests.
 #[derive(Debug)]
 pub struct Endpoint {
     url: Url,
-    /// The address for messages: without user name, password and query.
+    /// For messages: without user name, password and query.
     display_url: String,
     headers: HeaderMap,
     key: Option<Secret>,
     client: OnceLock<Client>,
-    /// Whether an earlier request may have left a connection open.
+    /// An earlier request may have left a connection open.
     may_reuse: AtomicBool,
 }
 
 impl Endpoint {
-    /// An address with the headers that every request to it carries. A header named twice takes its last value, so that
-    /// the user's `own` headers win.
+    /// The last value of a header wins, so that the user's `own` headers do.
     pub fn new<'a>(
         url: &str,
         headers: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -75,18 +71,17 @@ impl Endpoint {
         })
     }
 
-    /// The key, for taking it out of messages.
     pub fn key(&self) -> Option<&Secret> {
         self.key.as_ref()
     }
 
-    /// Posts `body` and waits for the answer's head.
+    /// Waits for the response's head.
     pub async fn post(&self, body: &str) -> Result<Response, ProviderError> {
         let client = self.client()?;
         let post =
             || client.post(self.url.clone()).headers(self.headers.clone()).body(body.to_owned()).send();
         let response = match post().await {
-            // A kept connection that the server closed meanwhile says nothing of the server: a new one is tried at once.
+            // A kept connection that the server closed says nothing about the server: try a new one at once.
             Err(error) if self.may_reuse.swap(false, Ordering::Relaxed) && closed_by_server(&error) => {
                 post().await
             }
@@ -103,7 +98,6 @@ impl Endpoint {
         Err(error_mapping::from_status(status, &headers, &body, &self.display_url, self.key()))
     }
 
-    /// What a failure of the transport means.
     pub fn transport_error(&self, error: &reqwest::Error) -> ProviderError {
         let message = error_mapping::without_key(&root_cause(error), self.key());
         let url = self.display_url.clone();
@@ -120,7 +114,6 @@ impl Endpoint {
         }
     }
 
-    /// What a failure in the middle of an answer means.
     pub fn body_error(&self, error: &BodyError) -> ProviderError {
         match error {
             BodyError::Transport(error) => self.transport_error(error),
@@ -137,7 +130,6 @@ impl Endpoint {
     }
 }
 
-/// `text` as a server's address.
 pub fn parse(text: &str) -> Result<Url, ProviderError> {
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     url.ok_or_else(|| ProviderError::Setup {
@@ -145,8 +137,7 @@ pub fn parse(text: &str) -> Result<Url, ProviderError> {
     })
 }
 
-/// The configured key, unless it is empty. The service at `host` is known to need one, so that its absence is reported
-/// before anything is sent.
+/// Unless it is empty. The service at `host` needs a key, so a missing one is reported before sending.
 pub fn usable_key<'a>(
     settings: &'a ProviderSettings,
     host: &str,
@@ -163,8 +154,7 @@ pub fn usable_key<'a>(
     Ok(key)
 }
 
-/// OpenAI's endpoint at `path` (`address::CHAT` or `RESPONSES`) of the server in `settings`, and whose server that is.
-/// Azure takes a key in a header of its own.
+/// At `path` (`address::CHAT` or `RESPONSES`). Azure takes the key in a header of its own.
 pub fn openai_endpoint(settings: &ProviderSettings, path: &str) -> Result<(Endpoint, Host), ProviderError> {
     let url = address::endpoint(parse(&settings.base_url)?, path);
     let host = Host::of(&url);
@@ -177,7 +167,6 @@ pub fn openai_endpoint(settings: &ProviderSettings, path: &str) -> Result<(Endpo
     Ok((Endpoint::new(url.as_str(), header, &settings.headers, key)?, host))
 }
 
-/// A client that can reach `url`.
 pub fn build_client(url: &Url) -> Result<Client, ProviderError> {
     let mut builder = client_builder();
     if is_loopback(url) {
@@ -189,9 +178,9 @@ pub fn build_client(url: &Url) -> Result<Client, ProviderError> {
     builder.build().map_err(|error| ProviderError::Setup { message: root_cause(&error) })
 }
 
-/// What all our clients have in common: redirects are not followed.
+/// No client follows redirects.
 pub fn client_builder() -> ClientBuilder {
-    // An error means that another client came first: the same provider is installed.
+    // An error means that another client was first, with the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
         .user_agent(concat!("mycode/", env!("CARGO_PKG_VERSION")))
@@ -200,7 +189,6 @@ pub fn client_builder() -> ClientBuilder {
         .redirect(reqwest::redirect::Policy::none())
 }
 
-/// Whether `url` names this machine.
 pub fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost"
@@ -214,7 +202,7 @@ fn proxy_is_secure() -> bool {
         .any(|name| std::env::var(name).is_ok_and(|value| value.starts_with("https://")))
 }
 
-/// Whether `url` names this machine or one beside it: by a private address, or a name that only a local network knows.
+/// This machine or the local network, by a private address or a name that only a local network knows.
 pub fn is_near(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     match host.parse::<IpAddr>() {
@@ -230,13 +218,13 @@ pub fn is_near(url: &Url) -> bool {
     }
 }
 
-/// An address for messages and records: without user name, password and query.
+/// For messages and records: without user name, password and query.
 pub fn display_url(url: &Url) -> String {
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
     format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
 }
 
-/// At most `limit` bytes of the body, as text; what had arrived when the time is over or the connection breaks.
+/// Returns what has arrived if the time is over or the connection breaks.
 pub async fn bounded_text(response: Response, limit: usize, within: Duration) -> String {
     let mut body = Body::new(response);
     let mut bytes = Vec::new();
@@ -253,7 +241,7 @@ pub async fn bounded_text(response: Response, limit: usize, within: Duration) ->
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The innermost message of an error: "connection refused" and not "error sending request".
+/// "connection refused" and not "error sending request".
 pub fn root_cause(error: &reqwest::Error) -> String {
     if error.is_timeout() && error.is_connect() {
         return format!("no connection within {} s", CONNECT_TIMEOUT.as_secs());
@@ -261,7 +249,6 @@ pub fn root_cause(error: &reqwest::Error) -> String {
     causes(error).last().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-/// Whether the server closed the connection instead of answering.
 fn closed_by_server(error: &reqwest::Error) -> bool {
     const KINDS: [ErrorKind; 3] =
         [ErrorKind::ConnectionReset, ErrorKind::ConnectionAborted, ErrorKind::BrokenPipe];
@@ -272,10 +259,9 @@ fn closed_by_server(error: &reqwest::Error) -> bool {
         })
 }
 
-/// The causes of an error, outermost first.
 pub fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
     std::iter::successors(error.source(), |&cause| {
-        // `source` of an `io::Error` skips the error that it wraps, so that is asked for first.
+        // `source` of an `io::Error` skips the error that it wraps, so get that first.
         let wrapped = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         wrapped.map(|wrapped| wrapped as &(dyn StdError + 'static)).or_else(|| cause.source())
     })
@@ -285,7 +271,6 @@ fn is_tls(error: &reqwest::Error) -> bool {
     causes(error).any(<dyn StdError>::is::<rustls::Error>)
 }
 
-/// Why no more bytes come.
 #[derive(Debug, Error)]
 pub enum BodyError {
     #[error(transparent)]
@@ -298,14 +283,13 @@ pub enum BodyError {
 
 enum Compression {
     Plain,
-    /// Named by the header; decided by the first bytes, because some servers name it and send plain text.
+    /// Named by the header; the first bytes decide, because some servers then send plain text.
     Announced(String),
     Gzip(GzDecoder<Vec<u8>>),
     Deflate(ZlibDecoder<Vec<u8>>),
 }
 
-/// A reply's body, readable in portions. We ask for no compression, but some servers and proxies compress anyway: gzip
-/// and deflate are undone, others are refused.
+/// Read in portions. Some servers compress although we don't ask: only gzip and deflate are accepted.
 pub struct Body {
     response: Response,
     compression: Compression,
@@ -321,7 +305,7 @@ impl Body {
         Self { response, compression }
     }
 
-    /// The next portion; `None` at the end. May be empty. Can be waited for in several goes.
+    /// `None` at the end; may be empty. Can be cancelled and called again.
     pub async fn chunk(&mut self) -> Result<Option<Vec<u8>>, BodyError> {
         let Some(chunk) = self.response.chunk().await? else { return Ok(None) };
         if let Compression::Announced(name) = &self.compression {

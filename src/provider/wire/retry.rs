@@ -1,5 +1,4 @@
-//! The only place that sends a request again. It sees a reply that can be started any number of times, and errors that
-//! say whether another try can help.
+//! The only place that retries requests: errors say whether another try can help.
 
 use std::time::Duration;
 
@@ -11,31 +10,28 @@ use base::model::provider::{ProviderError, ReplyStream, Retry};
 use base::model::stream::StreamEvent;
 use base::text;
 
-/// How long a provider waits, and how often it tries.
 #[derive(Clone, Debug)]
 pub struct RetryPolicy {
-    /// An answer from which nothing arrives for so long is given up.
+    /// An answer without any data for this long is given up.
     pub idle: Duration,
-    /// An answer that is not finished after so long is given up, however busily it arrives.
+    /// An answer that isn't finished after this is given up.
     pub longest_answer: Duration,
-    /// A silence is shown after so long, then after twice the time, and so on.
+    /// A silence is shown after this time, then after twice the time, and so on.
     pub first_notice: Duration,
-    /// Tries per request, the first included.
+    /// Per request, including the first.
     pub max_tries: u32,
-    /// The wait before the second try; it doubles with each further one.
+    /// Before the second try; doubles with each further one.
     pub first_wait: Duration,
-    /// The longest wait by our own choice.
     pub longest_wait: Duration,
-    /// The longest wait that a server may ask for; if it asks for more, the user hears of it at once.
+    /// If a server asks for a longer wait, the user is informed at once.
     pub longest_retry_after: Duration,
 }
 
-/// Nobody waits longer, and a moment that is farther away than the clock counts could not even be named.
+/// Keeps deadlines within what the clock can represent.
 const LONGEST_TIMEOUT_S: u64 = 365 * 24 * 3_600;
 
 impl RetryPolicy {
-    /// The usual waits: an hour for an answer; half a second before the second try, doubled each time up to 30 s; a
-    /// server's wish is obeyed up to 60 s.
+    /// An hour per answer; half a second before the second try, doubling to 30 s; a server's wish up to 60 s.
     pub fn new(idle_timeout_s: u64, max_tries: u32) -> Self {
         Self {
             idle: limit(idle_timeout_s),
@@ -48,30 +44,28 @@ impl RetryPolicy {
         }
     }
 
-    /// As a user has set it.
     pub fn of(settings: &ProviderSettings) -> Self {
         let longest_answer = limit(settings.answer_timeout_s);
         Self { longest_answer, ..Self::new(settings.idle_timeout_s, settings.max_tries) }
     }
 
-    /// Tries that a request which failed like this gets, the first included.
     fn tries(&self, error: &ProviderError) -> u32 {
-        // Where nothing answers at all the address is more likely wrong than the server busy: say so soon.
+        // If nothing answers, the address is more likely wrong than the server busy: report it soon.
         let unreachable = matches!(error, ProviderError::Connect { .. } | ProviderError::Stalled { .. });
         if unreachable { self.max_tries.min(UNREACHABLE_TRIES) } else { self.max_tries }
     }
 
-    /// How long to wait after `error` ended try number `tried` (from 1); `None` when that was the last.
+    /// After try number `tried` (from 1); `None` if that was the last.
     fn wait_after(&self, error: &ProviderError, tried: u32) -> Option<Duration> {
         if tried >= self.tries(error) {
             return None;
         }
         let doubled = self.first_wait.saturating_mul(1 << (tried - 1).min(16));
-        // Spread over 75 % to 125 %, so that agents which failed together don't come back together.
+        // Spread over 75% to 125%, so that agents that failed together don't come back together.
         let own = doubled.mul_f64(0.75 + fastrand::f64() / 2.0).min(self.longest_wait);
         match error.retry() {
             Retry::Never => None,
-            // "At once" is no pause, and a date may have passed while it traveled.
+            // "At once" isn't a pause, and a date may have passed in transit.
             Retry::After(wish) if wish.is_zero() => Some(own),
             Retry::After(wish) => (wish <= self.longest_retry_after).then_some(wish),
             Retry::Backoff => Some(own),
@@ -83,10 +77,10 @@ fn limit(seconds: u64) -> Duration {
     Duration::from_secs(seconds.clamp(1, LONGEST_TIMEOUT_S))
 }
 
-/// Tries to reach a server that does not answer, or falls silent: each may take as long as the idle limit.
+/// For servers that don't answer or go silent: each try may take as long as the idle limit.
 const UNREACHABLE_TRIES: u32 = 3;
 
-/// The answer of the first try that ends well. Each further try is announced by `Restarted`; the last error is final.
+/// Each further try is announced by `Restarted`; the last error is final.
 pub fn with_retries(policy: RetryPolicy, start: impl Fn() -> ReplyStream + Send + 'static) -> ReplyStream {
     Box::pin(stream! {
         for tried in 1.. {

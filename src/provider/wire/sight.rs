@@ -1,5 +1,5 @@
-//! Images for models that can't see: a line of text stands for each, so that a session with pictures in it can go on with any
-//! model. Known from the model table, or from a server that refused them.
+//! For models that can't see: a line of text replaces each image, so that a session with images works with
+//! any model. Known from the model table, or from a server that refused them.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -9,14 +9,12 @@ use base::config::models;
 use base::model::provider::ProviderError;
 use base::model::request::{Message, Request};
 
-/// Whose images a server has refused.
 #[derive(Debug, Default)]
 pub struct Sight {
     blind: Mutex<HashSet<Arc<str>>>,
 }
 
 impl Sight {
-    /// The request as its model can take it.
     pub fn of<'a>(&self, request: &'a Request) -> Cow<'a, Request> {
         if !has_images(request) || self.sees(&request.params.model) {
             return Cow::Borrowed(request);
@@ -35,7 +33,7 @@ impl Sight {
         !refused && models::facts(model).is_none_or(|facts| facts.images)
     }
 
-    /// Whether an error says that the images of `request` are not taken, which is new.
+    /// Whether an error says, for the first time, that images aren't accepted.
     pub fn learn(&self, request: &Request, error: &ProviderError) -> bool {
         let message = match error {
             ProviderError::BadRequest { message, .. }
@@ -43,7 +41,7 @@ impl Sight {
             | ProviderError::Server { message, .. } => message.to_lowercase(),
             _ => return false,
         };
-        // OpenRouter: "No endpoints found that support image input"; llama.cpp speaks of the `mmproj` file.
+        // OpenRouter: "No endpoints found that support image input"; llama.cpp mentions the `mmproj` file.
         let about_images =
             ["image", "vision", "multimodal", "mmproj"].iter().any(|word| message.contains(word));
         let model = &request.params.model;

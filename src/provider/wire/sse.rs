@@ -1,6 +1,6 @@
-//! Server-sent events from bytes in any portions, and how a reply comes at all: as events, or whole. Follows the WHATWG
-//! parsing rules (comments, multi-line data, CR, LF and CRLF, a leading byte order mark) except that a last event without
-//! its blank line still counts: servers that close early leave it out.
+//! Parses server-sent events from bytes in any portions, or a complete reply. Follows the WHATWG rules
+//! (comments, multi-line data, CR, LF and CRLF, a leading byte order mark), except that a last event without
+//! its blank line counts: servers that close early leave it out.
 
 use serde_json::Value;
 
@@ -8,33 +8,28 @@ use super::error_mapping;
 use base::model::provider::ProviderError;
 use base::text;
 
-/// Largest event, in bytes. More is no answer but a fault.
 pub const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
-/// Largest stream, in bytes: what many events with nothing in them come to.
+/// Also limits streams of many empty events.
 const STREAM_BYTES: usize = 128 * 1024 * 1024;
-/// Largest answer that is not streamed, in bytes.
 const WHOLE_ANSWER_BYTES: usize = 64 * 1024 * 1024;
-/// How much of a reply is kept to be quoted in an error, in bytes.
+/// Kept for quoting in an error.
 const QUOTED_BYTES: usize = 400;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SseEvent {
-    /// The `event:` field; empty when there was none.
+    /// Empty if there was none.
     pub name: String,
     /// The `data:` lines, joined by newlines.
     pub data: String,
 }
 
-/// The parser's state between portions.
 #[derive(Debug, Default)]
 pub struct SseParser {
-    /// The line being received.
     line: Vec<u8>,
-    /// The last byte was a CR: an LF right after it belongs to the same line end.
+    /// A following LF belongs to the same line end.
     after_cr: bool,
-    /// The first line has been seen (only it can begin with a byte order mark).
+    /// Only the first line can start with a byte order mark.
     begun: bool,
     name: Vec<u8>,
     data: Vec<u8>,
@@ -42,7 +37,6 @@ pub struct SseParser {
 }
 
 impl SseParser {
-    /// Takes the next portion and appends the events that it completes.
     pub fn push(&mut self, mut bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), ProviderError> {
         while !bytes.is_empty() {
             if self.after_cr {
@@ -71,7 +65,7 @@ impl SseParser {
         Ok(())
     }
 
-    /// The stream has ended: what is complete but for its line ends counts.
+    /// Counts data that lacks only its line ends.
     pub fn finish(mut self, events: &mut Vec<SseEvent>) {
         if !self.line.is_empty() {
             self.end_line(events);
@@ -91,7 +85,7 @@ impl SseParser {
         } else {
             self.field(text);
         }
-        // The buffer is kept for the next line.
+        // Keeps the buffer for the next line.
         self.line = line;
         self.line.clear();
     }
@@ -111,7 +105,7 @@ impl SseParser {
                 self.has_data = true;
             }
             b"event" => self.name = value.to_vec(),
-            // Comments have an empty field name; `id` and `retry` mean nothing to us.
+            // Comments have an empty field name; we don't use `id` and `retry`.
             _ => {}
         }
     }
@@ -125,34 +119,30 @@ impl SseParser {
     }
 }
 
-/// Without a copy when the bytes are valid, as they nearly always are.
+/// Without a copy if the bytes are valid, as they nearly always are.
 fn lossy(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// How a reply comes: as events, or whole. Judged by its first character and not by `content-type`, which imitators get
-/// wrong both ways.
+/// By the first character and not by `content-type`, which imitators get wrong both ways.
 pub enum Framing {
     Unknown,
     Events {
         parser: SseParser,
-        /// The beginning, to say what came instead of events.
+        /// To report what came instead of events.
         beginning: Vec<u8>,
-        /// How much has come, in bytes.
         size: usize,
     },
     Whole(Vec<u8>),
 }
 
-/// What a reply that ended was.
 pub enum FrameEnd {
-    /// These last events, which may lack their formal end.
+    /// The last ones may lack their formal end.
     Events(Vec<SseEvent>),
     Whole(Value),
 }
 
 impl Framing {
-    /// Takes the next portion and appends the events that it completes.
     pub fn push(&mut self, mut chunk: &[u8], events: &mut Vec<SseEvent>) -> Result<(), ProviderError> {
         if matches!(self, Self::Unknown) {
             chunk = chunk.strip_prefix(BYTE_ORDER_MARK).unwrap_or(chunk);
@@ -191,7 +181,7 @@ impl Framing {
         }
     }
 
-    /// The connection has ended; `any` says whether there was an event.
+    /// `any`: there was an event.
     pub fn end(self, any: bool) -> Result<FrameEnd, ProviderError> {
         match self {
             Self::Unknown => Err(ProviderError::Broken { message: "it is empty".to_owned() }),

@@ -1,6 +1,5 @@
-//! How long a reply may take. Every wait has an end: for the next byte, for the next piece of the
-//! answer (keep-alives and empty events are none), for the formal end of an answer that has said why it ended, and
-//! for the whole. A long silence is shown before it ends.
+//! How long a reply may take. Every wait ends: for the next byte, the next piece of the answer (keep-alives
+//! and empty events don't count), the formal end, and the full answer. A long silence is shown before that.
 
 use std::future::Future;
 use std::time::Duration;
@@ -11,38 +10,34 @@ use super::retry::RetryPolicy;
 use base::model::provider::ProviderError;
 use base::model::stream::StreamEvent;
 
-/// How long to wait for the formal end of an answer that has said why it ended.
+/// For the formal end of an answer that has a finish reason.
 const END_GRACE: Duration = Duration::from_secs(5);
-/// Bytes that hold nothing of the answer prolong the idle limit up to so many times.
+/// Bytes without a piece of the answer extend the idle limit by at most this factor.
 const KEEP_ALIVE_FACTOR: u32 = 4;
 
-/// What a wait brought.
 pub enum Waited<T> {
     Ready(T),
     /// Not over yet, but the user should know.
     Silent(StreamEvent),
-    /// The answer has ended but for its formal end, and that does not come.
+    /// Only the formal end is missing, and it doesn't come.
     Settled,
     Failed(ProviderError),
 }
 
-/// The waits of one try.
 pub struct Timeouts {
     idle: Duration,
     longest: Duration,
     first_notice: Duration,
     begun: Instant,
-    /// When the last byte came.
     received: Instant,
-    /// When the last piece of the answer came.
+    /// The last piece of the answer, not just any bytes.
     progressed: Instant,
     settled: Option<Instant>,
-    /// Notices since `progressed`.
+    /// Since `progressed`.
     notices: u32,
 }
 
 impl Timeouts {
-    /// Begins now.
     pub fn new(retry: &RetryPolicy) -> Self {
         let now = Instant::now();
         Self {
@@ -57,23 +52,20 @@ impl Timeouts {
         }
     }
 
-    /// Bytes have come, whatever they are.
     pub fn received(&mut self) {
         self.received = Instant::now();
     }
 
-    /// A piece of the answer has come.
     pub fn progressed(&mut self) {
         self.progressed = Instant::now();
         self.notices = 0;
     }
 
-    /// The answer has said why it ended.
     pub fn settle(&mut self) {
         self.settled.get_or_insert_with(Instant::now);
     }
 
-    /// Waits for `coming` as long as is allowed. After a `Silent` the wait continues with the same future.
+    /// After a `Silent`, call it again with the same future.
     pub async fn wait<T>(&mut self, coming: impl Future<Output = T>) -> Waited<T> {
         let (end, after) = self.end();
         let notice = self.progressed + self.first_notice.saturating_mul(1 << self.notices.min(16));
@@ -91,7 +83,7 @@ impl Timeouts {
         }
     }
 
-    /// When the wait ends, and what has happened then.
+    /// When the wait ends, and with which error.
     fn end(&self) -> (Instant, ProviderError) {
         let stalled = |since: Instant, end: Instant| ProviderError::Stalled {
             seconds: end.saturating_duration_since(since).as_secs(),

@@ -1,19 +1,16 @@
-//! A value turned into the type that a schema asks for, where only one meaning is possible: `"5"` and `5.0` for 5, `"true"`
-//! for true, a list that was written into a string, one thing where a list of things is wanted.
+//! Converts a value to the schema's type where only one meaning is possible, such as `"5"` or `5.0` to 5.
 
 use serde_json::{Value, json};
 
 use base::text::elide;
 
-/// Why a value cannot be used.
 pub(crate) enum Misfit {
-    /// It asks for nothing that there is, such as -1 lines: shown so.
+    /// A value that makes no sense, such as -1 lines, as shown to the model.
     Nothing(String),
     /// `a string, not an object`.
     Type(String),
 }
 
-/// `value` in the type of `property`.
 pub(super) fn coerce(property: &Value, value: Value) -> Result<Value, Misfit> {
     if let Some(words) = property["enum"].as_array() {
         return Ok(one_of(words, value));
@@ -31,7 +28,7 @@ pub(super) fn coerce(property: &Value, value: Value) -> Result<Value, Misfit> {
     }
 }
 
-/// The word of the list that is meant: case, spaces and dashes aside.
+/// The matching word of the list, ignoring case, spaces and dashes.
 fn one_of(words: &[Value], value: Value) -> Value {
     let plain = |text: &str| text.trim().to_lowercase().replace([' ', '-'], "_");
     let Some(text) = value.as_str().map(plain) else { return value };
@@ -43,7 +40,7 @@ fn string(value: Value) -> Result<Value, Misfit> {
         Value::String(_) => Ok(value),
         Value::Number(_) | Value::Bool(_) => Ok(value.to_string().into()),
         Value::Array(mut list) if list.len() == 1 && list[0].is_string() => Ok(list.remove(0)),
-        // An option of a question, with a description of its own.
+        // An option of a question, with its own description.
         Value::Object(mut object) if object.get("label").is_some_and(Value::is_string) => {
             Ok(object.remove("label").unwrap_or_default())
         }
@@ -54,13 +51,13 @@ fn string(value: Value) -> Result<Value, Misfit> {
 fn integer(value: Value) -> Result<Value, Misfit> {
     match number(&value) {
         Some(number) if number < 0.0 => Err(Misfit::Nothing(elide(&value.to_string(), 20))),
-        // Beyond this a float is no longer one certain number.
+        // Above this a float no longer represents one exact integer.
         Some(number) if number.fract() == 0.0 && number < 9e15 => Ok(json!(number as u64)),
         _ => Err(misfit("a whole number", &value)),
     }
 }
 
-/// A number, however it is written.
+/// A number, also if written as a string.
 pub(super) fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64(),
@@ -72,7 +69,6 @@ pub(super) fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// Yes or no, however it is written.
 pub(super) fn truth(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(truth) => Some(*truth),
@@ -116,7 +112,6 @@ fn misfit(wanted: &str, value: &Value) -> Misfit {
     Misfit::Type(format!("{wanted}, not {}", kind(value)))
 }
 
-/// What a value is, in words.
 pub(super) fn kind(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),

@@ -1,11 +1,9 @@
-//! Keys of a call of which nothing was made: the model is told, so that it does not count on them.
+//! Argument keys that had no effect. They are reported to the model, so that it doesn't rely on them.
 
 use base::text::one_line;
 
-/// More are not named.
 const NAMED: usize = 8;
 
-/// Keys that the call gave in vain.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ignored(Vec<String>);
 

@@ -1,10 +1,8 @@
-//! The other names under which models send our arguments: those of the tools that they were trained on (Claude Code, Codex,
-//! OpenHands, SWE-agent, Gemini, Cursor, pi). One table: tool → argument → names. Case, `_` and `-` do not matter, so
-//! `filePath` and `old-string` need no entry. An argument that begins with `@` is none of ours: `translate` says it in our
-//! words.
+//! The names other tools use for our arguments (Claude Code, Codex, OpenHands, SWE-agent, Gemini, Cursor,
+//! pi), which models learned in training. Case, `_` and `-` are ignored, so `filePath` and `old-string` need
+//! no entry. `translate` converts names starting with `@`, which have no direct equivalent here.
 
 type Names = &'static [&'static str];
-/// An argument with its other names.
 type Row = (&'static str, &'static [Names]);
 
 const FILE: Names = &[
@@ -248,11 +246,11 @@ const TABLE: &[(&str, &[Row])] = &[
     ),
 ];
 
-/// The argument that `key` means in a call of `tool`, among those for which `known` holds.
+/// The argument that `key` means in a call of `tool`, among those that `known` accepts.
 pub(super) fn argument(tool: &str, key: &str, known: impl Fn(&str) -> bool) -> Option<&'static str> {
     let (_, rows) = TABLE.iter().find(|(name, _)| *name == tool)?;
     let rows = || rows.iter().filter(|(name, _)| known(name));
-    // `-C` and `-c` are two options: as it is written comes first.
+    // `-C` and `-c` are different options, so an exact match goes first.
     let exact = rows().find(|(_, others)| others.iter().any(|others| others.contains(&key)));
     let plain_key = plain(key);
     let alike = || {

@@ -1,5 +1,5 @@
-//! The one way from the arguments object of a model to that of a tool: other names become ours, values get the type that the
-//! schema asks for, and what means nothing here is left out and named. A missing argument is never made up.
+//! Turns the model's arguments into the tool's: foreign names become ours, values get the schema's types, and
+//! what has no meaning here is dropped and reported. Missing arguments are never invented.
 
 use serde_json::{Map, Value};
 
@@ -8,14 +8,13 @@ use super::ignored::Ignored;
 use super::names;
 use super::translate;
 
-/// What became of the arguments, and the keys of which nothing was made.
 pub(crate) struct Normalized {
-    /// An object in the form of the accepted schema, or why there is none.
+    /// An object that fits the accepted schema, or the error.
     pub args: Result<Value, String>,
     pub ignored: Ignored,
 }
 
-/// Normalizes the arguments of a call of `tool`; `accepted` is the schema of what it takes.
+/// `accepted` is the schema of everything the tool takes.
 pub(crate) fn normalize(tool: &str, accepted: &Value, args: Value) -> Normalized {
     let mut ignored = Ignored::default();
     let given = match args {
@@ -23,7 +22,7 @@ pub(crate) fn normalize(tool: &str, accepted: &Value, args: Value) -> Normalized
         Value::Null => Map::new(),
         _ => return Normalized { args: Err("the arguments must be a JSON object".to_owned()), ignored },
     };
-    // An edit or a question may stand beside the others as if it were not an item of a list.
+    // A single edit or question may be given inline instead of as a list item.
     let lists = ["/properties/edits/items", "/properties/questions/items"].map(|list| accepted.pointer(list));
     let item = lists.into_iter().flatten().next().unwrap_or(&Value::Null);
     let known = |name: &str| name.starts_with('@') || has(accepted, name) || has(item, name);
@@ -40,7 +39,7 @@ fn has(schema: &Value, name: &str) -> bool {
     schema["properties"].get(name).is_some()
 }
 
-/// The object with our names. What asks for nothing (null, false, nothing in it) is no loss and not named.
+/// Applies our names. Empty values (null, false, empty collections) are dropped without being reported.
 fn rename(
     tool: &str,
     given: Map<String, Value>,
@@ -49,7 +48,7 @@ fn rename(
 ) -> Map<String, Value> {
     let mut object = Map::new();
     let own = |key: &str| !key.starts_with('@') && known(key);
-    // Our own names first: another name for the same is then one too many.
+    // Our own names first, so that an alias of the same argument becomes the duplicate.
     let (ours, others): (Vec<_>, Vec<_>) =
         given.into_iter().filter(|(_, value)| !value.is_null()).partition(|(key, _)| own(key));
     object.extend(ours);
@@ -76,12 +75,10 @@ fn asks_for_nothing(value: &Value) -> bool {
     }
 }
 
-/// How null is written into a string.
 fn is_no_value(value: &Value) -> bool {
     value.as_str().is_some_and(|text| matches!(text.trim(), "" | "null" | "None" | "undefined"))
 }
 
-/// The object with values of the schema's types, and only what the schema knows.
 fn shaped(
     tool: &str,
     schema: &Value,
@@ -138,7 +135,7 @@ fn items(
             Value::Object(given) => given,
             Value::String(text) => match serde_json::from_str(&text) {
                 Ok(Value::Object(given)) => given,
-                // The one thing that such an item says.
+                // A bare string is the item's one required field.
                 _ => [(item["required"][0].as_str().unwrap_or_default().to_owned(), text.into())]
                     .into_iter()
                     .collect(),

@@ -1,5 +1,4 @@
-//! Arguments that other tools have and ours say otherwise: a range of lines, a time in seconds, lines before and after, a
-//! file type. They arrive under the `@` names of the table and leave as arguments of ours.
+//! Converts the table's `@` names, arguments that ours express differently: line ranges, seconds, file types.
 
 use ignore::types::TypesBuilder;
 use serde_json::{Map, Value, json};
@@ -9,10 +8,9 @@ use super::ignored::Ignored;
 
 type Arguments = Map<String, Value>;
 
-/// A range to the end of the file shows as much as a page can hold.
+/// The limit for a range to the end of the file: as much as a page can show.
 const TO_THE_END: u64 = 2_000;
 
-/// Says in our arguments what the call says in others.
 pub(super) fn translate(tool: &str, args: &mut Arguments, ignored: &mut Ignored) -> Result<(), String> {
     match tool {
         "Read" => lines(args)?,
@@ -34,7 +32,7 @@ pub(super) fn translate(tool: &str, args: &mut Arguments, ignored: &mut Ignored)
     Ok(())
 }
 
-/// `view_range: [a, b]` (-1 is the end), or a last line, to a first line and a count.
+/// `view_range: [a, b]` (-1 is the end) or a last line becomes `start_line` and `limit`.
 fn lines(args: &mut Arguments) -> Result<(), String> {
     let whole = args.remove("@whole").as_ref().and_then(truth) == Some(true);
     let range = args.remove("@range").map(|range| (numbers(&range), range));
@@ -75,7 +73,7 @@ fn numbers(value: &Value) -> Vec<f64> {
             while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
                 let digits =
                     rest[at..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |end| at + end);
-                // A dash right behind a number stands between two.
+                // A dash right after a number is a range, not a sign.
                 let negative = rest[..at].ends_with('-') && (found.is_empty() || at > 1);
                 let number: f64 = rest[at..digits].parse().unwrap_or(0.0);
                 found.push(if negative { -number } else { number });
@@ -87,7 +85,6 @@ fn numbers(value: &Value) -> Vec<f64> {
     }
 }
 
-/// A replacement that stands beside the path is a list of one.
 fn one_edit(args: &mut Arguments) {
     if args.contains_key("edits") {
         return;
@@ -122,9 +119,9 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// `timeout` is in seconds for some tools and in milliseconds for others. Under 1,000 it means seconds, as nobody gives a
-/// command less than one; so do round numbers of ten minutes up to two hours that are no whole number of thousands (1,200,
-/// 1,800, 3,600, …). Anything else means milliseconds. A unit settles it.
+/// `timeout` is seconds in some tools, milliseconds in others. It means seconds below 1,000 and for round
+/// values from ten minutes to two hours that aren't multiples of 1,000 (1,200, 1,800, 3,600, …), otherwise
+/// milliseconds. An explicit unit wins.
 fn timeout(args: &mut Arguments, ignored: &mut Ignored) {
     let value = args.remove("@timeout");
     let given = value.as_ref().and_then(|value| {
@@ -141,7 +138,7 @@ fn timeout(args: &mut Arguments, ignored: &mut Ignored) {
     if let (Some(value), None) = (value, given) {
         ignored.add(format!("timeout={}", kind(&value)));
     }
-    // No time at all, or less, is how some say that there is no limit.
+    // Zero or less is how some models ask for no limit.
     if let Some(ms) = given.or(seconds).filter(|ms| *ms > 0.0) {
         args.entry("timeout_ms").or_insert(json!(ms.ceil() as u64));
     }
@@ -156,7 +153,7 @@ fn grep(args: &mut Arguments, ignored: &mut Ignored) {
     if let Some(sensitive) = flag(args, "@case_sensitive") {
         args.entry("ignore_case").or_insert(json!(!sensitive));
     }
-    // Lines stand on both sides here: the larger wish is met.
+    // Our context applies to both sides, so take the larger value.
     let sides = [args.remove("@before"), args.remove("@after"), args.get("context").cloned()];
     let most = sides.iter().flatten().filter_map(number).fold(0.0, f64::max);
     if most > 0.0 {
@@ -188,7 +185,7 @@ fn grep(args: &mut Arguments, ignored: &mut Ignored) {
     }
 }
 
-/// The names that files of a type have, as ripgrep knows the type: `{*.py,*.pyi}`.
+/// The glob for a ripgrep file type: `{*.py,*.pyi}`.
 fn file_type(name: &str) -> Option<String> {
     let name = name.trim().trim_start_matches('.').to_lowercase();
     let known = TypesBuilder::new().add_defaults().definitions();

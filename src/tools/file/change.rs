@@ -1,5 +1,5 @@
-//! What Edit, MultiEdit and Write share: loading a file that may be changed, the conditions on it, the diff, and the write
-//! itself. A change is planned first and written in one step, so a preview is the same plan without the write.
+//! Shared by Edit, MultiEdit and Write. A change is planned first and written in one step; a preview is the
+//! same plan without the write.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -20,16 +20,12 @@ use base::format::encoding::{self, Encoding};
 use base::model::envelope::{Envelope, ErrorCode};
 use base::text::{elide, floor_boundary, human_bytes, plural};
 
-/// Larger files are not edited as text.
+/// Larger files aren't edited as text.
 pub(crate) const EDIT_LIMIT_BYTES: u64 = 32 * 1024 * 1024;
-/// Lines of a stale file's diff that are shown.
 const STALE_DIFF_LINES: usize = 40;
-/// Size of a stored diff.
 const DIFF_BYTES: usize = 48 * 1024;
-/// The byte order mark as a character.
 const MARK: char = '\u{feff}';
 
-/// A file's content before a change.
 pub(crate) struct LoadedFile {
     pub bytes: Vec<u8>,
     pub text: String,
@@ -37,12 +33,12 @@ pub(crate) struct LoadedFile {
 }
 
 impl LoadedFile {
-    /// Whether the file has a byte order mark that its text does not show: it belongs to the encoding.
+    /// Whether the file has a byte order mark that is part of the encoding and not of `text`.
     fn mark_is_apart(&self) -> bool {
         self.encoding.has_mark() && !self.text.starts_with(MARK)
     }
 
-    /// The text in which `edits` are looked for: with its mark when they quote it.
+    /// The text to search for `edits`: includes the byte order mark if they quote it.
     pub(crate) fn text_for(&self, edits: &[TextEdit]) -> String {
         match self.mark_is_apart() && edits.iter().any(|edit| edit.old.contains(MARK)) {
             true => format!("{MARK}{}", self.text),
@@ -50,7 +46,7 @@ impl LoadedFile {
         }
     }
 
-    /// The new text of the file without the mark that it would be given twice.
+    /// Drops a byte order mark from the new text if the encoding will write it anyway.
     pub(crate) fn without_double_mark(&self, mut after: String) -> String {
         if self.mark_is_apart() && after.starts_with(MARK) {
             after.remove(0);
@@ -59,13 +55,12 @@ impl LoadedFile {
     }
 }
 
-/// The first lines of the replacements and how they matched, edit by edit; empty for a whole new content.
+/// Per edit: the first lines of its replacements and how it matched; empty if the full content was replaced.
 pub(crate) type AppliedEdits = Vec<(Vec<usize>, MatchLevel)>;
 
-/// A change that is ready to be written.
 pub(crate) struct PlannedChange {
     target: PathTarget,
-    /// `None` when the file is created.
+    /// `None` if the file is new.
     before: Option<LoadedFile>,
     after: String,
     after_bytes: Vec<u8>,
@@ -81,15 +76,13 @@ impl PlannedChange {
     }
 }
 
-/// What a tool wants to do.
 pub(crate) enum Intent {
-    /// Something to write.
     Change(Box<PlannedChange>),
     /// There is nothing to do; the text says why.
     Nothing(Envelope),
 }
 
-/// Reads a file that is about to be changed; `None` when it does not exist.
+/// Reads a file that is about to be changed; `None` if it doesn't exist.
 pub(crate) fn load(cx: &ToolCx, target: &PathTarget) -> Result<Option<LoadedFile>, ToolError> {
     let bytes = match exact::read(&target.resolved.canonical, EDIT_LIMIT_BYTES) {
         Ok((bytes, _)) => bytes,
@@ -111,8 +104,8 @@ pub(crate) fn load(cx: &ToolCx, target: &PathTarget) -> Result<Option<LoadedFile
     }
 }
 
-/// The content of a text file as the editor in front shows it, where that differs from the disk's: changes that are not
-/// saved count. A file that is not UTF-8 is the disk's affair, as is one outside of the workspace.
+/// The editor's content of a text file if it differs from the disk: unsaved changes count. `None` for files
+/// that aren't UTF-8 or are outside the workspace.
 pub(crate) fn shown_in_editor(cx: &ToolCx, target: &PathTarget, disk: &[u8]) -> Option<Vec<u8>> {
     let editor =
         cx.editor.as_ref().filter(|_| target.resolved.inside && std::str::from_utf8(disk).is_ok())?;
@@ -120,7 +113,7 @@ pub(crate) fn shown_in_editor(cx: &ToolCx, target: &PathTarget, disk: &[u8]) -> 
     (text.as_bytes() != disk && text.len() as u64 <= EDIT_LIMIT_BYTES).then(|| text.into_bytes())
 }
 
-/// Has the editor in front write what belongs to it; `false` where that is left to us.
+/// Writes through the editor if it owns the file; `false` if we must write.
 fn written_by_editor(cx: &ToolCx, plan: &PlannedChange) -> Result<bool, ToolError> {
     let PlannedChange { target, after_bytes, .. } = plan;
     let Some(editor) = cx.editor.as_ref().filter(|_| target.resolved.inside) else { return Ok(false) };
@@ -136,14 +129,12 @@ fn written_by_editor(cx: &ToolCx, plan: &PlannedChange) -> Result<bool, ToolErro
     })
 }
 
-/// The text of another file that was read before; `None` when it can't be had.
 pub(crate) fn text_of(canonical: &Path, limit: u64) -> Option<String> {
     let (bytes, _) = exact::read(canonical, limit).ok()?;
     encoding::decode(&bytes).ok().map(|(text, _)| text)
 }
 
-/// Makes sure that the model has seen the file as it now is.
-/// Errors: `INVALID_PARAM` when it was never read; `CONFLICT` with a short diff when it has changed since.
+/// `INVALID_PARAM` if the model never read the file; `CONFLICT` with a short diff if it has changed since.
 pub(crate) fn must_be_known(cx: &ToolCx, target: &PathTarget, loaded: &LoadedFile) -> Result<(), ToolError> {
     let shown = &target.shown;
     let Some(seen) = cx.files.get(&target.resolved.canonical) else {
@@ -175,7 +166,7 @@ pub(crate) fn must_be_known(cx: &ToolCx, target: &PathTarget, loaded: &LoadedFil
     ))
 }
 
-/// Makes sure that `new` can be told apart from bytes that are not text and are held as characters.
+/// Rejects characters that we use internally as stand-ins for non-text bytes.
 pub(crate) fn must_be_storable(target: &PathTarget, loaded: &LoadedFile, new: &str) -> Result<(), ToolError> {
     if loaded.encoding != Encoding::DamagedUtf8 || !encoding::has_stand_in(new) {
         return Ok(());
@@ -187,7 +178,7 @@ pub(crate) fn must_be_storable(target: &PathTarget, loaded: &LoadedFile, new: &s
     )))
 }
 
-/// The file was there when the model saw it.
+/// The file existed when the model saw it.
 pub(crate) fn vanished(target: &PathTarget) -> ToolError {
     ToolError::model(
         ErrorCode::NotFound,
@@ -205,13 +196,12 @@ pub(crate) fn list_lines(lines: &[usize]) -> String {
     format!("{} {}{more}", if lines.len() == 1 { "line" } else { "lines" }, shown.join(", "))
 }
 
-/// The answer to a call that leaves the file as it is.
 pub(crate) fn unchanged(target: &PathTarget, text: String) -> Envelope {
     let envelope = Envelope::success(text).partial().with("path", target.shown.as_str());
     envelope.with("applied", false).with("operation", "none")
 }
 
-/// Turns the new text into bytes of the file's own encoding.
+/// Encodes the new text in the file's encoding.
 pub(crate) fn finish(
     target: PathTarget,
     before: Option<LoadedFile>,
@@ -241,7 +231,7 @@ pub(crate) fn finish(
     Ok(Intent::Change(Box::new(PlannedChange { target, before, after, after_bytes, applied })))
 }
 
-/// Writes a plan and answers; the model then knows the new content. When the disk refuses, the file is as it was.
+/// Writes a plan and records the new content as known to the model. A failed write leaves the file unchanged.
 fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
     let PlannedChange { target, before, after, after_bytes, applied } = plan;
     let path = &target.resolved.canonical;
@@ -300,7 +290,7 @@ fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
     Ok(envelope)
 }
 
-/// The folder of `path`, made where it is missing, the name in it, and the folders that were made, outermost first.
+/// Creates missing parent folders; returns the parent, the file name, and the new folders, outermost first.
 fn make_folders(path: &Path) -> Result<(Folder, &OsStr, Vec<PathBuf>), FileError> {
     let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(FileError::IsDirectory);
@@ -312,7 +302,6 @@ fn make_folders(path: &Path) -> Result<(Folder, &OsStr, Vec<PathBuf>), FileError
     }
 }
 
-/// What an approval shows: the diff, or that nothing can come of it.
 pub(crate) fn preview(intent: Result<Intent, ToolError>) -> Preview {
     match intent {
         Ok(Intent::Change(plan)) => Preview::Diff(plan.diff()),
@@ -321,7 +310,7 @@ pub(crate) fn preview(intent: Result<Intent, ToolError>) -> Preview {
     }
 }
 
-/// Plans and writes, holding off other changes from before the file is read.
+/// Plans and writes; the lock covers the read too, so no other change can come between.
 pub(crate) fn carry_out(cx: &ToolCx, plan: impl FnOnce() -> Result<Intent, ToolError>) -> ToolOutcome {
     let _alone = cx.files.exclusive();
     match plan()? {
@@ -330,7 +319,6 @@ pub(crate) fn carry_out(cx: &ToolCx, plan: impl FnOnce() -> Result<Intent, ToolE
     }
 }
 
-/// A unified diff with three lines of context.
 pub(crate) fn unified(shown: &str, old: &str, new: &str) -> String {
     let diff = TextDiff::configure().timeout(Duration::from_millis(500)).diff_lines(old, new);
     let mut text = diff
@@ -340,7 +328,7 @@ pub(crate) fn unified(shown: &str, old: &str, new: &str) -> String {
         .to_string();
     if text.len() > DIFF_BYTES {
         let cut = floor_boundary(&text, DIFF_BYTES);
-        // Whole lines, and how many are missing: the rest must not be taken for all there is.
+        // Say how many lines are missing, or the model takes the rest for the full diff.
         let cut = text[..cut].rfind('\n').map_or(cut, |feed| feed + 1);
         let missing = DiffCut::of(&text[cut..]).line();
         text = format!("{}\n{missing}\n", text[..cut].trim_end_matches('\n'));

@@ -1,5 +1,4 @@
-//! Edit and MultiEdit: one or several replacements in one file, in order, all or nothing. Where each belongs is decided in
-//! `matching`; here are the conditions on the file, and the words for what went wrong.
+//! Edit and MultiEdit: replacements in one file, in order, all or nothing.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -53,7 +52,7 @@ impl TypedTool for Edit {
         )
     }
 
-    /// Both tools take one edit beside the path and a list of them.
+    /// Both tools accept one edit next to the path as well as a list.
     fn accepted() -> Value {
         MultiEdit::schema()
     }
@@ -107,11 +106,11 @@ impl TypedTool for MultiEdit {
     }
 }
 
-/// Plans the edits of a file; fails with the first that cannot be applied.
+/// Fails with the first edit that can't be applied.
 fn plan(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
     let target = target(cx, &args.path)?;
     let loaded = change::load(cx, &target)?;
-    // What the model knows as a placeholder is the file's own secret.
+    // A placeholder in the edit means the file's own secret.
     let file = loaded.as_ref().map_or("", |loaded| &loaded.text);
     let real = |text| cx.redactor.restore(text, file).map_err(ToolError::invalid);
     let restored = args
@@ -151,7 +150,7 @@ fn plan(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
         change::must_be_storable(&target, &loaded, edit.new)?;
     }
     let text = loaded.text_for(&edits);
-    // Sent twice: nothing is left to do, and saying so ends the loop.
+    // The same edits sent again: saying that nothing is left to do breaks the loop.
     let already: Option<Vec<usize>> = edits
         .iter()
         .map(|edit| match apply(&text, *edit) {
@@ -171,7 +170,6 @@ fn plan(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
     change::finish(target, Some(loaded), after, applied)
 }
 
-/// Applies the last `edits` of `total` to `text`, one after the other.
 fn apply_all(
     cx: &ToolCx,
     target: &PathTarget,
@@ -199,7 +197,6 @@ fn apply_all(
     Ok((text, applied))
 }
 
-/// Whether the new text would put Read's line numbers into the file.
 fn pastes_line_numbers(text: &str, edit: &TextEdit) -> bool {
     let all = edit.new.lines().count() > 1
         && diagnose::is_numbered(edit.new)
@@ -251,13 +248,13 @@ fn explain(
     }
 }
 
-/// Files that were read and are searched for a text that another one lacks, and how large they may be.
+/// How many previously read files are searched for a text the target lacks, and their maximum size.
 const OTHER_FILES: usize = 40;
 const OTHER_BYTES: u64 = 1024 * 1024;
-/// A shorter text stands in many files.
+/// A shorter text is found in too many files.
 const TELLING_CHARS: usize = 12;
 
-/// Where else the text stands, among the files that were read: the wrong one may have been named.
+/// Which other read files contain the text: the model may have named the wrong one.
 fn elsewhere(cx: &ToolCx, target: &PathTarget, old: &str) -> String {
     let others = cx.files.latest().into_iter().filter(|path| *path != target.resolved.canonical);
     let found = others.take(OTHER_FILES).filter(|_| old.trim().len() >= TELLING_CHARS).find_map(|path| {

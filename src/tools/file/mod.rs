@@ -1,4 +1,4 @@
-//! Tools on single files, and what they share: who has read what, and how a change is planned and written.
+//! Tools on single files, and the state they share.
 
 pub mod change;
 pub mod edit;

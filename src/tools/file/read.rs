@@ -1,5 +1,5 @@
-//! Read: numbered lines of a text file, page by page, in bounded memory whatever the file. Remembers the content, so
-//! that a change may follow.
+//! Read: numbered lines, page by page, in bounded memory for any file size. Remembers the content for later
+//! edits.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
@@ -25,9 +25,8 @@ use guard::redact::detector::TextSource;
 
 const DEFAULT_LINES: usize = 500;
 const MAX_LINES: usize = 2_000;
-/// Characters shown of a line.
 const LINE_CHARS: usize = 2_000;
-/// How far into a huge file a page is looked for.
+/// How far into a huge file Read looks for a page.
 const SCAN_BYTES: u64 = 8 * 1024 * 1024 * 1024;
 
 #[derive(Deserialize)]
@@ -74,14 +73,12 @@ impl TypedTool for Read {
     }
 }
 
-/// Numbered lines, cut to a page.
 struct Page {
     body: String,
     first: usize,
-    /// Number of the line after the last one shown.
     next: usize,
     limit: usize,
-    /// Bytes of numbered lines: under the tool boundary's limit, so that paging never meets truncation.
+    /// Below the general output limit, so that a page is never truncated.
     bytes: usize,
     full: bool,
 }
@@ -92,9 +89,9 @@ impl Page {
         Self { body: String::new(), first, next: first, limit, bytes, full: false }
     }
 
-    /// Adds a line, of which `hidden` more bytes were not even read; false when the page is full.
+    /// Adds a line; `hidden` is how many more bytes of it weren't read. Returns false if the page is full.
     fn push(&mut self, number: usize, line: &str, hidden: u64) -> bool {
-        // Even of the widest characters one line must fit a page, or paging would not get past it.
+        // Even a line of the widest characters must fit, or paging couldn't get past it.
         let shown = match line.char_indices().nth(LINE_CHARS.min(self.bytes / 6)) {
             Some((cut, _)) => &line[..cut],
             None => line,
@@ -214,7 +211,7 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     Ok(envelope)
 }
 
-/// A picture goes behind the results of the step.
+/// The picture follows the results of the step.
 fn read_picture(cx: &ToolCx, target: &PathTarget, handle: File, kind: &str) -> ToolOutcome {
     let refuse = |why: String| {
         ToolError::model(ErrorCode::BinaryFile, format!("{} is {kind}, not text; {why}", target.shown))
@@ -234,7 +231,7 @@ fn past_end(target: &PathTarget, first: usize, total: usize) -> ToolError {
     ToolError::invalid(format!("start_line {first} is past the end: {} has {lines}", target.shown))
 }
 
-/// `CRLF` or `mixed`; nothing for plain line feeds.
+/// `CRLF` or `mixed`; `None` for plain line feeds.
 fn unusual_ends(text: &str) -> Option<&'static str> {
     let crlf = text.matches("\r\n").count();
     match (crlf, text.matches('\n').count()) {
@@ -244,8 +241,7 @@ fn unusual_ends(text: &str) -> Option<&'static str> {
     }
 }
 
-/// A file too large to hold: lines are counted and cut while streaming. It cannot be edited, so no content is
-/// remembered.
+/// Streams a file too large for memory. It can't be edited, so its content isn't remembered.
 fn read_huge(
     cx: &ToolCx,
     target: &PathTarget,
@@ -267,7 +263,7 @@ fn read_huge(
         }
         let chunk = reader.fill_buf().map_err(|error| refuse(error.into()))?;
         ended = chunk.is_empty() || scanned > SCAN_BYTES;
-        // The standard library's own search for a byte is far faster than a loop here.
+        // `skip_until` is much faster than a loop here.
         let mut rest = chunk;
         let used = rest.skip_until(b'\n').unwrap_or(0);
         let feed = chunk[..used].ends_with(b"\n");
@@ -290,7 +286,7 @@ fn read_huge(
             line_bytes = 0;
             number += 1;
         } else if number >= page.first && line.len() >= keep && page.next - page.first + 1 >= page.limit {
-            // The last line of the page is long enough to fill its share: no need to look for its end.
+            // The page's last line is already long enough, so don't look for its end.
             let hidden = size.saturating_sub(scanned);
             page.push(number, &String::from_utf8_lossy(&line), hidden);
             page.full = true;

@@ -1,5 +1,4 @@
-//! Which files the model has seen, and with which content: the basis of "read before edit" and "changed on disk". A resumed
-//! session fills it again with [`FileStates::remember`].
+//! Which files the model has seen, with which content: the basis of "read before edit" and "changed on disk".
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,20 +9,19 @@ use base::folder::exact;
 
 /// Contents up to this size are kept, so that a later change can be shown as a diff.
 const SNAPSHOT_BYTES: usize = 256 * 1024;
-/// All kept contents together; the longest unused go first.
+/// For all kept contents; the least recently used are dropped first.
 const SNAPSHOTS_BYTES: usize = 4 * 1024 * 1024;
 
-/// A file as the model last saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenFile {
-    /// [`base::file::hash`] of the whole content.
+    /// [`base::file::hash`] of the full content.
     pub hash: String,
-    /// The content itself, while there is room for it.
+    /// The content, while there is room for it.
     pub snapshot: Option<Arc<[u8]>>,
     order: u64,
-    /// Time and size of the file when it was seen; `None` after a resume.
+    /// Time and size when the file was seen; `None` after a resume.
     stamp: Option<FileStamp>,
-    /// The content (by hash) that was reported to the model without being shown.
+    /// Hash of the content that was reported to the model without being shown.
     reported: Option<String>,
 }
 
@@ -49,7 +47,6 @@ pub struct FileStates {
 }
 
 impl FileStates {
-    /// What the model knows of the file.
     pub fn get(&self, canonical: &Path) -> Option<SeenFile> {
         let mut states = self.lock();
         states.clock += 1;
@@ -66,12 +63,12 @@ impl FileStates {
         self.put(canonical, hash, snapshot)
     }
 
-    /// The model has seen content with this hash; for sessions that are resumed.
+    /// For resumed sessions: the model has seen content with this hash.
     pub fn remember(&self, canonical: &Path, hash: &str) {
         self.put(canonical, hash.to_owned(), None);
     }
 
-    /// The seen files, the latest first.
+    /// Most recent first.
     pub fn latest(&self) -> Vec<PathBuf> {
         let states = self.lock();
         let mut seen: Vec<(&PathBuf, u64)> =
@@ -80,12 +77,11 @@ impl FileStates {
         seen.into_iter().map(|(path, _)| path.clone()).collect()
     }
 
-    /// Forgets all files: another session begins.
     pub fn clear(&self) {
         *self.lock() = States::default();
     }
 
-    /// Seen files whose time or size is no longer what it was. Blocking.
+    /// Seen files whose time or size has changed. Blocks.
     pub fn maybe_changed(&self) -> Vec<PathBuf> {
         let seen: Vec<(PathBuf, Option<FileStamp>)> =
             self.lock().files.iter().map(|(path, seen)| (path.clone(), seen.stamp)).collect();
@@ -95,7 +91,7 @@ impl FileStates {
         changed
     }
 
-    /// The content is what it was; only its time is not.
+    /// Only the file's time changed, not its content.
     pub fn unchanged(&self, canonical: &Path) {
         let now = stamp(canonical);
         if let Some(seen) = self.lock().files.get_mut(canonical) {
@@ -104,7 +100,7 @@ impl FileStates {
         }
     }
 
-    /// Notes that the content `hash` is reported to the model; `false` when it was before.
+    /// Records that the content `hash` is reported to the model; `false` if it already was.
     pub fn report(&self, canonical: &Path, hash: &str) -> bool {
         let mut states = self.lock();
         let Some(seen) = states.files.get_mut(canonical) else { return false };
@@ -113,7 +109,7 @@ impl FileStates {
         is_new
     }
 
-    /// Held from looking at a file to writing it, so that two calls never change the same file at once.
+    /// Held from reading a file until writing it, so that two calls never change the same file at once.
     pub fn exclusive(&self) -> MutexGuard<'_, ()> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }

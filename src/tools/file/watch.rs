@@ -1,6 +1,6 @@
-//! Which files that the model has seen were changed on disk other than by an edit: by a command of its own, or by someone
-//! else (an editor, git). A cheap check (time and size first) before a turn, and before and after a command, so that each
-//! change is told as whose it is. A small difference is reported whole and then counts as seen.
+//! Which seen files were changed on disk by the model's command or by others (an editor, git). Checked before
+//! a turn and around each command to tell these apart. A small difference is shown in full and then counts as
+//! seen.
 
 use super::change::unified;
 use crate::cx::ToolCx;
@@ -11,21 +11,17 @@ use base::path;
 use base::text::{elide, plural};
 use guard::redact::detector::TextSource;
 
-/// Lines of one difference that are reported, and files that are reported.
 const DIFF_LINES: usize = 40;
 const FILES: usize = 8;
 /// Larger files are only named.
 const READ_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Who made the changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangedBy {
-    /// The command that has just run.
     Command,
     Others,
 }
 
-/// What changed since the last look, as a note for the model; `None` when nothing did.
 pub fn changes(cx: &ToolCx, by: ChangedBy) -> Option<String> {
     let own = by == ChangedBy::Command;
     let mut notes: Vec<String> = Vec::new();

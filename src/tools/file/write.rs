@@ -1,4 +1,4 @@
-//! Write: a whole file at once. A file that exists must have been read; its encoding, its line ends and its mode stay.
+//! Write: a complete file. An existing one must have been read; it keeps its encoding, line ends and mode.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -67,8 +67,7 @@ fn plan(args: &Args, cx: &ToolCx) -> Result<Intent, ToolError> {
     change::finish(target, Some(loaded), content, Vec::new())
 }
 
-/// Line by line the ends that the file has: the model cannot see them and writes LF. With carriage returns of its own, the
-/// new content is meant to the letter.
+/// Keeps the file's line ends: the model can't see them and writes LF. Carriage returns are taken literally.
 fn own_line_ends(loaded: &LoadedFile, content: &str) -> String {
     if content.contains('\r') || !loaded.text.contains("\r\n") {
         return content.to_owned();

@@ -26,7 +26,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// The folder to search and the pattern below it: leading folders of the pattern belong to the folder.
+    /// The folder to search, including the pattern's literal leading folders, and the rest of the pattern.
     fn split(&self, cx: &ToolCx) -> Result<(PathTarget, &str), ToolError> {
         let path = folder_or_root(self.path.as_deref());
         let (base, rest) = glob::split_base(self.pattern.trim_start_matches("./"));

@@ -1,4 +1,4 @@
-//! Grep: lines that match a regular expression. Matches are listed under their file's name, which costs the fewest tokens.
+//! Grep: lines that match a regular expression, grouped by file, which takes the fewest tokens.
 
 use std::fmt::Write as _;
 
@@ -36,7 +36,7 @@ pub struct Args {
     output_mode: OutputMode,
 }
 
-/// What is listed. The model is told of lines alone, but some are used to ask for less.
+/// Not in the schema shown to the model, but some models use it to ask for less.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 enum OutputMode {
@@ -133,7 +133,7 @@ fn search(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
 }
 
 fn invalid_pattern(pattern: &str, error: &str) -> ToolError {
-    // The engine's message draws the place over several lines; its last line says what is wrong.
+    // The engine's message spans several lines; only the last gives the reason.
     let reason = error.lines().last().unwrap_or(error).trim();
     let reason = elide(reason.strip_prefix("error: ").unwrap_or(reason), 300);
     let literal = elide(&regex::escape(pattern), 300);
@@ -160,9 +160,9 @@ fn report(
     read_as: Option<&Reading>,
 ) -> Envelope {
     let mut body = String::new();
-    // Lines, or files where only these are asked for.
+    // Lines, or files if only those were requested.
     let mut shown = 0;
-    // Under the tool boundary's limit.
+    // Below the general output limit.
     let room = cx.observation.bytes / 25 * 24 - 1_024;
     'files: for (path, hits) in &found.files {
         let name = on_one_line(&display(&cx.root, path));

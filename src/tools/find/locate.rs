@@ -1,4 +1,4 @@
-//! Locate: the files that a task is about, ranked, in one call. `evidence` ranks; this tool only shows it.
+//! Locate: the files relevant to a task, ranked, in one call. `evidence` ranks; this only formats.
 
 use std::fmt::Write as _;
 
@@ -18,10 +18,9 @@ use guard::policy::access::Access;
 
 const DEFAULT_FILES: usize = 8;
 const MAX_FILES: usize = 25;
-/// Files that are shown with lines.
 const WITH_LINES: usize = 5;
 const LINES: usize = 3;
-/// Lines of a file that is shown for what it has of another.
+/// Lines shown of a file listed for what it shares with another.
 const LINES_BESIDE: usize = 1;
 
 #[derive(Deserialize)]
@@ -95,7 +94,7 @@ fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
         .with_body("content", body))
 }
 
-/// What belongs to files that are part of the change already.
+/// Files that belong with those already being changed.
 fn companions(args: &Args, retriever: &ContextRetriever, limit: usize) -> ToolOutcome {
     let (files, unknown) = retriever.companions(&args.with, &args.query, limit).map_err(no_index)?;
     let missing = format!("not in the index (hidden, ignored, or misspelled): {}", unknown.join(", "));

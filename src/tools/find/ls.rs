@@ -1,4 +1,4 @@
-//! LS: one folder, folders first, without walking into any.
+//! LS: one folder, not recursive, folders first.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -125,7 +125,7 @@ fn row(folder: &Folder, name: &OsStr, ignored: bool) -> String {
             row.push_str(&format!(" ({kind})"));
         }
     }
-    // `.git` is left out of searches, but no ignore file says so.
+    // Searches skip `.git` although no ignore file lists it.
     if ignored && name != ".git" {
         row.push_str(" (ignored)");
     }

@@ -1,7 +1,5 @@
-//! Other readings of a pattern that finds nothing: written in grep's own syntax, where `\|` means or and brackets are
-//! letters, or meant as plain text.
+//! Other interpretations of a pattern without matches: grep syntax (`\|` means or) or plain text.
 
-/// A pattern that may have been meant, and why the given one does not say it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Reading {
     pub pattern: String,
@@ -14,7 +12,7 @@ const BASIC: &str =
 const BRACKETS: &str = r"( ) [ ] { } are operators unless a backslash stands before them";
 const LETTERS: &str = r". * + ? ^ $ and brackets are operators unless a backslash stands before them";
 
-/// How else `pattern` may be read, the most likely way first.
+/// Most likely interpretation first.
 pub(super) fn readings(pattern: &str) -> Vec<Reading> {
     let reading = |pattern, why| Reading { pattern, why };
     let mut readings = if has_escaped_bar(pattern) {
@@ -37,7 +35,7 @@ fn has_escaped_bar(pattern: &str) -> bool {
     rewritten(pattern, |c, escaped| escaped && c == '|') != pattern
 }
 
-/// The pattern with a backslash more, or one less, before the characters that `wanted` takes.
+/// Adds or removes a backslash before the characters that `wanted` accepts.
 fn rewritten(pattern: &str, wanted: impl Fn(char, bool) -> bool) -> String {
     let mut out = String::with_capacity(pattern.len() + 8);
     let mut chars = pattern.chars();

@@ -1,5 +1,5 @@
-//! Symbols: where a name is defined and used, and what it is, by the language server of its file. A model knows names and
-//! lines, not columns: the column is looked up here.
+//! Symbols: definitions and uses of a name, from the file's language server. Models know names and lines but
+//! not columns, so the column is looked up here.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,19 +26,14 @@ use base::search::walk::Walk;
 use base::text::{elide, one_line, plural};
 use guard::policy::access::Access;
 
-/// Places that are listed.
 const PLACES: usize = 50;
-/// Names that are listed.
 const NAMES: usize = 100;
-/// Mentions among which a file is looked for.
 const MENTIONS: usize = 400;
-/// Lines of a definition that are shown.
 const VIEW_LINES: usize = 12;
 const LINE_CHARS: usize = 160;
 const HOVER_CHARS: usize = 2_000;
-/// Larger files are not looked at.
 const FILE_BYTES: u64 = 4 * 1024 * 1024;
-/// How long a server may take to be ready, and for one answer.
+/// Time limits for a server to become ready, and for one answer.
 const READY: Duration = Duration::from_secs(60);
 const ANSWER: Duration = Duration::from_secs(30);
 
@@ -113,7 +108,6 @@ impl TypedTool for Symbols {
     }
 }
 
-/// A file as a server is shown it, and the server.
 struct OpenFile {
     server: Arc<Server>,
     path: PathBuf,
@@ -186,8 +180,7 @@ fn nothing(args: &Args) -> ToolError {
     ToolError::model(ErrorCode::NotFound, message)
 }
 
-/// A file that mentions the symbol, in a language that has a server: where it seems to be defined, else anywhere. The line
-/// goes with it.
+/// The file and line of a mention, in a language that has a server, preferably of the definition.
 async fn first_mention(args: &Args, cx: &ToolCx) -> Result<(PathBuf, u32), ToolError> {
     let name = regex::escape(args.last_name().unwrap_or(""));
     let mention = blocking(cx, move |cx| {
@@ -212,7 +205,6 @@ async fn first_mention(args: &Args, cx: &ToolCx) -> Result<(PathBuf, u32), ToolE
     mention.await?.ok_or_else(|| nothing(args))
 }
 
-/// What the servers that run know by this name.
 async fn defined(args: &Args, cx: &ToolCx) -> Vec<Place> {
     let Some(name) = args.last_name() else { return Vec::new() };
     let mut places = Vec::new();
@@ -264,7 +256,7 @@ async fn ask(open: &OpenFile, method: &str, params: Value) -> Result<Value, Tool
     })
 }
 
-/// Where the name stands: in the line, else nearest to it, else first.
+/// The name's position: in the given line, or nearest to it, or else the first.
 fn position(args: &Args, near: Option<u32>, cx: &ToolCx, open: &OpenFile) -> Result<(u32, u32), ToolError> {
     let wanted = near.map_or(0, |line| line.saturating_sub(1) as usize);
     let bytes = open.server.counts_bytes();
@@ -286,7 +278,7 @@ fn position(args: &Args, near: Option<u32>, cx: &ToolCx, open: &OpenFile) -> Res
     Ok((u32::try_from(number).unwrap_or(0), column(line, at, bytes)))
 }
 
-/// Where a name begins in a line, as a word of its own.
+/// Where a name starts in a line, as a separate word.
 fn word(line: &str, name: &str) -> Option<usize> {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(name)
@@ -318,8 +310,8 @@ fn named_row(symbol: &Symbol) -> String {
     format!("{}{} {kind} {}", "  ".repeat((*depth).min(6)), place.line + 1, one_line(name, LINE_CHARS))
 }
 
-/// The places under their files' names, with their lines; a definition with some more of them. What lies outside of the
-/// workspace is only named.
+/// Grouped by file, with lines, and more of them for definitions. Outside the workspace only the path is
+/// given.
 fn listed(cx: &ToolCx, places: &[Place], views: bool) -> String {
     let mut files: BTreeMap<&Path, Vec<&Place>> = BTreeMap::new();
     for place in places.iter().take(PLACES) {

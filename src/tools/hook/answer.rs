@@ -1,5 +1,5 @@
-//! What a hook said: its exit code, and JSON or plain text on standard output. As Claude Code reads it: exit code 2 is a no
-//! whatever is printed; a JSON object counts on every exit code; any other code without one is a failure.
+//! A hook's answer, as in Claude Code: exit code 2 always blocks; JSON output counts with any exit code; any
+//! other nonzero code without JSON is a failure.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -7,29 +7,26 @@ use serde_json::{Map, Value};
 use super::event::HookEvent;
 use super::process::Ran;
 
-/// What was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Decision {
     Allow,
     Ask,
-    /// Also: the prompt is not sent, the turn goes on, nothing is compacted.
+    /// Depending on the event: the prompt isn't sent, the turn continues, or nothing is compacted.
     Block,
 }
 
-/// What one hook said.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
     pub decision: Option<Decision>,
     pub reason: String,
     /// For the model.
     pub context: Option<String>,
-    /// Arguments in place of those of the call.
+    /// Replaces the call's arguments.
     pub updated_input: Option<Map<String, Value>>,
     /// For the user.
     pub message: Option<String>,
-    /// The whole turn is to end, and why.
+    /// End the turn, and why.
     pub stop: Option<String>,
-    /// It did not do its work.
     pub failure: Option<String>,
 }
 
@@ -55,7 +52,6 @@ struct Specific {
     decision: Option<PermissionAnswer>,
 }
 
-/// Of `PermissionRequest`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PermissionAnswer {
@@ -66,7 +62,6 @@ struct PermissionAnswer {
     interrupt: bool,
 }
 
-/// Reads what a hook said.
 pub fn read(event: HookEvent, ran: &Ran) -> Answer {
     let said = behind_async(ran.stdout.trim());
     let blocks = ran.code == Some(2) && event.can_block();
@@ -99,15 +94,14 @@ pub fn read(event: HookEvent, ran: &Ran) -> Answer {
     answer
 }
 
-/// What follows a first line `{"async": true}`, by which a script asks not to be waited for. Here its end is waited for all the
-/// same: settings say `async` where that matters.
+/// Strips a first line `{"async": true}`, which asks not to be waited for; only the setting does that here.
 fn behind_async(said: &str) -> &str {
     let Some((first, rest)) = said.split_once('\n') else { return said };
     let first = serde_json::from_str::<Value>(first).unwrap_or_default();
     if first["async"] == true { rest.trim() } else { said }
 }
 
-/// The line that names the error, which programs print in the middle of where it happened; else the first.
+/// The line that names the error, which programs often print mid-output; otherwise the first.
 fn telling_line(stderr: &str) -> Option<&str> {
     let names_error = |line: &&str| {
         let kind = line.split_once(':').map_or("", |(kind, _)| kind);
@@ -120,7 +114,7 @@ fn of_json(event: HookEvent, printed: Printed) -> Result<Answer, String> {
     let specific = printed.hook_specific_output.unwrap_or_default();
     let (mut decision, mut reason) = (None, printed.reason.unwrap_or_default());
     match printed.decision.as_deref() {
-        // `approve` is how `PreToolUse` said allow before.
+        // `approve` is the former `allow` of `PreToolUse`.
         Some("approve") if event == HookEvent::PreToolUse => decision = Some(Decision::Allow),
         Some("block") if event.can_block() => decision = Some(Decision::Block),
         None | Some("approve" | "block") => {}

@@ -1,5 +1,4 @@
-//! The `if` of a hook: it runs for calls that one rule is about, so that no program is started for the others. What cannot be
-//! told apart runs.
+//! A hook's `if`: it runs only for calls that match one rule. If in doubt, the hook runs.
 
 use std::path::Path;
 
@@ -8,16 +7,15 @@ use serde_json::Value;
 use guard::policy::tool_rule::{Match, ToolRule, is_about_command, is_about_path};
 use guard::shell::interpret::interpreter;
 
-/// A call of a tool, as hooks are told of it.
 #[derive(Clone, Copy, Debug)]
 pub struct HookedCall<'a> {
-    /// All names of the tool, the one that hooks are told first.
+    /// All names of the tool, with the one reported to hooks first.
     pub names: &'a [&'a str],
     pub input: &'a Value,
     pub workspace: &'a Path,
 }
 
-/// Whether the rule is about the call, or may be. A rule about edits is about every tool that writes files.
+/// Whether the rule covers, or may cover, the call. A rule for Edit covers every tool that writes files.
 pub fn holds(rule: &ToolRule, call: HookedCall<'_>) -> bool {
     let HookedCall { names, input, workspace } = call;
     let edits = rule.tool == "Edit" && names.iter().any(|name| matches!(*name, "Write" | "MultiEdit"));

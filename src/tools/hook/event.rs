@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookEvent {
     SessionStart,
@@ -20,7 +19,6 @@ pub enum HookEvent {
     SessionEnd,
 }
 
-/// All of them, with their names.
 const ALL: [(HookEvent, &str); 13] = [
     (HookEvent::SessionStart, "SessionStart"),
     (HookEvent::UserPromptSubmit, "UserPromptSubmit"),
@@ -46,7 +44,7 @@ impl HookEvent {
         ALL.iter().find(|(event, _)| *event == self).map_or("", |(_, name)| name)
     }
 
-    /// Whether it is about a call of a tool: only there a condition has something to look at.
+    /// Whether it concerns a tool call; conditions only apply to those.
     pub fn is_about_tool(self) -> bool {
         matches!(
             self,
@@ -54,7 +52,6 @@ impl HookEvent {
         )
     }
 
-    /// Whether matchers mean nothing to it.
     pub fn ignores_matcher(self) -> bool {
         matches!(self, Self::UserPromptSubmit | Self::Stop)
     }
@@ -64,7 +61,7 @@ impl HookEvent {
         matches!(self, Self::SessionStart | Self::UserPromptSubmit)
     }
 
-    /// Whether a no holds something back, or tells the model.
+    /// Whether blocking prevents something or is reported to the model.
     pub fn can_block(self) -> bool {
         !matches!(
             self,
@@ -76,12 +73,10 @@ impl HookEvent {
         )
     }
 
-    /// Whether `onFailure: block` counts.
     pub fn can_fail_closed(self) -> bool {
         self.can_block() && !matches!(self, Self::Stop | Self::SubagentStop)
     }
 
-    /// How long a hook may take that says nothing of it.
     pub fn timeout(self) -> Duration {
         match self {
             Self::UserPromptSubmit => Duration::from_secs(30),
@@ -90,7 +85,7 @@ impl HookEvent {
         }
     }
 
-    /// The longest that a hook may ask for.
+    /// The highest time limit a hook may set.
     pub fn most(self) -> Duration {
         match self {
             Self::SessionEnd => Duration::from_secs(60),

@@ -1,4 +1,4 @@
-//! What `mycode hooks` and `/hooks` show: every hook, where it comes from, and what does not run and why.
+//! The output of `mycode hooks` and `/hooks`: every hook and its source, and which don't run and why.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use base::config::trusted::hook_files;
 use base::path::{display, on_one_line};
 use base::text::one_line;
 
-/// The list. `files` are those that count; what the project has beyond them is not trusted.
+/// `files` are the active ones; any others of the project aren't trusted.
 pub fn text(files: &[AgentFile], workspace: &Path) -> String {
     let untrusted: Vec<AgentFile> =
         hook_files::of_project(workspace).into_iter().filter(|file| !files.contains(file)).collect();

@@ -1,22 +1,20 @@
-//! Which occasions of an event a group of hooks is for.
+//! Matchers: which cases of an event a group of hooks runs for.
 
 use fancy_regex::{Regex, RegexBuilder};
 
-/// Steps that a pattern may take back before it counts as not matching.
+/// A pattern that backtracks more counts as not matching.
 const MAX_BACKTRACKS: usize = 100_000;
 
-/// A matcher.
 #[derive(Clone, Debug)]
 pub enum Matcher {
     All,
-    /// Exactly one of these.
     Names(Vec<String>),
-    /// A regular expression, found anywhere.
+    /// Matches anywhere in the name.
     Pattern(Box<Regex>),
 }
 
 impl Matcher {
-    /// Letters, digits, `_`, `-`, spaces, `,` and `|` make a list of names; with anything else it is a regular expression.
+    /// Letters, digits, `_`, `-`, spaces, `,` and `|` form a list of names; anything else is a pattern.
     pub fn parse(text: &str) -> Result<Self, String> {
         if matches!(text.trim(), "" | "*") {
             return Ok(Self::All);
@@ -29,7 +27,6 @@ impl Matcher {
         built.map(|regex| Self::Pattern(Box::new(regex))).map_err(|error| error.to_string())
     }
 
-    /// Whether one of the names is meant: a tool of ours has several.
     pub fn is_for(&self, names: &[&str]) -> bool {
         match self {
             Self::All => true,

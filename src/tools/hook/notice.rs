@@ -1,4 +1,4 @@
-//! What users are told of hooks: one line each time that one acts or fails, and nothing of one that succeeds without a word.
+//! What users see about hooks: one line each time one acts or fails, nothing for a silent success.
 
 use std::time::Duration;
 
@@ -7,10 +7,8 @@ use super::settings::NotRun;
 use base::path::on_one_line;
 use base::text::{one_line, plural};
 
-/// Characters of a reason.
 const REASON_CHARS: usize = 240;
 
-/// It said no; `what` is a tool.
 pub fn blocked(name: &str, event: HookEvent, what: &str, reason: &str) -> String {
     let did = match event {
         HookEvent::UserPromptSubmit => "blocked the prompt".to_owned(),
@@ -22,17 +20,15 @@ pub fn blocked(name: &str, event: HookEvent, what: &str, reason: &str) -> String
     said(name, &format!("{did}: {reason}"))
 }
 
-/// It said yes where the user would have been asked.
 pub fn allowed(name: &str, what: &str) -> String {
     said(name, &format!("allowed {what}"))
 }
 
-/// It said yes to what only the user can allow.
+/// The hook tried to allow what only the user can.
 pub fn cannot_allow(name: &str, what: &str) -> String {
     said(name, &format!("can't allow {what}, which only you can"))
 }
 
-/// It wants the user to be asked.
 pub fn asks(name: &str, what: &str) -> String {
     said(name, &format!("asks about {what}"))
 }
@@ -50,43 +46,37 @@ pub fn stopped(name: &str, reason: &str) -> String {
     said(name, &format!("ended the turn{why}"))
 }
 
-/// Why a turn was ended by it, and what to do next.
 pub fn turn_stopped(name: &str, reason: &str) -> (String, String) {
     (stopped(name, reason), "send a message to go on; `mycode hooks` lists all hooks".to_owned())
 }
 
-/// Why a prompt was not sent, and what to do next.
 pub fn prompt_blocked(name: &str, reason: &str) -> (String, String) {
     let message =
         format!("a hook ({}) blocked the prompt: {}", on_one_line(name), one_line(reason, REASON_CHARS));
     (message, "change the prompt; `mycode hooks` lists all hooks".to_owned())
 }
 
-/// What it wants the user to know, or did.
 pub fn said(name: &str, text: &str) -> String {
     format!("hook {}: {}", on_one_line(name), one_line(text, REASON_CHARS))
 }
 
-/// It did not do its work; `closed` when that counts as a no.
+/// `closed` if the failure blocks.
 pub fn failed(name: &str, event: HookEvent, why: &str, closed: bool) -> String {
     let (event, name) = (event.as_str(), on_one_line(name));
     let then = if closed { "that counts as a no (onFailure)" } else { "the work goes on without it" };
     format!("hook {name} ({event}) failed: {}; {then}. `mycode hooks` lists all", one_line(why, REASON_CHARS))
 }
 
-/// Why it failed: it took too long.
 pub fn too_slow(limit: Duration) -> String {
     format!("it was ended after {} s, its limit", limit.as_secs_f64())
 }
 
-/// It takes long; `status` is what it says of itself.
 pub fn still_running(name: &str, since: Duration, limit: Duration, status: Option<&str>) -> String {
     let status = status.map_or(String::new(), |status| format!(" ({})", one_line(status, 60)));
     let (since, limit) = (since.as_secs(), limit.as_secs_f64());
     said(name, &format!("still running after {since} s{status}; it may take {limit} s"))
 }
 
-/// What is listed and does not run, as one notice.
 pub fn not_run(rows: &[NotRun]) -> String {
     let first = rows.first().map_or(String::new(), |row| {
         format!(

@@ -1,4 +1,4 @@
-//! Runs one hook: JSON in, what it says out, bounded, and never longer than its time.
+//! Runs one hook within its time limit: JSON in, bounded output out.
 
 use std::io;
 use std::path::Path;
@@ -14,17 +14,15 @@ use super::settings::Program;
 use base::process::{descriptor, reap};
 use base::secret;
 
-/// Bytes that are kept of each of its outputs.
 const KEPT_BYTES: usize = 1024 * 1024;
-/// Between the polite and the final signal.
+/// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_millis(200);
-/// How long what it left running may keep its outputs open.
+/// How long leftover child processes may keep the output pipes open.
 const PIPE_GRACE: Duration = Duration::from_millis(120);
 
-/// How it went.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
-    /// `None` when a signal ended it.
+    /// `None` if a signal ended it.
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
@@ -32,7 +30,7 @@ pub struct Ran {
     pub cancelled: bool,
 }
 
-/// Runs it to its end, its time-out or the interrupt; then all that it started ends with it.
+/// Runs until exit, timeout or interrupt; then everything it started is ended too.
 pub async fn run(
     program: &Program,
     input: &[u8],
@@ -68,7 +66,7 @@ pub async fn run(
     descriptor::start_with(&mut command, Vec::new())?;
     let mut child = command.spawn()?;
     let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
-    // If this future is dropped, everything that the hook started goes with it.
+    // If this future is dropped, everything the hook started is killed.
     let mut guard = KillOnDrop(Some(leader));
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -77,7 +75,7 @@ pub async fn run(
         let talk = async {
             let write = async {
                 if let Some(mut stdin) = stdin {
-                    // A hook may end without having read a word.
+                    // A hook may exit without reading its input.
                     let _ = stdin.write_all(input).await;
                 }
             };
@@ -112,7 +110,7 @@ pub async fn run(
     Ok(Ran { code: status.code(), stdout: text(out), stderr: text(err), timed_out, cancelled })
 }
 
-/// Reads to the end, and keeps the beginning.
+/// Reads to the end but keeps only the start.
 async fn keep(pipe: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
     let Some(mut pipe) = pipe else { return };
     let mut buffer = [0; 8192];

@@ -1,4 +1,4 @@
-//! Runs the hooks that an occasion is for: at the same time, those that decide to their end, the others in the background.
+//! Runs an occasion's hooks in parallel: waits for those that decide, leaves the others in the background.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -20,35 +20,29 @@ use super::settings::{Hook, HookSettings};
 use super::verdict::HookVerdict;
 use base::protocol::event::Level;
 
-/// The user is told of a hook that runs so long.
+/// The user is notified when a hook runs this long.
 const SLOW: Duration = Duration::from_secs(5);
-/// What those in the background are given when the session ends: what a turn's end began, as a sound, is heard.
+/// How long background hooks may still run when the session ends, such as a sound at the end of a turn.
 const LAST_MOMENT: Duration = Duration::from_millis(1_500);
 
-/// Tells the user something.
 pub type Say = Arc<dyn Fn(Level, String) + Send + Sync>;
 
-/// Something that hooks are told of.
 pub struct Occasion<'a> {
     pub event: HookEvent,
-    /// What matchers look at: all names of a tool, or one word; empty where there is nothing.
+    /// What matchers look at: all names of a tool, or one word; may be empty.
     pub matched: &'a [&'a str],
-    /// Arguments of the call that it is about.
     pub input: Option<&'a Value>,
-    /// What is told, as JSON.
     pub payload: &'a Value,
     pub cwd: &'a Path,
 }
 
-/// The hooks of a session and its sub-agents.
 #[derive(Default)]
 pub struct Hooks {
     settings: HookSettings,
     workspace: PathBuf,
     running: Mutex<JoinSet<()>>,
-    /// What those in the background had to say, until the model is told.
+    /// Output of background hooks the model hasn't seen yet.
     late: Mutex<Vec<(String, String)>>,
-    /// What the user was told of failures.
     failures: Mutex<HashSet<String>>,
 }
 
@@ -61,12 +55,11 @@ impl Hooks {
         &self.settings
     }
 
-    /// Whether a hook runs on this event at all. Where not, nothing is to be prepared for it.
+    /// Whether any hook runs on this event; if not, skip preparing its payload.
     pub fn wants(&self, event: HookEvent) -> bool {
         self.settings.hooks.iter().any(|hook| hook.event == event)
     }
 
-    /// Runs those that the occasion is for.
     pub async fn run(
         self: &Arc<Self>,
         occasion: Occasion<'_>,
@@ -104,7 +97,6 @@ impl Hooks {
         verdict
     }
 
-    /// Runs one to its end, and tells the user what it did.
     async fn one(
         &self,
         hook: &Hook,
@@ -135,7 +127,7 @@ impl Hooks {
         };
         if let Some(why) = &answer.failure {
             let text = notice::failed(&hook.name, hook.event, why, hook.fails_closed);
-            // One that fails at every call would bury all else.
+            // A hook that fails on every call would drown out everything else.
             let is_new = self.failures.lock().unwrap_or_else(PoisonError::into_inner).insert(text.clone());
             if is_new || hook.fails_closed {
                 say(Level::Warning, text);
@@ -154,26 +146,25 @@ impl Hooks {
     }
 
     fn start(self: &Arc<Self>, hook: Hook, payload: Arc<[u8]>, cwd: PathBuf, say: Say) {
-        // It would hold what holds it.
+        // Weak, since a strong reference would be a cycle.
         let hooks = Arc::downgrade(self);
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         while running.try_join_next().is_some() {}
         running.spawn(async move {
             let Some(hooks) = hooks.upgrade() else { return };
             let answer = hooks.one(&hook, &payload, &cwd, &CancellationToken::new(), &say).await;
-            // It is too late for a decision; its reason is worth knowing.
+            // Too late for the decision, but the reason may be useful.
             let no = (answer.decision == Some(Decision::Block)).then_some(answer.reason);
             let mut late = hooks.late.lock().unwrap_or_else(PoisonError::into_inner);
             late.extend(answer.context.or(no).map(|text| (hook.name, text)));
         });
     }
 
-    /// What hooks in the background have said since the last time that this was asked.
+    /// What background hooks have said since the last call.
     pub fn take_late(&self) -> Vec<(String, String)> {
         std::mem::take(&mut self.late.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Waits a moment for those in the background, then ends them.
     pub async fn end(&self) {
         let mut running = std::mem::take(&mut *self.running.lock().unwrap_or_else(PoisonError::into_inner));
         let _ = timeout(LAST_MOMENT, async { while running.join_next().await.is_some() {} }).await;

@@ -1,5 +1,5 @@
-//! What the files say: which hooks there are, and which of what they list does not run here, with the reason. Nothing is
-//! passed over without a word: a guard that silently does not run is worse than none.
+//! Parses the hook settings, including the reasons why hooks don't run: nothing is dropped silently, since a
+//! guard that doesn't run unnoticed is worse than none.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,39 +13,34 @@ use base::config::trusted::agent_files::AgentFile;
 use base::text::one_line;
 use guard::policy::tool_rule::ToolRule;
 
-/// Characters of a hook's name.
 const NAME_CHARS: usize = 48;
 
-/// What is started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
-    /// A line for the shell, or with `args` a program.
+    /// A shell command line, or the program if `args` is given.
     pub command: String,
     pub args: Option<Vec<String>>,
 }
 
-/// One hook.
 #[derive(Clone, Debug)]
 pub struct Hook {
     pub event: HookEvent,
     pub matcher: Matcher,
-    /// The matcher as it was written.
+    /// The matcher as written.
     pub matched: String,
     pub condition: Option<ToolRule>,
     pub program: Program,
     pub timeout: Duration,
-    /// It runs beside the work and decides nothing.
+    /// Isn't waited for and decides nothing.
     pub in_background: bool,
-    /// When it fails, that is a no.
+    /// A failure blocks.
     pub fails_closed: bool,
-    /// What it says of itself while it runs.
     pub status: Option<String>,
-    /// For users: the script, or the beginning of the command.
+    /// For users: the script, or the start of the command.
     pub name: String,
     pub source: PathBuf,
 }
 
-/// What is listed and does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotRun {
     /// Such as `PreToolUse http://localhost/x`.
@@ -54,12 +49,11 @@ pub struct NotRun {
     pub source: PathBuf,
 }
 
-/// All that the files say.
 #[derive(Clone, Debug, Default)]
 pub struct HookSettings {
     pub hooks: Vec<Hook>,
     pub not_run: Vec<NotRun>,
-    /// Files that switch hooks off: one of the user's all, one of a project its own.
+    /// Files that disable hooks: a user file disables all, a project file the project's.
     pub off: Vec<PathBuf>,
 }
 
@@ -91,7 +85,7 @@ struct Handler {
     shell: Option<String>,
 }
 
-/// Reads the files; those of the project, below `workspace`, are trusted.
+/// The project's files, below `workspace`, must already be trusted.
 pub fn parse(files: &[AgentFile], workspace: &Path) -> HookSettings {
     let mut settings = HookSettings::default();
     for file in files {
@@ -145,7 +139,7 @@ impl HookSettings {
             };
             for handler in group.hooks {
                 match hook(event, &matcher, &written, &handler, file) {
-                    // The same in two files runs once.
+                    // The same hook in two files runs once.
                     Ok(hook) if self.hooks.iter().any(|known| known.is_same(&hook)) => {}
                     Ok(hook) => self.hooks.push(hook),
                     Err(why) => {
@@ -204,7 +198,7 @@ impl Hook {
 }
 
 impl Program {
-    /// The first word that is a path to something, without its folders; else the beginning of the command.
+    /// The file name of the first word that is a path, or else the start of the command.
     fn name(&self) -> String {
         let words = self.command.split_whitespace().chain(self.args.iter().flatten().map(String::as_str));
         let plain = |word: &str| word.replace(['"', '\''], "").trim_matches([';', '(', ')']).to_owned();

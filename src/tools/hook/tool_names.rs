@@ -1,5 +1,5 @@
-//! How Claude Code names our tools and their arguments: hooks are matched by these names, and scripts read these arguments.
-//! Names and fields as in its hooks reference, November 2026.
+//! Claude Code's names for our tools and their arguments, which hooks match and scripts read. Names and
+//! fields as in its hooks reference, November 2026.
 
 use std::path::Path;
 
@@ -9,9 +9,9 @@ use base::path;
 
 struct Row {
     ours: &'static str,
-    /// The first is the one that hooks are told.
+    /// The first one is reported to hooks.
     theirs: &'static [&'static str],
-    /// Our arguments with their names; others have the same.
+    /// Our arguments and their names; the rest are the same.
     arguments: &'static [(&'static str, &'static str)],
 }
 
@@ -41,8 +41,7 @@ const TABLE: [Row; 9] = [
     row("Job", &["TaskOutput", "BashOutput"], &[("id", "task_id")]),
 ];
 
-/// All names under which a tool of ours is known, the one that hooks are told first. A tool of a server, `server.tool`, is
-/// `mcp__server__tool` there.
+/// All names of our tool, the one for hooks first. A server's `server.tool` is `mcp__server__tool` there.
 pub fn names(ours: &str) -> Vec<String> {
     let row = TABLE.iter().find(|row| row.ours == ours);
     let mut names: Vec<String> =
@@ -54,10 +53,10 @@ pub fn names(ours: &str) -> Vec<String> {
     names
 }
 
-/// Arguments as hooks are told them. Files have absolute paths, so that a rule about a path meets every spelling of it.
+/// Arguments as reported to hooks. File paths are absolute, so that a path rule matches every spelling.
 pub fn input(ours: &str, args: &Value, root: &Path) -> Value {
     let Value::Object(args) = args else { return args.clone() };
-    // What a server's tool calls a path is its own affair.
+    // Arguments of a server's tool aren't ours to interpret.
     let is_ours = !ours.contains('.') && !ours.starts_with("mcp__");
     let mut told = Map::new();
     for (name, value) in args {
@@ -67,7 +66,7 @@ pub fn input(ours: &str, args: &Value, root: &Path) -> Value {
             other => other.clone(),
         };
         match (name.as_str(), value) {
-            // One edit stands beside the path.
+            // A single edit is given inline.
             ("edits", Value::Array(edits)) if ours == "Edit" && edits.len() == 1 => {
                 told.extend(edits.into_iter().filter_map(|edit| edit.as_object().cloned()).flatten());
             }
@@ -77,7 +76,7 @@ pub fn input(ours: &str, args: &Value, root: &Path) -> Value {
     Value::Object(told)
 }
 
-/// Their arguments in our words.
+/// Claude Code's arguments under our names.
 pub fn args(ours: &str, input: &Map<String, Value>) -> Value {
     let named = input.iter().map(|(name, value)| (renamed(ours, name, true).to_owned(), value.clone()));
     Value::Object(named.collect())

@@ -11,15 +11,13 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::wire;
 
-/// Messages that wait for a server that does not read.
+/// Messages queued for a server that doesn't read.
 const WAITING: usize = 256;
 
-/// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestError {
-    /// The server has ended, or reads no more.
     Ended,
-    /// It took too long.
+    /// Timed out.
     Late,
     Refused {
         code: i64,
@@ -29,14 +27,13 @@ pub enum RequestError {
 
 type Reply = Result<Value, RequestError>;
 
-/// The way to one server.
 pub struct Connection {
     out: mpsc::Sender<Vec<u8>>,
     pending: Mutex<HashMap<i64, oneshot::Sender<Reply>>>,
     last_id: AtomicI64,
 }
 
-/// A request under way: what drops it before the answer withdraws it.
+/// A pending request: dropping it before the answer cancels it.
 struct Pending<'a> {
     connection: &'a Connection,
     id: i64,
@@ -51,7 +48,7 @@ impl Drop for Pending<'_> {
 }
 
 impl Connection {
-    /// Writes to this stream until it breaks or the connection is dropped.
+    /// Writes to `stdin` until it breaks or the connection is dropped.
     pub fn new(mut stdin: impl AsyncWrite + Unpin + Send + 'static) -> Self {
         let (out, mut waiting) = mpsc::channel::<Vec<u8>>(WAITING);
         tokio::spawn(async move {
@@ -68,17 +65,16 @@ impl Connection {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// False when the server takes nothing any more.
     fn send(&self, message: &Value) -> bool {
         self.out.try_send(wire::frame(message)).is_ok()
     }
 
-    /// Tells the server something; false when it takes nothing any more.
+    /// False if the server accepts no more messages.
     pub fn notify(&self, method: &str, params: Value) -> bool {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
     }
 
-    /// Asks the server something. Dropping it withdraws the question.
+    /// Dropping the future cancels the request.
     pub async fn request(&self, method: &str, params: Value, limit: Duration) -> Reply {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let (sender, answer) = oneshot::channel();
@@ -93,7 +89,7 @@ impl Connection {
         }
     }
 
-    /// Answers a question of the server's; `None`: it is not one that is known here.
+    /// Answers a request of the server; `None` means an unknown method.
     pub fn respond(&self, id: &Value, answer: Option<Value>) {
         self.send(&match answer {
             Some(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
@@ -104,7 +100,6 @@ impl Connection {
         });
     }
 
-    /// Takes in the server's answer to a question.
     pub fn answered(&self, mut message: Value) {
         let sender = message["id"].as_i64().and_then(|id| self.pending().remove(&id));
         let Some(sender) = sender else { return };
@@ -118,7 +113,6 @@ impl Connection {
         });
     }
 
-    /// Nothing will be answered any more.
     pub fn close(&self) {
         self.pending().clear();
     }

@@ -1,27 +1,25 @@
-//! What is new among a server's findings, in few words: what the model is told after an edit.
+//! What is new among a server's findings, briefly: reported to the model after an edit.
 
 use std::collections::{HashMap, HashSet};
 
 use super::protocol::{Finding, Severity};
 use base::text::one_line;
 
-/// Lines and bytes of one report.
 const LINES: usize = 8;
 const BYTES: usize = 700;
 /// Of those, errors in other files.
 const ELSEWHERE: usize = 3;
 const MESSAGE_CHARS: usize = 160;
 
-/// What makes two findings the same although lines above them came or went.
+/// Identifies a finding even if lines above it were added or removed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     severity: Severity,
     message: String,
-    /// The line that it stands in; empty where the text is not at hand.
+    /// The text of its line; empty if unavailable.
     line: String,
 }
 
-/// How often each finding was there.
 pub type Known = HashMap<Key, usize>;
 
 fn key(finding: &Finding, text: &str) -> Key {
@@ -29,7 +27,6 @@ fn key(finding: &Finding, text: &str) -> Key {
     Key { severity: finding.severity, message: finding.message.clone(), line }
 }
 
-/// What there is, to compare with later.
 pub fn known(findings: &[Finding], text: &str) -> Known {
     let mut known = Known::new();
     for finding in findings {
@@ -38,7 +35,7 @@ pub fn known(findings: &[Finding], text: &str) -> Known {
     known
 }
 
-/// Those that were not known, the worst first, without mere hints.
+/// Those not in `known`, worst first, without hints.
 pub fn new<'a>(findings: &'a [Finding], text: &str, known: &Known) -> Vec<&'a Finding> {
     let mut left = known.clone();
     let mut is_new = |finding: &&Finding| match left.get_mut(&key(finding, text)) {
@@ -50,9 +47,9 @@ pub fn new<'a>(findings: &'a [Finding], text: &str, known: &Known) -> Vec<&'a Fi
     };
     let mut new: Vec<&Finding> = findings.iter().filter(|finding| is_new(finding)).collect();
     new.sort_by_key(|finding| (finding.severity, finding.line, finding.column));
-    // Said twice: by the server itself and by the compiler that it runs.
+    // The same finding from the server and from the compiler it runs.
     new.dedup_by(|b, a| a.code.is_some() && (a.line, a.column, &a.code) == (b.line, b.column, &b.code));
-    // What is wrong with a line that has an error mostly follows from that.
+    // Other findings on a line with an error are mostly consequences of it.
     let wrong: HashSet<u32> = new
         .iter()
         .filter(|finding| finding.severity == Severity::Error)
@@ -62,14 +59,14 @@ pub fn new<'a>(findings: &'a [Finding], text: &str, known: &Known) -> Vec<&'a Fi
     new
 }
 
-/// One line for the model; `column` is that of a reader, from 1.
+/// One line for the model; `column` is 1-based.
 pub fn line(shown: &str, finding: &Finding, column: usize) -> String {
     let message = one_line(finding.message.trim(), MESSAGE_CHARS);
     let code = finding.code.as_deref().map(|code| format!(" [{}]", one_line(code, 60))).unwrap_or_default();
     format!("{shown}:{}:{column} {} {message}{code}", finding.line + 1, finding.severity.as_str())
 }
 
-/// The report of one server: lines about the file itself, then few about others. `None` when there is nothing to say.
+/// The report of one server: the file's own findings, then a few about others. `None` if there are none.
 pub fn report(server: &str, own: &[String], elsewhere: &[String]) -> Option<String> {
     let total = own.len() + elsewhere.len();
     if total == 0 {

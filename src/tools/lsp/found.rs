@@ -1,5 +1,4 @@
-//! What a server has found, file by file, and what of that is known already: what was there before the model's edits, or was
-//! told.
+//! A server's findings by file, and which are known: from before the model's edits, or already reported.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -7,18 +6,15 @@ use std::path::{Path, PathBuf};
 use super::findings::{self, Known};
 use super::protocol::{Finding, Severity};
 
-/// Files of which findings are kept.
 const FILES: usize = 2_000;
 
-/// What a server has sent of a file.
 pub struct Sent {
     pub version: Option<i64>,
-    /// Among all that came.
+    /// Position among all messages.
     pub number: u64,
     pub findings: Vec<Finding>,
 }
 
-/// What one server has found.
 #[derive(Default)]
 pub struct Found {
     sent: HashMap<PathBuf, Sent>,
@@ -27,25 +23,25 @@ pub struct Found {
 }
 
 impl Found {
-    /// Takes what the server has sent.
+    /// Stores findings the server pushed.
     pub fn sent(&mut self, path: PathBuf, sent: Sent) {
         if self.sent.len() < FILES || self.sent.contains_key(&path) {
             self.sent.insert(path, sent);
         }
     }
 
-    /// Takes what it has answered.
+    /// Stores findings the server returned on request.
     pub fn pulled(&mut self, path: PathBuf, findings: Vec<Finding>) {
         self.pulled.insert(path, findings);
     }
 
-    /// The file is not shown any more.
+    /// The file was closed.
     pub fn forget(&mut self, path: &Path) {
         self.pulled.remove(path);
         self.known.remove(path);
     }
 
-    /// Whether it has sent something about this version of the file, after so much.
+    /// Whether the server has pushed findings for this version since message `after`.
     pub fn is_told(&self, path: &Path, version: i32, after: u64) -> bool {
         let of_this = |sent: &Sent| sent.version.is_none_or(|of| of >= i64::from(version));
         self.sent.get(path).is_some_and(|sent| sent.number > after && of_this(sent))
@@ -55,8 +51,8 @@ impl Found {
         self.known.contains_key(path)
     }
 
-    /// What there is in the file is known. What one sends that is asked otherwise is found on the disk, where an edit is done
-    /// already: `answered` takes only the other.
+    /// Marks the current findings as known. With `answered` only requested ones count: pushed findings come
+    /// from the disk, where the edit is already made.
     pub fn know(&mut self, path: &Path, text: &str, answered: bool) {
         let found = match answered {
             true => self.pulled.get(path).cloned().unwrap_or_default(),
@@ -74,14 +70,14 @@ impl Found {
         found
     }
 
-    /// What is new in the file; it is known from here on.
+    /// New findings in the file, which become known.
     pub fn new_in(&mut self, path: &Path, text: &str) -> Vec<Finding> {
         let found = self.in_file(path);
         let known = self.known.insert(path.to_owned(), findings::known(&found, text)).unwrap_or_default();
         findings::new(&found, text, &known).into_iter().cloned().collect()
     }
 
-    /// The new errors in all files but those; they are known from here on.
+    /// New errors in all other files, which become known.
     pub fn new_elsewhere(&mut self, except: impl Fn(&Path) -> bool) -> Vec<(PathBuf, Finding)> {
         let mut new = Vec::new();
         for (path, sent) in self.sent.iter().filter(|(path, _)| !except(path)) {

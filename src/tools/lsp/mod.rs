@@ -1,9 +1,6 @@
-//! Language servers: started when a file of their language is edited or asked about, confined, kept in step with the files
-//! on disk, and asked what is wrong and where things are. Nothing runs, waits or is sent before that.
-//!
-//! `servers::LanguageServers` is what a session has of it. It finds the row of `config/language_servers.toml` and the
-//! program (`programs`), starts a `server` (whose process is a `base/process/service`), sends it an edit and waits for what it
-//! finds; `findings` says what of that is new. `protocol` alone knows the types of the protocol's crate.
+//! Language servers: started when a file of their language is edited or queried, sandboxed, and kept in sync
+//! with the files on disk. `servers` is the session's entry point, `programs` picks the program, `server`
+//! runs it, `findings` filters what is new. Only `protocol` knows the types of the protocol crate.
 
 pub mod connection;
 pub mod findings;

@@ -1,4 +1,4 @@
-//! Which program is started for a row, and for which folder.
+//! Picks the program for a row, and the project folder it is started for.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use base::config::language_servers::LanguageServer;
 
-/// A program that is there, with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     pub path: PathBuf,
@@ -14,18 +13,17 @@ pub struct Program {
 }
 
 impl Program {
-    /// Its name, for users and the model.
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 }
 
-/// The programs of a row that are there, the preferred first: among the project's own that are trusted, else on `search`
-/// (as `PATH` is). Looks at the disk.
+/// A row's installed programs, preferred first: trusted ones of the project, then `search` (like `PATH`).
+/// Reads the disk.
 pub fn installed(row: &LanguageServer, projects: &[PathBuf], search: &OsStr) -> Vec<Program> {
     let find = |name: &str| {
         let own = projects.iter().find(|path| path.file_name() == Some(OsStr::new(name)));
-        // A relative entry would depend on the folder.
+        // A relative entry would depend on the working folder.
         let folders = std::env::split_paths(search).filter(|folder| folder.is_absolute());
         own.cloned().into_iter().chain(folders.map(|folder| folder.join(name))).find(|path| is_program(path))
     };
@@ -37,8 +35,8 @@ fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// The folder that the server of this file is told is the project's: the outermost up to the workspace that has one of the
-/// row's files, so that one server does for all parts of a project. Looks at the disk.
+/// The outermost folder within the workspace with one of the row's marker files, so that one server covers
+/// all parts of a project. Reads the disk.
 pub fn root(row: &LanguageServer, workspace: &Path, file: &Path) -> PathBuf {
     let folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(workspace));
     let marked = folders.filter(|folder| row.roots.iter().any(|name| folder.join(name).exists()));

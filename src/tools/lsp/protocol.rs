@@ -1,8 +1,7 @@
-//! The protocol's messages, between JSON and what the rest of this folder works with. The only file that knows the crate
-//! with the protocol's types (gen-lsp-types: generated from the protocol's own model, 3.18, no dependencies but serde).
-//! Servers are many and not all exact: what one sends is read piece by piece, and a piece that is wrong is left out.
-//!
-//! Facts: <https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/>, 2026-11-22.
+//! Converts the protocol's JSON to this folder's types; the only file that uses the protocol crate
+//! (gen-lsp-types, generated from the protocol's model, 3.18). Servers are inexact, so invalid pieces of a
+//! message are skipped. Facts:
+//! <https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/>, 2026-11-22.
 
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -11,10 +10,9 @@ use gen_lsp_types as lsp;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// How many places or findings of one answer are looked at.
 const MOST: usize = 2_000;
 
-/// How bad it is, the worst first.
+/// Worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     Error,
@@ -32,7 +30,7 @@ impl Severity {
     }
 }
 
-/// Something that a server finds wrong; lines and columns from 0, columns in the server's units.
+/// Lines and columns are 0-based, columns in the server's units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub line: u32,
@@ -42,39 +40,35 @@ pub struct Finding {
     pub code: Option<String>,
 }
 
-/// Where something is; lines from 0.
+/// Lines are 0-based.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub path: PathBuf,
     pub line: u32,
     pub column: u32,
-    /// The last line of the whole, where the server says so.
+    /// The last line of the full item, if the server provides it.
     pub end_line: u32,
 }
 
-/// A name that a server knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
     pub name: String,
     pub kind: String,
     pub container: Option<String>,
     pub place: Place,
-    /// How deep it stands in others.
     pub depth: usize,
 }
 
-/// What a server can do, as far as it matters here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Abilities {
-    /// Columns are bytes; else UTF-16 units.
+    /// Columns are bytes; otherwise UTF-16 units.
     pub utf8: bool,
-    /// It is asked for findings; else it sends them.
+    /// Findings must be requested; otherwise the server pushes them.
     pub pull: bool,
-    /// It wants to be told of saved files.
     pub save: bool,
 }
 
-/// The parameters of `initialize`. Nothing is claimed that is not done.
+/// The parameters of `initialize`, claiming only what is implemented.
 pub fn initialize(root: &Path, name: &str, options: &Value) -> Value {
     let root = uri(root);
     json!({
@@ -107,7 +101,6 @@ pub fn initialize(root: &Path, name: &str, options: &Value) -> Value {
     })
 }
 
-/// What the answer to `initialize` says.
 pub fn abilities(answer: &Value) -> Abilities {
     let offered = &answer["capabilities"];
     let sync = &offered["textDocumentSync"];
@@ -118,7 +111,7 @@ pub fn abilities(answer: &Value) -> Abilities {
     }
 }
 
-/// Whether a server that registers abilities later wants to be asked for findings.
+/// Whether a dynamic registration asks us to pull findings.
 pub fn registers_pull(params: &Value) -> bool {
     let all = params["registrations"].as_array().into_iter().flatten();
     all.into_iter().any(|one| one["method"] == "textDocument/diagnostic")
@@ -128,7 +121,7 @@ pub fn did_open(path: &Path, language: &str, version: i32, text: &str) -> Value 
     json!({"textDocument": {"uri": uri(path), "languageId": language, "version": version, "text": text}})
 }
 
-/// The whole text anew.
+/// Sends the full text.
 pub fn did_change(path: &Path, version: i32, text: &str) -> Value {
     json!({"textDocument": {"uri": uri(path), "version": version}, "contentChanges": [{"text": text}]})
 }
@@ -137,17 +130,16 @@ pub fn did_save(path: &Path, text: &str) -> Value {
     json!({"textDocument": {"uri": uri(path)}, "text": text})
 }
 
-/// Names one file: `didClose`, `documentSymbol`, `diagnostic`.
+/// For `didClose`, `documentSymbol` and `diagnostic`.
 pub fn of_file(path: &Path) -> Value {
     json!({"textDocument": {"uri": uri(path)}})
 }
 
-/// Names files that changed on disk.
 pub fn files_changed(path: &Path) -> Value {
     json!({"changes": [{"uri": uri(path), "type": 2}]})
 }
 
-/// A place in a file; with the definition itself among references.
+/// A position in a file; `references` then include the definition itself.
 pub fn at(path: &Path, line: u32, column: u32) -> Value {
     json!({
         "textDocument": {"uri": uri(path)},
@@ -156,7 +148,6 @@ pub fn at(path: &Path, line: u32, column: u32) -> Value {
     })
 }
 
-/// The settings that a server asks for, section by section.
 pub fn configuration(params: &Value, settings: &Value) -> Value {
     let items = params["items"].as_array().into_iter().flatten();
     let answer = items.map(|item| match item["section"].as_str() {
@@ -166,20 +157,20 @@ pub fn configuration(params: &Value, settings: &Value) -> Value {
     Value::Array(answer.collect())
 }
 
-/// Whether what is found may change with this progress: not while a server only prepares for later questions (clangd's
-/// background index, rust-analyzer's cache).
+/// Whether findings may change with this progress: not for clangd's background index or rust-analyzer's
+/// cache.
 pub fn is_awaited(token: &str) -> bool {
     !["backgroundIndex", "cachePriming"].iter().any(|name| token.contains(name))
 }
 
-/// A file's findings, sent by the server, with the version that they are of where it says so.
+/// Pushed findings of a file, with the version they refer to if given.
 pub fn published(mut params: Value) -> Option<(PathBuf, Option<i64>, Vec<Finding>)> {
     let path = path_of(params["uri"].as_str()?)?;
     let version = params["version"].as_i64();
     Some((path, version, findings(params["diagnostics"].take())))
 }
 
-/// Those that were asked for; `None`: as before.
+/// Findings that were requested; `None` if unchanged.
 pub fn pulled(mut answer: Value) -> Option<Vec<Finding>> {
     let items = answer.get_mut("items").map(Value::take);
     (answer["kind"] != "unchanged").then(|| findings(items.unwrap_or_default()))
@@ -223,7 +214,6 @@ fn place(uri: &lsp::Uri, name: lsp::Range, whole: lsp::Range) -> Option<Place> {
     Some(Place { path: path_of(&uri.0)?, line, column, end_line: whole.end.line })
 }
 
-/// Where things are: `definition` and `references`.
 pub fn places(answer: Value) -> Vec<Place> {
     let list = if answer.is_object() { json!([answer]) } else { answer };
     let of = |value: Value| match value.get("targetUri") {
@@ -238,7 +228,6 @@ pub fn places(answer: Value) -> Vec<Place> {
     places
 }
 
-/// The names in one file, in its order, or those of a whole project.
 pub fn symbols(answer: Value, file: &Path) -> Vec<Symbol> {
     let mut found = Vec::new();
     for value in each::<Value>(answer) {
@@ -282,7 +271,6 @@ fn kind(kind: lsp::SymbolKind) -> String {
     }
 }
 
-/// What is said of a symbol, as plain text.
 #[allow(deprecated)] // Older servers answer so.
 pub fn hover(answer: Value) -> Option<String> {
     let hover: lsp::Hover = one(answer)?;
@@ -300,14 +288,13 @@ pub fn hover(answer: Value) -> Option<String> {
     Some(lines.join("\n").trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// A path as the address that the protocol wants.
 pub fn uri(path: &Path) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
     let encode = |&byte: &u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
     format!("file://{}", path.as_os_str().as_bytes().iter().map(encode).collect::<String>())
 }
 
-/// The path of a file's address; `None` for anything else.
+/// The path of a `file://` URI; `None` for anything else.
 pub fn path_of(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
     let mut bytes = rest.get(rest.find('/')?..)?.bytes();

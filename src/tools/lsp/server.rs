@@ -1,4 +1,4 @@
-//! One running server: from its start to its end, the files that it is shown, and what it finds in them.
+//! One running server: its lifetime, the files it was shown, and its findings.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -20,37 +20,34 @@ use base::file;
 use base::process::service::{self, Service, ServiceSpec};
 use base::text::one_line;
 
-/// How long a server may take to be ready.
+/// How long a server may take to become ready.
 const START: Duration = Duration::from_secs(60);
-/// Unused so long, it is ended.
+/// An unused server is stopped after this.
 const UNUSED: Duration = Duration::from_secs(600);
-/// For the way out.
+/// For a clean shutdown.
 const END: Duration = Duration::from_millis(500);
-/// Nothing more comes after such a pause: of one that knows the project, and of one that still reads it.
+/// A pause this long means no more messages: once the project is known, and before.
 const QUIET: Duration = Duration::from_millis(120);
 const QUIET_AT_FIRST: Duration = Duration::from_millis(900);
-/// After so long without a word on a file there is nothing to say; before it has read the project, and then.
+/// A silence this long about a file means no findings: once the project is known, and before.
 const SILENT: Duration = Duration::from_secs(4);
 const SILENT_AT_FIRST: Duration = Duration::from_secs(10);
-/// Files that it is shown at a time.
+/// Files open in the server at once.
 const OPEN: usize = 40;
-/// How often it is asked again when it says that what it found is out of date.
+/// How often to repeat a request whose findings are reported as out of date.
 const AGAIN: usize = 5;
-/// "Server cancelled" and "content modified": ask again.
+/// "Server cancelled" and "content modified": retry.
 const OUT_OF_DATE: [i64; 2] = [-32802, -32801];
 
-/// Whether it can be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
     Starting,
     Ready,
-    /// Why, for users; empty when we ended it.
+    /// The reason, for users; empty if we stopped it.
     Ended(String),
 }
 
-/// What is started, and what it is told.
 pub struct Start {
-    /// The program's name.
     pub program: String,
     pub service: ServiceSpec,
     pub root: PathBuf,
@@ -69,20 +66,18 @@ struct State {
     abilities: Abilities,
     open: HashMap<PathBuf, Document>,
     found: Found,
-    /// Progress that it has announced and not ended.
+    /// Progress it has announced and not finished.
     busy: HashSet<String>,
-    /// Counts all news of findings and progress.
+    /// Counts every change of findings or progress.
     events: u64,
     refreshes: u64,
     was_ready: bool,
-    /// It was told to end.
     leaving: bool,
-    /// It was quiet once after it read the project.
+    /// It has been quiet once after reading the project.
     settled_once: bool,
     used: Instant,
 }
 
-/// A server.
 pub struct Server {
     pub program: String,
     pub root: PathBuf,
@@ -91,12 +86,11 @@ pub struct Server {
     state: Mutex<State>,
     changed: watch::Sender<()>,
     stop: CancellationToken,
-    /// One edit or question at a time.
+    /// One edit or query at a time.
     pub turn: tokio::sync::Mutex<()>,
 }
 
 impl Server {
-    /// Starts one; it gets ready by itself.
     pub fn start(start: Start) -> std::io::Result<Arc<Self>> {
         let (service, stdin, stdout) = service::start(start.service)?;
         let server = Arc::new(Self {
@@ -125,7 +119,6 @@ impl Server {
         Ok(server)
     }
 
-    /// From the first message to the end of the process.
     async fn run(self: Arc<Self>, service: Service, stdout: ChildStdout, options: Value) {
         let why = tokio::select! {
             fault = self.read(stdout) => fault,
@@ -144,7 +137,7 @@ impl Server {
         self.changed.send_replace(());
     }
 
-    /// Takes in what it says until it says nothing any more; why that is.
+    /// Reads messages until the stream ends; returns why.
     async fn read(&self, stdout: ChildStdout) -> String {
         let mut stdout = BufReader::new(stdout);
         loop {
@@ -156,7 +149,7 @@ impl Server {
         }
     }
 
-    /// Greets it, waits until it is not needed any more, and takes leave.
+    /// Initializes the server, waits until it is no longer needed, and shuts it down.
     async fn live(&self, options: &Value) -> String {
         let name = self.root.file_name().unwrap_or_default().to_string_lossy();
         let greeting = protocol::initialize(&self.root, &name, options);
@@ -191,7 +184,6 @@ impl Server {
         String::new()
     }
 
-    /// Ends it; returns when it has.
     pub async fn stop(&self) {
         self.stop.cancel();
         let _ = timeout(2 * END, self.until(|state| matches!(state.phase, Phase::Ended(_)))).await;
@@ -201,22 +193,18 @@ impl Server {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it can be asked.
     pub fn phase(&self) -> Phase {
         self.state().phase.clone()
     }
 
-    /// Whether it could ever be asked.
     pub fn was_ready(&self) -> bool {
         self.state().was_ready
     }
 
-    /// It has read the project.
     pub fn knows_project(&self) -> bool {
         self.state().settled_once
     }
 
-    /// Its columns are bytes; else UTF-16 units.
     pub fn counts_bytes(&self) -> bool {
         self.state().abilities.utf8
     }
@@ -231,7 +219,6 @@ impl Server {
         }
     }
 
-    /// Waits until it can be asked; whether it can.
     pub async fn ready(&self) -> bool {
         self.until(|state| state.phase != Phase::Starting).await;
         let mut state = self.state();
@@ -280,7 +267,6 @@ impl Server {
         self.changed.send_replace(());
     }
 
-    /// The answer to a question of the server's.
     fn answer(&self, method: &str, params: &Value) -> Option<Value> {
         match method {
             "workspace/configuration" => Some(protocol::configuration(params, &self.settings)),
@@ -309,7 +295,7 @@ impl Server {
         }
     }
 
-    /// Makes known what it found before the file was edited; `None`: the file is new.
+    /// Marks findings from before the edit as known. `before` is `None` for a new file.
     pub async fn know_before(&self, path: &Path, language: &str, before: Option<&str>, limit: Duration) {
         let (open, pull, known) = {
             let state = self.state();
@@ -317,12 +303,12 @@ impl Server {
             (open, state.abilities.pull, open && state.found.is_known(path))
         };
         if let Some(before) = before.filter(|_| !known) {
-            // One that sends what it finds has done so, and may not do it again for the same text.
+            // A server that pushes has already sent its findings and may not repeat them for the same text.
             if !open || pull {
                 let shown = self.show(path, language, before);
                 self.settled(&shown, limit).await;
             }
-            // What one sends that is asked otherwise is found on the disk, where the edit is done already.
+            // Findings pushed by a pull server come from the disk, where the edit is already made.
             self.state().found.know(path, before, pull);
         }
         if known || !pull {
@@ -330,7 +316,7 @@ impl Server {
         }
     }
 
-    /// Shows it a file's text unless that is what it was shown last.
+    /// Sends a file's text unless the server already has it.
     pub fn keep_up(&self, path: &Path, language: &str, text: &str) {
         let hash = file::hash(text.as_bytes());
         let same = self.state().open.get(path).is_some_and(|document| document.text_hash == hash);
@@ -339,7 +325,6 @@ impl Server {
         }
     }
 
-    /// Shows it a file's text as it is now.
     pub fn show(&self, path: &Path, language: &str, text: &str) -> Shown {
         let text_hash = file::hash(text.as_bytes());
         let mut state = self.state();
@@ -374,7 +359,6 @@ impl Server {
         Shown { path: path.to_owned(), version, number }
     }
 
-    /// Says that the file was written.
     pub fn saved(&self, path: &Path, text: &str) {
         self.connection.notify("workspace/didChangeWatchedFiles", protocol::files_changed(path));
         if self.state().abilities.save {
@@ -382,7 +366,7 @@ impl Server {
         }
     }
 
-    /// Waits until it has found what there is to find in what it was shown; whether it has.
+    /// Waits for all findings on what was shown; returns whether they are complete.
     pub async fn settled(&self, shown: &Shown, limit: Duration) -> bool {
         let end = Instant::now() + limit;
         let settled = async {
@@ -401,7 +385,7 @@ impl Server {
         timeout_at(end, settled).await.unwrap_or(false)
     }
 
-    /// Waits until it has said what it finds in this version of the file, or is asked for it.
+    /// Waits for findings on this version of the file, or requests them.
     async fn looked_at(&self, shown: &Shown) -> bool {
         if !self.state().abilities.pull {
             let told = |state: &State| {
@@ -409,7 +393,7 @@ impl Server {
                     || state.phase != Phase::Ready
                     || state.abilities.pull
             };
-            // Some say nothing when nothing has changed.
+            // Some servers send nothing if nothing has changed.
             let silent = if self.state().settled_once { SILENT } else { SILENT_AT_FIRST };
             while timeout(silent, self.until(told)).await.is_err() && !self.state().busy.is_empty() {}
             if !self.state().abilities.pull {
@@ -432,7 +416,7 @@ impl Server {
         true
     }
 
-    /// Waits until it is done with what it has announced, and nothing more comes.
+    /// Waits until all announced progress is finished and no more messages come.
     pub async fn quiet(&self) {
         let mut changed = self.changed.subscribe();
         loop {
@@ -455,19 +439,17 @@ impl Server {
         }
     }
 
-    /// What is new in a file that was edited; it is known from here on.
     pub fn new_in(&self, path: &Path, text: &str) -> Vec<Finding> {
         self.state().found.new_in(path, text)
     }
 
-    /// The errors in files that it was not shown: those that are new are known from here on.
+    /// New errors in files the server wasn't shown, which become known.
     pub fn new_elsewhere(&self, except: &Path) -> Vec<(PathBuf, Finding)> {
         let mut state = self.state();
         let State { found, open, .. } = &mut *state;
         found.new_elsewhere(|path| path == except || open.contains_key(path))
     }
 
-    /// Asks it something about the project.
     pub async fn ask(&self, method: &str, params: Value, limit: Duration) -> Result<Value, RequestError> {
         self.state().used = Instant::now();
         for _ in 0..AGAIN {
@@ -480,10 +462,9 @@ impl Server {
     }
 }
 
-/// A version of a file that a server was shown.
 pub struct Shown {
     path: PathBuf,
     version: i32,
-    /// What it had said by then.
+    /// The event count at that time.
     number: u64,
 }

@@ -1,5 +1,5 @@
-//! The language servers of a session: which one a file has, when it is started and started again, and what it says of
-//! an edit. Without a program for a file's language nothing happens at all.
+//! A session's language servers: which one a file uses, when it is (re)started, what it reports about an
+//! edit.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -22,26 +22,25 @@ use base::process::service::ServiceSpec;
 use guard::sandbox::launch;
 use guard::sandbox::session::{self, Sandbox};
 
-/// How long an edit waits for what is found: at first, of a server that answers so fast, and of one that does not.
+/// How long an edit waits for findings: at first, for a server that answers in time, and for a slow one.
 const FIRST_WAIT: Duration = Duration::from_millis(1_000);
 const WAIT: Duration = Duration::from_millis(1_500);
 const SHORT_WAIT: Duration = Duration::from_millis(200);
-/// How long the end of a turn waits: for servers that know the project, and for one that still reads it.
+/// How long the end of a turn waits: for servers that know the project, and for one still reading it.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 const LAST_WAIT_AT_FIRST: Duration = Duration::from_secs(8);
-/// What is found after so long is of no use.
+/// Later findings are of no use.
 const FIND: Duration = Duration::from_secs(90);
-/// The same for what was there before the edit.
+/// The same for findings from before the edit.
 const FIND_BEFORE: Duration = Duration::from_secs(20);
-/// Servers that run at a time.
+/// Servers running at once.
 const RUNNING: usize = 6;
-/// A server that ends by itself so often is not started again; each time it is left alone for longer.
+/// After this many crashes a server isn't restarted; the pause before each restart grows.
 const FAILURES: u32 = 4;
 const LEFT_ALONE: Duration = Duration::from_secs(5);
-/// Larger files are not shown.
 const TEXT_BYTES: usize = 2 * 1024 * 1024;
 
-/// Why there is no server; told to the model.
+/// Shown to the model.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NoServer {
     #[error("no language server is known for this kind of file")]
@@ -52,21 +51,20 @@ pub enum NoServer {
     Failed(String, String),
 }
 
-/// What the session's servers are made of.
 #[derive(Default)]
 pub struct ServersSetup {
     /// Canonical.
     pub workspace: PathBuf,
-    /// What they are confined by; `None`: by nothing, as the user wants it.
+    /// `None` if the user wants them unsandboxed.
     pub sandbox: Option<Arc<Sandbox>>,
     pub setting: Option<ServersSetting>,
-    /// Programs of the project's own that are trusted.
+    /// Trusted programs from the project.
     pub projects: Vec<PathBuf>,
 }
 
 struct Edit {
     path: PathBuf,
-    /// `None`: the file is new.
+    /// `None` if the file is new.
     before: Option<String>,
     after: String,
     number: u64,
@@ -75,7 +73,7 @@ struct Edit {
 #[derive(Default)]
 struct Slot {
     server: Option<Arc<Server>>,
-    /// Which of the row's programs.
+    /// Index into the row's programs.
     program: usize,
     failures: u32,
     again: Option<Instant>,
@@ -85,11 +83,10 @@ struct Slot {
 #[derive(Default)]
 struct State {
     edits: Vec<Edit>,
-    /// The number of each file's last edit.
     latest: HashMap<PathBuf, u64>,
     last: u64,
     slots: HashMap<(String, PathBuf), Slot>,
-    /// What was found too late for its edit's result.
+    /// Found too late for the edit's result.
     late: Vec<String>,
     wait: Option<Duration>,
 }
@@ -100,16 +97,14 @@ struct Inner {
     search: OsString,
     state: Mutex<State>,
     starting: tokio::sync::Mutex<()>,
-    /// Edits whose findings are not there yet.
+    /// Edits whose findings are still pending.
     outstanding: watch::Sender<usize>,
 }
 
-/// The language servers of a session. Cheap to clone.
 #[derive(Clone)]
 pub struct LanguageServers(Arc<Inner>);
 
 impl LanguageServers {
-    /// Starts nothing.
     pub fn new(setup: ServersSetup) -> Self {
         Self(Arc::new(Inner {
             setup,
@@ -121,7 +116,7 @@ impl LanguageServers {
         }))
     }
 
-    /// None, whatever is installed.
+    /// Disabled, whatever is installed.
     pub fn off() -> Self {
         Self::new(ServersSetup { setting: Some(ServersSetting::All(false)), ..ServersSetup::default() })
     }
@@ -130,7 +125,7 @@ impl LanguageServers {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The row of a file in the workspace: its name, what it says, and the file's language.
+    /// The row of a file in the workspace: its name and content, and the file's language.
     fn row(&self, file: &Path) -> Option<(&str, &LanguageServer, &str)> {
         let rows = self.0.rows.get_or_init(|| language_servers::rows(self.0.setup.setting.as_ref()));
         let inside = file.starts_with(&self.0.setup.workspace);
@@ -138,7 +133,7 @@ impl LanguageServers {
         rows.find_map(|(name, row)| Some((name.as_str(), row, row.language(file)?)))
     }
 
-    /// Notes that a file was edited. Costs nothing but the copy, and only where there is a row for the file.
+    /// Records an edit if there is a row for the file. Cheap: only copies the text.
     pub fn edited(&self, file: &Path, before: Option<&str>, after: &str) {
         if after.len() > TEXT_BYTES || self.row(file).is_none() {
             return;
@@ -147,7 +142,7 @@ impl LanguageServers {
         state.last += 1;
         let number = state.last;
         state.latest.insert(file.to_owned(), number);
-        // Of several edits at once the first knows how it was, and the last how it is.
+        // Merge several edits of a file: the first has the original text, the last the result.
         let earlier = state.edits.iter().position(|edit| edit.path == file);
         let before = match earlier.map(|at| state.edits.remove(at)) {
             Some(earlier) => earlier.before,
@@ -156,8 +151,8 @@ impl LanguageServers {
         state.edits.push(Edit { path: file.to_owned(), before, after: after.to_owned(), number });
     }
 
-    /// What is new in the files that were edited, and what was found late of earlier edits. Waits a moment for it and never
-    /// longer; ends when the turn is interrupted.
+    /// New findings in the edited files, and late ones of earlier edits. Waits briefly, but not after an
+    /// interrupt.
     pub async fn after_edits(&self, cancel: &CancellationToken) -> Option<String> {
         let (edits, wait) = {
             let mut state = self.state();
@@ -202,7 +197,7 @@ impl LanguageServers {
         (!texts.is_empty()).then(|| texts.join("\n"))
     }
 
-    /// What was found late. Waits a moment for what is still being looked at.
+    /// Late findings. Waits briefly for pending ones.
     pub async fn late(&self, cancel: &CancellationToken) -> Option<String> {
         let mut outstanding = self.0.outstanding.subscribe();
         let reading =
@@ -217,13 +212,12 @@ impl LanguageServers {
         (!late.is_empty()).then(|| late.join("\n"))
     }
 
-    /// Ends when the file is edited again.
     async fn superseded(&self, file: &Path, number: u64) {
         let is_later = |_: &usize| self.state().latest.get(file) != Some(&number);
         let _ = self.0.outstanding.subscribe().wait_for(is_later).await;
     }
 
-    /// Shows an edit to the file's server; what is new. `None` too when another edit of the file comes meanwhile.
+    /// Reports what is new after an edit; `None` also if the file is edited again meanwhile.
     async fn look_at(&self, edit: Edit) -> Option<String> {
         let language = self.row(&edit.path)?.2.to_owned();
         let server = self.server(&edit.path).await.ok()?;
@@ -234,7 +228,7 @@ impl LanguageServers {
         server.saved(&edit.path, &edit.after);
         let settled = tokio::select! {
             settled = server.settled(&shown, FIND) => settled,
-            // That one is told instead.
+            // The later edit reports instead.
             () = self.superseded(&edit.path, edit.number) => return None,
         };
         self.state().wait = Some(if settled && begun.elapsed() < WAIT { WAIT } else { SHORT_WAIT });
@@ -259,10 +253,10 @@ impl LanguageServers {
         findings::report(&server.program, &own, &elsewhere)
     }
 
-    /// The server of a file, ready to be asked; it is started when it does not run.
+    /// A file's server, started if necessary and ready for queries.
     pub async fn server(&self, file: &Path) -> Result<Arc<Server>, NoServer> {
         loop {
-            // One at a time, or two edits would start two.
+            // One at a time, or two edits would start two servers.
             let server = {
                 let _alone = self.0.starting.lock().await;
                 self.running_or_started(file).await?
@@ -278,7 +272,6 @@ impl LanguageServers {
         spawn_blocking(move || servers.find_or_start(&file)).await.unwrap_or(Err(NoServer::Unknown))
     }
 
-    /// Looks at the disk.
     fn find_or_start(&self, file: &Path) -> Result<Arc<Server>, NoServer> {
         let (name, row, _) = self.row(file).ok_or(NoServer::Unknown)?;
         let setup = &self.0.setup;
@@ -337,7 +330,7 @@ impl LanguageServers {
             let value = match &cache {
                 _ if !value.contains("{cache}") => value.clone(),
                 Some(cache) => value.replace("{cache}", cache),
-                // As the user has it.
+                // Leave it to the user's settings.
                 None => return None,
             };
             Some((name.clone(), value))
@@ -358,12 +351,10 @@ impl LanguageServers {
         })
     }
 
-    /// The identifier of a file's language.
     pub fn language(&self, file: &Path) -> Option<String> {
         self.row(file).map(|(_, _, language)| language.to_owned())
     }
 
-    /// Those that run, with their state; for users.
     pub fn status(&self) -> String {
         let state = self.state();
         let mut rows: Vec<String> = state
@@ -384,14 +375,12 @@ impl LanguageServers {
         if rows.is_empty() { "none running".to_owned() } else { rows.join(", ") }
     }
 
-    /// Servers that run and can be asked.
     pub fn ready(&self) -> Vec<Arc<Server>> {
         let state = self.state();
         let servers = state.slots.values().filter_map(|slot| slot.server.clone());
         servers.filter(|server| server.phase() == Phase::Ready).collect()
     }
 
-    /// Ends all of them.
     pub async fn stop(&self) {
         let servers: Vec<_> = self
             .state()
@@ -405,8 +394,8 @@ impl LanguageServers {
 }
 
 impl Slot {
-    /// Its server has ended: another program is tried if it never was ready, else it is left alone for a while. One that we
-    /// ended ourselves is just started again.
+    /// If it never became ready, the next program is tried, otherwise it pauses. One that we stopped just
+    /// restarts.
     fn ended(&mut self, server: &Server) {
         let Phase::Ended(why) = server.phase() else { return };
         if why.is_empty() {
@@ -426,7 +415,7 @@ fn is_alive(server: &Server) -> bool {
     !matches!(server.phase(), Phase::Ended(_))
 }
 
-/// Characters before a column in the server's units.
+/// Characters before a column given in the server's units.
 pub fn characters(line: &str, column: u32, bytes: bool) -> usize {
     let mut units = 0;
     let size = |c: char| if bytes { c.len_utf8() } else { c.len_utf16() };
@@ -439,7 +428,7 @@ pub fn characters(line: &str, column: u32, bytes: bool) -> usize {
         .count()
 }
 
-/// The column in the server's units before which so many bytes of the line stand.
+/// The column, in the server's units, of byte `at`.
 pub fn column(line: &str, at: usize, bytes: bool) -> u32 {
     let before = line.get(..at).unwrap_or(line);
     let units = if bytes { before.len() } else { before.encode_utf16().count() };

@@ -1,4 +1,4 @@
-//! Which language servers a workspace would use, for `mycode doctor`: starts none.
+//! Which language servers a workspace would use, for `mycode doctor`; starts none.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,10 +10,9 @@ use base::search::walk::{self, Walk};
 use base::text::plural;
 use guard::sandbox::probe;
 
-/// Files that are looked at.
 const FILES: usize = 20_000;
 
-/// The languages of the workspace, the most frequent first, each with its server or what would be one. Looks at the disk.
+/// The workspace's languages, most frequent first, each with its server or a suggested one. Reads the disk.
 pub fn languages(workspace: &Path, loaded: &Loaded) -> Vec<(String, String)> {
     let rows = language_servers::rows(loaded.language_servers.as_ref());
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();

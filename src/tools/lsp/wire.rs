@@ -1,23 +1,19 @@
-//! How messages are framed (Language Server Protocol 3.17, "Base Protocol"): headers, an empty line, so many bytes of JSON.
-//! What is no message, such as a line that a server prints by mistake, is skipped; what has no end is an error.
+//! Message framing (Language Server Protocol 3.17, "Base Protocol"). Anything else, such as a line printed by
+//! mistake, is skipped; unlimited output is an error.
 
 use std::io;
 
 use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 
-/// The largest message.
 const MESSAGE_BYTES: usize = 32 * 1024 * 1024;
-/// Of everything before a message.
 const HEADER_BYTES: usize = 64 * 1024;
 
-/// A message as it is written.
 pub fn frame(message: &Value) -> Vec<u8> {
     let body = message.to_string();
     format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// The next message; `None` at the end.
 pub async fn read(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Value>> {
     let (mut length, mut skipped) = (None, 0);
     loop {

@@ -1,14 +1,11 @@
-//! What a server offers. Plain data, kept between sessions as far as it is told to the model in advance.
+//! What a server offers. Plain data; the part listed to the model in advance is kept between sessions.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The name of the tool that reads resources.
 pub const READER: &str = "read_resource";
-/// Resources that it names.
 const READER_NAMES: usize = 20;
 
-/// All that a server offers.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     pub tools: Vec<RemoteTool>,
@@ -16,7 +13,6 @@ pub struct Catalog {
     pub resources: Vec<RemoteResource>,
 }
 
-/// A tool.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RemoteTool {
     pub name: String,
@@ -26,7 +22,7 @@ pub struct RemoteTool {
     pub schema: Value,
     #[serde(default)]
     annotations: Annotations,
-    /// It is ours, not the server's.
+    /// Added by us, not offered by the server.
     #[serde(skip)]
     pub is_reader: bool,
 }
@@ -38,7 +34,7 @@ struct Annotations {
 }
 
 impl RemoteTool {
-    /// What a model reads a server's resources with; those it lists are named.
+    /// The tool for reading a server's resources; its description names some of them.
     pub fn reader(resources: &[RemoteResource]) -> Self {
         let names: Vec<String> =
             resources.iter().take(READER_NAMES).map(|one| format!("{} ({})", one.uri, one.name)).collect();
@@ -56,13 +52,12 @@ impl RemoteTool {
         }
     }
 
-    /// Whether the server says that it changes nothing.
+    /// Whether the server declares the tool read-only.
     pub fn reads(&self) -> bool {
         self.annotations.read_only.unwrap_or(false)
     }
 }
 
-/// A prompt that the server has ready.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RemotePrompt {
     pub name: String,
@@ -72,7 +67,6 @@ pub struct RemotePrompt {
     pub arguments: Vec<PromptArgument>,
 }
 
-/// What it wants to know.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PromptArgument {
     pub name: String,
@@ -80,7 +74,6 @@ pub struct PromptArgument {
     pub required: bool,
 }
 
-/// Something that can be read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RemoteResource {
     pub uri: String,
@@ -89,21 +82,19 @@ pub struct RemoteResource {
     pub description: String,
 }
 
-/// A part of what a call gave.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     Text(String),
-    /// Bytes of this media type: pictures, sound, files.
+    /// Bytes of this media type: images, audio, files.
     Bytes {
         media_type: String,
         data: Vec<u8>,
     },
 }
 
-/// What a call gave.
 #[derive(Clone, Debug, Default)]
 pub struct CallResult {
     pub content: Vec<Content>,
-    /// The server says that the call failed; the content says why.
+    /// The server reports a failed call; the content says why.
     pub failed: bool,
 }

@@ -1,4 +1,4 @@
-//! What servers are and offer, in words for users.
+//! Describes servers and their catalogs for users.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use base::text::{one_line, plural};
 
 const ABOUT_CHARS: usize = 70;
 
-/// One server and all that it offers; starts it.
+/// One server and its full catalog; starts it.
 pub async fn offered(servers: &Servers, server: &Server) -> Result<String, McpError> {
     let (mut out, catalog) = head(servers, server).await?;
     let mut rows: Vec<(String, &str)> =
@@ -35,7 +35,7 @@ pub async fn offered(servers: &Servers, server: &Server) -> Result<String, McpEr
     Ok(out)
 }
 
-/// All servers in short, for the chat; starts them.
+/// A summary of all servers, for the chat; starts them.
 pub async fn all(servers: &Servers) -> String {
     let each = servers.all().map(async |server| match head(servers, server).await {
         Ok((head, catalog)) => {
@@ -70,7 +70,6 @@ async fn head(servers: &Servers, server: &Server) -> Result<(String, std::sync::
     Ok((format!("{}: {about}; {some}, in {seconds:.1} s\n", server.name), catalog))
 }
 
-/// How it runs.
 pub fn state(server: &Server) -> &'static str {
     match &server.transport {
         _ if !server.enabled => "disabled",
@@ -81,7 +80,6 @@ pub fn state(server: &Server) -> &'static str {
     }
 }
 
-/// What to do about an error.
 pub fn hint(server: &Server, error: &McpError) -> String {
     match (error, &server.transport) {
         (McpError::SignIn { .. }, _) => format!("`mycode mcp login {}` signs in", server.name),

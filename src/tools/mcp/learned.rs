@@ -1,5 +1,5 @@
-//! What servers offered the last time, kept in the user's state: so the model can be told names without any server being asked.
-//! A server whose configuration has changed is unknown again.
+//! What servers offered last time, so that the model can be shown names without starting servers. A server
+//! whose configuration has changed is unknown again. Methods block.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,15 +14,13 @@ use base::text::one_line;
 
 const HELP_CHARS: usize = 120;
 
-/// A tool, as far as it is told in advance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LearnedTool {
     pub name: String,
-    /// The server says that it changes nothing.
+    /// The server declares it read-only.
     pub reads: bool,
 }
 
-/// A prompt, likewise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LearnedPrompt {
     pub name: String,
@@ -30,7 +28,6 @@ pub struct LearnedPrompt {
     pub help: String,
 }
 
-/// What is known of one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LearnedServer {
     pub tools: Vec<LearnedTool>,
@@ -40,23 +37,19 @@ pub struct LearnedServer {
 /// By the hash of a server's configuration.
 type All = BTreeMap<String, LearnedServer>;
 
-/// The file.
 #[derive(Clone, Debug)]
 pub struct Learned(PathBuf);
 
 impl Learned {
-    /// In the folder for servers of the user's state.
     pub fn new(state: &Path) -> Self {
         Self(state.join("learned.json"))
     }
 
-    /// All that is known. Blocks.
     pub fn read(&self) -> All {
         let bytes = file::read_own(&self.0).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
-    /// Remembers what the server with this hash offers. Blocks.
     pub fn write(&self, hash: &str, offers: &LearnedServer) -> io::Result<()> {
         let mut all = self.read();
         if all.get(hash).is_some_and(|known| known == offers) {
@@ -71,7 +64,6 @@ impl Learned {
     }
 }
 
-/// What is kept of what a server offers.
 pub fn of_catalog(catalog: &Catalog) -> LearnedServer {
     let tool = |tool: &RemoteTool| LearnedTool { name: tool.name.clone(), reads: tool.reads() };
     let prompt = |prompt: &RemotePrompt| LearnedPrompt {

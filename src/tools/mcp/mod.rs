@@ -1,6 +1,4 @@
-//! Servers of other people that speak the Model Context Protocol (MCP): their configuration, the connections to them, and what
-//! they offer as tools for the model. Only `client/` and `serve` know the
-//! protocol's crate.
+//! External servers (Model Context Protocol, MCP). Only `client/` and `serve` use the protocol crate.
 
 pub mod catalog;
 pub mod client;

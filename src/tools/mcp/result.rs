@@ -1,5 +1,4 @@
-//! What a server gave as the envelope of a call: its texts as one, pictures for the model to see, other bytes in files that it
-//! can have read.
+//! Converts a server's result to an envelope: joined texts, images for the model, other bytes as files.
 
 use std::io::{self, Seek, SeekFrom, Write};
 
@@ -9,10 +8,9 @@ use base::model::envelope::{Envelope, ErrorCode};
 use base::text::human_bytes;
 use guard::sandbox::launch;
 
-/// The name of the text in an envelope's data.
 const BODY: &str = "content";
 
-/// The envelope. Blocks.
+/// Blocks.
 pub fn envelope(result: CallResult, tool: &str, cx: &ToolCx) -> Envelope {
     let (mut texts, mut notes) = (Vec::new(), Vec::new());
     for content in result.content {
@@ -32,7 +30,7 @@ pub fn envelope(result: CallResult, tool: &str, cx: &ToolCx) -> Envelope {
     Envelope::success(notes.join("; ")).with_body(BODY, body)
 }
 
-/// The text alone, for a message of the user.
+/// Only the text, for a user message.
 pub fn text(contents: Vec<Content>) -> String {
     let text = |content| match content {
         Content::Text(text) => text,

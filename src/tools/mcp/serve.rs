@@ -1,5 +1,4 @@
-//! Our side as a server: tools of ours for other agents, over standard input and output. Beside `client/` the one file that knows
-//! the protocol's crate.
+//! Our tools as an MCP server for other agents, over standard input and output.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,15 +18,13 @@ use tokio_util::sync::CancellationToken;
 
 use base::model::call::ToolSpec;
 
-/// So often a client hears that its call still runs, if it wants to.
+/// How often a client that asked for progress hears that its call is still running.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
-/// What is offered.
 pub trait Offer: Send + Sync + 'static {
-    /// The tools, and whether each changes nothing.
+    /// The tools, and whether each is read-only.
     fn tools(&self) -> Vec<(ToolSpec, bool)>;
 
-    /// Calls one; the text of its result, or why it failed.
     fn call(
         &self,
         name: String,
@@ -38,7 +35,6 @@ pub trait Offer: Send + Sync + 'static {
 
 struct Served<O>(Arc<O>);
 
-/// Serves until the other side closes its end.
 pub async fn over_stdio(offer: impl Offer) -> Result<(), String> {
     let transport = AsyncRwTransport::new_server(tokio::io::stdin(), tokio::io::stdout());
     let running = Served(Arc::new(offer)).serve(transport).await.map_err(|error| error.to_string())?;

@@ -1,5 +1,5 @@
-//! The servers of a session: each is started when it is first used, kept while it lives, and started again when it is used after
-//! it has broken off, not before a time that doubles with each failure.
+//! The servers of a session: started on first use and kept. After a failure a server restarts on the next
+//! use, after a pause that doubles each time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,14 +17,13 @@ use super::config::server::{Server, Transport};
 use super::learned::{self, Learned, LearnedServer};
 use base::config::trusted::agent_files::AgentFile;
 
-/// How often a use may end in signing in (again): a server that refuses every token must not ask for ever.
+/// Sign-in attempts per use: a server that refuses every token must not ask forever.
 const SIGN_INS: usize = 3;
-/// The first failure is not held against a server.
+/// There is no pause after the first failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 
-/// The servers in these files, of two with a name the later, not confined where the user has switched the sandbox off; and what
-/// is wrong with others.
+/// Later files override earlier ones; unsandboxed if the user disabled the sandbox. Also returns problems.
 pub fn read(files: &[AgentFile], sandbox: bool) -> (Vec<Server>, Vec<String>) {
     let (mut all, mut problems) = (Vec::<Server>::new(), Vec::new());
     for file in files {
@@ -41,11 +40,9 @@ pub fn read(files: &[AgentFile], sandbox: bool) -> (Vec<Server>, Vec<String>) {
     (all, problems)
 }
 
-/// One server and its connection.
 struct Slot {
     server: Server,
     state: sync::Mutex<State>,
-    /// What is told of it without asking it.
     known: Mutex<LearnedServer>,
 }
 
@@ -54,11 +51,10 @@ struct State {
     connection: Option<Arc<Connection>>,
     catalog: Option<Arc<Catalog>>,
     failures: u32,
-    /// Not before this time again, and why.
+    /// The earliest next attempt, and why.
     pause: Option<(Instant, String)>,
 }
 
-/// All of them.
 pub struct Servers {
     slots: Vec<Slot>,
     pub place: Place,
@@ -66,7 +62,7 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// Those that are switched on. Reads what was learned of them. Blocks.
+    /// Only enabled ones. Reads what was learned about them. Blocks.
     pub fn new(servers: Vec<Server>, place: Place) -> Self {
         let learned = place.state.as_deref().map(Learned::new);
         let mut known = match &learned {
@@ -81,18 +77,17 @@ impl Servers {
         Self { slots, place, learned }
     }
 
-    /// In the order of their files.
     pub fn all(&self) -> impl Iterator<Item = &Server> {
         self.slots.iter().map(|slot| &slot.server)
     }
 
-    /// What is known of a server without asking it.
+    /// What is known without asking the server.
     pub fn known(&self, server: &str) -> LearnedServer {
         let slot = self.slots.iter().find(|slot| slot.server.name == server);
         slot.map(|slot| slot.known.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap_or_default()
     }
 
-    /// Does something over the server's connection, which is opened where there is none.
+    /// Runs a request on the server's connection, opening it if necessary.
     pub async fn with<T, F: Future<Output = Result<T, McpError>> + Send>(
         &self,
         server: &str,
@@ -128,7 +123,7 @@ impl Servers {
         })
     }
 
-    /// What the server offers; asked once, and again after it said that this has changed.
+    /// Cached until the server reports a change.
     pub async fn catalog(&self, server: &str) -> Result<Arc<Catalog>, McpError> {
         let slot = self.slot(server)?;
         let known = {
@@ -142,7 +137,7 @@ impl Servers {
             return Ok(known);
         }
         let mut catalog = self.with(server, |connection| async move { connection.catalog().await }).await?;
-        // What is no name can be neither told nor called.
+        // An invalid name can be neither shown nor called.
         let is_name = |name: &str| !name.is_empty() && !name.contains(char::is_control);
         catalog.tools.retain(|tool| is_name(&tool.name) && slot.server.offers(&tool.name));
         let catalog = Arc::new(catalog);
@@ -156,7 +151,7 @@ impl Servers {
         slot.known.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&offers);
         if let Some(learned) = self.learned.clone().filter(|_| !slot.server.hash.is_empty()) {
             let hash = slot.server.hash.clone();
-            // Only the listing of the next session hangs on it.
+            // Only the next session's listing depends on it.
             let _ = spawn_blocking(move || learned.write(&hash, &offers)).await;
         }
     }

@@ -1,5 +1,4 @@
-//! The servers' tools for the model: named `server.tool`, told of in advance by what was learned the last time, described and
-//! called on demand.
+//! The servers' tools, named `server.tool`: listed from what was learned last time, called on demand.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,18 +21,15 @@ use base::search::fuzzy;
 use base::text::elide;
 use guard::policy::access::Access;
 
-/// Characters that one server may take of what is told in advance.
 const LISTED_CHARS: usize = 160;
 
-/// All servers of a session.
 pub struct McpSource(pub Arc<Servers>);
 
 impl McpSource {
-    /// The server and its tool that a name means: `server.tool`, or `mcp__server__tool` as other agents have it. Without a tool
-    /// the server as a whole.
+    /// Splits `server.tool`, or `mcp__server__tool` as other agents write it; the tool may be missing.
     fn split<'a>(&self, name: &'a str) -> Option<(String, Option<&'a str>)> {
         let bare = name.strip_prefix("mcp__").or_else(|| name.strip_prefix("mcp_")).unwrap_or(name);
-        // Of two names the longer: one may be the beginning of the other.
+        // Longest first, since one name may be a prefix of another.
         let mut servers: Vec<&str> = self.0.all().map(|server| server.name.as_str()).collect();
         servers.sort_by_key(|server| std::cmp::Reverse(server.len()));
         servers.into_iter().find_map(|server| {
@@ -131,7 +127,7 @@ fn spec(server: &str, tool: &RemoteTool) -> ToolSpec {
     }
 }
 
-/// What a model may write for a name is not always what the server calls it.
+/// Models don't always write a name exactly as the server does.
 fn find<'a>(catalog: &'a Catalog, server: &str, name: &str) -> Result<&'a RemoteTool, ToolError> {
     let plain = |name: &str| name.to_lowercase().replace(['-', '_'], "");
     let exact = catalog.tools.iter().find(|tool| tool.name == name);
@@ -162,7 +158,6 @@ fn failed(server: &str, error: &McpError) -> ToolError {
     ToolError::model(code, format!("MCP server {server}: {error}{advice}"))
 }
 
-/// A call of one tool.
 struct RemoteCall {
     servers: Arc<Servers>,
     server: String,
@@ -213,7 +208,7 @@ impl Prepared for RemoteCall {
         Box::pin(async move { Preview::Text(format!("{}.{}\n{args}", self.server, self.tool)) })
     }
 
-    /// A server is told that nobody waits any more.
+    /// Time to send the server a cancellation.
     fn clean_up(&self) -> Duration {
         Duration::from_millis(80)
     }

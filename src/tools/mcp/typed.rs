@@ -1,5 +1,4 @@
-//! What a user's message takes from servers: `@server:uri` is a resource, which follows the message, and `/server:prompt` is a
-//! prompt that the server has ready.
+//! Server references in a user's message: `@server:uri` is a resource, `/server:prompt` a prompt.
 
 use serde_json::Map;
 use tokio_util::sync::CancellationToken;
@@ -9,11 +8,10 @@ use super::servers::Servers;
 use crate::output::{Keep, Limits, Spill};
 use base::protocol::event::CommandRow;
 
-/// Resources that one message takes; further ones can be asked for with the next.
+/// Resources per message; others can be requested in the next one.
 const MAX_RESOURCES: usize = 5;
 
-/// The prompt that `text` stands for, when it is one of a server with its arguments: `name=value`, or in their order, the last
-/// taking the rest.
+/// Arguments are `name=value`, or in order, with the last taking the rest.
 pub async fn prompt(servers: &Servers, text: &str) -> Option<Result<String, String>> {
     let (command, rest) = text.strip_prefix('/')?.split_once(char::is_whitespace).unwrap_or((&text[1..], ""));
     let bare = command.strip_prefix("mcp__");
@@ -57,7 +55,6 @@ async fn filled(servers: &Servers, server: &str, name: &str, rest: &str) -> Resu
     contents.map(result::text).map_err(said)
 }
 
-/// The resources that `text` mentions, each as a block behind the message.
 pub async fn resources(servers: &Servers, text: &str, spill: &Spill, limits: Limits) -> Vec<String> {
     let mut blocks = Vec::new();
     for (server, uri) in mentions(servers, text).into_iter().take(MAX_RESOURCES) {
@@ -88,7 +85,6 @@ fn mentions(servers: &Servers, text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The prompts that are known without asking, as slash commands.
 pub fn commands(servers: &Servers) -> Vec<CommandRow> {
     let of = |server: &super::config::server::Server| {
         let row = |prompt: super::learned::LearnedPrompt| CommandRow {

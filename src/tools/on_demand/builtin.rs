@@ -1,4 +1,4 @@
-//! Our own tools that are seldom needed: listed with their arguments, so that most calls need no look at the schema.
+//! Our own rarely used tools, listed with their arguments, so that most calls don't need the schema.
 
 use serde_json::Value;
 
@@ -8,11 +8,9 @@ use crate::cx::ToolCx;
 use crate::registry;
 use base::model::call::ToolSpec;
 
-/// The tools of [`registry::on_demand`].
 pub struct BuiltinSource(Vec<Box<dyn Tool>>);
 
 impl BuiltinSource {
-    /// These tools.
     pub fn new(tools: Vec<Box<dyn Tool>>) -> Self {
         Self(tools)
     }

@@ -1,5 +1,5 @@
-//! MoreTools: the one tool in every request through which all others are reached. It calls them, shows their schemas and
-//! searches them; what it says comes as a result, so the requests before stay as they were.
+//! MoreTools: the one tool in every request that calls, shows and searches all others. Schemas arrive as
+//! results, so the request prefix stays unchanged and cached.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,28 +19,23 @@ use base::search::words;
 use base::text::{elide, floor_boundary, one_line};
 use guard::policy::access::Access;
 
-/// Its name in the list of tools.
 pub const NAME: &str = "MoreTools";
-/// Characters of the names that every model is told: about 60 tokens.
+/// Characters of the names listed in every request: about 60 tokens.
 const LISTED_CHARS: usize = 190;
-/// Tools that a search shows.
 const FOUND: usize = 5;
-/// Characters of a description that a search shows.
 const FOUND_CHARS: usize = 400;
-/// Parameters that a search shows.
+/// Larger parameter schemas are left out of search results.
 const FOUND_SCHEMA_BYTES: usize = 2_000;
-/// Characters of a description in a list of all.
 const NAMED_CHARS: usize = 100;
-/// A name counts more than what is said of a tool.
+/// A match in the name outweighs one in the description.
 const NAME_WEIGHT: f32 = 3.0;
 
-/// The tool; its sources don't change within a session.
+/// Sources don't change within a session.
 pub struct MoreTools {
     sources: Arc<[Arc<dyn ToolSource>]>,
 }
 
 impl MoreTools {
-    /// `None` when there is nothing to load.
     pub fn new(sources: Arc<[Arc<dyn ToolSource>]>) -> Option<Self> {
         sources.iter().any(|source| !source.listed().is_empty()).then_some(Self { sources })
     }
@@ -49,12 +44,11 @@ impl MoreTools {
         self.sources.iter().find(|source| source.takes(name))
     }
 
-    /// The names of all, as far as there is room.
     fn listing(&self) -> String {
         let all: Vec<String> = self.sources.iter().flat_map(|source| source.listed()).collect();
         let mut listing = String::new();
         for (at, one) in all.iter().enumerate() {
-            // What one needs no room for, the others have.
+            // Space that one source doesn't use is available to the others.
             let room = LISTED_CHARS.saturating_sub(listing.len()) / (all.len() - at);
             let one = shortened(one, room.saturating_sub("; ".len()));
             if listing.len() + one.len() > LISTED_CHARS {
@@ -68,10 +62,8 @@ impl MoreTools {
     }
 }
 
-/// Names were left out.
 const CUT: &str = ", …}";
 
-/// The names of a server's tools, as many as there is room for.
 fn shortened(one: &str, chars: usize) -> Cow<'_, str> {
     match one.split_once(".{") {
         Some((server, _)) if one.len() > chars => {
@@ -143,7 +135,6 @@ impl Tool for MoreTools {
     }
 }
 
-/// What a call of MoreTools is for.
 enum Wish {
     Call { name: String, args: Value },
     Describe { name: String },
@@ -151,7 +142,7 @@ enum Wish {
 }
 
 impl Wish {
-    /// Arguments of the tool may stand beside its name, or be a string that holds them.
+    /// The tool's arguments may be next to its name, or a string containing JSON.
     fn of(args: Value) -> Result<Self, ToolError> {
         let mut given = match args {
             Value::Object(given) => given,
@@ -178,7 +169,7 @@ impl Wish {
     }
 }
 
-/// Looks at schemas: of one name, or of those that a query finds. Changes nothing.
+/// Shows schemas: of one name, or of search results. Changes nothing.
 struct Lookup {
     sources: Arc<[Arc<dyn ToolSource>]>,
     name: Option<String>,
@@ -211,7 +202,7 @@ impl Lookup {
         }
         let short = self.name.is_none();
         let shown: Vec<String> = match found.len() {
-            // All of a server: which there are.
+            // All tools of a server: only list them.
             more if more > FOUND => found.iter().map(named).collect(),
             _ => found.iter().map(|spec| described(spec, short)).collect(),
         };
@@ -240,7 +231,7 @@ fn best(specs: Vec<ToolSpec>, query: &str) -> Vec<ToolSpec> {
     corpus.rank(&terms).into_iter().take(FOUND).map(|hit| specs[hit.document].clone()).collect()
 }
 
-/// With its parameters; in a search without those that would fill it.
+/// With its parameters, unless they are too large for a search result.
 fn described(spec: &ToolSpec, short: bool) -> String {
     let about = if short { elide(&spec.description, FOUND_CHARS) } else { spec.description.to_string() };
     let args = spec.schema.to_string();

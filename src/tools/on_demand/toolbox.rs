@@ -1,4 +1,4 @@
-//! All tools of an agent: those of every request, and the one through which the others are reached.
+//! All tools of an agent: those in every request, and the one that gives access to the rest.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::api::Tool;
 use crate::registry;
 use crate::web::state::WebState;
 
-/// The tools that the agent `has`, by their names, with those of `sources` on demand; `web` says whether there is a search.
+/// The tools the agent `has`, with those of `sources` on demand; `web` is whether web search is available.
 pub fn tools(
     sources: &[Arc<dyn ToolSource>],
     web: &WebState,
@@ -25,7 +25,7 @@ pub fn tools(
     tools
 }
 
-/// What the model is not told of. Whoever has set up servers wants them used in a small window, too.
+/// Tools not shown to the model. If the user has set up servers, they stay available in a small window too.
 pub fn left_out(small_window: bool, sources: &[Arc<dyn ToolSource>]) -> Vec<&'static str> {
     let has_servers = sources.iter().any(|source| !source.listed().is_empty());
     let left_out = |name: &&str| small_window && !(has_servers && *name == more_tools::NAME);

@@ -1,5 +1,4 @@
-//! Note: what the project should remember after the session. The note store does everything; this tool only
-//! takes arguments and phrases answers for the model.
+//! Note: what the project should remember. The note store does the work; this tool words the answers.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -79,8 +78,8 @@ impl TypedTool for Note {
         )
     }
 
-    /// A note is made without a question where anything may be made: in a folder of its own, by a tool that can do
-    /// nothing else, and never over another's text.
+    /// Notes need no extra approval where writing is allowed: this tool can only write to the notes folder
+    /// and never overwrites another's text.
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         Ok(match args.action {
             NoteAction::Create | NoteAction::Update | NoteAction::Delete => {
@@ -103,7 +102,6 @@ impl TypedTool for Note {
     }
 }
 
-/// What a note would say, as far as the call says it.
 fn text_of(args: &Args) -> String {
     let lists = [("tags", &args.tags), ("files", &args.files)];
     let lists = lists.map(|(name, list)| (name, list.as_ref().map(|list| list.join(", "))));
@@ -179,7 +177,7 @@ fn change(args: &Args, kind: Option<NoteKind>) -> NoteChange {
     }
 }
 
-/// The model sees a placeholder where the note holds a secret; writing the placeholder back would lose the secret.
+/// Writing a placeholder back would lose the note's secret.
 fn keep_secrets(store: &NoteStore, wanted: &str, change: &NoteChange) -> Result<(), NoteError> {
     let Some(content) = change.content.as_deref().filter(|content| content.contains(detector::PREFIX)) else {
         return Ok(());
@@ -192,7 +190,7 @@ fn keep_secrets(store: &NoteStore, wanted: &str, change: &NoteChange) -> Result<
         return Ok(());
     }
     Err(NoteError::Invalid(format!(
-        "the note contains a secret that you see as {}…, and this update would overwrite it. NoteChange other fields, or \
+        "the note contains a secret that you see as {}…, and this update would overwrite it. Change other fields, or \
          ask the user",
         detector::PREFIX
     )))

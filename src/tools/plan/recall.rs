@@ -1,5 +1,4 @@
-//! Recall: the way back to everything that was shortened or archived. The originals come through a port; this tool only
-//! pages them, so that every byte can be had.
+//! Recall: pages through the originals of everything that was shortened or archived.
 
 use std::sync::Arc;
 
@@ -14,17 +13,16 @@ use base::model::envelope::{Envelope, ErrorCode};
 use base::model::item::ItemId;
 use base::text;
 
-/// Bytes and lines of one page: under the tool boundary's limits, so that nothing of it is cut.
+/// Bytes and lines of one page: below the general output limits, so that it is never cut.
 const PAGE_BYTES: usize = 24 * 1024;
 const PAGE_LINES: usize = 1_500;
-/// Matches of a query.
 const MATCHES: usize = 8;
 
 #[derive(Deserialize)]
 pub struct Args {
     id: Option<u64>,
     query: Option<String>,
-    /// A sub-agent, whose session is meant.
+    /// The sub-agent whose session is meant.
     agent: Option<String>,
     /// In bytes.
     offset: Option<usize>,

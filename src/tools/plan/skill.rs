@@ -1,5 +1,4 @@
-//! Skill: loads the instructions of one of the session's skills. In the list of tools only where there are skills. A skill that
-//! wants to be done by a sub-agent is, and its answer comes back.
+//! Skill: loads a skill's instructions. Listed only if there are skills; some run in a sub-agent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,24 +18,19 @@ use base::model::envelope::{Envelope, ErrorCode};
 use base::text::{elide, one_line};
 use guard::policy::access::Access;
 
-/// Its name in the list of tools.
 pub const NAME: &str = "Skill";
-/// Skills that a search shows, and characters of their descriptions.
 const FOUND: usize = 6;
 const FOUND_CHARS: usize = 400;
 
-/// The tool, with the skills of the session.
 pub struct SkillTool {
     skills: Arc<SkillSet>,
 }
 
 impl SkillTool {
-    /// `None` when the model may load none.
     pub fn new(skills: &Arc<SkillSet>) -> Option<Self> {
         skills.for_model().next().is_some().then(|| Self { skills: Arc::clone(skills) })
     }
 
-    /// The same, for a list of tools.
     pub fn boxed(skills: &Arc<SkillSet>) -> Option<Box<dyn Tool>> {
         Self::new(skills).map(|tool| Box::new(tool) as Box<dyn Tool>)
     }
@@ -61,7 +55,7 @@ impl Tool for SkillTool {
 
     fn prepare(&self, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
         let Value::Object(given) = args else { return Err(ToolError::invalid("Skill needs a name")) };
-        // Other agents say `skill` or `command`, and write the slash that users type.
+        // Other agents use `skill` or `command`, and include the slash.
         let name = ["name", "skill", "command"].iter().find_map(|key| text(&given, key));
         let name = name.unwrap_or_default().trim_start_matches('/').to_owned();
         if name.is_empty() {
@@ -72,7 +66,7 @@ impl Tool for SkillTool {
     }
 }
 
-/// An argument as text: arguments of a skill may come as a list.
+/// An argument as text; a skill's arguments may be a list.
 fn text(given: &Map<String, Value>, key: &str) -> Option<String> {
     match given.get(key)? {
         Value::String(text) => Some(text.trim().to_owned()),
@@ -121,7 +115,6 @@ impl SkillCall {
         })
     }
 
-    /// The skills that the name may have meant.
     fn search(&self) -> Envelope {
         let line = |skill: &Skill| format!("{}: {}", skill.name, elide(&skill.description, FOUND_CHARS));
         let found = self.skills.search(&self.name, FOUND);

@@ -1,5 +1,4 @@
-//! Task: a part of the work in another window. What comes back is short; the rest stays in the sub-agent's own session, where
-//! Recall finds it.
+//! Task: part of the work in a separate window. Returns a short answer; Recall finds the rest.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,11 +18,10 @@ use base::model::item::ToolResult;
 use base::model::usage::Usage;
 use base::text::{self, human_tokens, plural};
 
-/// The answer comes back up to here, in bytes: about two thousand tokens.
+/// Maximum answer, in bytes: about two thousand tokens.
 const ANSWER_BYTES: usize = 8_000;
-/// A sub-agent interrupts a call of its own, and writes its log.
+/// A sub-agent must interrupt its own call and write its log.
 pub const CLEAN_UP: Duration = Duration::from_secs(2);
-/// Files that are named with the item that holds them.
 const NAMED_FILES: usize = 12;
 
 #[derive(Deserialize)]
@@ -59,7 +57,7 @@ impl TypedTool for Task {
         )
     }
 
-    /// The user's own types are not in the list that every model is told.
+    /// User-defined types aren't in the schema shown to the model.
     fn accepted() -> Value {
         let mut schema = Self::schema();
         schema["properties"]["type"] = json!({"type": "string"});
@@ -103,10 +101,10 @@ fn work(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
     })
 }
 
-/// What a sub-agent or a search of the web has cost, by the result of its call: its model and its tokens.
+/// The model and tokens used by a sub-agent or a web search, from its call's result.
 pub fn spent(result: &ToolResult) -> Option<(String, Usage)> {
     let data = &result.envelope.data;
-    // A skill may have been done by one.
+    // A skill may have been done by a sub-agent.
     if ![Task::NAME, "Skill", more_tools::NAME].contains(&&*result.tool) {
         return None;
     }
@@ -114,7 +112,6 @@ pub fn spent(result: &ToolResult) -> Option<(String, Usage)> {
     Some((data.get("model")?.as_str()?.to_owned(), usage))
 }
 
-/// What the parent sees, and what the ledger counts.
 pub fn envelope(kind: &str, report: &SubReport) -> Envelope {
     let spent = report.usage.total();
     let mut said = format!("{kind} agent {}: {}", report.id, plural(report.steps as usize, "step"));

@@ -1,4 +1,4 @@
-//! TodoWrite: the model's own plan. The whole list is sent each time.
+//! TodoWrite: the model's own plan. Each call sends the full list.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

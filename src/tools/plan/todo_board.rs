@@ -1,5 +1,4 @@
-//! The todo list itself and its recap (layer L5), apart from the tool that writes it: the surroundings of every call
-//! hold it.
+//! The todo list and its recap (layer L5).
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use base::text;
 
-/// Longest recap, in characters (SPEC §9).
 const RECAP_CHARS: usize = 300;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,23 +23,20 @@ pub struct Todo {
     pub status: TodoStatus,
 }
 
-/// The current list, shared by the calls of a session.
 #[derive(Debug, Default)]
 pub struct TodoBoard(Mutex<Vec<Todo>>);
 
 impl TodoBoard {
-    /// Replaces the list.
     pub fn set(&self, todos: Vec<Todo>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = todos;
     }
 
-    /// A copy of the list.
     pub fn get(&self) -> Vec<Todo> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// `[2/5] In progress: … Pending: …; …`, at most 300 characters; `None` when nothing is open.
+/// `[2/5] In progress: … Pending: …; …`, at most 300 characters; `None` if nothing is open.
 pub fn recap(todos: &[Todo]) -> Option<String> {
     let count = |status| todos.iter().filter(|todo| todo.status == status).count();
     let of = |status| {

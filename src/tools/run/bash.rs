@@ -1,5 +1,4 @@
-//! Bash: one command line in the folder where the last one ended. `base::process` bounds what the process may do; here its
-//! outcome becomes an envelope.
+//! Bash: one command line, run in the folder where the last one ended. `base::process` limits the process.
 
 use std::ffi::OsString;
 use std::io;
@@ -31,15 +30,13 @@ const DEFAULT_TIMEOUT_MS: u64 = 120_000;
 const MAX_TIMEOUT_MS: u64 = 600_000;
 /// Output kept in memory at each end.
 const KEEP_BYTES: usize = 128 * 1024;
-/// Size of the file with the whole output.
 const SPILL_BYTES: u64 = 100 * 1024 * 1024;
-/// How long a job's first output is waited for.
 const FIRST_OUTPUT: Duration = Duration::from_millis(700);
-/// A job may run as long as the session, which a year outlasts.
+/// Practically unlimited: a job may run as long as the session.
 const JOB_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
-/// The descriptor on which the shell reports its last folder: high enough that no script uses it.
+/// The file descriptor on which the shell reports its last folder: too high for scripts to use.
 const CWD_REPORT_FD: i32 = 62;
-/// The simplest shells know only one digit.
+/// The simplest shells only know one-digit descriptors.
 const CWD_REPORT_FD_SH: i32 = 7;
 
 #[derive(Deserialize)]
@@ -121,7 +118,6 @@ async fn run(args: Arc<Args>, cx: &ToolCx) -> ToolOutcome {
     }
 }
 
-/// Where the command runs, and how long it may take.
 fn check(args: &Args, cx: &ToolCx) -> Result<(PathBuf, Duration), ToolError> {
     if args.command.trim().is_empty() {
         return Err(ToolError::invalid("command is empty"));
@@ -142,12 +138,11 @@ fn check(args: &Args, cx: &ToolCx) -> Result<(PathBuf, Duration), ToolError> {
     Ok((start_folder(args, cx)?, Duration::from_millis(timeout_ms)))
 }
 
-/// Starts a job and gives its first output.
 async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
     let failed = |error: io::Error| {
         ToolError::model(ErrorCode::ExecutionError, format!("the job could not be started: {error}"))
     };
-    // Not confined, it needs something else that ends it with this process.
+    // Without the sandbox, something else must end the job with this process.
     let wrapper =
         cx.sandbox.wrap(cx.confinement.clone(), cwd, None).map_err(failed)?.or_else(launch::end_with_command);
     let spec = CommandSpec {
@@ -169,7 +164,7 @@ async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
     Ok(read.fill(envelope.with("command", args.command.as_str()).with("job", id)))
 }
 
-/// The folder in which the command starts. A remembered one that is gone is given up, or every later call would fail too.
+/// Where the command starts. A remembered folder that is gone is dropped, or every later call would fail too.
 fn start_folder(args: &Args, cx: &ToolCx) -> Result<PathBuf, ToolError> {
     if let Some(directory) = &args.directory {
         let target = target(cx, directory)?;
@@ -207,8 +202,8 @@ async fn start(
     shell: &str,
     side_fd: i32,
 ) -> io::Result<CommandOutcome> {
-    // The folder in which the shell ends comes back on a pipe of its own, whatever way the command exits. The command
-    // is evaluated rather than pasted in, so that messages about it show it alone.
+    // The shell's last folder comes back on a separate pipe, however the command exits. `eval` makes error
+    // messages quote only the command.
     let script =
         format!("trap 'command pwd -P >&{side_fd} 2>/dev/null' EXIT; __mycode=$1; shift; eval \"$__mycode\"");
     let spill = Arc::clone(&cx.spill);
@@ -319,7 +314,7 @@ fn report(
         envelope = envelope
             .with("full_output_path", full.to_string_lossy())
             .with("truncated", true)
-            // Of the whole output: the body has fewer, and other ones.
+            // Of the full output: the body has fewer lines.
             .with("output_lines", outcome.output.lines());
     }
     envelope.with_body("output", body)

@@ -1,13 +1,13 @@
-//! A command's output as text that can be shown: whatever bytes it holds.
+//! Converts a command's output, whatever bytes it contains, to text that can be shown.
 
 use base::format::encoding::looks_binary;
 
-/// Output as text. Binary data shrinks to one `�` for each run that says nothing.
+/// Runs of meaningless binary data shrink to one `�`.
 pub(crate) fn readable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let odd = |c: char| {
         c == char::REPLACEMENT_CHARACTER
-            // BEL ends a title or link sequence: without it, what follows would count as part of that.
+            // BEL ends a title or link sequence; without it, the following text would become part of that.
             || c.is_control() && !matches!(c, '\n' | '\t' | '\r' | '\u{1b}' | '\u{8}' | '\u{7}')
     };
     if !text.contains(odd) {

@@ -1,7 +1,6 @@
-//! A command that shows files (`cat`, `head`, `tail`, `sed -n`, `nl`, piped into each other, behind a `cd`, among others) is
-//! a view of those files, as a Read is: it may stand in for one, and a Read before an edit is not asked for again. What the
-//! command must have shown is worked out from the files as they are now and looked for in its output, so that only what
-//! was really shown counts as seen.
+//! Counts commands that show files (`cat`, `head`, `tail`, `sed -n`, `nl`, pipes of these, …) as a Read
+//! before an edit. The expected output is computed from the current files and searched for in the actual
+//! output, so that only what was really shown counts.
 
 use std::path::{Path, PathBuf};
 
@@ -16,39 +15,35 @@ use base::folder::exact;
 use base::path;
 use guard::shell::interpret::call::{Call, Input};
 
-/// Files of one program that are looked at.
 const FILES: usize = 20;
-/// Lines at an end of a view by which it is recognized in output that was cut.
+/// If the output was cut, this many lines at either end of a view identify it.
 const END_LINES: usize = 8;
 
-/// What a command printed.
 pub(crate) struct Printed<'a> {
     pub bytes: &'a [u8],
-    /// Whether the model sees all of it; `bytes` is else what was left of it.
+    /// Whether the model sees all of it; otherwise `bytes` is what remained.
     pub whole: bool,
 }
 
 struct ViewedFile {
     canonical: PathBuf,
-    /// As it is shown to the model.
     shown: String,
     bytes: Vec<u8>,
 }
 
-/// Notes the files that the command of this call showed: they count as seen then. When it showed lines of one file as they
-/// are and nothing else, that view is the answer.
+/// Marks shown files as seen. Returns the view if the output is only unchanged lines of one file.
 pub(crate) fn of_command(cx: &ToolCx, printed: &Printed) -> Option<Value> {
-    // What reads a pipe follows what feeds it.
+    // A program that reads a pipe comes right after the one that feeds it.
     let pipelines = cx.calls.chunk_by(|_, next| next.input == Input::Pipe);
     let views = pipelines.filter_map(|pipeline| {
         let (names, filters) = stages(pipeline)?;
-        // After a `cd` that may have failed there are two folders; the output tells which it was.
+        // After a `cd` that may have failed there are two possible folders; the output tells which.
         pipeline[0].folders.iter().find_map(|folder| view(cx, folder, &names, &filters, printed))
     });
     views.fold(None, |one, view| one.or(view))
 }
 
-/// The files that the first program of a pipe reads, and what is done to their lines from there on.
+/// The files read by a pipe's first program, and the filters applied to their lines.
 fn stages(pipeline: &[Call]) -> Option<(Vec<&str>, Vec<LineFilter>)> {
     let (first, rest) = pipeline.split_first()?;
     let (names, filter) = filter_of(first)?;
@@ -63,8 +58,7 @@ fn stages(pipeline: &[Call]) -> Option<(Vec<&str>, Vec<LineFilter>)> {
     (!names.is_empty() && names.len() <= FILES).then_some((names, filters))
 }
 
-/// Notes what was shown of the files `names` in `folder`. `None` when nothing was; the inner answer is
-/// [`of_command`]'s.
+/// `None` if nothing was shown; the inner value is [`of_command`]'s.
 #[allow(clippy::option_option)]
 fn view(
     cx: &ToolCx,
@@ -78,7 +72,7 @@ fn view(
     for (index, file) in files.iter().enumerate() {
         let lines = (1..).zip(file.bytes.split_inclusive(|byte| *byte == b'\n'));
         let own = lines.map(|(number, line)| Row { file: index, number, text: line.into() }).collect();
-        // Only `head` and `tail` look at their files one by one.
+        // Only `head` and `tail` treat each file separately.
         rows.extend(if filters[0].is_for_each_file() { filters[0].apply(own) } else { own });
     }
     let done = usize::from(filters[0].is_for_each_file());
@@ -113,7 +107,7 @@ fn open(cx: &ToolCx, folder: &Path, name: &str) -> Option<ViewedFile> {
     })
 }
 
-/// Whether the output has these lines; of a cut one an end of them is enough.
+/// Whether the output contains these lines; either end of them is enough if it was cut.
 fn is_in(rows: &[Row], printed: &Printed) -> bool {
     let has = |rows: &[Row]| {
         let text: Vec<u8> = rows.iter().flat_map(|row| row.text.iter().copied()).collect();

@@ -1,4 +1,4 @@
-//! Job: looks at background jobs, or stops one. Bash starts them; they were allowed then, and stopping one always is.
+//! Job: checks on or stops background jobs. Bash starts them, with approval; stopping one needs none.
 
 use std::time::Duration;
 
@@ -10,7 +10,6 @@ use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
 use base::config::prompts;
 use base::model::envelope::{Envelope, ErrorCode};
 
-/// How long to wait for a job to end after it was stopped.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
 #[derive(Deserialize)]

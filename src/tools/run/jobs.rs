@@ -1,5 +1,5 @@
-//! Background jobs of a session: commands that run while the agent does other things. Each has its output in a file and
-//! what was not read yet in bounded memory; all end with the session.
+//! Background jobs: output goes to a file per job, unread output also to bounded memory. They end with the
+//! session.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -20,41 +20,34 @@ use base::process::run::{self, CommandOutcome, CommandSpec, Exit};
 use base::protocol::event::JobRow;
 use base::text::one_line;
 
-/// Unread output in memory; older output is in the file only.
+/// Unread output kept in memory; older output is only in the file.
 const UNREAD_BYTES: usize = 64 * 1024;
-/// Jobs that run at the same time.
 const MAX_RUNNING: usize = 16;
-/// A job that has ended is remembered until this many more have.
 const MAX_ENDED: usize = 32;
 
-/// Of a job's output, shown to the user.
 const PEEKED_BYTES: u64 = 16 * 1024;
 
-/// How long to wait for the end of all jobs.
 const STOP_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-/// Called when a job begins or ends; must not block.
+/// Called when a job starts or ends; must not block.
 pub type Watcher = Box<dyn Fn(Vec<JobRow>) + Send + Sync>;
 
-/// A job's output since it was last read.
+/// A job's output since the last read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobOutput {
     pub command: String,
     pub output: Vec<u8>,
-    /// Bytes before it that are only in the file.
+    /// Earlier bytes that are only in the file.
     pub skipped_bytes: u64,
-    /// How it ended; `None` while it runs.
     pub ended: Option<String>,
     pub file: Option<PathBuf>,
 }
 
 impl JobOutput {
-    /// `running`, or how the job ended.
     pub fn status(&self) -> &str {
         self.ended.as_deref().unwrap_or("running")
     }
 
-    /// `envelope` with the output and where all of it is.
     pub fn fill(&self, envelope: Envelope) -> Envelope {
         let mut envelope = envelope.with("running", self.ended.is_none());
         if let Some(file) = &self.file {
@@ -81,9 +74,8 @@ struct BackgroundJob {
     path: Option<PathBuf>,
     cancel: CancellationToken,
     state: Mutex<JobState>,
-    /// Output came, or it ended.
+    /// There is new output, or the job ended.
     news: Notify,
-    /// Cancelled when it has ended.
     over: CancellationToken,
 }
 
@@ -129,7 +121,7 @@ impl BackgroundJob {
     }
 }
 
-/// The jobs of a session. Dropping them ends all.
+/// Dropping it ends all jobs.
 #[derive(Default)]
 pub struct Jobs {
     jobs: Mutex<Vec<Arc<BackgroundJob>>>,
@@ -148,7 +140,6 @@ impl Jobs {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets what is called when a job begins or ends.
     pub fn watch(&self, watcher: Watcher) {
         *self.watcher.lock().unwrap_or_else(PoisonError::into_inner) = Some(watcher);
     }
@@ -159,7 +150,7 @@ impl Jobs {
         }
     }
 
-    /// Starts a job, whose output goes to the file `path`; its number.
+    /// Starts a job that writes to the file `path`; returns its number.
     pub fn start(self: &Arc<Self>, command: &str, spec: CommandSpec, path: PathBuf) -> io::Result<u32> {
         if self.jobs().iter().filter(|job| job.state().ended.is_none()).count() >= MAX_RUNNING {
             return Err(io::Error::other(format!("{MAX_RUNNING} jobs are running already; stop one first")));
@@ -206,19 +197,18 @@ impl Jobs {
         self.jobs().iter().find(|job| job.id == id).cloned()
     }
 
-    /// Waits until the job has written something or ended, at most for `limit`.
     pub async fn wait_for_output(&self, id: u32, limit: Duration) {
         if let Some(job) = self.find(id) {
             let _ = tokio::time::timeout(limit, job.news.notified()).await;
         }
     }
 
-    /// What the job wrote since it was last read; `None` for an unknown number.
+    /// Output since the last read; `None` for an unknown number.
     pub fn read(&self, id: u32) -> Option<JobOutput> {
         self.find(id).map(|job| job.read())
     }
 
-    /// The end of what the job has written, for the user: what the model reads is not touched.
+    /// The end of a job's output, for the user; doesn't count as read by the model.
     pub fn peek(&self, id: u32) -> Option<String> {
         let job = self.find(id)?;
         let file = job.path.as_deref().and_then(|path| file::tail(path, PEEKED_BYTES).ok());
@@ -226,19 +216,16 @@ impl Jobs {
         Some(readable(&file.unwrap_or_else(unread)))
     }
 
-    /// Stops a job; whether there is such a job.
     pub fn stop(&self, id: u32) -> bool {
         self.find(id).inspect(|job| job.cancel.cancel()).is_some()
     }
 
-    /// Waits until the job has ended, at most for `limit`.
     pub async fn ended(&self, id: u32, limit: Duration) {
         if let Some(job) = self.find(id) {
             let _ = tokio::time::timeout(limit, job.over.cancelled()).await;
         }
     }
 
-    /// Ends all jobs and waits a moment for that.
     pub async fn stop_all(&self) {
         let jobs: Vec<Arc<BackgroundJob>> = self.jobs().clone();
         for job in &jobs {
@@ -248,12 +235,10 @@ impl Jobs {
         let _ = tokio::time::timeout(STOP_TIMEOUT, all).await;
     }
 
-    /// All jobs that are remembered, oldest first.
     pub fn list(&self) -> Vec<JobRow> {
         self.jobs().iter().map(|job| job.row()).collect()
     }
 
-    /// A sentence for each job that has ended and was not reported yet.
     pub fn take_ended(&self) -> Vec<String> {
         let jobs = self.jobs();
         let news = jobs.iter().filter_map(|job| {

@@ -1,16 +1,13 @@
-//! What the programs that show text do with the lines they get: which they keep, and whether they number them. Options that
-//! change a line otherwise are not known here.
+//! How text-showing programs select and number lines. Options that change lines otherwise aren't supported.
 
 use guard::shell::interpret::call::{Arg, Call};
 
-/// A line on its way through a pipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
-    /// Which of the files it comes from.
     pub file: usize,
-    /// Its number there, from 1.
+    /// Line number in the file, 1-based.
     pub number: usize,
-    /// With its end.
+    /// Including its line end.
     pub text: Vec<u8>,
 }
 
@@ -21,21 +18,20 @@ pub(super) enum LineFilter {
     AllButLast(usize),
     Last(usize),
     From(usize),
-    /// From line to line, counted from 1.
+    /// Inclusive, 1-based.
     Ranges(Vec<(usize, usize)>),
-    /// Numbered; of blank lines only with `blank`.
+    /// Blank lines are numbered only with `blank`.
     Numbered {
         blank: bool,
     },
 }
 
 impl LineFilter {
-    /// Whether it begins anew with each file.
+    /// Whether it is applied to each file separately.
     pub(super) fn is_for_each_file(&self) -> bool {
         matches!(self, Self::First(_) | Self::AllButLast(_) | Self::Last(_) | Self::From(_))
     }
 
-    /// The lines that come out.
     pub(super) fn apply(&self, mut rows: Vec<Row>) -> Vec<Row> {
         let count = rows.len();
         match self {
@@ -69,8 +65,7 @@ impl LineFilter {
     }
 }
 
-/// The files that a program reads (none: its input), and what it does with their lines; `None` when it is none of those
-/// that only show text.
+/// The files a program reads (none: its input) and its filter; `None` if it does more than show text.
 pub(super) fn filter_of(call: &Call) -> Option<(Vec<&str>, LineFilter)> {
     let args = call.args().iter().map(Arg::certain).collect::<Option<Vec<&str>>>()?;
     match call.name() {
@@ -97,7 +92,7 @@ fn is_option(arg: &str) -> bool {
     arg.starts_with('-') && arg != "-"
 }
 
-/// Options, then operands; `-` and no operand at all are the input.
+/// Splits options from operands; `-` or no operand means the input.
 fn parted<'a>(args: &[&'a str]) -> (Vec<&'a str>, Vec<&'a str>) {
     let end = args.iter().position(|arg| *arg == "--").unwrap_or(args.len());
     let (options, mut names): (Vec<_>, Vec<_>) = args[..end].iter().copied().partition(|arg| is_option(arg));
@@ -112,7 +107,7 @@ fn cat<'a>(args: &[&'a str]) -> Option<(Vec<&'a str>, LineFilter)> {
         [] | ["-u"] => LineFilter::All,
         ["-n" | "--number"] => LineFilter::Numbered { blank: true },
         ["-b" | "--number-nonblank"] => LineFilter::Numbered { blank: false },
-        // What a pager is told about a screen does not matter here.
+        // A pager's screen options don't matter here.
         _ if options
             .iter()
             .all(|option| matches!(*option, "-p" | "-pp" | "--plain" | "-R" | "-F" | "-X")) =>
@@ -134,7 +129,7 @@ fn nl<'a>(args: &[&'a str]) -> Option<(Vec<&'a str>, LineFilter)> {
     options.is_empty().then_some((names, LineFilter::Numbered { blank }))
 }
 
-/// `head` and `tail`: a count in one of its many forms.
+/// `head` and `tail`: parses a count in its many forms.
 fn ends<'a>(
     args: &[&'a str],
     of_count: impl Fn(&str) -> Option<LineFilter>,

@@ -1,4 +1,4 @@
-//! Tools that run commands, and the shell state that they share.
+//! Tools that run commands, and the shell state they share.
 
 pub mod bash;
 pub mod decode;

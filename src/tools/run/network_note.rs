@@ -1,14 +1,10 @@
-//! What a confined command's output says about a network that it does not have: programs only report that nothing answered,
-//! which looks like a server that is down.
+//! Explains network errors of a sandboxed command, which otherwise look like a server that is down.
 
 use guard::sandbox::spec::Confinement;
 
-/// How programs say that nothing listens at an address.
 const REFUSED: &[&str] =
     &["connection refused", "econnrefused", "couldn't connect to", "could not connect to"];
-/// The host itself.
 const LOOPBACK: &[&str] = &["127.0.0.1", "localhost", "::1", "0.0.0.0"];
-/// How they say that no name can be looked up and no address reached.
 const NO_NETWORK: &[&str] = &[
     "could not resolve host",
     "couldn't resolve host",
@@ -25,7 +21,7 @@ const NO_NETWORK: &[&str] = &[
     "unknownhostexception",
 ];
 
-/// A note for the model; `None` where the command had a network, or its output complains of none.
+/// A note for the model; `None` if the command had network access or shows no such error.
 pub fn of(confinement: &Confinement, command: &str, output: &str) -> Option<&'static str> {
     let Confinement::Confined { network: false, .. } = confinement else { return None };
     let (command, output) = (command.to_lowercase(), output.to_lowercase());

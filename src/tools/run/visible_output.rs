@@ -1,5 +1,4 @@
-//! What of a command's output is seen, redacted: its last lines by the user while it runs, and by the model afterwards as much
-//! as fits, with the file that holds the whole.
+//! A command's redacted output: live for the user, then for the model as much as fits.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -11,15 +10,12 @@ use base::process::run::Captured;
 use base::text::one_line;
 use guard::redact::detector::TextSource;
 
-/// Live output is shown at most so often.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 const PROGRESS_LINES: usize = 3;
-/// The last lines, shown from time to time while the command runs.
 #[derive(Default)]
 pub struct Progress {
     recent: Vec<u8>,
     shown: Option<Instant>,
-    /// Whether output came since it was last shown.
     pending: bool,
 }
 
@@ -37,7 +33,7 @@ impl Progress {
         self.pending = false;
         self.shown = Some(Instant::now());
         let text = readable(&self.recent);
-        // A line whose beginning is gone could end in half a secret.
+        // Skip a line without its start: it could contain half a secret, which wouldn't be recognized.
         let whole = if self.recent.len() < RECENT_BYTES {
             0
         } else {
@@ -50,13 +46,12 @@ impl Progress {
     }
 }
 
-/// The output as the model sees it, and the file with the whole when that is more.
 pub fn visible_output(output: &Captured, cx: &ToolCx, source: TextSource) -> (String, Option<PathBuf>) {
     let (early, late) = output.tail.as_slices();
     let tail = [early, late].concat();
     if output.is_whole() {
         let text = readable(&[&output.head[..], &tail].concat());
-        // Before it is cut: a secret that a cut tears in two would not be recognized.
+        // Redact before cutting: half a secret wouldn't be recognized.
         let text = cx.redactor.redact(&text, source).into_owned();
         let cut = cx.spill.truncate(text, Keep::HeadTail, cx.observation);
         return (cut.body, cut.full_output_path);
@@ -69,7 +64,7 @@ pub fn visible_output(output: &Captured, cx: &ToolCx, source: TextSource) -> (St
     (body, output.spilled.clone())
 }
 
-/// Without a character that was torn at the end.
+/// Drops a partial character at the end.
 fn whole_chars_front(bytes: &[u8]) -> &[u8] {
     match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
@@ -77,7 +72,7 @@ fn whole_chars_front(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// Without the rest of a character that was torn at the beginning.
+/// Drops a partial character at the start.
 fn whole_chars_back(bytes: &[u8]) -> &[u8] {
     let torn = bytes.iter().take(3).take_while(|&&b| b & 0xC0 == 0x80).count();
     &bytes[torn..]

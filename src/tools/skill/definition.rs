@@ -1,10 +1,8 @@
-//! One skill: a folder with a `SKILL.md`, by the specification of agentskills.io with the fields that Claude Code adds
-//! (github.com/agentskills/agentskills docs/specification.mdx; code.claude.com/docs/en/skills; both looked up 2026-11-22). What
-//! others would refuse is taken where its meaning is plain: a name unlike its folder's or with blanks in it, a description that is
-//! missing or no YAML, no front matter at all.
-//!
-//! Of Claude Code's fields `model`, `effort`, `hooks`, `disallowed-tools`, `paths` and `shell` are not used, and users are told.
-//! `` !`command` `` is not run when a skill is loaded: the model is told to run it, so that it goes the way of every command.
+//! One skill: a folder with a `SKILL.md`, following agentskills.io plus Claude Code's extra fields
+//! (github.com/agentskills/agentskills docs/specification.mdx; code.claude.com/docs/en/skills; both checked
+//! 2026-11-22). More lenient if the meaning is clear: odd names, missing or invalid descriptions, no front
+//! matter. `` !`command` `` doesn't run on loading; the model is asked to run it, so that the usual
+//! permission checks apply.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,37 +13,28 @@ use base::format::frontmatter;
 use base::text::{elide, one_line};
 
 const MAX_NAME_BYTES: usize = 64;
-/// What Claude Code keeps of a description.
+/// Claude Code's limit for descriptions.
 const DESCRIPTION_CHARS: usize = 1_536;
 const HINT_CHARS: usize = 120;
-/// What users see of it in a list.
 const USERS_CHARS: usize = 200;
 const NOT_USED: [&str; 6] = ["model", "effort", "hooks", "disallowed-tools", "paths", "shell"];
-/// Files of the folder that are named, and folders that are looked into.
 const NAMED_FILES: usize = 40;
 const LOOKED_INTO: usize = 200;
 
-/// A skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skill {
     pub name: String,
-    /// What it does and when it is meant, on one line.
     pub description: String,
-    /// Which arguments it takes, for users; empty when it does not say.
     pub hint: String,
-    /// Its `SKILL.md`.
     pub path: PathBuf,
-    /// The user's own; else of the project.
+    /// The user's own; otherwise the project's.
     pub by_user: bool,
-    /// Whether the model may load it by itself.
     pub for_model: bool,
-    /// Whether users call it by its name.
     pub for_user: bool,
-    /// What may run without a question while it is at work, such as `Bash(git add:*)`.
+    /// What may run without approval while it is active, such as `Bash(git add:*)`.
     pub allowed_tools: Vec<String>,
-    /// It wants to be done by a sub-agent of this type.
+    /// The type of sub-agent that should run it.
     pub fork: Option<String>,
-    /// Fields that mean nothing here.
     pub not_used: Vec<&'static str>,
     /// Such as `Requires git and jq`.
     compatibility: String,
@@ -54,7 +43,6 @@ pub struct Skill {
 }
 
 impl Skill {
-    /// Understands a file.
     pub fn parse(file: &SkillFile) -> Result<Self, String> {
         if file.text.is_empty() {
             return Err("it is empty, no UTF-8 text, or larger than 256 kB".to_owned());
@@ -104,7 +92,7 @@ impl Skill {
         })
     }
 
-    /// What users are told of it: what it does, whose it is, and what is special.
+    /// For users: what it does, whose it is, and anything special.
     pub fn for_users(&self) -> String {
         let whose = if self.by_user { "yours" } else { "the project's" };
         let mut special = vec![whose.to_owned()];
@@ -119,12 +107,10 @@ impl Skill {
         format!("{} ({})", elide(&self.description, USERS_CHARS), special.join("; "))
     }
 
-    /// Its folder.
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(&self.path)
     }
 
-    /// Its instructions, with the arguments filled in.
     pub fn instructions(&self, args: &str, workspace: &Path) -> String {
         let body = fill::fill(&self.body, args.trim(), &self.arguments);
         let folder = self.folder().to_string_lossy();
@@ -132,7 +118,7 @@ impl Skill {
             .replace("${CLAUDE_PROJECT_DIR}", &workspace.to_string_lossy())
     }
 
-    /// What the model must know beside the instructions: where the folder is and what else lies in it. Reads the disk.
+    /// For the model: where the folder is and which other files it contains. Reads the disk.
     pub fn surroundings(&self) -> String {
         let (files, more) = self.files();
         let mut told =
@@ -155,7 +141,6 @@ impl Skill {
         told
     }
 
-    /// The other files of its folder, sorted, and whether there are more.
     fn files(&self) -> (Vec<String>, bool) {
         let mut files = Vec::new();
         let mut folders = vec![self.folder().to_owned()];
@@ -182,19 +167,19 @@ impl Skill {
     }
 }
 
-/// Whether it can be typed behind a slash, and said to a model.
+/// Whether it can be typed after a slash and shown to a model.
 fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.');
     !name.is_empty() && name.len() <= MAX_NAME_BYTES && name.chars().all(plain)
 }
 
-/// What is left of a name that is none, as `pdf-tools` of `PDF Tools`.
+/// Makes a valid name, such as `pdf-tools` from `PDF Tools`.
 fn as_name(text: &str) -> String {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect::<Vec<_>>().join("-")
 }
 
-/// The first paragraph, or the first heading where there is none.
+/// The first paragraph, or else the first heading.
 fn first_words(body: &str) -> String {
     let is_text = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
     let lines = body.lines().skip_while(|line| !is_text(line)).take_while(is_text);
@@ -203,7 +188,6 @@ fn first_words(body: &str) -> String {
     if words.is_empty() { heading() } else { words }
 }
 
-/// Our name for a type of sub-agent.
 fn agent_type(name: &str) -> String {
     match name {
         "" | "general-purpose" => "general".to_owned(),
@@ -212,7 +196,7 @@ fn agent_type(name: &str) -> String {
     }
 }
 
-/// A list, or words apart by spaces or commas outside of parentheses.
+/// A list, or words separated by spaces or commas outside parentheses.
 fn words_of(map: &serde_json::Map<String, serde_json::Value>, key: &str) -> Vec<String> {
     let Some(text) = map.get(key).and_then(serde_json::Value::as_str) else {
         return frontmatter::list_of(map, key);

@@ -1,10 +1,8 @@
-//! Arguments in a prompt that users have written for agents, in a command or a skill, as Claude Code has them
-//! (code.claude.com/docs/en/skills, "Available string substitutions", by anthropics/claude-plugins-official#6246 and
-//! anthropics/claude-code#85899, looked up 2026-11-22): `$ARGUMENTS` stands for all of them, `$ARGUMENTS[0]` for the first,
-//! `$name` for one that the front matter names. A single digit stood for one argument from `$1` on until 2026; today `$0` is the
-//! first. Files of both kinds are about: one that has a `$0` counts from zero.
+//! Fills arguments into a user-defined prompt, as Claude Code does (code.claude.com/docs/en/skills,
+//! "Available string substitutions", by anthropics/claude-plugins-official#6246 and
+//! anthropics/claude-code#85899, checked 2026-11-22). Until 2026 `$1` was the first argument, now `$0` is; a
+//! file that uses `$0` counts from zero, any other from one.
 
-/// The prompt with its arguments; `names` are theirs, in order.
 pub fn fill(prompt: &str, args: &str, names: &[String]) -> String {
     let each = words(args);
     let first = usize::from(!prompt.contains("$0"));
@@ -33,27 +31,26 @@ pub fn fill(prompt: &str, args: &str, names: &[String]) -> String {
         }
     }
     out.push_str(rest);
-    // A prompt that takes none gets what was said behind it.
+    // A prompt without placeholders gets the arguments appended.
     if !used && !args.is_empty() {
         out.push_str(&format!("\n\n{args}"));
     }
     out
 }
 
-/// The place in `ARGUMENTS[place]`, and what follows it.
+/// The index in `ARGUMENTS[index]`, and the rest.
 fn indexed(text: &str) -> Option<(usize, &str)> {
     let (place, behind) = text.strip_prefix("ARGUMENTS[")?.split_once(']')?;
     Some((place.parse().ok()?, behind))
 }
 
-/// The place of the argument whose name the text begins with, and what follows it.
+/// The index of the argument whose name starts `text`, and the rest.
 fn named<'a>(text: &'a str, names: &[String]) -> Option<(usize, &'a str)> {
     let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).unwrap_or(text.len());
     let place = names.iter().position(|name| *name == text[..end])?;
     Some((place, &text[end..]))
 }
 
-/// Arguments apart: words, or what stands between quotation marks.
 fn words(args: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = args.trim_start();

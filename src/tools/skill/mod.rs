@@ -1,5 +1,4 @@
-//! Skills: instructions for a kind of task that are loaded when they are needed. One is understood, listed, found and filled in
-//! here; nothing here runs anything.
+//! Skills: instructions for a kind of task, loaded on demand. Doesn't run anything.
 
 pub mod definition;
 pub mod fill;

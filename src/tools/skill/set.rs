@@ -8,19 +8,18 @@ use base::config::trusted::skill_files::SkillFile;
 use base::path;
 use base::text::elide;
 
-/// What the listing may take in the description of the tool, in characters: with the rest of it about 110 tokens.
+/// Characters of the listing in the tool's description: about 110 tokens with the rest of it.
 const LISTING_CHARS: usize = 135;
-/// The shortest description that says something.
 const LEAST_CHARS: usize = 30;
 
-/// Skills, the first of a name.
+/// The first skill of each name.
 #[derive(Clone, Debug, Default)]
 pub struct SkillSet {
     skills: Vec<Skill>,
 }
 
 impl SkillSet {
-    /// The skills that the files define, and a sentence for the user about each file that defines none.
+    /// The skills, and a sentence for the user about each invalid file.
     pub fn read(files: &[SkillFile]) -> (Self, Vec<String>) {
         let (mut set, mut notices) = (Self::default(), Vec::new());
         for file in files {
@@ -40,17 +39,16 @@ impl SkillSet {
         self.skills.iter()
     }
 
-    /// Those that the model may load by itself.
     pub fn for_model(&self) -> impl Iterator<Item = &Skill> {
         self.skills.iter().filter(|skill| skill.for_model)
     }
 
-    /// The skill of this name; upper and lower case don't matter.
+    /// Ignores case.
     pub fn find(&self, name: &str) -> Option<&Skill> {
         self.skills.iter().find(|skill| skill.name.eq_ignore_ascii_case(name))
     }
 
-    /// The skill that the user calls with this text, and what stands behind its name.
+    /// The skill called by the user in this text, and the text after its name.
     pub fn called<'a>(&self, text: &'a str) -> Option<(&Skill, &'a str)> {
         let rest = text.strip_prefix('/')?;
         let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -58,18 +56,18 @@ impl SkillSet {
         Some((skill, args.trim()))
     }
 
-    /// Folders outside the workspace that may be read: theirs, and `also`.
+    /// Readable folders outside the workspace: the skills' own, and `also`.
     pub fn readable_with(&self, also: &Path) -> Vec<PathBuf> {
         let home = std::env::home_dir().unwrap_or_default();
         let real = |skill: &Skill| path::follow(skill.folder());
         let mut folders: Vec<PathBuf> = self.skills.iter().map(real).collect();
-        // A link must not open what lies above the user's files.
+        // A link must not open up a parent of the user's home folder.
         folders.retain(|folder| !home.starts_with(folder));
         folders.push(also.to_owned());
         folders
     }
 
-    /// What the model is told from the start, the same on every run: names, and the beginnings of descriptions where there is room.
+    /// What the model sees from the start, identical on every run: names, and as much description as fits.
     pub fn listing(&self) -> String {
         let all: Vec<&Skill> = self.for_model().collect();
         let names: usize = all.iter().map(|skill| skill.name.chars().count() + 2).sum();
@@ -93,7 +91,7 @@ impl SkillSet {
         told
     }
 
-    /// The skills of the model's that a query is about, or all of them when it is about none.
+    /// The model's skills that match a query, or all if none does.
     pub fn search(&self, query: &str, most: usize) -> Vec<&Skill> {
         let all: Vec<&Skill> = self.for_model().collect();
         let found = suggest::best(query, &described(&all), most);
@@ -103,7 +101,6 @@ impl SkillSet {
         }
     }
 
-    /// The skills of the model's that a text is clearly about.
     pub fn clearly_about(&self, text: &str, most: usize) -> Vec<&Skill> {
         let all: Vec<&Skill> = self.for_model().collect();
         suggest::clear(text, &described(&all), most).into_iter().map(|place| all[place]).collect()

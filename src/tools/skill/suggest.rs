@@ -1,18 +1,18 @@
-//! Which of several named and described things a text is about. Strict for what nobody asked for, generous for a query.
+//! Which of several described things a text is about. Strict for suggestions, generous for queries.
 
 use std::collections::HashSet;
 
 use base::search::bm25::Corpus;
 use base::search::words;
 
-/// A term of a name says as much as two of a description.
+/// A match in the name counts as two in the description.
 const IN_NAME: usize = 2;
-/// What must be reached by what is suggested unasked; a name of which all is said is enough.
+/// Minimum points for a suggestion, unless every term of the name matches.
 const LEAST: usize = 4;
-/// The longer a text, the more of its words occur anywhere: one more for so many.
+/// A longer text matches more words by chance: one more point is required per this many terms.
 const TERMS_PER_POINT: usize = 15;
 
-/// The best matches of a query, best first: places in `things`, which are names and descriptions.
+/// The best matches of a query, best first, as indexes into `things` (name, description).
 pub fn best(query: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
     let terms = words::telling(query);
     let mut corpus = Corpus::only(&terms);
@@ -22,7 +22,6 @@ pub fn best(query: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
     corpus.rank(&terms).into_iter().take(most).map(|hit| hit.document).collect()
 }
 
-/// What the text is clearly about, best first.
 pub fn clear(text: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
     let asked: HashSet<String> = words::telling(text).into_iter().map(|term| term.text).collect();
     let least = LEAST + asked.len() / TERMS_PER_POINT;
@@ -37,7 +36,6 @@ pub fn clear(text: &str, things: &[(&str, &str)], most: usize) -> Vec<usize> {
     best(text, things, things.len()).into_iter().filter(is_clear).take(most).collect()
 }
 
-/// The telling words, names taken apart.
 fn parts(text: &str) -> HashSet<String> {
     let apart = text.replace(['-', '_', ':', '/', '.'], " ");
     words::telling(&apart).into_iter().map(|term| term.text).collect()

@@ -1,15 +1,15 @@
-//! Which addresses a page may be fetched from: http and https on the public internet, and the private hosts that the user
-//! has named. Ranges as IANA's registries of special-purpose addresses have them (IPv4 and IPv6, updated 2025-10-09), but for
-//! those of documentation: they are nobody's, and gateways of closed networks use them.
+//! Which addresses may be fetched: http and https on the public internet, and private hosts named by the
+//! user. Ranges follow IANA's special-purpose address registries (IPv4 and IPv6, updated 2025-10-09), except
+//! that documentation ranges count as public: no one owns them, and gateways of closed networks use them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use reqwest::Url;
 
-/// The longest address; longer ones carry data away rather than name a page.
+/// A longer address is more likely to smuggle data out than to name a page.
 const MAX_CHARS: usize = 2_000;
 
-/// `text` as the address of a page, without what stands behind `#`. A name of the public web is asked by https.
+/// Parses a page address and drops the fragment. Public hosts are upgraded to https.
 pub fn parse(text: &str, private: &[String]) -> Result<Url, String> {
     let text = text.trim();
     if text.len() > MAX_CHARS {
@@ -20,7 +20,7 @@ pub fn parse(text: &str, private: &[String]) -> Result<Url, String> {
     accept(url, private)
 }
 
-/// The same for an address that a server names.
+/// The same for an address given by a server.
 pub fn accept(mut url: Url, private: &[String]) -> Result<Url, String> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(format!("only http and https addresses can be fetched, not {}:", url.scheme()));
@@ -41,7 +41,6 @@ pub fn accept(mut url: Url, private: &[String]) -> Result<Url, String> {
     Ok(url)
 }
 
-/// Why a host is not asked.
 pub fn private_host(host: &str, ip: IpAddr) -> String {
     format!(
         "{host} is at {ip}, which is no address of the public internet. Only the user can allow that, with \
@@ -49,14 +48,14 @@ pub fn private_host(host: &str, ip: IpAddr) -> String {
     )
 }
 
-/// The host that leave is asked for: with its port where that is not the usual one, without `www.`.
+/// The host to ask permission for: with a non-default port, without `www.`.
 pub fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default().trim_end_matches('.');
     let host = host.strip_prefix("www.").filter(|rest| rest.contains('.')).unwrap_or(host);
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-/// Whether a redirect from `from` to `to` needs no leave of its own.
+/// Whether a redirect needs no separate permission.
 pub fn same_place(from: &Url, to: &Url) -> bool {
     host(from) == host(to) && (from.scheme() == to.scheme() || to.scheme() == "https")
 }
@@ -72,12 +71,11 @@ pub fn is_named(url: &Url, private: &[String]) -> bool {
     })
 }
 
-/// The address that a host is instead of a name.
+/// The IP address, if the host is one rather than a name.
 pub fn literal(host: &str) -> Option<IpAddr> {
     host.trim_matches(['[', ']']).parse().ok()
 }
 
-/// Whether an address belongs to the public internet.
 pub fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_public_v4(ip),
@@ -105,12 +103,12 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
         is_public_v4(Ipv4Addr::new(a, b, c, d))
     };
     match parts {
-        // An IPv4 address in another form: mapped, through NAT64, through 6to4.
+        // An embedded IPv4 address: mapped, NAT64, 6to4.
         [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => v4(high, low),
         [0x2002, high, low, ..] => v4(high, low),
-        // Protocol assignments, Teredo among them.
+        // Protocol assignments, including Teredo.
         [0x2001, second, ..] if second < 0x200 => false,
-        // Everything that is assigned to hosts of the internet lies in 2000::/3.
+        // All public unicast addresses are in 2000::/3.
         [first, ..] => first & 0xe000 == 0x2000,
     }
 }

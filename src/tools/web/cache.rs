@@ -1,4 +1,4 @@
-//! Pages that were read a little while ago.
+//! Cache of recently read pages.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 
 use super::page::Page;
 
-/// How long a page is taken for what the server would send.
 const FRESH: Duration = Duration::from_secs(15 * 60);
-/// Bytes that all kept pages have at most.
+/// For all kept pages.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// The pages of one session, oldest first.
+/// Oldest first.
 #[derive(Debug, Default)]
 pub struct PageCache(Mutex<VecDeque<Kept>>);
 
@@ -27,7 +26,6 @@ impl PageCache {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The page that was fetched from `url`, and its age.
     pub fn get(&self, url: &str, now: Instant) -> Option<(Arc<Page>, Duration)> {
         let mut kept = self.lock();
         kept.retain(|one| now.saturating_duration_since(one.at) < FRESH);
@@ -35,7 +33,6 @@ impl PageCache {
         Some((Arc::clone(&found.page), now.saturating_duration_since(found.at)))
     }
 
-    /// Keeps `page` as what `url` gives; the oldest make room.
     pub fn put(&self, url: &str, page: Arc<Page>, now: Instant) {
         let mut kept = self.lock();
         kept.retain(|one| one.url != url);

@@ -1,6 +1,6 @@
-//! One page's bytes. The addresses that a host's name stands for are checked where the connection is made, so that the
-//! name cannot mean another host by then. Through a proxy (`HTTPS_PROXY`, `NO_PROXY` …) it is the proxy that looks the name
-//! up; it is checked here, too, where this machine can. Nothing of ours is sent: no key, no cookie, no referrer.
+//! Fetches one page. Addresses are checked at connection time, so that a name can't change its meaning in
+//! between. A proxy resolves names itself; they are also checked here if possible. Never sends keys, cookies
+//! or a referrer.
 
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
@@ -19,28 +19,22 @@ use super::address;
 use base::model::envelope::ErrorCode;
 use provider::wire::http;
 
-/// The most that is read of a page.
 pub const MAX_BYTES: usize = 5 * 1024 * 1024;
-/// Redirects that are followed within one host.
 const MAX_REDIRECTS: usize = 10;
-/// Markdown first: many documentation sites have it for the asking.
+/// Markdown first: many documentation sites serve it on request.
 const WANTED: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, \
                       application/json;q=0.8, image/png;q=0.5, */*;q=0.4";
 
-/// What a server sent.
 #[derive(Debug)]
 pub struct Fetched {
-    /// Where it came from in the end.
+    /// After redirects.
     pub url: Url,
     pub status: u16,
-    /// The `Content-Type` header; empty where there was none.
     pub content_type: String,
     pub bytes: Vec<u8>,
-    /// There was more.
     pub cut: bool,
 }
 
-/// Why there is no answer, for the model.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub struct WebError {
@@ -48,17 +42,15 @@ pub struct WebError {
     pub message: String,
 }
 
-/// How a request went.
 pub enum Reply {
     Page(Fetched),
-    /// The server sends us to another host.
+    /// A redirect to another host.
     Elsewhere(Url),
 }
 
-/// Fetches pages; connections are kept between requests.
 #[derive(Debug)]
 pub struct WebClient {
-    /// Reaches addresses of the public internet only.
+    /// Reaches only the public internet.
     guarded: Client,
     /// For the user's own hosts and for proxies.
     plain: Client,
@@ -67,7 +59,7 @@ pub struct WebClient {
 }
 
 impl WebClient {
-    /// A client that may also reach the hosts of `private`. Loads certificates: may take milliseconds.
+    /// A client that may also reach `private` hosts. Loads certificates, which may take milliseconds.
     pub fn new(private: Arc<[String]>) -> Result<Self, WebError> {
         let build = |builder: reqwest::ClientBuilder| {
             builder
@@ -82,7 +74,7 @@ impl WebClient {
         })
     }
 
-    /// What is at `url`, which [`address::parse`] has accepted.
+    /// Fetches `url`, which [`address::parse`] must have accepted.
     pub async fn get(&self, mut url: Url) -> Result<Reply, WebError> {
         for _ in 0..=MAX_REDIRECTS {
             let response = self.send(&url).await?;
@@ -121,7 +113,6 @@ impl WebClient {
     }
 }
 
-/// Where a redirect leads.
 fn redirect(response: &Response) -> Option<String> {
     let moved = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     let target = response.headers().get(LOCATION).filter(|_| moved)?;
@@ -157,7 +148,7 @@ async fn receive(url: Url, mut response: Response) -> Result<Fetched, WebError> 
     Ok(Fetched { url, status, content_type, bytes, cut })
 }
 
-/// At most a byte more than the limit: a small page may unfold to any size. The end of a part can't be read.
+/// Stops one byte past the limit: a small page may expand to any size. Partial data has no valid end.
 fn inflated(decoder: impl Read, whole: bool, url: &Url) -> Result<Vec<u8>, WebError> {
     let mut plain = Vec::new();
     match decoder.take(MAX_BYTES as u64 + 1).read_to_end(&mut plain) {
@@ -174,7 +165,6 @@ fn denied(message: String) -> WebError {
     WebError { code: ErrorCode::AccessDenied, message }
 }
 
-/// The host's name stands for an address that is not of the public internet.
 #[derive(Debug, Error)]
 #[error("{}", address::private_host(.host, *.ip))]
 struct NotPublic {
@@ -189,14 +179,14 @@ fn all_public(host: &str, found: &[SocketAddr]) -> Result<(), NotPublic> {
     }
 }
 
-/// Where only the proxy knows the name, it decides.
+/// If only the proxy can resolve the name, the proxy decides.
 async fn check_names(url: &Url) -> Result<(), WebError> {
     let host = url.host_str().unwrap_or_default();
     let Ok(found) = lookup_host((host, 0)).await else { return Ok(()) };
     all_public(host, &found.collect::<Vec<_>>()).map_err(|refused| denied(refused.to_string()))
 }
 
-/// Looks names up, and gives out addresses of the public internet only: the connection goes to one of these.
+/// A resolver that rejects private addresses; the connection then uses the addresses it returned.
 struct PublicOnly;
 
 impl Resolve for PublicOnly {

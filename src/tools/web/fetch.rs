@@ -1,4 +1,4 @@
-//! WebFetch: a page as Markdown. Leave is asked for each host; a redirect to another host is told, not followed.
+//! WebFetch: a page as Markdown. Permission is per host, so redirects to other hosts aren't followed.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -22,10 +22,8 @@ use base::text::{human_bytes, one_line};
 use guard::policy::access::Access;
 use guard::redact::detector::TextSource;
 
-/// How long a page may take to come, and then to be read.
 const FETCH_TIME: Duration = Duration::from_secs(60);
 const READ_TIME: Duration = Duration::from_secs(20);
-/// Characters that are told of what came with an error.
 const ERROR_CHARS: usize = 300;
 
 #[derive(Deserialize)]
@@ -55,7 +53,7 @@ impl TypedTool for WebFetch {
     }
 }
 
-/// The address, if it may be asked and tells nobody a secret.
+/// The address, if it is allowed and contains no secret.
 fn wanted(args: &Args, cx: &ToolCx) -> Result<Url, ToolError> {
     let url = address::parse(&args.url, &cx.web.private_hosts).map_err(ToolError::invalid)?;
     let told = cx.redactor.mentioned(&args.url);
@@ -107,7 +105,7 @@ fn fetch(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
     })
 }
 
-/// The page as the model gets it. What is too long for the window is cut and kept in a file by the dispatcher.
+/// The page for the model. The dispatcher cuts and stores what is too long.
 async fn shown(page: &Arc<Page>, age: Option<Duration>, cx: &ToolCx) -> ToolOutcome {
     let mut said = match &page.title {
         Some(title) => format!("{title}: {}", page.url),
@@ -131,7 +129,6 @@ async fn shown(page: &Arc<Page>, age: Option<Duration>, cx: &ToolCx) -> ToolOutc
     Ok(envelope)
 }
 
-/// Puts the picture where the model sees it; what was put there.
 fn show_picture(page: &Page, cx: &ToolCx) -> Result<String, ToolError> {
     if let Some(why) = cx.images.refusal() {
         return Err(ToolError::model(ErrorCode::BinaryFile, format!("{} is a picture, and {why}", page.url)));
@@ -147,7 +144,6 @@ fn show_picture(page: &Page, cx: &ToolCx) -> Result<String, ToolError> {
     Ok(format!("a picture of {width} x {height}, below"))
 }
 
-/// What an error of the server means.
 async fn refused(fetched: Fetched, cx: &ToolCx) -> ToolOutcome {
     let (status, url) = (fetched.status, fetched.url.clone());
     let told = blocking(cx, move |_| Ok(one_line(&Page::told(&fetched), ERROR_CHARS))).await?;

@@ -1,6 +1,5 @@
-//! HTML as Markdown (by htmd, which stands on the parser of Servo): the main part of the page, without what only a browser
-//! needs, with addresses that can be followed. A page may be made to be hard to read, so every part of the work has a
-//! limit: the time of parsing, the depth, and the number of children.
+//! HTML to Markdown (with htmd): the main part of the page, with absolute links. Pages may be hostile, so
+//! parse time, depth and number of children are limited.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,30 +15,26 @@ use reqwest::Url;
 
 use base::text::{ceil_boundary, one_line};
 
-/// What is not parsed by then is left out.
+/// The rest of the page is left out.
 const PARSE_TIME: Duration = Duration::from_secs(5);
-/// The parser looks at the clock so often.
+/// Bytes between checks of the time limit.
 const PORTION: usize = 16 * 1024;
-/// Elements lie at most so deep, and have at most so many children: what is beyond is left out.
+/// Deeper elements and further children are left out.
 const MAX_DEPTH: usize = 200;
 const MAX_CHILDREN: usize = 20_000;
-/// Columns of a table's cell.
 const MAX_COLUMNS: usize = 50;
-/// A page's title, in characters.
 const TITLE_CHARS: usize = 120;
-/// A main part with less text than that is none.
+/// A main part with less text isn't used.
 const MAIN_CHARS: usize = 200;
 
-/// Never text.
 const DROPPED: [&str; 17] = [
     "script", "style", "noscript", "template", "svg", "canvas", "iframe", "object", "embed", "audio",
     "video", "button", "input", "select", "textarea", "dialog", "link",
 ];
-/// Around the text, unless they are all there is.
+/// Surroundings of the text; kept only if there is nothing else.
 const FURNITURE: [&str; 3] = ["nav", "footer", "aside"];
 const FURNITURE_ROLES: [&str; 4] = ["navigation", "banner", "contentinfo", "search"];
 
-/// A page as Markdown.
 #[derive(Debug, Default)]
 pub struct Markdown {
     pub title: Option<String>,
@@ -47,7 +42,6 @@ pub struct Markdown {
     pub note: Option<&'static str>,
 }
 
-/// The page that `url` gave.
 pub fn from_html(html: &str, url: &Url) -> Markdown {
     let (document, whole) = parsed(html);
     let title =
@@ -69,7 +63,7 @@ pub fn from_html(html: &str, url: &Url) -> Markdown {
     Markdown { title: title.filter(|title| !title.is_empty()), text, note }
 }
 
-/// The tree, and whether there was time for all of it.
+/// The tree, and whether parsing finished in time.
 fn parsed(html: &str) -> (Rc<Node>, bool) {
     let (begun, mut parser) = (Instant::now(), parse_document(RcDom::default(), ParseOpts::default()));
     let mut rest = html;
@@ -81,7 +75,7 @@ fn parsed(html: &str) -> (Rc<Node>, bool) {
     (parser.finish().document, rest.is_empty())
 }
 
-/// Takes out what is never text and what lies too deep, and makes addresses whole.
+/// Removes non-text and overly deep elements, and makes links absolute.
 fn tidy(document: &Rc<Node>, base: &Url) {
     let mut open = vec![(Rc::clone(document), 0)];
     while let Some((node, depth)) = open.pop() {
@@ -104,7 +98,7 @@ fn tidy(document: &Rc<Node>, base: &Url) {
     }
 }
 
-/// Scripts and the like, what is hidden, pictures without a word, and links that lead nowhere.
+/// Scripts and the like, hidden elements, images without a description, and dead links.
 fn is_dropped(node: &Rc<Node>) -> bool {
     match &node.data {
         NodeData::Element { .. } => {}
@@ -133,7 +127,6 @@ fn is_furniture(node: &Rc<Node>) -> bool {
         || attribute(node, "role").is_some_and(|role| FURNITURE_ROLES.contains(&role.as_str()))
 }
 
-/// What the page marks as its content.
 fn main_part(document: &Rc<Node>) -> Option<Rc<Node>> {
     let is_main =
         |node: &Rc<Node>| tag(node) == "main" || attribute(node, "role").is_some_and(|role| role == "main");
@@ -175,13 +168,13 @@ fn written(node: &Rc<Node>) -> String {
         .skip_tags(skipped)
         .add_handler(vec!["table"], table)
         .build();
-    // The part is the root of a tree of its own: headings and lists look at what is around them.
+    // In a tree of its own, since headings and lists look at their context.
     let root = Node::new(NodeData::Document);
     root.children.borrow_mut().push(Rc::clone(node));
     writer.tree_to_markdown(&root)
 }
 
-/// A table. The library's own way leaves out the heads of rows, and the rows of a table without any head.
+/// The library's own table conversion drops row headers, and the rows of tables without a header.
 fn table(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
     let (mut rows, mut caption): (Vec<Vec<String>>, String) = (Vec::new(), String::new());
     let mut open = vec![Rc::clone(element.node)];
@@ -208,7 +201,7 @@ fn table(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult>
     Some(format!("{text}\n").into())
 }
 
-/// The cells of a row; one over several columns stands in the first of them.
+/// A cell that spans several columns goes into the first.
 fn cells(handlers: &dyn Handlers, row: &Rc<Node>) -> Vec<String> {
     let mut cells = Vec::new();
     for cell in row.children.borrow().iter().filter(|cell| matches!(tag(cell), "td" | "th")) {
@@ -224,7 +217,6 @@ fn on_one_row(text: &str) -> String {
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a table only says where the parts of a page stand.
 fn is_layout(table: &Rc<Node>) -> bool {
     const PARTS: [&str; 9] = ["table", "h1", "h2", "h3", "h4", "pre", "form", "article", "section"];
     let holds =
@@ -232,7 +224,7 @@ fn is_layout(table: &Rc<Node>) -> bool {
     holds(&["table"]).is_some() || holds(&["th"]).is_none() && holds(&PARTS).is_some()
 }
 
-/// The first node below `top`, in the order of the text, that is meant.
+/// The first node below `top`, in document order, that `meant` accepts.
 fn find(top: &Rc<Node>, meant: &mut dyn FnMut(&Rc<Node>) -> bool) -> Option<Rc<Node>> {
     let mut open = vec![Rc::clone(top)];
     while let Some(node) = open.pop() {

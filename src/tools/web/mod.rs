@@ -1,4 +1,4 @@
-//! What the model reads of the web: one page by its address, or what a search finds.
+//! Web access for the model: single pages by address, and search.
 
 pub mod address;
 pub mod cache;

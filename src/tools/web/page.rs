@@ -1,4 +1,4 @@
-//! What a server sent, as something a model can read.
+//! Converts a server's response to text for the model.
 
 use encoding_rs::{Encoding, WINDOWS_1252};
 
@@ -7,28 +7,23 @@ use super::markdown;
 use base::format::encoding;
 use base::text::human_bytes;
 
-/// Where a page says in which encoding it is written: in its first bytes.
+/// A page declares its encoding within these first bytes.
 const HEAD_BYTES: usize = 1_024;
 
-/// Bytes of no kind.
 const UNKNOWN: &str = "application/octet-stream";
 
-/// A page that was read.
 #[derive(Debug, Default)]
 pub struct Page {
-    /// Where it came from in the end.
     pub url: String,
     pub title: Option<String>,
-    /// Markdown of HTML, other text as it is. Empty for a picture.
+    /// Markdown for HTML, other text unchanged. Empty for a picture.
     pub text: String,
-    /// A picture's bytes.
     pub picture: Option<Vec<u8>>,
-    /// What the reader should know of it.
     pub note: Option<&'static str>,
 }
 
 impl Page {
-    /// Reads it. Blocks: a large page takes a while.
+    /// Blocks: a large page takes a while.
     pub fn read(fetched: Fetched) -> Result<Self, String> {
         let Fetched { url, content_type, bytes, cut, .. } = fetched;
         let kind = content_type.split(';').next().unwrap_or_default().trim();
@@ -57,7 +52,7 @@ impl Page {
         }
     }
 
-    /// The first lines of what came with an error, on one line.
+    /// The first lines of an error response, on one line.
     pub fn told(fetched: &Fetched) -> String {
         let text = decoded(&fetched.bytes, &fetched.content_type);
         if !fetched.content_type.contains("html") && sniffed(&fetched.bytes) != "text/html" {
@@ -89,7 +84,7 @@ fn is_text(kind: &str) -> bool {
         || ["+json", "+xml", "+yaml"].iter().any(|end| kind.ends_with(end))
 }
 
-/// What a page is that does not say so.
+/// Guesses the type of a page that doesn't declare one.
 fn sniffed(bytes: &[u8]) -> &'static str {
     let head = bytes[..bytes.len().min(HEAD_BYTES)].trim_ascii_start().to_ascii_lowercase();
     match () {
@@ -99,11 +94,11 @@ fn sniffed(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// The text, in the encoding that a mark at its beginning names, the server, the page itself, or its bytes suggest.
+/// The text in the encoding given by a byte order mark, the server, the page itself, or its bytes.
 fn decoded(bytes: &[u8], content_type: &str) -> String {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD_BYTES)]).to_ascii_lowercase();
     let named = charset(content_type).or_else(|| charset(&head).filter(|_| head.contains("<meta")));
-    // Many servers name Latin-1 whatever they send; text in it is next to never valid as UTF-8.
+    // Many servers always declare Latin-1; real Latin-1 text is almost never valid UTF-8.
     let is_utf8 = || std::str::from_utf8(bytes).is_ok();
     if let Some(encoding) = named.filter(|named| *named != WINDOWS_1252 || !is_utf8()) {
         return encoding.decode(bytes).0.into_owned();

@@ -1,5 +1,5 @@
-//! WebSearch: one question to the search of the model's own server, asked beside the conversation (`provider/search.rs`).
-//! It is there when the user has switched it on: each search costs money.
+//! WebSearch: a query to the provider's search (`provider/search.rs`). Off by default: each search costs
+//! money.
 
 use std::sync::Arc;
 

@@ -6,24 +6,22 @@ use super::cache::PageCache;
 use super::client::{WebClient, WebError};
 use provider::search::Searcher;
 
-/// The user's own hosts, the pages that were read, and who searches.
 #[derive(Debug, Default)]
 pub struct WebState {
     /// Hosts that may have a private address.
     pub private_hosts: Arc<[String]>,
-    /// `None` where the user has not switched search on, or the model's server has none.
+    /// `None` if search isn't enabled, or the model's provider has none.
     pub searcher: Option<Searcher>,
     pub pages: PageCache,
     client: OnceLock<WebClient>,
 }
 
 impl WebState {
-    /// Without any page yet. Connects to nothing.
     pub fn new(private_hosts: &[String], searcher: Option<Searcher>) -> Self {
         Self { private_hosts: private_hosts.into(), searcher, ..Self::default() }
     }
 
-    /// The client, made when it is first needed. Blocks: it loads certificates.
+    /// Created on first use. Blocks: it loads certificates.
     pub fn client(&self) -> Result<&WebClient, WebError> {
         if let Some(client) = self.client.get() {
             return Ok(client);

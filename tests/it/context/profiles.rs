@@ -90,7 +90,7 @@ fn figures(place: &Workplace, window: u64, binding: &str) -> [Value; 3] {
 
 #[test]
 fn a_profile_that_saves_more_never_costs_more() {
-    for (seed, turns, steps, idle_s) in [(1, 1, 120, 0), (2, 15, 5, 0), (3, 12, 6, 900), (4, 4, 30, 400)] {
+    for (seed, turns, steps, idle_s) in [(1, 1, 100, 0), (2, 9, 5, 0), (3, 8, 6, 900), (4, 4, 16, 400)] {
         let place = Workplace::new();
         place.file("traces/a.jsonl", recording(&mut Rng::with_seed(seed), turns, steps, idle_s));
         for (window, binding) in [(128_000, "none"), (128_000, "rejects"), (32_000, "none"), (16_000, "none")]

@@ -107,7 +107,10 @@ const EVERYDAY: &[(&str, &str)] = &[
         "npm",
         "printf '{\"name\":\"p\",\"version\":\"1.0.0\",\"scripts\":{\"test\":\"node -e 1\"}}' > package.json && npm test --silent",
     ),
-    ("cargo", "cargo init -q --vcs none --name demo --lib rs && cd rs && cargo test -q --offline"),
+    (
+        "cargo",
+        "echo [workspace] > Cargo.toml; cargo init -q --vcs none --name demo --lib rs && cd rs && cargo test -q --offline",
+    ),
     (
         "go",
         "mkdir -p g && cd g && printf 'package main\\nfunc main(){println(1)}\\n' > main.go && go run main.go",

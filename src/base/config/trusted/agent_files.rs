@@ -1,5 +1,5 @@
-//! Files that define sub-agents of the user's own: in the user's configuration and Claude Code's folder at home, and in a project,
-//! where they count once the user trusts them exactly as they are.
+//! Sub-agent definitions: from the user's configuration and Claude Code's folder at home, and from a project,
+//! where they need the user's trust in their exact contents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,26 +7,22 @@ use std::path::{Path, PathBuf};
 use crate::file;
 use crate::path;
 
-/// Where a project has them.
 const FOLDERS: [&str; 2] = [".mycode/agents", ".claude/agents"];
 const MAX_BYTES: u64 = 64 * 1024;
-/// More files than these are not read.
 const MAX_FILES: usize = 100;
 
-/// One file, not yet understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentFile {
     pub path: PathBuf,
     pub text: String,
 }
 
-/// The user's own.
 pub fn of_user(config: &Path) -> Vec<AgentFile> {
     let home = std::env::home_dir().map(|home| home.join(".claude/agents"));
     [Some(config.join("agents")), home].iter().flatten().flat_map(|folder| in_folder(folder)).collect()
 }
 
-/// The files of a project, sorted. None that a link brings in from outside.
+/// Sorted; without files that a link brings in from outside.
 pub fn of_project(workspace: &Path) -> Vec<AgentFile> {
     let inside = |file: &AgentFile| path::follow(&file.path).starts_with(workspace);
     FOLDERS.iter().flat_map(|folder| in_folder(&workspace.join(folder))).filter(inside).collect()
@@ -42,13 +38,12 @@ fn in_folder(folder: &Path) -> Vec<AgentFile> {
     paths.into_iter().filter_map(read).collect()
 }
 
-/// All that trust is bound to: names and texts.
+/// Everything that trust is bound to: names and texts.
 pub fn contents<'a>(files: impl Iterator<Item = &'a AgentFile>, workspace: &Path) -> String {
     let shown = |file: &AgentFile| path::display(workspace, &file.path);
     files.map(|file| format!("{}\0{}\0", shown(file), file.text)).collect()
 }
 
-/// Their paths in the project, for users.
 pub fn names<'a>(files: impl Iterator<Item = &'a AgentFile>, workspace: &Path) -> String {
     let names: Vec<String> = files.map(|file| path::display(workspace, &file.path)).collect();
     names.join(", ")

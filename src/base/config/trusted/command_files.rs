@@ -1,6 +1,6 @@
-//! Files that define slash commands of the user's own: in the user's configuration and Claude Code's folder at home, and in
-//! a project, where they count once the user trusts them exactly as they are. A folder below is a namespace: `git/fix.md` is
-//! `/git:fix`.
+//! Slash command definitions: from the user's configuration and Claude Code's folder at home, and from a
+//! project, where they need the user's trust in their exact contents. A subfolder is a namespace:
+//! `git/fix.md` is `/git:fix`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,36 +8,31 @@ use std::path::{Path, PathBuf};
 use super::agent_files::AgentFile;
 use crate::{file, path};
 
-/// Where a project has them.
 const FOLDERS: [&str; 2] = [".mycode/commands", ".claude/commands"];
 const MAX_BYTES: u64 = 64 * 1024;
-/// More files than these are not read, nor folders this deep.
 const MAX_FILES: usize = 100;
 const MAX_DEPTH: usize = 4;
 
-/// One file, not yet understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandFile {
-    /// As it is typed, without the slash.
+    /// As typed, without the slash.
     pub name: String,
     pub path: PathBuf,
     pub text: String,
 }
 
-/// The user's own.
 pub fn of_user(config: &Path) -> Vec<CommandFile> {
     let home = std::env::home_dir().map(|home| home.join(".claude/commands"));
     let folders = [Some(config.join("commands")), home];
     folders.into_iter().flatten().flat_map(|folder| in_folder(&folder)).collect()
 }
 
-/// Those of a project, sorted. None that a link brings in from outside.
+/// Sorted; without files that a link brings in from outside.
 pub fn of_project(workspace: &Path) -> Vec<CommandFile> {
     let inside = |file: &CommandFile| path::follow(&file.path).starts_with(workspace);
     FOLDERS.iter().flat_map(|folder| in_folder(&workspace.join(folder))).filter(inside).collect()
 }
 
-/// Those of a project as trust is given to them.
 pub fn definitions(workspace: &Path) -> Vec<AgentFile> {
     of_project(workspace).into_iter().map(|file| AgentFile { path: file.path, text: file.text }).collect()
 }

@@ -1,7 +1,7 @@
-//! Rules files that appeared or changed while one of the agent's commands ran: a command could plant what the model then
-//! obeys. They are used once the user has said so, and only as they are then. Files that are always sent are compared before and
-//! after each command; of those that lie anywhere below, the time of their last change (`ctime`, which no program can set) tells
-//! whether it fell into a command's. Kept in the project's state.
+//! Rules files that appeared or changed while an agent's command ran, which could plant what the model then
+//! obeys. They are used once the user approves, and only with that content. Always-sent files are compared
+//! before and after each command; for others, the ctime (which no program can set) shows whether they changed
+//! while a command ran.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,15 +16,13 @@ use crate::file;
 use crate::folder::atomic_write::{self, Expect};
 use crate::format::path_text;
 
-/// The largest of our files that is read, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Of the times of commands the last ones are read, in bytes.
+/// Only this much of the end of the command times is read.
 const TIMES_BYTES: u64 = 256 * 1024;
-/// The kernel's clock for files is behind by up to this.
+/// The kernel's file clock lags by up to this.
 const CLOCK_MS: u64 = 20;
 
-/// Contents of rules files, as hashes.
 pub type RulesHashes = BTreeMap<PathBuf, String>;
 
 #[derive(Serialize, Deserialize)]
@@ -34,29 +32,25 @@ struct Row {
     hash: String,
 }
 
-/// What is held back in one project.
 #[derive(Clone, Debug)]
 pub struct HeldBack {
     folder: PathBuf,
 }
 
 impl HeldBack {
-    /// `project_state` is the project's folder in the user's state.
     pub fn new(project_state: &Path) -> Self {
         Self { folder: project_state.to_owned() }
     }
 
-    /// What is held back.
     pub fn list(&self) -> RulesHashes {
         read(&self.held())
     }
 
-    /// Holds these back too.
     pub fn add(&self, more: RulesHashes) -> io::Result<()> {
         add(&self.held(), more)
     }
 
-    /// Holds nothing back any more: it is used as it is now.
+    /// Releases everything with its current contents.
     pub fn release(&self) -> io::Result<()> {
         let held = self.list();
         if !held.is_empty() {
@@ -65,7 +59,7 @@ impl HeldBack {
         remove(&self.held())
     }
 
-    /// Whether the file with this content was last changed while a command ran, and the user has not released it since.
+    /// Whether this content was last changed while a command ran and the user hasn't released it since.
     pub fn is_planted(&self, path: &Path, hash: &str) -> bool {
         let Ok(meta) = fs::metadata(path) else { return false };
         let changed =
@@ -80,11 +74,11 @@ impl HeldBack {
         during && read(&self.released()).get(path).is_none_or(|released| released != hash)
     }
 
-    /// Remembers that commands ran from then until now.
+    /// Records that commands ran from `since` until now.
     pub fn end_command(&self, since: SystemTime) -> io::Result<()> {
         file::create_private_folder(&self.folder)?;
         let times = self.times();
-        // Twice what is read: the older half is of no use.
+        // Twice what is read: the older half is useless.
         if fs::metadata(&times).is_ok_and(|meta| meta.len() > 2 * TIMES_BYTES) {
             let kept = file::tail(&times, TIMES_BYTES)?;
             atomic_write::write_private(&times, &kept, Expect::Anything).map_err(io::Error::other)?;
@@ -94,15 +88,14 @@ impl HeldBack {
         writeln!(times, "{} {}", milliseconds(since), milliseconds(SystemTime::now()))
     }
 
-    /// Remembers how the rules files are before a command runs, so that the next session knows what it changed when this one
-    /// is killed meanwhile.
+    /// Records the rules files before a command, in case this session is killed while it runs.
     pub fn begin_command(&self, before: RulesHashes) -> io::Result<()> {
-        // Not by an exchange that waits for the disk: a torn file names nothing as known, and all is held back then.
+        // No atomic write, which would wait for the disk: a torn file just holds everything back.
         file::create_private_folder(&self.folder)?;
         fs::write(self.before(), serde_json::to_vec(&rows(before))?)
     }
 
-    /// How they were before the command that ran last, and when it began, once; `None` when none was cut off.
+    /// The state recorded before an interrupted command, and when that command began; returned once.
     pub fn take_before(&self) -> Option<(RulesHashes, SystemTime)> {
         let before = self.before();
         let meta = before.symlink_metadata().ok()?;

@@ -1,22 +1,21 @@
-//! Files that name MCP servers: the user's own, and those of a project, where they count once the user trusts them exactly as
-//! they are: they say what is started.
+//! MCP server definitions: the user's own, and a project's, which need the user's trust in their exact
+//! contents because they say what is started.
 
 use std::path::Path;
 
 use super::agent_files::AgentFile;
 use crate::{file, path};
 
-/// Of a project: the first is Claude Code's, too.
+/// In a project; the first one is shared with Claude Code.
 const OF_PROJECT: [&str; 2] = [".mcp.json", ".mycode/mcp_servers.json"];
 const OF_USER: &str = "mcp_servers.json";
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// The user's own.
 pub fn of_user(config: &Path) -> Vec<AgentFile> {
     read(config, &[OF_USER])
 }
 
-/// Those of a project. None that a link brings in from outside.
+/// Without files that a link brings in from outside.
 pub fn of_project(workspace: &Path) -> Vec<AgentFile> {
     let inside = |file: &AgentFile| path::follow(&file.path).starts_with(workspace);
     read(workspace, &OF_PROJECT).into_iter().filter(inside).collect()

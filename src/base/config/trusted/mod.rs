@@ -1,4 +1,4 @@
-//! What lies in a project and counts only once the user trusts it as it is: configuration, rules, sub-agents, commands.
+//! What a project may define only if the user trusts its exact contents.
 
 pub mod agent_files;
 pub mod command_files;

@@ -1,6 +1,6 @@
-//! Files that define skills (`SKILL.md`, one folder each): the user's own, and those of a project, where they count once the
-//! user trusts them exactly as they are. The folders are those of the client guide of agentskills.io with Claude Code's beside
-//! them (looked up 2026-11-22); a project's are looked for up to the root of its repository, as Codex and opencode do.
+//! Skill definitions (`SKILL.md`, one folder each): the user's own, and a project's, which need the user's
+//! trust in their exact contents. Folders: those of the agentskills.io client guide plus Claude Code's
+//! (checked 2026-11-22); a project's are searched up to the repository root, like Codex and opencode do.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,28 +9,23 @@ use std::path::{Path, PathBuf};
 use super::agent_files::AgentFile;
 use crate::{file, path, repository};
 
-/// Where a project has them, in a folder from the workspace up.
 const FOLDERS: [&str; 3] = [".mycode/skills", ".claude/skills", ".agents/skills"];
-/// In the user's home.
 const AT_HOME: [&str; 2] = [".claude/skills", ".agents/skills"];
 const NAMES: [&str; 2] = ["SKILL.md", "skill.md"];
-/// A longer text is none for a model.
+/// Longer texts aren't meant for a model.
 const MAX_BYTES: u64 = 256 * 1024;
-/// More skills, folders or levels than these are not looked at.
 const MAX_FILES: usize = 200;
 const MAX_FOLDERS: usize = 1_000;
 const MAX_DEPTH: usize = 4;
 
-/// One file, not yet understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillFile {
     pub path: PathBuf,
-    /// Empty when it can't be read.
+    /// Empty if unreadable.
     pub text: String,
     pub by_user: bool,
 }
 
-/// The user's own.
 pub fn of_user(config: &Path) -> Vec<SkillFile> {
     let mut found = Found::new(true);
     found.look_in(&config.join("skills"));
@@ -40,7 +35,7 @@ pub fn of_user(config: &Path) -> Vec<SkillFile> {
     found.files
 }
 
-/// Those of a project, nearest first. None that a link brings in from outside.
+/// Nearest first; without files that a link brings in from outside.
 pub fn of_project(workspace: &Path) -> Vec<SkillFile> {
     let root = repository::root(workspace).unwrap_or(workspace);
     let at_home: Vec<PathBuf> = at_home().collect();
@@ -57,7 +52,6 @@ pub fn of_project(workspace: &Path) -> Vec<SkillFile> {
     found.files
 }
 
-/// Those of a project, as trust is given to them.
 pub fn definitions(workspace: &Path) -> Vec<AgentFile> {
     of_project(workspace).into_iter().map(|file| AgentFile { path: file.path, text: file.text }).collect()
 }
@@ -69,7 +63,7 @@ fn at_home() -> impl Iterator<Item = PathBuf> {
 
 struct Found {
     files: Vec<SkillFile>,
-    /// Folders as they are without links: the same one may be linked from several places.
+    /// Resolved folders: the same one may be linked from several places.
     seen: BTreeSet<PathBuf>,
     by_user: bool,
 }

@@ -1,5 +1,5 @@
-//! Whether a folder's own configuration may redirect the model or loosen the rules. Trust is bound to the very text
-//! that was trusted and is kept in the user's state, never in the checkout.
+//! Whether a folder's own configuration may redirect the model or loosen the rules. Trust is bound to the
+//! exact text and kept in the user's state, never in the checkout.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,40 +12,36 @@ use crate::folder::atomic_write::{self, Expect};
 /// A hash in hexadecimal, with some room.
 const MAX_BYTES: u64 = 4096;
 
-/// The trust in one project.
 #[derive(Clone, Debug)]
 pub struct Trust {
     path: PathBuf,
 }
 
 impl Trust {
-    /// `project_state` is the project's folder in the user's state.
     pub fn new(project_state: &Path) -> Self {
         Self { path: project_state.join("trusted-configuration") }
     }
 
-    /// The trust in the project's own sub-agents.
+    /// Trust in everything that the project defines (`own_files`).
     pub fn of_agents(project_state: &Path) -> Self {
         Self { path: project_state.join("trusted-agents") }
     }
 
-    /// Whether exactly this text was trusted.
     pub fn holds(&self, text: &str) -> bool {
         holds_hash(&self.path, text)
     }
 
-    /// Trusts this text, and no other any more.
+    /// Trusts only this text from now on.
     pub fn give(&self, text: &str) -> io::Result<()> {
         self.revoke()?;
         write_hash(&self.path, text)
     }
 
-    /// Whether the user refused to trust exactly this text.
     pub fn refused(&self, text: &str) -> bool {
         holds_hash(&self.refusal(), text)
     }
 
-    /// Remembers the refusal of this text, so that it is not asked about again.
+    /// Remembers the refusal, so that the user isn't asked again.
     pub fn refuse(&self, text: &str) -> io::Result<()> {
         write_hash(&self.refusal(), text)
     }
@@ -55,7 +51,6 @@ impl Trust {
         self.path.with_file_name(name.unwrap_or_default())
     }
 
-    /// Trusts nothing any more.
     pub fn revoke(&self) -> io::Result<()> {
         match std::fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -64,7 +59,7 @@ impl Trust {
     }
 }
 
-/// What is trusted in one project is trusted in another, a copy of it: the same texts and no others.
+/// Copies a project's trust to a copy of the project: for the same texts only.
 pub fn inherit(project_state: &Path, copy_state: &Path) -> io::Result<()> {
     let of = |state: &Path| [Trust::new(state), Trust::of_agents(state)];
     for (trust, copy) in of(project_state).into_iter().zip(of(copy_state)) {

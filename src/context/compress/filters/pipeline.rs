@@ -12,11 +12,9 @@ use base::model::item::ItemId;
 pub struct FilterOptions {
     /// A command's output rather than a file's text: only there is repetition noise.
     pub command: bool,
-    /// The largest size that stays complete, in estimated tokens.
     pub max_tokens: u32,
 }
 
-/// `text` without noise, or `None` if nothing is gained.
 pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> {
     let mut out = terminal::resolve(text).into_owned();
     let mut cut = false;

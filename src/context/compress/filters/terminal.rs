@@ -29,7 +29,6 @@ fn overwritten(line: &str) -> &str {
     line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or("")
 }
 
-/// `line` without escape sequences and backspaces.
 fn strip_escapes(line: &str) -> Cow<'_, str> {
     if !line.contains(['\u{1b}', '\u{8}']) {
         return Cow::Borrowed(line);

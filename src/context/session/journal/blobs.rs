@@ -16,7 +16,6 @@ pub struct Blobs {
 }
 
 impl Blobs {
-    /// The store in a project's journal folder, created on demand.
     pub fn new(journal_folder: &Path) -> Self {
         Self { folder: journal_folder.join("blobs") }
     }
@@ -26,7 +25,6 @@ impl Blobs {
         self.folder.join(&hash[..cut]).join(&hash[cut..])
     }
 
-    /// Stores `bytes`; returns their name.
     pub fn put(&self, bytes: &[u8]) -> io::Result<String> {
         let hash = file::hash(bytes);
         let path = self.path(&hash);

@@ -80,7 +80,6 @@ impl GitIndex {
         Some(Arc::new(Self { folder, written, inode: meta.ino(), files, plain, silent }))
     }
 
-    /// Relative to the workspace.
     pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.files.keys()
     }
@@ -108,7 +107,6 @@ impl GitIndex {
         sizes
     }
 
-    /// The bytes of objects, in order.
     pub fn contents(&self, oids: &[&str]) -> Vec<Option<Vec<u8>>> {
         let out = self.cat_file("--batch=%(objecttype) %(objectsize)", oids).unwrap_or_default();
         let mut rest = out.as_slice();

@@ -41,7 +41,6 @@ fn git_mode(state: &PathState) -> &'static str {
     }
 }
 
-/// `now` with place number `hunk` reverted.
 pub fn reverted(before: &[u8], now: &[u8], hunk: usize) -> Option<Vec<u8>> {
     let (before, now) = texts(before, now)?;
     let diff = TextDiff::from_lines(before, now);

@@ -19,10 +19,8 @@ use base::format::encoding;
 
 /// Larger files are known by size and time only.
 pub const FILE_LIMIT_BYTES: u64 = 32 * 1024 * 1024;
-/// Larger texts aren't diffed.
 const DIFF_LIMIT_BYTES: usize = 1024 * 1024;
 
-/// Nanoseconds since the Unix epoch.
 pub fn mtime_ns(meta: &Metadata) -> i64 {
     meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec())
 }
@@ -103,7 +101,6 @@ pub fn stamp(root: &Path, relative: &Path) -> PathState {
     }
 }
 
-/// Like [`look_in`], and keeps the bytes in the store.
 pub fn keep(
     root: &Path,
     relative: &Path,

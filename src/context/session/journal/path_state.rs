@@ -32,7 +32,6 @@ pub enum PathState {
 }
 
 impl PathState {
-    /// The content's name in the store.
     pub fn hash(&self) -> Option<&str> {
         match self {
             Self::File { hash, .. } => Some(hash),

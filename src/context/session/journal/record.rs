@@ -44,8 +44,7 @@ pub struct Change {
     pub by: String,
     pub plus: u32,
     pub minus: u32,
-    /// Whether another program may have made the change: it was found after a command was cut off, or the
-    /// file is older than the command that seems to have created it.
+    /// Another program may have made it: found after a command was cut off, or older than the command.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub doubtful: bool,
 }

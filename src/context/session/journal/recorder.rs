@@ -1,5 +1,5 @@
-//! The undo journal of the running session: records what tools are about to change and what commands have changed.
-//! Its own errors never stop the work: the user is notified once, and a rewind lists what couldn't be kept.
+//! The undo journal of the running session: what tools are about to change and what commands have changed.
+//! Its own errors never stop the work: the user is notified, and a rewind lists what couldn't be kept.
 
 use std::fs;
 use std::io::{self, Write};
@@ -30,7 +30,6 @@ struct Inner {
     /// The running turn, until its line is written.
     turn: Option<JournalRecord>,
     tree: Snapshot,
-    /// A command was recorded as running.
     running: bool,
     notices: Vec<String>,
     broken: bool,

@@ -19,7 +19,6 @@ use base::folder::handle::Folder;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RestoreOutcome {
     pub done: Vec<PathBuf>,
-    /// Left alone, and why.
     pub left: Vec<(PathBuf, String)>,
 }
 

@@ -31,7 +31,6 @@ pub struct RestorePlan {
     pub outside: Vec<PathBuf>,
 }
 
-/// The lines written after `point`.
 pub fn since(lines: &[JournalRecord], point: PointId) -> &[JournalRecord] {
     let mut rewinds = 0;
     let start = lines.iter().position(|line| match (line, point) {

@@ -22,7 +22,6 @@ use base::search::walk::Walk;
 
 /// Any file may be changed by a command; copying larger ones in advance costs too much.
 const COPY_LIMIT_BYTES: u64 = 4 * 1024 * 1024;
-/// Limits for the copies before one command.
 const COPY_BYTES: u64 = 64 * 1024 * 1024;
 const COPY_FILES: usize = 4_000;
 const COPY_TIME: Duration = Duration::from_secs(1);
@@ -30,12 +29,10 @@ const COPY_TIME: Duration = Duration::from_secs(1);
 const COMPARE_TIME: Duration = Duration::from_secs(5);
 /// After this time changed lines are no longer counted.
 const COUNT_TIME: Duration = Duration::from_secs(2);
-/// Files whose bytes are in memory at once.
 const CHUNK: usize = 128;
 /// A file changed this shortly before it was inspected may change again without a new time stamp.
 const RACY_NS: i64 = 50_000_000;
 
-/// Shows whether a file was touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotStamp {
     kind: TreeEntryKind,
@@ -61,7 +58,6 @@ enum Content {
     Link(#[serde(with = "path_text")] PathBuf),
     /// Not kept: too large, or the budget was used up.
     Nowhere,
-    /// Folders have no content.
     None,
 }
 
@@ -98,7 +94,6 @@ pub struct SnapshotDifference {
     pub path: PathBuf,
     pub before: PathState,
     pub after: PathState,
-    /// Added and removed.
     pub lines: (u32, u32),
     pub doubtful: bool,
 }
@@ -163,7 +158,6 @@ fn look_around<'a>(
 }
 
 impl Snapshot {
-    /// Parses what [`Snapshot::unsaved`] wrote.
     pub fn parse(bytes: &[u8]) -> Self {
         let mut files = HashMap::new();
         let mut taken_ns = 0;
@@ -178,8 +172,7 @@ impl Snapshot {
         Self { files: files.into_values().collect(), taken_ns, ..Self::default() }
     }
 
-    /// The lines to write for this tree, and whether to append them to what was written before (`there`) or
-    /// to replace it.
+    /// The lines to write, and whether to append them to what was written before (`there`) or replace it.
     pub fn unsaved(&mut self, there: bool) -> serde_json::Result<(Vec<u8>, bool)> {
         let follows =
             there && self.saved > 0 && self.saved + self.unsaved.len() < 2 * self.files.len() + 1_000;

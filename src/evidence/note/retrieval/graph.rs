@@ -1,5 +1,4 @@
-//! The memory graph: notes that name one another, or share files or tags, are neighbors. Built from a listing each
-//! time; nothing of it is stored.
+//! The memory graph: notes are neighbors if they link to each other or share files or tags.
 
 use std::collections::HashMap;
 
@@ -8,22 +7,21 @@ use crate::note::record::Note;
 
 const LINK: f64 = 1.0;
 const SAME_FILE: f64 = 0.6;
-/// Of a tag that only two notes have; the more have it, the less it says.
+/// For a tag that only two notes share; more common tags count less.
 const SAME_TAG: f64 = 0.4;
 const MAX_SHARED: f64 = 0.9;
 
-/// A neighbor of a note.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbor {
-    /// Its place in the listing.
+    /// Index in the listing.
     pub at: usize,
-    /// 0–1: how closely they belong together.
+    /// How closely related, 0–1.
     pub weight: f64,
     /// Such as `linked` or `src/a.rs`.
     pub reasons: Vec<String>,
 }
 
-/// The notes nearest to the one at place `from`, closest first, archived ones left out.
+/// The notes most related to the one at `from`, closest first, without archived ones.
 pub fn related(notes: &[Note], from: usize, count: usize) -> Vec<Neighbor> {
     let Some(center) = notes.get(from) else { return Vec::new() };
     let mut tag_counts: HashMap<String, usize> = HashMap::new();
@@ -70,7 +68,6 @@ pub fn related(notes: &[Note], from: usize, count: usize) -> Vec<Neighbor> {
     neighbors
 }
 
-/// Whether one note names the other, by id, by title or by file.
 fn names(one: &Note, other: &Note) -> bool {
     let title = other.facts.title.to_lowercase();
     let stem = other.file.strip_suffix(".md").unwrap_or(&other.file);

@@ -1,4 +1,4 @@
-//! Which notes belong to a task or a query, and how they stand in a message.
+//! Selects notes for a task or query, and formats them for a message.
 
 pub mod frame;
 pub mod graph;

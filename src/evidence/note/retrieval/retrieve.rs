@@ -1,5 +1,5 @@
-//! What of the notes belongs to a task: few, each with a reason, inside a budget. Blockers come first, the rest by how
-//! well it fits; what has nothing to do with the task stays away, except a blocker that is still open.
+//! Selects notes for a task within a budget: blockers first, then by fit. Unrelated open blockers may be
+//! included.
 
 use std::collections::HashSet;
 
@@ -11,51 +11,45 @@ use crate::note::store::NoteStore;
 use base::search::words::{self, Term, TermKind};
 use base::text;
 
-/// Notes and one-line hints at most (SPEC §8).
 const MAX_NOTES: usize = 3;
 const MAX_HINTS: usize = 10;
-/// Terms of a task that are looked at; the beginning of a long one says what it is about.
+/// Terms used from a task; the start of a long text says what it is about.
 const MAX_TERMS: usize = 120;
-/// Matched terms weigh so much where they say most; a note needs [`needed`] in all.
+/// Weights of matched terms by kind; a note needs [`needed`] in total.
 const PATH_WEIGHT: f64 = 3.0;
 const IDENTIFIER_WEIGHT: f64 = 2.0;
 const WORD_WEIGHT: f64 = 1.0;
 const PART_WEIGHT: f64 = 0.5;
-/// A term in the title, tags, files or first sentence says what a note is about; further down it may be in passing.
+/// A match in the title, tags, files or first sentence counts more: further down, the word may be incidental.
 const HEAD_FACTOR: f64 = 1.6;
-/// Naming one of the note's files relates a task to it by itself.
+/// Naming one of the note's files is enough to relate a task to it.
 const FILE_WEIGHT: f64 = 3.0;
-/// Matched weight at which a note fits as well as can be.
+/// Matched weight of a perfect fit.
 const FULL_WEIGHT: f64 = 6.0;
-/// What is kept of a type's relevance when little matches; 0–1.
+/// Share of a type's relevance that remains for a weak match; 0–1.
 const RELEVANCE_FLOOR: f64 = 0.5;
-/// A neighbor of a fitting note counts as a weak match itself if it is this close; 0–1.
+/// A neighbor this close to a fitting note counts as a weak match; 0–1.
 const CLOSE: f64 = 0.6;
 const MAX_EXCERPT_CHARS: usize = 700;
 const MIN_EXCERPT_CHARS: usize = 80;
 const MAX_HINT_CHARS: usize = 220;
 
-/// What is asked for.
 pub struct Task<'a> {
     pub text: &'a str,
-    /// Files that are known to belong to the task, relative to the project.
     pub files: &'a [String],
     pub budget_tokens: u32,
-    /// How many tokens a text takes.
     pub tokens: &'a dyn Fn(&str) -> u32,
-    /// Whether the note, in this very version, is in front of the model already.
+    /// Whether the model already sees this exact version of the note.
     pub shown: &'a dyn Fn(&Note) -> bool,
     pub now_ms: u64,
 }
 
-/// Whole note or one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     Note,
     Hint,
 }
 
-/// A piece of evidence from a note (SPEC §7's `ContextPacket`).
 #[derive(Clone, Debug)]
 pub struct Packet {
     pub content: String,
@@ -64,27 +58,25 @@ pub struct Packet {
     pub tokens: u32,
     /// 0–1.
     pub relevance: f64,
-    /// The note's id.
     pub source: String,
-    /// The first digits of the hash of the note's content.
+    /// The start of the content's hash.
     pub version: String,
     pub kind: NoteKind,
     pub form: Form,
 }
 
-/// The version of a note by which a repetition is known.
 pub fn version(note: &Note) -> &str {
     &note.hash[..text::floor_boundary(&note.hash, 8)]
 }
 
 struct NoteCandidate {
     at: usize,
-    /// 0–1; 0 for an open blocker that has nothing to do with the task.
+    /// 0–1; 0 for an open blocker unrelated to the task.
     fit: f64,
     score: f64,
 }
 
-/// The packets for a task, in the order in which they should be read.
+/// In reading order.
 pub fn retrieve(store: &NoteStore, listing: &Listing, task: &Task<'_>) -> Vec<Packet> {
     if !listing.notes.iter().any(|note| !note.archived) {
         return Vec::new();
@@ -112,7 +104,6 @@ pub fn retrieve(store: &NoteStore, listing: &Listing, task: &Task<'_>) -> Vec<Pa
     packets
 }
 
-/// Everything that has to do with the task, and the open blockers.
 fn candidates(
     listing: &Listing,
     searchable: &Searchable,
@@ -142,7 +133,7 @@ fn candidates(
     made
 }
 
-/// How much must match: one telling word of a short question, more of a long text, where chance hits are common.
+/// A short question needs one significant word, a long text more: chance matches are common there.
 fn needed(query: &[Term]) -> f64 {
     let words = query.iter().filter(|term| term.kind != TermKind::Part).count();
     match words {
@@ -153,7 +144,7 @@ fn needed(query: &[Term]) -> f64 {
     }
 }
 
-/// The weight of what matched. A word that most notes hold says little about any of them.
+/// The weight of what matched. A word in most notes says little about any of them.
 fn weight(hit: &NoteMatch, note: &Note, query: &[Term], searchable: &Searchable) -> f64 {
     let facts = &note.facts;
     let head = [&facts.title, &facts.gist, &facts.tags.join(" , "), &facts.files.join(" , ")]
@@ -176,7 +167,7 @@ fn weight(hit: &NoteMatch, note: &Note, query: &[Term], searchable: &Searchable)
         .sum()
 }
 
-/// Whether the text names the file: its path or, when it is telling, its name.
+/// Whether the text names the file: its path or, if distinctive, its name.
 fn names_file(text: &str, file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file);
     let stands_alone = |needle: &str| {
@@ -189,7 +180,7 @@ fn names_file(text: &str, file: &str) -> bool {
     stands_alone(file) || (name.contains('.') && name.len() >= 5 && stands_alone(name))
 }
 
-/// Close neighbors of what fits, as weaker candidates.
+/// Adds close neighbors of fitting notes as weaker candidates.
 fn add_neighbors(listing: &Listing, candidates: &mut Vec<NoteCandidate>) {
     let fitting: Vec<(usize, f64)> =
         candidates.iter().filter(|c| c.fit > 0.0).map(|c| (c.at, c.score)).take(MAX_NOTES * 4).collect();
@@ -200,7 +191,7 @@ fn add_neighbors(listing: &Listing, candidates: &mut Vec<NoteCandidate>) {
                 continue;
             }
             candidates.retain(|candidate| candidate.at != near.at);
-            // Always behind the note that it came by.
+            // Always ranked after the note that led to it.
             candidates.push(NoteCandidate {
                 at: near.at,
                 fit: 0.1 * near.weight,
@@ -210,7 +201,7 @@ fn add_neighbors(listing: &Listing, candidates: &mut Vec<NoteCandidate>) {
     }
 }
 
-/// The notes to show: matching blockers, then one open blocker at least, then what matches best.
+/// The notes to show: matching blockers, then at least one other open blocker, then the best matches.
 fn chosen<'a>(
     listing: &Listing,
     candidates: &'a [NoteCandidate],
@@ -235,7 +226,7 @@ fn chosen<'a>(
     chosen
 }
 
-/// The packet of a note, as long as the `left` tokens allow.
+/// The longest version of a note that fits in `left` tokens.
 fn packet(
     store: &NoteStore,
     note: &Note,
@@ -275,7 +266,7 @@ fn packet(
     })
 }
 
-/// One line: the title, and the first sentence when it says more.
+/// One line: the title, and the first sentence if it adds something.
 fn hint(note: &Note) -> String {
     let (title, gist) = (&note.facts.title, &note.facts.gist);
     let line = if gist.is_empty() || gist.contains(title.as_str()) && gist.chars().count() < MAX_HINT_CHARS {
@@ -286,7 +277,6 @@ fn hint(note: &Note) -> String {
     text::one_line(&line, MAX_HINT_CHARS)
 }
 
-/// The title, the files, and the beginning of the body.
 fn excerpt(store: &NoteStore, note: &Note, max_chars: usize) -> String {
     let mut excerpt = note.facts.title.clone();
     if !note.facts.files.is_empty() {
@@ -295,7 +285,7 @@ fn excerpt(store: &NoteStore, note: &Note, max_chars: usize) -> String {
     }
     let body = store.body(note).unwrap_or_default();
     let mut told = body.as_str();
-    // A body that opens with its title as a heading need not say it twice.
+    // Skip a heading that repeats the title.
     if let Some((first, rest)) = body.split_once('\n')
         && first.trim_start_matches('#').trim() == note.facts.title
     {

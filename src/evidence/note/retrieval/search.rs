@@ -1,5 +1,4 @@
-//! Finding notes by words, type, tag and file. Weighs what matters and what is recent a little higher, never high enough
-//! to beat a better match by much.
+//! Finds notes by words, type, tag and file. Importance and recency add only a little weight.
 
 use crate::note::error::NoteError;
 use crate::note::index::Listing;
@@ -9,31 +8,29 @@ use base::search::bm25::{Corpus, ScoredDocument};
 use base::search::words::{self, Term};
 use base::text;
 
-/// Weights of one occurrence in title, tags, files and body.
 const TITLE: f32 = 3.0;
 const TAG: f32 = 3.0;
 const FILE: f32 = 2.0;
 const BODY: f32 = 1.0;
-/// Importance 5 counts so much more than importance 1.
+/// How much more importance 5 counts than importance 1.
 const IMPORTANCE_SPREAD: f64 = 0.4;
-/// A note of today counts so much more than one of long ago.
+/// How much more a note from today counts than an old one.
 const RECENCY_SPREAD: f64 = 0.2;
-/// After so many days half of what recency gives is gone.
+/// Days after which half of the recency bonus is gone.
 const RECENCY_HALF_LIFE_DAYS: f64 = 90.0;
 const MAX_LINE_CHARS: usize = 160;
-/// Terms and lines that the choice of a line looks at.
 const MAX_LINE_TERMS: usize = 20;
 const MAX_LINES: usize = 400;
-/// Bodies beyond this many bytes in all are not searched, only their titles, tags and files.
+/// Bodies beyond this total aren't searched, only titles, tags and files.
 const MAX_BODY_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What is looked for; empty parts don't filter.
+/// The search filters; empty ones don't filter.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     pub kind: Option<NoteKind>,
-    /// All of them.
+    /// All of them must match.
     pub tags: Vec<String>,
-    /// At least one of them; a folder stands for what is in it.
+    /// At least one must match; a folder matches its contents.
     pub files: Vec<String>,
     pub archived: bool,
 }
@@ -49,7 +46,7 @@ impl Wanted {
     }
 }
 
-/// Whether one path is the other or lies in it.
+/// Whether one path equals or contains the other.
 pub fn touches(a: &str, b: &str) -> bool {
     let inside = |long: &str, short: &str| {
         long.strip_prefix(short.trim_end_matches('/'))
@@ -60,28 +57,25 @@ pub fn touches(a: &str, b: &str) -> bool {
     inside(&a, &b) || inside(&b, &a)
 }
 
-/// A note that was found.
 #[derive(Clone, Debug)]
 pub struct NoteMatch {
-    /// Its place in the listing.
+    /// Index in the listing.
     pub at: usize,
     pub score: f64,
-    /// The best matching line of the body, or its gist.
+    /// The best matching line of the body, or its first sentence.
     pub line: String,
-    /// Which terms of the query it holds, by their place in the query.
     pub matched: Vec<usize>,
 }
 
-/// The searchable notes of a listing.
 pub struct Searchable {
     corpus: Corpus,
-    /// Documents as places in the listing.
+    /// Listing index of each document.
     places: Vec<usize>,
     bodies: Vec<String>,
 }
 
 impl Searchable {
-    /// Reads the notes that fit, to be asked this one query. A note that is gone meanwhile is left out.
+    /// Reads the matching notes for this one query. Notes removed meanwhile are left out.
     pub fn new(store: &NoteStore, listing: &Listing, wanted: &Wanted, query: &[Term]) -> Self {
         let mut made = Self { corpus: Corpus::only(query), places: Vec::new(), bodies: Vec::new() };
         let mut budget = MAX_BODY_BYTES;
@@ -105,7 +99,6 @@ impl Searchable {
         made
     }
 
-    /// The notes that hold terms of the query, best first.
     pub fn rank(&self, listing: &Listing, query: &[Term], now_ms: u64) -> Vec<NoteMatch> {
         let mut found: Vec<NoteMatch> = self
             .corpus
@@ -125,21 +118,21 @@ impl Searchable {
         found
     }
 
-    /// Whether the term says little because most notes have it.
+    /// Whether most notes contain the term, so that it says little.
     pub fn is_common(&self, term: &Term) -> bool {
         let notes = self.places.len();
         notes >= 4 && self.corpus.holding(&term.text) as usize * 2 > notes
     }
 }
 
-/// How much a note counts beside its words: 1 for one of usual importance from today.
+/// A note's weight apart from its words: 1 for normal importance and today's date.
 pub fn standing(note: &Note, now_ms: u64) -> f64 {
     let importance = 1.0 + IMPORTANCE_SPREAD * (f64::from(note.facts.importance) - 3.0) / 4.0;
     let fresh = 0.5_f64.powf(note.age_days(now_ms) / RECENCY_HALF_LIFE_DAYS);
     importance * (1.0 - RECENCY_SPREAD * (1.0 - fresh))
 }
 
-/// Searches; a query of nothing but glue words is taken word for word.
+/// A query of nothing but stop words is matched literally.
 pub fn search(
     store: &NoteStore,
     listing: &Listing,

@@ -7,7 +7,6 @@ use crate::shell::interpret::call::Arg;
 #[derive(Debug, Default)]
 pub struct Arguments<'a> {
     pub words: Vec<&'a Arg>,
-    /// What options do, with the option.
     pub actions: Vec<(ProgramAction, String)>,
     pub values: Vec<(Role, Arg)>,
     /// Options as written, without those whose value doesn't matter.

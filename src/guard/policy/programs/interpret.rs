@@ -124,7 +124,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The class, adjusted by options and words.
     fn effective(&self, class: Class) -> Class {
         match class {
             Class::Network | Class::Global if self.found.has(ProgramAction::Offline) => Class::Unsure,

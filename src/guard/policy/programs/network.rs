@@ -17,7 +17,6 @@ pub fn target(arg: &Arg) -> Assessment {
     }
 }
 
-/// `None` if uncertain.
 fn host_of(target: &Arg) -> Option<String> {
     let text = target.text.split_once("://").map_or(target.text.as_str(), |(_, rest)| rest);
     let end = text.find(['/', '?', '#']).unwrap_or(text.len());

@@ -5,7 +5,6 @@ pub fn sed_looks(script: &str) -> bool {
     let mut chars = script.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
-            // Separators, addresses and blocks.
             ' ' | '\t' | '\n' | ';' | '{' | '}' | ',' | '!' | '$' | '~' | '+' | '0'..='9' => {}
             'p' | 'd' | 'D' | 'P' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | '=' | 'l' | 'q' | 'Q' | 'z'
             | 'F' => {}

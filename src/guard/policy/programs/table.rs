@@ -139,20 +139,19 @@ pub struct Row {
 }
 
 const FLAGS: &[&str] = &[
-    // Options are whole words, never letters in a bundle: so it is with builders and package managers.
-    "exact",    // For those, options may be letters in a bundle, and long ones shortened.
-    "gnu",      // Options end at the first word.
-    "first",    // Options are taken behind `--` too.
-    "nodashes", // The first word is a bundle of letters.
-    "letters",  // Words that may turn into options are not known.
-    "certain",  // It always goes through the folder where it starts.
-    "here",     // What is written is destroyed with everything below it.
-    "deep",     // Every word is a sub-command.
-    "each",     // Called by a path it works for one project only.
-    "by-path",  // An always-allow rule takes the sub-command too.
-    "sub",      // No always-allow rule is offered.
-    "once",     // `-v` is not the question for the version.
-    "verbose",
+    "exact",    // Options are full words, never letters in a bundle, as in builders and package managers.
+    "gnu",      // In such programs, options may be letters in a bundle, and long ones abbreviated.
+    "first",    // Options end at the first word.
+    "nodashes", // Options are taken after `--`, too.
+    "letters",  // The first word is a bundle of letters.
+    "certain",  // Words that may turn into options are unknown.
+    "here",     // It always goes through its start folder.
+    "deep",     // What is written is destroyed with everything below it.
+    "each",     // Every word is a subcommand.
+    "by-path",  // Called by a path, it works for one project only.
+    "sub",      // An always-allow rule includes the subcommand.
+    "once",     // No always-allow rule is offered.
+    "verbose",  // `-v` doesn't ask for the version.
 ];
 
 impl Row {
@@ -169,7 +168,6 @@ impl Row {
         self.subs.iter().filter(|level| !level.contains(&"-")).count()
     }
 
-    /// `None` if it is another subcommand.
     fn fit(&self, words: &[&str]) -> Option<usize> {
         let mut fit = 0;
         for (at, level) in self.subs.iter().enumerate() {
@@ -221,7 +219,6 @@ pub fn sub_command(name: &str, words: &[&str]) -> Option<&'static Row> {
         .map(|(_, row)| row)
 }
 
-/// All rows, one per program that a line names, and the errors.
 fn read(text: &'static str) -> (Vec<(&'static str, Row)>, Vec<String>) {
     let mut lines: Vec<Vec<&'static str>> = Vec::new();
     for line in text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {

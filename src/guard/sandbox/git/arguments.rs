@@ -1,15 +1,13 @@
-//! The words of a git command line: git's own options, the sub-command, and its options apart from its words.
+//! The words of a git command line: git's own options, the subcommand, and its options apart from its words.
 
-/// A git command line, told apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitArguments {
-    /// Those before the sub-command, such as `-C x`.
+    /// Before the subcommand, such as `-C x`.
     pub own: Vec<String>,
     pub sub: String,
     pub rest: Vec<String>,
 }
 
-/// git's own options whose value is the next word.
 const OWN_VALUED: &[&str] = &[
     "-C",
     "-c",
@@ -22,7 +20,7 @@ const OWN_VALUED: &[&str] = &[
     "--attr-source",
 ];
 
-/// Options of sub-commands whose value is the next word.
+/// Options of subcommands whose value is the next word.
 const VALUED: &[(&str, &[&str])] = &[
     ("checkout", &["-b", "-B", "--orphan", "--conflict", "--pathspec-from-file"]),
     ("switch", &["-c", "-C", "--create", "--force-create", "--orphan", "--conflict"]),
@@ -47,7 +45,7 @@ const VALUED: &[(&str, &[&str])] = &[
 ];
 
 impl GitArguments {
-    /// Those behind the program's name; `None` when there is no sub-command.
+    /// `args` are without the program; `None` if there is no subcommand.
     pub fn read(args: &[String]) -> Option<Self> {
         let mut at = 0;
         while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-')) {
@@ -57,7 +55,7 @@ impl GitArguments {
         Some(Self { own: args[..at].to_vec(), sub: sub.clone(), rest: args[at + 1..].to_vec() })
     }
 
-    /// The words of the sub-command before `--`, without options and their values.
+    /// The subcommand's words before `--`, without options and their values.
     pub fn words(&self) -> Vec<&str> {
         let valued = VALUED.iter().find(|(sub, _)| *sub == self.sub).map_or(&[][..], |(_, options)| options);
         let mut words = Vec::new();
@@ -72,12 +70,11 @@ impl GitArguments {
         words
     }
 
-    /// What stands behind `--`.
     pub fn paths(&self) -> Option<&[String]> {
         self.rest.iter().position(|arg| arg == "--").map(|at| &self.rest[at + 1..])
     }
 
-    /// Whether one of the options is given: long ones also shortened or with a value, letters also in a bundle.
+    /// Also if long ones are abbreviated or have a value, or letters are in a bundle.
     pub fn has(&self, names: &[&str]) -> bool {
         self.rest.iter().take_while(|arg| *arg != "--").any(|arg| {
             let plain = arg.split_once('=').map_or(arg.as_str(), |(name, _)| name);
@@ -93,7 +90,6 @@ impl GitArguments {
         })
     }
 
-    /// The value of an option, as the next word or joined to it.
     pub fn value(&self, names: &[&str]) -> Option<&str> {
         self.rest.iter().enumerate().take_while(|(_, arg)| *arg != "--").find_map(|(at, arg)| {
             let name = names.iter().find(|name| arg.starts_with(**name))?;

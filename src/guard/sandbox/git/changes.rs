@@ -1,4 +1,4 @@
-//! The files that a command of git would change, as they are collected: questions to git whose answers are names.
+//! Collects the files that a git command would change, by asking git for names.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,15 +6,13 @@ use std::path::Path;
 use super::arguments::GitArguments;
 use super::question::GitQuestion;
 
-/// What was found so far.
 pub struct Changes<'a> {
     pub git: &'a GitQuestion,
     pub args: &'a GitArguments,
-    /// What the command finds on its standard input.
     pub input: &'a [u8],
     /// Relative to the top of the work tree.
     pub found: BTreeSet<String>,
-    /// Files whose time differs from what git remembers; their content may be the same.
+    /// Files whose time differs from the index; their content may be the same.
     pub touched: BTreeSet<String>,
 }
 
@@ -23,7 +21,6 @@ impl Changes<'_> {
         self.found.extend(names);
     }
 
-    /// What differs between two trees.
     pub fn between(&self, one: &str, other: &str) -> Option<Vec<String>> {
         self.git.names(&["diff-tree", "-r", "--name-only", "-z", "--no-renames", one, other, "--"])
     }
@@ -35,7 +32,7 @@ impl Changes<'_> {
         Some(())
     }
 
-    /// The commit that is checked out; before the first one the tree without files.
+    /// The commit that is checked out; before the first commit, the empty tree.
     pub fn head(&self) -> String {
         self.git.commit("HEAD").unwrap_or_else(|| self.empty_tree())
     }
@@ -44,7 +41,7 @@ impl Changes<'_> {
         self.git.line(&["hash-object", "-t", "tree", "--stdin"]).unwrap_or_default()
     }
 
-    /// What a commit's tree and the work tree or the index have different, in `paths` or everywhere.
+    /// What differs between a commit's tree and the work tree or the index, in `paths` or everywhere.
     pub fn against(&mut self, commit: &str, paths: &[&str]) -> Option<()> {
         for cached in [true, false] {
             let mut args = vec!["diff-index", "--name-only", "-z", "--no-renames", "--ignore-submodules=all"];
@@ -57,7 +54,6 @@ impl Changes<'_> {
         Some(())
     }
 
-    /// What the index and the work tree have different.
     pub fn index(&mut self, paths: &[&str]) -> Option<()> {
         let mut args =
             vec!["diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=all", "--"];
@@ -67,7 +63,7 @@ impl Changes<'_> {
         Some(())
     }
 
-    /// All that the commits themselves change; `revisions` as `git log` takes them.
+    /// Everything that the commits themselves change; `revisions` as for `git log`.
     pub fn commits(&mut self, revisions: &[&str], walk: bool) -> Option<()> {
         let mut args =
             vec!["log", "--format=", "--name-only", "-z", "--no-renames", "--diff-merges=separate"];
@@ -101,7 +97,7 @@ impl Changes<'_> {
         self.git.names(&args)
     }
 
-    /// Whether a file that was touched has the content that the index knows.
+    /// Whether a touched file still has the content in the index.
     pub fn is_same(&self, top: &Path, name: &str) -> bool {
         let Some(listed) = self.git.line(&["ls-files", "--stage", "--full-name", "--", &format!(":/{name}")])
         else {

@@ -1,4 +1,4 @@
-//! What those commands of git would change that name files, or bring patches.
+//! What git commands that name files, or bring patches, would change.
 
 use super::changes::Changes;
 
@@ -30,7 +30,7 @@ pub fn patch(on: &mut Changes<'_>) -> Option<()> {
     args.extend(on.args.paths().unwrap_or_default().iter().map(String::as_str));
     let bytes = on.git.ask_with(&args, on.input)?;
     let names = bytes.split(|byte| *byte == 0).map(|name| String::from_utf8_lossy(name).into_owned());
-    // Names in a patch start at the folder of the command.
+    // Names in a patch start at the command's folder.
     let front = on.git.line(&["rev-parse", "--show-prefix"]).unwrap_or_default();
     let names = of_numstat(names.collect()).into_iter().map(|name| format!("{front}{name}"));
     on.found.extend(names);
@@ -109,7 +109,7 @@ pub fn read_tree(on: &mut Changes<'_>) -> Option<()> {
     Some(())
 }
 
-/// It takes away what lies in other folders than those that are named, and brings back what was away.
+/// Removes what is in folders that aren't named, and restores what was removed before.
 pub fn sparse(on: &mut Changes<'_>) -> Option<()> {
     let words = on.args.words();
     let kept: Vec<&str> = match words.split_first() {
@@ -133,7 +133,7 @@ pub fn sparse(on: &mut Changes<'_>) -> Option<()> {
     Some(())
 }
 
-/// The names in what `git apply --numstat -z` prints: of a file that is renamed, both stand alone behind an empty one.
+/// The names that `git apply --numstat -z` prints; a rename lists both after an empty one.
 pub fn of_numstat(records: Vec<String>) -> Vec<String> {
     records
         .into_iter()

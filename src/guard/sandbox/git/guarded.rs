@@ -1,4 +1,4 @@
-//! Which paths commands may not change: the list of the sandbox, without what the user has opened for one command.
+//! Which paths commands may not change: the sandbox's list, without what the user opened for one command.
 
 use std::path::{Path, PathBuf};
 
@@ -8,20 +8,18 @@ use crate::sandbox::git_folders;
 use crate::sandbox::protected_paths;
 use crate::sandbox::spec::RawPath;
 
-/// What git must leave as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuardedPaths {
     /// Canonical.
     pub workspace: RawPath,
-    /// Folders that may be written to: what lies elsewhere cannot be.
+    /// Folders that may be written to; nothing outside them can be.
     pub writable: Vec<RawPath>,
     pub protected: Vec<RawPath>,
-    /// Protected paths that this command may change.
     pub opened: Vec<RawPath>,
 }
 
 impl GuardedPaths {
-    /// Whether a change of this path, absolute and canonical but for its end, is held back.
+    /// Whether a change of this path (absolute, its parent canonical) is refused.
     pub fn hold(&self, path: &Path) -> bool {
         self.is_outside(path) || self.is_protected(path) && !self.opened.iter().any(|open| open.0 == path)
     }
@@ -30,7 +28,7 @@ impl GuardedPaths {
         !self.writable.iter().any(|folder| path.starts_with(&folder.0))
     }
 
-    /// Those of a workspace (canonical), for a user with this home.
+    /// For a canonical workspace and a user with this home.
     pub fn of_workspace(workspace: &Path, home: Option<&Path>) -> Self {
         let homes: Vec<PathBuf> = home.iter().map(|home| home.to_path_buf()).collect();
         let git = git_folders::find(workspace);
@@ -51,12 +49,11 @@ impl GuardedPaths {
             || self.protected.iter().any(|protected| path.starts_with(&protected.0))
     }
 
-    /// The path as users know it: relative to the workspace where it lies in it.
     pub fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.workspace.0).unwrap_or(path).display().to_string()
     }
 
-    /// `a, which is protected`, `a and b, which are …`, `a, b and 3 more, which …`.
+    /// Such as `a, which is`, `a and b, which are`, `a, b and 3 more, which are`.
     pub fn clause(&self, paths: &[PathBuf]) -> String {
         let shown: Vec<String> = paths.iter().map(|path| self.shown(path)).collect();
         let list = match &shown[..] {

@@ -1,5 +1,5 @@
-//! Which settings in a repository's configuration make git run nothing and lead it nowhere: what git itself writes for branches,
-//! remotes, submodules and sparse checkouts. All others are taken for harmful.
+//! Settings with which a repository's git runs nothing and goes nowhere else: what git itself writes for
+//! branches, remotes, submodules and sparse checkouts. All others count as harmful.
 
 use std::process::Command;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use base::process::timeout;
 
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Whole names, of which those with `*` have a name between.
+/// In full; a `*` is any name.
 const HARMLESS: &[&str] = &[
     "core.repositoryformatversion",
     "core.filemode",
@@ -38,7 +38,7 @@ const HARMLESS: &[&str] = &[
     "submodule.*.branch",
 ];
 
-/// What beyond those stands in a repository that was just cloned.
+/// What a fresh clone also has.
 const OF_CLONES: &[&str] = &[
     "remote.*.url",
     "remote.*.pushurl",
@@ -56,19 +56,18 @@ const OF_CLONES: &[&str] = &[
     "init.defaultbranch",
 ];
 
-/// A setting: its name as git writes it, and its value.
+/// Its name as git writes it, and its value.
 pub type Setting = (String, String);
 
-/// Whose configuration it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// A repository that was there before.
+    /// A repository that existed before the command.
     User,
-    /// A repository that a command has made.
+    /// A repository that a command created.
     Command,
 }
 
-/// The settings of a configuration as git reads it, in order; `None` when git does not understand it.
+/// In git's order; `None` if git doesn't understand it.
 pub fn settings(text: &[u8]) -> Option<Vec<Setting>> {
     let mut git = Command::new("git");
     git.args(["config", "--no-includes", "--file", "-", "--list", "-z"]).current_dir("/");
@@ -83,12 +82,11 @@ pub fn settings(text: &[u8]) -> Option<Vec<Setting>> {
     settings.collect()
 }
 
-/// Whether git runs nothing and goes nowhere else because of the setting.
 pub fn is_harmless((name, value): &Setting, owner: Owner) -> bool {
     let fits = |known: &&str| match known.split_once('*') {
         Some((front, end)) => {
             let long = name.len() > front.len() + end.len();
-            // Sub-sections keep their case.
+            // Subsections keep their case.
             long && name.starts_with(front) && name.ends_with(end)
         }
         None => name == known,
@@ -96,20 +94,19 @@ pub fn is_harmless((name, value): &Setting, owner: Owner) -> bool {
     let known = HARMLESS.iter().any(fits) || owner == Owner::Command && OF_CLONES.iter().any(fits);
     // Such addresses name a program.
     let runs = value.contains("::");
-    // A branch's remote is one that has a name; files lie below the repository.
+    // A branch's remote must be a name, and files must be below the repository.
     let elsewhere = value.contains([':', '\\']) || value.starts_with(['/', '~']) || value.starts_with("..");
     let led = name.starts_with("branch.") && name.ends_with("remote") && elsewhere
         || name == "core.worktree" && value.starts_with(['/', '~']);
     known && !runs && !led
 }
 
-/// The settings of `after` that are not in `before` and not harmless; `None` when one of the two is not understood.
+/// Settings of `after` that are neither in `before` nor harmless; `None` if one of the two isn't understood.
 pub fn harmful(before: &[u8], after: &[u8], owner: Owner) -> Option<Vec<Setting>> {
     let (before, after) = (settings(before)?, settings(after)?);
     Some(after.into_iter().filter(|one| !before.contains(one) && !is_harmless(one, owner)).collect())
 }
 
-/// A configuration of these settings.
 pub fn written(settings: &[Setting]) -> String {
     let mut text = String::new();
     for (name, value) in settings {

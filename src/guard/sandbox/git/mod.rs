@@ -1,5 +1,4 @@
-//! git in front of protected paths: what a command of git would change is found out before it runs, so that it changes all of it
-//! or nothing.
+//! git and protected paths: a command's changes are predicted, so that it makes all of them or none.
 
 pub mod arguments;
 pub mod changes;

@@ -1,5 +1,5 @@
-//! Which files of the work tree a command of git would change, found out beforehand: all that it could, where it goes through
-//! several commits. Git would otherwise stop half way at a file that it may not write, or go on and leave its old text.
+//! Predicts which work tree files a git command could change. Otherwise git would stop halfway at a file that
+//! it can't write, or continue and leave its old text.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,10 @@ use super::guarded::GuardedPaths;
 use super::question::GitQuestion;
 use base::file;
 
-/// A list of steps, or a name that git keeps for itself, is not larger, in bytes.
+/// A list of steps, or one of git's own refs, in bytes.
 const MAX_STATE_BYTES: u64 = 4 * 1024 * 1024;
-/// Steps that are looked at one by one.
 const MAX_STEPS: usize = 2_000;
 
-/// The sub-commands that change the work tree.
 pub const CHANGING: &[&str] = &[
     "switch",
     "checkout",
@@ -38,7 +36,7 @@ pub const CHANGING: &[&str] = &[
     "sparse-checkout",
 ];
 
-/// The guarded paths that the command would change; `None` when that cannot be known, such as where git itself refuses.
+/// The guarded paths that the command would change; `None` if unknown, such as when git itself refuses.
 pub fn guarded_changes(
     git: &GitQuestion,
     args: &GitArguments,
@@ -57,7 +55,7 @@ pub fn guarded_changes(
     let found = preview.found.iter().filter(|name| held(name)).chain(touched).collect::<BTreeSet<_>>();
     let mut paths: Vec<PathBuf> =
         found.into_iter().map(|name| top.join(name.trim_end_matches('/'))).collect();
-    // A folder that goes takes with it what is guarded in it.
+    // Removing a folder removes what is guarded in it.
     let folders = preview
         .found
         .iter()
@@ -103,7 +101,7 @@ fn checkout(on: &mut Changes<'_>) -> Option<()> {
     }
     let first = words.first().copied();
     let commit = first.and_then(|word| on.git.commit(word)).or_else(|| {
-        // A branch of a remote becomes one of the same name here.
+        // A remote branch becomes a local one of the same name.
         let pattern = format!("refs/remotes/*/{}", first?);
         let found = on.git.line(&["for-each-ref", "--format=%(objectname)", &pattern])?;
         found.lines().next().map(str::to_owned)
@@ -154,7 +152,6 @@ fn reset(on: &mut Changes<'_>) -> Option<()> {
     on.against(&commit, &[])
 }
 
-/// What git puts aside before and back afterwards.
 fn autostash(on: &mut Changes<'_>) -> Option<()> {
     let set = |key: &str| on.git.line(&["config", "--type=bool", "--get", key]).as_deref() == Some("true");
     if on.args.has(&["--autostash"]) || set("merge.autoStash") || set("rebase.autoStash") {
@@ -164,7 +161,7 @@ fn autostash(on: &mut Changes<'_>) -> Option<()> {
     Some(())
 }
 
-/// Of both sides' changes, those that the other side has and this one has not.
+/// Of both sides' changes, those that only the other side has.
 fn merge(on: &mut Changes<'_>) -> Option<()> {
     let mut words = on.args.words();
     if words.is_empty() {
@@ -177,7 +174,7 @@ fn merge(on: &mut Changes<'_>) -> Option<()> {
         let differ: BTreeSet<String> = on.between(&head, &commit)?.into_iter().collect();
         let bases = on.bases(&commit);
         if !bases.contains(&head) || on.args.has(&["--no-ff"]) {
-            // When a real merge fails, git resets the work tree and applies what was changed in it anew.
+            // When a real merge fails, git resets the work tree and reapplies its changes.
             on.against(&head, &[])?;
         }
         if bases.is_empty() || on.args.has(&["-s", "--strategy", "-X", "--strategy-option"]) {
@@ -221,7 +218,7 @@ fn rebase(on: &mut Changes<'_>) -> Option<()> {
     let linear =
         || on.git.line(&["rev-list", "--merges", "--max-count=1", &format!("{onto}..{tip}")]).is_none();
     if plain && on.git.ask(&["merge-base", "--is-ancestor", &onto, &tip]).is_some() && linear() {
-        // It lies there already.
+        // Already based on it.
         return Some(());
     }
     on.switch_to(&onto)?;
@@ -236,7 +233,7 @@ fn pick(on: &mut Changes<'_>) -> Option<()> {
     on.commits(&words, false)
 }
 
-/// A merge, a rebase or the like that stands in the middle.
+/// A merge, rebase or similar that is in progress.
 fn resume(on: &mut Changes<'_>) -> Option<()> {
     let folder = PathBuf::from(on.git.line(&["rev-parse", "--absolute-git-dir"])?);
     let text = |name: &str| file::small_text(&folder.join(name), MAX_STATE_BYTES);
@@ -318,7 +315,7 @@ fn stash(on: &mut Changes<'_>) -> Option<()> {
     }
 }
 
-/// Between the good and the bad ones it may check out any.
+/// May check out any commit between the good and the bad ones.
 fn bisect(on: &mut Changes<'_>) -> Option<()> {
     let mut words = on.args.words().into_iter();
     let sub = words.next();

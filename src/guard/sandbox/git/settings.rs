@@ -1,5 +1,5 @@
-//! Commands of git that write to a repository's configuration beside what they are for: names and upstreams of branches, sparse
-//! checkouts, submodules. They may where what they wrote is looked at afterwards; elsewhere they fail before they begin.
+//! git commands that also write configuration: names and upstreams of branches, sparse checkouts, submodules.
+//! They may if the result is checked afterwards; otherwise they fail before they start.
 
 use std::path::PathBuf;
 
@@ -7,11 +7,10 @@ use super::arguments::GitArguments;
 use super::harmless_config::{self, Owner};
 use super::question::GitQuestion;
 
-/// The sub-commands that may write settings.
 pub const WRITING: &[&str] =
     &["branch", "checkout", "switch", "init", "config", "sparse-checkout", "submodule", "remote", "worktree"];
 
-/// Whether the command would write settings that run no program; `None` where it may write others.
+/// Whether it would write settings that run no program; `None` if it may write others.
 pub fn writes(git: &GitQuestion, args: &GitArguments) -> Option<bool> {
     let words = args.words();
     let words = &words[..];
@@ -43,7 +42,6 @@ pub fn writes(git: &GitQuestion, args: &GitArguments) -> Option<bool> {
     }
 }
 
-/// The files that hold the settings.
 pub fn files(git: &GitQuestion, args: &GitArguments) -> Vec<PathBuf> {
     let own = match (args.sub.as_str(), args.words().first()) {
         ("init", Some(folder)) => git.inside(folder),
@@ -99,14 +97,14 @@ fn checkout(git: &GitQuestion, args: &GitArguments, words: &[&str]) -> bool {
     if creates || args.has(&["-t", "--track"]) {
         return tracks(git, args, words.first().copied());
     }
-    // A branch of a remote becomes one of the same name here.
+    // A remote branch becomes a local one of the same name.
     let Some(name) = words.first().filter(|_| words.len() == 1 && args.paths().is_none()) else {
         return false;
     };
     git.commit(name).is_none() && git.line(&["for-each-ref", &format!("refs/remotes/*/{name}")]).is_some()
 }
 
-/// Whether a new branch that starts there follows another one.
+/// Whether a new branch that starts there tracks another one.
 fn tracks(git: &GitQuestion, args: &GitArguments, start: Option<&str>) -> bool {
     if args.has(&["--no-track"]) {
         return false;
@@ -125,7 +123,7 @@ fn tracks(git: &GitQuestion, args: &GitArguments, start: Option<&str>) -> bool {
     }
 }
 
-/// `git config KEY VALUE` and its like; reading writes nothing.
+/// `git config KEY VALUE` and similar; reading writes nothing.
 fn config(args: &GitArguments, words: &[&str]) -> Option<bool> {
     if args.has(&[
         "--get",
@@ -158,7 +156,7 @@ fn config(args: &GitArguments, words: &[&str]) -> Option<bool> {
     (plain && harmless_config::is_harmless(&(name, value.to_owned()), Owner::User)).then_some(true)
 }
 
-/// The name as a regular expression that matches only itself.
+/// A regular expression that matches only this name.
 fn pattern(name: &str) -> String {
     name.chars()
         .map(|c| if c.is_alphanumeric() || "/-_".contains(c) { c.to_string() } else { format!("[{c}]") })

@@ -1,6 +1,5 @@
-//! The git that commands in the sandbox find first: it finds out what a command would change, and either hands it to the real
-//! git or says why it cannot be done here, before anything has happened. It protects nobody from a program that goes round
-//! it: that is what mounts and the guard are for. It keeps git from stopping half way at what they protect.
+//! The `git` that sandboxed commands find first: it runs the real one only if the predicted changes are
+//! allowed. Not a security boundary (mounts and the guard are): it keeps git from stopping halfway.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -22,16 +21,15 @@ use crate::sandbox::protected_paths::IN_GIT;
 use crate::sandbox::spec::{RawPath, SandboxSpec};
 use base::file;
 
-/// The first argument that makes our program this git.
 pub const NAME: &str = "__git";
-/// The folder in the session's private folder.
+/// In the session's private folder.
 pub const FOLDER: &str = "bin";
-/// What cannot be done here ends as git's own fatal errors do.
+/// The exit code of git's own fatal errors.
 const REFUSED: i32 = 128;
 const MAX_ALIASES: usize = 8;
-/// The list of guarded paths is not larger, in bytes.
+/// The list of guarded paths, in bytes.
 const MAX_LIST: u64 = 4 * 1024 * 1024;
-/// They change no file of the work tree and no settings.
+/// These change no work tree file and no settings.
 const DIRECT: &[&str] = &[
     "add",
     "annotate",
@@ -89,7 +87,7 @@ const DIRECT: &[&str] = &[
     "--exec-path",
 ];
 
-/// Puts the wrapper in front of the git that commands find. Where it cannot be made, they find git itself.
+/// Puts the wrapper first in the path. If that fails, commands find git itself.
 pub fn install(spec: &mut SandboxSpec) {
     let Ok(text) = serde_json::to_string(&guarded(spec)) else { return };
     let (Some(path), Ok(helper)) = (std::env::var("PATH").ok(), helper()) else { return };
@@ -120,7 +118,7 @@ fn guarded(spec: &SandboxSpec) -> GuardedPaths {
     }
 }
 
-/// Our program by its name: inside, the link to the running one is another's.
+/// Our program by name: in the sandbox, `/proc/self/exe` is another program.
 fn helper() -> io::Result<PathBuf> {
     let helper = launch::helper()?;
     if helper == Path::new("/proc/self/exe") { std::env::current_exe() } else { helper.canonicalize() }
@@ -132,7 +130,7 @@ fn find_git(path: &str) -> Option<PathBuf> {
     };
     let mut found =
         std::env::split_paths(path).filter(|folder| folder.is_absolute()).map(|folder| folder.join("git"));
-    // Inside of a sandbox its wrapper is the first.
+    // In a sandbox, its wrapper comes first.
     found.find(|path| is_program(path) && !path.with_file_name("guarded.json").exists())
 }
 
@@ -159,7 +157,7 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"))
 }
 
-/// Runs it; `args` are the real git, the list of guarded paths, and what git is to do.
+/// `args` are the real git, the list of guarded paths, and git's arguments.
 pub fn run(args: Vec<OsString>) -> ! {
     let [real, list, rest @ ..] = &args[..] else { std::process::exit(REFUSED) };
     if let Some(why) = refusal(Path::new(real), Path::new(list), rest) {
@@ -171,7 +169,6 @@ pub fn run(args: Vec<OsString>) -> ! {
     std::process::exit(REFUSED)
 }
 
-/// Why the command is not run.
 fn refusal(real: &Path, list: &Path, rest: &[OsString]) -> Option<String> {
     let words: Vec<String> =
         rest.iter().map(|word| word.to_str().map(str::to_owned)).collect::<Option<_>>()?;
@@ -195,7 +192,7 @@ fn refusal(real: &Path, list: &Path, rest: &[OsString]) -> Option<String> {
         return None;
     }
     let input = plans.first().and_then(input).unwrap_or_default();
-    // A file that was only touched would be written anew.
+    // Otherwise a file that was only touched would count as changed.
     let _ = git.ask(&["update-index", "-q", "--refresh"]);
     let found = plans.iter().filter_map(|args| preview::guarded_changes(&git, args, &guarded, &input));
     let mut paths: Vec<PathBuf> = found.flatten().collect();
@@ -228,7 +225,7 @@ fn expand_alias(git: &GitQuestion, args: &mut GitArguments) {
     }
 }
 
-/// What a pull does is known once it has fetched.
+/// What a pull changes is known only after fetching.
 fn pulled(real: &Path, args: &GitArguments) -> Option<Vec<GitArguments>> {
     let fetched = Command::new(real).args(&args.own).args(["fetch", "--quiet"]).args(args.words()).status();
     fetched.ok().filter(std::process::ExitStatus::success)?;
@@ -241,7 +238,7 @@ fn pulled(real: &Path, args: &GitArguments) -> Option<Vec<GitArguments>> {
     Some(plans)
 }
 
-/// A patch on the standard input is read, and laid there again for git.
+/// Reads a patch from standard input and puts it back there for git.
 fn input(args: &GitArguments) -> Option<Vec<u8>> {
     let reads = matches!(args.sub.as_str(), "am" | "apply") && args.words().iter().all(|word| *word == "-");
     if !reads || args.paths().is_some_and(|paths| !paths.is_empty()) || io::stdin().is_terminal() {
@@ -260,7 +257,6 @@ fn again(bytes: &[u8]) -> io::Result<()> {
     Ok(rustix::stdio::dup2_stdin(&file)?)
 }
 
-/// Whether our program is started as this git.
 pub fn is_asked_for(first: Option<&OsStr>) -> bool {
     first.is_some_and(|first| first == NAME)
 }

@@ -1,6 +1,5 @@
-//! The helper: what `mycode __confine` does before any thread is started. It becomes the parent of the confined command, whose
-//! namespaces die with their first process; it watches the agent through a pipe, and outlives the command only to restore
-//! protected paths. Whatever fails, the command does not run.
+//! The helper, `mycode __confine`, which runs before any thread starts: the confined command's parent watches
+//! the agent through a pipe and finally restores protected paths. If anything fails, the command doesn't run.
 #![cfg(target_os = "linux")]
 
 use std::ffi::OsString;
@@ -27,26 +26,22 @@ use crate::sandbox::probe::PROBE;
 use crate::sandbox::spec::{LaunchMode, SandboxSpec};
 use base::process::descriptor;
 
-/// Exit codes of the helper itself: for a user's own call, the one for configuration errors; for the agent, one that
-/// shells use for "could not be run".
+/// The helper's own failures: in a user's own call (a configuration error), and for the agent.
 const FAILED_FOREGROUND: i32 = 3;
 const FAILED: i32 = 125;
-/// As shells say "could not be run".
 const NOT_STARTED: i32 = 127;
-/// Marks in the pipe from the first process: how the command ended, or why it did not begin.
+/// Tags in the pipe from the first process: how the command ended, or why it did not start.
 const ENDED: u8 = b'S';
 const NEVER_BEGAN: u8 = b'E';
 
-/// Why the helper stopped waiting for the command.
 enum WaitEnd {
     Exited,
     /// The agent is gone, or wants the command to end.
     Abandoned,
-    /// A signal to this process.
     Signaled(i32),
 }
 
-/// Runs the helper; `args` are those behind its name: the descriptor for the side channel or `-`, then the command.
+/// `args` are after the name: the side channel's descriptor or `-`, then the command.
 pub fn run(mut args: Vec<OsString>) -> ! {
     if args.first().is_some_and(|first| first == PROBE) {
         trial::run();
@@ -66,7 +61,6 @@ pub fn run(mut args: Vec<OsString>) -> ! {
     }
 }
 
-/// For a call whose command left processes running.
 const LEFT_RUNNING: &str = "background processes were killed when the command exited; use `background: true` for what must keep running";
 
 fn read_spec() -> io::Result<LaunchMode> {
@@ -86,7 +80,6 @@ fn fail(foreground: bool, why: &str) -> ! {
     system::leave(if foreground { FAILED_FOREGROUND } else { FAILED })
 }
 
-/// The lifeline, unless this is a user's own call.
 fn lifeline(foreground: bool) -> Option<OwnedFd> {
     (!foreground).then(|| descriptor::inherited(LIFELINE_FD))
 }
@@ -131,7 +124,7 @@ fn in_namespaces(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) 
     match (end, text.split_first()) {
         (WaitEnd::Signaled(signal), _) => system::leave(128 + signal),
         (_, Some((&NEVER_BEGAN, why))) => {
-            // How the process ended that was to become the command follows.
+            // A zero byte and the exit status of the failed process follow.
             let why = why.split(|byte| *byte == 0).next().unwrap_or_default();
             fail(foreground, &String::from_utf8_lossy(why))
         }
@@ -155,7 +148,6 @@ fn finish(spec: &SandboxSpec, snapshot: &ProtectedFiles) {
     }
 }
 
-/// Waits until the process has ended, the agent is gone, or a signal came.
 fn wait_for(pid: i32, lifeline: Option<&OwnedFd>, signals: &OwnedFd, foreground: bool) -> WaitEnd {
     let Some(process) = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else {
         return WaitEnd::Abandoned;
@@ -172,7 +164,7 @@ fn wait_for(pid: i32, lifeline: Option<&OwnedFd>, signals: &OwnedFd, foreground:
         if fds.get(2).is_some_and(|fd| !fd.revents().is_empty()) {
             return WaitEnd::Abandoned;
         }
-        // The agent's signals go to the command itself; only a user's own call ends by one.
+        // The agent signals the command itself; only a user's own call ends by a signal.
         if !fds[1].revents().is_empty()
             && let Some(signal) = system::next_signal(signals)
             && foreground
@@ -182,7 +174,7 @@ fn wait_for(pid: i32, lifeline: Option<&OwnedFd>, signals: &OwnedFd, foreground:
     }
 }
 
-/// The first process of the namespaces: builds what the command sees, starts it, and collects orphans until it ends.
+/// The namespaces' first process: builds the file tree, starts the command, collects orphans.
 fn first_process(
     spec: &SandboxSpec,
     outside: &Outside,
@@ -197,7 +189,7 @@ fn first_process(
         system::leave(1)
     };
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
-    // Until the parent has made us the user that it is. If it is gone already, there is nobody to work for.
+    // Until the parent has mapped our user. If it is already gone, there is nothing left to do.
     if rustix::io::read(&wait, &mut [0_u8; 1]) != Ok(1) {
         system::leave(1);
     }
@@ -221,7 +213,7 @@ fn first_process(
         let why = become_command(Some(spec), command, side);
         refuse(&mut report, why);
     }
-    // The command's own pipes must end when it does, not when we do.
+    // The command's pipes must end when it does, not when we do.
     system::release_files(side);
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
@@ -237,7 +229,6 @@ fn first_process(
     }
 }
 
-/// No capability is left, and none can be won.
 fn drop_rights(spec: &SandboxSpec) -> io::Result<()> {
     let kept = if spec.foreign_owner && !spec.layers.user_namespace {
         CapabilitySet::DAC_OVERRIDE | CapabilitySet::FOWNER
@@ -245,7 +236,7 @@ fn drop_rights(spec: &SandboxSpec) -> io::Result<()> {
         CapabilitySet::empty()
     };
     for capability in CapabilitySet::all().iter().filter(|capability| !kept.contains(*capability)) {
-        // One that this kernel does not know cannot be had either.
+        // A capability that this kernel doesn't know can't be held either.
         let _ = rustix::thread::remove_capability_from_bounding_set(capability);
     }
     rustix::thread::clear_ambient_capability_set()?;
@@ -269,7 +260,7 @@ fn in_place(spec: Option<&SandboxSpec>, command: &[OsString], side: Option<RawFd
     if child == 0 {
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
         if spec.is_some() {
-            // Root without namespaces keeps what it has; Landlock limits what it may touch.
+            // Root without namespaces keeps its capabilities; Landlock limits what it may touch.
             let _ = rustix::thread::set_no_new_privs(true);
         }
         let why = become_command(spec, command, side);
@@ -304,9 +295,9 @@ fn in_place(spec: Option<&SandboxSpec>, command: &[OsString], side: Option<RawFd
     }
 }
 
-/// Puts on what is left to put on and becomes the command; comes back only with the reason why the sandbox is none.
+/// Applies the remaining restrictions and becomes the command; returns only the reason if that fails.
 fn become_command(spec: Option<&SandboxSpec>, command: &[OsString], side: Option<RawFd>) -> String {
-    // No terminal, no group that signals from outside reach by accident.
+    // No terminal, and no process group that signals from outside reach by accident.
     let _ = rustix::process::setsid();
     system::reset_signals();
     let environment = spec.map_or(&[][..], |spec| &spec.environment[..]);

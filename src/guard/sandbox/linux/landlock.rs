@@ -1,5 +1,5 @@
-//! Landlock: rules on paths that need no mount. On top of mounts they are a second layer; alone they are the only one, and then
-//! secrets are left out of what may be read, name by name.
+//! Landlock: path rules that need no mounts. With mounts they are a second layer; alone they are the only
+//! one, and then secrets are excluded from what may be read, name by name.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -14,16 +14,13 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::sandbox::spec::{RawPath, SandboxSpec};
 
-/// The newest rights that are asked for; an older kernel holds those that it knows.
+/// The newest rights; an older kernel enforces those that it knows.
 const NEWEST: ABI = ABI::V9;
-/// Devices and such that everybody writes to.
 const WRITABLE_DEVICES: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"];
 const WRITABLE_FOLDERS: &[&str] = &["/dev/shm", "/dev/pts"];
-/// Paths beyond this many are not opened one by one.
 const MAX_RULES: usize = 20_000;
 
-/// Puts the rules on this process and all that it starts.
 pub fn restrict(spec: &SandboxSpec) -> Result<(), RulesetError> {
     let alone = !spec.layers.namespaces;
     let all = AccessFs::from_all(NEWEST);
@@ -31,7 +28,7 @@ pub fn restrict(spec: &SandboxSpec) -> Result<(), RulesetError> {
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(all)?
         .scope(Scope::from_all(NEWEST))?;
-    // A network of its own lets loopback work; without one the only way is to forbid all of it.
+    // A network namespace has its own loopback; without one, all of the network must be forbidden.
     if alone && !spec.network {
         ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
     }
@@ -59,11 +56,11 @@ pub fn restrict(spec: &SandboxSpec) -> Result<(), RulesetError> {
     if alone {
         writable.push(spec.private.join("tmp"));
     } else {
-        // What changes the machine is mounted read-only there.
+        // Here, what changes the machine is mounted read-only.
         writable.extend(spec.layers.fresh_proc.then(|| PathBuf::from("/proc")));
         writable.extend(spec.temporary.iter().chain(&spec.caches).map(|path| path.0.clone()));
     }
-    // A device node made there would open nothing (no capability makes one), and is not needed.
+    // A device node would open nothing (no capability creates one), and isn't needed.
     let writes = all & !(AccessFs::MakeChar | AccessFs::MakeBlock);
     for path in writable {
         rules = allow(rules, &path, writes)?;
@@ -88,7 +85,7 @@ fn open(path: &Path) -> Option<OwnedFd> {
     rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()
 }
 
-/// The paths that together are `folder` without `holes`. Links are left out: what they lead to has its own rule.
+/// The paths that together are `folder` without `holes`. Without links: their targets have their own rules.
 fn around(folder: &Path, holes: &BTreeSet<PathBuf>, left: &mut usize) -> Vec<PathBuf> {
     if holes.contains(folder) || *left == 0 {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! The file tree that a confined command sees: everything read-only, the workspace writable, secrets and sockets gone,
-//! `/tmp`, `/dev` and `/proc` of its own. Runs as the first process of fresh namespaces, and fails rather than leave a gap.
+//! A confined command's file tree: everything read-only except the workspace, secrets and sockets hidden, its
+//! own `/tmp`, `/dev`, `/proc`. Runs as the first process of fresh namespaces; fails rather than leave a gap.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -24,7 +24,6 @@ use super::sockets;
 use super::system::{self, NODEV, NOSUID, RDONLY};
 use crate::sandbox::spec::SandboxSpec;
 
-/// Programs find these in every `/dev`.
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
 const LINKS: &[(&str, &str)] = &[
     ("fd", "/proc/self/fd"),
@@ -36,31 +35,25 @@ const LINKS: &[(&str, &str)] = &[
 /// In `/proc`: what changes the machine.
 const PROC_READ_ONLY: &[&str] = &["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi"];
 
-/// Commands of one session that write to build caches at the same time; in more, caches are read-only.
+/// Concurrent commands of a session that can write to build caches; for more, caches are read-only.
 const MAX_CACHE_FOLDERS: usize = 64;
 
-/// What could not be done, for users.
 fn at(what: impl Display) -> impl FnOnce(io::Error) -> String {
     move |error| format!("{what}: {error}")
 }
 
-/// One change of the tree at one path.
+/// One change of the tree. `Bind` mounts a path on itself, so that it can't be moved (or changed).
 enum MountStep {
-    /// A prepared mount goes there.
     Mount(OwnedFd),
-    /// An empty read-only folder.
     HideFolder,
-    /// An empty unreadable file.
     HideFile,
-    /// A bind mount of itself, which cannot be moved away; when read-only, not changed either.
     Bind { read_only: bool },
 }
 
-/// The first kernel that counts processes' numbers for each namespace: an older one would take the limit for the whole
-/// machine.
+/// The first kernel with `pid_max` per namespace: in older ones the limit would be machine-wide.
 const COUNTS_ALONE: (u32, u32) = (6, 14);
 
-/// What must be found out before the namespaces are made.
+/// Collected before the namespaces are created.
 pub struct Outside {
     pub snapshot: ProtectedFiles,
     sockets: BTreeSet<PathBuf>,
@@ -74,12 +67,11 @@ impl Outside {
     }
 }
 
-/// Builds the tree.
 pub fn build(spec: &SandboxSpec, outside: &Outside) -> Result<(), String> {
-    // What is mounted from here on stays in this namespace, and what is mounted outside does not come in.
+    // Later mounts stay in this namespace, and mounts made outside don't come in.
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).map_err(|error| at("mounts can't be made private")(error.into()))?;
-    // Copies are made before the tree becomes read-only.
+    // Copies must be made before the tree becomes read-only.
     let mut steps: Vec<(PathBuf, MountStep)> = Vec::new();
     let mut add = |path: &Path, mount: io::Result<OwnedFd>| -> Result<(), String> {
         steps.push((path.to_owned(), MountStep::Mount(mount.map_err(at(path.display()))?)));
@@ -99,7 +91,7 @@ pub fn build(spec: &SandboxSpec, outside: &Outside) -> Result<(), String> {
     for (path, writes) in
         spec.caches.iter().flat_map(|path| outside.caches.iter().map(move |writes| (path, writes)))
     {
-        // A file system that cannot be layered stays read-only.
+        // A file system that can't be layered stays read-only.
         if let Ok(mount) = layered(spec, path, writes) {
             add(path, Ok(mount))?;
         }
@@ -117,7 +109,7 @@ pub fn build(spec: &SandboxSpec, outside: &Outside) -> Result<(), String> {
     let devices = devices().map_err(at("/dev"))?;
     restrict_all(spec).map_err(at("the file tree can't be made read-only"))?;
 
-    // Outer folders first; where one path is both pinned and read-only, read-only wins.
+    // Outer folders first; if a path is both pinned and read-only, read-only wins.
     steps.sort_by_key(|(path, _)| path.components().count());
     let mut filled: Vec<OwnedFd> = Vec::new();
     for (path, step) in steps.into_iter().filter(|(path, _)| path != Path::new("/")) {
@@ -156,7 +148,6 @@ fn attach(mount: &OwnedFd, target: &OwnedFd) -> io::Result<()> {
     Ok(move_mount(mount, "", target, "", flags)?)
 }
 
-/// A detached empty file system in memory.
 fn memory(size: &str, mode: &str) -> io::Result<OwnedFd> {
     let fs = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_set_string(fs.as_fd(), "size", size)?;
@@ -165,17 +156,15 @@ fn memory(size: &str, mode: &str) -> io::Result<OwnedFd> {
     Ok(fsmount(fs.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, NO_SPECIAL_FILES)?)
 }
 
-/// The folder for what a command writes into build caches. Two overlay mounts must never share one, so each of the
-/// commands that run at the same time has its own; the first that is free is taken, so that a command finds what an
-/// earlier one has cached.
+/// What a command writes to build caches. Two overlay mounts must never share one, so each takes the first
+/// free one, which contains what earlier commands cached.
 struct CacheFolder {
     path: PathBuf,
-    /// Locked until the command has ended.
     _lock: fs::File,
 }
 
 impl CacheFolder {
-    /// Takes a free one in the session's private folder; `None` when there is none.
+    /// `None` if all are taken.
     fn take(private: &Path) -> Option<Self> {
         (0..MAX_CACHE_FOLDERS).find_map(|number| {
             let path = private.join("cache").join(number.to_string());
@@ -187,7 +176,7 @@ impl CacheFolder {
     }
 }
 
-/// A detached mount that shows `path`; what is written to it goes to the private folder.
+/// Shows `path`, but writes go to the private folder.
 fn layered(spec: &SandboxSpec, path: &Path, writes: &CacheFolder) -> io::Result<OwnedFd> {
     let folder = writes.path.join(cache_name(path));
     let (upper, work) = (folder.join("upper"), folder.join("work"));
@@ -199,13 +188,12 @@ fn layered(spec: &SandboxSpec, path: &Path, writes: &CacheFolder) -> io::Result<
             return Err(io::ErrorKind::InvalidInput.into());
         }
     }
-    // Nothing of it outlives the session, so the disk need not have it when the command ends; that wait costs more than
-    // all else. The mark is for those who would count on what a crash left.
+    // Volatile: nothing outlives the session, and waiting for the disk costs most. Removes the crash marker.
     let _ = fs::remove_dir_all(work.join("work/incompat"));
     overlay(spec, &parts, true).or_else(|_| overlay(spec, &parts, false))
 }
 
-/// `hasty` never waits for the disk; kernels before 5.10 cannot.
+/// `hasty` never waits for the disk; kernels before 5.10 don't support it.
 fn overlay(spec: &SandboxSpec, parts: &[(&str, &Path)], hasty: bool) -> io::Result<OwnedFd> {
     let fs = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
     for (key, value) in parts {
@@ -221,13 +209,13 @@ fn overlay(spec: &SandboxSpec, parts: &[(&str, &Path)], hasty: bool) -> io::Resu
     Ok(fsmount(fs.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, NO_SPECIAL_FILES)?)
 }
 
-/// The same for the same folder in each command of a session.
+/// Must be the same in each command of a session.
 fn cache_name(path: &Path) -> String {
     let digest = Sha256::digest(path.as_os_str().as_encoded_bytes());
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What is seen in place of each hidden file or folder, and the mount that it is on, without which it could not be copied.
+/// What replaces hidden files and folders, and their mount, without which they can't be copied.
 struct Empty {
     file: OwnedFd,
     folder: OwnedFd,
@@ -253,7 +241,7 @@ fn apply(
     filled: &mut Vec<OwnedFd>,
 ) -> io::Result<()> {
     match step {
-        // The target may lie in a hidden folder.
+        // The target may be in a hidden folder.
         MountStep::Mount(mount) => attach(&mount, &open(path).or_else(|_| mount_point(path, &mount))?),
         MountStep::HideFolder => {
             let Some(target) = to_hide(path)? else { return Ok(()) };
@@ -261,7 +249,7 @@ fn apply(
             if !shown.iter().any(|list| list.iter().any(|inside| inside.starts_with(path))) {
                 return bind(&empty.folder, &target, true);
             }
-            // What is seen in it all the same needs mount points.
+            // Visible paths in it need mount points.
             let mount = memory("1m", "755")?;
             attach(&mount, &target)?;
             filled.push(mount);
@@ -274,7 +262,6 @@ fn apply(
     }
 }
 
-/// Shows `what` at `target`.
 fn bind(what: &OwnedFd, target: &OwnedFd, read_only: bool) -> io::Result<()> {
     let copied = open_tree(what, "", DETACHED | OpenTreeFlags::AT_EMPTY_PATH)?;
     if read_only {
@@ -283,7 +270,7 @@ fn bind(what: &OwnedFd, target: &OwnedFd, read_only: bool) -> io::Result<()> {
     attach(&copied, target)
 }
 
-/// What is to be hidden, unless something else has hidden it, or the user cannot reach it anyway.
+/// `None` if something else hides it already, or the user can't reach it anyway.
 fn to_hide(path: &Path) -> io::Result<Option<OwnedFd>> {
     match open(path) {
         Ok(target) => Ok(Some(target)),
@@ -294,7 +281,7 @@ fn to_hide(path: &Path) -> io::Result<Option<OwnedFd>> {
     }
 }
 
-/// A path in a writable folder, opened without following links: what runs there may have changed it meanwhile.
+/// Opens a path in a writable folder without following links: a command may have changed it meanwhile.
 fn beneath(spec: &SandboxSpec, path: &Path) -> io::Result<Option<OwnedFd>> {
     let roots = spec.writable.iter().filter(|root| path.starts_with(root));
     let Some(root) = roots.max_by_key(|root| root.components().count()) else { return Ok(None) };
@@ -303,13 +290,12 @@ fn beneath(spec: &SandboxSpec, path: &Path) -> io::Result<Option<OwnedFd>> {
     let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match rustix::fs::openat2(open(root)?, rest, flags, Mode::empty(), how) {
         Ok(target) => Ok(Some(target)),
-        // Gone since the guard looked; it will look again.
+        // Gone since the guard checked; it will check again.
         Err(Errno::NOENT) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Makes an empty file or folder at which `mount` can be placed.
 fn mount_point(path: &Path, mount: &OwnedFd) -> io::Result<OwnedFd> {
     let is_dir = fs::File::from(mount.try_clone()?).metadata()?.is_dir();
     if is_dir {
@@ -323,10 +309,9 @@ fn mount_point(path: &Path, mount: &OwnedFd) -> io::Result<OwnedFd> {
     open(path)
 }
 
-/// Copies of the few devices that every program may use.
 fn devices() -> io::Result<Vec<(&'static str, OwnedFd)>> {
     let found = DEVICES.iter().map(|name| (*name, copy(&Path::new("/dev").join(name))));
-    // No program works without the first; others may be missing.
+    // Only `null` is required.
     let usable = found.filter(|(name, copied)| *name == DEVICES[0] || copied.is_ok());
     usable.map(|(name, copied)| Ok((name, copied?))).collect()
 }
@@ -346,7 +331,7 @@ fn mount_dev(devices: &[(&str, OwnedFd)]) -> io::Result<()> {
         fs::create_dir(folder)?;
     }
     attach(&memory("50%", "1777")?, &open(Path::new("/dev/shm"))?)?;
-    // Programs that make terminals of their own find none where this is refused; nothing else needs it.
+    // Optional: only programs that create their own terminals need it.
     let _ = system::mount("devpts", "/dev/pts", c"newinstance,ptmxmode=0666,mode=0620");
     system::restrict(dev.as_fd(), RDONLY, false)
 }
@@ -356,11 +341,11 @@ fn mount_proc(spec: &SandboxSpec) -> io::Result<()> {
     if spec.layers.fresh_proc {
         system::mount("proc", "/proc", c"")?;
         if system::kernel_version().is_some_and(|version| version >= COUNTS_ALONE) {
-            // No other limit holds for root. Where it is refused, the limit by user is left.
+            // No other limit applies to root. If this is refused, the limit per user remains.
             let _ = fs::write("/proc/sys/kernel/pid_max", system::MAX_PROCESSES.to_string());
         }
     } else if !spec.layers.landlock {
-        // Others' processes would be a way out: their root folders, their environments.
+        // Other processes' root folders and environments would be a way out.
         return attach(&memory("4k", "755")?, &open(proc)?);
     }
     for target in PROC_READ_ONLY.iter().filter_map(|name| open(&proc.join(name)).ok()) {

@@ -1,5 +1,4 @@
-//! Ending everything that a command has started when there is no process namespace to do it: orphans come to this process,
-//! and are killed until none is left.
+//! Without a process namespace, ends everything that a command started: orphans are adopted and killed.
 #![cfg(target_os = "linux")]
 
 use rustix::process::{Pid, Signal, WaitOptions};
@@ -7,23 +6,20 @@ use rustix::process::{Pid, Signal, WaitOptions};
 use super::system;
 use base::process::reap;
 
-/// Rounds of killing: a process can start another between the look and the signal.
+/// Rounds of killing: a process can start another between the scan and the signal.
 const ROUNDS: usize = 200;
 
-/// Rounds of waiting for those that end by themselves.
 const ENDING_ROUNDS: usize = 10;
 
-/// Orphaned descendants become children of this process.
 pub fn adopt_orphans() {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }
 
-/// Kills all descendants and waits for them.
 pub fn end_all() {
     let own = rustix::process::getpid();
     for _ in 0..ROUNDS {
         reap::kill_descendants(own.as_raw_nonzero().get());
-        // Collect whatever has ended; when there are no children at all, nothing is left.
+        // Collect what has ended; without any children, nothing is left.
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
                 Ok(Some(_)) => {}
@@ -35,7 +31,7 @@ pub fn end_all() {
     }
 }
 
-/// Whether children go on living; what is just about to end gets a moment for it.
+/// Whether children remain; those about to end get a moment.
 pub fn someone_is_left() -> bool {
     for _ in 0..ENDING_ROUNDS {
         loop {
@@ -50,14 +46,13 @@ pub fn someone_is_left() -> bool {
     true
 }
 
-/// Kills one process.
 pub fn kill(pid: i32) {
     if let Some(pid) = Pid::from_raw(pid) {
         let _ = rustix::process::kill_process(pid, Signal::KILL);
     }
 }
 
-/// Ends this process as the command ended. A user's own call ends with a code, as in a shell.
+/// Ends this process the way the command ended. A user's own call exits with a code, as in a shell.
 pub fn end_like(status: i32, foreground: bool) -> ! {
     if libc::WIFEXITED(status) {
         system::leave(libc::WEXITSTATUS(status));

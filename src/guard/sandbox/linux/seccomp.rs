@@ -1,5 +1,5 @@
-//! System calls that no build, test or tool needs and that have led out of sandboxes before. A list of what is refused,
-//! not of what is allowed: a runtime that this list does not know must go on working.
+//! Refuses system calls that no build, test or tool needs and that have broken sandboxes. A deny list,
+//! because runtimes that it doesn't know must keep working.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use seccompiler::{
     TargetArch, apply_filter, sock_filter,
 };
 
-/// Refused whatever the arguments are: "operation not permitted".
+/// Refused with `EPERM` for any arguments.
 const REFUSED: &[libc::c_long] = &[
     // Other processes.
     libc::SYS_ptrace,
@@ -34,7 +34,7 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_quotactl,
     libc::SYS_fanotify_init,
     libc::SYS_setns,
-    // The kernel's own secrets and insides.
+    // Kernel secrets and internals.
     libc::SYS_keyctl,
     libc::SYS_add_key,
     libc::SYS_request_key,
@@ -67,20 +67,19 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_uselib,
 ];
 
-/// "Not there": programs then take the older way, whose arguments a filter can see.
+/// Refused with `ENOSYS`: programs then use an older call, whose arguments a filter can check.
 const ABSENT: &[libc::c_long] =
     &[libc::SYS_clone3, libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
 
-/// Requests to a terminal that act on its other end: typing into it, selecting, changing the discipline.
+/// Terminal requests that act on the other end: typing, selecting, changing the line discipline.
 const TERMINAL_REQUESTS: &[u64] = &[0x5412, 0x541C, 0x541D, 0x5423];
-/// Every flag that makes a namespace.
 const NEW_NAMESPACES: u64 =
     0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 0x1000_0000 | 0x2000_0000 | 0x4000_0000;
-/// The kinds of sockets that programs use: local, both internets, and asking for interfaces.
+/// Local, IPv4, IPv6, and netlink for querying interfaces.
 const SOCKETS: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-/// Puts the filters on this process and all that it starts. With `no_sockets` none can be made but connected pairs:
-/// where there is no network namespace, that is what keeps the network off.
+/// For this process and all that it starts. `no_sockets` allows only connected pairs, which blocks the
+/// network where there is no network namespace.
 pub fn restrict(no_sockets: bool) -> Result<(), String> {
     for program in programs(no_sockets)? {
         apply_filter(&program).map_err(|error| error.to_string())?;
@@ -93,7 +92,7 @@ fn programs(no_sockets: bool) -> Result<Vec<BpfProgram>, String> {
         REFUSED.iter().map(|&number| (number, Vec::new())).collect();
     let ioctl = TERMINAL_REQUESTS.iter().map(|&request| when(1, SeccompCmpOp::Eq, request));
     refused.insert(libc::SYS_ioctl, ioctl.collect::<Result<_, _>>()?);
-    // One rule for each flag: the comparison is with a value under a mask.
+    // One rule per flag, because each compares under a mask.
     let flags = (0..32).map(|bit| 1_u64 << bit).filter(|flag| NEW_NAMESPACES & flag != 0);
     let spaces: Vec<SeccompRule> =
         flags.map(|flag| when(0, SeccompCmpOp::MaskedEq(flag), flag)).collect::<Result<_, _>>()?;
@@ -101,7 +100,7 @@ fn programs(no_sockets: bool) -> Result<Vec<BpfProgram>, String> {
     refused.insert(libc::SYS_unshare, spaces);
     let mut absent: BTreeMap<i64, Vec<SeccompRule>> =
         ABSENT.iter().map(|&number| (number, Vec::new())).collect();
-    // The tail of a system call that came after the library knew its number: `open_tree_attr`.
+    // `open_tree_attr`, which libc doesn't know yet.
     absent.insert(467, Vec::new());
     let mut kinds: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     let sockets = if no_sockets {
@@ -121,7 +120,7 @@ fn programs(no_sockets: bool) -> Result<Vec<BpfProgram>, String> {
 }
 
 fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompCondition, String> {
-    // The kernel looks at 32 bits of these; so must the filter.
+    // The kernel reads only 32 bits of these, so the filter must, too.
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
         .map_err(|error| error.to_string())
 }
@@ -138,8 +137,7 @@ fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) -> Result<BpfProg
     filter.try_into().map_err(|error: seccompiler::BackendError| error.to_string())
 }
 
-/// On x86-64 every call has a second number (the x32 ones, from 2^30), which the lists above don't name. Nothing that is
-/// compiled today uses them.
+/// On x86-64 every call has a second number (x32, from 2^30), which the lists above don't cover.
 fn no_other_numbers() -> BpfProgram {
     const LOAD_WORD: u16 = 0x20;
     const JUMP_IF_GREATER_OR_EQUAL: u16 = 0x35;

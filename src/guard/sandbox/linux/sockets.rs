@@ -1,5 +1,5 @@
-//! Sockets with a name in the file tree, on which programs outside listen: a read-only tree does not keep a command from
-//! talking to them, so each gets an empty file in its place. Found by asking the kernel, whatever program they belong to.
+//! Named sockets of programs outside: a read-only tree doesn't stop a command from connecting, so each is
+//! hidden by an empty file. Found by asking the kernel, whichever program owns them.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -8,10 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::sandbox::spec::SandboxSpec;
 
-/// More are not hidden one by one.
 const MAX_SOCKETS: usize = 512;
 
-/// The sockets that a command of `spec` must not reach. Must be asked outside of the command's network namespace.
+/// Must be called outside the command's network namespace.
 pub fn outside(spec: &SandboxSpec) -> BTreeSet<PathBuf> {
     let table = std::fs::read("/proc/net/unix").unwrap_or_default();
     let named = named_in(&table);
@@ -20,7 +19,7 @@ pub fn outside(spec: &SandboxSpec) -> BTreeSet<PathBuf> {
     };
     named
         .into_iter()
-        // What belongs to the project, such as a database in it, is the project's.
+        // Sockets in the project, such as a database's, belong to it.
         .filter(|path| !path.starts_with(&spec.workspace))
         .filter(|path| !hidden_anyway(path) || spec.visible.iter().any(|kept| path.starts_with(kept)))
         .filter(|path| std::fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket()))
@@ -28,7 +27,7 @@ pub fn outside(spec: &SandboxSpec) -> BTreeSet<PathBuf> {
         .collect()
 }
 
-/// The absolute paths in the kernel's table: the eighth field of each line, if there is one.
+/// The absolute paths in the kernel's table: the eighth field of a line, if any.
 fn named_in(table: &[u8]) -> BTreeSet<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
     let path = |line: &[u8]| {

@@ -1,5 +1,5 @@
-//! A command that is not confined, and whose servers may outlive it, but not the agent: between the two stands a keeper that
-//! holds the agent's lifeline for as long as anything of the command runs, however the agent ends.
+//! Runs an unconfined command whose servers may outlive it but not the agent: a keeper process holds the
+//! agent's lifeline while anything of the command runs, however the agent ends.
 #![cfg(target_os = "linux")]
 
 use std::ffi::OsString;
@@ -13,11 +13,10 @@ use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 use super::reaper;
 use super::system;
 
-/// As shells say "could not be run".
 const NOT_STARTED: i32 = 127;
 const STDERR: RawFd = 2;
 
-/// Starts the keeper and ends as the command ends, while the keeper may go on.
+/// Starts the keeper and ends as the command does; the keeper may keep running.
 pub fn run(command: &[OsString], side: Option<RawFd>, lifeline: Option<OwnedFd>) -> ! {
     let refuse = |what: &str, error: io::Error| -> ! {
         let _ = writeln!(io::stderr(), "mycode: the command did not run: {what}: {error}");
@@ -36,12 +35,12 @@ pub fn run(command: &[OsString], side: Option<RawFd>, lifeline: Option<OwnedFd>)
         Ok(()) => {
             let [status @ .., left] = said;
             if left == 0 {
-                // Whoever looks what is left must not find the keeper.
+                // The keeper must not look like a leftover process.
                 let _ = waitpid(Pid::from_raw(pid), WaitOptions::empty());
             }
             reaper::end_like(i32::from_le_bytes(status), false)
         }
-        // It ended everything, for the agent wanted that.
+        // The keeper ended everything because the agent asked for it.
         Err(_) => reaper::end_like(libc::SIGKILL, false),
     }
 }
@@ -80,13 +79,13 @@ fn keep(
             system::leave(0);
         }
         if !fds[0].revents().is_empty() {
-            // Children are looked for above; the agent's other signals go to the command itself.
+            // Children are checked above; the agent sends its other signals to the command itself.
             let _ = system::next_signal(signals);
         }
     }
 }
 
-/// Collects whoever has ended and reports the command's own end; returns whether anybody is left.
+/// Reports the command's end; returns whether any process is left.
 fn collect(child: i32, running: &mut bool, report: &mut File) -> bool {
     loop {
         let (pid, status) = match rustix::process::wait(WaitOptions::NOHANG) {

@@ -1,5 +1,4 @@
-//! The system calls of the child's side that no library wraps: thin, Linux only, each with its errors as they come.
-//! Called in a process with one thread. Decides nothing.
+//! Linux system calls that no library wraps, for the child's side. Requires a single-threaded process.
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)]
 
@@ -29,7 +28,7 @@ fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Takes rights away from the mount that `fd` stands for, and from all below it where `below`.
+/// Removes rights from the mount of `fd`, and with `below` from all mounts below it.
 pub fn restrict(fd: BorrowedFd, set: u64, below: bool) -> io::Result<()> {
     let attributes = MountAttributes { set, clear: 0, propagation: 0, userns_fd: 0 };
     let flags = libc::AT_EMPTY_PATH | if below { libc::AT_RECURSIVE } else { 0 };
@@ -47,7 +46,7 @@ pub fn restrict(fd: BorrowedFd, set: u64, below: bool) -> io::Result<()> {
     checked(result).map(|_| ())
 }
 
-/// Forks with new namespaces; 0 in the child.
+/// Returns 0 in the child.
 pub fn clone_into(flags: i32) -> io::Result<i32> {
     let flags = libc::c_long::from(flags | libc::SIGCHLD);
     // SAFETY: without CLONE_VM this is a fork; the process has one thread, so the child may go on in Rust. The order of
@@ -56,11 +55,11 @@ pub fn clone_into(flags: i32) -> io::Result<i32> {
     checked(result).map(|pid| i32::try_from(pid).unwrap_or(0))
 }
 
-/// Replaces the process. Comes back only with an error.
+/// Returns only on failure.
 pub fn execute(command: &[std::ffi::OsString], environment: &[(String, Option<String>)]) -> io::Error {
     use std::os::unix::process::CommandExt;
     let Some((program, args)) = command.split_first() else { return io::ErrorKind::InvalidInput.into() };
-    // The standard library looks the program up in PATH, as the shell would.
+    // The standard library searches PATH, as a shell would.
     let mut command = std::process::Command::new(program);
     command.args(args);
     for (name, value) in environment {
@@ -72,7 +71,7 @@ pub fn execute(command: &[std::ffi::OsString], environment: &[(String, Option<St
     command.exec()
 }
 
-/// Signals that end a program, and `more`, are taken from the descriptor instead.
+/// Signals that end a program, and `more`, can be read from the descriptor instead.
 pub fn take_signals(more: &[libc::c_int]) -> io::Result<OwnedFd> {
     // SAFETY: the set is filled before it is used, and the descriptor is new and ours.
     unsafe {
@@ -87,14 +86,12 @@ pub fn take_signals(more: &[libc::c_int]) -> io::Result<OwnedFd> {
     }
 }
 
-/// The number of a signal that waits in what [`take_signals`] gave.
 pub fn next_signal(fd: &OwnedFd) -> Option<i32> {
     let mut bytes = [0_u8; size_of::<libc::signalfd_siginfo>()];
     let count = rustix::io::read(fd, &mut bytes).ok()?;
     (count == bytes.len()).then(|| i32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
 }
 
-/// No signal is blocked or ignored any more.
 pub fn reset_signals() {
     // SAFETY: an empty set unblocks all, and default handlers hold no pointers.
     unsafe {
@@ -107,7 +104,6 @@ pub fn reset_signals() {
     }
 }
 
-/// Ends this process as `signal` would.
 pub fn die_of(signal: i32) -> ! {
     reset_signals();
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
@@ -118,13 +114,13 @@ pub fn die_of(signal: i32) -> ! {
     }
 }
 
-/// Ends this process without running anything more of it.
+/// Exits without running anything else.
 pub fn leave(code: i32) -> ! {
     // SAFETY: nothing follows.
     unsafe { libc::_exit(code) }
 }
 
-/// Every descriptor but the first three and `kept` is closed at the next program's start.
+/// At exec, closes all descriptors except the first three and `kept`.
 pub fn close_the_rest(kept: Option<RawFd>) {
     let close = |from: u32, to: u32| {
         // SAFETY: only a mark is set on descriptors.
@@ -139,7 +135,7 @@ pub fn close_the_rest(kept: Option<RawFd>) {
     }
 }
 
-/// Brings the loopback interface of a fresh network namespace up.
+/// In a fresh network namespace.
 pub fn loopback_up() -> io::Result<()> {
     // SAFETY: the structure is zeroed, its name is shorter than its field, and the descriptor is new and ours.
     unsafe {
@@ -164,7 +160,7 @@ pub fn loopback_up() -> io::Result<()> {
     }
 }
 
-/// The newest set of Landlock's rights that this kernel knows; `None` where there is no Landlock.
+/// `None` without Landlock.
 pub fn landlock_version() -> Option<i32> {
     const ASK_VERSION: u32 = 1;
     // SAFETY: with this flag the kernel reads nothing and answers with a number.
@@ -174,35 +170,34 @@ pub fn landlock_version() -> Option<i32> {
     i32::try_from(version).ok().filter(|&version| version > 0)
 }
 
-/// Mounts a file system of `kind` at `path`.
 pub fn mount(kind: &str, path: &str, options: &CStr) -> io::Result<()> {
     Ok(rustix::mount::mount(kind, path, kind, MountFlags::NOSUID | MountFlags::NOEXEC, options)?)
 }
 
-/// The kernel's version, as far as it matters.
+/// Major and minor.
 pub fn kernel_version() -> Option<(u32, u32)> {
     let text = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
     let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// Should memory run out, this process and what it starts go before the user's programs.
+/// If memory runs out, our processes are killed before the user's.
 pub fn go_first() {
     const READILY: &str = "500";
     let _ = std::fs::write("/proc/self/oom_score_adj", READILY);
 }
 
-/// Processes in one call at most, where the kernel counts them for us alone.
+/// Per command, if the kernel counts them per namespace.
 pub const MAX_PROCESSES: u64 = 8_192;
 
-/// Bounds the number of processes; where the kernel counts them by user only, a user namespace makes it ours.
+/// Some kernels count only per user; a user namespace then limits that to our processes.
 pub fn limit_processes(most: u64) {
     let Rlimit { current, maximum } = getrlimit(Resource::Nproc);
     let lower = |limit: Option<u64>| Some(limit.map_or(most, |limit| limit.min(most)));
     let _ = setrlimit(Resource::Nproc, Rlimit { current: lower(current), maximum: lower(maximum) });
 }
 
-/// Standard input and output and the side channel are the command's alone from here on: its pipes must end when it does.
+/// Leaves stdin, stdout and the side channel to the command: its pipes must end when it does.
 pub fn release_files(side: Option<RawFd>) {
     let Ok(null) = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null") else { return };
     let null = OwnedFd::from(null);
@@ -211,12 +206,12 @@ pub fn release_files(side: Option<RawFd>) {
     let _ = side.map(|side| descriptor::place(&null, side));
 }
 
-/// A pipe that no other program inherits: its reading and its writing end.
+/// Not inherited by other programs; the reading end comes first.
 pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?)
 }
 
-/// The user outside is the same user in the process's user namespace, and nobody else exists there.
+/// Maps the user to the same id in the process's user namespace; no other user exists there.
 pub fn map_user(pid: i32) -> io::Result<()> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let write = |name: &str, text: String| std::fs::write(format!("/proc/{pid}/{name}"), text);

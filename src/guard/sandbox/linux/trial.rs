@@ -1,5 +1,4 @@
-//! The helper's trial of each layer, done for real in a child: a kernel's version and settings say little about what a
-//! container lets through.
+//! Tries each layer for real in a child: kernel versions and settings don't show what a container allows.
 #![cfg(target_os = "linux")]
 
 use std::fs::File;
@@ -16,11 +15,11 @@ use super::system;
 use crate::sandbox::probe::{SandboxLayer, SandboxStatus};
 use crate::sandbox::spec::Layers;
 
-/// The first set of Landlock rights that also covers truncation: less does not protect files by itself.
+/// The first version that covers truncation: older ones don't protect files on their own.
 const LANDLOCK_ALONE: i32 = 3;
 const NAMESPACES: i32 = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWNET;
 
-/// Tries everything and prints what was found as JSON.
+/// Prints the result as JSON.
 pub fn run() -> ! {
     let text = serde_json::to_string(&everything()).unwrap_or_default();
     let mut out = io::stdout().lock();
@@ -29,9 +28,9 @@ pub fn run() -> ! {
 }
 
 fn everything() -> SandboxStatus {
-    // Beside the others, for all spend their time waiting.
+    // In parallel, because all trials mostly wait.
     let filters = start(0, || seccomp::restrict(false).map(|()| String::new()));
-    // Root needs no user namespace, and does better without: files keep their owners.
+    // Root works better without a user namespace: files keep their owners.
     let plain = start(NAMESPACES, in_namespaces).and_then(finish);
     let user_namespace = plain.is_err();
     let spaces = plain.or_else(|_| start(NAMESPACES | libc::CLONE_NEWUSER, in_namespaces).and_then(finish));
@@ -75,10 +74,8 @@ fn everything() -> SandboxStatus {
     }
 }
 
-/// A trial under way: its process, and where it will say what it found.
 type Trial = (i32, OwnedFd);
 
-/// Begins a trial in a child with these new namespaces.
 fn start(namespaces: i32, trial: impl FnOnce() -> Result<String, String>) -> Result<Trial, String> {
     let (reader, writer) = system::pipe().map_err(|error| error.to_string())?;
     let (wait, go) = system::pipe().map_err(|error| error.to_string())?;
@@ -101,7 +98,6 @@ fn start(namespaces: i32, trial: impl FnOnce() -> Result<String, String>) -> Res
     Ok((child, reader))
 }
 
-/// What a trial found, or why it failed.
 fn finish((child, reader): Trial) -> Result<String, String> {
     let mut text = String::new();
     let _ = File::from(reader).read_to_string(&mut text);
@@ -113,7 +109,7 @@ fn finish((child, reader): Trial) -> Result<String, String> {
     }
 }
 
-/// Makes the file tree read-only; says why `/proc` cannot be fresh, and nothing when it can.
+/// Makes the file tree read-only; returns why `/proc` can't be fresh, or an empty text.
 fn in_namespaces() -> Result<String, String> {
     let top = || rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)

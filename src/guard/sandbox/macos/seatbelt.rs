@@ -1,5 +1,5 @@
-//! The same spec in the language of macOS: a profile for `sandbox-exec`. Text only, so that it can be judged on any system.
-//! Rules of Seatbelt: the last one that fits wins.
+//! The same spec as a `sandbox-exec` profile for macOS. Only text, so that it can be tested on any system. In
+//! Seatbelt, the last matching rule wins.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -10,7 +10,6 @@ use base::process::run::LaunchWrapper;
 
 pub const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
-/// What a build needs of the system beside files.
 const BASE: &str = "(version 1)
 (deny default)
 (allow process-fork process-exec)
@@ -31,7 +30,6 @@ const BASE: &str = "(version 1)
 (allow file-write* (literal \"/dev/null\") (literal \"/dev/zero\") (literal \"/dev/tty\") (literal \"/dev/ptmx\") (regex #\"^/dev/ttys[0-9]+$\"))
 ";
 
-/// The profile of a spec.
 pub fn profile(spec: &SandboxSpec) -> String {
     let mut text = BASE.to_owned();
     let mut rule = |action: &str, kind: &str, path: &Path| {
@@ -42,7 +40,7 @@ pub fn profile(spec: &SandboxSpec) -> String {
         rule("allow file-write*", "subpath", path);
     }
     for RawPath(git) in &spec.nested {
-        // A worktree's or a submodule's is a file.
+        // In a worktree or submodule it is a file.
         if git.is_file() {
             rule("deny file-write*", "literal", git);
         }
@@ -52,7 +50,7 @@ pub fn profile(spec: &SandboxSpec) -> String {
     }
     for RawPath(path) in &spec.protected {
         rule("deny file-write*", "subpath", path);
-        // A folder on the way must not be moved away with what lies in it.
+        // Parent folders must not be moved away with it.
         let inside = |folder: &&Path| spec.writable.iter().any(|root| folder.starts_with(root));
         for folder in path.ancestors().skip(1).take_while(inside) {
             rule("deny file-write-unlink", "literal", folder);
@@ -80,13 +78,11 @@ pub fn profile(spec: &SandboxSpec) -> String {
     text
 }
 
-/// Files that steer an editor by their ending.
+/// Files that configure an editor, by suffix.
 const ENDINGS: &str = "[^/]*\\\\.code-workspace";
 
-/// Rules files in any case.
 const RULES: &str = "([Cc][Oo][Dd][Ee]_[Ll][Aa][Ww]|[Aa][Gg][Ee][Nn][Tt][Ss]|[Cc][Ll][Aa][Uu][Dd][Ee]|[Gg][Ee][Mm][Ii][Nn][Ii])(\\\\.[A-Za-z]+)?\\\\.[Mm][Dd]";
 
-/// `sandbox-exec` as it is put before a command.
 pub fn wrapper(spec: SandboxSpec) -> LaunchWrapper {
     LaunchWrapper {
         program: PROGRAM.into(),
@@ -102,7 +98,7 @@ fn quoted(path: &Path) -> String {
     format!("\"{text}\"")
 }
 
-/// The path as a regular expression that matches only itself.
+/// A regular expression that matches only this path.
 fn pattern(path: &Path) -> String {
     let mut text = String::new();
     for c in path.to_string_lossy().chars() {

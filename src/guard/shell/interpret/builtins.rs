@@ -4,11 +4,10 @@ use super::call::{Arg, Call};
 use super::variables::ShellState;
 use super::wrappers::assigned;
 
-/// Does to `state` what the builtin does; nothing for other programs. `feed` are the names that arrive on the input.
-/// Returns what the builtin evaluates, where a subscript in it would run commands.
+/// Applies a builtin to `state`; `feed` are the names on its input. Returns the words that it evaluates.
 pub fn run(call: &Call, state: &mut ShellState, feed: Option<&[Arg]>) -> Vec<Arg> {
     let mut argv = call.argv.as_slice();
-    // In this very shell `command` and `builtin` change nothing but who is meant.
+    // `command` and `builtin` only change which program is meant.
     while let [first, rest @ ..] = argv
         && matches!(first.text.as_str(), "command" | "builtin")
         && !rest.is_empty()
@@ -34,7 +33,7 @@ pub fn run(call: &Call, state: &mut ShellState, feed: Option<&[Arg]>) -> Vec<Arg
             for (name, value) in args.iter().filter_map(assigned) {
                 state.set(&name, value.certain().map(Arg::known));
             }
-            // `declare -n` makes one name stand for another, `-i` makes text arithmetic.
+            // `declare -n` makes one name refer to another, `-i` evaluates text as arithmetic.
             if args.iter().any(|arg| arg.text.starts_with('-') && arg.text.contains(['n', 'i'])) {
                 state.forget_variables();
             }

@@ -2,20 +2,19 @@
 
 use std::path::PathBuf;
 
-/// Why a call is hidden when a function starts itself through a pipe, such as `:(){ :|:& };:`.
+/// The call starts itself through a pipe, such as `:(){ :|:& };:`.
 pub const BOMB: &str = "it is a fork bomb: it starts itself again and again";
 
-/// Why a shell that reads its script from a pipe is hidden.
 pub const PIPED_SCRIPT: &str = "the shell runs whatever is piped into it";
 
 /// A word after expansion, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arg {
-    /// Without quotes; a part that is not known stands as it was written, such as `$(date)`.
+    /// Without quotes; an unknown part is as written, such as `$(date)`.
     pub text: String,
-    /// Where in `text` a part begins that may be anything.
+    /// Where a part of `text` starts that may be anything.
     pub open_at: Option<usize>,
-    /// Where the first pattern stands that bash replaces by names of files.
+    /// Where the first pattern starts that bash would replace with file names.
     pub glob_at: Option<usize>,
 }
 
@@ -24,22 +23,20 @@ impl Arg {
         Self { text: text.into(), open_at: None, glob_at: None }
     }
 
-    /// A word of which nothing is known.
     pub fn open(text: impl Into<String>) -> Self {
         Self { text: text.into(), open_at: Some(0), glob_at: None }
     }
 
-    /// The text, when all of it is certain.
     pub fn certain(&self) -> Option<&str> {
         (self.open_at.is_none() && self.glob_at.is_none()).then_some(self.text.as_str())
     }
 
-    /// Whether the word may turn into an option: its front is not known.
+    /// If the start is unknown, the word may turn into an option.
     pub fn front_is_open(&self) -> bool {
         self.open_at == Some(0)
     }
 
-    /// A bracket that never closes is no pattern.
+    /// A bracket that never closes isn't a pattern.
     pub fn settle(&mut self) {
         if let Some(at) = self.glob_at
             && !self.text[at..].contains(['*', '?', ']'])
@@ -56,25 +53,21 @@ impl Arg {
     }
 }
 
-/// A file that a redirection opens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
     pub writes: bool,
     pub target: Arg,
 }
 
-/// What a program finds on its standard input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Input {
     #[default]
     Inherited,
-    /// What the program before prints.
     Pipe,
     /// A here-document or here-string.
     Text(Arg),
 }
 
-/// One program that runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Call {
     pub assignments: Vec<(String, Arg)>,
@@ -82,20 +75,19 @@ pub struct Call {
     pub argv: Vec<Arg>,
     pub files: Vec<File>,
     pub input: Input,
-    /// The folders in which it may run; empty when that is not known.
+    /// Where it may run; empty if unknown.
     pub folders: Vec<PathBuf>,
-    /// As it was written.
     pub source: String,
-    /// Why nobody can say what it does, such as `eval` of something unknown.
+    /// Why its effect is unknown, such as `eval` of something unknown.
     pub hidden: Option<String>,
-    /// It runs inside of a shell's script, `env`, `xargs` and the like.
+    /// Inside a shell's script, `env`, `xargs` and the like.
     pub wrapped: bool,
-    /// The name stands for a function of the script, whose commands are calls of their own.
+    /// A function of the script, whose commands are calls of their own.
     pub is_function: bool,
 }
 
 impl Call {
-    /// The program's name without its folder; empty when there is none or it is not certain.
+    /// Without its folder; empty if there is none or it isn't certain.
     pub fn name(&self) -> &str {
         let text = self.argv.first().and_then(Arg::certain).unwrap_or_default();
         text.rsplit('/').next().unwrap_or(text)

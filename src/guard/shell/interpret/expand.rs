@@ -1,30 +1,26 @@
-//! Words into arguments: braces, tildes, variables and splitting, the way bash does it. What stands for a
-//! substitution is asked from the caller.
+//! Expands words into arguments as bash does: braces, tildes, variables, splitting.
 
 use super::call::Arg;
 use super::variables::ShellState;
 use crate::shell::syntax::ast::{Word, WordPiece};
 
-/// Arguments that one word may become through its braces.
 const MAX_BRACES: usize = 256;
-/// Braces in one word that are looked at, and how long such a word may be.
+/// Braces that are expanded in one word, and how long it may be.
 const MAX_OPENED: usize = 24;
 const MAX_BRACED_CHARS: usize = 4_000;
 
-/// One character or part of a word.
 #[derive(Clone, Debug)]
 enum Unit<'a> {
     Plain(char),
     Quoted(char),
-    /// Quotes that may be empty: they make a word.
+    /// Even empty quotes make a word.
     Quotes,
     WordPiece(&'a WordPiece),
 }
 
-/// What a part stands for: `None` when that is not known.
+/// A part's value; `None` if unknown.
 pub type Value<'v> = &'v mut dyn FnMut(&WordPiece) -> Option<Arg>;
 
-/// The arguments that the word becomes.
 pub fn fields(word: &Word, state: &ShellState, value: Value<'_>) -> Vec<Arg> {
     let mut units = Vec::new();
     for part in &word.parts {
@@ -51,7 +47,7 @@ pub fn fields(word: &Word, state: &ShellState, value: Value<'_>) -> Vec<Arg> {
     all
 }
 
-/// The word as one argument: in assignments and redirections nothing is split.
+/// As one argument: in assignments and redirections nothing is split.
 pub fn whole(word: &Word, state: &ShellState, value: Value<'_>) -> Arg {
     let mut arg = Arg::default();
     for (at, part) in word.parts.iter().enumerate() {
@@ -75,7 +71,7 @@ pub fn whole(word: &Word, state: &ShellState, value: Value<'_>) -> Arg {
     arg
 }
 
-/// `~` and `~/…` at the front; somebody else's home is not known.
+/// `~` and `~/…` at the start; other users' homes are unknown.
 fn tilde(text: &str, state: &ShellState) -> Arg {
     let rest = &text[1..];
     match state.get("HOME") {
@@ -133,7 +129,7 @@ fn split(units: &[Unit<'_>], state: &ShellState, value: Value<'_>, all: &mut Vec
     all.extend(arg);
 }
 
-/// An unquoted value: its blanks part words, and its patterns match files.
+/// Blanks in an unquoted value split words, and its patterns match files.
 fn append_split(known: &Arg, arg: &mut Option<Arg>, all: &mut Vec<Arg>) {
     if known.open_at.is_some() {
         arg.get_or_insert_with(Arg::default).append(known);
@@ -165,7 +161,6 @@ fn is_quoted(part: &WordPiece) -> bool {
     }
 }
 
-/// A part that is not known, for people.
 pub fn shown(part: &WordPiece) -> String {
     match part {
         WordPiece::Text { text, .. } => text.clone(),
@@ -177,7 +172,7 @@ pub fn shown(part: &WordPiece) -> String {
     }
 }
 
-/// The words that the braces make; false when they are too many or not known.
+/// False if the words are too many or unknown.
 fn braces<'a>(units: &[Unit<'a>], all: &mut Vec<Vec<Unit<'a>>>) -> bool {
     if all.len() > MAX_BRACES {
         return false;
@@ -199,7 +194,7 @@ fn braces<'a>(units: &[Unit<'a>], all: &mut Vec<Vec<Unit<'a>>>) -> bool {
     true
 }
 
-/// Where the brace at `open` closes, and what it stands for, nothing when that is not known; `None` when it is only a character.
+/// Where the brace at `open` closes, and its alternatives (none if unknown); `None` if it is plain text.
 fn brace_at<'a>(units: &[Unit<'a>], open: usize) -> Option<(usize, Vec<Vec<Unit<'a>>>)> {
     let mut depth = 0;
     let mut starts = vec![open + 1];
@@ -215,7 +210,7 @@ fn brace_at<'a>(units: &[Unit<'a>], open: usize) -> Option<(usize, Vec<Vec<Unit<
                         let pieces = starts.windows(2).map(|pair| units[pair[0]..pair[1] - 1].to_vec());
                         return Some((at, pieces.collect()));
                     }
-                    // `1..5` is not worked out.
+                    // `1..5` isn't evaluated.
                     let dots = |pair: &[Unit<'a>]| matches!(pair, [Unit::Plain('.'), Unit::Plain('.')]);
                     return units[open..at].windows(2).any(dots).then(|| (at, Vec::new()));
                 }

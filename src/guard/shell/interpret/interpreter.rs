@@ -1,5 +1,5 @@
-//! The walk over a script's tree, in the order in which it runs: which programs are called, where, and with what. Ways
-//! that may or may not be taken are all taken; what is not certain is left open.
+//! Walks a script's tree in execution order: which programs are called, where, and with what. Every branch
+//! that may run is walked, and what isn't certain is left open.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,17 +14,14 @@ use crate::shell::syntax::ast::{Assigned, Connector, Node, Redirect, RedirectKin
 use crate::shell::syntax::lexer::Unparsed;
 use crate::shell::syntax::parser;
 
-/// Programs that one script may call before it is not understood.
 const MAX_CALLS: usize = 600;
-/// Nodes that are walked, and what reading scripts within scripts costs.
+/// Nodes to walk, plus the cost of nested scripts.
 const MAX_WORK: usize = 12_000;
-/// Bytes of a script within a script that cost as much as a node.
+/// Bytes of a nested script that cost as much as a node.
 const BYTES_PER_WORK: usize = 16;
-/// Wrappers, scripts within scripts and functions within functions.
+/// Wrappers, nested scripts and nested functions.
 const MAX_NESTING: usize = 24;
-/// How often a loop is walked until nothing new is learnt.
 const MAX_PASSES: usize = 5;
-/// Words of a `for` that are told apart.
 const MAX_WORDS: usize = 24;
 
 struct Function {
@@ -36,18 +33,17 @@ struct Function {
 struct Interpreter {
     calls: Vec<Call>,
     functions: BTreeMap<String, Function>,
-    /// Functions that are being walked: a call of itself teaches nothing new.
+    /// Functions being walked: when they call themselves, nothing new is learned.
     running: Vec<Node>,
     input: Input,
-    /// Names of files that arrive on the input, when what they lie below is known.
+    /// File names on the input, if known.
     feed: Option<Vec<Arg>>,
     nesting: usize,
-    /// Wrappers around what is being walked that run whatever they are given.
+    /// Wrappers around the current node that run whatever they are given.
     wrapped: usize,
     work: usize,
 }
 
-/// Every call of the script, in order.
 pub fn calls(script: &str, folder: &Path, home: Option<&Path>) -> Walked<Vec<Call>> {
     let Some(tree) = parser::parse(script)? else { return Ok(Vec::new()) };
     let mut interpreter = Interpreter::default();
@@ -69,7 +65,7 @@ pub fn calls(script: &str, folder: &Path, home: Option<&Path>) -> Walked<Vec<Cal
     Ok(unique)
 }
 
-/// Arguments as a user would write them, near enough.
+/// Roughly as a user would write them.
 pub fn shown(argv: &[Arg]) -> String {
     argv.iter().map(|arg| arg.text.as_str()).collect::<Vec<_>>().join(" ")
 }
@@ -106,7 +102,7 @@ impl Interpreter {
             }
             Node::Loop { condition, body } => self.repeat(state, |interpreter, state| {
                 interpreter.node(condition, state)?;
-                // The body of `until` runs when it failed.
+                // The body of `until` runs if the condition failed.
                 state.doubt_cd();
                 let failed = state.clone();
                 interpreter.node(body, state)?;
@@ -142,7 +138,7 @@ impl Interpreter {
                     for pattern in patterns {
                         words::whole(self, pattern, state)?;
                     }
-                    // An arm may be fallen into from the one before.
+                    // An arm may be reached from the one before.
                     let mut arm = state.clone();
                     if let Some(body) = body {
                         self.node(body, &mut arm)?;
@@ -151,7 +147,7 @@ impl Interpreter {
                 }
             }
             Node::Function { name, body } => {
-                // The one before it may have been called, or may still be.
+                // The previous definition may have been called, or may still be.
                 if let Some(old) = self.functions.remove(name)
                     && old.body != **body
                 {
@@ -239,7 +235,7 @@ impl Interpreter {
         Ok(())
     }
 
-    /// A loop: walked until another pass would teach nothing.
+    /// Walks a loop until another pass adds nothing.
     fn repeat(
         &mut self,
         state: &mut ShellState,
@@ -308,7 +304,6 @@ impl Interpreter {
         Ok(())
     }
 
-    /// A program, and whatever it runs in turn.
     fn run(&mut self, mut call: Call, state: &mut ShellState) -> Walked<()> {
         self.nesting += 1;
         call.wrapped = self.wrapped > 0;
@@ -343,7 +338,7 @@ impl Interpreter {
         Ok(())
     }
 
-    /// What the call runs, which starts with what was known `before` it.
+    /// What the call runs, starting from the state `before` it.
     fn inner(&mut self, mut call: Call, before: ShellState, state: &mut ShellState) -> Walked<()> {
         match wrappers::inner(&call) {
             Inner::Nothing => self.calls.push(call),
@@ -412,7 +407,7 @@ impl Interpreter {
         self.run(Call { argv, folders, source, input, ..Call::default() }, state)
     }
 
-    /// A function of the script. Where it may not be defined yet, the program of that name may run as well.
+    /// If the function may not be defined yet, the program of that name may run as well.
     fn function(&mut self, name: &str, call: &mut Call, state: &mut ShellState) -> Walked<()> {
         call.is_function = state.defines(name);
         let body = match self.functions.get_mut(name) {

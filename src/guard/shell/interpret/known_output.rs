@@ -1,11 +1,11 @@
-//! What certain programs print, where that is known without running them: folders, and names of files below a place.
+//! What some programs print, if known without running them: folders, and file names below a place.
 
 use super::call::{Arg, Call};
 use super::variables::ShellState;
 use super::wrappers::{below, finds};
 use base::repository;
 
-/// What a substitution of this one call becomes; `None` when that is not known.
+/// `None` if unknown.
 pub fn text(call: &Call, state: &ShellState) -> Option<Arg> {
     let args: Option<Vec<&str>> = call.args().iter().map(Arg::certain).collect();
     match (call.name(), args?.as_slice()) {
@@ -17,7 +17,7 @@ pub fn text(call: &Call, state: &ShellState) -> Option<Arg> {
             [one] => repository::root(one).map(|folder| Arg::known(folder.to_string_lossy())),
             _ => None,
         },
-        // The name of a commit or branch begins with no dash and leads nowhere.
+        // A commit or branch name doesn't start with a dash, and leads nowhere.
         ("git", ["rev-parse" | "merge-base" | "describe", rest @ ..])
             if rest.iter().all(|arg| is_revision(arg)) =>
         {
@@ -31,7 +31,7 @@ pub fn text(call: &Call, state: &ShellState) -> Option<Arg> {
             Some(Arg::known("$(date)"))
         }
         _ => {
-            // Names of files, one a line: an unquoted substitution splits them.
+            // File names, one per line: an unquoted substitution splits them.
             let names = names(call, None)?;
             let certain: Option<Vec<&str>> = names.iter().map(Arg::certain).collect();
             Some(Arg::known(certain.filter(|names| !names.is_empty())?.join(" ")))
@@ -39,7 +39,7 @@ pub fn text(call: &Call, state: &ShellState) -> Option<Arg> {
     }
 }
 
-/// A revision, or an option that does not print what it is given.
+/// Or an option that doesn't print its argument.
 fn is_revision(arg: &str) -> bool {
     matches!(arg, "--short" | "--abbrev-ref" | "--verify" | "--tags" | "--always" | "-q")
         || !arg.starts_with(['-', '/', '.', '~'])
@@ -47,7 +47,7 @@ fn is_revision(arg: &str) -> bool {
             && arg.chars().all(|c| c.is_alphanumeric() || "/_.~^@{}-".contains(c))
 }
 
-/// The files whose names the call prints, as places; `None` when they may be anything. `fed` are those that arrive.
+/// Files whose names it prints, as places; `None` if they may be anything. `fed` are the names on its input.
 pub fn names(call: &Call, fed: Option<&[Arg]>) -> Option<Vec<Arg>> {
     if !call.files.iter().all(|file| file.target.text == "/dev/null") {
         return None;
@@ -77,7 +77,6 @@ pub fn names(call: &Call, fed: Option<&[Arg]>) -> Option<Vec<Arg>> {
             let skip = usize::from(!files);
             let places: Vec<Arg> = operands.iter().skip(skip).map(|arg| below(arg)).collect();
             if !lists && !files && operands.len() <= 1 {
-                // A filter of the names that arrive.
                 return fed.map(<[Arg]>::to_vec);
             }
             (lists || files).then(|| if places.is_empty() { here() } else { places })
@@ -94,7 +93,7 @@ pub fn names(call: &Call, fed: Option<&[Arg]>) -> Option<Vec<Arg>> {
                 .all(|arg| arg.certain().is_some())
                 .then(|| words.iter().flat_map(|arg| arg.text.split_whitespace()).map(Arg::known).collect())
         }
-        // They pass on what they get.
+        // These pass on their input.
         "head" | "tail" | "sort" | "uniq" | "shuf" if operands.iter().all(|arg| is_number(&arg.text)) => {
             fed.map(<[Arg]>::to_vec)
         }

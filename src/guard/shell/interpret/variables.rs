@@ -1,4 +1,4 @@
-//! What is known at one point of a script: variables and the folder. Where two ways meet, only what both know.
+//! What is known at one point of a script: variables and folders. Where branches join, only what both know.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -6,25 +6,23 @@ use std::path::{Path, PathBuf};
 use super::call::Arg;
 use base::path;
 
-/// Folders in which a script may find itself after several `cd`.
 const MAX_FOLDERS: usize = 16;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShellState {
-    /// `None`: assigned, but to what is not known. A name that is missing has the value of the environment.
+    /// `None`: assigned, but unknown. A missing name has its value from the environment.
     vars: BTreeMap<String, Option<Arg>>,
-    /// Nothing is known of variables any more.
+    /// All variables are unknown.
     all_open: bool,
-    /// Functions that are certainly defined.
+    /// Certainly defined.
     functions: BTreeSet<String>,
-    /// Empty when it is not known.
+    /// Empty if unknown.
     pub folders: Vec<PathBuf>,
-    /// Where it still is if the last `cd` failed.
+    /// The folders if the last `cd` failed.
     before_cd: Vec<PathBuf>,
 }
 
 impl ShellState {
-    /// A shell that starts in `folder`.
     pub fn new(folder: &Path, home: Option<&Path>) -> Self {
         let home = home.map(|home| ("HOME".to_owned(), Some(Arg::known(home.to_string_lossy()))));
         Self {
@@ -36,7 +34,6 @@ impl ShellState {
         }
     }
 
-    /// The value of a variable, when it is certain.
     pub fn get(&self, name: &str) -> Option<Arg> {
         if name == "PWD" && !self.vars.contains_key(name) {
             return match self.folders.as_slice() {
@@ -55,16 +52,15 @@ impl ShellState {
         self.all_open = true;
     }
 
-    /// Nothing is known any more but functions.
+    /// Keeps only functions.
     pub fn forget(&mut self) {
         self.forget_variables();
         self.folders.clear();
     }
 
-    /// Positional parameters are these from now on.
     pub fn set_parameters(&mut self, args: &[Arg]) {
         self.vars.retain(|name, _| !name.starts_with(|c: char| c.is_ascii_digit()));
-        // One that is not known may be several.
+        // An unknown one may be several.
         for (at, arg) in args.iter().enumerate().take_while(|(_, arg)| arg.open_at.is_none()) {
             self.set(&(at + 1).to_string(), Some(arg.clone()));
         }
@@ -82,12 +78,11 @@ impl ShellState {
         self.functions.contains(function)
     }
 
-    /// After a `cd`, which may have failed.
     pub fn enter(&mut self, target: &Arg) {
         let before = std::mem::take(&mut self.folders);
         if let Some(text) = target.certain().filter(|text| *text != "-") {
             for to in before.iter().map(|from| from.join(text)) {
-                // The shell takes `..` by text, programs by the disk.
+                // The shell resolves `..` by text, programs on disk.
                 add(&mut self.folders, &[path::follow(&path::normalize(&to)), path::follow(&to)]);
             }
         }
@@ -110,7 +105,6 @@ impl ShellState {
         }
     }
 
-    /// What is known where this way and the other meet.
     pub fn meet(&mut self, other: &Self) {
         self.all_open |= other.all_open;
         self.functions.retain(|name| other.functions.contains(name));

@@ -1,5 +1,4 @@
-//! The words of a script while it is walked: what each part stands for. Substitutions run scripts of their own, which
-//! the walk is asked for.
+//! Evaluates a script's words during the walk, which runs the scripts in their substitutions.
 
 use std::collections::HashMap;
 
@@ -10,18 +9,15 @@ use crate::shell::syntax::ast::{Node, Word, WordPiece};
 use crate::shell::syntax::lexer::Unparsed;
 
 pub type Walked<T> = Result<T, Unparsed>;
-/// What the parts of a word stand for, by where they are in the tree.
+/// Values of a word's parts, by their address in the tree.
 type Values = HashMap<*const WordPiece, Option<Arg>>;
 
-/// What words need of the walk.
 pub trait Substitutions {
-    /// What a `$(…)` prints, where that is certain.
+    /// What `$(…)` prints, if certain.
     fn output(&mut self, script: &Node, state: &ShellState) -> Walked<Option<Arg>>;
 
-    /// A `<(…)` or `>(…)`.
     fn process(&mut self, script: &Node, state: &ShellState) -> Walked<()>;
 
-    /// Something runs of which nobody can say what.
     fn hidden(&mut self, why: &str, state: &ShellState);
 }
 
@@ -35,7 +31,7 @@ pub fn whole(runs: &mut dyn Substitutions, word: &Word, state: &mut ShellState) 
     Ok(expand::whole(word, state, &mut |part| lookup(&values, part)))
 }
 
-/// What each part of the word stands for; substitutions are walked on the way.
+/// Walks substitutions on the way.
 fn values(runs: &mut dyn Substitutions, word: &Word, state: &mut ShellState) -> Walked<Values> {
     let mut values = Values::new();
     for part in &word.parts {
@@ -87,7 +83,7 @@ fn expansion(
     Ok(())
 }
 
-/// Arithmetic evaluates the text of variables, and a subscript in it can run commands.
+/// Arithmetic evaluates the text of variables, in which a subscript can run commands.
 pub fn arithmetic(runs: &mut dyn Substitutions, inner: &Word, state: &mut ShellState) -> Walked<()> {
     let text = whole(runs, inner, state)?;
     let mut names = text.text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
@@ -102,7 +98,7 @@ pub fn arithmetic(runs: &mut dyn Substitutions, inner: &Word, state: &mut ShellS
     Ok(())
 }
 
-/// Text that is evaluated: a subscript in it would run commands.
+/// For text that is evaluated: a subscript in it could run commands.
 pub fn suspect(runs: &mut dyn Substitutions, value: &Arg, state: &ShellState) {
     let bracket = value.text.find('[').map(|at| &value.text[at..]);
     if bracket.is_some_and(|behind| behind.contains('`') || value.open_at.is_none() && behind.contains("$("))

@@ -1,28 +1,24 @@
-//! Programs that run another program or script given to them: what that is.
+//! Programs that run another program or script, and which one that is.
 
 use super::call::{Arg, Call, Input, PIPED_SCRIPT};
 
-/// What a call runs beside itself.
 #[derive(Debug)]
 pub enum Inner {
     Nothing,
-    /// Another program, from this argument on.
     Program {
         argv: Vec<Arg>,
         assignments: Vec<(String, Arg)>,
-        /// The folder that it is moved to.
         folder: Option<Arg>,
         /// It gets more arguments from its input.
         fed: Fed,
     },
-    /// Several programs, each for files that the call finds; the call itself still counts.
+    /// One program per file that the call finds; the call itself counts, too.
     Programs(Vec<Vec<Arg>>),
-    /// A script. Whether it runs in this very shell.
+    /// `here`: in this very shell.
     Script {
         text: Arg,
         here: bool,
     },
-    /// Nobody can say.
     Hidden(String),
 }
 
@@ -35,11 +31,11 @@ pub enum Fed {
 
 struct Wrapper {
     name: &'static str,
-    /// Letters of options that take a value.
+    /// Letters of options with a value.
     letters: &'static str,
     /// Long options whose value is the next word.
     long: &'static str,
-    /// Words of its own before the program.
+    /// Its own words before the program.
     operands: usize,
 }
 
@@ -80,7 +76,6 @@ pub fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name)
 }
 
-/// What the call runs.
 pub fn inner(call: &Call) -> Inner {
     let name = call.name();
     let args = call.args();
@@ -122,7 +117,7 @@ fn unwrapped(wrapper: &Wrapper, args: &[Arg]) -> Inner {
     let mut at = match program_at(args, wrapper) {
         Ok(Some(at)) => at,
         Ok(None) => {
-            // `command` and `env` alone only print; xargs echoes.
+            // `command` and `env` alone only print; `xargs` echoes.
             return Inner::Nothing;
         }
         Err(why) => return Inner::Hidden(why),
@@ -132,7 +127,7 @@ fn unwrapped(wrapper: &Wrapper, args: &[Arg]) -> Inner {
         options.iter().any(|arg| {
             let text = arg.text.as_str();
             if text.starts_with("--") {
-                // GNU programs take long options shortened.
+                // GNU programs accept abbreviated long options.
                 let given = text.split('=').next().unwrap_or(text);
                 !long.is_empty() && given.len() > 3 && long.starts_with(given)
             } else {
@@ -144,7 +139,6 @@ fn unwrapped(wrapper: &Wrapper, args: &[Arg]) -> Inner {
     let mut folder = None;
     let mut fed = Fed::No;
     match wrapper.name {
-        // They only describe.
         "command" if has('v', "") || has('V', "") => return Inner::Nothing,
         "env" => {
             if has('S', "--split-string") {
@@ -189,7 +183,6 @@ fn unwrapped(wrapper: &Wrapper, args: &[Arg]) -> Inner {
     Inner::Program { argv: args[at..].to_vec(), assignments, folder, fed }
 }
 
-/// `NAME=value` as an argument.
 pub fn assigned(arg: &Arg) -> Option<(String, Arg)> {
     let (name, value) = arg.text.split_once('=')?;
     let shift = name.len() + 1;
@@ -206,7 +199,6 @@ pub fn assigned(arg: &Arg) -> Option<(String, Arg)> {
     })
 }
 
-/// Where the program stands behind the wrapper's own options and operands.
 fn program_at(args: &[Arg], wrapper: &Wrapper) -> Result<Option<usize>, String> {
     let mut at = 0;
     let mut operands = wrapper.operands;
@@ -267,7 +259,7 @@ fn shell(call: &Call) -> Inner {
     }
     match args.get(at) {
         Some(script) if script_follows => Inner::Script { text: script.clone(), here: false },
-        // A file; judged like any program's.
+        // A file, judged like any program's.
         Some(_) if !from_input => Inner::Nothing,
         None if script_follows => Inner::Nothing,
         _ if args.iter().any(|arg| arg.text == "--version" || arg.text == "--help") => Inner::Nothing,
@@ -291,7 +283,7 @@ fn joined(args: &[Arg]) -> Arg {
     all
 }
 
-/// What `find` runs on each file: `{}` stands below one of its roots.
+/// What `find` runs on each file: `{}` is below one of its roots.
 fn found(args: &[Arg]) -> Inner {
     let found = finds(args);
     let mut programs = Vec::new();
@@ -333,11 +325,10 @@ fn fd(args: &[Arg]) -> Inner {
     }
 }
 
-/// How the name of any file below a folder is written, and where it may be that of any link as well.
+/// Suffixes for any file below a folder, and for one that may be a link.
 pub const BELOW: &str = "/{}";
 pub const BELOW_OR_LINK: &str = "/{->}";
 
-/// A path below `root`.
 pub fn below(root: &Arg) -> Arg {
     with_end(root, BELOW)
 }
@@ -349,7 +340,7 @@ fn with_end(root: &Arg, end: &str) -> Arg {
     path
 }
 
-/// What `find` names. It is taken to name links only where it is told to follow or to look for them, or names everything.
+/// What `find` names. Links only if it follows them, looks for them, or names everything.
 pub fn finds(args: &[Arg]) -> Vec<Arg> {
     const FILTERS: [&str; 8] =
         ["-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-type"];
@@ -362,7 +353,6 @@ pub fn finds(args: &[Arg]) -> Vec<Arg> {
     roots(args).iter().map(|root| with_end(root, end)).collect()
 }
 
-/// Where `find` looks.
 fn roots(args: &[Arg]) -> Vec<Arg> {
     let start =
         args.iter().position(|arg| !matches!(arg.text.as_str(), "-H" | "-L" | "-P")).unwrap_or(args.len());
@@ -374,7 +364,7 @@ fn roots(args: &[Arg]) -> Vec<Arg> {
     if given.is_empty() { vec![Arg::known(".")] } else { given }
 }
 
-/// The program that is fed, once for each thing that may arrive.
+/// The program, once for each thing that may arrive.
 pub fn fed(argv: Vec<Arg>, fed: &Fed, feed: Option<&[Arg]>) -> Vec<Vec<Arg>> {
     let unknown = [Arg::open("…")];
     let arrives = feed.filter(|feed| !feed.is_empty()).unwrap_or(&unknown).iter();
@@ -387,7 +377,6 @@ pub fn fed(argv: Vec<Arg>, fed: &Fed, feed: Option<&[Arg]>) -> Vec<Vec<Arg>> {
     }
 }
 
-/// `arg` with `mark` replaced.
 fn replaced(arg: &Arg, mark: &str, by: &Arg) -> Arg {
     match arg.certain() {
         Some(text) if text == mark => by.clone(),

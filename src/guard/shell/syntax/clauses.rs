@@ -1,4 +1,4 @@
-//! The pieces of commands: reserved words, line ends, assignments, redirections.
+//! Parts of commands: reserved words, line ends, assignments, redirections.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ pub fn lines(lexer: &mut Lexer) -> Parsed<()> {
     }
 }
 
-/// The unquoted word here, without taking it.
+/// The unquoted word here, without consuming it.
 pub fn bare(lexer: &mut Lexer) -> String {
     let here = lexer.at;
     let mut text = String::new();
@@ -36,7 +36,6 @@ pub fn take(lexer: &mut Lexer, reserved: &str) -> bool {
     bare(lexer) == reserved && lexer.eat_str(reserved)
 }
 
-/// The word as an assignment, if it has the form of one.
 pub fn assignment(word: &Word) -> Option<Assignment> {
     let Some(WordPiece::Text { text, quoted: false }) = word.parts.first() else { return None };
     let name_end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(text.len());
@@ -81,7 +80,6 @@ pub fn assignment(word: &Word) -> Option<Assignment> {
     Some(Assignment { name: name.to_owned(), partial, subscript, value: Assigned::Scalar(value) })
 }
 
-/// A redirection, if one begins here.
 pub fn redirect(lexer: &mut Lexer) -> Parsed<Option<Redirect>> {
     let here = lexer.at;
     if lexer.eat_str("&>") {

@@ -1,17 +1,16 @@
-//! The characters of a script under a cursor, with what every level of the grammar shares: line continuations,
-//! comments, pending here-documents and the bounds that keep parsing linear.
+//! A cursor over a script's characters, with what all grammar levels share: line continuations, comments,
+//! pending here-documents, and the limits that keep parsing linear.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::ast::{Node, Word};
 
-/// Longer scripts are refused; the system refuses to run them as one argument anyway.
+/// The system doesn't run longer ones as one argument anyway.
 pub const MAX_BYTES: usize = 128 * 1024;
-/// Deeper nesting is refused: nobody reads it, and the stack must hold.
+/// Limits the parser's stack.
 pub const MAX_DEPTH: usize = 40;
 
-/// Why a script is not understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unparsed(pub String);
 
@@ -21,19 +20,18 @@ pub fn fail<T>(why: impl Into<String>) -> Parsed<T> {
     Err(Unparsed(why.into()))
 }
 
-/// A here-document whose body has not been reached yet.
 #[derive(Clone, Debug)]
 pub struct Pending {
     pub delimiter: String,
-    /// A quoted delimiter: the body is literal.
+    /// With a quoted delimiter, the body is literal.
     pub literal: bool,
     /// `<<-`.
     pub strips_tabs: bool,
-    /// Where its redirection waits for it.
+    /// Filled once the body is read.
     pub body: Rc<OnceCell<Word>>,
 }
 
-/// Reads a script up to `)` or up to the end: the grammar, which the words within it need again.
+/// Reads a script up to `)` or the end; words need it for substitutions.
 pub type ReadScript = fn(&mut Lexer, Until) -> Parsed<Option<Node>>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,15 +40,14 @@ pub enum Until {
     Parenthesis,
 }
 
-/// The cursor.
 pub struct Lexer {
     chars: Vec<char>,
     pub at: usize,
     pub depth: usize,
     pub pending: Vec<Pending>,
-    /// Here-documents that wait outside of the substitution that is being read: a line end in it would be theirs.
+    /// Here-documents outside the current substitution: a line end inside it would be theirs.
     pub waiting_outside: usize,
-    /// How many `$(`, `<(` and `>(` are open here.
+    /// Open `$(`, `<(` and `>(`.
     pub substitutions: usize,
     pub read_script: ReadScript,
 }
@@ -74,7 +71,7 @@ impl Lexer {
         })
     }
 
-    /// One level deeper; the caller goes up again with [`Lexer::leave`].
+    /// The caller must call [`Lexer::leave`].
     pub fn enter(&mut self) -> Parsed<()> {
         self.depth += 1;
         if self.depth > MAX_DEPTH { fail("it is nested too deeply") } else { Ok(()) }
@@ -84,7 +81,7 @@ impl Lexer {
         self.depth -= 1;
     }
 
-    /// The character here, line continuations skipped.
+    /// Skips line continuations.
     pub fn peek(&mut self) -> Option<char> {
         while self.chars.get(self.at) == Some(&'\\') && self.chars.get(self.at + 1) == Some(&'\n') {
             self.at += 2;
@@ -92,7 +89,7 @@ impl Lexer {
         self.chars.get(self.at).copied()
     }
 
-    /// The character after the one here. Continuations between the two are skipped as well.
+    /// The character after the one here, skipping line continuations.
     pub fn peek_second(&mut self) -> Option<char> {
         let here = self.at;
         self.peek()?;
@@ -109,7 +106,7 @@ impl Lexer {
         Some(c)
     }
 
-    /// The character here as it stands: inside single quotes and literal bodies nothing is skipped.
+    /// Skips nothing: for single quotes and literal bodies.
     pub fn next_raw(&mut self) -> Option<char> {
         let c = self.chars.get(self.at).copied()?;
         self.at += 1;
@@ -128,7 +125,6 @@ impl Lexer {
         found
     }
 
-    /// Takes all of `wanted` or nothing.
     pub fn eat_str(&mut self, wanted: &str) -> bool {
         let here = self.at;
         let all = wanted.chars().all(|c| self.eat(c));
@@ -142,18 +138,17 @@ impl Lexer {
         self.chars[from.min(self.at)..self.at].iter().collect::<String>().trim().to_owned()
     }
 
-    /// Spaces, tabs and a comment.
     pub fn blanks(&mut self) {
         while self.eat(' ') || self.eat('\t') {}
         if self.peek() == Some('#') {
-            // A continuation does not lengthen a comment.
+            // A continuation doesn't extend a comment.
             while self.peek_raw().is_some_and(|c| c != '\n') {
                 self.at += 1;
             }
         }
     }
 
-    /// One line as it stands, without its end; `None` at the end of the text.
+    /// A raw line without its end; `None` at the end of the text.
     pub fn raw_line(&mut self) -> Option<String> {
         if self.at >= self.chars.len() {
             return None;

@@ -1,9 +1,8 @@
-//! The grammar: lists, pipelines, compound commands, simple commands, redirections. It goes forward only, so that it is
-//! linear in the length, and it refuses what it is not sure of.
-//!
-//! An own grammar, because the libraries do not fit a security decision: `brush-parser` takes time exponential in `((((`,
-//! hands words out as text that must be parsed again and brings 60 crates; `tree-sitter-bash` misreads one in seven of
-//! our hard inputs (two here-documents in one line, `{fd}>`, `{a,b}` as a program); `yash-syntax` is GPL and not bash.
+//! The grammar: lists, pipelines, compound and simple commands, redirections. Moves only forward, so it is
+//! linear in the length, and refuses what it isn't sure of.
+//! Our own, because libraries don't fit a security decision: `brush-parser` takes exponential time for
+//! `((((`, returns words as text to parse again and brings 60 crates; `tree-sitter-bash` misreads one in
+//! seven of our hard inputs (such as two here-documents in a line); `yash-syntax` is GPL and not bash.
 
 use super::ast::{Assigned, Connector, Node, Simple, When, Word, WordPiece};
 use super::clauses::{assignment, bare, lines, redirect, take};
@@ -13,8 +12,7 @@ use super::word::{self, Mode, arithmetic, is_name, line_end};
 /// Builtins whose arguments may be arrays.
 const DECLARING: &[&str] = &["declare", "typeset", "local", "export", "readonly"];
 
-/// The tree of a whole script; `None` when it runs nothing.
-/// Errors: Why the script is not understood: it is wrong, or read in more than one way, or too long or too deep.
+/// `None` if it runs nothing. Fails if the script is wrong, ambiguous, too long or too deep.
 pub fn parse(text: &str) -> Parsed<Option<Node>> {
     let mut lexer = Lexer::new(text, 0, script)?;
     let node = script(&mut lexer, Until::End)?;
@@ -41,7 +39,6 @@ fn expect(lexer: &mut Lexer, reserved: &str) -> Parsed<()> {
     if take(lexer, reserved) { Ok(()) } else { fail(format!("`{reserved}` is missing")) }
 }
 
-/// Whether a list ends here.
 fn ends(lexer: &mut Lexer) -> bool {
     match lexer.peek() {
         None | Some(')') => true,
@@ -50,7 +47,7 @@ fn ends(lexer: &mut Lexer) -> bool {
     }
 }
 
-/// The reserved words that no command begins with.
+/// Reserved words that can't start a command.
 const ENDS: &[&str] = &["then", "else", "elif", "fi", "do", "done", "esac", "}", "]]", "in"];
 
 fn steps(lexer: &mut Lexer) -> Parsed<Vec<Connector>> {
@@ -114,7 +111,7 @@ fn pipeline(lexer: &mut Lexer) -> Parsed<Node> {
             lexer.blanks();
         }
         if lexer.peek() == Some('-') {
-            // Then it is the program of that name.
+            // Then `time` is a program.
             lexer.at = here;
             break;
         }
@@ -143,7 +140,7 @@ fn pipeline(lexer: &mut Lexer) -> Parsed<Node> {
     if !negated {
         return Ok(node);
     }
-    // What follows must not take it for a success.
+    // The next step must not take it for a success.
     let step = |node| Connector { when: When::Always, node, background: false };
     Ok(Node::Steps(vec![step(node), step(Node::Steps(Vec::new()))]))
 }
@@ -173,7 +170,6 @@ fn command(lexer: &mut Lexer) -> Parsed<Node> {
     Ok(node)
 }
 
-/// A compound command, if one begins here.
 fn compound(lexer: &mut Lexer) -> Parsed<Option<Node>> {
     if lexer.peek() == Some('(') {
         lexer.take();
@@ -245,14 +241,12 @@ fn compound(lexer: &mut Lexer) -> Parsed<Option<Node>> {
     Ok(Some(node))
 }
 
-/// Whether a compound command may begin with this word.
 fn opens(word: &Word) -> bool {
     word.bare().is_some_and(|text| {
         ["{", "[[", "if", "while", "until", "for", "select", "case", "function"].contains(&text)
     })
 }
 
-/// A list that must not be empty.
 fn filled(lexer: &mut Lexer) -> Parsed<Node> {
     let inner = steps(lexer)?;
     if inner.is_empty() { fail("a command is missing") } else { Ok(Node::Steps(inner)) }

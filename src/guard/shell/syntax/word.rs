@@ -1,18 +1,15 @@
-//! Words: quotes, expansions, substitutions, and the bodies of here-documents. What bash itself reads in more than
-//! one way is refused.
+//! Words: quotes, expansions, substitutions, here-document bodies. Refuses what bash reads in several ways.
 
 use super::ast::{Word, WordPiece};
 use super::lexer::{Lexer, Parsed, Until, fail};
 
-/// How operators within a word are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Plain,
-    /// Behind `==` and `=~` in `[[ ]]`: parentheses and bars belong to the pattern.
+    /// After `==` and `=~` in `[[ ]]`: parentheses and bars belong to the pattern.
     Pattern,
 }
 
-/// Collects parts; neighboring text of one kind is joined.
 #[derive(Default)]
 struct WordParser(Vec<WordPiece>);
 
@@ -36,7 +33,7 @@ impl WordParser {
     }
 }
 
-/// The word here; `None` where an operator or the end stands.
+/// `None` at an operator or the end.
 pub fn read(lexer: &mut Lexer, mode: Mode) -> Parsed<Option<Word>> {
     let mut parts = WordParser::default();
     let mut open = 0_usize;
@@ -84,7 +81,7 @@ pub fn is_name(text: &str) -> bool {
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// A quote, an escape or an expansion outside of double quotes.
+/// A quote, an escape or an expansion outside double quotes.
 fn special(lexer: &mut Lexer, parts: &mut WordParser) -> Parsed<()> {
     match lexer.take() {
         Some('\'') => {
@@ -115,7 +112,6 @@ fn single_quoted(lexer: &mut Lexer) -> Parsed<String> {
 }
 
 fn double_quoted(lexer: &mut Lexer, parts: &mut WordParser) -> Parsed<()> {
-    // Even empty quotes make a word.
     parts.quoted(String::new());
     while let Some(c) = lexer.take() {
         match c {
@@ -129,7 +125,7 @@ fn double_quoted(lexer: &mut Lexer, parts: &mut WordParser) -> Parsed<()> {
     fail("a quote is not closed")
 }
 
-/// A backslash where it quotes only some characters.
+/// A backslash that quotes only the characters in `special`.
 fn escaped(lexer: &mut Lexer, parts: &mut WordParser, special: &str) -> Parsed<()> {
     match lexer.next_raw() {
         Some(c) if special.contains(c) => parts.text(c, true),
@@ -142,7 +138,6 @@ fn escaped(lexer: &mut Lexer, parts: &mut WordParser, special: &str) -> Parsed<(
     Ok(())
 }
 
-/// What follows `$`.
 fn dollar(lexer: &mut Lexer, parts: &mut WordParser, quoted: bool) -> Parsed<()> {
     match lexer.peek() {
         Some('(') => {
@@ -189,7 +184,6 @@ fn dollar(lexer: &mut Lexer, parts: &mut WordParser, quoted: bool) -> Parsed<()>
     Ok(())
 }
 
-/// The script of `$(…)`, `<(…)` or `>(…)`, behind its opening parenthesis.
 fn substitution(lexer: &mut Lexer) -> Parsed<Option<Box<super::ast::Node>>> {
     let outside = std::mem::take(&mut lexer.pending);
     lexer.waiting_outside += outside.len();
@@ -228,7 +222,6 @@ fn backticks(lexer: &mut Lexer, parts: &mut WordParser, quoted: bool) -> Parsed<
     Ok(())
 }
 
-/// `$'…'`.
 fn ansi_quoted(lexer: &mut Lexer) -> Parsed<String> {
     let mut text = String::new();
     loop {
@@ -281,20 +274,19 @@ fn ansi_escape(lexer: &mut Lexer, text: &mut String) -> Parsed<()> {
     let value = u32::from_str_radix(&digits, radix).unwrap_or(0);
     match char::from_u32(value).filter(|c| *c != '\0' && (c.is_ascii() || !matches!(radix, 8) && most > 2)) {
         Some(c) => text.push(c),
-        // Bytes that are no characters, and NUL, which ends the string in bash.
+        // Invalid bytes, and NUL, which ends the string in bash.
         None => return fail("an escape in $'…' is not supported"),
     }
     Ok(())
 }
 
-/// `${…}` behind its brace.
 fn braced(lexer: &mut Lexer, quoted: bool) -> Parsed<WordPiece> {
     let mut operator = String::new();
     let first = lexer.peek();
     if let Some(c @ ('!' | '#')) = first
         && lexer.peek_second() != Some('}')
     {
-        // `${#-}` and `${!-x}` stand for special parameters; they are too rare to be told apart.
+        // `${#-}` and `${!-x}` are special parameters, too rare to tell apart.
         operator.push(c);
         lexer.take();
     }
@@ -332,7 +324,7 @@ fn braced(lexer: &mut Lexer, quoted: bool) -> Parsed<WordPiece> {
     Ok(WordPiece::Expansion { name, operator, inner: Word { parts: inner.0 }, quoted })
 }
 
-/// Everything up to `close`, which is taken as well.
+/// Also takes `close`.
 fn until(lexer: &mut Lexer, close: char, quoted: bool, parts: &mut WordParser) -> Parsed<()> {
     let mut open = 0_usize;
     while let Some(c) = lexer.peek() {
@@ -373,7 +365,7 @@ fn special_in(lexer: &mut Lexer, parts: &mut WordParser, quoted: bool) -> Parsed
     special(lexer, parts)
 }
 
-/// `name[…]`: bash reads up to the bracket that closes it, so blanks and operators inside would be read in two ways.
+/// `name[…]`: bash reads up to the closing bracket, so blanks and operators inside would be ambiguous.
 fn subscript(lexer: &mut Lexer, parts: &mut WordParser) -> Parsed<()> {
     lexer.take();
     parts.text('[', false);
@@ -395,7 +387,6 @@ fn subscript(lexer: &mut Lexer, parts: &mut WordParser) -> Parsed<()> {
     fail("a bracket behind a name is not closed")
 }
 
-/// The text of `((…))` and `$((…))` behind its parentheses, up to both closing ones.
 pub fn arithmetic(lexer: &mut Lexer) -> Parsed<Word> {
     lexer.enter()?;
     let mut parts = WordParser::default();
@@ -430,7 +421,7 @@ pub fn arithmetic(lexer: &mut Lexer) -> Parsed<Word> {
     fail("arithmetic is not closed")
 }
 
-/// The end of a line: the here-documents that wait for it are read.
+/// Reads the here-documents that start after this line.
 pub fn line_end(lexer: &mut Lexer) -> Parsed<()> {
     lexer.take();
     if lexer.waiting_outside > 0 {
@@ -440,7 +431,7 @@ pub fn line_end(lexer: &mut Lexer) -> Parsed<()> {
         let mut text = String::new();
         loop {
             let Some(mut line) = lexer.raw_line() else { return fail("a here-document is not closed") };
-            // In a body that is expanded, a line that ends with a backslash goes on.
+            // In an expanded body, a backslash at the end continues the line.
             while !pending.literal && line.chars().rev().take_while(|c| *c == '\\').count() % 2 == 1 {
                 line.pop();
                 let Some(more) = lexer.raw_line() else { return fail("a here-document is not closed") };
@@ -450,7 +441,7 @@ pub fn line_end(lexer: &mut Lexer) -> Parsed<()> {
             if line == pending.delimiter {
                 break;
             }
-            // Bash takes `END)` for the end of both the document and the substitution, but not in every version.
+            // Only some versions of bash take `END)` for the end of both the document and the substitution.
             if lexer.substitutions > 0
                 && line.strip_prefix(&pending.delimiter).is_some_and(|rest| rest.contains(')'))
             {

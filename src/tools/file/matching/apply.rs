@@ -1,4 +1,4 @@
-//! One edit of one text: finds where it belongs, refuses what is ambiguous, empty or applied already, and joins the parts.
+//! One edit of one text: finds the place and refuses ambiguous, empty or already applied edits.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -8,16 +8,14 @@ use super::match_edit::{EditMatch, LISTED, MatchLevel, Refusal, TextEdit, find};
 use super::splice;
 use base::text::{ceil_boundary, floor_boundary};
 
-/// The edited text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
     pub text: String,
-    /// First line of each replacement, counted from 1, in the text before the edit.
+    /// First line of each replacement, 1-based, in the text before the edit.
     pub lines: Vec<usize>,
     pub level: MatchLevel,
 }
 
-/// Applies one edit to a text.
 pub fn apply(text: &str, edit: TextEdit) -> Result<Applied, Refusal> {
     if edit.old == edit.new {
         return Err(Refusal::NoOp);
@@ -62,9 +60,8 @@ pub fn apply(text: &str, edit: TextEdit) -> Result<Applied, Refusal> {
     Ok(Applied { lines: numbers(&matches), text: result, level })
 }
 
-/// Where the new text is already, when the old one is nowhere. A short word somewhere in the file is no proof, nor is a
-/// part of the old text: when the rest was misquoted, that part is there before the edit as well. It must stand where the
-/// old text would: what was to stay is in it, and no other place is as like the old text.
+/// Where the new text already is, if the old one is missing. A short word or a part of the old text proves
+/// nothing, since it may be unrelated; the place must also be the best match for the old text.
 fn already_there(lines: &Lines, edit: TextEdit) -> Option<usize> {
     let core = edit.new.trim();
     if core.chars().count() < 3 || edit.old.replace("\r\n", "\n").contains(&core.replace("\r\n", "\n")) {
@@ -77,7 +74,7 @@ fn already_there(lines: &Lines, edit: TextEdit) -> Option<usize> {
     let touches = |inner: Option<char>, outer: Option<char>| word(inner) && word(outer);
     let torn = touches(edit.new.chars().next(), text[..found.start].chars().next_back())
         || touches(edit.new.chars().next_back(), text[found.end..].chars().next());
-    // A letter and the marks on it are one character to the reader.
+    // A letter and its combining marks are one character.
     let marked = text[found.end..].chars().next().is_some_and(|c| c.width() == Some(0) && !c.is_control());
     let unique = matches.len() == 1 || edit.replace_all || core.contains('\n');
     let taken: Vec<(usize, usize)> =
@@ -86,14 +83,13 @@ fn already_there(lines: &Lines, edit: TextEdit) -> Option<usize> {
     stands.then(|| lines.line_of(found.start) + 1)
 }
 
-/// Whether the match lies inside a copy of the new text, as after the same insertion was made before: doing it again would
-/// double it.
+/// Whether the match is inside a copy of the new text, so that the same insertion would be repeated.
 fn repeats_itself(lines: &Lines, found: EditMatch, edit: TextEdit) -> bool {
     let plain = |text: &str| text.replace("\r\n", "\n");
     let (old, new) = (plain(edit.old), plain(edit.new));
     let Some(extra) = new.len().checked_sub(old.len()).filter(|&extra| extra > 0) else { return false };
     let text = lines.text();
-    // Enough of the surroundings to hold the new text, line ends counted double.
+    // Enough context to contain the new text, with line ends counted twice for CRLF.
     let reach = new.len() * 2;
     let from = floor_boundary(text, found.start.saturating_sub(reach));
     let to = ceil_boundary(text, found.end + reach);

@@ -1,31 +1,29 @@
-//! The text of a file that is most like an old text that was not found, and how the two differ: line beside line, from the
-//! first difference on. What is the same is not shown, or the model would send it again.
+//! Shows how the most similar part of a file differs from an old text that wasn't found. Equal lines are left
+//! out, or the model would send them again.
 
 use std::collections::HashMap;
 
 use super::lines::{Lines, is_blank, trim_tail, visible};
 use base::text::elide;
 
-/// Rows that are shown, each a line of the file, a line that was given, or both.
+/// Rows shown: each is a file line, a given line, or a pair.
 const ROWS: usize = 6;
-/// Characters shown of a line.
 const SHOWN_CHARS: usize = 160;
-/// Old lines and file lines that take part in the search for the nearest text.
+/// Lines of the old text and of the file used in the search.
 const COMPARED_OLD: usize = 12;
 const COMPARED_LINES: usize = 60_000;
-/// Lines that are aligned with each other.
 const ALIGNED: usize = 40;
-/// Lines of the file that may stand between two of the old text.
+/// How many extra file lines the alignment may skip.
 const SLACK: usize = 16;
-/// A line that occurs more often tells nothing of the place.
+/// A line that occurs more often says nothing about the place.
 const COMMON: usize = 40;
-/// Below this the nearest text is not near, and two lines are not one that was changed.
+/// Below this, texts don't count as similar, nor two lines as versions of each other.
 const NEAR: f64 = 0.45;
 
-/// A line of the file, a line of the old text, or one beside the other; by index.
+/// Indexes of a file line, an old-text line, or two aligned ones.
 type Pair = (Option<usize>, Option<usize>);
 
-/// The text that is most like `old`, beside it; `None` when none is.
+/// The text most similar to `old`, as a diff; `None` if nothing is similar.
 pub(super) fn nearest(lines: &Lines, old: &str) -> Option<String> {
     let given: Vec<&str> = old.lines().collect();
     let said = given.iter().take(ALIGNED).filter(|line| !is_blank(line)).count();
@@ -53,24 +51,24 @@ pub(super) fn nearest(lines: &Lines, old: &str) -> Option<String> {
     })
 }
 
-/// The lines of `old` beside those of the file from line `first` on, where they differ.
+/// How `old` differs from the file's lines starting at `first`.
 pub(super) fn beside(lines: &Lines, first: usize, old: &str) -> String {
     let (.., shown) = differences(lines, first, &old.lines().collect::<Vec<_>>());
     format!("The difference (· space, → tab):\n{shown}")
 }
 
-/// `line 3`, `lines 3-9`; from indexes.
+/// `line 3`, `lines 3-9`; from 0-based indexes.
 pub(super) fn line_range(first: usize, last: usize) -> String {
     if first >= last { format!("line {}", first + 1) } else { format!("lines {}-{}", first + 1, last + 1) }
 }
 
-/// Whether the lines `taken` (first and last, by index), at which `new` stands, are the place of `old`: the two are alike,
-/// and no other place in the file is as like `old` as `new` is.
+/// Whether the lines `taken` (first and last index), which contain `new`, are where `old` was: similar to it,
+/// and more so than any other place.
 pub(super) fn is_place_of(lines: &Lines, old: &str, new: &str, taken: &[(usize, usize)]) -> bool {
     let bare = |line: &str| line.chars().filter(|c| !c.is_whitespace()).take(SHOWN_CHARS).collect::<String>();
     let said = |text: &str| text.lines().map(bare).filter(|line| !line.is_empty()).collect::<Vec<_>>();
     let (given, becomes) = (said(old), said(new));
-    // Lines that stay are the surroundings; where none does, part of a line must.
+    // Some line must stay the same; otherwise `new` must at least be similar to `old`.
     let stays = given.iter().any(|line| becomes.contains(line));
     let likeness = |other: &[String]| {
         let pairs = given.iter().zip(other);
@@ -92,10 +90,9 @@ pub(super) fn is_place_of(lines: &Lines, old: &str, new: &str, taken: &[(usize, 
     })
 }
 
-/// Lines at which the nearest text may begin.
 fn candidates(lines: &Lines, given: &[&str]) -> Vec<usize> {
     let count = lines.count().min(COMPARED_LINES);
-    // Lines that are there vote for where the first one would be, rare ones most.
+    // Exact line matches vote for the start line; rare lines count more.
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
     for index in 0..count {
         places.entry(lines.content(index).trim()).or_default().push(index);
@@ -107,7 +104,7 @@ fn candidates(lines: &Lines, given: &[&str]) -> Vec<usize> {
         }
     }
     let mut voted: Vec<(f64, usize)> = votes.into_iter().map(|(first, votes)| (votes, first)).collect();
-    // Where no line is there as it was given, similar ones tell.
+    // If no line matches exactly, use similar ones.
     let wanted: Vec<&str> =
         given.iter().skip_while(|line| is_blank(line)).take(COMPARED_OLD).copied().collect();
     let mut alike: Vec<(f64, usize)> = (0..count)
@@ -126,7 +123,7 @@ fn candidates(lines: &Lines, given: &[&str]) -> Vec<usize> {
     best
 }
 
-/// A cheap likeness of two lines: common beginning and end.
+/// Cheap similarity: common prefix and suffix.
 fn rough_likeness(a: &str, b: &str) -> f64 {
     let (a, b) = (a.trim().as_bytes(), b.trim().as_bytes());
     let longest = a.len().max(b.len());
@@ -138,20 +135,18 @@ fn rough_likeness(a: &str, b: &str) -> f64 {
     (front + back) as f64 / longest as f64
 }
 
-/// The part of a line by which it is compared.
 fn start(line: &str) -> String {
     elide(line.trim(), 240)
 }
 
-/// Lines of the file from `first` on and given ones, aligned so that the sum of their likeness is greatest. Lines of the file
-/// after the last that has a partner are left out, and unless both sides begin at the same place, so are those before the
-/// first.
+/// Aligns the file's lines from `first` with the given ones for the greatest similarity. Drops unpaired file
+/// lines at the end, and at the start unless `together`.
 fn align(lines: &Lines, first: usize, given: &[&str], together: bool) -> Vec<Pair> {
     let real: Vec<&str> =
         (first..lines.count()).take(given.len() + SLACK).map(|at| lines.content(at)).collect();
     let value = |real: &str, given: &str| match (is_blank(real), is_blank(given)) {
         (true, true) => 0.1,
-        // One line that stayed is worth more than two that were changed.
+        // One unchanged line is worth more than two changed ones.
         (false, false) if real.trim() == given.trim() => 2.0,
         (false, false) => Some(strsim::sorensen_dice(&start(real), &start(given)))
             .filter(|like| *like >= NEAR)
@@ -196,8 +191,7 @@ fn align(lines: &Lines, first: usize, given: &[&str], together: bool) -> Vec<Pai
     kept
 }
 
-/// First and last line of the file that take part, how many given lines are the same before the first difference, and the
-/// differences.
+/// First and last file line, the number of equal lines at the start, and the differences.
 fn differences(lines: &Lines, first: usize, given: &[&str]) -> (usize, usize, usize, String) {
     let same = same_lines(lines, first, given);
     let from = if same == 0 { first.saturating_sub(2) } else { first + same };
@@ -209,7 +203,7 @@ fn differences(lines: &Lines, first: usize, given: &[&str]) -> (usize, usize, us
     let reals = || pairs.iter().filter_map(|pair| pair.0);
     let start = if same > 0 { first } else { reals().next().unwrap_or(first) };
     let end = reals().next_back().unwrap_or((first + same).saturating_sub(1)).max(start);
-    // White space counts where it is all that differs, or differs from line to line: a block may be indented otherwise.
+    // Show indentation differences only if nothing else differs: the block may be shifted as a unit.
     let apart = |pair: &&Pair| match **pair {
         (Some(real), Some(old)) => !is_same(lines.content(real), old, given),
         _ => true,
@@ -228,7 +222,7 @@ fn differences(lines: &Lines, first: usize, given: &[&str]) -> (usize, usize, us
     (start, end, same, text.join("\n"))
 }
 
-/// How many lines are the same from `first` on. One indentation more or less for all of them would not matter.
+/// How many lines from `first` are equal. A uniform indentation shift is ignored.
 fn same_lines(lines: &Lines, first: usize, given: &[&str]) -> usize {
     let count = |same: &dyn Fn(&str, usize) -> bool| {
         (0..given.len()).take_while(|at| lines.get(first + at).is_some_and(|real| same(real, *at))).count()
@@ -244,7 +238,7 @@ fn same_lines(lines: &Lines, first: usize, given: &[&str]) -> usize {
     if indents.len() <= 1 { to_the_letter.max(but_indented) } else { to_the_letter }
 }
 
-/// The first line may begin, and the last may end, inside a line of the file.
+/// The first line may start, and the last may end, mid-line.
 fn is_same(real: &str, at: usize, given: &[&str]) -> bool {
     let (real, old) = (trim_tail(real), trim_tail(given[at]));
     match (at == 0, at + 1 == given.len()) {
@@ -278,7 +272,6 @@ fn row(lines: &Lines, given: &[&str], pair: Pair) -> String {
     }
 }
 
-/// Two long lines cut to the part where they begin to differ.
 fn around_difference(a: &str, b: &str) -> (String, String) {
     let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let skip =

@@ -1,15 +1,14 @@
-//! Why an old text was not found, so precisely that the next try succeeds: the known mistakes by name, else the most
-//! similar text with its white space made visible. Only explains; nothing here ever applies an edit.
+//! Explains why an old text wasn't found, precisely enough for the next try to succeed. Never applies an
+//! edit.
 
 use super::compare::{self, line_range};
 use super::lines::Lines;
 use super::match_edit::find;
 use super::white_space;
 
-/// Larger files are not copied for the sake of a message.
+/// Larger files aren't copied just for an error message.
 const COPIED_BYTES: usize = 4 * 1024 * 1024;
 
-/// What is wrong with `old`, as sentences for the model; `text` is the file's.
 pub fn not_found(text: &str, old: &str) -> String {
     let lines = Lines::new(text);
     if text.is_empty() {
@@ -20,7 +19,7 @@ pub fn not_found(text: &str, old: &str) -> String {
         .unwrap_or_else(|| "no similar text found; Read the file again".to_owned())
 }
 
-/// Where `new` stands, when that may be why the old text is gone; a short text stands in many places.
+/// The line of `new`, which may explain why the old text is gone. Short texts occur too often to tell.
 pub fn stands_at(text: &str, new: &str) -> Option<usize> {
     const TELLING_CHARS: usize = 8;
     let lines = Lines::new(text);
@@ -28,8 +27,7 @@ pub fn stands_at(text: &str, new: &str) -> Option<usize> {
     Some(lines.line_of(matches.first()?.start) + 1)
 }
 
-/// Whether the text carries line numbers as Read (a tab) or another viewer (an arrow) prints them: every line that says
-/// something begins with a number and the mark, the numbers rise by one.
+/// Whether every non-blank line starts with a rising number and a tab (Read) or an arrow (other viewers).
 pub fn is_numbered(text: &str) -> bool {
     marked(text, &['\t', '→'])
 }
@@ -47,7 +45,7 @@ fn split_mark<'a>(line: &'a str, marks: &[char]) -> Option<(&'a str, &'a str)> {
     line.split_once(marks)
 }
 
-/// The line behind a number and a mark; `space`: and behind the space after the mark.
+/// The line without its number and mark, and with `space` without the space after them.
 fn behind_number<'a>(line: &'a str, marks: &[char], space: bool) -> Option<&'a str> {
     let (number, rest) = split_mark(line, marks)?;
     let number = number.trim_start();
@@ -55,7 +53,7 @@ fn behind_number<'a>(line: &'a str, marks: &[char], space: bool) -> Option<&'a s
     is_number.then(|| rest.strip_prefix(' ').filter(|_| space).unwrap_or(rest))
 }
 
-/// Whether a line of `new` is a line of `text` behind its number.
+/// Whether a line of `new` is a line of `text` with a line number in front.
 pub fn has_pasted_line(text: &str, new: &str) -> bool {
     let lines = Lines::new(text);
     let is_pasted = |line: &str| {
@@ -70,7 +68,6 @@ pub fn has_pasted_line(text: &str, new: &str) -> bool {
     new.lines().any(|line| is_pasted(line) && !text.contains(line))
 }
 
-/// The mistakes that have a name: the text is there but for one systematic difference.
 fn known_mistake(lines: &Lines, old: &str) -> Option<String> {
     let line_with = |old: &str| {
         let (_, matches) = find(lines, old, false)?;
@@ -130,8 +127,7 @@ fn known_mistake(lines: &Lines, old: &str) -> Option<String> {
     Some(format!("at line {} the text differs only in letter case. {beside}", line + 1))
 }
 
-/// Line numbers before all lines or some of them. Marks that are common in data only count when the text is there without
-/// the numbers.
+/// Marks that are common in data count only if the text matches without the numbers.
 fn line_numbers(old: &str, line_with: impl Fn(&str) -> Option<usize>) -> Option<String> {
     let said = |which: &str, line: Option<usize>| {
         let line = line.map_or(String::new(), |line| format!(" (then it matches at line {line})"));
@@ -163,7 +159,7 @@ fn line_numbers(old: &str, line_with: impl Fn(&str) -> Option<usize>) -> Option<
     is_numbered(old).then(|| said("", None))
 }
 
-/// Typographic and invisible characters replaced by their plain forms. Line feeds stay, so line numbers do too.
+/// Replaces typographic and invisible characters by plain ones. Line feeds stay, so that line numbers do too.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

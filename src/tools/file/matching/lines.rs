@@ -1,6 +1,6 @@
-//! A text as lines whose ends are known one by one, so that mixed line ends survive.
+//! A text as lines with individual line ends, so that mixed ones survive.
 
-/// Line starts of a text. A final line feed ends the last line and begins none.
+/// A final line feed ends the last line and doesn't start another.
 pub struct Lines<'a> {
     text: &'a str,
     starts: Vec<usize>,
@@ -25,12 +25,12 @@ impl<'a> Lines<'a> {
         self.starts.len()
     }
 
-    /// Where line `index` begins; the text's end for the line after the last.
+    /// Byte offset of line `index`; the text's length for one past the last.
     pub fn start(&self, index: usize) -> usize {
         self.starts.get(index).copied().unwrap_or(self.text.len())
     }
 
-    /// The line with its end.
+    /// The line including its end.
     pub fn whole(&self, index: usize) -> &'a str {
         &self.text[self.start(index)..self.start(index + 1)]
     }
@@ -40,23 +40,19 @@ impl<'a> Lines<'a> {
         split_end(self.whole(index)).0
     }
 
-    /// The line without its end, if there is one.
     pub fn get(&self, index: usize) -> Option<&'a str> {
         (index < self.count()).then(|| self.content(index))
     }
 
-    /// `\n`, `\r\n`, or nothing at the end of the text.
     pub fn ending(&self, index: usize) -> &'a str {
         split_end(self.whole(index)).1
     }
 
-    /// The index of the line in which byte `at` lies.
     pub fn line_of(&self, at: usize) -> usize {
         self.starts.partition_point(|&start| start <= at).saturating_sub(1)
     }
 
-    /// The line end that a new line at byte `at` should get: that of its line, else of the one before, else the
-    /// text's most frequent.
+    /// The line end to use at byte `at`: that line's, the previous one's, or the most frequent.
     pub fn ending_near(&self, at: usize) -> &'a str {
         let line = self.line_of(at);
         let near = [Some(line), line.checked_sub(1)];
@@ -70,23 +66,20 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// A line and its end.
 pub fn split_end(line: &str) -> (&str, &str) {
     let content = line.strip_suffix('\n').map_or(line, |rest| rest.strip_suffix('\r').unwrap_or(rest));
     line.split_at(content.len())
 }
 
-/// Without spaces and tabs at its end.
 pub fn trim_tail(line: &str) -> &str {
     line.trim_end_matches([' ', '\t'])
 }
 
-/// Whether the line holds only spaces and tabs.
 pub fn is_blank(line: &str) -> bool {
     trim_tail(line).is_empty()
 }
 
-/// White space made visible: `·` space, `→` tab, `␍` carriage return; no-break and zero-width characters by code.
+/// Shows white space as `·` space, `→` tab, `␍` carriage return; no-break and zero-width characters by code.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len() + 8);
     for c in text.chars() {

@@ -1,13 +1,11 @@
-//! Where an edit belongs. There are four levels of tolerance: exact; other line ends; other trailing white space; one
-//! uniform indentation shift of the whole block. The first level with a match decides, and the match must be the only one
-//! there. Nothing else ever applies an edit; similarity is for `diagnose`, which only explains. Works on text alone.
+//! Where an edit belongs, with four levels of tolerance: exact, line ends, trailing white space, one uniform
+//! indentation shift. The first level with a match decides, and the match must be unique. Edits are never
+//! applied by similarity.
 
 use super::lines::{Lines, is_blank, trim_tail};
 
-/// Places that an ambiguity lists, at most.
 pub const LISTED: usize = 50;
 
-/// One replacement.
 #[derive(Clone, Copy, Debug)]
 pub struct TextEdit<'a> {
     pub old: &'a str,
@@ -15,7 +13,7 @@ pub struct TextEdit<'a> {
     pub replace_all: bool,
 }
 
-/// How much the text in the file differs from the text that was given.
+/// How the file's text differs from the given one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MatchLevel {
     Exact,
@@ -25,7 +23,7 @@ pub enum MatchLevel {
 }
 
 impl MatchLevel {
-    /// What to tell the model about a tolerant match; nothing for an exact one and for line ends, which it cannot see.
+    /// What the model should know about a tolerant match; `None` for line ends, which it can't see.
     pub fn note(self) -> Option<&'static str> {
         match self {
             Self::Exact | Self::LineEnds => None,
@@ -35,17 +33,15 @@ impl MatchLevel {
     }
 }
 
-/// How the block in the file is indented, compared with the old text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shift<'a> {
     None,
-    /// The file has this in front of every line.
+    /// The file has this extra prefix on every line.
     Added(&'a str),
-    /// The old text has this in front of every line.
+    /// The old text has this extra prefix on every line.
     Removed(&'a str),
 }
 
-/// A place in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EditMatch<'a> {
     pub start: usize,
@@ -53,10 +49,8 @@ pub struct EditMatch<'a> {
     pub shift: Shift<'a>,
 }
 
-/// Why nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Old and new text are the same, or would leave the file as it is.
     NoOp,
     EmptyOld,
     Ambiguous {
@@ -64,11 +58,10 @@ pub enum Refusal {
         more: bool,
         level: MatchLevel,
     },
-    /// The new text is there and the old is not.
     AlreadyApplied {
         line: usize,
     },
-    /// The block would have to lose indentation that this line of the new text does not have.
+    /// This line of the new text lacks the indentation that the block would have to lose.
     Unshiftable {
         new_line: String,
         line: usize,
@@ -76,11 +69,11 @@ pub enum Refusal {
     NotFound,
 }
 
-/// The first level with a match, and all matches on it (with `all`, those that do not overlap).
+/// The first level with a match, and all matches on it (non-overlapping with `all`).
 pub fn find<'a>(lines: &Lines<'a>, old: &'a str, all: bool) -> Option<(MatchLevel, Vec<EditMatch<'a>>)> {
     let exact = exact(lines.text(), old, all);
     let several = old.contains('\n');
-    // The model cannot see line ends, so "all" means the places with other line ends too.
+    // The model can't see line ends, so "all" includes places with other line ends.
     let with_other_ends = all && several && !old.contains('\r');
     if !exact.is_empty() && !with_other_ends {
         return Some((MatchLevel::Exact, exact));
@@ -110,8 +103,8 @@ fn exact<'a>(text: &'a str, old: &str, all: bool) -> Vec<EditMatch<'a>> {
     let mut from = 0;
     while let Some(found) = text.get(from..).and_then(|rest| rest.find(old)) {
         let start = from + found;
-        // A match that begins inside a CRLF would tear it apart, and the model cannot see that it is one: the level of
-        // line ends takes such places whole, together with the others.
+        // A match must not start inside a CRLF, which the model can't see; the line end level handles these
+        // places.
         if old.starts_with('\n') && text[..start].ends_with('\r') {
             return Vec::new();
         }
@@ -124,7 +117,7 @@ fn exact<'a>(text: &'a str, old: &str, all: bool) -> Vec<EditMatch<'a>> {
     matches
 }
 
-/// The lines of the old text without their ends; the last part is what follows the last line feed.
+/// The old text's lines without their ends; the last part is what follows the last line feed.
 fn parts_of(old: &str) -> Vec<&str> {
     let mut parts: Vec<&str> = old.split('\n').collect();
     let last = parts.len() - 1;
@@ -134,8 +127,7 @@ fn parts_of(old: &str) -> Vec<&str> {
     parts
 }
 
-/// Matches part by part: the first may begin and the last may end inside a line. With `trim`, white space at line
-/// ends is ignored on both sides.
+/// The first part may start and the last may end mid-line. `trim` ignores trailing white space on both sides.
 fn by_parts<'a>(lines: &Lines<'a>, parts: &[&str], trim: bool, all: bool) -> Vec<EditMatch<'a>> {
     let found = (0..lines.count()).filter_map(|line| {
         let (start, end) = parts_at(lines, line, parts, trim)?;
@@ -144,7 +136,7 @@ fn by_parts<'a>(lines: &Lines<'a>, parts: &[&str], trim: bool, all: bool) -> Vec
     collect(found, all)
 }
 
-/// The matches: with `all` those that do not overlap, else as many as tell that there are too many.
+/// With `all`, the matches that don't overlap; otherwise only enough to detect ambiguity.
 fn collect<'a>(found: impl Iterator<Item = EditMatch<'a>>, all: bool) -> Vec<EditMatch<'a>> {
     let mut from = 0;
     let mut apart = |found: &EditMatch| {
@@ -164,7 +156,7 @@ fn parts_at(lines: &Lines, line: usize, parts: &[&str], trim: bool) -> Option<(u
         content.len() - first.len()
     } else if trim {
         let (content, first) = (trim_tail(content), trim_tail(first));
-        // A blank first line matches a blank line, not the end of any line.
+        // A blank first line matches only a blank line, not the end of any line.
         if first.is_empty() && !content.is_empty() {
             return None;
         }
@@ -185,7 +177,7 @@ fn parts_at(lines: &Lines, line: usize, parts: &[&str], trim: bool) -> Option<(u
     }
     let index = line + 1 + middle.len();
     if last.is_empty() {
-        // At the end of a file without a final line end there may be nothing left to match.
+        // Nothing may be left to match at the end of a file without a final line end.
         let end = lines.start(index);
         return (start < end).then_some((start, end));
     }
@@ -200,7 +192,7 @@ fn parts_at(lines: &Lines, line: usize, parts: &[&str], trim: bool) -> Option<(u
     Some((start, lines.start(index) + length))
 }
 
-/// Matches whole lines that all have the same white space more, or all less, than the old text.
+/// Matches complete lines that all have the same extra or missing indentation.
 fn by_indentation<'a>(lines: &Lines<'a>, parts: &[&'a str], all: bool) -> Vec<EditMatch<'a>> {
     let (block, takes_end) = match parts.split_last() {
         Some((&"", rest)) => (rest, true),

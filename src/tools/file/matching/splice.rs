@@ -1,5 +1,5 @@
-//! The bytes that replace an old block: lines that the edit leaves alone keep their bytes, new lines get the line ends and
-//! the indentation of the block.
+//! Builds a replacement: untouched lines keep their bytes, new lines get the block's line ends and
+//! indentation.
 
 use std::time::{Duration, Instant};
 
@@ -8,11 +8,10 @@ use similar::{Algorithm, DiffTag, capture_diff_slices_deadline};
 use super::lines::{Lines, is_blank, split_end};
 use super::match_edit::{EditMatch, MatchLevel, Refusal, Shift, TextEdit};
 
-/// Two long texts that have little in common would take minutes to align well; after this time a coarse way must do.
+/// Aligning two long, very different texts could take minutes; after this, a coarser alignment is used.
 const ALIGNMENT: Duration = Duration::from_secs(2);
 
-/// Appends the new text of `found` to `out`.
-/// Errors: [`Refusal::Unshiftable`] when a line of the new text cannot follow the block's indentation.
+/// [`Refusal::Unshiftable`] if a new line can't follow the block's indentation.
 pub fn block(
     lines: &Lines,
     found: EditMatch,
@@ -29,7 +28,7 @@ pub fn block(
     let new = split(edit.new);
     let sources = align(&old, &new);
     let near = lines.ending_near(found.end.saturating_sub(usize::from(found.end > found.start)));
-    // The old text had a line end where the file, at its very end, has none: then the new text gets none either.
+    // The file's last line has no line end, but the old text does: leave it out of the new text too.
     let bare_end = old.last().is_some_and(|line| !line.1.is_empty())
         && real.last().is_none_or(|line| line.1.is_empty())
         && found.end == lines.text().len();
@@ -49,8 +48,8 @@ pub fn block(
     Ok(())
 }
 
-/// `content` with the line ends that `text` has: line by line those of the lines that stay or make place. Where the ends
-/// are mixed and no line stays there is nothing to go by, and `content` is as it was given.
+/// `content` with the line ends of `text`, line by line; unchanged if they are mixed and no line is in
+/// common.
 pub fn with_ends_of(text: &str, content: &str) -> String {
     let (old, new) = (split(text), split(content));
     let crlf = old.iter().filter(|line| line.1 == "\r\n").count();
@@ -72,8 +71,7 @@ pub fn with_ends_of(text: &str, content: &str) -> String {
     out
 }
 
-/// Whether the new text is to be taken to the letter, line ends included: it has carriage returns of its own, or
-/// removing them is all that it does.
+/// Whether line ends are meant literally: `new` has carriage returns, or the edit only removes them.
 fn means_line_ends(edit: TextEdit) -> bool {
     let lone_return = || edit.old.replace("\r\n", "").contains('\r');
     let only_ends_differ = || edit.old.replace('\r', "") == edit.new;
@@ -102,7 +100,7 @@ fn split(text: &str) -> Vec<(&str, &str)> {
     text.split_inclusive('\n').map(split_end).collect()
 }
 
-/// For each new line the old line whose place it takes, and whether the two are equal.
+/// For each new line, the old line it replaces, and whether the two are equal.
 fn align(old: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<Option<(usize, bool)>> {
     fn contents<'a>(lines: &[(&'a str, &'a str)]) -> Vec<&'a str> {
         lines.iter().map(|line| line.0).collect()
@@ -114,7 +112,7 @@ fn align(old: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<Option<(usize, bool)
         for (step, index) in new.enumerate() {
             sources[index] = match tag {
                 DiffTag::Equal => Some((old.start + step, true)),
-                // More new lines than old ones: the rest goes with the last old one.
+                // Extra new lines belong to the last old one.
                 DiffTag::Replace => Some((old.start + step.min(old.len().saturating_sub(1)), false)),
                 DiffTag::Insert | DiffTag::Delete => old.start.checked_sub(1).map(|line| (line, false)),
             };

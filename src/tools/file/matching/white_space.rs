@@ -1,17 +1,15 @@
-//! A text that is there but for its white space: where it stands, and whether a line break is what differs.
+//! Finds a text that differs only in white space, and tells whether the difference is a line break.
 
 use super::lines::Lines;
 use base::text::elide;
 
-/// Where the text stands, by index of lines, and what differs first.
 pub(super) struct SpaceMatch {
     pub first: usize,
     pub last: usize,
-    /// Which side has a line break that the other has not, in words.
+    /// Which side has an extra line break, in words.
     pub line_break: Option<String>,
 }
 
-/// Finds `old` without regard to any white space.
 pub(super) fn find(lines: &Lines, old: &str) -> Option<SpaceMatch> {
     let tight = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     let (text, tight_old) = (tight(lines.text()), tight(old));
@@ -31,7 +29,7 @@ pub(super) fn find(lines: &Lines, old: &str) -> Option<SpaceMatch> {
     Some(SpaceMatch { first: line(pairs.first())?, last: line(pairs.last())?, line_break })
 }
 
-/// Where the characters stand that are no white space, and whether a line break comes before each.
+/// Positions of the non-white-space characters, and whether a line break precedes each.
 fn solid(text: &str) -> impl Iterator<Item = (usize, bool)> {
     let mut broken = false;
     text.char_indices().filter_map(move |(at, c)| {

@@ -1,5 +1,4 @@
-//! A client that proves who it is with a private key: a signed assertion in place of a secret (RFC 7523), for the
-//! `client_credentials` grant.
+//! Client authentication with a private key: a signed assertion (RFC 7523) for `client_credentials`.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,10 +10,9 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde_json::json;
 
-/// Seconds that an assertion holds.
+/// Seconds an assertion is valid.
 const LIFETIME: u64 = 300;
 
-/// The assertion of this client for this authorization server.
 pub fn signed(client_id: &str, audience: &str, pem: &[u8]) -> Result<String, String> {
     let key = PrivateKeyDer::from_pem_slice(pem).map_err(|error| format!("the private key: {error}"))?;
     let key = sign::any_supported_type(&key).map_err(|error| format!("the private key: {error}"))?;

@@ -1,4 +1,4 @@
-//! A connection to a server: what it offers, and calls with a limit in time that a sign of life renews.
+//! A connection to a server: its catalog, and calls with a timeout that any sign of life resets.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,10 +21,10 @@ use super::handler::{Caller, Calls, Handler};
 use crate::mcp::catalog::{CallResult, Catalog, Content, READER, RemoteTool};
 use base::process::service::Service;
 
-/// No call takes longer, whatever the server says meanwhile.
+/// Upper limit for a call, even with signs of life.
 const LONGEST_CALL: Duration = Duration::from_secs(3600);
 
-/// An open connection; closed when dropped, and a program that was started for it ends.
+/// Dropping it closes the connection and ends the program started for it.
 pub struct Connection {
     running: RunningService<RoleClient, Handler>,
     calls: Arc<Calls>,
@@ -46,22 +46,20 @@ impl Connection {
         Self { call_timeout, ..self }
     }
 
-    /// Whether nothing can be asked any more.
     pub fn is_closed(&self) -> bool {
         self.running.is_closed() || self.running.peer().is_transport_closed()
     }
 
-    /// Whether what it offers has changed since the last time this was asked.
+    /// Whether the catalog has changed since the last call.
     pub fn take_stale(&self) -> bool {
         self.calls.stale.swap(false, Ordering::Relaxed)
     }
 
-    /// What its program wrote to standard error last.
+    /// What its program last wrote to standard error.
     pub fn complaints(&self) -> String {
         self.service.as_ref().map_or_else(String::new, Service::complaints)
     }
 
-    /// The server's name and version, and the protocol's.
     pub fn about(&self) -> String {
         let Some(info) = self.running.peer().peer_info() else { return String::new() };
         let server = info
@@ -71,13 +69,12 @@ impl Connection {
         format!("{}protocol {}", server.unwrap_or_default(), info.protocol_version.as_str())
     }
 
-    /// What it offers.
     pub async fn catalog(&self) -> Result<Catalog, McpError> {
         let peer = self.running.peer();
         let capabilities = peer.peer_info().map(|info| info.capabilities.clone()).unwrap_or_default();
         let mut catalog = Catalog::default();
         let asked = async {
-            // Some forget to say that they have tools.
+            // Some servers don't declare that they have tools.
             match peer.list_all_tools().await {
                 Ok(tools) => catalog.tools = converted(&tools),
                 Err(error) if capabilities.tools.is_some() => return Err(error),
@@ -100,7 +97,6 @@ impl Connection {
         Ok(catalog)
     }
 
-    /// Calls a tool.
     pub async fn call(
         &self,
         tool: &RemoteTool,
@@ -116,21 +112,19 @@ impl Connection {
         let params = CallToolRequestParams::new(tool.name.clone()).with_arguments(args);
         let result = self.limited(self.running.call_tool(params), caller, cancel).await?;
         let mut content: Vec<Content> = result.content.iter().filter_map(content_of).collect();
-        // Said twice where the server follows the protocol's advice.
+        // Servers that follow the protocol's advice send this as text too.
         if let Some(structured) = result.structured_content.filter(|_| content.is_empty()) {
             content.push(Content::Text(structured.to_string()));
         }
         Ok(CallResult { content, failed: result.is_error.unwrap_or(false) })
     }
 
-    /// Reads a resource.
     pub async fn read(&self, uri: &str, cancel: &CancellationToken) -> Result<Vec<Content>, McpError> {
         let read = self.running.read_resource(ReadResourceRequestParams::new(uri));
         let result = self.limited(read, Caller::nobody(), cancel).await?;
         Ok(result.contents.iter().filter_map(resource_of).collect())
     }
 
-    /// The text of a prompt.
     pub async fn prompt(
         &self,
         name: &str,
@@ -142,7 +136,7 @@ impl Connection {
         Ok(result.messages.iter().filter_map(|message| content_of(&message.content)).collect())
     }
 
-    /// Dropping the request tells the server that nobody waits for it any more.
+    /// Dropping the request tells the server that it was cancelled.
     async fn limited<T>(
         &self,
         request: impl Future<Output = Result<T, ServiceError>>,
@@ -168,7 +162,7 @@ impl Connection {
     }
 }
 
-/// The crate's form in ours, by way of what both are on the wire.
+/// Converts the crate's types to ours by way of their JSON form.
 fn converted<T: DeserializeOwned>(all: &[impl Serialize]) -> Vec<T> {
     let convert = |one| serde_json::to_value(one).and_then(serde_json::from_value).ok();
     all.iter().filter_map(convert).collect()

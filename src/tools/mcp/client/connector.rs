@@ -1,5 +1,4 @@
-//! How a connection comes to be: variables are replaced, the program is started or the address is asked, and the first
-//! messages are exchanged.
+//! Opens connections: expands variables, starts the program or contacts the address, and does the handshake.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,25 +28,21 @@ use base::file;
 use base::process::service::Service;
 use guard::sandbox::session::Sandbox;
 
-/// The longest message of a program, in bytes.
 const MAX_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
-/// How long a program that broke off may take to end, so that its last words are known.
+/// How long to wait for a failed program to exit, to collect its last output.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// Where servers run.
 #[derive(Clone)]
 pub struct Place {
-    /// The project; absolute.
     pub root: PathBuf,
     pub sandbox: Arc<Sandbox>,
-    /// For servers in the user's state; `None`: nothing is kept.
+    /// The folder for servers in the user's state; `None` if nothing is kept.
     pub state: Option<PathBuf>,
-    /// `None` where no user can sign in.
+    /// `None` if no user can sign in.
     pub show: Option<ShowPage>,
 }
 
 impl Place {
-    /// The folder of one server.
     pub fn folder_of(&self, server: &Server) -> Option<PathBuf> {
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
         let name: String = server.name.chars().take(40).map(plain).collect();
@@ -55,7 +50,6 @@ impl Place {
         Some(self.state.as_ref()?.join(format!("{name}-{}", &hash[..10])))
     }
 
-    /// Its tokens.
     pub fn credentials_of(&self, server: &Server) -> Option<CredentialFile> {
         Some(CredentialFile(self.folder_of(server)?.join("credentials.json")))
     }
@@ -63,7 +57,7 @@ impl Place {
 
 type Started = Result<Connection, ClientInitializeError>;
 
-/// Connects to `server`. With the `challenge` of a request that it refused, signs in first.
+/// If `challenge` is given (from a refused request), signs in first.
 pub async fn connect(
     server: &Server,
     place: &Place,
@@ -86,7 +80,7 @@ pub async fn connect(
     started.map(|connection| connection.with_limits(server.call_timeout))
 }
 
-/// Over HTTP, signing in when the server wants it.
+/// Over HTTP, signing in if the server requires it.
 async fn signed_in(
     server: &Server,
     place: &Place,
@@ -134,7 +128,7 @@ async fn over_http(
         http::client(url).map_err(McpError::Start)?,
         match tokens {
             Some(tokens) => tokens,
-            // Without tokens it adds nothing.
+            // Without tokens it adds nothing to requests.
             None => SignIn { url: url.to_owned(), oauth: OAuth::default(), file: None, show: None }
                 .earlier()
                 .await
@@ -195,8 +189,7 @@ async fn over_stdio(server: &Server, place: &Place) -> Result<Connection, McpErr
     Err(last.unwrap_or_else(|| McpError::Start(String::new())))
 }
 
-/// Handshakes to try: that of the protocol until 2025-11-25, which servers know, then that of 2026-07-28 for those that know
-/// no other.
+/// Up to 2025-11-25 first, which most servers know, then 2026-07-28 for servers that only know that one.
 fn lifecycles() -> [ClientLifecycleMode; 2] {
     [
         ClientLifecycleMode::Initialize,
@@ -216,7 +209,7 @@ fn start_error(error: &ClientInitializeError) -> McpError {
         return McpError::SignIn { challenge: String::new(), failed: None };
     }
     McpError::Start(match error {
-        // It does not name this as its source.
+        // `source()` doesn't return this error.
         ClientInitializeError::TransportError { error, .. } => root_cause(error),
         error => root_cause(error),
     })
@@ -248,7 +241,7 @@ fn program(server: &Server, place: &Place) -> Result<Program, McpError> {
     let expand = |text: &String| expand(text, server, place);
     let cwd = cwd.as_ref().map(expand).transpose()?;
     let env = env.iter().map(|(name, value)| Ok((name.clone(), expand(value)?)));
-    // A program that is tried out leaves nothing behind.
+    // A program that is only being tried out leaves nothing in the state folder.
     let own_folder = place.folder_of(server).unwrap_or_else(std::env::temp_dir);
     Ok(Program {
         command: expand(command)?,
@@ -262,7 +255,7 @@ fn program(server: &Server, place: &Place) -> Result<Program, McpError> {
 
 fn expand(text: &str, server: &Server, place: &Place) -> Result<String, McpError> {
     let value = |name: &str| match name {
-        // Claude Code sets it for the servers that it starts.
+        // Claude Code sets it for the servers it starts.
         "CLAUDE_PROJECT_DIR" => Some(place.root.to_string_lossy().into_owned()),
         _ => std::env::var(name).ok(),
     };

@@ -1,4 +1,4 @@
-//! Tokens of servers that the user has signed in to, each in a private file of the program's state.
+//! Tokens of servers the user has signed in to, each in a private file in the program's state.
 
 use std::path::PathBuf;
 
@@ -9,12 +9,11 @@ use tokio::task::spawn_blocking;
 use base::file;
 use base::folder::atomic_write::{self, Expect};
 
-/// The file of one server.
 #[derive(Clone)]
 pub struct CredentialFile(pub PathBuf);
 
 impl CredentialFile {
-    /// Whether somebody has signed in. Blocks.
+    /// Whether the user has signed in. Blocks.
     pub fn exists(&self) -> bool {
         self.0.is_file()
     }

@@ -1,12 +1,11 @@
-//! A server asks the user for values: each property of its schema becomes a question, and an empty answer takes the default
-//! that the schema names.
+//! A server's questions to the user: one per property of its schema; an empty answer takes the default.
 
 use serde_json::{Map, Value};
 
 use crate::ports::Asker;
 use base::protocol::approval::AskedQuestion;
 
-/// The user's values as the server's schema wants them; `None` when the user declined, or left out what is required.
+/// The user's values in the schema's form; `None` if the user declined or left out a required value.
 pub async fn ask(asker: &dyn Asker, message: &str, schema: &Value) -> Option<Value> {
     let properties = schema["properties"].as_object().cloned().unwrap_or_default();
     if properties.is_empty() {
@@ -57,7 +56,6 @@ fn question(message: &str, name: &str, shape: &Value) -> AskedQuestion {
     AskedQuestion { question, options, optional: false }
 }
 
-/// The values to choose from, with what the user is shown of each.
 fn choices(shape: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let plain =
@@ -77,7 +75,7 @@ fn choices(shape: &Value) -> Vec<(String, String)> {
     titled.collect()
 }
 
-/// The reply as the schema's type; `None` when it is none, and there is no default.
+/// The reply as the schema's type; `None` if it doesn't fit and there is no default.
 fn value(shape: &Value, reply: &str) -> Option<Value> {
     if reply.is_empty() {
         return Some(shape["default"].clone()).filter(|default| !default.is_null());

@@ -1,4 +1,4 @@
-//! Why a server did not do what was asked, in one type for all ways of reaching it.
+//! Why a server request failed, in one type for all transports.
 
 use std::time::Duration;
 
@@ -8,19 +8,15 @@ use thiserror::Error;
 
 use provider::wire::http;
 
-/// Why a server did not do what was asked.
 #[derive(Debug, Error)]
 pub enum McpError {
-    /// It could not be reached at all.
     #[error("{0}")]
     Start(String),
-    /// It wants the user to sign in; or that failed.
+    /// The server requires a sign-in, or the sign-in failed.
     #[error("{}", failed.as_deref().map_or_else(|| "it wants you to sign in".to_owned(), |why| format!("signing in failed: {why}")))]
     SignIn { challenge: String, failed: Option<String> },
-    /// It said no.
     #[error("{0}")]
     Refused(String),
-    /// What it answered is not what the protocol has there.
     #[error("its answer is not valid in the protocol")]
     Invalid,
     #[error("the connection was lost: {0}")]
@@ -47,11 +43,11 @@ impl From<ServiceError> for McpError {
     }
 }
 
-/// All that an error is caused by, without what only repeats.
+/// The innermost cause; the outer ones only repeat it.
 pub fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
     let last = std::iter::successors(Some(error), |error| error.source()).last().unwrap_or(error);
     match last.downcast_ref() {
-        // It does not name this as its source.
+        // `source()` doesn't return this error.
         Some(StreamableHttpError::Client(error)) => http::root_cause(error),
         _ => last.to_string(),
     }

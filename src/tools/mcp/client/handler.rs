@@ -1,6 +1,6 @@
-//! What servers may ask of us while we are connected: where the project is, and questions to the user. Nothing is sampled for
-//! them: a server spends no tokens of the user's.
-// Roots are on their way out of the protocol, but the servers of today ask for them.
+//! What servers may ask of us: the project's location, and questions to the user. Sampling isn't offered, so
+//! a server can't spend the user's tokens.
+// Roots are being removed from the protocol, but current servers ask for them.
 #![allow(deprecated)]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,49 +18,43 @@ use tokio::sync::Notify;
 use super::elicitation;
 use crate::ports::{Asker, ProgressSink};
 
-/// Who waits for a call: hears of its progress, and can be asked.
 #[derive(Clone)]
 pub struct Caller {
     pub progress: ProgressSink,
-    /// `None` where no user can be asked.
     pub asker: Option<Arc<dyn Asker>>,
 }
 
 impl Caller {
-    /// Nobody who could be asked.
     pub fn nobody() -> Self {
         Self { progress: Arc::new(|_| {}), asker: None }
     }
 }
 
-/// The calls that run over one connection. A server's question names none of them, so it is put to who called last.
+/// A server's question doesn't name its call, so it goes to the latest caller.
 #[derive(Default)]
 pub struct Calls {
     running: Mutex<Vec<(u64, Caller)>>,
     next: AtomicU64,
-    /// A server said something of one.
+    /// The server reported progress.
     pub sign_of_life: Notify,
-    /// What it offers has changed.
     pub stale: AtomicBool,
-    /// Questions that the user has not answered yet.
     asked: AtomicU64,
 }
 
-/// A running call; over when dropped.
+/// A running call; ends on drop.
 pub struct RunningCall<'a> {
     calls: &'a Calls,
     id: u64,
 }
 
 impl Calls {
-    /// Another call runs.
     pub fn begin(&self, caller: Caller) -> RunningCall<'_> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         self.running.lock().unwrap_or_else(PoisonError::into_inner).push((id, caller));
         RunningCall { calls: self, id }
     }
 
-    /// Whether the time that passes is the user's.
+    /// Time spent waiting for the user doesn't count toward timeouts.
     pub fn waits_for_user(&self) -> bool {
         self.asked.load(Ordering::Relaxed) > 0
     }
@@ -88,11 +82,9 @@ impl Drop for RunningCall<'_> {
     }
 }
 
-/// Answers one server.
 pub struct Handler {
-    /// The server's name.
     pub server: String,
-    /// The project's address as a `file://` URL.
+    /// The project as a `file://` URL.
     pub root: String,
     pub calls: Arc<Calls>,
 }
@@ -103,7 +95,7 @@ impl ClientHandler for Handler {
         capabilities.roots = Some(RootsCapabilities::default());
         capabilities.elicitation =
             Some(ElicitationCapability::new().with_form(FormElicitationCapability::new()));
-        // The last that begins with `initialize`; the handshake of later ones names its own.
+        // The last version with `initialize`; the newer handshake names its own version.
         ClientConfig::new(capabilities, Implementation::new("mycode", env!("CARGO_PKG_VERSION")))
             .with_protocol_version(ProtocolVersion::V_2025_11_25)
     }

@@ -1,4 +1,4 @@
-//! Plain HTTP for signing in, over the same client as all else.
+//! HTTP for signing in, over the same client as everything else.
 
 use hyper::http::{Request, Response, header};
 use reqwest::{Client, Url};
@@ -9,20 +9,17 @@ use rmcp::transport::auth::{
 use provider::wire::http;
 use provider::wire::http::Body;
 
-/// The largest document that is read, in bytes.
 const MAX_BYTES: usize = 1024 * 1024;
 const MAX_REDIRECTS: usize = 5;
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 
-/// A client for the server at `url`.
 pub fn client(url: &str) -> Result<Client, String> {
     let url = http::parse(url).map_err(|error| error.to_string())?;
     http::build_client(&url).map_err(|error| error.to_string())
 }
 
-/// Sends what the sign-in asks for.
 pub struct SignInHttp {
-    /// Leaves out what a document says of its issuer where that is of its own origin.
+    /// Removes a document's `issuer` if it has the same origin as the document.
     pub own_issuer: bool,
 }
 
@@ -46,7 +43,7 @@ async fn send(request: Request<Vec<u8>>, follow: bool) -> Result<Response<Vec<u8
         let target = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
         let target = target.and_then(|target| response.url().join(target).ok());
         match (again, target) {
-            // Only to where the document was asked for.
+            // Only within the same origin.
             (Some(mut again), Some(target))
                 if follow
                     && response.status().is_redirection()
@@ -61,7 +58,6 @@ async fn send(request: Request<Vec<u8>>, follow: bool) -> Result<Response<Vec<u8
     Err("too many redirects".into())
 }
 
-/// Whether both addresses are of one server.
 pub fn same_origin(one: &str, other: &str) -> bool {
     let origin = |url: &str| Url::parse(url).ok().map(|url| url.origin());
     origin(one).is_some_and(|one| Some(one) == origin(other))

@@ -1,5 +1,5 @@
-//! The only folder that knows the protocol's crate (`rmcp` 3.11): connections to servers, what they may ask of us, and signing
-//! in to them.
+//! Connections to servers and signing in. Apart from `serve`, only this folder uses the protocol crate
+//! (`rmcp` 3.11).
 
 pub mod assertion;
 pub mod connection;

@@ -1,5 +1,4 @@
-//! Signing in to a server by OAuth 2.1: what the server's challenge and its metadata say is found out by the crate; here are the
-//! browser and its way back to us, and the grants without a user.
+//! OAuth 2.1 sign-in: the browser and its redirect, and grants without a user. The crate does the rest.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,29 +18,27 @@ use super::token::TokenRequest;
 use crate::mcp::config::server::OAuth;
 use base::clock;
 
-/// Shows the user the page on which they sign in.
 pub type ShowPage = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// How long the user may take.
 const PATIENCE: Duration = Duration::from_secs(300);
 const PAGE: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n";
 
-/// The sign-in of one server.
 pub struct SignIn {
     pub url: String,
-    /// Its variables are replaced.
+    /// With variables expanded.
     pub oauth: OAuth,
-    /// Where tokens stay; `None`: with this process.
+    /// Where tokens are stored; `None`: only in memory.
     pub file: Option<CredentialFile>,
-    /// `None` where no user can sign in.
+    /// `None` if no user can sign in.
     pub show: Option<ShowPage>,
 }
 
 impl SignIn {
-    /// With the tokens of an earlier sign-in, if there are any.
+    /// Uses the tokens of an earlier sign-in, if any.
     pub async fn earlier(&self) -> Result<AuthorizationManager, String> {
         let mut manager = self.manager(false).await?;
-        // An authorization server that cannot be asked now will be needed only when the token is refused.
+        // An unreachable authorization server is an error only once the token is refused.
         if manager.initialize_from_store().await.unwrap_or(false)
             && let (Some(id), Some(secret)) = (&self.oauth.client_id, &self.oauth.client_secret)
         {
@@ -51,11 +48,11 @@ impl SignIn {
         Ok(manager)
     }
 
-    /// Signs in as the server's challenge asks for it.
+    /// Signs in as required by the server's challenge.
     pub async fn now(&self, challenge: Option<&str>) -> Result<AuthorizationManager, String> {
         let mut manager = self.manager(false).await?;
         let found = match manager.resolve_metadata_from_challenge(challenge).await {
-            // Servers of the protocol of March 2025 are their own authorization servers, and some name a path of theirs.
+            // March 2025 servers are their own authorization server and may name a path as the issuer.
             Err(AuthError::AuthorizationServerMismatch { received_issuer, .. })
                 if http::same_origin(&received_issuer, &self.url) =>
             {
@@ -76,7 +73,7 @@ impl SignIn {
             .await
             .map_err(|error| format!("port {} for the answer of the browser: {error}", port.unwrap_or(0)))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
-        // A port that was agreed upon is registered under this name.
+        // A preconfigured port is registered under `localhost`.
         let host = if port.is_some() { "localhost" } else { "127.0.0.1" };
         let mut request = AuthorizationRequest::new(format!("http://{host}:{}/callback", address.port()))
             .with_client_name("MyCodeAgent")
@@ -99,13 +96,12 @@ impl SignIn {
         Ok(session.auth_manager)
     }
 
-    /// Whether it needs no user.
     pub fn without_user(&self) -> bool {
         self.oauth.grant_type.as_deref() == Some("client_credentials")
             || self.oauth.identity_provider.is_some()
     }
 
-    /// `own_issuer`: what the server's own documents say of their issuer does not count.
+    /// `own_issuer`: ignore the issuer named by the server's own documents.
     async fn manager(&self, own_issuer: bool) -> Result<AuthorizationManager, String> {
         let http = Arc::new(SignInHttp { own_issuer });
         let manager = AuthorizationManager::new_with_oauth_http_client(self.url.as_str(), http).await;
@@ -152,7 +148,7 @@ impl SignIn {
         manager.exchange_client_credentials(&config).await.map(drop).map_err(said)
     }
 
-    /// Keeps a token that was got without the crate.
+    /// Stores a token obtained without the crate.
     async fn keep(
         &self,
         manager: &mut AuthorizationManager,
@@ -180,7 +176,7 @@ fn said(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// Waits for the browser to come back; its address with all parameters.
+/// Waits for the browser's redirect; returns its address with all parameters.
 async fn answered(listener: &TcpListener) -> Result<String, String> {
     loop {
         let (mut stream, _) = listener.accept().await.map_err(said)?;
@@ -190,7 +186,7 @@ async fn answered(listener: &TcpListener) -> Result<String, String> {
         };
         let head = String::from_utf8_lossy(&head[..count]).into_owned();
         let target = head.split_whitespace().nth(1).unwrap_or_default();
-        // Browsers ask for other things, too.
+        // Browsers also request other things, such as icons.
         if !target.starts_with("/callback?") {
             let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n").await;
             continue;

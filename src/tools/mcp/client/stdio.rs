@@ -1,4 +1,4 @@
-//! Servers that are programs: started in the sandbox as their profile says.
+//! Servers that are programs, started in the sandbox according to their profile.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,23 +12,21 @@ use guard::sandbox::spec::{Confinement, RawPath, SandboxLevel};
 
 use tokio::process::{ChildStdin, ChildStdout};
 
-/// Where package runners keep what they fetch, by the variable that says so. A server has folders of its own for that: what one
-/// puts there, no other runs.
+/// Cache folders of package runners. Each server gets its own, so that none runs another's downloads.
 const CACHES: [(&str, &str); 2] = [("npm_config_cache", "npm"), ("UV_CACHE_DIR", "uv")];
 
-/// The program of one server, all variables replaced.
+/// With all variables expanded.
 pub struct Program {
     pub command: String,
     pub args: Vec<String>,
     pub env: Vec<(String, String)>,
     pub cwd: PathBuf,
-    /// `None`: not confined.
+    /// `None`: not sandboxed.
     pub profile: Option<Profile>,
-    /// Its own folder in the program's state.
     pub own_folder: PathBuf,
 }
 
-/// Starts it. Blocks.
+/// Blocks.
 pub fn start(program: Program, sandbox: &Sandbox) -> io::Result<(Service, ChildStdin, ChildStdout)> {
     let Program { command, args, mut env, cwd, profile, own_folder } = program;
     let wrapper = match profile {
@@ -60,7 +58,7 @@ pub fn start(program: Program, sandbox: &Sandbox) -> io::Result<(Service, ChildS
             }
             let named = std::iter::once(&command).chain(&args).map(PathBuf::from).chain([cwd.clone()]);
             for path in named.filter(|path| path.is_absolute() && path.exists()) {
-                // A program that lies in a temporary folder is seen there, with what lies beside it.
+                // A program in a temporary folder must stay visible there, along with its neighbors.
                 let beside = |folder: &RawPath| {
                     let top = path.strip_prefix(&**folder).ok()?.components().next()?;
                     Some(folder.join(top))
@@ -69,7 +67,7 @@ pub fn start(program: Program, sandbox: &Sandbox) -> io::Result<(Service, ChildS
             }
             spec.visible.sort();
             spec.visible.dedup();
-            // What the configuration says of a variable holds, whatever the sandbox would do with it.
+            // Variables set in the configuration win over the sandbox's.
             spec.environment.retain(|(name, _)| !env.iter().any(|(set, _)| set == name));
             Some(session::launcher(spec, None)?)
         }
@@ -78,7 +76,7 @@ pub fn start(program: Program, sandbox: &Sandbox) -> io::Result<(Service, ChildS
     service::start(ServiceSpec { wrapper, program: command.into(), args, cwd, environment: env })
 }
 
-/// Folders that the arguments name: whoever wrote them there meant the server to use them.
+/// Folders named in the arguments: the configuration's author wants the server to use them.
 fn folders<'a>(args: &'a [String], cwd: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
     let named = |arg: &String| {
         let path = Path::new(arg.rsplit_once('=').map_or(arg.as_str(), |(_, value)| value));

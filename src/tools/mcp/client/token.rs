@@ -1,6 +1,6 @@
-//! Token requests that the crate does not make, or only with a second implementation of cryptography: a client that signs with its
-//! key (RFC 7523), and one that an enterprise's identity provider vouches for (SEP-990: the user's ID token is exchanged for a
-//! grant, that for a token).
+//! Token requests that the crate doesn't support, or only with a second crypto library: a client that signs
+//! with its key (RFC 7523), and one vouched for by an enterprise identity provider (SEP-990: the ID
+//! token is exchanged for a grant, and that for a token).
 
 use std::time::Duration;
 
@@ -17,17 +17,16 @@ use provider::wire::http::bounded_text;
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What is asked for.
 pub struct TokenRequest<'a> {
     pub metadata: &'a AuthorizationMetadata,
     pub client_id: &'a str,
-    /// The server for which the token is.
+    /// The server the token is for.
     pub resource: &'a str,
     pub scope: &'a str,
 }
 
 impl TokenRequest<'_> {
-    /// The token of a client that signs with the private key in this file.
+    /// For a client that signs with the private key in this file.
     pub async fn with_key(&self, path: &str) -> Result<Value, String> {
         let pem = tokio::fs::read(path).await.map_err(|error| format!("{path}: {error}"))?;
         let audience = self.metadata.issuer.as_deref().unwrap_or(&self.metadata.token_endpoint);
@@ -42,7 +41,7 @@ impl TokenRequest<'_> {
         post(&self.metadata.token_endpoint, &form, None).await
     }
 
-    /// The token that the user's identity provider vouches for.
+    /// For a user vouched for by their identity provider.
     pub async fn vouched(&self, provider: &IdentityProvider, secret: &str) -> Result<Value, String> {
         let audience = self.metadata.issuer.as_deref().unwrap_or(&self.metadata.token_endpoint);
         let exchange = [
@@ -67,7 +66,6 @@ impl TokenRequest<'_> {
     }
 }
 
-/// Sends a form, without its empty fields.
 async fn post(endpoint: &str, form: &[(&str, &str)], client: Option<(&str, &str)>) -> Result<Value, String> {
     let said = |error: &dyn std::fmt::Display| format!("{endpoint}: {error}");
     let filled = form.iter().filter(|(_, value)| !value.is_empty());
@@ -90,7 +88,6 @@ async fn post(endpoint: &str, form: &[(&str, &str)], client: Option<(&str, &str)
     }
 }
 
-/// As a form has it.
 fn encoded(text: &str) -> String {
     let url = reqwest::Url::parse_with_params("http://form/", [("", text)]);
     url.ok().and_then(|url| Some(url.query()?.trim_start_matches('=').to_owned())).unwrap_or_default()

@@ -1,9 +1,7 @@
-//! A server as configuration files write it. Every agent's form is read by one type, because their keys don't contradict each
-//! other: Claude Code's and Gemini CLI's `mcpServers`, Codex's `mcp_servers`, opencode's `mcp`. Written is Claude Code's form,
-//! with `sandbox` beside it.
-//!
-//! Sources, November 2026: code.claude.com/docs/en/mcp, `codex-rs/config/src/mcp_types.rs`, opencode.ai/docs/mcp-servers (and
-//! `v2`), `docs/tools/mcp-server.md` of google-gemini/gemini-cli.
+//! A server as written in configuration files. One type reads every agent's format, since their keys don't
+//! conflict. We write Claude Code's format, plus `sandbox`. Sources, November 2026:
+//! code.claude.com/docs/en/mcp, `codex-rs/config/src/mcp_types.rs`, opencode.ai/docs/mcp-servers (and `v2`),
+//! `docs/tools/mcp-server.md` of google-gemini/gemini-cli.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,10 +14,9 @@ use super::server::{OAuth, Profile, Server, Transport, words};
 use super::variables;
 use base::file;
 
-/// Names of servers are parts of tools' names.
+/// Limited because server names are part of tool names.
 const MAX_NAME_CHARS: usize = 64;
 
-/// A server in a file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Entry {
@@ -45,7 +42,7 @@ pub struct Entry {
     bearer_token_env_var: Option<String>,
     #[serde(skip_serializing_if = "Value::is_null")]
     pub oauth: Value,
-    /// Codex has them beside `oauth`.
+    /// Codex puts them next to `oauth`.
     #[serde(deserialize_with = "words", skip_serializing)]
     scopes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,11 +73,11 @@ fn one_word<S: serde::Serializer>(words: &[String], serializer: S) -> Result<S::
 }
 
 impl Entry {
-    /// From a file's value, in the form that we write.
+    /// From a file's value, converted to the format we write.
     pub fn read(value: &Value) -> Result<Self, String> {
         let command = value["command"].as_str().map(str::to_owned);
         let mut entry: Self = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
-        // As one text it is the program's path, spaces and all.
+        // A single string is the program's path, including spaces.
         let mut command = command.map_or_else(|| std::mem::take(&mut entry.command), |whole| vec![whole]);
         if command.len() > 1 {
             entry.args.splice(..0, command.drain(1..));
@@ -97,7 +94,7 @@ impl Entry {
         if let Some(name) = entry.bearer_token_env_var.take() {
             entry.headers.insert("Authorization".to_owned(), format!("Bearer ${{{name}}}"));
         }
-        // opencode's second version has both in one.
+        // opencode v2 has both in one object.
         if let Some(both) = entry.timeout.as_object().cloned() {
             entry.timeout = both.get("request").cloned().unwrap_or_default();
             entry.startup_timeout = both.get("startup").and_then(Value::as_u64).or(entry.startup_timeout);
@@ -124,7 +121,7 @@ impl Entry {
         Ok(entry)
     }
 
-    /// The same with other agents' variables in our form.
+    /// Converts other agents' variable syntax to ours.
     #[must_use]
     pub fn with_variables_in_our_form(mut self) -> Self {
         let texts = self.command.iter_mut().chain(&mut self.args).chain(self.env.values_mut());
@@ -135,7 +132,6 @@ impl Entry {
         self
     }
 
-    /// As a server, by this name.
     pub fn server(self, name: &str, origin: &Path) -> Result<Server, String> {
         check_name(name)?;
         let hash = file::hash(serde_json::to_string(&self).unwrap_or_default().as_bytes());
@@ -183,7 +179,6 @@ fn milliseconds(seconds: f64) -> u64 {
     (seconds.max(0.0) * 1000.0) as u64
 }
 
-/// An address, as far as it can be judged before its variables are known.
 fn checked(url: String) -> Result<String, String> {
     let is_whole = !url.contains("${");
     match reqwest::Url::parse(&url) {
@@ -204,12 +199,11 @@ pub fn check_name(name: &str) -> Result<(), String> {
     Err(format!("a server's name has letters, digits, '-' and '_', and at most {MAX_NAME_CHARS} of them"))
 }
 
-/// The servers in a configuration, whoever's it is.
 pub fn servers_of(config: &Value) -> Option<&Map<String, Value>> {
     let within = |key: &str| config.get(key).and_then(Value::as_object);
     let opencode = || {
         let mcp = within("mcp")?;
-        // Its second version has them one level further down.
+        // v2 has them one level deeper.
         Some(
             mcp.get("servers")
                 .and_then(Value::as_object)
@@ -220,7 +214,7 @@ pub fn servers_of(config: &Value) -> Option<&Map<String, Value>> {
     within("mcpServers").or_else(|| within("mcp_servers")).or_else(opencode)
 }
 
-/// The servers of one file, and what is wrong with the others.
+/// The servers of one file, and what is wrong with invalid ones.
 pub fn read_file(path: &Path, text: &str) -> (Vec<Server>, Vec<String>) {
     let refused = |what: String| (Vec::new(), vec![format!("{}: {what}", path.display())]);
     let config: Value = match serde_json::from_str(text) {

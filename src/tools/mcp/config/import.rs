@@ -1,4 +1,4 @@
-//! Servers that the user has set up for other agents: where those keep them, and how they are read. Sources as in `entry`.
+//! Imports servers set up for other agents. Sources as in `entry`.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,9 @@ use serde_json::Value;
 use super::entry::{Entry, check_name, servers_of};
 use base::file;
 
-/// Claude Code keeps the history of all projects beside its servers.
+/// Claude Code's file also contains the history of all projects.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// An agent whose servers can be taken over, and its files in the home folder.
 struct Agent {
     name: &'static str,
     files: &'static [&'static str],
@@ -30,25 +29,22 @@ const AGENTS: [Agent; 4] = [
     },
 ];
 
-/// What one file gave.
 #[derive(Debug, Default)]
 pub struct Import {
     pub path: PathBuf,
     pub servers: Vec<(String, Entry)>,
-    /// Why others were left out, and what of these cannot be taken over.
+    /// Why some were left out, and which settings aren't supported.
     pub problems: Vec<String>,
 }
 
-/// The agents' names.
 pub fn agents() -> Vec<&'static str> {
     AGENTS.iter().map(|agent| agent.name).collect()
 }
 
-/// The files of this agent, or of all, that are there.
 pub fn files(agent: Option<&str>, home: &Path) -> Vec<PathBuf> {
     let meant = AGENTS.iter().filter(|known| agent.is_none_or(|name| name == known.name));
     let paths = meant.flat_map(|agent| agent.files).map(|file| match file.strip_prefix(".codex/") {
-        // It can be moved.
+        // The Codex folder can be moved.
         Some(file) => {
             std::env::var_os("CODEX_HOME").map_or_else(|| home.join(".codex"), PathBuf::from).join(file)
         }
@@ -57,7 +53,7 @@ pub fn files(agent: Option<&str>, home: &Path) -> Vec<PathBuf> {
     paths.filter(|path| path.is_file()).collect()
 }
 
-/// The servers in this file: for all projects, and for the one in `workspace`. Blocks.
+/// The servers in this file, global ones and those for `workspace`. Blocks.
 pub fn read(path: &Path, workspace: &Path) -> Result<Import, String> {
     let text = file::small_text(path, MAX_BYTES)
         .ok_or_else(|| format!("{} cannot be read as text", path.display()))?;
@@ -79,7 +75,6 @@ pub fn read(path: &Path, workspace: &Path) -> Result<Import, String> {
     Ok(import)
 }
 
-/// What of a server we have nothing for.
 fn left_out(value: &Value) -> impl Iterator<Item = &'static str> {
     let has_file = value.to_string().contains("{file:");
     let all = [
@@ -97,7 +92,7 @@ fn parse(path: &Path, text: &str) -> Result<Value, String> {
     serde_json::from_str(&without_comments(text)).map_err(|error| error.to_string())
 }
 
-/// JSON from JSON with comments and commas before closing brackets.
+/// Strips comments and trailing commas from JSON.
 fn without_comments(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -124,7 +119,6 @@ fn without_comments(text: &str) -> String {
     out
 }
 
-/// Where the string ends that `text` begins with.
 fn string_end(text: &str) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {

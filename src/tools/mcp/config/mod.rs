@@ -1,4 +1,4 @@
-//! Which servers there are and how they are reached, as our own files and those of other agents say it.
+//! Reads which servers there are and how to reach them from our files and those of other agents.
 
 pub mod entry;
 pub mod import;

@@ -1,4 +1,4 @@
-//! One configured server, ready to be used. Plain data.
+//! One configured server, ready to use. Plain data.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,24 +6,21 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-/// A server.
 #[derive(Clone, Debug)]
 pub struct Server {
     pub name: String,
-    /// The file that defines it.
     pub origin: PathBuf,
     pub transport: Transport,
     pub start_timeout: Duration,
-    /// Since the last sign of life of a call.
+    /// Counted from the last sign of life of a call.
     pub call_timeout: Duration,
     pub enabled: bool,
     tools: Option<Vec<String>>,
     without_tools: Vec<String>,
-    /// Of everything that decides what it offers.
     pub hash: String,
 }
 
-/// How it is reached. Texts may hold `${VARIABLE}`s, which are replaced when it is.
+/// Strings may contain `${VARIABLE}`s, which are expanded on connecting.
 #[derive(Clone, Debug)]
 pub enum Transport {
     Stdio {
@@ -31,34 +28,33 @@ pub enum Transport {
         args: Vec<String>,
         env: Vec<(String, String)>,
         cwd: Option<String>,
-        /// `None`: not confined.
+        /// `None`: not sandboxed.
         profile: Option<Profile>,
     },
     Http {
         url: String,
         headers: Vec<(String, String)>,
-        /// `None`: never signed in to.
+        /// `None`: no sign-in.
         oauth: Option<OAuth>,
     },
 }
 
-/// What a confined server may do besides reading, and changing the workspace.
+/// What a sandboxed server may do besides reading and changing the workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Profile {
     pub network: bool,
-    /// Folders that it may change.
     pub folders: Vec<PathBuf>,
 }
 
 impl Default for Profile {
-    /// Most servers speak for a service on the network, and `npx` and `uvx` fetch them from there.
+    /// Most servers front a network service, and `npx` and `uvx` download them.
     fn default() -> Self {
         Self { network: true, folders: Vec::new() }
     }
 }
 
-/// How to sign in to a server; all of it is found out where nothing is said.
+/// How to sign in to a server; missing values are discovered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OAuth {
@@ -66,7 +62,7 @@ pub struct OAuth {
     pub client_id: Option<String>,
     #[serde(alias = "client_secret", skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<String>,
-    /// The address of a document that describes this client, for servers that take it as its id.
+    /// URL of a document that describes this client, for servers that accept it as the client id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_metadata_url: Option<String>,
     #[serde(alias = "scope", deserialize_with = "words", skip_serializing_if = "Vec::is_empty")]
@@ -76,15 +72,14 @@ pub struct OAuth {
     /// `client_credentials`: without a user, with the id and the secret or key.
     #[serde(alias = "grant_type", skip_serializing_if = "Option::is_none")]
     pub grant_type: Option<String>,
-    /// A file with the private key (PEM) that this client signs with.
+    /// A file with the private key (PEM) this client signs with.
     #[serde(alias = "private_key_file", skip_serializing_if = "Option::is_none")]
     pub private_key_file: Option<String>,
-    /// The enterprise's, which vouches for the user.
+    /// Vouches for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identity_provider: Option<IdentityProvider>,
 }
 
-/// An identity provider that the user is signed in to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct IdentityProvider {
@@ -93,7 +88,7 @@ pub struct IdentityProvider {
     pub id_token: String,
 }
 
-/// One text, words apart, or a list.
+/// A string of space-separated words, or a list.
 pub fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::String(text) => text.split_whitespace().map(str::to_owned).collect(),
@@ -103,7 +98,7 @@ pub fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, 
 }
 
 impl Server {
-    /// A server at this address, which no file names.
+    /// A server at this address that isn't in any file.
     pub fn at(url: &str, headers: Vec<(String, String)>, oauth: OAuth) -> Self {
         let transport = Transport::Http { url: url.to_owned(), headers, oauth: Some(oauth) };
         Self::new(url.to_owned(), PathBuf::new(), transport, String::new())
@@ -123,19 +118,16 @@ impl Server {
         }
     }
 
-    /// Only these tools, where any are named, and none of those.
     #[must_use]
     pub fn with_tools(self, only: Option<Vec<String>>, without: Vec<String>) -> Self {
         Self { tools: only, without_tools: without, ..self }
     }
 
-    /// Whether this tool of it may be used at all.
     pub fn offers(&self, tool: &str) -> bool {
         let named = |names: &[String]| names.iter().any(|name| name == tool);
         self.tools.as_deref().is_none_or(named) && !named(&self.without_tools)
     }
 
-    /// How it is reached, in one line for users.
     pub fn shown(&self) -> String {
         match &self.transport {
             Transport::Stdio { command, args, .. } => {

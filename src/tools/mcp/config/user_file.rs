@@ -1,5 +1,4 @@
-//! The user's own list of servers, `mcp_servers.json` in the configuration folder: read and changed as a whole, and what
-//! else stands in it stays.
+//! The user's server list, `mcp_servers.json`. Changes keep everything else in the file. Methods block.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,19 +11,16 @@ use base::folder::atomic_write::{self, Expect};
 
 const NAME: &str = "mcp_servers.json";
 
-/// The file.
 #[derive(Debug)]
 pub struct UserFile {
     pub path: PathBuf,
 }
 
 impl UserFile {
-    /// In the user's configuration folder.
     pub fn new(config: &Path) -> Self {
         Self { path: config.join(NAME) }
     }
 
-    /// Adds servers, or changes those that are there. Blocks.
     pub fn add(&self, entries: &[(String, Entry)]) -> io::Result<()> {
         let mut config = self.read()?;
         for (name, entry) in entries {
@@ -33,7 +29,7 @@ impl UserFile {
         self.write(&config)
     }
 
-    /// Removes a server; whether it was there. Blocks.
+    /// Returns whether it existed. Blocks.
     pub fn remove(&self, name: &str) -> io::Result<bool> {
         let mut config = self.read()?;
         let servers = config["mcpServers"].as_object_mut();
@@ -44,7 +40,6 @@ impl UserFile {
         Ok(was_there)
     }
 
-    /// Whether it has this server. Blocks.
     pub fn has(&self, name: &str) -> io::Result<bool> {
         Ok(self.read()?["mcpServers"].get(name).is_some())
     }

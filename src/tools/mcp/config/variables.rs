@@ -1,6 +1,5 @@
-//! `${VARIABLE}` and `${VARIABLE:-default}` in a server's configuration, as Claude Code's `.mcp.json` has them.
+//! `${VARIABLE}` and `${VARIABLE:-default}` in a server's configuration, as in Claude Code's `.mcp.json`.
 
-/// The text with its variables replaced.
 pub fn expand(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = text;
@@ -18,7 +17,7 @@ pub fn expand(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<Stri
     Ok(out)
 }
 
-/// The name, the default and what follows.
+/// The name, the default and the rest.
 fn reference(text: &str) -> Option<(&str, Option<&str>, &str)> {
     let (inside, after) = text.split_once('}')?;
     let (name, default) = match inside.split_once(":-") {
@@ -32,7 +31,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// opencode's `{env:NAME}` and Gemini CLI's `$NAME` in our form.
+/// Converts opencode's `{env:NAME}` and Gemini CLI's `$NAME`.
 pub fn in_our_form(text: &str) -> String {
     let text = text.replace("{env:", "${");
     let mut out = String::new();

@@ -1,5 +1,4 @@
-//! Contents of protected files, kept where no mount can protect them, and put back after the command. Only a folder that is
-//! still the one that was seen is touched.
+//! Copies of protected files that no mount can protect, restored if their folder is still the same.
 #![cfg(target_os = "linux")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,11 +13,10 @@ use rustix::fs::{FileType, Mode, OFlags, Stat, fchmod, mkdirat, openat};
 use super::handles::{self, Identity};
 use super::set_aside;
 
-/// Contents beyond this are not kept for comparison, in bytes.
+/// Contents beyond this aren't kept, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 const MAX_FILES: usize = 2_000;
 
-/// What may still be kept: bytes and files.
 #[derive(Debug)]
 pub struct Budget(u64, usize);
 
@@ -28,13 +26,12 @@ impl Default for Budget {
     }
 }
 
-/// What one entry of a folder was.
 #[derive(Debug)]
 enum EntryBackup {
     Folder,
-    /// Its content and mode.
+    /// Content and mode.
     File(Vec<u8>, u32),
-    /// A link, or a file for which there was no room: which one, and when it changed last.
+    /// A link, or a file beyond the budget: its identity and last change.
     Stamp(Identity, i128),
 }
 
@@ -43,8 +40,7 @@ impl EntryBackup {
         Self::Stamp(Identity::of(stat), changed_ns(stat))
     }
 
-    /// Whether the entry is what it was. A link to the same bytes is not: what it leads to can be changed later. Nor is a
-    /// hook that may be run now and could not before.
+    /// False for a link to the same bytes (its target can change) and for a newly executable hook.
     fn is_still(&self, folder: &OwnedFd, name: &OsStr, stat: &Stat) -> bool {
         match self {
             Self::Folder => handles::kind(stat) == FileType::Directory,
@@ -62,17 +58,17 @@ fn changed_ns(stat: &Stat) -> i128 {
 #[derive(Debug)]
 struct FolderBackup {
     identity: Identity,
-    /// Only these names are protected, not the whole folder.
+    /// Only these names are protected, not the full folder.
     only_listed: bool,
     entries: BTreeMap<OsString, EntryBackup>,
 }
 
-/// A protected path's content: folders by their path below the root, outer ones first.
+/// Folders by their path below the root, outer ones first.
 #[derive(Debug)]
 pub struct Backup(BTreeMap<PathBuf, FolderBackup>);
 
 impl Backup {
-    /// Keeps `path`, which lies below `root`; `None` when it cannot be looked at.
+    /// Keeps `path`, which is below `root`; `None` if it can't be read.
     pub fn take(root: &OwnedFd, path: &Path, budget: &mut Budget) -> Option<Self> {
         let mut backup = Self(BTreeMap::new());
         let (around, name) = (path.parent()?, path.file_name()?);
@@ -106,8 +102,7 @@ impl Backup {
         Some(EntryBackup::Folder)
     }
 
-    /// Puts back what has changed but `opened`; what stands there instead is moved to `kept`. `at` is the root's own path,
-    /// for texts.
+    /// Restores changes except `opened`; replacements go to `kept`. `at` is the root's path, for texts.
     pub fn restore(
         &self,
         root: &OwnedFd,
@@ -121,7 +116,7 @@ impl Backup {
             let shown = at.join(path);
             let folder = match handles::below(root, path) {
                 Ok((folder, now)) if now == before.identity || remade.contains(path.as_path()) => folder,
-                // git makes folders anew for the files that it may change.
+                // git recreates folders for files that it may change.
                 _ if is_opened(opened, &shown) => continue,
                 _ => {
                     notices.push(format!(
@@ -178,7 +173,7 @@ pub fn is_opened(opened: &[PathBuf], path: &Path) -> bool {
     opened.iter().any(|open| open.starts_with(path))
 }
 
-/// A new file with this content and mode.
+/// Never replaces an existing file.
 pub fn write_back(folder: &OwnedFd, name: &OsStr, bytes: &[u8], mode: u32) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = openat(folder, name, flags, Mode::from_raw_mode(0o600))?;

@@ -1,5 +1,4 @@
-//! Folders as handles. A path may have been led elsewhere while a command ran; a handle below the workspace's own cannot, and
-//! device and inode say whether it is the folder that was seen before.
+//! Folders as handles, which a command can't redirect; device and inode tell whether a folder is the same.
 #![cfg(target_os = "linux")]
 
 use std::ffi::{OsStr, OsString};
@@ -15,7 +14,7 @@ use rustix::fs::{
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
 
-/// Device and inode of a file, which go with it wherever it is moved.
+/// Device and inode, which a file keeps when it is moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Identity(u64, u64);
 
@@ -25,12 +24,11 @@ impl Identity {
     }
 }
 
-/// An absolute path, without following any link.
+/// Opens an absolute path without following links.
 pub fn absolute(path: &Path) -> io::Result<OwnedFd> {
     Ok(openat2(CWD, path, FOLDER, Mode::empty(), ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS)?)
 }
 
-/// The folder `rest` below `root`, and which one it is.
 pub fn below(root: &OwnedFd, rest: &Path) -> io::Result<(OwnedFd, Identity)> {
     let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let rest = if rest.as_os_str().is_empty() { Path::new(".") } else { rest };
@@ -39,7 +37,7 @@ pub fn below(root: &OwnedFd, rest: &Path) -> io::Result<(OwnedFd, Identity)> {
     Ok((folder, identity))
 }
 
-/// What a folder has under a name, links not followed; `None` where there is nothing.
+/// Doesn't follow links; `None` if nothing is there.
 pub fn look(folder: &OwnedFd, name: &OsStr) -> Option<Stat> {
     statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()
 }
@@ -48,17 +46,16 @@ pub fn kind(stat: &Stat) -> FileType {
     FileType::from_raw_mode(stat.st_mode)
 }
 
-/// The names in a folder.
 pub fn names(folder: &OwnedFd) -> Vec<OsString> {
     let entries = Dir::read_from(folder).into_iter().flatten().flatten();
     let names = entries.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned());
     names.filter(|name| name != "." && name != "..").collect()
 }
 
-/// A plain file's bytes and mode; `None` for anything else, and for what has more than `limit` bytes.
+/// A regular file's bytes and mode; `None` for anything else, or if it has more than `limit` bytes.
 pub fn read(folder: &OwnedFd, name: &OsStr, limit: u64) -> Option<(Vec<u8>, u32)> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    // A device could act when it is opened.
+    // Merely opening a device can trigger something.
     look(folder, name).filter(|stat| kind(stat) == FileType::RegularFile)?;
     let file = openat(folder, name, flags, Mode::empty()).ok()?;
     let stat = fstat(&file).ok().filter(|stat| kind(stat) == FileType::RegularFile)?;

@@ -1,4 +1,4 @@
-//! What commands must not leave changed, where mounts alone can't hold it: protected files are watched, backed up and put back.
+//! What commands must not leave changed but mounts can't protect: watched, backed up and restored.
 
 pub mod backup;
 pub mod handles;

@@ -1,7 +1,6 @@
-//! What no mount can protect: a protected name that does not exist yet, and protected links. What is there is remembered before
-//! a command and compared after it; where there are no mounts at all, contents as well. Every step goes through a handle
-//! below the workspace's own, and only into folders that are still the ones that were seen. Nothing is deleted: what the
-//! user may have made is left and reported, what would run by itself is moved where it can be fetched back.
+//! Protects what no mount can: protected names that don't exist yet, protected links, and without mounts all
+//! contents. Compares the state before and after a command, through handles below the workspace's own.
+//! Nothing is deleted: what users may have made is reported, what would run by itself is moved aside.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -22,33 +21,29 @@ use crate::sandbox::git::harmless_config::{self, Owner};
 use crate::sandbox::protected_paths::{IN_GIT, is_rules_file, users_make};
 use crate::sandbox::spec::{RawPath, SandboxSpec};
 
-/// A plain configuration is not larger than this, in bytes.
+/// A plain configuration, in bytes.
 const MAX_CONFIG: u64 = 256 * 1024;
 
-/// What a protected path was before the command.
 #[derive(Debug)]
 enum PriorState {
-    /// The first part of it that did not exist, and the folder that lacked it.
+    /// The first missing part of it, and the folder that lacked it.
     Absent(PathBuf, Identity),
-    /// Where it leads, and the folder it is in.
+    /// Its target, and the folder that it is in.
     Link(OsString, Identity),
-    /// Mounted read-only, so it is what it was.
+    /// Mounted read-only, so it can't have changed.
     ReadOnly,
-    /// A git folder or file.
     Git(Identity),
     Copied(Backup),
-    /// Configuration of git to which harmless settings may be added: its content and mode.
+    /// git configuration that may get harmless settings: content and mode.
     Settings(Vec<u8>, u32),
 }
 
-/// A folder that commands may write to.
 #[derive(Debug)]
 struct Root {
     path: PathBuf,
     handle: OwnedFd,
 }
 
-/// A protected path, below which root, and what it was.
 #[derive(Debug)]
 struct Protected {
     path: PathBuf,
@@ -56,27 +51,24 @@ struct Protected {
     before: PriorState,
 }
 
-/// The protected paths as they were before a command.
 #[derive(Debug)]
 pub struct ProtectedFiles {
     workspace: PathBuf,
-    /// In the state folder: where things are moved.
     kept: Option<PathBuf>,
-    /// Protected paths that the command may change.
     opened: Vec<PathBuf>,
     roots: Vec<Root>,
     before: Vec<Protected>,
-    /// In which folder the protected names are those in any case that were there.
+    /// By folder: the rules files that existed, in any case.
     rules: Vec<(PathBuf, Option<Identity>, BTreeSet<OsString>)>,
     repositories: RepositoryWatch,
     /// Existing paths, to be mounted read-only.
     pub read_only: Vec<PathBuf>,
-    /// Folders on the way to those, which must not be moved away.
+    /// Their parent folders, which must not be moved away.
     pub pinned: Vec<PathBuf>,
 }
 
 impl ProtectedFiles {
-    /// Looks at everything that `spec` protects. With `mounts`, what exists will be mounted read-only.
+    /// With `mounts`, existing paths will be mounted read-only.
     pub fn take(spec: &SandboxSpec, mounts: bool) -> Self {
         let open =
             |path: &RawPath| Some(Root { path: path.0.clone(), handle: handles::absolute(path).ok()? });
@@ -100,7 +92,7 @@ impl ProtectedFiles {
         }
         let mut budget = Budget::default();
         if !mounts {
-            // Nothing pins these there.
+            // Without mounts, nothing pins these.
             let folders: BTreeSet<PathBuf> =
                 protected.iter().filter_map(|path| git_folder(path)).map(Path::to_owned).collect();
             folders.iter().for_each(|folder| snapshot.remember_git(folder));
@@ -131,13 +123,12 @@ impl ProtectedFiles {
         self.roots.iter().position(|root| path.starts_with(&root.path))
     }
 
-    /// A folder below a root, by handles.
     fn open(&self, root: usize, folder: &Path) -> std::io::Result<(OwnedFd, Identity)> {
         let Root { path, handle } = &self.roots[root];
         handles::below(handle, folder.strip_prefix(path).unwrap_or(folder))
     }
 
-    /// `pins_to` is the folder up to which those around the path are kept in their place.
+    /// Parent folders of the path, up to `pins_to`, must not be moved.
     fn look(
         &mut self,
         path: &Path,
@@ -155,7 +146,7 @@ impl ProtectedFiles {
                 return PriorState::Absent(step.to_owned(), identity);
             };
             if handles::kind(&stat) == FileType::Symlink {
-                // The link itself can be replaced; what it leads to can be mounted read-only.
+                // The link itself can be replaced; its target can be mounted read-only.
                 let target =
                     fs::canonicalize(path).ok().filter(|real| real.starts_with(&top) && *real != top);
                 if let Some(real) = target.filter(|_| mounts) {
@@ -177,8 +168,7 @@ impl ProtectedFiles {
             .map_or(PriorState::ReadOnly, PriorState::Copied)
     }
 
-    /// A repository below the workspace. Only its own folder is kept from being moved away, not all those on the way to
-    /// it, between which the project's files must still be moved; whether it is still there is seen afterwards.
+    /// A repository below the workspace. Only its own folder is pinned: project files above stay movable.
     fn look_below(&mut self, git: &Path, mounts: bool, budget: &mut Budget) {
         let around = git.parent().and_then(Path::parent);
         let (Ok(meta), Some(around), Some(root)) = (fs::symlink_metadata(git), around, self.root_of(git))
@@ -197,7 +187,6 @@ impl ProtectedFiles {
         }
     }
 
-    /// Configuration of git that the command may write to.
     fn settings(&self, path: &Path, root: usize) -> Option<PriorState> {
         let name = path.file_name().filter(|name| *name == "config" || *name == "config.worktree")?;
         if !self.opened.iter().any(|open| open == path) {
@@ -211,7 +200,7 @@ impl ProtectedFiles {
         }
     }
 
-    /// Puts configuration back to which settings were added that can run programs.
+    /// Restores the configuration if settings were added that can run programs.
     fn check_settings(&self, root: usize, path: &Path, before: &[u8], mode: u32, notices: &mut Vec<String>) {
         let Some((folder, name)) = self.parent(root, path, None, notices) else { return };
         let Some((_, seen)) = found(&folder, path) else {
@@ -256,10 +245,10 @@ impl ProtectedFiles {
         self.pinned.extend(between.map(Path::to_owned));
     }
 
-    /// Undoes what the command has changed; a sentence for each, for users.
+    /// Undoes what the command changed; returns a sentence for users on each.
     pub fn restore(&self) -> Vec<String> {
         let mut notices = Vec::new();
-        // A repository that stands where another stood was the user's before, and is not taken for planted.
+        // A repository that only changed places was the user's before, so it isn't treated as planted.
         let known: BTreeSet<Identity> = self.before.iter().filter_map(|each| each.git()).collect();
         for protected in &self.before {
             let Protected { path, root, before } = protected;
@@ -293,7 +282,7 @@ impl ProtectedFiles {
                     if let Some((_, seen)) = found(&folder, path) {
                         notices.push(self.deal_with(&folder, name, seen, path));
                     }
-                    // Fails where something was left.
+                    // Fails if something was left there.
                     let _ = symlinkat(target, &folder, name);
                 }
                 PriorState::Settings(bytes, mode) => {
@@ -318,8 +307,7 @@ impl ProtectedFiles {
         notices
     }
 
-    /// The folder around `path` and the name in it. `None` where it is gone, or not the one that was seen and would have
-    /// to be: that is said.
+    /// The parent of `path` and the name in it. `None` and a notice if it is gone or was replaced.
     fn parent<'a>(
         &self,
         root: usize,
@@ -344,7 +332,6 @@ impl ProtectedFiles {
         None
     }
 
-    /// What of an absent protected path is there now.
     fn look_for_new(
         &self,
         root: usize,
@@ -356,7 +343,7 @@ impl ProtectedFiles {
         let Some((folder, name)) = self.parent(root, first, Some(lacked), notices) else { return };
         let Some(stat) = handles::look(&folder, name) else { return };
         let kind = handles::kind(&stat);
-        // A link, or a `.git` file, leads to a place that nobody guards.
+        // A link, or a `.git` file, leads to an unguarded place.
         if first == path || kind == FileType::Symlink || (kind != FileType::Directory && name == ".git") {
             if kind == FileType::Symlink || !harmless(&folder, path) {
                 notices.push(self.deal_with(&folder, name, Identity::of(&stat), first));
@@ -371,7 +358,6 @@ impl ProtectedFiles {
         }
     }
 
-    /// What the user may well have made is left.
     fn deal_with(&self, folder: &OwnedFd, name: &OsStr, seen: Identity, path: &Path) -> String {
         if path.strip_prefix(&self.workspace).is_ok_and(users_make) {
             return left(path);
@@ -406,7 +392,6 @@ fn found<'a>(folder: &OwnedFd, path: &'a Path) -> Option<(&'a OsStr, Identity)> 
     handles::look(folder, name).map(|stat| (name, Identity::of(&stat)))
 }
 
-/// The `.git` that a path is directly in.
 fn git_folder(path: &Path) -> Option<&Path> {
     path.ancestors().skip(1).find(|folder| folder.file_name().is_some_and(|name| name == ".git"))
 }
@@ -424,7 +409,7 @@ fn harmless(folder: &OwnedFd, path: &Path) -> bool {
         Some("config") => handles::read(folder, name, MAX_CONFIG)
             .and_then(|(bytes, _)| harmless_config::harmful(b"", &bytes, Owner::Command))
             .is_some_and(|harmful| harmful.is_empty()),
-        // Git's examples never run.
+        // git's samples never run.
         Some("hooks") => handles::below(folder, Path::new(name)).is_ok_and(|(hooks, _)| {
             handles::names(&hooks).iter().all(|name| name.to_string_lossy().ends_with(".sample"))
         }),

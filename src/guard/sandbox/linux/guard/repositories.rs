@@ -1,6 +1,5 @@
-//! Repositories that come into being while a command runs, by `git init`, `git clone` or by hand, and those that an earlier
-//! command has made: what in them would run programs at the user's next git command is moved where it can be fetched back.
-//! What was there before and has not changed is the user's, and stays.
+//! Repositories that appear while a command runs, or that an earlier one made: what would run programs at the
+//! user's next git command is moved aside. What existed before and hasn't changed stays.
 #![cfg(target_os = "linux")]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -21,12 +20,12 @@ use crate::sandbox::git_folders;
 use crate::sandbox::nested_repositories::SKIPPED;
 use crate::sandbox::spec::SandboxSpec;
 
-/// Folders that are looked at before a command, nearest to the workspace first, and new ones after it.
+/// Folders checked before a command, nearest to the workspace first, and new ones after it.
 const MAX_FOLDERS: usize = 6_000;
 const MAX_NEW: usize = 20_000;
 const MAX_REPOSITORIES: usize = 256;
 const MAX_DEPTH: usize = 6;
-/// A configuration is not larger than this, in bytes.
+/// A configuration, in bytes.
 const MAX_CONFIG: u64 = 256 * 1024;
 const CONFIGS: [&str; 2] = ["config", "config.worktree"];
 
@@ -37,7 +36,6 @@ fn stamp(meta: &Metadata) -> Stamp {
     (meta.ino(), i128::from(meta.ctime()) * 1_000_000_000 + i128::from(meta.ctime_nsec()))
 }
 
-/// What of a repository would run programs.
 #[derive(Debug, Default)]
 struct Steering {
     hooks: BTreeMap<OsString, Stamp>,
@@ -45,28 +43,25 @@ struct Steering {
     common: Option<Vec<u8>>,
 }
 
-/// The repositories below a workspace as they were before a command.
 #[derive(Debug)]
 pub struct RepositoryWatch {
     workspace: PathBuf,
-    /// Folders that the command may write to.
     roots: Vec<PathBuf>,
     kept: Option<PathBuf>,
-    /// Their hooks and configuration are protected as such.
+    /// Their hooks and configuration are already protected.
     guarded: BTreeSet<PathBuf>,
     folders: BTreeMap<PathBuf, Stamp>,
     before: BTreeMap<PathBuf, Steering>,
     pointers: BTreeMap<PathBuf, Stamp>,
-    /// Seconds since 1970, not later than the command.
+    /// Seconds since 1970, not later than the command's start.
     began_s: i64,
 }
 
-/// What a folder holds for the search.
 #[derive(Default)]
 struct Listing {
     folders: Vec<PathBuf>,
     repositories: Vec<PathBuf>,
-    /// `.git` files and links, which lead to one.
+    /// `.git` files and links, which lead to a repository.
     pointers: Vec<PathBuf>,
 }
 
@@ -92,7 +87,7 @@ impl RepositoryWatch {
         let mut waiting = VecDeque::from([watch.workspace.clone()]);
         while let Some(folder) = waiting.pop_front().filter(|_| watch.folders.len() < MAX_FOLDERS) {
             let Ok(meta) = fs::symlink_metadata(&folder) else { continue };
-            // Before it is read: what comes meanwhile is new.
+            // Before reading it: anything that appears meanwhile is new.
             watch.folders.insert(folder.clone(), stamp(&meta));
             if is_skipped(&folder) {
                 continue;
@@ -136,7 +131,7 @@ impl RepositoryWatch {
         listing
     }
 
-    /// Where a `.git` file or link leads, when a command could have made that.
+    /// The target of a `.git` file or link, if a command could have made that.
     fn pointed(&self, pointer: &Path) -> Option<PathBuf> {
         let folder = pointer.parent()?;
         let target = match git_folders::read(pointer) {
@@ -186,7 +181,7 @@ impl RepositoryWatch {
         Steering { hooks, configs, common: read("commondir") }
     }
 
-    /// Moves away what would run programs and was not there before; a sentence for each, for users.
+    /// Moves away what would run programs and is new; returns a sentence for users on each.
     pub fn restore(&self) -> Vec<String> {
         let mut found: BTreeSet<PathBuf> =
             self.before.keys().cloned().chain(self.of_roots_if_any()).collect();
@@ -211,7 +206,6 @@ impl RepositoryWatch {
         if self.roots.is_empty() { Vec::new() } else { self.of_roots() }
     }
 
-    /// Those in folders that have changed.
     fn new_repositories(&self) -> Listing {
         let (mut found, mut left) = (Listing::default(), MAX_NEW);
         let mut waiting: Vec<PathBuf> = Vec::new();
@@ -224,7 +218,7 @@ impl RepositoryWatch {
             let listing = self.list(folder);
             found.repositories.extend(listing.repositories);
             found.pointers.extend(listing.pointers);
-            // Where things are installed or built, old folders are as numerous as they are dull.
+            // Install and build folders have many old subfolders that don't matter.
             let fresh = |path: &PathBuf| {
                 !is_skipped(folder)
                     || fs::symlink_metadata(path).is_ok_and(|meta| meta.ctime() >= self.began_s)
@@ -241,7 +235,7 @@ impl RepositoryWatch {
         found
     }
 
-    /// A new pointer to what is none of the repositories that were looked at: it goes, and what it leads to stays.
+    /// Moves a new pointer away if its target wasn't checked; the target stays.
     fn pointer(&self, pointer: &Path, found: &BTreeSet<PathBuf>) -> Option<String> {
         let meta = fs::symlink_metadata(pointer).ok()?;
         let target = self.pointed(pointer).filter(|target| !found.contains(target))?;
@@ -276,7 +270,7 @@ impl RepositoryWatch {
         for name in handles::names(&hooks) {
             let Some(stat) = handles::look(&hooks, &name) else { continue };
             let runs = handles::kind(&stat) != FileType::RegularFile || stat.st_mode & 0o111 != 0;
-            // Git's examples never run.
+            // git's samples never run.
             if runs
                 && !name.to_string_lossy().ends_with(".sample")
                 && before.hooks.get(&name).copied() != stamp_of(&hooks, &name)
@@ -319,7 +313,7 @@ impl RepositoryWatch {
         }
     }
 
-    /// A worktree's folder names the repository that it belongs to: the one that it lies in.
+    /// A worktree must name the repository that contains it.
     fn common(&self, git: &Path, folder: &OwnedFd, before: &Steering, notices: &mut Vec<String>) {
         let name = OsStr::new("commondir");
         let Some((bytes, _)) = handles::read(folder, name, MAX_CONFIG) else { return };
@@ -342,7 +336,6 @@ fn is_skipped(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| SKIPPED.iter().any(|skipped| name == *skipped))
 }
 
-/// A git folder and those of its submodules.
 fn with_modules(git: &Path) -> Vec<PathBuf> {
     let mut found = vec![git.to_owned()];
     modules(&git.join("modules"), MAX_DEPTH, &mut found);
@@ -360,7 +353,7 @@ fn modules(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
             found.push(path.clone());
             modules(&path.join("modules"), depth - 1, found);
         } else {
-            // A module's name may hold slashes.
+            // A module's name may contain slashes.
             modules(&path, depth - 1, found);
         }
     }

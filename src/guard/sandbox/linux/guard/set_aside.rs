@@ -1,6 +1,5 @@
-//! Where things go that appeared at a protected path and would run or lead programs elsewhere: into the state folder, each with
-//! a note of where it was, up to a quota; else they stay beside their place under a harmless name. Nothing is deleted,
-//! and what lies there can be put back.
+//! Moves away what appeared at a protected path and would run or redirect programs: into the state folder
+//! with a note of its origin, or beyond a quota to a harmless name in place.
 #![cfg(target_os = "linux")]
 
 use std::ffi::{OsStr, OsString};
@@ -16,15 +15,15 @@ use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, mkdirat, openat, renameat_w
 use super::handles::{self, Identity};
 use base::file;
 
-/// Things that the state folder keeps at most, and their size in bytes.
+/// In the state folder at most, and their size in bytes.
 const MAX_KEPT: usize = 200;
 const MAX_KEPT_BYTES: u64 = 256 * 1024 * 1024;
-/// Says in each folder where its content was.
+/// A file in each folder that names where its content was.
 const ORIGIN: &str = "origin";
-/// The longest path that the kernel takes, in bytes.
+/// The kernel's limit of a path, in bytes.
 const MAX_ORIGIN_BYTES: u64 = 4096;
 
-/// Moves what `folder` has under `name` away, if it still is the one that was looked at; a sentence for the user.
+/// Moves `name` away if it is still the one that was checked; returns a sentence for the user.
 pub fn move_away(
     folder: &OwnedFd,
     name: &OsStr,
@@ -87,25 +86,20 @@ fn beside(folder: &OwnedFd, name: &OsStr, seen: Identity, shown: &Path) -> io::R
     Ok(Target { path: shown.with_file_name(to), id: None })
 }
 
-/// Where something was moved, and under which name it can be fetched back.
 struct Target {
     path: PathBuf,
     id: Option<String>,
 }
 
-/// Something that lies in the state folder.
 #[derive(Clone, Debug)]
 pub struct SetAside {
-    /// Its name in the list.
     pub id: String,
-    /// Where it was.
     pub origin: PathBuf,
-    /// Where it lies.
     pub path: PathBuf,
     moved: SystemTime,
 }
 
-/// What the folder `kept` has, the latest first.
+/// The contents of the folder `kept`, latest first.
 pub fn list(kept: &Path) -> Vec<SetAside> {
     let entries = fs::read_dir(kept).into_iter().flatten().flatten();
     let mut found: Vec<SetAside> = entries.filter_map(|entry| known(&entry.path())).collect();
@@ -124,7 +118,7 @@ fn known(folder: &Path) -> Option<SetAside> {
 }
 
 impl SetAside {
-    /// Puts it back where it was, if nothing stands there now and no link leads there.
+    /// Fails if something is there now or a link leads there.
     pub fn restore(&self) -> io::Result<()> {
         let missing = || io::Error::from(io::ErrorKind::NotFound);
         let parts = self.path.parent().zip(self.path.file_name()).zip(self.origin.parent());
@@ -137,7 +131,7 @@ impl SetAside {
     }
 }
 
-/// Renames without replacing anything; goes back when something else had come to stand there meanwhile.
+/// Never replaces anything; undone if another file had taken the name meanwhile.
 fn rename(folder: &OwnedFd, name: &OsStr, seen: Identity, to_folder: &OwnedFd, to: &OsStr) -> io::Result<()> {
     renameat_with(folder, name, to_folder, to, RenameFlags::NOREPLACE)?;
     if handles::look(to_folder, to).is_some_and(|stat| Identity::of(&stat) == seen) {
