@@ -1,4 +1,4 @@
-//! Makes the parts of an agent from validated settings and starts its engine. The only place that knows all of them.
+//! Builds an agent's parts from validated settings and starts its engine. Only this file knows all the parts.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -53,43 +53,36 @@ use tools::ports::EditorFiles;
 use tools::skill::set::SkillSet;
 use tools::sub_agent::ParentTurn;
 
-/// What an agent is made from.
 pub struct Setup {
     pub loaded: Loaded,
     pub provider: Arc<dyn Provider>,
-    /// Of the request; the settings' model unless a server was found by asking around.
+    /// The settings' model, or that of a server that was discovered.
     pub model: Arc<str>,
     /// Absolute and canonical.
     pub workspace: PathBuf,
     pub project_state: PathBuf,
-    /// Our own folders (configuration, state), which no command may see.
+    /// Our configuration and state folders, which commands must not see.
     pub own_folders: Vec<PathBuf>,
-    /// Whether somebody can answer questions.
     pub interactive: bool,
-    /// The log of a session to continue.
     pub resume: Option<PathBuf>,
-    /// What the flags of this run allow and forbid.
     pub rules: FlagRules,
-    /// What it may cost, in US dollars.
+    /// In US dollars.
     pub max_cost: Option<f64>,
-    /// The editor in front: it shows and writes files, and has no composer that a text could go back to.
+    /// The editor that shows and writes files. It has no composer that could take a text back.
     pub editor: Option<Arc<dyn EditorFiles>>,
     pub exporter: Exporter,
 }
 
-/// The two queues of a running agent. They have no bound: operations come no faster than a user's keys, and the engine
-/// must never wait for a slow terminal; what piles up while one is stopped is the text of a single reply, which has a
-/// limit of its own (`turn/repetition_guard.rs`).
+/// A running agent. The queues are unbounded: operations come at typing speed, and the engine must never wait
+/// for a slow terminal. At most one reply piles up, which `sampling/repetition_guard.rs` limits.
 pub struct Handle {
     pub ops: mpsc::UnboundedSender<Op>,
     pub events: mpsc::UnboundedReceiver<Event>,
-    /// The id of the session.
     pub session: String,
-    /// Ends when the engine has written everything.
+    /// Ends once the engine has written everything.
     pub task: tokio::task::JoinHandle<()>,
 }
 
-/// Starts an agent.
 pub fn start(setup: Setup) -> Result<Handle, LogError> {
     let (op_sender, op_receiver) = mpsc::unbounded_channel();
     let (event_sender, event_receiver) = mpsc::unbounded_channel();
@@ -109,7 +102,7 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
                 blobs::clean(journal.folder());
             }
         });
-        // While the user types, the index may get ready for the first task.
+        // Warm up the index while the user types the first task.
         let wanted = engine.deps.interactive && engine.agent.input.task_context.is_some();
         if let Some(retriever) = engine.agent.dispatcher.cx.evidence.clone().filter(|_| wanted) {
             tokio::task::spawn_blocking(move || retriever.warm());
@@ -135,7 +128,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         }
     };
     let originals = Arc::new(LogOriginals::default());
-    // Chosen once: L1 never changes within a session.
+    // Decided once: L1 (the fixed prompt) never changes within a session.
     let small_window = loaded.context.window_tokens < TINY_WINDOW_TOKENS;
     let mut retriever = ContextRetriever::new(&workspace, &project_state);
     if loaded.work.inject_notes {
@@ -148,7 +141,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         tool_context(&workspace, &project_state, own_folders.clone(), retriever, &originals, &skills);
     cx.journal = Some(Arc::new(Journal::new(&project_state, &workspace)));
     cx.editor = setup.editor;
-    // Our own key is a secret wherever it turns up.
+    // Our own API key must be redacted wherever it turns up.
     if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
         cx.redactor.know(key.expose());
     }
@@ -273,7 +266,7 @@ fn params(loaded: &Loaded, model: Arc<str>) -> Params {
     }
 }
 
-/// What sub-agents without a parent are made from: once for the project, and once for each worktree.
+/// What parentless sub-agents are made from: one for the project and one per worktree.
 #[derive(Clone)]
 pub struct RoleParts {
     pub project_state: PathBuf,
@@ -283,14 +276,13 @@ pub struct RoleParts {
     own_folders: Vec<PathBuf>,
 }
 
-/// Sub-agents without a parent, and the session that keeps what they did.
+/// Parentless sub-agents and the session that records their work.
 pub struct RoleSession {
     pub conversation: Conversation,
     pub agents: FolderAgents,
     pub setup: RoleParts,
 }
 
-/// Those who work in one folder.
 pub struct FolderAgents {
     pub runner: Arc<SubAgentRunner>,
     pub cx: ToolCx,
@@ -298,14 +290,14 @@ pub struct FolderAgents {
 }
 
 impl FolderAgents {
-    /// What they do from here on belongs to this session.
+    /// From now on their work belongs to this session.
     pub fn begin(&self, session: &str) {
         self.runner.begin(ParentTurn { session: session.to_owned(), ..self.parent.clone() });
     }
 }
 
 impl RoleParts {
-    /// Those who work in `folder`, headless. Their changes are in no undo journal.
+    /// Headless sub-agents for `folder`. Their changes aren't in an undo journal.
     pub fn agents_in(&self, folder: &Path) -> FolderAgents {
         let Self { project_state, loaded, provider, model, own_folders } = self;
         let small_window = loaded.context.window_tokens < TINY_WINDOW_TOKENS;
@@ -349,7 +341,7 @@ impl RoleParts {
     }
 }
 
-/// Sub-agents for a program that gives each its part, in a new session or the one to go on with.
+/// Parentless sub-agents, in a new session or the one to resume.
 pub fn roles(setup: Setup) -> Result<RoleSession, LogError> {
     let Setup { loaded, provider, model, workspace, project_state, own_folders, resume, .. } = setup;
     let conversation = match &resume {

@@ -1,5 +1,5 @@
-//! What acts on a running turn from outside: interrupt, steering, edits of the context, and questions with their answers.
-//! The turn itself owns the conversation; this is all that is shared, behind short locks.
+//! Controls a running turn from outside: interrupts, steering, context edits, questions and answers. The turn
+//! owns the conversation; only this is shared, under short locks.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -15,25 +15,21 @@ use base::protocol::event::{Event, Level};
 use base::protocol::ledger::ContextEdit;
 use tools::ports::Asker;
 
-/// The outgoing queue.
 pub type Events = mpsc::UnboundedSender<Event>;
 
-/// Tells the user something.
 pub fn notice(events: &Events, level: Level, text: String) {
     let _ = events.send(Event::Notice { level, text });
 }
 
-/// After so long a question waits for its answer.
+/// A question that waits this long is reported to hooks.
 const WAITS_LONG: Duration = Duration::from_secs(6);
 
-/// Is told of a question that waits; must not block.
+/// Called with a waiting question; must not block.
 pub type OnWait = Box<dyn Fn(Question) + Send + Sync>;
 
-/// Open questions of a session.
 pub struct Questions {
     events: Events,
     open: Mutex<(QuestionId, HashMap<QuestionId, oneshot::Sender<Answer>>)>,
-    /// Told of a question that waits for its answer.
     on_wait: OnceLock<OnWait>,
 }
 
@@ -42,7 +38,7 @@ impl Questions {
         Self { events, open: Mutex::new((0, HashMap::new())), on_wait: OnceLock::new() }
     }
 
-    /// Has `told` know of questions to which no answer comes for some seconds.
+    /// Calls `told` with each question that isn't answered within some seconds.
     pub fn on_wait(&self, told: OnWait) {
         let _ = self.on_wait.set(told);
     }
@@ -78,7 +74,7 @@ impl Questions {
         answer
     }
 
-    /// Hands an answer to whoever waits for it; a late one is ignored.
+    /// Delivers an answer; a late one is ignored.
     pub fn answer(&self, id: QuestionId, answer: Answer) {
         let waiting = self.open.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&id);
         if let Some(waiting) = waiting {
@@ -87,7 +83,7 @@ impl Questions {
     }
 }
 
-/// The AskUser tool's way to the user.
+/// Asks the user on behalf of the AskUser tool.
 pub struct UserPrompter {
     pub questions: Arc<Questions>,
     pub cancel: CancellationToken,
@@ -105,14 +101,13 @@ impl Asker for UserPrompter {
     }
 }
 
-/// The handle on one running turn.
 pub struct TurnControl {
     pub cancel: CancellationToken,
     pub questions: Arc<Questions>,
-    /// The sub-agent whose turn it is, for the user.
+    /// The sub-agent whose turn it is, for display.
     pub agent: Option<String>,
     steering: Mutex<VecDeque<String>>,
-    /// Commands of the user's own, for the next step.
+    /// The user's own commands, for the next step.
     commands: Mutex<Vec<String>>,
     edits: Mutex<Vec<(ContextEdit, ItemId)>>,
 }
@@ -122,7 +117,7 @@ impl TurnControl {
         Self::within(questions, CancellationToken::new(), None)
     }
 
-    /// The turn of a sub-agent: it ends with the call that it belongs to.
+    /// A sub-agent's turn, which ends with the call it belongs to.
     pub fn within(questions: Arc<Questions>, cancel: CancellationToken, agent: Option<String>) -> Self {
         Self {
             cancel,
@@ -139,33 +134,28 @@ impl TurnControl {
         self.steering.lock().unwrap_or_else(PoisonError::into_inner).push_back(text);
     }
 
-    /// The queued messages.
     pub fn take_steering(&self) -> Vec<String> {
         self.steering.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
     }
 
-    /// Queues a command of the user's own for the next step.
     pub fn command(&self, command: String) {
         self.commands.lock().unwrap_or_else(PoisonError::into_inner).push(command);
     }
 
-    /// The queued commands.
     pub fn take_commands(&self) -> Vec<String> {
         std::mem::take(&mut *self.commands.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Everything that is queued, as it was typed.
+    /// Everything queued, as it was typed.
     pub fn take_typed(&self) -> Vec<String> {
         let commands = self.take_commands().into_iter().map(|command| format!("!{command}"));
         commands.chain(self.take_steering()).collect()
     }
 
-    /// Queues an edit of the context for the next request.
     pub fn edit(&self, edit: ContextEdit, id: ItemId) {
         self.edits.lock().unwrap_or_else(PoisonError::into_inner).push((edit, id));
     }
 
-    /// The queued edits.
     pub fn take_edits(&self) -> Vec<(ContextEdit, ItemId)> {
         std::mem::take(&mut *self.edits.lock().unwrap_or_else(PoisonError::into_inner))
     }

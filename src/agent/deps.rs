@@ -1,4 +1,4 @@
-//! What the engine keeps beside the agent.
+//! What the engine needs besides the agent.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,21 +17,18 @@ use tools::mcp::servers::Servers;
 use tools::run::jobs::Jobs;
 use tools::skill::set::SkillSet;
 
-/// Writes the session of a log to a file, over one that is there only when told to; the error ends a sentence.
+/// Exports a log's session to a file, overwriting only with `force`. The error is worded to end a sentence.
 pub type Exporter = fn(log: &Path, file: &Path, force: bool) -> Result<(), String>;
 
-/// What the engine keeps beside the agent.
 pub struct EngineDeps {
     pub loaded: Loaded,
     pub workspace: PathBuf,
     pub project_state: PathBuf,
     pub interactive: bool,
     pub originals: Arc<LogOriginals>,
-    /// The model was named by a flag: it wins over what a resumed session had.
+    /// A flag named the model, which wins over a resumed session's choice.
     pub model_from_flag: bool,
-    /// Tells what the session changed.
     pub reviewer: Option<Reviewer>,
-    /// Background jobs, which can be ended in the middle of a turn.
     pub jobs: Arc<Jobs>,
     pub language_servers: LanguageServers,
     pub prompts: Prompts,
@@ -42,7 +39,7 @@ pub struct EngineDeps {
 }
 
 impl EngineDeps {
-    /// The context settings for another model, with the window that its server has.
+    /// The context settings for another model, with the window its server reports.
     pub async fn settings_for(&self, model: &str) -> Result<ContextSettings, ConfigError> {
         let mut learned = None;
         let asks = self.loaded.context.window_origin != Origin::User;
@@ -53,8 +50,8 @@ impl EngineDeps {
         self.loaded.context_for(model, learned)
     }
 
-    /// Whether the model can be chosen after `now`: a name that neither the table nor the server knows is a mistake where
-    /// the present model is one of the table.
+    /// Rejects a model that neither the table nor the server knows, if `now`, the current one, is in the
+    /// table: then it's likely a typo.
     pub async fn check_model(&self, model: &str, now: &str) -> Result<(), String> {
         if models::is_in_table(model)
             || !models::is_in_table(now)

@@ -1,5 +1,5 @@
-//! The engine: takes operations in order, runs turns, and keeps listening while one runs. Nothing is shared with the
-//! running turn but its control; the agent belongs to whoever runs.
+//! The engine: takes operations in order, runs turns, and keeps listening meanwhile. A running turn owns the
+//! agent and shares only its control.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -22,26 +22,24 @@ use base::protocol::event::{EndReason, Event, Level, SessionInfo, TurnEnd};
 use base::protocol::notice as texts;
 use base::protocol::op::Op;
 
-/// The engine of one front end.
 pub struct Engine {
     pub agent: Agent,
     pub deps: EngineDeps,
     pub events: Events,
     pub questions: Arc<Questions>,
-    /// What a front end is told once the session is announced: the items of a resumed session, notices.
+    /// Sent once the session is announced: a resumed session's items, notices.
     pub backlog: Vec<Event>,
-    /// Operations that came while a turn ran and wait for its end.
+    /// Operations that wait for the running turn to end.
     pub deferred: VecDeque<Op>,
     pub maintainer: Maintainer,
-    /// A turn has just ended.
     pub turn_ended: bool,
 }
 
-/// So long after a turn without an operation the user is waited for.
+/// After this long without an operation, hooks learn that we are waiting for the user.
 const IDLE: Duration = Duration::from_secs(60);
 
 impl Engine {
-    /// Runs until `Shutdown` or until the front end is gone; `source` says how the session began.
+    /// Runs until `Shutdown` or until the front end is gone; `source` says how the session started.
     pub async fn run(mut self, mut ops: Ops, source: &'static str) {
         self.announce();
         self.start_hooks(source);
@@ -98,7 +96,7 @@ impl Engine {
         self.end_hooks(if self.deps.interactive { "prompt_input_exit" } else { "other" }).await;
     }
 
-    /// The next operation. Hooks are told when none comes for long after a turn.
+    /// The next operation. Notifies hooks when none comes for a while after a turn.
     async fn next_op(&mut self, ops: &mut Ops) -> Option<Op> {
         let idle = std::mem::take(&mut self.turn_ended) && self.deps.interactive;
         let hooks = self.agent.dispatcher.hooks.as_ref().filter(|hooks| idle && hooks.notifies());
@@ -113,7 +111,6 @@ impl Engine {
         }
     }
 
-    /// Tells the hooks that the session at hand begins or goes on.
     pub fn start_hooks(&self, source: &'static str) {
         let Agent { conversation, dispatcher, sampler, .. } = &self.agent;
         if let Some(hooks) = &dispatcher.hooks {
@@ -127,7 +124,7 @@ impl Engine {
         }
     }
 
-    /// Runs one turn while listening; `None` when the program is to end.
+    /// Runs one turn while listening; `None` on shutdown.
     async fn turn(&mut self, text: String, ops: &mut Ops) -> Option<TurnEnd> {
         let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
         let mut end = None;
@@ -151,7 +148,7 @@ impl Engine {
         Some(end)
     }
 
-    /// Runs a command of the user's own while listening; `false` when the program is to end.
+    /// Runs the user's own command while listening; `false` on shutdown.
     async fn run_command(&mut self, command: &str, ops: &mut Ops) -> bool {
         let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
         let policy = Arc::clone(&self.agent.dispatcher.policy);
@@ -176,7 +173,7 @@ impl Engine {
         running
     }
 
-    /// Runs one phase of maintenance. The next one waits until what the user has decided or typed meanwhile is done.
+    /// Runs one maintenance phase. The next one waits for what the user decided or typed meanwhile.
     async fn maintain(&mut self, op: Op, ops: &mut Ops) -> bool {
         let Op::Maintain(work) = op else { return true };
         let Some(text) = self.maintainer.begin(&work, &mut self.agent, &self.events).await else {
@@ -192,8 +189,8 @@ impl Engine {
         true
     }
 
-    /// What came too late for the work that has just ended is not lost: a message begins the next turn, before what was
-    /// asked for after it. Whoever interrupts wants no further turn: then it is given back.
+    /// Handles input that came too late for the work that just ended: it runs next, before later operations.
+    /// After an interrupt the user wants no further turn, so it is given back.
     fn after(&mut self, control: &TurnControl) {
         if control.cancel.is_cancelled() {
             let late = control.take_typed();
@@ -263,7 +260,7 @@ impl Engine {
         self.send_window();
     }
 
-    /// Operations that have the agent to themselves.
+    /// Operations that need the agent while no turn runs.
     async fn idle_op(&mut self, op: Op) {
         match op {
             Op::SetModel { model } => {
@@ -272,7 +269,7 @@ impl Engine {
                     self.notice(Level::Warning, why);
                 } else if self.switch_model(&model).await {
                     let Agent { conversation, window, sampler, .. } = &mut self.agent;
-                    // What was learned of one model's tokenizer says nothing of another's.
+                    // Calibration learned from one model's tokenizer doesn't apply to another's.
                     conversation.usage.calibration = Default::default();
                     conversation.usage.calibration.presume(window.settings().token_ratio);
                     if let Err(error) = conversation.choose_model(sampler.provider.name(), &model) {
@@ -331,7 +328,6 @@ impl Engine {
         }
     }
 
-    /// Continues another session.
     async fn resume(&mut self, path: &Path) {
         let (state, workspace) = (self.deps.project_state.clone(), self.deps.workspace.clone());
         let path = path.to_owned();
@@ -356,7 +352,7 @@ impl Engine {
         self.agent.window.mind_truncation(&mut self.agent.conversation, &self.events);
     }
 
-    /// Continues a copy of another session, which may be open elsewhere.
+    /// Continues a copy of a session, which may be open elsewhere.
     async fn fork(&mut self, session: &str) {
         match sessions::fork(&self.deps.project_state, &self.deps.workspace, session).await {
             Ok(path) => self.resume(&path).await,
@@ -369,7 +365,7 @@ impl Engine {
         self.deps.originals.follow(self.agent.conversation.log_path());
     }
 
-    /// Another model answers from here on; `false` when its settings cannot be used.
+    /// `false` if the model's settings can't be used.
     async fn switch_model(&mut self, model: &str) -> bool {
         match self.deps.settings_for(model).await {
             Ok(settings) => {
@@ -385,7 +381,7 @@ impl Engine {
         }
     }
 
-    /// A session continues with the model that the user chose in it, where this provider has it.
+    /// Switches to the model that the user chose in this session, if this provider has it.
     pub async fn use_chosen_model(&mut self, chosen: Option<(String, String)>) {
         let Some((provider, model)) = chosen else { return };
         let now = self.agent.sampler.params.model.to_string();
@@ -396,7 +392,6 @@ impl Engine {
         }
     }
 
-    /// Tells the front end what is open.
     fn announce(&mut self) {
         let Agent { conversation, window, sampler, dispatcher, .. } = &self.agent;
         let info = SessionInfo {
@@ -424,7 +419,6 @@ impl Engine {
         let _ = self.events.send(Event::Ledger(self.agent.ledger()));
     }
 
-    /// Tells the user something.
     fn notice(&self, level: Level, text: String) {
         notice(&self.events, level, text);
     }

@@ -4,16 +4,16 @@
 //! that start with `#` are skipped. All fields are optional; unknown ones are errors, to catch typos.
 //! Example: `{"text": "I look first.", "calls": [{"name": "Read", "args": {"path": "src/a.rs"}}]}`.
 //!
-//! | field | meaning |
-//! |---|---|
-//! | `reasoning` | thinking, streamed first |
-//! | `text` | the visible answer, streamed next |
-//! | `calls` | `[{"name", "args", "id"?}]`; `args` is an object, or a string that is sent as it is (broken JSON) |
-//! | `usage` | `{"input", "output", "cached"?, "cache_write"?, "reasoning"?}`; left out: the server did not say |
-//! | `finish` | `stop`, `tool_calls`, `length`, `content_filter`; default: by whether there are calls |
-//! | `error` | `{"kind", "message"}` ends the answer after what stands before it; kinds: `auth`, `not_found`, `bad_request`, `reasoning_rejected`, `context_full`, `rate_limited`, `server`, `connect`, `broken`, `stalled`, `protocol`. The retryable ones take the next line as the next try |
-//! | `delay_ms` | wait before each piece |
-//! | `chunks` | number of pieces in which the text arrives; default 1 |
+//! - `reasoning`: thinking, streamed first.
+//! - `text`: the visible answer, streamed next.
+//! - `calls`: `[{"name", "args", "id"?}]`; `args` is an object, or a string sent as is (broken JSON).
+//! - `usage`: `{"input", "output", "cached"?, "cache_write"?, "reasoning"?}`; unknown by default.
+//! - `finish`: `stop`, `tool_calls`, `length` or `content_filter`; by default, from whether there are calls.
+//! - `error`: `{"kind", "message"}`, after the other fields. Kinds: `auth`, `not_found`, `bad_request`,
+//!   `reasoning_rejected`, `context_full`, `rate_limited`, `server`, `connect`, `broken`, `stalled`,
+//!   `protocol`. After a retryable one, the next line is the next try.
+//! - `delay_ms`: the wait before each piece.
+//! - `chunks`: the number of pieces of the text; default 1.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};

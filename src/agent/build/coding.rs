@@ -1,5 +1,5 @@
-//! The coding stage: the plan's subtasks one after the other, or those that don't depend on each other side by side, each in
-//! a worktree of its own. A subtask that is done is ticked off in the plan; what stands there is what counts after a resume.
+//! The coding stage: runs the plan's subtasks one by one, or independent ones in parallel, each in a
+//! worktree. A finished subtask is checked off in the plan; after a resume, the plan is what counts.
 
 use std::sync::Arc;
 
@@ -11,10 +11,9 @@ use super::state::Build;
 use crate::build::progress::BuildEvent;
 use tools::cx::ToolCx;
 
-/// Characters of the context that a subtask is given.
+/// Limit of the context given to a subtask, in characters.
 const CONTEXT_CHARS: usize = 6_000;
 
-/// Carries out what the plan leaves open.
 pub async fn carry_out(build: &mut Build, spec: &str) -> Result<(), Stop> {
     loop {
         let text = build.folder.read("plan.md").unwrap_or_default();
@@ -38,7 +37,7 @@ async fn alone(build: &mut Build, spec: &str, plan: &str, subtask: &Subtask) -> 
     build.commit(subtask.title()).await
 }
 
-/// Each in a worktree; then their commits come into the project one after the other.
+/// Runs each subtask in its own worktree, then merges their commits into the project one by one.
 async fn together(build: &mut Build, spec: &str, plan: &str, subtasks: &[Subtask]) -> Result<(), Stop> {
     let root = Arc::clone(&build.roles.session.agents.cx.root);
     let mut parts = Vec::new();
@@ -88,7 +87,7 @@ fn part(subtask: &Subtask, prompt: String) -> Part {
     Part { about, ..Part::new("coder", format!("subtask {}", subtask.number), prompt) }
 }
 
-/// Keeps what a subtask says, then ticks it off: a kill in between has it said once more, not done once more.
+/// Writes the answer before checking off the subtask: a kill in between only repeats the answer.
 fn keep(build: &Build, subtask: &Subtask, answer: &str) -> Result<(), Stop> {
     build.wrote(&format!("subtasks/{}.md", subtask.number), answer)?;
     let plan = build.folder.read("plan.md").unwrap_or_default();
@@ -107,7 +106,6 @@ async fn prompt(build: &Build, spec: &str, plan: &str, subtask: &Subtask) -> Str
     prompts::code(spec, plan, &context, subtask, &before)
 }
 
-/// The files that a text seems to be about.
 pub async fn task_context(cx: &ToolCx, text: &str) -> String {
     let Some(retriever) = cx.evidence.clone() else { return String::new() };
     let text = text.to_owned();

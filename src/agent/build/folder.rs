@@ -1,4 +1,4 @@
-//! A build's folder in the project, `.mycode/builds/<id>`: what each stage leaves behind, for people to read and to edit.
+//! A build's folder, `.mycode/builds/<id>`: the files that each stage writes, for people to read and edit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,11 @@ use base::file::{self, FileError};
 use base::folder::atomic_write::{self, Expect};
 use base::folder::handle::Folder;
 
-/// Where builds are, relative to the project.
+/// Relative to the project.
 const FOLDER: &str = ".mycode/builds";
-/// A larger file is none of ours.
+/// A larger file can't be ours.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// A folder that exists.
 #[derive(Clone, Debug)]
 pub struct BuildFolder {
     root: PathBuf,
@@ -21,16 +20,16 @@ pub struct BuildFolder {
 }
 
 impl BuildFolder {
-    /// Makes the folder of build `id`, or opens it.
+    /// Creates or opens the folder of build `id`.
     pub fn open(root: &Path, id: &str) -> Result<Self, FileError> {
         let name = format!("{FOLDER}/{id}");
         Folder::make(&root.join(&name))?;
-        // Of no interest to git unless the user says otherwise.
+        // Keeps builds out of git, unless the user changes this file.
         let _ = atomic_write::write_exactly(&root.join(FOLDER).join(".gitignore"), b"*\n", Expect::Missing);
         Ok(Self { root: root.to_owned(), name })
     }
 
-    /// The ids of the builds in a project, oldest first.
+    /// Oldest first.
     pub fn ids(root: &Path) -> Vec<String> {
         let entries = fs::read_dir(root.join(FOLDER)).into_iter().flatten().flatten();
         let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
@@ -39,18 +38,18 @@ impl BuildFolder {
         ids
     }
 
-    /// Where a file of it is, relative to the project.
+    /// A file's path relative to the project.
     pub fn path(&self, file: &str) -> String {
         format!("{}/{file}", self.name)
     }
 
-    /// A file's text; `None` while it is not there, or blank.
+    /// A file's text; `None` if it is missing or blank.
     pub fn read(&self, file: &str) -> Option<String> {
         let text = file::small_text(&self.root.join(self.path(file)), MAX_BYTES)?;
         (!text.trim().is_empty()).then_some(text)
     }
 
-    /// Writes a file whole, with one line end at its end.
+    /// Writes a file with exactly one trailing newline.
     pub fn write(&self, file: &str, text: &str) -> Result<(), FileError> {
         let text = format!("{}\n", text.trim_end());
         atomic_write::write_exactly(&self.root.join(self.path(file)), text.as_bytes(), Expect::Anything)

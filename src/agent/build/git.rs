@@ -1,6 +1,5 @@
-//! What a build asks of git: a commit for each subtask, and worktrees in which several are done side by side. The user's own
-//! git runs with their settings, but without hooks: a hook may be one of the files that a role has just written, and would
-//! run outside the sandbox.
+//! Git for builds: a commit per subtask, and worktrees for parallel ones. Uses the user's git and settings
+//! but no hooks: a role may just have written one, and it would run outside the sandbox.
 
 use std::path::{Path, PathBuf};
 
@@ -27,17 +26,15 @@ async fn git(folder: &Path, args: &[&str]) -> Result<String, Stop> {
     Err(Stop::failed(format!("git {} failed: {said}", args[0]), HINT))
 }
 
-/// Whether nothing is changed that is not committed.
 pub async fn is_clean(root: &Path) -> Result<bool, Stop> {
     Ok(git(root, &["status", "--porcelain"]).await?.trim().is_empty())
 }
 
-/// Whether every file that git knows is as it was committed last.
 pub async fn is_at_head(root: &Path) -> bool {
     git(root, &["diff", "--quiet", "HEAD"]).await.is_ok()
 }
 
-/// Commits everything; nothing to commit is fine. What the build itself keeps is ignored.
+/// Commits everything, if there is anything. The build's own folder is ignored.
 pub async fn commit(root: &Path, subject: &str) -> Result<(), Stop> {
     git(root, &["add", "--all"]).await?;
     if git(root, &["diff", "--cached", "--quiet"]).await.is_ok() {
@@ -46,19 +43,18 @@ pub async fn commit(root: &Path, subject: &str) -> Result<(), Stop> {
     git(root, &["commit", "--quiet", "--message", &one_line(subject, 72)]).await.map(drop)
 }
 
-/// A worktree on a branch of its own.
 pub struct Worktree {
     pub path: PathBuf,
     pub branch: String,
 }
 
 impl Worktree {
-    /// Makes it from what is committed now, or takes the one that an earlier run left.
+    /// Creates it from HEAD, or reuses what an earlier run left.
     pub async fn open(root: &Path, path: &Path, branch: String) -> Result<Self, Stop> {
         if !path.join(".git").exists() {
             let shown = path.to_string_lossy();
             let add = ["worktree", "add", "--quiet", "--force"];
-            // A branch that an earlier run left has work on it.
+            // A branch left by an earlier run has work on it.
             if git(root, &[&add[..], &[&shown, &branch]].concat()).await.is_err() {
                 git(root, &[&add[..], &["-b", &branch, &shown, "HEAD"]].concat()).await?;
             }
@@ -66,7 +62,7 @@ impl Worktree {
         Ok(Self { path: path.to_owned(), branch })
     }
 
-    /// Merges its commits into the project; the files that conflict.
+    /// Merges its commits into the project; returns the conflicting files.
     pub async fn merge(&self, root: &Path) -> Result<Vec<String>, Stop> {
         match git(root, &["merge", "--quiet", "--no-edit", &self.branch]).await {
             Ok(_) => Ok(Vec::new()),
@@ -78,24 +74,24 @@ impl Worktree {
         }
     }
 
-    /// Makes every file what it is on the branch: whoever made the worktree may have been killed in the middle.
+    /// Resets the files to the branch: the run that made the worktree may have been killed midway.
     pub async fn reset(&self) -> Result<(), Stop> {
         git(&self.path, &["reset", "--quiet", "--hard"]).await.map(drop)
     }
 
-    /// Takes its folder away; the branch stays.
+    /// Removes the folder but not the branch.
     pub async fn leave(&self, root: &Path) {
         let _ = git(root, &["worktree", "remove", "--force", &self.path.to_string_lossy()]).await;
     }
 
-    /// Takes it away with its branch, once it is merged.
+    /// Removes the folder and the merged branch.
     pub async fn remove(self, root: &Path) {
         self.leave(root).await;
         let _ = git(root, &["branch", "--delete", &self.branch]).await;
     }
 }
 
-/// Commits a merge whose conflicts are resolved.
+/// Commits a merge if no conflict markers are left.
 pub async fn conclude_merge(root: &Path, files: &[String]) -> Result<(), Stop> {
     for file in files {
         let text = std::fs::read_to_string(root.join(file)).unwrap_or_default();

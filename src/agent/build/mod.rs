@@ -1,6 +1,6 @@
-//! `mycode build`: a task becomes a specification, a plan, code, a review and a report, each by a sub-agent that knows only
-//! its part (SPEC §10). What stands between the stages are files of the project, which people may edit; where a build was
-//! cut off it goes on from them. Start reading at `run.rs`.
+//! `mycode build`: a task becomes a spec, a plan, code, a review and a report, each by a sub-agent that sees
+//! only its part. Stages hand over files that people may edit, and from which an interrupted build resumes.
+//! Start reading at `run.rs`.
 
 pub mod coding;
 pub mod folder;

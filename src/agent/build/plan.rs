@@ -1,4 +1,4 @@
-//! A plan as its file says it: a Markdown list with checkboxes. What people write between the lines stays as it is.
+//! Parses and updates a plan file: a Markdown list with checkboxes. Text between the items is left alone.
 
 use base::pattern::Pattern;
 
@@ -7,33 +7,31 @@ static AFTER: Pattern = Pattern::new(r"(?i)\(\s*after:?\s*([^)]*)\)");
 static REMARK: Pattern = Pattern::new(r"(?i)\(\s*(files|after)\b");
 static NUMBER: Pattern = Pattern::new(r"\d+");
 
-/// One line of the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subtask {
-    /// As the plan numbers it, else its place.
+    /// The plan's number, or else the position.
     pub number: usize,
     pub done: bool,
-    /// Without number and box.
+    /// Without number and checkbox.
     pub text: String,
-    /// The subtasks that must be done before it.
+    /// Numbers of the subtasks that must be done first.
     pub after: Vec<usize>,
     line: usize,
 }
 
 impl Subtask {
-    /// What it is to do, without its files and predecessors.
+    /// The text without its files and predecessors.
     pub fn title(&self) -> &str {
         let end = REMARK.find(&self.text).map_or(self.text.len(), |remark| remark.start());
         self.text[..end].trim()
     }
 }
 
-/// The subtasks, in their order.
 pub fn subtasks(plan: &str) -> Vec<Subtask> {
     let mut found: Vec<Subtask> = Vec::new();
     for (line, text) in plan.lines().enumerate() {
         let Some(parts) = SUBTASK.captures(text) else { continue };
-        // A box below a subtask is a part of it.
+        // An indented box is part of the subtask above.
         if text.starts_with([' ', '\t']) && !found.is_empty() {
             continue;
         }
@@ -42,7 +40,7 @@ pub fn subtasks(plan: &str) -> Vec<Subtask> {
         let number = parts.get(2).and_then(|number| number.as_str().parse().ok()).unwrap_or(place);
         let after = AFTER.captures(text).and_then(|parts| parts.get(1)).map_or("", |after| after.as_str());
         found.push(Subtask {
-            // The same number twice would tick the wrong box.
+            // A duplicate number would check the wrong box.
             number: if found.iter().any(|other| other.number == number) { place + 1_000 } else { number },
             done: parts.get(1).is_some_and(|mark| mark.as_str() != " "),
             text: text.to_owned(),
@@ -53,7 +51,6 @@ pub fn subtasks(plan: &str) -> Vec<Subtask> {
     found
 }
 
-/// The plan with this subtask ticked off.
 pub fn ticked(plan: &str, number: usize) -> String {
     let line =
         subtasks(plan).into_iter().find(|subtask| subtask.number == number).map(|subtask| subtask.line);
@@ -64,8 +61,7 @@ pub fn ticked(plan: &str, number: usize) -> String {
     lines.concat()
 }
 
-/// The subtasks that can be done now: open ones whose predecessors are done. Where predecessors wait for each other, or
-/// don't exist, the first open one.
+/// The open subtasks whose predecessors are done; the first open one if they all wait for each other.
 pub fn ready(subtasks: &[Subtask]) -> Vec<&Subtask> {
     let is_open = |number: &usize| subtasks.iter().any(|other| other.number == *number && !other.done);
     let open = subtasks.iter().filter(|subtask| !subtask.done);

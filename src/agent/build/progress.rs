@@ -1,4 +1,4 @@
-//! What a build says while it works: lines for people, or one JSON object a line.
+//! A build's progress output: lines for people, or one JSON object per line.
 
 use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,6 @@ use base::sanitize;
 use base::text::{human_tokens, one_line, plural};
 use tools::sub_agent::SubReport;
 
-/// One thing that happened.
 pub enum BuildEvent<'a> {
     Begun {
         id: &'a str,
@@ -18,7 +17,7 @@ pub enum BuildEvent<'a> {
     Started {
         part: &'a str,
         role: &'a str,
-        /// What it is to do, where its name doesn't say so.
+        /// The subtask, where the part's name doesn't say it.
         about: &'a str,
     },
     Progress {
@@ -29,7 +28,6 @@ pub enum BuildEvent<'a> {
         part: &'a str,
         report: &'a SubReport,
     },
-    /// A stage has written its file.
     Wrote {
         file: &'a str,
     },
@@ -44,11 +42,10 @@ pub enum BuildEvent<'a> {
     },
 }
 
-/// Where it is said.
 #[derive(Clone)]
 pub struct Show {
     json: bool,
-    /// The last line of progress, so that the same is not said twice.
+    /// The last progress line, to skip repeats.
     last: Arc<Mutex<String>>,
 }
 
@@ -57,7 +54,7 @@ impl Show {
         Self { json, last: Arc::default() }
     }
 
-    /// Says it. Output that is closed stops nothing: the files are what counts.
+    /// Ignores a closed output: the files are what counts.
     pub fn say(&self, event: &BuildEvent<'_>) {
         if self.json {
             let line = format!("{}\n", self.object(event));

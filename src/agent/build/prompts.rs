@@ -1,12 +1,11 @@
-//! What each role is told: only its part of what is known (SPEC §7).
+//! The prompts of the build's roles: each gets only the part of the information that it needs.
 
 use super::plan::Subtask;
 use base::text;
 
-/// Bytes of a part; what is longer can be read in its file.
+/// Limit of a section, in bytes; the rest can be read in its file.
 const PART_BYTES: usize = 24_000;
 
-/// A prompt out of named parts; empty ones are left out.
 fn prompt(parts: &[(&str, &str)]) -> String {
     let parts = parts.iter().filter(|(_, text)| !text.trim().is_empty());
     let parts: Vec<String> = parts
@@ -27,7 +26,7 @@ pub fn plan(spec: &str, files: &str) -> String {
     prompt(&[("Specification", spec), ("Files that seem to matter", files)])
 }
 
-/// A plan without boxes is no plan.
+/// For a plan without checkboxes.
 pub const PLAN_AGAIN: &str = "Your answer has no line of the form `- [ ] 1. …`. Answer with the whole plan once more, one such line for each subtask.";
 
 pub fn code(spec: &str, plan: &str, context: &str, subtask: &Subtask, before: &[(usize, String)]) -> String {
@@ -59,6 +58,6 @@ pub fn merge(subtask: &Subtask, files: &[String]) -> String {
     prompt(&[("Task", &task), ("Files with conflict marks", &files.join("\n"))])
 }
 
-/// What goes on after it was cut off.
+/// For a role that resumes after an interruption.
 pub const GO_ON: &str =
     "You were interrupted. Look at what is done already, finish your part, and answer as you were asked to.";

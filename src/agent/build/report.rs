@@ -1,4 +1,4 @@
-//! The report of a build: what was to be done, what was done, what it cost.
+//! The build report: what was asked, what was done, and what it cost.
 
 use std::time::Duration;
 
@@ -7,7 +7,6 @@ use super::review;
 use super::state::{Build, Outcome};
 use base::text::{human_tokens, one_line, plural};
 
-/// The whole report, as Markdown.
 pub fn text(build: &Build, outcome: Outcome, message: &str, took: Duration) -> String {
     let task = build.folder.read("task.md").unwrap_or_default();
     let mut out = format!("# Build {}: {}\n\n{message}\n\n", build.id, outcome.as_str());

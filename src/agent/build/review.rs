@@ -1,17 +1,15 @@
-//! The review stage: a reviewer compares what was changed with the specification, a fixer mends what it found, and so on, a
-//! few times at most.
+//! The review stage: for a few rounds, a reviewer compares the changes with the spec and a fixer fixes them.
 
 use super::prompts;
 use super::roles::{Part, Stop};
 use super::state::Build;
 use base::pattern::Pattern;
 
-/// Reviews at most.
 const ROUNDS: usize = 3;
 
 static FINDING: Pattern = Pattern::new(r"(?m)^\s*[-*] \[ \]\s+`?([^\s:`]+)");
 
-/// Reviews until a review passes; whether one did.
+/// Reviews and fixes until a review passes; returns whether one did.
 pub async fn review(build: &mut Build, spec: &str) -> Result<bool, Stop> {
     for round in 1..=ROUNDS {
         let file = name("review", round);
@@ -42,7 +40,6 @@ pub async fn review(build: &mut Build, spec: &str) -> Result<bool, Stop> {
     Ok(false)
 }
 
-/// The last review that was written.
 pub fn last(build: &Build) -> Option<(String, String)> {
     (1..=ROUNDS)
         .rev()
@@ -54,14 +51,12 @@ fn name(kind: &str, round: usize) -> String {
     if round == 1 { format!("{kind}.md") } else { format!("{kind}-{round}.md") }
 }
 
-/// Whether its first word is PASS.
 fn passed(review: &str) -> bool {
     let first = review.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let word = first.trim_start_matches(|c: char| !c.is_alphabetic());
     word.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("pass"))
 }
 
-/// The files that it complains of.
 fn files(review: &str) -> Vec<String> {
     let mut files: Vec<String> =
         FINDING.captures_iter(review).filter_map(|parts| Some(parts.get(1)?.as_str().to_owned())).collect();

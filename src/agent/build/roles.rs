@@ -1,5 +1,5 @@
-//! The roles of a build at work: each is a sub-agent, and each of its parts a turn of the build's own session, so that
-//! `mycode rewind`, `mycode report` and a resumed chat know of it.
+//! Runs the roles of a build: each is a sub-agent, and its parts are turns of the build's session, so that
+//! `mycode rewind`, `mycode report` and a resumed chat include them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,14 +18,11 @@ use context::session::log::{self, LogError};
 use tools::cx::{SubAgents as _, ToolCx};
 use tools::sub_agent::{SubReport, SubTask};
 
-/// Why a build stops before its end.
 #[derive(Debug)]
 pub enum Stop {
-    /// A role could not do its part.
     Role { part: String, end: EndReason },
-    /// What happened, and what to do.
     Failed { message: String, hint: String },
-    /// The user wanted to look at what this stage made.
+    /// The user asked to pause after this stage.
     Paused(&'static str),
 }
 
@@ -51,16 +48,15 @@ impl From<LogError> for Stop {
     }
 }
 
-/// One part of the work.
 pub struct Part {
-    /// The type of sub-agent.
+    /// The sub-agent type.
     pub role: &'static str,
-    /// What it is called in the build: the same after a resume.
+    /// Its name in the build; must be the same after a resume.
     pub name: String,
-    /// What it is to do, in a line; empty where the name says it.
+    /// One line on what to do; empty if the name says it.
     pub about: String,
     pub prompt: String,
-    /// Who works, and where, if not in the project itself.
+    /// The agents of another folder, if not the project's.
     pub elsewhere: Option<FolderAgents>,
 }
 
@@ -70,20 +66,19 @@ impl Part {
     }
 }
 
-/// The build's session with those who work in it.
 pub struct Roles {
     pub session: RoleSession,
     pub show: Show,
 }
 
 impl Roles {
-    /// Has one part done; goes on where it was cut off in an earlier run.
+    /// Runs one part, or resumes it if an earlier run was interrupted.
     pub async fn work(&mut self, part: Part) -> Result<SubReport, Stop> {
         let mut reports = self.work_together(vec![part]).await?;
         reports.pop().unwrap_or_else(|| Err(Stop::failed("nothing was done", "run the build again")))
     }
 
-    /// Has several parts done side by side; each is a turn of its own afterwards.
+    /// Runs parts in parallel, as one turn of the session.
     pub async fn work_together(&mut self, parts: Vec<Part>) -> Result<Vec<Result<SubReport, Stop>>, Stop> {
         let RoleSession { conversation, agents, setup } = &mut self.session;
         let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
@@ -148,7 +143,6 @@ impl Roles {
         Ok(outcomes)
     }
 
-    /// The files of the project that the build has changed so far, sorted.
     pub fn changed(&self) -> Vec<PathBuf> {
         let journal = self.session.agents.cx.journal.as_ref();
         let lines = journal.map(|journal| journal.lines()).unwrap_or_default();

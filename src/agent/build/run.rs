@@ -1,4 +1,4 @@
-//! The stages of a build in their order. Each leaves a file; a stage whose file is there is not done again.
+//! The stages of a build in order. Each writes a file; a stage whose file exists is skipped.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,10 +17,10 @@ use crate::assemble::RoleSession;
 use base::model::item::{Item, UserMessage};
 use evidence::survey;
 
-/// Characters of the project's structure for the specification.
+/// Limit of the project structure given to the spec writer, in characters.
 const STRUCTURE_CHARS: usize = 6_000;
 
-/// Runs a build, or goes on with one: `task` is that of a new one. Returns its report and exit code.
+/// Runs or resumes a build; `task` is for a new one. Returns the report and the exit code.
 pub async fn run(
     session: RoleSession,
     task: Option<&str>,
@@ -100,7 +100,7 @@ async fn stages(build: &mut Build, task: Option<&str>) -> Result<bool, Stop> {
     Ok(passed)
 }
 
-/// The task, which a resumed build finds in its folder.
+/// A resumed build reads the task from its folder.
 fn find_task(build: &mut Build, task: Option<&str>) -> Result<String, Stop> {
     if let Some(task) = build.folder.read("task.md") {
         return Ok(task);

@@ -1,4 +1,4 @@
-//! A build at work: its folder, its roles, what the user wants of it, and how it can end.
+//! The state of a running build, its options, and how it can end.
 
 use super::folder::BuildFolder;
 use super::git;
@@ -10,18 +10,16 @@ use base::text::one_line;
 /// The stages after which a build can be paused.
 pub const STAGES: [&str; 4] = ["spec", "plan", "code", "review"];
 
-/// What the user wants of a build.
 #[derive(Clone, Debug, Default)]
 pub struct BuildOptions {
     /// One of [`STAGES`].
     pub pause_after: Option<String>,
-    /// A commit for each subtask.
+    /// Commit after each subtask.
     pub commit: bool,
-    /// Subtasks side by side.
+    /// Most subtasks to run in parallel.
     pub parallel: usize,
 }
 
-/// A build at work.
 pub struct Build {
     pub id: String,
     pub folder: BuildFolder,
@@ -29,11 +27,10 @@ pub struct Build {
     pub options: BuildOptions,
 }
 
-/// How a build ended, and its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Passed,
-    /// A review found what no fix has mended, or a stage could not be done.
+    /// The last review still found problems, or a stage failed.
     Failed,
     Paused,
     ProviderFailed,
@@ -62,7 +59,6 @@ impl Outcome {
 }
 
 impl Build {
-    /// Stops where the user wants to look at what this stage made.
     pub fn pause_after(&self, stage: &'static str) -> Result<(), Stop> {
         match self.options.pause_after.as_deref() {
             Some(wanted) if wanted == stage => Err(Stop::Paused(stage)),
@@ -70,20 +66,18 @@ impl Build {
         }
     }
 
-    /// Writes one of the build's files, and says so.
     pub fn wrote(&self, file: &str, text: &str) -> Result<(), Stop> {
         self.folder.write(file, text).map_err(|error| self.unwritable(file, error))?;
         self.roles.show.say(&BuildEvent::Wrote { file: &self.folder.path(file) });
         Ok(())
     }
 
-    /// Why the build stops when one of its files cannot be written.
     pub fn unwritable(&self, file: &str, error: impl std::fmt::Display) -> Stop {
         let message = format!("{} can't be written: {error}", self.folder.path(file));
         Stop::failed(message, "check the disk space and the permissions of the folder")
     }
 
-    /// Commits what was changed, where the user wants commits.
+    /// Commits the changes, if the user wants commits.
     pub async fn commit(&self, subject: &str) -> Result<(), Stop> {
         match self.options.commit {
             true => git::commit(&self.roles.session.agents.cx.root, subject).await,
@@ -91,12 +85,11 @@ impl Build {
         }
     }
 
-    /// The sentence with the command that goes on.
     pub fn how_to_go_on(&self, what: &str) -> String {
         format!("{what} `mycode build --resume {}` goes on.", self.id)
     }
 
-    /// How a build ends whose part did not, and what the user is told.
+    /// The outcome and message for a part that didn't finish.
     pub fn unfinished(&self, part: &str, end: &EndReason) -> (Outcome, String) {
         let (outcome, why) = match end {
             EndReason::Interrupted { .. } => (Outcome::Interrupted, "was interrupted".to_owned()),

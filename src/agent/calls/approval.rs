@@ -1,4 +1,4 @@
-//! Asking the user whether a call may run, and what the model is told when it may not.
+//! Asks the user whether a call may run, and builds the model's answer when it may not.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -14,21 +14,18 @@ use guard::redact::detector::TextSource;
 use tools::api::{Prepared, Preview, ToolError};
 use tools::cx::ToolCx;
 
-/// What asking needs beside the call.
 pub struct Approver<'a> {
     pub policy: &'a PolicyEngine,
-    /// Surroundings for the preview, abandoned when the turn is interrupted.
+    /// Context for the preview; cancelled when the turn is interrupted.
     pub cx: ToolCx,
-    /// Whether somebody can answer questions.
     pub interactive: bool,
-    /// Counts the calls that the user, or nobody, allowed.
     pub denied: &'a AtomicU32,
     pub control: &'a TurnControl,
     pub events: &'a Events,
 }
 
 impl Approver<'_> {
-    /// Asks the user. `Err` is the envelope for the model when the call does not run.
+    /// `Err` is the envelope for the model when the call must not run.
     pub async fn ask(
         &self,
         call: &ToolCall,
@@ -54,7 +51,7 @@ impl Approver<'_> {
             _ if control.cancel.is_cancelled() => return Err(never_run()),
             Preview::Text(text) => (text, false),
             Preview::Diff(diff) => (diff, true),
-            // Nobody is asked for a leave that nothing can come of, unless the answer tells of what may not be read.
+            // Don't ask about a call without effect, unless its answer reveals what may not be read.
             Preview::NoEffect(answer) if policy.may_read(assessed) => {
                 return Err(answer.map_or_else(|error| envelope_of(&error), Box::new));
             }
@@ -103,12 +100,11 @@ impl Approver<'_> {
     }
 }
 
-/// What the model is told of a call that may not run.
 pub fn denied(message: &str) -> Box<Envelope> {
     Box::new(Envelope::error(ErrorCode::PermissionDenied, message))
 }
 
-/// Interrupted before it began: nobody has to look for half a change.
+/// Interrupted before it ran: the model needn't look for a partial change.
 pub fn never_run() -> Box<Envelope> {
     Box::new(Envelope::error(
         ErrorCode::Interrupted,
@@ -116,7 +112,6 @@ pub fn never_run() -> Box<Envelope> {
     ))
 }
 
-/// What the model is told of a tool's error.
 pub fn envelope_of(error: &ToolError) -> Box<Envelope> {
     Box::new(Envelope::error(error.code, error.message.clone()))
 }

@@ -1,5 +1,5 @@
-//! The one way in which a call runs: parse → access → decide → ask → run → redact → truncate. Whatever goes wrong becomes
-//! an envelope that lets the model repair its call; only a fatal tool error ends the turn.
+//! The only path on which a call runs: parse → access → decide → ask → run → redact → truncate. Every failure
+//! becomes an envelope that lets the model fix its call.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,48 +26,42 @@ use tools::cx::ToolCx;
 use tools::output::Limits;
 use tools::registry;
 
-/// The dispatcher of one session.
 pub struct Dispatcher {
     tools: Vec<Box<dyn Tool>>,
     specs: Arc<[ToolSpec]>,
     pub cx: ToolCx,
     pub policy: Arc<PolicyEngine>,
-    /// The user's hooks, where there are any.
     pub hooks: Option<SharedHooks>,
-    /// Whether somebody can answer questions.
     interactive: bool,
     denied: AtomicU32,
 }
 
-/// A call that passed the gate.
 struct AdmittedCall {
     prepared: Box<dyn Prepared>,
-    /// The title of what runs a program that may change any file.
+    /// The title of a call whose program may change any file.
     command: Option<String>,
     assessed: AssessedToolCall,
     consent: Consent,
     hooked: Option<Hooked>,
 }
 
-/// A call that can be judged: what it would do is understood, and the user's hooks have had their say.
+/// A parsed call, after the user's PreToolUse hooks.
 struct OpenedCall {
     prepared: Box<dyn Prepared>,
     hooked: Option<Hooked>,
 }
 
-/// Why a call may run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Consent {
     /// The level and the rules allow it.
     Rules,
-    /// The user was asked.
     Asked,
-    /// It is the user's own.
+    /// The user's own command.
     Own,
 }
 
 impl Dispatcher {
-    /// The model is not told of the tools `left_out`; all can be called.
+    /// The tools in `left_out` can be called but aren't described to the model.
     pub fn new(
         cx: ToolCx,
         policy: Arc<PolicyEngine>,
@@ -80,7 +74,7 @@ impl Dispatcher {
         Self { tools, specs, cx, policy, hooks: None, interactive, denied: AtomicU32::new(0) }
     }
 
-    /// Tells the model more of a tool. Before the first request: what it is told never changes within a session.
+    /// Extends a tool's description. Only before the first request: schemas never change within a session.
     pub fn describe(&mut self, tool: &str, more: &str) {
         let told = |spec: &ToolSpec| match &*spec.name == tool && !more.is_empty() {
             true => ToolSpec { description: format!("{}{more}", spec.description).into(), ..spec.clone() },
@@ -89,22 +83,20 @@ impl Dispatcher {
         self.specs = self.specs.iter().map(told).collect();
     }
 
-    /// Whether a user sits before it.
     pub fn is_interactive(&self) -> bool {
         self.interactive
     }
 
-    /// The tools as the model sees them.
     pub fn specs(&self) -> &Arc<[ToolSpec]> {
         &self.specs
     }
 
-    /// Calls denied since the last time this was asked.
+    /// Calls denied since the last call of this function.
     pub fn take_denied(&self) -> u32 {
         self.denied.swap(0, Ordering::Relaxed)
     }
 
-    /// The calls in runs that may go together: neighboring calls that only read in one, every other call alone.
+    /// Groups of calls that may run in parallel: neighboring calls that only read. Every other call is alone.
     pub async fn groups<'c>(&self, calls: &'c [Arc<ToolCall>]) -> Vec<&'c [Arc<ToolCall>]> {
         let mut groups = Vec::new();
         let (mut start, mut joins) = (0, false);
@@ -120,8 +112,8 @@ impl Dispatcher {
         groups
     }
 
-    /// Whether the call only reads: by its tool, or by what the policy knows of its command. One that is asked about waits
-    /// for its answer alone, and one that changes the folder decides where the next one runs.
+    /// Whether the call only reads, judging by its tool or its command. A call that needs an answer runs
+    /// alone, and so does one that changes the folder for the next.
     async fn runs_beside_others(&self, call: &ToolCall) -> bool {
         let Ok((tool, args)) = self.resolve(call, call.parsed_args().unwrap_or_default()) else {
             return false;
@@ -136,16 +128,15 @@ impl Dispatcher {
         !moves && !self.policy.may_change(&assessed) && self.policy.decide(&assessed) == Verdict::Allow
     }
 
-    /// What a call would do. Its command is parsed here: what is found goes to all that ask about it.
+    /// What a call would do. Parses its command once, for everything that asks about it.
     async fn assess(&self, prepared: &dyn Prepared, cx: &ToolCx) -> Result<AssessedToolCall, Box<Envelope>> {
         let accesses = prepared.access(cx).await.map_err(|error| envelope_of(&error))?;
         let policy = Arc::clone(&self.policy);
-        // It looks at files, and asks git what a command would change.
+        // Reads files and asks git what a command would change.
         let assessed = tokio::task::spawn_blocking(move || policy.assess(&accesses)).await;
         assessed.map_err(|error| denied(&format!("the call could not be judged: {error}")))
     }
 
-    /// Shows the calls that wait for those before them.
     pub fn announce_waiting(&self, calls: &[Arc<ToolCall>], events: &Events) {
         for call in calls.iter().skip(1) {
             let prepared = self
@@ -157,17 +148,15 @@ impl Dispatcher {
         }
     }
 
-    /// Whether one of the calls runs a command.
     pub fn has_command(&self, group: &[Arc<ToolCall>]) -> bool {
         group.iter().any(|call| &*self.name(call) == "Bash")
     }
 
-    /// Whether commands run in the background.
     pub fn has_background(&self) -> bool {
         self.cx.shell.jobs.list().iter().any(|job| job.ended.is_none()) || self.cx.shell.leftovers.any()
     }
 
-    /// Runs one group; results in call order, each no larger than suits a window of `window_tokens`.
+    /// Runs one group. Results come in call order, cut to suit a window of `window_tokens`.
     pub async fn run_group(
         &self,
         group: &[Arc<ToolCall>],
@@ -185,8 +174,8 @@ impl Dispatcher {
                 Err(envelope) => Err(envelope),
             });
         }
-        // A command that may change something is alone in its group. What changed before it ran is not its doing, nor is
-        // anything if it only looks.
+        // A command that may change files is alone in its group. Changes made before it ran aren't its doing,
+        // nor are any if it only reads.
         let is_command = self.has_command(group);
         let changes = admitted.iter().flatten().any(|admitted| admitted.command.is_some());
         let mut news = Vec::new();
@@ -218,7 +207,6 @@ impl Dispatcher {
         results
     }
 
-    /// Runs a command of the user's own, as they would in their shell.
     pub async fn run_for_user(
         &self,
         call: ToolCall,
@@ -240,7 +228,7 @@ impl Dispatcher {
         ToolResult { call_id: call.id, tool: call.name, envelope }
     }
 
-    /// The result of a call in the middle of which the reply was cut: the same once more would be cut again.
+    /// The result of a call that the reply's end cut off. A plain retry would be cut off again.
     pub fn answer_cut(&self, call: &ToolCall, events: &Events) -> ToolResult {
         self.started(call, call.name.to_string(), events);
         let bytes = call.args.len();
@@ -268,7 +256,7 @@ impl Dispatcher {
         registry::find(&self.tools, name)
     }
 
-    /// The tool that a call is for, and its arguments. One that is loaded on demand may be called by its own name.
+    /// A call's tool and arguments. A tool that is loaded on demand may be called by its own name.
     fn resolve(&self, call: &ToolCall, args: Value) -> Result<(&dyn Tool, Value), ToolError> {
         match self.find(&call.name) {
             Ok(tool) => Ok((tool, args)),
@@ -279,13 +267,12 @@ impl Dispatcher {
         }
     }
 
-    /// The tool's own name, however the call spells it.
+    /// The tool's canonical name.
     fn name(&self, call: &ToolCall) -> Arc<str> {
         self.resolve(call, Value::Null)
             .map_or_else(|_| Arc::clone(&call.name), |(tool, _)| tool.name().into())
     }
 
-    /// The call as its tool understands it; `Err` is the envelope for the model.
     fn parse(&self, call: &ToolCall) -> Result<Box<dyn Prepared>, Box<Envelope>> {
         self.resolve(call, Value::Null).map_err(|error| envelope_of(&error))?;
         let args = call.parsed_args().map_err(|message| {
@@ -298,7 +285,7 @@ impl Dispatcher {
         prepared.map_err(|error| envelope_of(&error))
     }
 
-    /// Parses, and asks the user's hooks, which may want other arguments. Of the user's own call they are not asked.
+    /// Parses the call and runs the user's hooks, which may change it. The user's own calls skip hooks.
     async fn open(
         &self,
         call: &ToolCall,
@@ -326,7 +313,7 @@ impl Dispatcher {
         Ok(OpenedCall { prepared, hooked: Some(hooked) })
     }
 
-    /// Access, decide, ask. `Err` is the envelope for the model. The user's own call is not judged.
+    /// Access, decide, ask. `Err` is the envelope for the model. The user's own calls are always allowed.
     async fn judge(
         &self,
         call: &ToolCall,
@@ -358,7 +345,7 @@ impl Dispatcher {
                 consent = Consent::Asked;
             }
         }
-        // Looking at every file before and after costs time in a large tree: not for what only looks.
+        // Scanning every file before and after is slow in a large tree: skip it for commands that only read.
         let command = self.policy.may_change(&assessed);
         Ok(AdmittedCall { command: command.then(|| prepared.title()), prepared, assessed, consent, hooked })
     }
@@ -381,7 +368,7 @@ impl Dispatcher {
         }
         let mut cx = self.cx_for(call, control, events);
         let AdmittedCall { prepared, command, assessed, consent, hooked } = admitted;
-        // The user's own command runs as they would run it.
+        // The user's own command runs unconfined.
         if consent != Consent::Own {
             cx.confinement = self.policy.confinement(&assessed, consent == Consent::Asked);
         }
@@ -409,7 +396,6 @@ impl Dispatcher {
         envelope
     }
 
-    /// Surroundings for what is abandoned when the turn is interrupted.
     fn cx_until(&self, control: &TurnControl) -> ToolCx {
         ToolCx { cancel: control.cancel.clone(), ..self.cx.clone() }
     }
@@ -428,12 +414,11 @@ impl Dispatcher {
         cx
     }
 
-    /// What others changed on disk of what the model has seen.
+    /// Changes on disk, made by others, to files that the model has seen.
     pub async fn file_news(&self) -> Option<String> {
         surroundings::changed(&self.cx, false).await
     }
 
-    /// The workspace.
     pub fn root(&self) -> &Arc<PathBuf> {
         &self.cx.root
     }

@@ -1,5 +1,5 @@
-//! The permission level and the user's rules while the agent runs: asked by the dispatcher, changed by answers and by
-//! `/permission`, also in the middle of a turn.
+//! The permission level and the user's rules at run time: queried by the dispatcher, changed by answers and
+//! `/permission`, even during a turn.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,9 +24,8 @@ struct PolicyState {
     permission: Permission,
     mode: Mode,
     rules: Rules,
-    /// The user has just asked for this rules file to be written.
+    /// The rules file that the user asked for with `/init`.
     rules_file_allowed: Option<PathBuf>,
-    /// Each note is shown before it is kept.
     ask_before_notes: bool,
 }
 
@@ -41,28 +40,26 @@ pub struct PolicyEngine {
     state: Mutex<PolicyState>,
     scope: PathScope,
     readable: Vec<PathBuf>,
-    /// Whether commands are to be confined.
     sandbox: bool,
 }
 
-/// What confines the commands of a level.
+/// How a level's commands are confined on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SandboxSupport {
-    /// Nothing: the level or the user's settings say so.
+    /// Off, by the level or the user's settings.
     Nothing,
-    /// A sandbox, files and network.
     Sandbox,
-    /// A sandbox, but on this machine it can't cut off the network.
+    /// This machine can't cut off the network.
     FilesOnly,
-    /// A sandbox should, but this machine has none.
+    /// Wanted, but this machine has no sandbox.
     Missing,
 }
 
-/// A tool call with what is known of its commands. Made once for each call, by [`PolicyEngine::assess`].
+/// A tool call with its analyzed commands. Made once per call, by [`PolicyEngine::assess`].
 pub struct AssessedToolCall(Vec<AssessedAccess>);
 
 impl AssessedToolCall {
-    /// What its command runs, as far as that is understood.
+    /// The programs its commands run, as far as they are understood.
     pub fn calls(&self) -> Arc<[Call]> {
         let commands = self.0.iter().filter_map(|one| one.command.as_ref());
         commands.flat_map(|command| command.calls.iter().flatten()).map(|one| one.call.clone()).collect()
@@ -80,7 +77,7 @@ impl AssessedToolCall {
         self.0.iter().filter(|one| one.access != Access::Network)
     }
 
-    /// The risk of the commands; `None` where one is not understood, or there is none.
+    /// The highest risk; `None` if there are no commands or one isn't understood.
     fn risk(&self) -> Option<Risk> {
         let risks = self.0.iter().filter_map(|one| one.command.as_ref()).map(|command| command.risk());
         risks.collect::<Option<Vec<Risk>>>()?.into_iter().max()
@@ -91,30 +88,28 @@ impl AssessedToolCall {
         commands.flat_map(|command| command.calls.iter().flatten()).map(|call| &call.assessment)
     }
 
-    /// The protected files that git changes, where nothing else needs a yes but the network.
+    /// The protected files that git changes, if only they (and the network) need approval.
     fn opens(&self) -> Option<Vec<PathBuf>> {
         let opens = || self.risks().flat_map(|one| one.opens.iter().cloned()).collect();
         (self.risk() == Some(Risk::Protected)).then(opens)
     }
 
-    /// Whether the network is the one thing that the commands need beyond the workspace.
     fn needs_only_network(&self) -> bool {
         self.risk() == Some(Risk::Network)
     }
 
-    /// Whether it writes into a folder of its tool's own, at the level that asks before changes.
+    /// Whether it writes into its tool's own folder, at the level that asks before changes.
     fn keeps_a_note(&self, permission: Permission) -> bool {
         permission == Permission::Ask && self.0.iter().any(|one| matches!(one.access, Access::WriteOwn(_)))
     }
 
-    /// Whether a rule of the user's covers the commands.
     fn is_covered(&self, rules: &Rules) -> bool {
         self.0.iter().filter_map(|one| one.command.as_ref()).all(|command| rules.covers(command))
     }
 }
 
 impl PolicyEngine {
-    /// `own` are the program's folders, `readable` what of them the tools may read.
+    /// `own` are our folders, `readable` the parts of them that tools may read.
     pub fn new(
         work: &WorkSettings,
         rules: Rules,
@@ -135,7 +130,6 @@ impl PolicyEngine {
         Self { state: Mutex::new(state), scope, readable, sandbox: work.sandbox }
     }
 
-    /// What of its rules counts for a sub-agent that only reads.
     pub fn rules_for_reading(&self) -> Rules {
         self.state().rules.for_reading()
     }
@@ -156,29 +150,28 @@ impl PolicyEngine {
         self.state().mode = mode;
     }
 
-    /// What a tool call would do. Its commands are parsed here and nowhere else.
+    /// What a tool call would do. Commands are parsed only here.
     pub fn assess(&self, accesses: &[Access]) -> AssessedToolCall {
         AssessedToolCall(accesses.iter().map(|access| AssessedAccess::new(access, &self.scope)).collect())
     }
 
-    /// The verdict over a call.
     pub fn decide(&self, call: &AssessedToolCall) -> Verdict {
         let state = self.state();
         if let Some(reason) = state.rules.forbidden(&call.0, &self.scope) {
             return Verdict::Deny { reason };
         }
-        // `/init` is the user's own wish for this one file; in `ask` the diff is still shown first.
+        // With `/init` the user asked for this file; in `ask` the diff is still shown first.
         if let [AssessedAccess { access: Access::Write(path), .. }] = call.0.as_slice()
             && state.permission == Permission::Auto
             && state.rules_file_allowed.as_ref() == Some(path)
         {
             return Verdict::Allow;
         }
-        // Only for a command is it worth the milliseconds to find out what confines it.
+        // Probing the sandbox takes milliseconds, so do it only for commands.
         let support = if call.runs_command() { self.support(state.level()) } else { SandboxSupport::Nothing };
         let inputs = self.inputs(&state, support, &state.rules);
         let verdict = match inputs.decide(&call.0) {
-            // A rule that allows the command was made for what it needs.
+            // A rule that allows the command also allows the network it needs.
             Verdict::Ask { reason } if call.declares_network() => match inputs.decide(call.without_network())
             {
                 Verdict::Allow if call.is_covered(&state.rules) => Verdict::Allow,
@@ -196,13 +189,13 @@ impl PolicyEngine {
         explained(verdict, state.permission, support)
     }
 
-    /// Whether a program of the user's may say yes in their place: not where files that control other programs, secrets or
-    /// places outside would be changed, nor to what is not understood.
+    /// Whether a user's hook may approve the call: not changes to files that control other programs, secrets
+    /// or places outside, nor anything that isn't understood.
     pub fn may_be_waived(&self, call: &AssessedToolCall) -> bool {
         call.0.iter().all(|one| one.may_be_waived(&self.scope))
     }
 
-    /// Whether all that a call would change could be read without a question.
+    /// Whether every file that a call would change may be read without asking.
     pub fn may_read(&self, call: &AssessedToolCall) -> bool {
         let state = self.state();
         let inputs = self.inputs(&state, SandboxSupport::Nothing, &state.rules);
@@ -215,18 +208,16 @@ impl PolicyEngine {
         })
     }
 
-    /// While the turn of `/init` runs, the rules file at the workspace's root may be written without a question in `auto`.
+    /// During `/init`, `auto` may write the rules file in the workspace's root without asking.
     pub fn allow_rules_file_write(&self, allowed: bool) {
         self.state().rules_file_allowed = allowed.then(|| self.scope.workspace.join(rules_file::OWN_NAME));
     }
 
-    /// While maintenance runs, each note is shown to the user before it is kept.
     pub fn ask_before_notes(&self, ask: bool) {
         self.state().ask_before_notes = ask;
     }
 
-    /// A command that starts in `folder`, and the verdict over it, program by program. `support` in place of what this
-    /// machine can do.
+    /// Checks a command that starts in `folder`, program by program. `support` overrides the real sandbox.
     pub fn check(
         &self,
         text: &str,
@@ -242,9 +233,9 @@ impl PolicyEngine {
         (command, found)
     }
 
-    /// How a command that may run will run; `approved` when the user was asked for this very call. What a level allows by
-    /// itself is confined, and so is what only needs the network: a yes gives it that and no more. What else the user
-    /// allowed, once or by rule, runs as they would run it.
+    /// How an allowed command is confined; `approved` if the user approved this very call. What the level
+    /// allows, or what needs only the network, stays confined: approval adds just the network. Everything
+    /// else that the user allowed, once or by rule, runs free.
     pub fn confinement(&self, call: &AssessedToolCall, approved: bool) -> Confinement {
         let state = self.state();
         let level = state.level();
@@ -252,7 +243,7 @@ impl PolicyEngine {
             return Confinement::Free;
         }
         let support = self.support(level);
-        // Without a sandbox only what the user allowed comes so far, and what certainly just reads.
+        // Without a sandbox, only what the user allowed and what certainly just reads gets here.
         if support == SandboxSupport::Missing {
             return Confinement::Free;
         }
@@ -279,17 +270,15 @@ impl PolicyEngine {
         }
     }
 
-    /// Whether the call runs a command that may do more than read.
+    /// Whether it runs a command that may do more than read.
     pub fn may_change(&self, call: &AssessedToolCall) -> bool {
         call.runs_command() && call.risk() != Some(Risk::Reads)
     }
 
-    /// Whether a level's commands are confined at all.
     pub fn confines(&self, permission: Permission) -> bool {
         self.sandbox && permission != Permission::Full
     }
 
-    /// What confines the commands of a level here.
     pub fn support(&self, permission: Permission) -> SandboxSupport {
         if !self.confines(permission) {
             return SandboxSupport::Nothing;
@@ -308,7 +297,7 @@ impl PolicyEngine {
         support: SandboxSupport,
         rules: &'a Rules,
     ) -> VerdictInputs<'a> {
-        // What is not known well may run because it is confined; where it can't be, it is asked for.
+        // Unknown commands may run because they are confined; where they can't be, the user is asked.
         VerdictInputs {
             permission: state.permission,
             mode: state.mode,
@@ -330,7 +319,7 @@ impl PolicyEngine {
         }
     }
 
-    /// What "for this session" would open, in words; `None` when a yes holds for this call only.
+    /// What "for this session" would allow, in words; `None` if a yes covers only this call.
     pub fn session_scope(&self, call: &AssessedToolCall) -> Option<String> {
         let grants: Vec<String> = self.session_grants(call).iter().map(SessionGrant::text).collect();
         (!grants.is_empty()).then(|| grants.join(", "))
@@ -352,32 +341,28 @@ impl PolicyEngine {
         self.state().rules.allow_tools(tools, &self.scope)
     }
 
-    /// Drops what was allowed for a turn: the next one begins.
+    /// Drops what was allowed for the last turn.
     pub fn end_turn(&self) {
         self.state().rules.forget_turn();
     }
 
-    /// Drops what was allowed for the session: another one begins.
     pub fn forget_session(&self) {
         self.state().rules.forget_session();
     }
 
-    /// Allows this in this project from now on.
     pub fn allow_always(&self, grant: SessionGrant) -> std::io::Result<()> {
         self.state().rules.always(grant)
     }
 
-    /// What is allowed beyond the level.
     pub fn rules(&self) -> Vec<RuleRow> {
         self.state().rules.rows()
     }
 
-    /// Allows it no longer.
     pub fn remove_rule(&self, rule: &RuleRow) -> std::io::Result<()> {
         self.state().rules.remove(rule)
     }
 
-    /// What the user should know about rules that could not be read.
+    /// A warning about rules that couldn't be read.
     pub fn damage(&self) -> Option<String> {
         self.state().rules.damage()
     }
@@ -386,7 +371,6 @@ impl PolicyEngine {
         self.state().rules.offers_init()
     }
 
-    /// Remembers that no rules file is wanted.
     pub fn decline_init(&self) -> std::io::Result<()> {
         self.state().rules.decline_init()
     }

@@ -1,4 +1,4 @@
-//! What becomes of a result on its way to the model: secrets out, size down, news behind it.
+//! Prepares a result for the model: redacts secrets, cuts it to size, appends news.
 
 use std::path::PathBuf;
 
@@ -6,14 +6,13 @@ use base::model::envelope::{Envelope, ErrorCode, Status};
 use tools::cx::ToolCx;
 use tools::output::{self, Keep, Limits, Truncated};
 
-/// Secrets out, size down.
 pub fn clean(cx: &ToolCx, envelope: &mut Envelope, tool: &str, limits: Limits) {
     cx.redactor.redact_envelope(envelope);
     let keep = if tool == "Bash" { Keep::HeadTail } else { Keep::Head };
     let body = std::mem::take(&mut envelope.body);
     let known = envelope.data.get("full_output_path").and_then(serde_json::Value::as_str).map(PathBuf::from);
     let cut = match known {
-        // The tool has stored the whole: what it shows of that is not worth a file.
+        // The tool has stored the full output already: don't store its excerpt too.
         Some(path) if !output::fits(&body, limits) => {
             let body = output::cut(&body, None, keep, Some(&path), limits);
             Truncated { body, cut: true, full_output_path: Some(path) }
@@ -29,7 +28,6 @@ pub fn clean(cx: &ToolCx, envelope: &mut Envelope, tool: &str, limits: Limits) {
     }
 }
 
-/// Puts behind a result what happened meanwhile.
 pub fn add_news(envelope: &mut Envelope, news: &[String]) {
     for sentence in news {
         if !envelope.text.is_empty() {
@@ -39,13 +37,11 @@ pub fn add_news(envelope: &mut Envelope, news: &[String]) {
     }
 }
 
-/// Puts a block behind a result, on a line of its own.
 pub fn add_block(envelope: &mut Envelope, block: &str) {
     let gap = if envelope.text.is_empty() { "" } else { "\n" };
     envelope.text.push_str(&format!("{gap}{block}"));
 }
 
-/// What the model is told of a call in the middle of which the user interrupted.
 pub fn interrupted() -> Box<Envelope> {
     Box::new(Envelope::error(
         ErrorCode::Interrupted,

@@ -1,4 +1,4 @@
-//! What stands around a call: the undo journal, changes on disk that others made, and what the user sees meanwhile.
+//! What surrounds a call: the undo journal, changes on disk by others, and progress for the user.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,8 +14,8 @@ use tools::cx::ToolCx;
 use tools::file::watch::{self, ChangedBy};
 use tools::ports::ProgressSink;
 
-/// Has the undo journal look at the files; false when the user interrupts that, and then the command must not run:
-/// what it would change could not be brought back.
+/// Lets the undo journal record the files. `false` if the user interrupted that: then the command must not
+/// run, because its changes couldn't be undone.
 pub async fn before_command(cx: &ToolCx, command: &str, control: &TurnControl, events: &Events) -> bool {
     let Some(journal) = cx.journal.clone() else { return true };
     let stop = Arc::new(AtomicBool::new(false));
@@ -23,7 +23,7 @@ pub async fn before_command(cx: &ToolCx, command: &str, control: &TurnControl, e
     let work = tokio::task::spawn_blocking(move || looking.before_command(&command, &stopped));
     tokio::select! {
         biased;
-        // It may take a moment in a huge tree; who interrupts does not wait for it.
+        // It may take a while in a huge tree; an interrupt doesn't wait for it.
         () = control.cancel.cancelled() => {
             stop.store(true, Ordering::Relaxed);
             tokio::task::spawn_blocking(move || journal.after_command());
@@ -36,7 +36,6 @@ pub async fn before_command(cx: &ToolCx, command: &str, control: &TurnControl, e
     }
 }
 
-/// Has the undo journal keep what the command changed.
 pub async fn after_command(cx: &ToolCx, events: &Events) {
     let Some(journal) = cx.journal.clone() else { return };
     let _ = tokio::task::spawn_blocking(move || journal.after_command()).await;
@@ -49,7 +48,7 @@ fn journal_notices(cx: &ToolCx, events: &Events) {
     }
 }
 
-/// Tells the user's hooks of a call that ran. What they change in files can be undone, and the model is told.
+/// Runs the user's hooks after a call. Their file changes can be undone and are reported to the model.
 pub async fn after_hooks(
     cx: &ToolCx,
     hooks: &SharedHooks,
@@ -71,19 +70,17 @@ pub async fn after_hooks(
     }
 }
 
-/// What the command that has just run changed on disk of what the model has seen, or others.
+/// Changes on disk to files that the model has seen, made by the last command or by others.
 pub async fn changed(cx: &ToolCx, by_command: bool) -> Option<String> {
     let by = if by_command { ChangedBy::Command } else { ChangedBy::Others };
     let cx = cx.clone();
     tokio::task::spawn_blocking(move || watch::changes(&cx, by)).await.ok().flatten()
 }
 
-/// A title without secrets.
 pub fn shown_title(cx: &ToolCx, title: &str) -> String {
     cx.redactor.redact(title, TextSource::of_command(title)).into_owned()
 }
 
-/// Shows the last lines of a call's output while it runs.
 pub fn progress(cx: &ToolCx, call: &ToolCall, events: &Events) -> ProgressSink {
     let (events, call_id) = (events.clone(), Arc::clone(&call.id));
     let (redactor, place) = (Arc::clone(&cx.redactor), TextSource::of_command(&call.args));

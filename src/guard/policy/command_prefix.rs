@@ -14,8 +14,8 @@ const OPEN_ENDED: &str = "\
 /// With these, `run NAME` starts a script that the project itself has named.
 const NAMED_SCRIPTS: &[&str] = &["npm", "pnpm", "yarn", "bun", "composer", "deno"];
 
-/// What "always" would allow: `cargo test` for `cargo test --lib x`. `None` unless exactly one call does more
-/// than read, and if the prefix says too little about what the rest can do.
+/// What "always" would allow: `cargo test` for `cargo test --lib x`. `None` if not exactly one call does more
+/// than read, or if the prefix says too little about what the rest can do.
 pub fn general_prefix(command: &AssessedCommand) -> Option<String> {
     let mut beyond = command.calls.as_ref().ok()?.iter().filter(|call| call.assessment.risk > Risk::Reads);
     let (Some(one), None) = (beyond.next(), beyond.next()) else { return None };

@@ -128,6 +128,7 @@ pub fn read(path: &Path) -> Option<String> {
     file::small_text(path, MAX_BYTES)
 }
 
+/// Whether a configuration has only what `git init` writes.
 pub fn is_plain_config(text: &str) -> bool {
     const PLAIN: &[&str] = &[
         "repositoryformatversion",

@@ -338,13 +338,13 @@ async fn a_turn_of_500_steps_in_32k() {
 }
 
 #[tokio::test]
-async fn a_turn_of_500_steps_in_128k() {
-    runs_to_its_end(128_000, 500, 130).await;
+async fn a_turn_of_200_steps_in_128k() {
+    runs_to_its_end(128_000, 200, 60).await;
 }
 
 #[tokio::test]
-async fn a_turn_of_500_steps_in_200k() {
-    runs_to_its_end(200_000, 500, 130).await;
+async fn a_turn_of_200_steps_in_200k() {
+    runs_to_its_end(200_000, 200, 60).await;
 }
 
 #[tokio::test]

@@ -49,8 +49,8 @@ pub fn restrict(fd: BorrowedFd, set: u64, below: bool) -> io::Result<()> {
 /// Returns 0 in the child.
 pub fn clone_into(flags: i32) -> io::Result<i32> {
     let flags = libc::c_long::from(flags | libc::SIGCHLD);
-    // SAFETY: without CLONE_VM this is a fork; the process has one thread, so the child may go on in Rust. The order of
-    // the arguments differs between architectures only behind the stack pointer, and those are all zero.
+    // SAFETY: without CLONE_VM this is a fork; the process has one thread, so the child may continue in Rust.
+    // The argument order differs between architectures only after the stack pointer, and those are all zero.
     let result = unsafe { libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize) };
     checked(result).map(|pid| i32::try_from(pid).unwrap_or(0))
 }
@@ -137,7 +137,7 @@ pub fn close_the_rest(kept: Option<RawFd>) {
 
 /// In a fresh network namespace.
 pub fn loopback_up() -> io::Result<()> {
-    // SAFETY: the structure is zeroed, its name is shorter than its field, and the descriptor is new and ours.
+    // SAFETY: the structure is zeroed, its name fits its field, and the descriptor is new and ours.
     unsafe {
         let fd = checked(libc::c_long::from(libc::socket(
             libc::AF_INET,
