@@ -12,6 +12,7 @@ use super::engine::Engine;
 use super::hooks::agent_hooks::AgentHooks;
 use super::maintainer::Maintainer;
 use super::parts::Agent;
+use super::sampling::metered;
 use super::sampling::sampler::Sampler;
 use super::session::conversation::Conversation;
 use super::session::prompts::Prompts;
@@ -53,6 +54,14 @@ use tools::ports::EditorFiles;
 use tools::skill::set::SkillSet;
 use tools::sub_agent::ParentTurn;
 
+/// What a run's flags allow it to do and cost, including its sub-agents and the roles of a build.
+#[derive(Clone, Debug, Default)]
+pub struct RunLimits {
+    pub rules: FlagRules,
+    /// In US dollars.
+    pub max_cost: Option<f64>,
+}
+
 pub struct Setup {
     pub loaded: Loaded,
     pub provider: Arc<dyn Provider>,
@@ -65,9 +74,7 @@ pub struct Setup {
     pub own_folders: Vec<PathBuf>,
     pub interactive: bool,
     pub resume: Option<PathBuf>,
-    pub rules: FlagRules,
-    /// In US dollars.
-    pub max_cost: Option<f64>,
+    pub limits: RunLimits,
     /// The editor that shows and writes files. It has no composer that could take a text back.
     pub editor: Option<Arc<dyn EditorFiles>>,
     pub exporter: Exporter,
@@ -113,7 +120,8 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
 }
 
 fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, LogError> {
-    let Setup { loaded, provider, workspace, project_state, own_folders, interactive, .. } = setup;
+    let Setup { loaded, provider, workspace, project_state, own_folders, interactive, limits, .. } = setup;
+    let provider = metered::limited(provider, limits.max_cost);
     let no_composer = setup.editor.is_some();
     let mut notices = loaded.notices.clone();
     let mut backlog = Vec::new();
@@ -154,7 +162,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         own_folders: &own_folders,
         skills: &skills,
         sources: &sources,
-        flags: setup.rules,
+        flags: limits.rules,
         interactive,
         small_window,
     };
@@ -219,7 +227,6 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         attachments: Vec::new(),
         max_steps: loaded.work.max_steps,
         max_tokens: None,
-        max_cost: setup.max_cost,
     };
     let model_from_flag = loaded.model_flag;
     let cx = &agent.dispatcher.cx;
@@ -274,6 +281,7 @@ pub struct RoleParts {
     provider: Arc<dyn Provider>,
     model: Arc<str>,
     own_folders: Vec<PathBuf>,
+    rules: FlagRules,
 }
 
 /// Parentless sub-agents and the session that records their work.
@@ -299,7 +307,7 @@ impl FolderAgents {
 impl RoleParts {
     /// Headless sub-agents for `folder`. Their changes aren't in an undo journal.
     pub fn agents_in(&self, folder: &Path) -> FolderAgents {
-        let Self { project_state, loaded, provider, model, own_folders } = self;
+        let Self { project_state, loaded, provider, model, own_folders, rules } = self;
         let small_window = loaded.context.window_tokens < TINY_WINDOW_TOKENS;
         let originals = Arc::new(LogOriginals::default());
         let retriever = ContextRetriever::new(folder, project_state);
@@ -315,7 +323,7 @@ impl RoleParts {
             own_folders,
             skills: &skills,
             sources: &sources,
-            flags: FlagRules::default(),
+            flags: rules.clone(),
             interactive: false,
             small_window,
         };
@@ -343,12 +351,13 @@ impl RoleParts {
 
 /// Parentless sub-agents, in a new session or the one to resume.
 pub fn roles(setup: Setup) -> Result<RoleSession, LogError> {
-    let Setup { loaded, provider, model, workspace, project_state, own_folders, resume, .. } = setup;
+    let Setup { loaded, provider, model, workspace, project_state, own_folders, resume, limits, .. } = setup;
+    let provider = metered::limited(provider, limits.max_cost);
     let conversation = match &resume {
         None => Conversation::new(&project_state, &workspace),
         Some(path) => reopen::restore(&project_state, &workspace, path)?.conversation,
     };
-    let setup = RoleParts { project_state, loaded, provider, model, own_folders };
+    let setup = RoleParts { project_state, loaded, provider, model, own_folders, rules: limits.rules };
     let mut agents = setup.agents_in(&workspace);
     let journal = Journal::new(&setup.project_state, &workspace);
     journal.open(&conversation.id);

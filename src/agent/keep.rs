@@ -1,4 +1,4 @@
-//! What the user wants kept (`#text`): a rule in the project's rules file or a note, as they choose. Esc gives the text back.
+//! Saves `#text` as a rule in the project's rules file or as a note, as the user chooses. Esc gives it back.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use evidence::note::store::{NoteChange, NoteStore};
 
 const NOTE: &str = "A note in .mycode/notes";
 
-/// Asks where the text belongs, writes it there and says so. `text` is without secrets.
+/// Asks where to save the text and writes it there. `text` must be redacted already.
 pub fn keep(text: String, workspace: PathBuf, questions: Arc<Questions>, events: Events) {
     tokio::spawn(async move {
         let folder = workspace.clone();

@@ -1,4 +1,4 @@
-//! What is done while a turn runs: operations that act on it at once, and those that wait for its end.
+//! Handles operations during a turn: some act at once, others wait for its end.
 
 use std::collections::VecDeque;
 
@@ -13,10 +13,8 @@ use base::config::settings::ContextSettings;
 use base::protocol::event::Event;
 use base::protocol::op::Op;
 
-/// The incoming queue.
 pub type Ops = mpsc::UnboundedReceiver<Op>;
 
-/// Takes operations while something else runs.
 pub struct Listener<'a> {
     pub policy: &'a PolicyEngine,
     pub deps: &'a EngineDeps,
@@ -25,7 +23,7 @@ pub struct Listener<'a> {
 }
 
 impl Listener<'_> {
-    /// Drives `work` to its end; `false` when the program is to end. What has to wait goes to `deferred`, in order.
+    /// Drives `work` to its end; `false` on shutdown. Operations that must wait go to `deferred`, in order.
     pub async fn drive(
         &self,
         work: impl Future,
@@ -46,7 +44,7 @@ impl Listener<'_> {
                     control.cancel.cancel();
                     running = false;
                 }
-                // What is typed behind `/clear` is meant for the new session.
+                // Text typed after `/clear` is meant for the new session.
                 Some(op @ (Op::Submit { .. } | Op::RunCommand { .. }))
                     if deferred.iter().any(changes_session) =>
                 {
@@ -98,7 +96,7 @@ impl Listener<'_> {
     }
 }
 
-/// Whether what is typed after this operation belongs to another conversation than what was typed before.
+/// Whether text typed after this operation belongs to another conversation.
 fn changes_session(op: &Op) -> bool {
     matches!(op, Op::Clear | Op::Resume { .. } | Op::ForkSession { .. } | Op::Rewind { .. })
 }

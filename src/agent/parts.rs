@@ -1,4 +1,4 @@
-//! The agent: the parts that a turn works with. Each owns its state; the turn loop (`turn/run.rs`) brings them together.
+//! The agent's parts. Each owns its state; the turn loop (`turn/run.rs`) brings them together.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,25 +15,22 @@ use base::protocol::attachment::Attachment;
 use base::protocol::ledger::LedgerView;
 use tools::cx::ToolCx;
 
-/// Everything that a turn works with.
 pub struct Agent {
     pub conversation: Conversation,
     pub window: ContextWindow,
     pub sampler: Sampler,
     pub dispatcher: Dispatcher,
     pub input: TurnInput,
-    /// What came with the message of the next turn.
+    /// For the next turn's message.
     pub attachments: Vec<Attachment>,
-    /// Model replies in one turn.
+    /// Most model replies per turn.
     pub max_steps: u32,
-    /// Tokens read and written in one turn, as far as the server reports them.
+    /// Most tokens read and written per turn, as reported by the server.
     pub max_tokens: Option<u64>,
-    /// What one turn may cost, in US dollars, its sub-agents included.
-    pub max_cost: Option<f64>,
 }
 
 impl Agent {
-    /// Opens another conversation: nothing of the old one stays, and the tools know again what the new one tells.
+    /// Switches to another conversation, with its tool state and nothing of the old one's.
     pub async fn open(&mut self, conversation: Conversation) {
         self.conversation = conversation;
         let cx = &self.dispatcher.cx;
@@ -45,7 +42,7 @@ impl Agent {
         self.begin_session().await;
     }
 
-    /// Makes window and undo journal those of the conversation at hand.
+    /// Points window and undo journal at the current conversation.
     pub async fn begin_session(&mut self) {
         let cx = &self.dispatcher.cx;
         self.window.open(&mut self.conversation, &self.sampler.params, &cx.root).await;
@@ -59,7 +56,7 @@ impl Agent {
         self.input.reminder = rewind::missed_reminder(&self.conversation, &lines);
     }
 
-    /// The conversation was rewound: the tools go back with it.
+    /// Restores the tools' state from the conversation, e.g. after a rewind.
     pub async fn restore_tools(&self) {
         let cx = self.dispatcher.cx.clone();
         cx.files.clear();
@@ -70,19 +67,16 @@ impl Agent {
         let _ = tokio::task::spawn_blocking(move || restore_tools(&cx, &items, todos, &log)).await;
     }
 
-    /// The ledger of the next request, for users.
     pub fn ledger(&mut self) -> LedgerView {
         self.window.ledger(&mut self.conversation, &self.sampler.params)
     }
 
-    /// Measures the next request after something of it has changed.
     pub fn measure(&mut self) {
         self.window.measure(&self.conversation, &self.sampler.params);
     }
 }
 
-/// What tools remember between calls, rebuilt from a session: the todo list, which files were read, and in which folder
-/// the shell stands. Reads the log.
+/// Rebuilds what tools remember between calls: todos, files read, the shell's folder. Reads the log.
 fn restore_tools(cx: &ToolCx, items: &[Arc<Item>], todos: Option<serde_json::Value>, log: &Path) {
     if let Some(list) = todos.and_then(|list| serde_json::from_value(list).ok()) {
         cx.todos.set(list);

@@ -1,4 +1,4 @@
-//! Operations that need nothing of the conversation: they are done at once, also while a turn runs.
+//! Operations that don't need the conversation: they run at once, even during a turn.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use guard::sandbox::probe;
 use tools::hook::listing;
 use tools::mcp::describe;
 
-/// Tells the front end which layers of the sandbox this machine lacks, off the loop: trying takes some milliseconds.
+/// Reports missing sandbox layers, off the loop because probing takes milliseconds.
 pub fn report_missing_layers(permission: Permission, policy: &PolicyEngine, events: &Events) {
     if !policy.confines(permission) || permission == Permission::Ask {
         return;
@@ -33,7 +33,6 @@ pub fn report_missing_layers(permission: Permission, policy: &PolicyEngine, even
     });
 }
 
-/// Operations that need nothing of the conversation: done at once, also in the middle of a turn.
 pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Events) {
     match op {
         Op::StopJob { id } if !deps.jobs.stop(id) => {
@@ -113,7 +112,7 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
             });
         }
         Op::Remember { text } => deps.prompts.remember(&text),
-        // Of a question that no turn has asked.
+        // For a question that wasn't asked by a turn.
         Op::Answer { id, answer } => deps.questions.answer(id, answer),
         Op::Keep { text } => deps.prompts.keep(&text, &deps.questions, events),
         Op::ListPrompts => deps.prompts.list(events),

@@ -1,4 +1,4 @@
-//! Operations on what was changed: rewinds to a point, and single hunks, which are taken back or staged.
+//! Rewinds to a point, and reverting or staging single hunks.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use base::protocol::review::HunkId;
 use base::protocol::rewind::RewindDone;
 use context::session::journal::recorder::Journal;
 
-/// Carries one out; whether the session is another one now.
+/// Returns whether the session must be announced again.
 pub async fn undo_op(op: Op, agent: &mut Agent, deps: &EngineDeps, events: &Events) -> bool {
     let Some(journal) = agent.dispatcher.cx.journal.clone() else { return false };
     let journal = &journal;

@@ -1,5 +1,4 @@
-//! The arguments, as clap reads them: plain data whose doc comments are the help. Turning them into settings happens in
-//! `open`.
+//! The arguments, for clap: plain data whose doc comments are the help. `open` turns them into settings.
 
 use std::path::PathBuf;
 
@@ -52,15 +51,14 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// Reads the program's arguments; wrong ones, `--help` and `--version` end the program.
+    /// Wrong arguments, `--help` and `--version` end the program.
     pub fn from_env() -> Self {
         let matches = command().get_matches();
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 }
 
-/// The command line as clap parses it. Every command accepts the shared options, so that they can stand anywhere, but its
-/// help shows only those that act there.
+/// Every command accepts the shared options anywhere, but its help shows only those that affect it.
 pub fn command() -> clap::Command {
     let command = Cli::command();
     let shared: Vec<clap::Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
@@ -70,7 +68,6 @@ pub fn command() -> clap::Command {
     })
 }
 
-/// Whether a shared option changes what the subcommand does.
 fn acts(subcommand: &str, option: &str) -> bool {
     match subcommand {
         "demo" | "completions" | "man" | "update" => false,
@@ -82,7 +79,7 @@ fn acts(subcommand: &str, option: &str) -> bool {
         "build" => !matches!(option, "continue_last" | "mode" | "fork"),
         "resume" => option != "continue_last",
         "import" => !matches!(option, "continue_last" | "fork"),
-        "doctor" => !matches!(option, "continue_last" | "max_steps" | "fork"),
+        "doctor" => !matches!(option, "continue_last" | "max_steps" | "fork" | "max_cost" | "allow" | "deny"),
         "tool" | "policy" | "sandbox" => matches!(option, "permission" | "trust"),
         "context" => option == "context_window",
         _ => false,
@@ -127,6 +124,36 @@ pub struct ModelArgs {
     /// Maximum number of model replies per task (a turn in Claude Code's count)
     #[arg(long, visible_alias = "max-turns", global = true, help_heading = "Session", value_name = "N")]
     pub max_steps: Option<u32>,
+
+    /// Stop when the run has cost this much, in US dollars, sub-agents included
+    #[arg(
+        long,
+        visible_alias = "max-budget-usd",
+        global = true,
+        help_heading = "Session",
+        value_name = "USD"
+    )]
+    pub max_cost: Option<f64>,
+
+    /// Allow this without asking, such as 'Bash(cargo test)', Edit or 'WebFetch(docs.rs)'; can be repeated
+    #[arg(
+        long,
+        visible_alias = "allowedTools",
+        global = true,
+        help_heading = "Session",
+        value_name = "RULE"
+    )]
+    pub allow: Vec<String>,
+
+    /// Never do this, such as 'Bash(git push *)', 'Edit(migrations/**)' or Task; can be repeated
+    #[arg(
+        long,
+        visible_alias = "disallowedTools",
+        global = true,
+        help_heading = "Session",
+        value_name = "RULE"
+    )]
+    pub deny: Vec<String>,
 
     /// Trust this folder's own configuration for this run
     #[arg(long, global = true, help_heading = "Session")]

@@ -1,4 +1,4 @@
-//! The values of options that take one of a few words, so that shells can complete them.
+//! Values of options that take one of a few words, so that shells can complete them.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -12,7 +12,6 @@ pub const PHASES: &[&str] = &["explore", "analyze", "plan", "do"];
 pub const STAGES: &[&str] = &["spec", "plan", "code", "review"];
 pub const BINDINGS: &[&str] = &["none", "drops", "rejects"];
 
-/// One of `words`.
 pub fn choice<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = T>
 where
     T: FromStr + Clone + Send + Sync + 'static,

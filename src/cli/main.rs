@@ -10,9 +10,8 @@ use guard::sandbox::git::wrapper;
 use guard::sandbox::launch::HELPER_NAME;
 use guard::sandbox::linux::enter;
 
-/// The program.
 pub fn main() -> ExitCode {
-    // Before anything starts a thread: the helper must have only one.
+    // Before any thread starts: the helper must have only one.
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|first| first == HELPER_NAME) {
         enter::run(std::env::args_os().skip(2).collect());
@@ -35,7 +34,7 @@ pub fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) => failure.report(),
     };
-    // A tool that still cleans up, or a blocking read, must not hold up the exit.
+    // A tool that is still cleaning up, or a blocking read, must not delay the exit.
     runtime.shutdown_background();
     code
 }

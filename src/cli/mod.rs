@@ -1,4 +1,4 @@
-//! The command line: arguments in, exit code out. The only floor that knows both the agent and the front ends.
+//! The command line: arguments in, exit code out. Only this layer knows both the agent and the front ends.
 
 pub mod args;
 pub mod choice;

@@ -1,4 +1,4 @@
-//! How failures reach the user: `error:`, `hint:`, and an exit code for each kind (SPEC §11).
+//! Output and failures: `error:`, `hint:`, and an exit code for each kind.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -10,7 +10,7 @@ use base::sanitize::{clean, escape, reveal};
 use context::session::log::LogError;
 use evidence::note::error::NoteError;
 
-/// Kinds of failure; the number is the exit code.
+/// The number is the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
     Task = 1,
@@ -20,7 +20,6 @@ pub enum FailureKind {
     Interrupted = 130,
 }
 
-/// A failure on its way to the user.
 #[derive(Debug)]
 pub struct Failure {
     pub kind: FailureKind,
@@ -45,7 +44,6 @@ impl Failure {
         Self::new(FailureKind::Config, message, hint)
     }
 
-    /// Prints it to standard error and gives its exit code.
     pub fn report(&self) -> ExitCode {
         let _ = write!(std::io::stderr().lock(), "{self}");
         ExitCode::from(self.kind as u8)
@@ -68,6 +66,7 @@ impl From<ProviderError> for Failure {
     fn from(error: ProviderError) -> Self {
         let kind = match error {
             ProviderError::Setup { .. } | ProviderError::Script { .. } => FailureKind::Config,
+            ProviderError::CostLimit { .. } => FailureKind::Task,
             _ => FailureKind::Provider,
         };
         Self::new(kind, &error, error.hint(false))
@@ -109,18 +108,18 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// Writes the answer of a command that has both: JSON as [`print()`] does, text for people as [`say`] does.
+/// Writes JSON as [`print()`] does, text for people as [`say`] does.
 pub fn show(json: bool, text: &str) -> Result<(), Failure> {
     if json { print(text) } else { say(text) }
 }
 
-/// Writes text for people to standard output: what models, files and their names put into it must not steer the terminal.
+/// Writes text for people to standard output. Models' output and file names must not control the terminal.
 pub fn say(text: &str) -> Result<(), Failure> {
     print(&clean(text))
 }
 
-/// Writes JSON and the like to standard output: what could steer a terminal is written as a `\u` escape, which JSON
-/// readers undo, and all else as it is. A closed pipe is no failure.
+/// Writes JSON and the like to standard output. Terminal control characters become `\u` escapes, which JSON
+/// readers undo. A closed pipe isn't a failure.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(escape(text).as_bytes()).and_then(|()| out.flush()) {

@@ -17,6 +17,7 @@ mod hooks;
 mod images;
 mod imports;
 mod language_servers;
+mod limits;
 mod local_faults;
 mod main_job;
 mod maintain;

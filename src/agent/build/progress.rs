@@ -10,36 +10,13 @@ use base::text::{human_tokens, one_line, plural};
 use tools::sub_agent::SubReport;
 
 pub enum BuildEvent<'a> {
-    Begun {
-        id: &'a str,
-        folder: &'a str,
-    },
-    Started {
-        part: &'a str,
-        role: &'a str,
-        /// The subtask, where the part's name doesn't say it.
-        about: &'a str,
-    },
-    Progress {
-        part: &'a str,
-        line: &'a str,
-    },
-    Done {
-        part: &'a str,
-        report: &'a SubReport,
-    },
-    Wrote {
-        file: &'a str,
-    },
-    Note {
-        text: &'a str,
-    },
-    Ended {
-        outcome: &'a str,
-        report: Option<&'a str>,
-        message: Option<&'a str>,
-        exit_code: u8,
-    },
+    Begun { id: &'a str, folder: &'a str },
+    Started { part: &'a str, role: &'a str, about: &'a str },
+    Progress { part: &'a str, line: &'a str },
+    Done { part: &'a str, report: &'a SubReport },
+    Wrote { file: &'a str },
+    Note { text: &'a str },
+    Ended { outcome: &'a str, report: Option<&'a str>, message: Option<&'a str>, exit_code: u8 },
 }
 
 #[derive(Clone)]

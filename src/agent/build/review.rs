@@ -1,4 +1,4 @@
-//! The review stage: for a few rounds, a reviewer compares the changes with the spec and a fixer fixes them.
+//! The review stage: for a few rounds, a reviewer checks the changes against the spec and a fixer fixes them.
 
 use super::prompts;
 use super::roles::{Part, Stop};

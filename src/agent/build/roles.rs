@@ -22,7 +22,6 @@ use tools::sub_agent::{SubReport, SubTask};
 pub enum Stop {
     Role { part: String, end: EndReason },
     Failed { message: String, hint: String },
-    /// The user asked to pause after this stage.
     Paused(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! The hooks as one agent uses them: what they are told of the session, and what becomes of what they say.
+//! The hooks of one agent: what they are sent, and what happens with their output.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,31 +24,30 @@ use tools::hook::runner::{Hooks, Occasion, Say};
 use tools::hook::settings;
 use tools::hook::verdict::HookVerdict;
 
-/// Characters of what a hook adds that the model sees; more goes to a file, of which it sees the beginning.
+/// Most characters of a hook's output that the model sees; longer output goes to a file and is previewed.
 const CONTEXT_CHARS: usize = 10_000;
 const PREVIEW_CHARS: usize = 2_000;
-/// What the engine waits for hooks at its end at most.
+/// Longest wait for the SessionEnd hooks.
 const MOST_AT_END: Duration = Duration::from_secs(60);
 
-/// The hooks of an agent.
 pub struct AgentHooks {
     hooks: Arc<Hooks>,
     cx: ToolCx,
     policy: Arc<PolicyEngine>,
-    /// Of the session that the user sees.
+    /// Those of the session that the user sees.
     events: Events,
-    /// Its id and log; sub-agents tell their parent's.
+    /// Session id and log; sub-agents send their parent's.
     session: Arc<Mutex<(String, PathBuf)>>,
     /// The sub-agent's id and type.
     agent: Option<(String, String)>,
-    /// Those of the session's start: the first request waits for them.
+    /// The running SessionStart hooks; the first request waits for them.
     starting: Mutex<Option<JoinHandle<HookVerdict>>>,
-    /// A hook wants the turn to end: its name, and why.
+    /// The hook that wants the turn to end, and why.
     stop: Mutex<Option<(String, String)>>,
 }
 
 impl AgentHooks {
-    /// `None` where nothing is configured: then nothing is asked at all. Also what the user should know.
+    /// `None` if no hooks are configured. Also returns a warning for the user.
     pub fn new(
         files: &[AgentFile],
         cx: &ToolCx,
@@ -76,7 +75,6 @@ impl AgentHooks {
         (hooks, unusable)
     }
 
-    /// The same hooks for a sub-agent.
     pub fn for_agent(&self, id: &str, kind: &str, cx: &ToolCx, policy: &Arc<PolicyEngine>) -> Arc<Self> {
         Arc::new(Self {
             hooks: Arc::clone(&self.hooks),
@@ -94,17 +92,15 @@ impl AgentHooks {
         self.hooks.wants(event)
     }
 
-    /// Whether hooks are told when the user is waited for.
     pub fn notifies(&self) -> bool {
         self.wants(HookEvent::Notification)
     }
 
-    /// Whether it is a sub-agent's.
     pub fn is_agents(&self) -> bool {
         self.agent.is_some()
     }
 
-    /// The sub-agent's type; empty for the agent itself.
+    /// The sub-agent's type; empty for the main agent.
     pub fn kind(&self) -> &str {
         self.agent.as_ref().map_or("", |(_, kind)| kind)
     }
@@ -117,7 +113,7 @@ impl AgentHooks {
         &self.policy
     }
 
-    /// Another session begins or goes on. Its hooks run beside what the user does; the first request waits for them.
+    /// Runs the SessionStart hooks in the background; the first request waits for them.
     pub fn start(self: &Arc<Self>, id: &str, log: PathBuf, source: &'static str, model: &str) {
         *self.session.lock().unwrap_or_else(PoisonError::into_inner) = (id.to_owned(), log);
         if !self.wants(HookEvent::SessionStart) {
@@ -133,7 +129,7 @@ impl AgentHooks {
         }
     }
 
-    /// What the hooks of the session's start have to say, once; `None` too when the user does not want to wait.
+    /// The verdict of the SessionStart hooks, once; `None` also if the user doesn't want to wait.
     pub async fn started(&self, cancel: &CancellationToken) -> Option<HookVerdict> {
         let mut starting = self.starting.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         tokio::select! {
@@ -145,7 +141,7 @@ impl AgentHooks {
         }
     }
 
-    /// The session ends; what runs in the background ends with it, after a moment.
+    /// Runs the SessionEnd hooks, then ends background hooks.
     pub async fn end(&self, reason: &str) {
         let (cancel, matched) = (CancellationToken::new(), [reason]);
         let run = self.run(HookEvent::SessionEnd, &matched, json!({"reason": reason}), &cancel);
@@ -153,7 +149,7 @@ impl AgentHooks {
         self.hooks.end().await;
     }
 
-    /// Runs the hooks for an event; `more` is what this event tells beside what all tell.
+    /// Runs the hooks for an event; `more` is added to the common payload.
     pub async fn run(
         &self,
         event: HookEvent,
@@ -193,7 +189,7 @@ impl AgentHooks {
         Value::Object(payload)
     }
 
-    /// The level in Claude Code's words.
+    /// The permission level in Claude Code's terms.
     fn permission_mode(&self) -> &'static str {
         match (self.policy.mode(), self.policy.permission()) {
             (mode, _) if mode != Mode::Auto => "plan",
@@ -204,7 +200,6 @@ impl AgentHooks {
         }
     }
 
-    /// Tells the user what a hook did.
     pub fn say(&self) -> Say {
         let (events, redactor) = (self.events.clone(), Arc::clone(&self.cx.redactor));
         Arc::new(move |level, text| {
@@ -213,17 +208,16 @@ impl AgentHooks {
         })
     }
 
-    /// What hooks in the background have said since the last time.
+    /// New output of background hooks.
     pub fn take_late(&self) -> Vec<(String, String)> {
         self.hooks.take_late()
     }
 
-    /// Why a hook wants the turn to end, once.
     pub fn take_stop(&self) -> Option<(String, String)> {
         self.stop.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// What hooks said, as the model is told it: without secrets, and no longer than it may be.
+    /// The hooks' output for the model: redacted and cut.
     pub fn told(&self, contexts: &[(String, String)]) -> Option<String> {
         let one = |(name, text): &(String, String)| {
             let text = self.cx.redactor.redact(text.trim(), TextSource::Text);
@@ -243,7 +237,7 @@ impl AgentHooks {
         (!all.is_empty()).then(|| format!("<system-reminder>{}</system-reminder>", all.join("\n\n")))
     }
 
-    /// The user is waited for; `question` is what for.
+    /// Runs the Notification hooks because we are waiting for the user, e.g. to answer `question`.
     pub async fn waits_for_user(&self, question: Option<&Question>) {
         let (kind, title, message) = match question {
             None => ("idle_prompt", "Waiting for input", "mycode is waiting for your input".to_owned()),

@@ -1,4 +1,4 @@
-//! Where the agent tells the user's hooks what happens, and does what they decide.
+//! Where the agent runs the user's hooks and follows their decisions.
 
 pub mod agent_hooks;
 pub mod tool_hooks;

@@ -1,4 +1,4 @@
-//! Hooks before and after a tool, and where the user would be asked.
+//! Hooks before and after a tool call, and before the user is asked.
 
 use std::sync::Arc;
 
@@ -18,31 +18,27 @@ use tools::hook::notice as texts;
 use tools::hook::tool_names;
 use tools::hook::verdict::{Decided, HookVerdict};
 
-/// The hooks of an agent, as its parts share them.
 pub type SharedHooks = Arc<AgentHooks>;
 
-/// A call as hooks are told of it.
+/// A call as hooks see it.
 pub struct Hooked {
-    /// Our name of the tool that runs in the end.
+    /// Our name for the tool that actually runs.
     tool: String,
     names: Vec<String>,
     input: Value,
     call_id: Arc<str>,
-    /// What was decided before it ran, for the gate.
     decided: Option<Decided>,
-    /// What was said before it ran: it goes behind the result.
+    /// Output of the PreToolUse hooks, appended to the result.
     contexts: Vec<(String, String)>,
 }
 
 impl Hooked {
-    /// `meant` is the tool that runs in the end, with its arguments.
     pub fn new(hooks: &AgentHooks, (tool, args): (String, Value), call: &ToolCall) -> Self {
         let input = tool_names::input(&tool, &args, hooks.workspace());
         let names = tool_names::names(&tool);
         Self { tool, names, input, call_id: Arc::clone(&call.id), decided: None, contexts: Vec::new() }
     }
 
-    /// As users know it.
     pub fn name(&self) -> &str {
         self.names.first().map_or("", String::as_str)
     }
@@ -68,7 +64,7 @@ impl Hooked {
     }
 }
 
-/// Asks the hooks before a call; the call with other arguments, where they want that.
+/// Runs the PreToolUse hooks; returns the call with other arguments if they change them.
 pub async fn before(
     hooks: &AgentHooks,
     hooked: &mut Hooked,
@@ -84,7 +80,6 @@ pub async fn before(
     Some(ToolCall { name: hooked.tool.as_str().into(), args: args.to_string().into(), ..call.clone() })
 }
 
-/// What the model is told of a call that a hook has refused.
 fn refused(decided: &Decided) -> Box<Envelope> {
     let Decided { name, reason, .. } = decided;
     Box::new(Envelope::error(
@@ -93,7 +88,7 @@ fn refused(decided: &Decided) -> Box<Envelope> {
     ))
 }
 
-/// Tells the hooks of a call that ran, and puts behind the result what they say.
+/// Runs the hooks after a call and appends their output to the result.
 pub async fn after(hooks: &AgentHooks, hooked: Hooked, envelope: &mut Envelope, cancel: &CancellationToken) {
     let interrupted = envelope.error.as_ref().is_some_and(|error| error.code == ErrorCode::Interrupted);
     let mut contexts = hooked.contexts.clone();
@@ -110,7 +105,7 @@ pub async fn after(hooks: &AgentHooks, hooked: Hooked, envelope: &mut Envelope, 
     }
 }
 
-/// How a result is told: with the fields that scripts look for.
+/// The event for a result, with the fields that hook scripts expect.
 fn told(hooked: &Hooked, envelope: &Envelope) -> (HookEvent, Value) {
     let exit = envelope.data.get("exit_code").and_then(Value::as_i64).filter(|code| *code != 0);
     if envelope.status == Status::Error || exit.is_some() {
@@ -138,13 +133,13 @@ fn told(hooked: &Hooked, envelope: &Envelope) -> (HookEvent, Value) {
     (HookEvent::PostToolUse, json!({"tool_response": response, "duration_ms": envelope.time_ms}))
 }
 
-/// Whether hooks run after a call that changed a file: what they change of it then must be looked for.
+/// Whether hooks run after a call that changed a file: they may change it too, so we must look again.
 pub fn may_change_files(hooks: &AgentHooks, envelope: &Envelope) -> bool {
     envelope.data.contains_key("diff") && hooks.wants(HookEvent::PostToolUse)
 }
 
-/// The verdict with what hooks have decided: their no is a no, their question is asked, and their yes answers a question that
-/// is not about protected things. What the policy denies stays denied.
+/// The verdict with the hooks' decisions: their no is a no, their question is asked, and their yes answers a
+/// question that isn't about protected things. What the policy denies stays denied.
 pub async fn decided(
     hooks: &AgentHooks,
     hooked: &Hooked,

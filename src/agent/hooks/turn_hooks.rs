@@ -1,4 +1,4 @@
-//! Hooks around a turn: the prompt, the end of the turn, compaction, and what the user is waited for.
+//! Hooks around a turn: the prompt, the end of the turn, and compaction.
 
 use std::sync::Arc;
 
@@ -11,13 +11,12 @@ use base::protocol::notice::Problem;
 use tools::hook::event::HookEvent;
 use tools::hook::notice as texts;
 
-/// The hooks of an agent, where there are any.
 pub type MaybeHooks = Option<Arc<AgentHooks>>;
 
-/// How often in a row hooks may keep a turn from its end.
+/// How often in a row hooks may keep a turn from ending.
 pub const MOST_CONTINUATIONS: u32 = 8;
 
-/// A prompt is about to be sent: what belongs behind it, or why it is not sent.
+/// Runs the hooks before a prompt: what to append to it, or why it isn't sent.
 pub async fn prompt(
     hooks: &AgentHooks,
     text: &str,
@@ -42,13 +41,12 @@ pub async fn prompt(
     Ok(hooks.told(&contexts))
 }
 
-/// Why a hook wants the turn to end, for the user.
 pub fn stopped(hooks: &MaybeHooks) -> Option<Problem> {
     let (name, why) = hooks.as_ref()?.take_stop()?;
     Some(texts::turn_stopped(&name, &why))
 }
 
-/// The model has said its last word: what it is told when a hook wants it to go on. `before` says how often that came already.
+/// Runs the Stop hooks; `Some` is for the model if it must continue. `before` counts earlier continuations.
 pub async fn stop(
     hooks: &AgentHooks,
     before: u32,
@@ -71,7 +69,7 @@ pub async fn stop(
     hooks.told(&contexts).filter(|_| !cancel.is_cancelled())
 }
 
-/// Old rounds are about to leave the window; whether they may.
+/// Runs the PreCompact hooks; returns whether compaction may happen.
 pub async fn before_compaction(hooks: &AgentHooks, focus: Option<&str>, cancel: &CancellationToken) -> bool {
     let trigger = if focus.is_some() { "manual" } else { "auto" };
     let more = json!({"trigger": trigger, "custom_instructions": focus.unwrap_or_default()});
@@ -79,7 +77,7 @@ pub async fn before_compaction(hooks: &AgentHooks, focus: Option<&str>, cancel: 
     hooks.take_stop().is_none() && verdict.blocked().is_none()
 }
 
-/// They have left. What hooks say to a session that goes on after it is told with the next request.
+/// Runs the hooks after compaction; returns their SessionStart output, for the next request.
 pub async fn after_compaction(
     hooks: &AgentHooks,
     manual: bool,

@@ -1,5 +1,4 @@
-//! What front ends list: the stored sessions, the models, what holds here. Nothing of it needs the conversation, so all of
-//! it can be asked for while a turn runs.
+//! Lists for front ends: sessions, models, status. None needs the conversation, so they work during a turn.
 
 pub mod models;
 pub mod sessions;

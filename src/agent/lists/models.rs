@@ -1,4 +1,4 @@
-//! The models to choose from: the one in use, those of the configuration, those that the server lists.
+//! The models to choose from: the current one, those configured, and those the server lists.
 
 use crate::control::Events;
 use base::config::load::Loaded;
@@ -8,7 +8,7 @@ use base::protocol::lists::ModelRow;
 use base::search::fuzzy;
 use provider::window::probe;
 
-/// Sends them: what is known at once, then with what the server says.
+/// Sends the models that are known at once, then those of the server too.
 pub async fn send(loaded: Loaded, events: Events) {
     let configured = configured(&loaded);
     let _ = events.send(Event::Models(configured.clone()));
@@ -30,7 +30,7 @@ pub async fn send(loaded: Loaded, events: Events) {
     let _ = events.send(Event::Models(rows));
 }
 
-/// The name most like `wanted` among those that are known here.
+/// The known name that is closest to `wanted`.
 pub async fn nearest(loaded: &Loaded, wanted: &str) -> Option<String> {
     let mut names: Vec<String> = configured(loaded).into_iter().map(|row| row.name).collect();
     if let Some(settings) = &loaded.provider {
@@ -40,7 +40,6 @@ pub async fn nearest(loaded: &Loaded, wanted: &str) -> Option<String> {
     fuzzy::nearest_name(wanted, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
-/// Whether the model table knows the model.
 pub fn is_in_table(model: &str) -> bool {
     models::facts(model).is_some()
 }

@@ -1,4 +1,4 @@
-//! The stored sessions of the project, and what is done to one of them as a whole.
+//! The project's stored sessions: list, preview, copy, rename, delete.
 
 use std::path::{Path, PathBuf};
 
@@ -8,20 +8,17 @@ use base::protocol::notice as texts;
 use base::protocol::op::Op;
 use context::session::{list, stored};
 
-/// Messages in a preview.
 const PREVIEWED: usize = 8;
 
-/// Sends the list.
 pub fn send(state: PathBuf, events: Events) {
     tokio::task::spawn_blocking(move || drop(events.send(Event::Sessions(list::list(&state)))));
 }
 
-/// The log of one.
 pub fn find(state: &Path, session: &str) -> Result<PathBuf, String> {
     list::find(state, session)
 }
 
-/// Copies one; the log of the copy.
+/// Returns the log of the copy.
 pub async fn fork(state: &Path, workspace: &Path, session: &str) -> Result<PathBuf, String> {
     let (state, workspace, session) = (state.to_owned(), workspace.to_owned(), session.to_owned());
     let copied = tokio::task::spawn_blocking(move || {
@@ -31,7 +28,6 @@ pub async fn fork(state: &Path, workspace: &Path, session: &str) -> Result<PathB
     copied.await.unwrap_or_else(|error| Err(error.to_string()))
 }
 
-/// Sends the last messages of one.
 pub fn preview(state: PathBuf, session: String, events: Events) {
     tokio::task::spawn_blocking(move || {
         let path = list::find(&state, &session);
@@ -42,7 +38,7 @@ pub fn preview(state: PathBuf, session: String, events: Events) {
     });
 }
 
-/// Renames, deletes or restores one, and sends the list as it is then.
+/// Renames, deletes or restores a session, then sends the new list.
 pub fn change(state: PathBuf, op: Op, events: Events) {
     tokio::task::spawn_blocking(move || {
         let done = match &op {

@@ -1,5 +1,4 @@
-//! What `/status` and `/cost` tell beyond what the front end knows already: sandbox, session, rules files, jobs; and what the
-//! session cost, from its log.
+//! The `/status` rows that front ends don't know (sandbox, rules files, jobs, …), and `/cost` from the log.
 
 use std::path::{Path, PathBuf};
 
@@ -14,20 +13,17 @@ use context::rules::cursor;
 use context::rules::project_rules::ProjectRules;
 use guard::sandbox::probe;
 
-/// What the status is made of.
 pub struct StatusParts {
     pub workspace: PathBuf,
     pub project_state: PathBuf,
-    /// The folder of the user's configuration.
     pub config: PathBuf,
     pub log: PathBuf,
-    /// Whether commands are confined at the present level.
+    /// Whether commands are confined at the current level.
     pub confined: bool,
     pub jobs: Vec<JobRow>,
     pub language_servers: String,
 }
 
-/// Sends the status.
 pub fn send_status(parts: StatusParts, events: Events) {
     tokio::task::spawn_blocking(move || {
         let _ = events.send(Event::Status(status(&parts)));
@@ -59,7 +55,7 @@ fn sandbox(confined: bool) -> String {
     rows.map(|layer| format!("{}{}", layer.name, state(layer.available))).collect::<Vec<_>>().join(", ")
 }
 
-/// The rules files that are always sent, and how many count where they match.
+/// The rules files that are always sent, and those for matching files or on demand.
 pub fn rules_files(workspace: &Path, project_state: &Path, config: &Path) -> String {
     let mut rules = ProjectRules::new(HeldBack::new(project_state), config);
     rules.refresh(workspace);
@@ -72,7 +68,6 @@ pub fn rules_files(workspace: &Path, project_state: &Path, config: &Path) -> Str
     if files.is_empty() { "none".to_owned() } else { files.join(", ") }
 }
 
-/// Sends what the session of this log cost.
 pub fn send_cost(log: PathBuf, events: Events) {
     tokio::task::spawn_blocking(move || {
         let report = Report::of_log(&log).unwrap_or_default();

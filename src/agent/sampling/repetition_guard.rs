@@ -1,33 +1,30 @@
-//! Ends replies that would not end by themselves: larger than the model could make them, or the same words over and over,
-//! as small models do when they lose the thread.
+//! Ends endless replies: larger than the model could make them, or repeating the same words, as small models
+//! do when they lose the thread.
 
 use base::text;
 
-/// Bytes that a token rarely exceeds on average.
+/// Tokens are rarely longer on average.
 const MOST_BYTES_PER_TOKEN: u64 = 16;
-/// What any answer may have, in bytes.
+/// Every answer may be this long, in bytes.
 const USUAL_BYTES: u64 = 256 * 1024;
-/// So much of nothing but repetitions is no text any more, in bytes: several thousand tokens, more than any table of equal
-/// rows that somebody wants to read. The arguments of calls are not watched: files may hold more of the same.
+/// This many bytes of pure repetition are a loop: several thousand tokens, more than any table of equal rows
+/// that a user would read. Call arguments aren't checked: files may contain more.
 const LOOP_BYTES: usize = 32 * 1024;
-/// The longest piece whose repetitions are noticed, in bytes.
+/// Longest repeated piece that is noticed, in bytes.
 const LONGEST_PIECE: usize = 512;
-/// How often it is looked, in bytes.
+/// Bytes between checks.
 const LOOK_EVERY: usize = 4 * 1024;
 
-/// Watches one try of an answer.
 pub struct RepetitionGuard {
     most_bytes: u64,
     bytes: u64,
-    /// The end of what came, in bytes.
     tail: Vec<u8>,
     unseen: usize,
 }
 
 impl RepetitionGuard {
-    /// For a window and, where one was asked for, a limit of the output, in tokens.
     pub fn new(window_tokens: u64, max_output_tokens: Option<u32>) -> Self {
-        // Not every server counts thinking in the limit.
+        // Not every server counts thinking toward the limit.
         let limit = max_output_tokens.map_or(window_tokens, |limit| u64::from(limit) + window_tokens / 4);
         let most_bytes = (limit.min(window_tokens) * MOST_BYTES_PER_TOKEN).max(USUAL_BYTES);
         Self { most_bytes, bytes: 0, tail: Vec::new(), unseen: 0 }
@@ -38,13 +35,12 @@ impl RepetitionGuard {
         self.bytes
     }
 
-    /// The answer begins anew.
     pub fn restart(&mut self) {
         (self.bytes, self.unseen) = (0, 0);
         self.tail.clear();
     }
 
-    /// Takes the next piece of text or thinking; says what is wrong when the answer has no end.
+    /// Takes the next piece of text or thinking; `Some` says what is wrong with an endless answer.
     pub fn take(&mut self, piece: &str) -> Option<String> {
         self.bytes += piece.len() as u64;
         if self.bytes > self.most_bytes {

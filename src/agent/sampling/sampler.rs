@@ -1,5 +1,4 @@
-//! The model in use: one request in, one reply out, streamed. It shows deltas as they come and gives back finished items;
-//! what becomes of them is the caller's business.
+//! The model in use: streams one reply to one request. Shows deltas, and returns the finished items.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,18 +16,16 @@ use base::model::usage::{FinishReason, Usage};
 use context::summary::compressor::SummaryCompressor;
 use tools::sub_agent::ParentTurn;
 
-/// The largest summary that is asked for, in tokens.
+/// Longest summary, in tokens.
 const MAX_SUMMARY_TOKENS: u32 = 4_000;
 
-/// The model in use.
 pub struct Sampler {
     pub provider: Arc<dyn Provider>,
     pub params: Params,
-    /// Writes summaries, where one is set.
+    /// Writes summaries, if set.
     pub light_model: Option<Arc<str>>,
 }
 
-/// A finished reply.
 pub struct Sampled {
     pub items: Vec<Item>,
     pub finish: FinishReason,
@@ -49,7 +46,6 @@ pub enum UnfinishedCause {
 }
 
 impl Sampler {
-    /// One reply to `request`, in a window of so many tokens.
     pub async fn sample(
         &self,
         request: &Request,
@@ -82,17 +78,15 @@ impl Sampler {
         }
     }
 
-    /// What sub-agents of a turn in this session take over.
+    /// What the turn's sub-agents inherit.
     pub fn parent_turn(&self, settings: &ContextSettings, session: &str) -> ParentTurn {
         ParentTurn { params: self.params.clone(), settings: settings.clone(), session: session.to_owned() }
     }
 
-    /// The model that writes summaries.
     pub fn summary_model(&self) -> &Arc<str> {
         self.light_model.as_ref().unwrap_or(&self.params.model)
     }
 
-    /// What writes a summary on a task of its own.
     pub fn summarizer(&self, settings: &ContextSettings) -> SummaryCompressor {
         let most = u32::try_from(settings.window_tokens / 8).unwrap_or(u32::MAX);
         SummaryCompressor {

@@ -1,5 +1,4 @@
-//! A reply as it arrives: deltas are shown, finished items are gathered, and whenever it breaks off what was said so far
-//! is known.
+//! Accumulates a streamed reply: shows deltas, collects items, and knows the text if it breaks off.
 
 use super::repetition_guard::RepetitionGuard;
 use crate::control::Events;
@@ -10,15 +9,15 @@ use base::model::stream::StreamEvent;
 use base::model::usage::{FinishReason, Usage};
 use base::protocol::event::Event;
 
-/// How an answer ended, and what the server says that it took.
+/// How an answer ended, and the usage that the server reports.
 pub type StreamEnd = (FinishReason, Option<Usage>);
 
-/// One answer, all tries of it.
+/// One answer, across all tries.
 pub struct StreamAccumulator {
     finished: Vec<Item>,
-    /// Text that is not yet that of an item.
+    /// Text that isn't part of an item yet.
     partial: String,
-    /// What the last try before this one that said anything had said.
+    /// The text of the last earlier try that had any.
     earlier: String,
     tries: u32,
     guard: RepetitionGuard,
@@ -29,8 +28,7 @@ impl StreamAccumulator {
         Self { finished: Vec::new(), partial: String::new(), earlier: String::new(), tries: 1, guard }
     }
 
-    /// Takes what the provider's stream gives; `Some` when the answer is complete.
-    /// Errors: The provider's own; `TooLarge` for an answer that does not end, `Broken` for a stream that ends without saying so.
+    /// Takes a stream event; `Some` when the answer is complete.
     pub fn take(
         &mut self,
         event: Option<Result<StreamEvent, ProviderError>>,
@@ -81,7 +79,7 @@ impl StreamAccumulator {
         self.guard.restart();
     }
 
-    /// What was said so far: in this try, or else in the last one that said anything.
+    /// The text of this try, or else of the last one that had any.
     pub fn said(&self) -> String {
         let whole = self.finished.iter().filter_map(|item| match item {
             Item::Assistant { text, .. } => Some(&**text),
@@ -92,7 +90,7 @@ impl StreamAccumulator {
         if texts.is_empty() { self.earlier.clone() } else { texts.join("\n\n") }
     }
 
-    /// How often it was tried, this time included.
+    /// Including the current one.
     pub fn tries(&self) -> u32 {
         self.tries
     }

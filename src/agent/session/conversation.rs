@@ -1,5 +1,5 @@
-//! One session as the agent holds it: the log on disk and the history in memory, always changed together and in this
-//! order, so that what is sent can be rebuilt from what is written.
+//! One session as the agent keeps it: the log on disk and the history in memory, always changed together and
+//! in this order, so that the log can reproduce what was sent.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,29 +20,27 @@ use context::prefix::Prefix;
 use context::session::log::{self, LogError, SessionLog};
 use context::session::record::{FormName, ItemRecord, ParentCall, Record, RequestRecord};
 
-/// The open session.
 pub struct Conversation {
     pub id: String,
     pub history: HistoryManager,
     pub usage: UsageMeter,
     pub facts: ItemFacts,
-    /// What was sent last; follows the log.
+    /// What was sent last, as the log has it.
     pub prefix: Prefix,
-    /// What it works for, if it is a sub-agent's.
+    /// The call that a sub-agent works for.
     pub parent: Option<ParentCall>,
     project_state: PathBuf,
     workspace: PathBuf,
-    /// Opened at the first record: a session in which nothing was said leaves no file.
+    /// Opened at the first record: an empty session leaves no file.
     log: Option<SessionLog>,
     /// Provider and model that the user chose with `/model`.
     chosen_model: Option<(String, String)>,
-    /// The choice is not in the log yet: it waits for the file.
+    /// The choice isn't in the log yet because there is no file.
     model_unwritten: bool,
     next_id: u64,
     turns: usize,
 }
 
-/// What a session's log tells of it.
 #[derive(Default)]
 pub struct ResumedState {
     pub history: HistoryManager,
@@ -55,7 +53,6 @@ pub struct ResumedState {
 }
 
 impl Conversation {
-    /// An empty session.
     pub fn new(project_state: &Path, workspace: &Path) -> Self {
         Self {
             id: log::new_id(),
@@ -74,7 +71,6 @@ impl Conversation {
         }
     }
 
-    /// A session as its log tells it.
     pub fn resumed(project_state: &Path, workspace: &Path, log: SessionLog, state: ResumedState) -> Self {
         let ResumedState { history, prefix, usage, facts, chosen_model, next_id, turns } = state;
         Self {
@@ -104,7 +100,7 @@ impl Conversation {
         Ok((id, item))
     }
 
-    /// Sends a batch in another form from now on.
+    /// Sends a batch of items in another form from now on.
     pub fn adopt(&mut self, batch: &Batch) -> Result<(), LogError> {
         let batch = self.history.with_texts(batch);
         if batch.items.is_empty() {
@@ -121,8 +117,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// A turn that ended without a reply to a reminder of the program's: servers want one between it and what the user says
-    /// next.
+    /// Closes a turn that ended on a reminder: servers want a reply between it and the next user message.
     pub fn close_unanswered(&mut self) -> Result<(), LogError> {
         let last = self.history.entries().iter().rev().find(|entry| entry.message().is_some());
         if last.is_some_and(|entry| matches!(entry.message(), Some(Message::System(_)))) {
@@ -131,12 +126,11 @@ impl Conversation {
         Ok(())
     }
 
-    /// Sends these items no more.
     pub fn leave_out(&mut self, items: Vec<ItemId>, cause: &'static str) -> Result<(), LogError> {
         self.adopt(&Batch::plain(items, FormName::Gone, cause))
     }
 
-    /// Replaces everything before `before` by the summary.
+    /// Replaces everything before `before` with the summary.
     pub fn archive(&mut self, before: ItemId, summary: Summary, cause: &str) -> Result<(), LogError> {
         let id = ItemId(self.next_id);
         let record =
@@ -148,7 +142,6 @@ impl Conversation {
         Ok(())
     }
 
-    /// Undoes the last archive.
     pub fn unarchive(&mut self) -> Result<(), LogError> {
         self.write(&Record::Unarchive {})?;
         self.history.unarchive();
@@ -156,14 +149,14 @@ impl Conversation {
         Ok(())
     }
 
-    /// Adds what was spent beside the session's own requests.
+    /// Adds usage outside the session's own requests.
     pub fn add_side_usage(&mut self, model: &str, usage: &Usage) -> Result<(), LogError> {
         self.write(&Record::Beside { ms: clock::now_ms(), model: model.to_owned(), usage: *usage })?;
         self.usage.add(model, usage);
         Ok(())
     }
 
-    /// Takes back everything from `to` on.
+    /// Removes everything from `to` on.
     pub fn rewind(&mut self, to: ItemId) -> Result<(), LogError> {
         self.write(&Record::Rewind { to })?;
         self.history.rewind(to);
@@ -172,7 +165,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// Makes the history what it was before the rewind (or revive) number `rewind`, counted from 0.
+    /// Undoes the rewind (or revive) number `rewind`, counted from 0.
     pub fn revive(&mut self, rewind: u32) -> Result<(), LogError> {
         self.write(&Record::Revive { rewind })?;
         self.history.revive(rewind);
@@ -181,7 +174,6 @@ impl Conversation {
         Ok(())
     }
 
-    /// Pins items, or releases them.
     pub fn pin(&mut self, items: &[ItemId], pinned: bool) -> Result<(), LogError> {
         self.write(&Record::Pin { items: items.to_vec(), pinned })?;
         for id in items {
@@ -190,8 +182,8 @@ impl Conversation {
         Ok(())
     }
 
-    /// Writes what is about to be sent: what of the fixed parts changed, and the account of the request, so that the log
-    /// alone gives the same bytes again. `cold` says that the prompt cache has run out.
+    /// Writes the changed fixed parts and the outline of the request, so that the log alone gives the same
+    /// bytes again. `cold`: the prompt cache has expired.
     pub fn record_request(&mut self, parts: &FixedParts, built: &Built, cold: bool) -> Result<(), LogError> {
         if let Some(frame) = parts.since(self.prefix.parts()) {
             self.write(&Record::Frame(frame))?;
@@ -200,7 +192,6 @@ impl Conversation {
         self.write(&Record::Sent(sent))
     }
 
-    /// Writes that a request of this estimated size was answered.
     pub fn record_usage(
         &mut self,
         model: &str,
@@ -218,7 +209,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// Writes that the turn ended. A text that went back to the user is not written: it left the history too.
+    /// Doesn't write a text that went back to the user: it left the history too.
     pub fn end_turn(&mut self, mut end: TurnEnd) -> Result<(), LogError> {
         if let EndReason::ProviderFailed { prompt_returned, .. }
         | EndReason::Failed { prompt_returned, .. }
@@ -231,8 +222,7 @@ impl Conversation {
         self.write(&Record::TurnEnd { ms: clock::now_ms(), end, turn: self.turns })
     }
 
-    /// Removes the log of a session of which nothing is left; the next message begins one from nothing. Returns whether
-    /// that was so.
+    /// Removes the log if the session has become empty; returns whether it did.
     pub fn discard_if_empty(&mut self) -> bool {
         if self.turns > 0 || !self.history.entries().is_empty() {
             return false;
@@ -240,8 +230,8 @@ impl Conversation {
         if let Some(log) = self.log.take() {
             let _ = std::fs::remove_file(log.path());
         }
-        // Nothing that was counted by the removed log may reach the next one. What was paid and what was learned of
-        // the server stay, and so does the user's choice of a model.
+        // The next log must not inherit counters of the removed one. Cost, what was learned of the server,
+        // and the user's choice of a model stay.
         let fresh = Self::new(&self.project_state, &self.workspace);
         let old = std::mem::replace(self, fresh);
         (self.id, self.usage) = (old.id, old.usage);
@@ -250,11 +240,10 @@ impl Conversation {
         true
     }
 
-    /// Writes which model answers from here on.
     pub fn choose_model(&mut self, provider: &str, model: &str) -> Result<(), LogError> {
         self.chosen_model = Some((provider.to_owned(), model.to_owned()));
         self.model_unwritten = true;
-        // Before anything was said it waits for the file.
+        // Without a file it waits for the first record.
         if self.log.is_some() { self.write_model() } else { Ok(()) }
     }
 
@@ -266,29 +255,27 @@ impl Conversation {
         Ok(())
     }
 
-    /// Provider and model that the user chose in this session.
     pub fn chosen_model(&self) -> Option<&(String, String)> {
         self.chosen_model.as_ref()
     }
 
-    /// An id for a new call: the model's own unless this session or the same reply (`taken`) has it already.
     pub fn unique_call_id(&self, wanted: &Arc<str>, taken: &[Arc<str>]) -> Arc<str> {
         self.facts.unique_call_id(wanted, taken, self.next_id)
     }
 
-    /// How long the prompt cache lives that the last request asked for, in milliseconds; `usual` without asking.
+    /// Lifetime of the last request's prompt cache in milliseconds; `usual` unless a long one was requested.
     pub fn cache_ms(&self, usual: u64) -> u64 {
         if self.prefix.parts().params.long_cache { LONG_CACHE_MS } else { usual }
     }
 
-    /// Messages of the running turn that are not sent whole.
+    /// User messages of the running turn that aren't sent in full.
     pub fn cut_messages(&self) -> usize {
         let running = &self.history.entries()[self.history.turn_start()..];
         let cut = |entry: &&Entry| matches!(&*entry.item, Item::User(_)) && entry.form() != FormName::Full;
         running.iter().filter(cut).count()
     }
 
-    /// The youngest item's number, whether it still counts or not.
+    /// The newest item, even if it was rewound.
     pub fn last_item(&self) -> ItemId {
         ItemId(self.next_id - 1)
     }
@@ -297,7 +284,7 @@ impl Conversation {
         self.turns
     }
 
-    /// Where the log is (or will be).
+    /// The file may not exist yet.
     pub fn log_path(&self) -> PathBuf {
         log::path_of(&self.project_state, &self.id)
     }

@@ -1,5 +1,5 @@
-//! What front ends ask to see and only files tell: the ledger while a turn runs and the history of an item (both from the
-//! log), the paths for the `@` popup. All of it runs on the blocking pool.
+//! Views for front ends that come from files: ledger, transcript, changes, paths for the `@` popup.
+//! Everything runs on the blocking pool.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,6 @@ use context::session::standing::StandingSession;
 /// Most paths offered to the `@` popup.
 const MAX_FILES: usize = 50_000;
 
-/// Sends the ledger as the log tells it.
 pub fn ledger(log: PathBuf, settings: ContextSettings, events: Events) {
     tokio::task::spawn_blocking(move || match reader::read(&log) {
         Ok(read) => {
@@ -32,7 +31,6 @@ pub fn ledger(log: PathBuf, settings: ContextSettings, events: Events) {
     });
 }
 
-/// Sends the history of what the ledger shows as `id`.
 pub fn item_history(log: PathBuf, id: String, events: Events) {
     tokio::task::spawn_blocking(move || match reader::read(&log) {
         Ok(read) => match item_history::explain(&read.records, &id) {
@@ -45,7 +43,6 @@ pub fn item_history(log: PathBuf, id: String, events: Events) {
     });
 }
 
-/// Sends what the session did and cost.
 pub fn stats(log: PathBuf, events: Events) {
     tokio::task::spawn_blocking(move || match Report::of_log(&log) {
         Ok(report) if report.sessions.is_empty() => {
@@ -60,14 +57,14 @@ pub fn stats(log: PathBuf, events: Events) {
     });
 }
 
-/// Sends the items that stand, with those that a summary replaced; `agent` is the sub-agent whose log it is.
+/// Sends the current items and those that a summary replaced; `agent` is the sub-agent whose log it is.
 pub fn transcript(log: PathBuf, agent: Option<String>, events: Events) {
     tokio::task::spawn_blocking(move || match StandingSession::read(&log) {
         Ok(session) => {
             let items = session.items().map(|(id, item)| (id, Arc::clone(item))).collect();
             let _ = events.send(Event::Transcript { agent, items });
         }
-        // Nothing was said yet; the front end asks again when something is.
+        // Nothing was said yet; the front end asks again later.
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let _ = events.send(Event::Transcript { agent, items: [].into() });
         }
@@ -75,7 +72,7 @@ pub fn transcript(log: PathBuf, agent: Option<String>, events: Events) {
     });
 }
 
-/// Writes the session to a file; its ending says in which form.
+/// The file's extension picks the format.
 pub fn export(exporter: Exporter, log: PathBuf, file: PathBuf, force: bool, events: Events) {
     tokio::task::spawn_blocking(move || {
         let (level, text) = match exporter(&log, &file, force) {
@@ -86,7 +83,6 @@ pub fn export(exporter: Exporter, log: PathBuf, file: PathBuf, force: bool, even
     });
 }
 
-/// Sends what the session, or its last turn, changed.
 pub fn changes(reviewer: Reviewer, turn: bool, events: Events) {
     tokio::task::spawn_blocking(move || {
         let _ = events.send(Event::Changes(reviewer.changes(turn)));
@@ -102,10 +98,9 @@ fn unreadable(error: &std::io::Error, events: &Events) {
     );
 }
 
-/// So many are sent before the walk is at its end, and twice as many each time.
+/// Sends the first results after this many files, then whenever the number has doubled.
 const FIRST_FILES: usize = 500;
 
-/// Sends the workspace's files and folders; of many the first ones early.
 pub fn files(root: PathBuf, events: Events) {
     tokio::task::spawn_blocking(move || {
         let all = names(&root, |some| drop(events.send(Event::SomeFiles(some.into()))));
@@ -113,7 +108,7 @@ pub fn files(root: PathBuf, events: Events) {
     });
 }
 
-/// The workspace's files and folders, ignored ones left out.
+/// The workspace's files and folders, without ignored ones.
 fn names(root: &Path, early: impl Fn(&[String])) -> Vec<String> {
     let mut files = Vec::new();
     let mut next = FIRST_FILES;

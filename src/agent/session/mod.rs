@@ -1,4 +1,4 @@
-//! The session as the agent holds it: log and history together, resumed, rewound, looked into.
+//! The agent's session: log and history, resuming, rewinding, inspecting.
 
 pub mod conversation;
 pub mod inspect;

@@ -1,5 +1,5 @@
-//! What the user types, beside the sessions: the history of prompts over all projects, and the draft in the composer. Secrets
-//! are taken out; the disk is left to the blocking pool.
+//! The prompt history across all projects, and the composer's draft. Both are redacted. The disk is used only
+//! on the blocking pool.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,11 +12,9 @@ use context::session::draft::Drafts;
 use context::session::prompt_history;
 use guard::redact::redactor::Redactor;
 
-/// The prompts of one front end.
 pub struct Prompts {
     history: PathBuf,
     drafts: Arc<Drafts>,
-    /// Where they are typed.
     folder: PathBuf,
     redactor: Arc<Redactor>,
 }
@@ -27,7 +25,7 @@ impl Prompts {
         Self { history, drafts: Arc::new(Drafts::new(project_state)), folder, redactor }
     }
 
-    /// Adds a prompt to the history. That it can't be written is no reason to disturb anybody.
+    /// Adds a prompt to the history; a failed write is ignored.
     pub fn remember(&self, text: &str) {
         let text = self.redacted(text);
         let prompt =
@@ -36,17 +34,14 @@ impl Prompts {
         tokio::task::spawn_blocking(move || prompt_history::append(&path, &prompt));
     }
 
-    /// What was typed, without secrets.
     pub fn redacted(&self, text: &str) -> String {
         self.redactor.redact_typed(text).into_owned()
     }
 
-    /// Asks what the text is, and keeps it.
     pub fn keep(&self, text: &str, questions: &Arc<Questions>, events: &Events) {
         keep::keep(self.redacted(text), self.folder.clone(), Arc::clone(questions), events.clone());
     }
 
-    /// Answers `Op::ListPrompts`.
     pub fn list(&self, events: &Events) {
         let (path, events) = (self.history.clone(), events.clone());
         tokio::task::spawn_blocking(move || {
@@ -60,7 +55,7 @@ impl Prompts {
         tokio::task::spawn_blocking(move || drafts.write());
     }
 
-    /// Sends the draft that a program which has ended left behind.
+    /// Sends the draft left by a process that has ended.
     pub fn restore_draft(&self, events: &Events) {
         let (drafts, events) = (Arc::clone(&self.drafts), events.clone());
         tokio::task::spawn_blocking(move || {

@@ -1,4 +1,4 @@
-//! The originals of a session, for the Recall tool and for `/recall`: the session log holds them whole.
+//! The full originals of a session from its log, for the Recall tool and `/recall`.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,22 +14,18 @@ use context::session::reader;
 use context::session::standing::StandingSession;
 use tools::ports::{Originals, RecallMatch};
 
-/// Characters shown of a hit.
 const SNIPPET: usize = 160;
 
-/// Reads from whichever log is open.
 #[derive(Default)]
 pub struct LogOriginals {
     path: Mutex<PathBuf>,
 }
 
 impl LogOriginals {
-    /// Follows the agent to another session.
     pub fn follow(&self, path: PathBuf) {
         *self.path.lock().unwrap_or_else(PoisonError::into_inner) = path;
     }
 
-    /// The log that is open.
     pub fn path(&self) -> PathBuf {
         self.path.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -66,7 +62,7 @@ impl Originals for LogOriginals {
 
     fn search(&self, query: &str, most: usize) -> Vec<RecallMatch> {
         let Ok(session) = StandingSession::read(&self.path()) else { return Vec::new() };
-        // What Recall itself brought or was asked for is no news.
+        // Skip Recall's own calls and results.
         let mut items: Vec<(ItemId, &Arc<Item>)> = session.items().collect();
         items.retain(|(_, item)| match &***item {
             Item::ToolResult(result) => &*result.tool != "Recall",
@@ -78,7 +74,7 @@ impl Originals for LogOriginals {
         if wanted.is_empty() {
             wanted = words::terms(query);
         }
-        // Of equals the newest is meant.
+        // Newest first: it wins between equal scores.
         let mut corpus = Corpus::only(&wanted);
         texts.iter().rev().for_each(|text| corpus.add(&[(1.0, text)]));
         corpus
@@ -94,7 +90,7 @@ impl Originals for LogOriginals {
     }
 }
 
-/// The line that holds the most of the wanted words.
+/// The line with the most wanted words.
 fn snippet(whole: &str, wanted: &[Term]) -> String {
     let score = |line: &str| {
         let lower = line.to_lowercase();

@@ -1,5 +1,4 @@
-//! Opening a session again: everything that its log tells goes back to where it was. Calls that were cut off get a
-//! result, so that the next request is sound.
+//! Reopens a session from its log. Interrupted calls get a result, so that the next request is valid.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,13 +14,12 @@ use context::session::log::{self, LogError, SessionLog};
 use context::session::reader;
 use context::session::record::Record;
 
-/// A session that was read from disk.
 pub struct ReopenedSession {
     pub conversation: Conversation,
     pub notices: Vec<String>,
 }
 
-/// Rebuilds a session from its log. Calls that never got a result get one now, in the log too.
+/// Calls that never got a result get one now, in the log too.
 pub fn restore(project_state: &Path, workspace: &Path, path: &Path) -> Result<ReopenedSession, LogError> {
     let log = SessionLog::open(path)?;
     let read = reader::read(path).map_err(|source| LogError::Io {
@@ -37,7 +35,7 @@ pub fn restore(project_state: &Path, workspace: &Path, path: &Path) -> Result<Re
         }
         match record {
             Record::Item(record) => state.facts.add(record.id, record.ms, &record.item),
-            // What the server reported last was the size of another request.
+            // The last reported size was that of a different request.
             Record::Forms { .. } | Record::Archive { .. } | Record::Unarchive {} => {
                 state.usage.forget_report()
             }
@@ -69,7 +67,6 @@ pub fn restore(project_state: &Path, workspace: &Path, path: &Path) -> Result<Re
     Ok(ReopenedSession { conversation, notices: notices.into_iter().collect() })
 }
 
-/// Why a session could not be opened, for the user.
 pub fn failure(error: &LogError) -> String {
     match error {
         LogError::Busy { .. } => notice::session_busy(error),

@@ -1,5 +1,5 @@
-//! What the session changed, place by place, and putting one of them back: through the same plan and journal as a rewind, so
-//! that a rewind knows of it. Blocks on the disk.
+//! What the session changed, hunk by hunk, and reverting one: through the same plan and journal as a rewind,
+//! so that a rewind knows about it. Blocks on the disk.
 
 use std::io;
 use std::path::Path;
@@ -22,7 +22,6 @@ use evidence::commits::git;
 use guard::redact::detector::TextSource;
 use guard::redact::redactor::Redactor;
 
-/// Why nothing was put back.
 #[derive(Debug, Error)]
 pub enum RevertError {
     #[error("the file has changed since it was shown; /diff shows it as it is")]
@@ -33,7 +32,6 @@ pub enum RevertError {
     Journal(#[from] io::Error),
 }
 
-/// Looks at the changes of the open session.
 #[derive(Clone)]
 pub struct Reviewer {
     pub journal: Arc<Journal>,
@@ -49,7 +47,7 @@ impl Reviewer {
 
 fn changes(journal: &Journal, redactor: &Redactor, turn: bool) -> Changes {
     let plan = plan(journal, turn);
-    // A folder shows in the files within it.
+    // A folder shows through the files in it.
     let is_folder = |step: &&RestoreStep| [&step.now, &step.target].contains(&&PathState::Folder);
     let steps = plan.steps.iter().filter(|step| !is_folder(step));
     let files = steps.map(|step| changed_file(journal, redactor, step)).collect();
@@ -81,7 +79,7 @@ fn changed_file(journal: &Journal, redactor: &Redactor, step: &RestoreStep) -> C
     }
     ChangedFile {
         action: step.action,
-        // The plan counts what going back would do.
+        // The plan counts in the other direction.
         plus: step.minus,
         minus: step.plus,
         differs: step.differs.clone(),
@@ -91,7 +89,7 @@ fn changed_file(journal: &Journal, redactor: &Redactor, step: &RestoreStep) -> C
     }
 }
 
-/// The bytes from before and those of now; what does not exist is empty.
+/// The bytes before and now; empty if the file doesn't exist.
 fn contents(journal: &Journal, step: &RestoreStep) -> Option<(Vec<u8>, Vec<u8>)> {
     let before = match &step.target {
         PathState::File { hash, .. } => journal.blobs().get(hash)?,
@@ -106,7 +104,6 @@ fn contents(journal: &Journal, step: &RestoreStep) -> Option<(Vec<u8>, Vec<u8>)>
     }
 }
 
-/// Puts one place into git's index.
 pub fn stage(journal: &Journal, turn: bool, wanted: &HunkId) -> Result<(), RevertError> {
     let plan = plan(journal, turn);
     let step = plan.steps.iter().find(|step| step.path == Path::new(&wanted.path));
@@ -121,7 +118,7 @@ pub fn stage(journal: &Journal, turn: bool, wanted: &HunkId) -> Result<(), Rever
     Err(RevertError::Refused(why.to_owned()))
 }
 
-/// The place that was shown: its number and its diff.
+/// The hunk that was shown: its number and diff.
 fn find(before: &[u8], now: &[u8], wanted: &HunkId) -> Result<(usize, String), RevertError> {
     let places = hunks::of(&wanted.path, before, now).ok_or(RevertError::Changed)?;
     let mut places = places.into_iter().enumerate();
@@ -129,7 +126,7 @@ fn find(before: &[u8], now: &[u8], wanted: &HunkId) -> Result<(usize, String), R
     place.filter(|_| file::hash(now) == wanted.content).ok_or(RevertError::Changed)
 }
 
-/// Puts one place back. A file that was created goes, and one that was deleted returns, with its only place.
+/// Reverts one hunk. If it is the only one, a created file is deleted and a deleted one restored.
 pub fn revert(
     journal: &Journal,
     turn: bool,

@@ -1,5 +1,5 @@
-//! Rewinding a session: conversation and undo journal together. The points to go back to, what each would change, and
-//! doing it. The files' part blocks on the disk and needs no conversation, so that it can run on the blocking pool.
+//! Rewinds a session, files and conversation: the possible points, a preview, and the rewind. The files' part
+//! blocks on the disk and doesn't need the conversation, so that it can run on the blocking pool.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -23,7 +23,6 @@ use context::session::journal::restore::{self, RestoreOutcome};
 use context::session::journal::restore_plan::{self, RestorePlan};
 use context::session::log::LogError;
 
-/// Why nothing was rewound.
 #[derive(Debug, Error)]
 pub enum RewindError {
     #[error("there is no such point in this session")]
@@ -38,7 +37,6 @@ pub enum RewindError {
     Log(#[from] LogError),
 }
 
-/// What belongs to one point of the journal.
 #[derive(Default)]
 struct RewindTotals {
     ms: u64,
@@ -49,7 +47,7 @@ struct RewindTotals {
     voided: Option<u32>,
 }
 
-/// The points to go back to, newest first.
+/// Newest first.
 pub fn points(conversation: &Conversation, journal: &[JournalRecord]) -> Vec<RewindPoint> {
     let (mut turns, mut rewinds) = (BTreeMap::<u64, RewindTotals>::new(), Vec::<(u64, RewindTotals)>::new());
     let mut in_rewind = false;
@@ -79,7 +77,7 @@ pub fn points(conversation: &Conversation, journal: &[JournalRecord]) -> Vec<Rew
     let mut points: Vec<((u64, u32), RewindPoint)> = Vec::new();
     let mut oldest = None;
     let history = &conversation.history;
-    // A pinned message that stands behind a summary of what followed it is no place to go back to.
+    // A pinned message that comes after the summary of what followed it isn't a point to go back to.
     let begins = |entry: &&Entry| entry.item.begins_round() && history.reaches(entry.id);
     for entry in history.entries().iter().filter(begins) {
         let Item::User(message) = &*entry.item else { continue };
@@ -89,7 +87,7 @@ pub fn points(conversation: &Conversation, journal: &[JournalRecord]) -> Vec<Rew
         sum.ms = conversation.facts.begun_ms(entry.id).unwrap_or(sum.ms);
         points.push(((entry.id.0, 0), row(PointId::Turn(entry.id), sum, true)));
     }
-    // Turns that only a summary tells of: their files can still come back. Not so those that a rewind took out.
+    // Files of summarized turns can still be restored, but not those of rewound turns.
     for (item, sum) in turns {
         let archived =
             oldest.is_none_or(|oldest| item < oldest) && conversation.facts.begun_ms(ItemId(item)).is_some();
@@ -114,7 +112,6 @@ fn row(id: PointId, sum: RewindTotals, conversation: bool) -> RewindPoint {
     RewindPoint { id, name, title, ms, files: files.len(), plus, minus, conversation }
 }
 
-/// The point with this id.
 pub fn point(
     conversation: &Conversation,
     journal: &[JournalRecord],
@@ -123,7 +120,7 @@ pub fn point(
     points(conversation, journal).into_iter().find(|point| point.id == id).ok_or(RewindError::NoPoint)
 }
 
-/// Items that leave the conversation when it goes to this point.
+/// How many items leave the conversation when going to this point.
 pub fn items_since(conversation: &Conversation, point: &RewindPoint) -> usize {
     match point.id {
         PointId::Turn(item) if point.conversation => {
@@ -133,7 +130,7 @@ pub fn items_since(conversation: &Conversation, point: &RewindPoint) -> usize {
     }
 }
 
-/// What going to a point would do; `items` leave the conversation. Looks at every file that was changed since.
+/// What going to a point would do; it removes `items` items. Reads every file changed since.
 pub fn preview(journal: &Journal, point: RewindPoint, items: usize) -> RewindPreview {
     let plan = plan_files(journal, point.id);
     let rows = plan.steps.iter().map(|step| RewindRow {
@@ -153,20 +150,19 @@ fn plan_files(journal: &Journal, id: PointId) -> RestorePlan {
     restore_plan::plan(journal.root(), journal.blobs(), restore_plan::since(&journal.lines(), id))
 }
 
-/// A rewind that can be carried out: everything that has to be known of the conversation before.
+/// A planned rewind, with everything it needs from the conversation.
 pub struct RewindTask {
     point: RewindPoint,
     scope: RewindScope,
     force: bool,
-    /// The journal's record of this rewind, and its number there.
+    /// The journal record of this rewind, and its number there.
     head: JournalRecord,
     number: usize,
-    /// The conversation's rewind that is undone.
+    /// The conversation's rewind that this one undoes.
     revives: Option<u32>,
 }
 
 impl RewindTask {
-    /// Errors: `NoPoint`, or `NoConversation` where the conversation can't go back to the point.
     pub fn new(
         conversation: &Conversation,
         journal: &[JournalRecord],
@@ -175,7 +171,7 @@ impl RewindTask {
         force: bool,
     ) -> Result<Self, RewindError> {
         let point = point(conversation, journal, id)?;
-        // A rewind of files alone left the conversation where it was: undoing it does so too.
+        // Undoing a files-only rewind leaves the conversation alone too.
         let files_only =
             matches!(id, PointId::Rewind(_)) && scope == RewindScope::Both && !point.conversation;
         let scope = if files_only { RewindScope::Files } else { scope };
@@ -208,14 +204,14 @@ impl RewindTask {
         Ok(Self { point, scope, force, head, number, revives })
     }
 
-    /// Brings the files back. Blocks on the disk.
+    /// Blocks on the disk.
     pub fn restore_files(&self, journal: &Journal) -> Result<RestoreOutcome, RewindError> {
         let plan =
             if self.scope.files() { plan_files(journal, self.point.id) } else { RestorePlan::default() };
         Ok(restore::carry_out(journal, self.head.clone(), &plan, self.force)?)
     }
 
-    /// Takes the conversation back, after the files: if the log then fails, undoing is still offered.
+    /// Rewinds the conversation, after the files: if the log then fails, undo is still offered.
     pub fn finish(
         self,
         conversation: &mut Conversation,
@@ -248,13 +244,12 @@ impl RewindTask {
     }
 }
 
-/// The journal of the open session, read on the blocking pool.
 pub async fn journal_lines(journal: &Arc<Journal>) -> Vec<JournalRecord> {
     let journal = Arc::clone(journal);
     tokio::task::spawn_blocking(move || journal.lines()).await.unwrap_or_default()
 }
 
-/// [`preview`] of a point, off the loop.
+/// [`preview`] on the blocking pool.
 pub async fn preview_of(
     conversation: &Conversation,
     journal: &Arc<Journal>,
@@ -267,7 +262,7 @@ pub async fn preview_of(
     work.await.map_err(|error| RewindError::Stopped(error.to_string()))
 }
 
-/// Rewinds: the files on the blocking pool, then the conversation here. Whatever happens there, it stays open.
+/// Rewinds the files on the blocking pool, then the conversation.
 pub async fn carry_out(
     conversation: &mut Conversation,
     journal: &Arc<Journal>,
@@ -283,7 +278,7 @@ pub async fn carry_out(
     task.finish(conversation, files)
 }
 
-/// Puts one place of a file back, off the loop; what the model is told of it.
+/// Reverts a hunk on the blocking pool; returns the reminder for the model.
 pub async fn revert_hunk(
     conversation: &Conversation,
     journal: &Arc<Journal>,
@@ -300,16 +295,15 @@ pub async fn revert_hunk(
     }
 }
 
-/// Paths that are named one by one.
 const LISTED: usize = 20;
 
-/// What the model is told when files went back and the conversation did not.
+/// The reminder for the model if only files were rewound.
 pub fn reminder(done: &RewindDone) -> Option<String> {
-    // A conversation that went back as well remembers the files as they are again.
+    // A rewound conversation already matches the files.
     if done.part.conversation() { None } else { files_reminder(&done.done) }
 }
 
-/// The same for a session that is opened: files went back after its last round.
+/// The same for a reopened session whose files were rewound after its last round.
 pub fn missed_reminder(conversation: &Conversation, journal: &[JournalRecord]) -> Option<String> {
     let said = conversation.facts.last_round()?.0;
     let mut went_back = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Sub-agents: a turn in a window and a session of its own, for a part of the work (SPEC §10).
+//! Sub-agents: a turn in its own window and session, for part of the work.
 
 pub mod progress;
 pub mod runner;

@@ -1,4 +1,4 @@
-//! What a running sub-agent shows in its parent's transcript: one line, and what it read and changed.
+//! A running sub-agent's line in its parent's transcript, and what it read and changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,7 +7,6 @@ use base::model::item::ItemId;
 use base::protocol::event::Event;
 use base::text::{human_tokens, plural};
 
-/// What is known of a sub-agent while it runs.
 #[derive(Default)]
 pub struct AgentProgress {
     steps: usize,
@@ -19,7 +18,7 @@ pub struct AgentProgress {
 }
 
 impl AgentProgress {
-    /// Takes in an event; whether the line reads differently now.
+    /// Returns whether the line may have changed.
     pub fn take(&mut self, event: &Event) -> bool {
         match event {
             Event::ToolStarted { call_id, title, .. } => {
@@ -58,7 +57,7 @@ impl AgentProgress {
         format!("{kind}: {steps} · {} tokens · {}", human_tokens(self.tokens), self.doing)
     }
 
-    /// The files that it read, each with the item that holds it, and those that it changed.
+    /// The files it read, each with the item that contains it, and the files it changed.
     pub fn files(self) -> (Vec<(String, u64)>, Vec<String>) {
         (self.read.into_iter().collect(), self.changed.into_iter().collect())
     }

@@ -1,5 +1,5 @@
-//! Runs one sub-agent: an agent like its parent's with fewer tools, whose session is kept beside those of the project. The
-//! parent's window never sees more of it than its report.
+//! Runs one sub-agent: an agent like its parent's with fewer tools, in its own stored session. The parent's
+//! window sees only its report.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +22,6 @@ use tools::agent_types::{self, AgentType, TYPES};
 use tools::cx::{SubAgents, ToolCx};
 use tools::sub_agent::{ParentTurn, SubReport, SubTask};
 
-/// Runs the sub-agents of one agent.
 pub struct SubAgentRunner {
     template: AgentTemplate,
     questions: Arc<Questions>,
@@ -96,7 +95,7 @@ impl SubAgentRunner {
         })
     }
 
-    /// A new session, or the one that goes on.
+    /// A new session, or the one to resume.
     async fn conversation(&self, task: &SubTask, cx: &ToolCx) -> Result<Conversation, String> {
         let (state, root) = (self.state.clone(), Arc::clone(&cx.root));
         let Some(id) = task.resume.clone() else {

@@ -1,4 +1,4 @@
-//! How a sub-agent is made: the parts of an agent, from what its parent was made of.
+//! Builds a sub-agent from what its parent was made of.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,28 +31,22 @@ use tools::plan::skill::SkillTool;
 use tools::run::shell::Shell;
 use tools::skill::set::SkillSet;
 
-/// What sub-agents take over from their parent.
 pub struct AgentTemplate {
     pub loaded: Loaded,
     pub provider: Arc<dyn Provider>,
     pub policy: Arc<PolicyEngine>,
-    /// The project's state folder.
     pub project_state: PathBuf,
     pub own_folders: Vec<PathBuf>,
-    /// Whether somebody can answer questions.
     pub interactive: bool,
-    /// The types of sub-agents that the user has defined.
     pub own_agents: Vec<AgentType>,
     pub skills: Arc<SkillSet>,
-    /// The user's hooks, where there are any.
     pub hooks: Option<Arc<AgentHooks>>,
-    /// Where tools come from that are loaded on demand.
     pub sources: Vec<Arc<dyn ToolSource>>,
 }
 
 impl AgentTemplate {
-    /// An agent of this type for one task; `light` says whether the light model answers, where it is not for the type to
-    /// say. `params` and `settings` are the parent's, `cx` is that of its call.
+    /// An agent of this type for one task. `light` overrides whether the type uses the light model; `params`
+    /// and `settings` are the parent's, `cx` is that of its call.
     pub fn agent(
         &self,
         kind: &AgentType,
@@ -103,11 +97,10 @@ impl AgentTemplate {
             attachments: Vec::new(),
             max_steps: kind.max_steps.min(self.loaded.work.max_steps),
             max_tokens: Some(kind.max_tokens()),
-            max_cost: None,
         })
     }
 
-    /// What a type that only reads is held to, whatever its parent may do.
+    /// The policy of a type that only reads, whatever its parent may do.
     fn reading_policy(&self, cx: &ToolCx) -> Arc<PolicyEngine> {
         let permission = self.policy.permission();
         let work = WorkSettings { mode: Mode::Explore, permission, ..self.loaded.work.clone() };
@@ -124,10 +117,10 @@ impl AgentTemplate {
     fn tools(&self, kind: &AgentType, cx: &ToolCx) -> Vec<Box<dyn Tool>> {
         let rules = self.policy.rules_for_reading();
         let allowed = |name: &str| !rules.removes(&tool_names::names(name));
-        // What a server's tools do is not known.
+        // We don't know what a server's tools do.
         let sources = if kind.only_reads || kind.tools.is_some() { &[][..] } else { &self.sources };
         let mut tools = toolbox::tools(sources, &cx.web, |name| kind.has(name) && allowed(name));
-        // What a type may do is a matter of its other tools.
+        // Every type may load skills: its other tools limit what it can do.
         tools.extend(SkillTool::boxed(&self.skills).filter(|tool| allowed(tool.name())));
         tools
     }

@@ -1,4 +1,4 @@
-//! The tools without an agent.
+//! The tools without an agent and a session, for `mycode tool`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use evidence::retriever::ContextRetriever;
 use guard::policy::flag_rules::FlagRules;
 use tools::skill::set::SkillSet;
 
-/// The tools without a session, for `mycode tool`: originals come from the project's last session.
+/// Recall's originals come from the project's last session.
 pub fn tools_alone(
     loaded: &Loaded,
     workspace: &Path,

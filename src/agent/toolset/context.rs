@@ -1,4 +1,4 @@
-//! What the tools of an agent work with, and where those on demand come from.
+//! The context of an agent's tools, and the sources of tools on demand.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,6 @@ use tools::on_demand::source::ToolSource;
 use tools::output::Spill;
 use tools::skill::set::SkillSet;
 
-/// What tools work with, without a journal.
 pub fn tool_context(
     workspace: &Path,
     project_state: &Path,
@@ -33,7 +32,7 @@ pub fn tool_context(
     cx
 }
 
-/// The MCP servers of a session, and what is wrong with others.
+/// The MCP servers of a session, and the problems with others.
 pub fn servers_of(cx: &ToolCx, loaded: &Loaded, own_folders: &[PathBuf]) -> (Arc<Servers>, Vec<String>) {
     let (servers, problems) = servers::read(&loaded.own.mcp, loaded.work.sandbox);
     let place = Place {
@@ -45,7 +44,6 @@ pub fn servers_of(cx: &ToolCx, loaded: &Loaded, own_folders: &[PathBuf]) -> (Arc
     (Arc::new(Servers::new(servers, place)), problems)
 }
 
-/// Where tools come from that are loaded on demand.
 pub fn sources(servers: &Arc<Servers>) -> Vec<Arc<dyn ToolSource>> {
     vec![Arc::new(McpSource(Arc::clone(servers)))]
 }

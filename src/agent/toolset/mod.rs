@@ -1,4 +1,4 @@
-//! The tools of an agent with their surroundings.
+//! An agent's tools and their context.
 
 pub mod alone;
 pub mod context;

@@ -1,4 +1,4 @@
-//! The tools of an agent, and who decides which of their calls run.
+//! Builds an agent's tools and the policy that decides on their calls.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,21 +18,17 @@ use tools::plan::skill::SkillTool;
 use tools::skill::set::SkillSet;
 use tools::web::state::WebState;
 
-/// What the tools of one agent are made from, beside their surroundings.
 pub struct ToolParts<'a> {
     pub loaded: &'a Loaded,
     pub project_state: &'a Path,
     pub own_folders: &'a [PathBuf],
     pub skills: &'a Arc<SkillSet>,
     pub sources: &'a [Arc<dyn ToolSource>],
-    /// What the flags of this run allow and forbid.
     pub flags: FlagRules,
-    /// Whether somebody can answer questions.
     pub interactive: bool,
     pub small_window: bool,
 }
 
-/// The tools, and who decides which of their calls run.
 pub fn dispatcher(mut cx: ToolCx, parts: ToolParts<'_>) -> Dispatcher {
     let ToolParts { loaded, project_state, own_folders, skills, sources, flags, interactive, small_window } =
         parts;
@@ -54,7 +50,7 @@ pub fn dispatcher(mut cx: ToolCx, parts: ToolParts<'_>) -> Dispatcher {
     Dispatcher::new(cx, Arc::new(policy), tools, interactive, &toolbox::left_out(small_window, sources))
 }
 
-/// What the web tools may do. A provider that can't be used says so by itself.
+/// Ignores a provider that can't be used: that is reported elsewhere.
 fn web_state(loaded: &Loaded) -> WebState {
     let settings = loaded.provider.as_ref().filter(|_| loaded.web.search);
     let searcher = settings.and_then(|settings| Searcher::new(settings).ok().flatten());

@@ -7,7 +7,6 @@ use base::protocol::event::FailureCause;
 use base::protocol::notice::{self, Problem};
 use context::session::log::LogError;
 
-/// What ends a turn early.
 pub enum TurnError {
     Interrupted,
     Provider {
@@ -15,26 +14,25 @@ pub enum TurnError {
         /// How often it was tried.
         tries: u32,
     },
-    /// The reply filled the window to its end.
+    /// The reply filled the window.
     NoRoom,
     /// The model said nothing.
     Unanswered {
         problem: Problem,
-        /// Refused: it is the message that the server did not want to answer.
+        /// `Refused` if the server objected to the message itself.
         cause: FailureCause,
     },
     Failed(Problem, FailureCause),
-    /// A hook of the user's did not let the message pass: it was never part of the session.
+    /// A user's hook rejected the message, which was never part of the session.
     Blocked(Problem),
 }
 
 impl TurnError {
-    /// The model replied with nothing, repeatedly.
     pub fn empty() -> Self {
         Self::Unanswered { problem: notice::empty_reply(), cause: FailureCause::Other }
     }
 
-    /// The reply ended at the output limit: what was said stays, the task is not done.
+    /// The reply hit the output limit: its text stays, the task isn't done.
     pub fn output_limit(said_something: bool) -> Self {
         if said_something {
             Self::Failed(notice::output_limit(), FailureCause::OutputLimit)
@@ -43,20 +41,19 @@ impl TurnError {
         }
     }
 
-    /// A filter of the server ended the reply, or the model declined: `refusal` says why.
+    /// The server's filter ended the reply, or the model declined (`refusal` says why).
     pub fn filtered(said_something: bool, refusal: Option<&str>) -> Self {
         let problem = refusal.map_or_else(notice::content_filter, notice::refused);
         let cause = FailureCause::Refused;
         if said_something { Self::Failed(problem, cause) } else { Self::Unanswered { problem, cause } }
     }
 
-    /// The request does not fit, whatever is done.
     pub fn context_full(message: String) -> Self {
         Self::Provider { error: ProviderError::ContextFull { message }, tries: 1 }
     }
 }
 
-/// How servers say that a filter has stopped the message before the model saw it. In lower case.
+/// How servers say that a filter stopped the message before the model saw it, in lower case.
 const FILTER_WORDS: [&str; 7] = [
     // Azure.
     "content_filter",
@@ -70,8 +67,8 @@ const FILTER_WORDS: [&str; 7] = [
     "inappropriate content",
 ];
 
-/// Whether it is the message itself that the server refused, so that every later request with it in the history would fail
-/// as well. Money that is lacking, a wrong address or model and a setting that isn't known go away without it.
+/// Whether the server refused the message itself, so that every later request with it would fail too. Missing
+/// credit, a wrong address or model, or an unknown setting isn't that.
 pub fn is_filtered(error: &ProviderError) -> bool {
     let ProviderError::BadRequest { status, message } = error else { return false };
     let message = message.to_lowercase();

@@ -1,4 +1,4 @@
-//! One turn: the ReAct loop, one reply of the model, the user's message, and what ends a turn early.
+//! One turn: the ReAct loop, the model's reply, the user's message, and what ends a turn early.
 
 pub mod additions;
 pub mod error;

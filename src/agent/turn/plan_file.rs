@@ -1,4 +1,4 @@
-//! The plan with which a turn in plan mode ends: a file of the project, for the user to accept, change or refuse.
+//! The plan at the end of a turn in plan mode: a project file for the user to accept, change or refuse.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,16 +18,15 @@ use base::protocol::notice as texts;
 use evidence::note::digest;
 use evidence::note::name;
 
-/// Where plans are, relative to the workspace.
+/// Relative to the workspace.
 const FOLDER: &str = ".mycode/plans";
-/// A larger file is none of ours.
 const MAX_BYTES: u64 = 1 << 20;
-/// Plans of one day and title.
+/// Most plans with the same day and title.
 const MAX_SAME: u32 = 100;
 
 static HEADING: Pattern = Pattern::new(r"(?m)^##? ");
 
-/// The plan in an answer: from its first heading on. An answer without one is a question, or talk.
+/// The plan in an answer, from its first heading on. Without a heading it's a question, or talk.
 fn plan_of<'a>(items: impl DoubleEndedIterator<Item = &'a Item>) -> Option<&'a str> {
     let answer = items.rev().find_map(|item| match item {
         Item::Assistant { text, .. } if !text.trim().is_empty() => Some(text),
@@ -37,7 +36,7 @@ fn plan_of<'a>(items: impl DoubleEndedIterator<Item = &'a Item>) -> Option<&'a s
     Some(answer[begin..].trim_end())
 }
 
-/// Makes a file of the plan that a turn in plan mode ended with.
+/// Writes the plan of a turn in plan mode to a file.
 pub async fn keep(agent: &Agent, events: &Events) -> Option<PlanRequest> {
     let Agent { conversation, dispatcher, .. } = agent;
     if dispatcher.policy.mode() != Mode::Plan {
@@ -58,7 +57,7 @@ pub async fn keep(agent: &Agent, events: &Events) -> Option<PlanRequest> {
     }
 }
 
-/// Writes the plan; returns its path relative to `root`.
+/// Returns the path relative to `root`.
 fn write(root: &Path, plan: &str) -> Result<String, FileError> {
     let folder = root.join(FOLDER);
     let title = plan.lines().next().unwrap_or_default().trim_start_matches('#');
@@ -77,7 +76,7 @@ fn write(root: &Path, plan: &str) -> Result<String, FileError> {
     Err(FileError::Exists)
 }
 
-/// Asks the user what shall become of a plan. An accepted one ends plan mode; what the user decides begins the next turn.
+/// Asks the user about a plan. Accepting it ends plan mode; the answer starts the next turn.
 pub async fn ask(plan: PlanRequest, dispatcher: &Dispatcher, control: &TurnControl, events: &Events) {
     match control.questions.ask(Question::Plan(plan.clone()), &control.cancel).await {
         Some(Answer::Accept { permission }) => {
@@ -98,7 +97,6 @@ pub async fn ask(plan: PlanRequest, dispatcher: &Dispatcher, control: &TurnContr
     }
 }
 
-/// Whether somebody has changed the plan since it was written.
 fn was_edited(path: &Path, plan: &str) -> bool {
     file::small_text(path, MAX_BYTES).is_none_or(|text| text.trim_end() != plan)
 }

@@ -1,5 +1,4 @@
-//! One reply of the model, recorded: asks with a request that fits, and makes room and asks again when the server says
-//! that it does not.
+//! Gets and records one reply of the model. Makes room and retries if the server says that it doesn't fit.
 
 use std::sync::Arc;
 
@@ -13,19 +12,17 @@ use base::model::call::ToolCall;
 use base::model::item::{Item, ItemId};
 use base::model::provider::ProviderError;
 use base::model::usage::FinishReason;
-use base::protocol::event::{Event, Level};
+use base::protocol::event::{Event, FailureCause, Level};
 use base::protocol::notice as texts;
 use base::text;
 use context::session::log::LogError;
 use guard::redact::redactor::Redactor;
 
-/// Times that a request which did not fit the window is sent again: after the first refusal with as much room as the
-/// server names, or else half of it; after the second one with a quarter.
+/// Retries of a request that didn't fit: first with the room the server names, or half; then with a quarter.
 const OVERFLOW_TRIES: u32 = 2;
-/// What is kept of a reply that broke off, in characters.
+/// Characters kept of a reply that broke off.
 const KEPT_CHARS: usize = 40_000;
 
-/// One reply of the model.
 pub struct Reply {
     pub calls: Vec<Arc<ToolCall>>,
     pub finish: FinishReason,
@@ -33,12 +30,11 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Whether the reply ended before the model was done.
     pub fn was_cut(&self) -> bool {
         matches!(self.finish, FinishReason::Length | FinishReason::WindowFull)
     }
 
-    /// The calls that came whole, and the last one if the reply ended in the middle of it.
+    /// The complete calls, and the last one if the reply ended in the middle of it.
     pub fn split_at_cut(&self) -> (&[Arc<ToolCall>], Option<&Arc<ToolCall>>) {
         match self.calls.split_last() {
             Some((last, whole)) if self.was_cut() && last.parsed_args().is_err() => (whole, Some(last)),
@@ -47,21 +43,19 @@ impl Reply {
     }
 }
 
-/// What was done so far to make a request and its reply fit the window.
+/// What was tried so far to make a request and its reply fit.
 struct Fitting {
-    /// Window and reserve as they were taken to be before, in tokens.
+    /// The configured window and reserve, in tokens.
     configured: (u64, u64),
-    /// Requests that the server refused as too large.
     refusals: u32,
-    /// The last of them: its size in tokens, and what the server said.
+    /// The last refused request: its size in tokens, and the server's message.
     refused: Option<(u64, String)>,
-    /// Times that nothing smaller could be made of it.
+    /// How often the request couldn't be made smaller.
     stuck: u32,
-    /// A reply came to the end of the window already.
+    /// A reply has already reached the end of the window.
     filled: bool,
 }
 
-/// Asks for one reply.
 pub struct ReplyRequest<'a> {
     pub conversation: &'a mut Conversation,
     pub window: &'a mut ContextWindow,
@@ -72,7 +66,6 @@ pub struct ReplyRequest<'a> {
 }
 
 impl ReplyRequest<'_> {
-    /// One model reply, making room and asking again when the server says that the request does not fit.
     pub async fn ask(mut self) -> Result<Reply, TurnError> {
         let configured = self.window.size();
         let mut fitting = Fitting { configured, refusals: 0, refused: None, stuck: 0, filled: false };
@@ -110,8 +103,8 @@ impl ReplyRequest<'_> {
         }
     }
 
-    /// The server does not take its reasoning back, whatever the model table says of it: it is left out, and from here on it is
-    /// taken to be bound. Whether there was any.
+    /// The server rejects its own reasoning, whatever the model table says: drops it, and treats it as bound
+    /// from now on. Returns whether there was any.
     fn without_reasoning(&mut self, refused: &NextRequest) -> Result<bool, LogError> {
         let any = refused.drop_reasoning(self.conversation)?;
         if any {
@@ -127,7 +120,7 @@ impl ReplyRequest<'_> {
         Ok(next)
     }
 
-    /// The next request; after a refusal a smaller one, if there can be one.
+    /// The next request; after a refusal a smaller one, if possible.
     async fn fitted_request(&mut self, fitting: &mut Fitting) -> Result<NextRequest, TurnError> {
         let mut next = match self.next_request().await {
             Err(TurnError::Failed(..)) if fitting.refused.is_some() => {
@@ -138,20 +131,20 @@ impl ReplyRequest<'_> {
         };
         let size = next.built.ledger.total();
         if let Some((_, message)) = fitting.refused.take_if(|(last, _)| size >= *last) {
-            // Nothing more can be given up: the window is not what the server minds, or far too small. It is asked once
-            // more nevertheless: some servers have slots that are full now and then.
+            // Nothing more can be dropped: the window isn't the server's problem, or it is far too small.
+            // Retry once anyway: some servers have slots that are full at times.
             fitting.stuck += 1;
             self.window.resize(fitting.configured);
             if fitting.stuck > 1 {
                 return Err(TurnError::context_full(message));
             }
-            // The room for the reply is that of the configured window.
+            // Rebuild it with the configured window's room for the reply.
             next = self.window.build(self.conversation, &self.sampler.params);
         }
         Ok(next)
     }
 
-    /// The window is as large as it was, but the reply needs more of it.
+    /// The reply needs more of the window, whose size is unchanged.
     async fn make_room_for_reply(&mut self, configured: (u64, u64)) -> Result<(), TurnError> {
         let reason = texts::reply_filled_window();
         let _ = self.events.send(Event::Retrying { attempt: 2, of: 2, wait_ms: 0, reason });
@@ -162,8 +155,8 @@ impl ReplyRequest<'_> {
         made
     }
 
-    /// The real window is smaller than configured. A number that the server names is the window as it counts; where that
-    /// explains nothing, or did not help, the request is made much smaller.
+    /// The real window is smaller than configured. Uses the number that the server names, as it counts; if
+    /// that explains nothing or didn't help, makes the request much smaller.
     fn make_room(&mut self, error: &ProviderError, fitting: &Fitting) {
         let sizes = self.window.sizes(self.conversation);
         let (size, smallest) = (sizes.estimated(), sizes.smallest_window());
@@ -171,7 +164,7 @@ impl ReplyRequest<'_> {
             error.context_limit().filter(|named| fitting.refusals == 1 && *named < fitting.configured.0);
         let room = named.map_or(size >> fitting.refusals, |named| (named * 9 / 10).min(size * 9 / 10));
         let (window, reserve) = self.window.size();
-        // A server that is wrong about it must not make the task itself be left out.
+        // A server's wrong number must not push out the task itself.
         let window = room.max(smallest).min(window * 9 / 10);
         self.window.resize((window, reserve.min(window / 8)));
     }
@@ -185,8 +178,14 @@ impl ReplyRequest<'_> {
                 self.record_partial(&said)?;
                 return Err(TurnError::Interrupted);
             }
+            Err(Unfinished {
+                cause: UnfinishedCause::Error { error: error @ ProviderError::CostLimit { .. }, .. },
+                ..
+            }) => {
+                return Err(TurnError::Failed((error.to_string(), error.hint(true)), FailureCause::Other));
+            }
             Err(Unfinished { said, cause: UnfinishedCause::Error { error, tries } }) => {
-                // What is sent again in another form has no place for an earlier try's words.
+                // A request that is sent again in another form must not contain an earlier try's text.
                 let again = matches!(
                     error,
                     ProviderError::ContextFull { .. } | ProviderError::ReasoningRejected { .. }
@@ -199,15 +198,15 @@ impl ReplyRequest<'_> {
         };
         let size = self.window.sizes(self.conversation).estimated();
         if sampled.finish == FinishReason::WindowFull && may_fill {
-            // The window is smaller than it was taken to be: the same as a refusal of the request.
+            // The window is smaller than assumed: treat it like a refused request.
             return Err(TurnError::context_full(
                 "the reply reached the end of the context window".to_owned(),
             ));
         }
-        // A compaction helps only where the past takes most of the window.
+        // Compaction helps only if the past takes most of the window.
         if sampled.finish == FinishReason::Length && size > window_tokens * 6 / 10 {
             if !sampled.items.iter().any(has_substance) {
-                // A server that silently stops at its window's end: the same as saying that the request does not fit.
+                // A server that silently stops at its window's end: treat it like a refused request.
                 return Err(TurnError::context_full(
                     "the reply ended at once at the length limit".to_owned(),
                 ));
@@ -221,22 +220,20 @@ impl ReplyRequest<'_> {
         self.record_reply(sampled)
     }
 
-    /// Records a finished reply.
     fn record_reply(&mut self, sampled: Sampled) -> Result<Reply, TurnError> {
         let Sampled { items, finish, usage, .. } = sampled;
         let mut calls: Vec<Arc<ToolCall>> = Vec::new();
         let mut ids: Vec<Arc<str>> = Vec::new();
         let items = complete_items(items, &finish);
         let said_something = items.iter().any(has_substance);
-        // Reasoning is bound to the words before it: behind what is kept without a secret it is good for nothing.
+        // Reasoning is bound to the text before it, so it's useless after a redacted text.
         let mut unbound = false;
         for mut item in items {
             if matches!(item, Item::Reasoning(_)) && (unbound || !self.redactor.redact_reasoning(&mut item)) {
                 unbound = true;
                 continue;
             }
-            // Of a reply that says and does nothing nothing is kept, so that asking once more is the same request;
-            // servers refuse empty texts in a history.
+            // Keep nothing of an empty reply: the retry must be the same, and servers refuse empty texts.
             let empty = matches!(item, Item::Assistant { .. }) && !has_substance(&item);
             if empty || !said_something {
                 continue;
@@ -244,7 +241,7 @@ impl ReplyRequest<'_> {
             if let Item::ToolCall(call) = &mut item {
                 call.id = self.conversation.unique_call_id(&call.id, &ids);
                 ids.push(Arc::clone(&call.id));
-                // What is run is the call as it was made; what is kept of it holds no secret.
+                // The original call is run; only what is kept of it is redacted.
                 calls.push(Arc::new(call.clone()));
             }
             let said = item.text().into_owned();
@@ -261,8 +258,7 @@ impl ReplyRequest<'_> {
         Ok(Reply { calls, finish, said_something })
     }
 
-    /// What was said before an interrupt or an error stays; calls that were not yet run do not, nor does thinking that
-    /// led nowhere.
+    /// Keeps the text before an interrupt or an error, but neither calls that didn't run nor thinking.
     fn record_partial(&mut self, said: &str) -> Result<(), LogError> {
         if said.trim().is_empty() {
             return Ok(());
@@ -273,15 +269,13 @@ impl ReplyRequest<'_> {
         Ok(())
     }
 
-    /// Writes what the model said or called, without secrets.
     fn record(&mut self, mut item: Item) -> Result<(ItemId, Arc<Item>), LogError> {
         self.redactor.redact_reply(&mut item);
         self.conversation.record(item)
     }
 }
 
-/// The items of a reply that are complete: of one that a filter ended no call is, and of one that was cut at the limit
-/// the last call is not when its arguments had not begun.
+/// Drops incomplete items: all calls of a filtered reply, and a last call that was cut before its arguments.
 fn complete_items(mut items: Vec<Item>, finish: &FinishReason) -> Vec<Item> {
     match finish {
         FinishReason::ContentFilter | FinishReason::Refused(_) => {
@@ -298,7 +292,6 @@ fn complete_items(mut items: Vec<Item>, finish: &FinishReason) -> Vec<Item> {
     items
 }
 
-/// Whether an item does or says something.
 fn has_substance(item: &Item) -> bool {
     match item {
         Item::ToolCall(_) => true,

@@ -1,4 +1,4 @@
-//! What a finished call leaves in the session: its result, in the form in which it is sent first, and what follows from it.
+//! Records a finished call: its result, the form that is sent first, and what follows from it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,6 @@ use context::history::ingest;
 use context::session::log::LogError;
 use tools::plan::task;
 
-/// Records the result and shows it.
 pub fn record(
     result: ToolResult,
     conversation: &mut Conversation,
@@ -28,7 +27,7 @@ pub fn record(
     if let Some((model, usage)) = spent {
         conversation.add_side_usage(&model, &usage)?;
     }
-    // The log keeps the whole result; what is sent first may be less of it.
+    // The log keeps the full result; less of it may be sent.
     let settings = window.settings();
     let filtered = ingest::on_arrival(&conversation.history, settings.profile, settings.window_tokens);
     if let Some(batch) = filtered {
@@ -41,7 +40,6 @@ pub fn record(
     Ok(())
 }
 
-/// The file or folder that a call has touched.
 pub fn touched(result: &ToolResult, root: &Path) -> Option<PathBuf> {
     let data = &result.envelope.data;
     let text = data.get("path").or_else(|| data.get("cwd"))?.as_str()?;

@@ -1,4 +1,4 @@
-//! One turn: the ReAct loop. Ask the model, run its calls, repeat until it has nothing more to do. The turn owns the
+//! One turn: the ReAct loop. Asks the model, runs its calls, repeats until it is done. The turn owns the
 //! conversation while it runs; interrupts and steering reach it through its control.
 
 use std::sync::Arc;
@@ -18,33 +18,28 @@ use base::model::usage::{FinishReason, Usage};
 use base::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
 use base::protocol::notice as texts;
 
-/// Empty replies in a row after which a turn ends.
 const EMPTY_TRIES: u32 = 2;
 
-/// One turn of the agent.
 pub struct Turn<'a> {
     pub agent: &'a mut Agent,
     pub control: &'a Arc<TurnControl>,
     pub events: &'a Events,
     steps: u32,
-    /// How often hooks wanted it to go on.
+    /// How often hooks made it continue.
     continued: u32,
-    /// What language servers found late was asked for.
+    /// Late findings of language servers were already fetched.
     told_late: bool,
-    /// Of the session, before it.
+    /// The session's usage before this turn.
     usage_before: Usage,
-    /// Of the session, before it, in US dollars.
-    cost_before: f64,
 }
 
 impl<'a> Turn<'a> {
     pub fn new(agent: &'a mut Agent, control: &'a Arc<TurnControl>, events: &'a Events) -> Self {
         let usage_before = agent.conversation.usage.total();
-        let cost_before = agent.window.state(&agent.conversation).cost_usd.unwrap_or(0.0);
-        Self { agent, control, events, steps: 0, continued: 0, told_late: false, usage_before, cost_before }
+        Self { agent, control, events, steps: 0, continued: 0, told_late: false, usage_before }
     }
 
-    /// Runs the turn to its end and reports it; the conversation is complete on disk afterwards.
+    /// Runs the turn to its end and reports it; afterwards the conversation is complete on disk.
     pub async fn run(mut self, text: String) -> TurnEnd {
         let begun = Instant::now();
         self.agent.input.typed = vec![text.clone()];
@@ -72,13 +67,13 @@ impl<'a> Turn<'a> {
             elapsed_ms: clock::milliseconds(begun.elapsed()),
             plan: plan.as_ref().map(|plan| plan.path.clone()),
         };
-        // Headless there is no other place that the text could go to.
+        // Headless, the text has no other place to go.
         let discarded = dispatcher.is_interactive() && conversation.discard_if_empty();
         if !discarded
             && let Err(error) =
                 conversation.close_unanswered().and_then(|()| conversation.end_turn(end.clone()))
         {
-            // A turn that failed because of the log says so itself.
+            // A turn that failed because of the log already says so.
             if !matches!(end.reason, EndReason::Failed { .. }) {
                 notice(self.events, Level::Error, error.to_string());
             }
@@ -91,7 +86,6 @@ impl<'a> Turn<'a> {
         end
     }
 
-    /// The loop.
     async fn steps(&mut self) -> Result<EndReason, TurnError> {
         let mut empty = 0;
         loop {
@@ -107,7 +101,6 @@ impl<'a> Turn<'a> {
             if self.agent.max_tokens.is_some_and(|most| spent >= most) {
                 return Ok(EndReason::StepLimit { limit: self.steps });
             }
-            self.mind_cost()?;
             self.tell_news()?;
             let reply = self.ask().await?;
             self.steps += 1;
@@ -116,7 +109,7 @@ impl<'a> Turn<'a> {
                 FinishReason::Refused(why) => {
                     return Err(TurnError::filtered(reply.said_something, Some(why)));
                 }
-                // What it has said goes back to it as it is.
+                // The model continues from its own unfinished reply.
                 FinishReason::Paused if reply.calls.is_empty() && reply.said_something => continue,
                 _ => {}
             }
@@ -138,7 +131,7 @@ impl<'a> Turn<'a> {
                 return Err(TurnError::output_limit(reply.said_something));
             }
             if reply.said_something {
-                // Told once: what the model answers to it ends the turn.
+                // Only once: the model's answer to it ends the turn.
                 if !std::mem::replace(&mut self.told_late, true) && self.tell_late_findings().await? {
                     continue;
                 }
@@ -149,7 +142,7 @@ impl<'a> Turn<'a> {
                 }
                 return Ok(EndReason::Done);
             }
-            // Small models reply with nothing now and then; the same request once more mostly helps.
+            // Small models sometimes reply with nothing; the same request again mostly helps.
             empty += 1;
             if empty >= EMPTY_TRIES {
                 return Err(TurnError::empty());
@@ -157,21 +150,9 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Ends the turn when it has cost what it may.
-    fn mind_cost(&self) -> Result<(), TurnError> {
-        let Agent { conversation, window, max_cost, .. } = &*self.agent;
-        let Some(most) = *max_cost else { return Ok(()) };
-        // Before the first request nothing has a price yet.
-        let Some(cost) = window.state(conversation).cost_usd else { return Ok(()) };
-        let spent = cost - self.cost_before;
-        if spent < most {
-            Ok(())
-        } else {
-            Err(TurnError::Failed(texts::cost_limit(spent, most), FailureCause::Other))
-        }
-    }
+    /// Ends the turn at its cost limit.
 
-    /// Says what the model must know beside the results: behind them, where it stays.
+    /// Appends what the model must know besides the results.
     fn tell_news(&mut self) -> Result<(), TurnError> {
         let Agent { conversation, dispatcher, input, max_steps, .. } = &mut *self.agent;
         let now = dispatcher.policy.permission();
@@ -181,7 +162,7 @@ impl<'a> Turn<'a> {
         Ok(news::steps(conversation, *max_steps, self.steps)?)
     }
 
-    /// Says what language servers found after the last result; whether there is anything.
+    /// Sends late findings of language servers; returns whether there are any.
     async fn tell_late_findings(&mut self) -> Result<bool, TurnError> {
         let Agent { conversation, dispatcher, .. } = &mut *self.agent;
         let cx = &dispatcher.cx;
@@ -192,7 +173,6 @@ impl<'a> Turn<'a> {
         Ok(news::findings(conversation, found).map(|()| true)?)
     }
 
-    /// One reply of the model.
     async fn ask(&mut self) -> Result<Reply, TurnError> {
         let Agent { conversation, window, sampler, dispatcher, .. } = &mut *self.agent;
         let redactor = &dispatcher.cx.redactor;
@@ -200,18 +180,16 @@ impl<'a> Turn<'a> {
         ReplyRequest { conversation, window, sampler, redactor, control, events }.ask().await
     }
 
-    /// Runs the commands of the user's own that are queued, and nothing else.
+    /// Runs only the user's queued commands.
     pub async fn run_commands(self) -> Result<(), String> {
         let done = steering::record_steering(self.agent, self.control, self.events).await;
         done.map(drop).map_err(|error| error.to_string())
     }
 
-    /// Records what was typed meanwhile; returns whether there was anything.
     async fn take_steering(&mut self) -> Result<bool, TurnError> {
         Ok(steering::record_steering(self.agent, self.control, self.events).await?)
     }
 
-    /// Runs the calls of a reply and records their results in call order.
     async fn run_calls(&mut self, reply: &Reply) -> Result<(), TurnError> {
         let Agent { conversation, window, dispatcher, .. } = &mut *self.agent;
         let window_tokens = window.settings().window_tokens;
@@ -245,8 +223,8 @@ impl<'a> Turn<'a> {
         if self.control.cancel.is_cancelled() { Err(TurnError::Interrupted) } else { Ok(()) }
     }
 
-    /// What the front end is told of a turn that ended early; `first` is the turn's message. Where no reply came the text
-    /// goes back to the composer, and headless only if a filter refused the message itself.
+    /// `first` is the turn's message. Without a reply the text goes back to the composer; headless only if a
+    /// filter refused the message itself.
     fn end_reason(&mut self, error: TurnError, first: Option<ItemId>) -> EndReason {
         let mut prompt_returned = |refused: bool| {
             let Agent { conversation, dispatcher, input, .. } = &mut *self.agent;

@@ -1,8 +1,6 @@
-//! Keeps every request inside the window: the stages of SPEC §2 in their order, each logged with its cause.
-//!
-//! When old rounds leave, a summary takes their place with the recorded facts beside it. It is begun on a task of its own
-//! before it is needed, so that nobody waits for it; when it is needed and not there yet, it is waited for no longer than
-//! its own timeout, open to interrupts. Without a usable one the facts alone take the rounds' place.
+//! Keeps every request inside the window, in stages that are logged with their cause. Old rounds are replaced
+//! by a summary and the recorded facts. The summary is written early, in its own task, so that users rarely
+//! wait; waits are limited by its timeout. Without a usable one the facts alone must do.
 
 use std::sync::Arc;
 
@@ -22,40 +20,35 @@ use context::compaction::stages::{CompactionStage, CompactionStages, SizeTarget}
 use context::session::log::LogError;
 use context::summary::compressor::{self, SummaryOutcome};
 
-/// Failures in a row after which summaries are no longer begun automatically.
+/// Failures in a row that stop automatic summaries.
 const MAX_FAILURES: u32 = 2;
 
-/// What became of an attempt to archive old rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactionOutcome {
     Done,
-    /// Only rounds that stay.
+    /// All rounds must stay.
     Nothing,
     Interrupted,
-    /// The summary would have been no smaller than the rounds.
     NotSmaller,
-    /// A hook did not want it.
+    /// A hook refused.
     Blocked,
 }
 
-/// Makes summaries of old rounds.
 #[derive(Default)]
 pub struct Compactor {
     task: Option<SummaryTask>,
     failures: u32,
-    /// The user switched automatic summaries off.
+    /// The user turned off automatic summaries.
     off: bool,
-    /// The user's hooks, where there are any.
     pub hooks: MaybeHooks,
 }
 
-/// What compaction works with beside the conversation.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     pub prompt: &'a FixedPrompt,
     pub settings: &'a ContextSettings,
     pub sampler: &'a Sampler,
-    /// The prompt cache has run out since the last request.
+    /// The prompt cache has expired since the last request.
     pub cold: bool,
     pub control: &'a TurnControl,
     pub events: &'a Events,
@@ -67,15 +60,14 @@ impl<'a> Surroundings<'a> {
     }
 }
 
-/// Why a request cannot be made.
 #[derive(Debug)]
 pub enum FitError {
     Log(LogError),
-    /// Nothing more can be given up: the fixed parts and the newest message are larger than the window.
+    /// Nothing more can be dropped: the fixed parts and the newest message are larger than the window.
     TooSmall {
         needed: u64,
         window: u64,
-        /// What of it the rules files take.
+        /// The part of `needed` that the rules files take.
         rules: u64,
     },
 }
@@ -87,24 +79,21 @@ impl From<LogError> for FitError {
 }
 
 impl Compactor {
-    /// One for another session.
+    /// For another session, with the same hooks.
     pub fn renewed(&self) -> Self {
         Self { hooks: self.hooks.clone(), ..Self::default() }
     }
 
-    /// Automatic summaries on or off.
     pub fn set_auto(&mut self, on: bool) {
         self.off = !on;
         self.reset_failures();
         self.drop_task();
     }
 
-    /// Another attempt is wanted: earlier failures no longer count.
     pub fn reset_failures(&mut self) {
         self.failures = 0;
     }
 
-    /// Drops a summary that no longer fits the history.
     pub fn drop_task(&mut self) {
         self.task = None;
     }
@@ -113,7 +102,7 @@ impl Compactor {
         self.off || self.failures >= MAX_FAILURES
     }
 
-    /// Begins a summary when the window gets full of what can't be folded, well before it must be there.
+    /// Starts a summary early, when what can't be folded fills the window.
     pub fn prepare(&mut self, sizes: RequestSizes<'_>, sampler: &Sampler) {
         let size = sizes.estimated();
         let early = policy::early(sizes.settings);
@@ -127,13 +116,13 @@ impl Compactor {
         if sizes.calibrated(sizes.prompt.tokens() + folded) < early {
             return;
         }
-        // What will have come by then must find room too.
+        // Leave room for what arrives until then.
         if let Some(before) = summary_task::archive_cut(sizes, false, sizes.limit().saturating_sub(size)) {
             self.task = Some(SummaryTask::begin(sizes, sampler, before, None));
         }
     }
 
-    /// Brings the next request under the limit, and in any case into the window.
+    /// Brings the next request under the limit, or at least into the window.
     pub async fn fit(
         &mut self,
         conversation: &mut Conversation,
@@ -157,8 +146,8 @@ impl Compactor {
         force_fit(conversation, with)
     }
 
-    /// Replaces old rounds by a summary; `focus` is what the user wants kept in detail, `None` when nobody asked for it.
-    /// Hooks may refuse that; what does not fit then is given up by the last guard alone.
+    /// Replaces old rounds with a summary; `focus` is what the user wants kept in detail, `None` if it is
+    /// automatic. Hooks may refuse; then only the final guard shrinks the request.
     pub async fn archive_rounds(
         &mut self,
         conversation: &mut Conversation,
@@ -217,12 +206,12 @@ impl Compactor {
             }
             self.count_outcome(&done, with.events);
             if done.fallback.is_some() {
-                // The facts are as good for today's cut as for the one that was planned.
+                // The facts fit the current cut as well as the planned one.
                 let summary = compressor::facts_only(&covered(conversation, before), window_tokens);
                 return adopt(conversation, before, summary);
             }
             let sizes = with.sizes(conversation);
-            // Another one would cost more than a landing that is a little high.
+            // A new summary would cost more than a slightly high landing.
             let landing = summary_task::size_with(sizes, task.before, &done.summary);
             if landing <= policy::early(sizes.settings) || task.before == before {
                 return adopt(conversation, task.before, done.summary);
@@ -238,7 +227,7 @@ impl Compactor {
     }
 }
 
-/// Rewrites the past where the policy says that it pays, or that the soft cap demands it.
+/// Rewrites the past where the policy says that it pays off, or the soft cap demands it.
 fn adopt_where_it_pays(conversation: &mut Conversation, with: Surroundings<'_>) -> Result<(), LogError> {
     let situation = Situation {
         settings: with.settings,
@@ -253,7 +242,7 @@ fn adopt_where_it_pays(conversation: &mut Conversation, with: Surroundings<'_>) 
     Ok(())
 }
 
-/// The last guard: a request over the window is never sent.
+/// The final guard: a request larger than the window is never sent.
 fn force_fit(conversation: &mut Conversation, with: Surroundings<'_>) -> Result<(), FitError> {
     let window = with.settings.room_tokens();
     let mut stages = CompactionStages::hard();

@@ -1,5 +1,5 @@
-//! The window: makes the next request of a conversation, one that fits, or says why there is none. Checked before every
-//! request, also in the middle of a turn.
+//! Builds a conversation's next request so that it fits the window, or says why it can't. Runs before every
+//! request, also during a turn.
 
 use std::path::Path;
 
@@ -18,7 +18,6 @@ use base::protocol::ledger::LedgerView;
 use base::protocol::notice as texts;
 use context::session::log::LogError;
 
-/// Why there is no next request.
 pub enum WindowError {
     Fit(FitError),
     Interrupted,
@@ -30,7 +29,6 @@ impl<E: Into<FitError>> From<E> for WindowError {
     }
 }
 
-/// The window of the model in use.
 pub struct ContextWindow {
     settings: ContextSettings,
     pub prompt: FixedPrompt,
@@ -50,13 +48,13 @@ impl ContextWindow {
         &self.settings
     }
 
-    /// Another model, or what was learned of its server: everything that takes a share of the window follows.
+    /// For another model, or after learning about its server. Updates what depends on the window.
     pub fn set_settings(&mut self, settings: ContextSettings) {
         self.settings = settings;
         self.resized();
     }
 
-    /// Reasoning turned out to be bound to what stands before it.
+    /// The server turned out to bind reasoning to what precedes it.
     pub fn bind_reasoning(&mut self) {
         self.settings.binding = Binding::Rejects;
     }
@@ -66,7 +64,6 @@ impl ContextWindow {
         (self.settings.window_tokens, self.settings.output_reserve_tokens)
     }
 
-    /// Sets both.
     pub fn resize(&mut self, (window, reserve): (u64, u64)) {
         (self.settings.window_tokens, self.settings.output_reserve_tokens) = (window, reserve);
         self.resized();
@@ -76,12 +73,11 @@ impl ContextWindow {
         self.prompt.rules.limit_to(u32::try_from(self.settings.window_tokens / 4).unwrap_or(u32::MAX));
     }
 
-    /// The sizes of the conversation's next request.
     pub fn sizes<'a>(&'a self, conversation: &'a Conversation) -> RequestSizes<'a> {
         RequestSizes { prompt: &self.prompt, conversation, settings: &self.settings }
     }
 
-    /// A session begins or goes on: nothing of another one's sizes holds.
+    /// Starts or resumes a session: drops another one's sizes.
     pub async fn open(&mut self, conversation: &mut Conversation, params: &Params, workspace: &Path) {
         self.compactor = self.compactor.renewed();
         conversation.usage.calibration.presume(self.settings.token_ratio);
@@ -90,7 +86,7 @@ impl ContextWindow {
         self.measure(conversation, params);
     }
 
-    /// Which rules are sent: those that this session has sent to this model, or those of the files.
+    /// Chooses the rules to send: those already sent to this model in this session, or else the current ones.
     pub fn fix_rules(&mut self, conversation: &Conversation, params: &Params) {
         let before = conversation.prefix.parts();
         let same = conversation.prefix.requests() > 0 && before.params.model == params.model;
@@ -98,13 +94,11 @@ impl ContextWindow {
         self.prompt.send_rules(rules);
     }
 
-    /// The request as it is now.
     pub fn build(&self, conversation: &Conversation, params: &Params) -> NextRequest {
         NextRequest::build(self.sizes(conversation), params)
     }
 
-    /// The next request: what the user asked for is done, the past is rewritten where that pays or must be.
-    /// Errors: When it can't be made to fit, the log can't be written, or the user interrupts.
+    /// Applies the user's edits, rewrites the past where that pays or must be, and builds the request.
     pub async fn next_request(
         &mut self,
         conversation: &mut Conversation,
@@ -128,7 +122,7 @@ impl ContextWindow {
         Ok(next)
     }
 
-    /// Makes the next request fit; when pins stand in the way they are released, and the user is told.
+    /// Makes the next request fit; if pins prevent that, releases them and warns the user.
     async fn fit_or_unpin(
         &mut self,
         conversation: &mut Conversation,
@@ -152,7 +146,7 @@ impl ContextWindow {
         }
     }
 
-    /// Replaces old rounds by a summary, as the user asked; `focus` is what is to be kept in detail.
+    /// Compacts at the user's request; `focus` is what to keep in detail.
     pub async fn compact(
         &mut self,
         conversation: &mut Conversation,
@@ -167,7 +161,7 @@ impl ContextWindow {
         self.compactor.archive_rounds(conversation, with, Some(focus)).await
     }
 
-    /// Undoes the last compaction: its entries return in the form that they had. The size after it, or why not.
+    /// Undoes the last compaction; its entries return in the form they had. Returns the new size, or why not.
     pub fn uncompact(&mut self, conversation: &mut Conversation) -> Result<Result<u64, String>, LogError> {
         let planned = user_edits::plan_uncompact(self.sizes(conversation));
         if planned.is_ok() {
@@ -177,7 +171,7 @@ impl ContextWindow {
         Ok(planned)
     }
 
-    /// Does what the user asked for and tells how it went; returns whether the next request changes.
+    /// Applies the queued edits and reports each; returns whether the next request changes.
     pub fn apply_queued_edits(
         &mut self,
         conversation: &mut Conversation,
@@ -204,11 +198,10 @@ impl ContextWindow {
         Ok(changed)
     }
 
-    /// A server that cut the prompt without a word: says so once and stays within what it takes.
+    /// If the server silently cut the prompt, warns once and stays within its window.
     pub fn mind_truncation(&mut self, conversation: &mut Conversation, events: &Events) {
         let Some(window) = conversation.usage.take_truncation() else { return };
-        // No server can have cut the prompt to less than what is sent each time and be of any use: such a report is
-        // wrong, and there is nothing to stay within.
+        // A server that can't even take the fixed parts would be useless: such a report is wrong.
         if window >= self.settings.window_tokens || window < self.prompt.tokens() * 5 / 4 {
             return;
         }
@@ -217,27 +210,23 @@ impl ContextWindow {
         notice(events, Level::Warning, texts::prompt_truncated_by_server(sent, window));
     }
 
-    /// Whether the prompt cache has run out since the last request.
     pub fn is_cold(&self, conversation: &Conversation) -> bool {
         conversation.usage.idle_ms() > conversation.cache_ms(self.settings.cache_ms)
     }
 
-    /// Measures the request as it is now, for the display.
     pub fn measure(&mut self, conversation: &Conversation, params: &Params) {
         self.last_size = self.build(conversation, params).built.ledger.total();
     }
 
-    /// Size of the last request, in estimated tokens.
+    /// In estimated tokens.
     pub fn last_size(&self) -> u64 {
         self.last_size
     }
 
-    /// How full the window is.
     pub fn state(&self, conversation: &Conversation) -> WindowState {
         conversation.usage.window(self.last_size, self.settings.window_tokens)
     }
 
-    /// The ledger as users see it.
     pub fn ledger(&self, conversation: &Conversation, params: &Params) -> LedgerView {
         let ledger = self.build(conversation, params).built.ledger;
         let epochs = conversation.prefix.epochs();

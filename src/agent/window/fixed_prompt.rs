@@ -1,5 +1,5 @@
-//! What is sent beside the history: system prompt, tool schemas, project rules; and how large that is. None of it changes in
-//! a session: rules whose files change are told of where that is noticed.
+//! The fixed parts of requests and their size: system prompt, tool schemas, project rules. None changes in a
+//! session; changed rules files are announced as news.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,22 +12,20 @@ use context::parts::{FixedPart, FixedParts, Schemas};
 use context::rules::project_rules::ProjectRules;
 use context::tokens::request_size::Countable as _;
 
-/// The fixed parts of a session's requests.
 pub struct FixedPrompt {
     system: FixedPart,
     schemas: Schemas,
-    /// The files as they are now.
+    /// The current files.
     pub rules: ProjectRules,
-    /// Those before the commands that are running.
+    /// The files from before the running commands.
     before_commands: Option<RulesHashes>,
-    /// What is sent of them in this session.
     sent_rules: Option<FixedPart>,
-    /// The most that system prompt and schemas may take, with the frame that dialects put around a schema.
+    /// Upper bound for system prompt and schemas, with the framing that dialects put around a schema.
     upper_bound: u32,
 }
 
 impl FixedPrompt {
-    /// `part` is what the prompt adds for a sub-agent.
+    /// `part` is added to the prompt for a sub-agent.
     pub fn new(part: &str, specs: &Arc<[ToolSpec]>, rules: ProjectRules) -> Self {
         let system: Arc<str> = system_prompt(part, specs).into();
         let system = FixedPart::new(system);
@@ -42,7 +40,6 @@ impl FixedPrompt {
         }
     }
 
-    /// The parts as they are sent now.
     pub fn parts(&self, params: Params) -> FixedParts {
         FixedParts {
             system: self.system.clone(),
@@ -52,64 +49,59 @@ impl FixedPrompt {
         }
     }
 
-    /// A session goes on in which `rules` were sent; from nothing on those of the files are.
     pub fn send_rules(&mut self, rules: Option<FixedPart>) {
         self.sent_rules = rules;
     }
 
-    /// The rules that are sent in this session.
     pub fn sent_rules(&self) -> Option<&FixedPart> {
         self.sent_rules.as_ref()
     }
 
-    /// Tokens, as far as they are known.
     pub fn tokens(&self) -> u64 {
         u64::from(self.system.tokens) + u64::from(self.schemas.tokens) + self.rules_tokens()
     }
 
-    /// Tokens of the rules.
     pub fn rules_tokens(&self) -> u64 {
         self.sent_rules.as_ref().map_or(0, |rules| u64::from(rules.tokens))
     }
 
-    /// The most tokens that it may take.
     pub fn upper_bound(&self) -> u64 {
         u64::from(self.upper_bound) + self.rules_tokens() * 5 / 4
     }
 
-    /// Looks at the rules files again; returns whether their text changed.
+    /// Rereads the rules files; returns whether their text changed.
     pub async fn refresh_rules(&mut self, workspace: &Path) -> bool {
         self.look(workspace, ProjectRules::refresh).await.unwrap_or(false)
     }
 
-    /// The rules that count for these files and are not always sent.
+    /// The rules for these files that aren't always sent.
     pub async fn rules_of_touched(&mut self, workspace: &Path, touched: Vec<PathBuf>) -> Vec<String> {
         let look = move |rules: &mut ProjectRules, workspace: &Path| rules.of_touched(workspace, &touched);
         self.look(workspace, look).await.unwrap_or_default()
     }
 
-    /// Rules that the model may want to read: paths and descriptions.
+    /// Paths and descriptions of rules that the model may read.
     pub async fn rules_on_demand(&mut self, workspace: &Path) -> Vec<(String, String)> {
         self.look(workspace, ProjectRules::on_demand).await.unwrap_or_default()
     }
 
-    /// Remembers how the rules files are before a command runs that may plant some.
+    /// Remembers the rules files before a command runs that may plant some.
     pub async fn before_command(&mut self, workspace: &Path) {
-        // A job that is running has its own beginning.
+        // A running background job has its own snapshot.
         if self.before_commands.is_none() {
             self.before_commands =
                 self.look(workspace, |rules, workspace| rules.before_command(workspace)).await;
         }
     }
 
-    /// Holds back what appeared or changed since. With `more` a background job goes on, and so does the watch.
+    /// Holds back what appeared or changed since. With `more`, a background job needs more watching.
     pub async fn after_command(&mut self, workspace: &Path, more: bool) {
         let Some(before) = self.before_commands.take() else { return };
         let now = self.look(workspace, move |rules, workspace| rules.after_command(workspace, &before)).await;
         self.before_commands = now.filter(|_| more);
     }
 
-    /// Does something with the rules that reads the disk, off the async threads.
+    /// Reads the disk off the async threads.
     async fn look<T: Send + 'static>(
         &mut self,
         workspace: &Path,
@@ -126,10 +118,10 @@ impl FixedPrompt {
     }
 }
 
-/// Tools that not every agent has, with a line of advice in the system prompt.
+/// Tools that not every agent has and that the system prompt gives advice on.
 const HAVE_A_LINE: [&str; 1] = ["TodoWrite"];
 
-/// The system prompt without the advice on tools that the model is not told of.
+/// Leaves out the advice on tools that the model doesn't have.
 fn system_prompt(part: &str, specs: &[ToolSpec]) -> String {
     let told = |name: &str| specs.iter().any(|spec| *spec.name == *name);
     let kept = |line: &&str| HAVE_A_LINE.iter().all(|name| told(name) || !line.contains(name));

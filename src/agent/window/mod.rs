@@ -1,4 +1,4 @@
-//! What the next request holds: its size, compaction, the user's edits of the context.
+//! What the next request contains: its size, compaction, the user's edits of the context.
 
 pub mod compactor;
 pub mod context_window;

@@ -1,4 +1,4 @@
-//! The next request of a conversation, as it would be sent now.
+//! Builds the next request of a conversation.
 
 use super::fixed_prompt::FixedPrompt;
 use super::sizes::RequestSizes;
@@ -11,19 +11,18 @@ use context::parts::FixedParts;
 use context::prefix::{REASONING_BOUND, REASONING_REJECTED};
 use context::session::log::LogError;
 
-/// A request, and what of it is not history.
 pub struct NextRequest {
     pub parts: FixedParts,
     pub built: Built,
 }
 
 impl NextRequest {
-    /// With as much room for the reply as there is.
+    /// Leaves the reply as much room as there is.
     pub fn build(sizes: RequestSizes<'_>, params: &Params) -> Self {
         let mut params = params.clone();
-        // Servers refuse a request whose reply could not fit behind it.
+        // Servers refuse a request whose reply might not fit after it.
         let free = u32::try_from(sizes.free()).unwrap_or(u32::MAX).max(256);
-        // In a small window the limit is always said: a reply without end would run over it.
+        // In a small window always set a limit: an endless reply would overrun it.
         let small = sizes.settings.window_tokens < SMALL_WINDOW_TOKENS;
         let limit = params.max_output_tokens.or(sizes.settings.reply_tokens).or(small.then_some(free));
         params.max_output_tokens = limit.map(|limit| limit.min(free));
@@ -34,9 +33,8 @@ impl NextRequest {
         Self { parts, built }
     }
 
-    /// The next request of an epoch (SPEC §5a): reasoning goes back to its model only while everything before it is as it
-    /// was when it was made. Where the model binds it, what stands behind something that has changed since the last
-    /// request, whatever changed it, is left out for good.
+    /// Reasoning goes back to its model only while everything before it is unchanged. If the model binds it,
+    /// leaves out for good what comes after anything that has changed since the last request.
     pub fn of_epoch(
         prompt: &FixedPrompt,
         settings: &ContextSettings,
@@ -59,7 +57,7 @@ impl NextRequest {
         Ok(build(conversation))
     }
 
-    /// The server does not take its reasoning back: all of it leaves the history. Whether there was any.
+    /// Removes all reasoning after the server rejected it. Returns whether there was any.
     pub fn drop_reasoning(&self, conversation: &mut Conversation) -> Result<bool, LogError> {
         let reasoning = self.built.reasoning_from(0);
         let any = !reasoning.is_empty();

@@ -1,14 +1,14 @@
-//! How large the next request is: estimated, at most, and against the window's limits.
+//! The size of the next request: estimated, at most, and against the window's limits.
 
 use super::fixed_prompt::FixedPrompt;
 use crate::session::conversation::Conversation;
 use base::config::settings::ContextSettings;
 use context::compaction::policy;
 
-/// What a message and what was done about it need at least, in tokens.
+/// The least that a message and the work on it need, in tokens.
 const WORKING_TOKENS: u64 = 1_500;
 
-/// A view of everything that the size depends on. All figures are in tokens.
+/// Everything that the size depends on. All figures are in tokens.
 #[derive(Clone, Copy)]
 pub struct RequestSizes<'a> {
     pub prompt: &'a FixedPrompt,
@@ -17,18 +17,18 @@ pub struct RequestSizes<'a> {
 }
 
 impl RequestSizes<'_> {
-    /// The next request as far as it is known now, calibrated.
+    /// Calibrated.
     pub fn estimated(&self) -> u64 {
         self.calibrated(self.prompt.tokens() + self.conversation.history.tokens())
     }
 
-    /// What an estimate is worth by what the server has reported.
+    /// Corrects an estimate by what the server has reported.
     pub fn calibrated(&self, tokens: u64) -> u64 {
         self.conversation.usage.calibration.apply(tokens)
     }
 
-    /// The most that the next request may take. What a server has counted is known; what arrived since, and everything
-    /// before the first reply, is taken at its upper bound.
+    /// The most that the next request may take. What a server has counted is known; what arrived since, and
+    /// everything before the first reply, counts with its upper bound.
     pub fn at_most(&self) -> u64 {
         let history = &self.conversation.history;
         let bound = self.prompt.upper_bound() + history.upper_bound();
@@ -49,17 +49,15 @@ impl RequestSizes<'_> {
         if corrected > estimated * 1.1 {
             return known.max(bound);
         }
-        // In scripts of many characters the bound is far too high, and what was reported tells it; elsewhere a report
-        // of less says little that the bound does not.
+        // In scripts with many characters the bound is far too high, so trust the report; elsewhere don't.
         if bound as f64 > estimated * 1.6 { known.min(bound) } else { bound }
     }
 
-    /// Left for the reply.
     pub fn free(&self) -> u64 {
         self.settings.window_tokens.saturating_sub(self.at_most())
     }
 
-    /// Compaction begins here.
+    /// Compaction starts here.
     pub fn limit(&self) -> u64 {
         policy::limit(self.settings)
     }
@@ -69,7 +67,7 @@ impl RequestSizes<'_> {
         policy::low_water(self.settings)
     }
 
-    /// The smallest window in which there is still something to work with.
+    /// The smallest window that is still usable.
     pub fn smallest_window(&self) -> u64 {
         // An eighth is for the reply.
         (self.prompt.upper_bound() + WORKING_TOKENS) * 8 / 7

@@ -1,4 +1,4 @@
-//! A summary in the making: a task beside the session, ended when nobody wants it any more.
+//! A summary being written in its own task, which is aborted when it is no longer needed.
 
 use tokio::task::JoinHandle;
 
@@ -12,12 +12,11 @@ use context::history::entry::Entry;
 use context::summary::compressor::SummaryOutcome;
 use context::tokens::estimate;
 
-/// What a summary itself is taken to need, in tokens.
+/// Assumed size of a summary, in tokens.
 const SUMMARY_TOKENS: u64 = 1_500;
 
-/// A summary being written.
 pub struct SummaryTask {
-    /// The entries it covers, and the first that stays: it holds for exactly these.
+    /// The entries it covers. It is valid only for these, followed by `before`.
     covers: Vec<ItemId>,
     pub before: ItemId,
     task: JoinHandle<SummaryOutcome>,
@@ -25,13 +24,13 @@ pub struct SummaryTask {
 
 impl Drop for SummaryTask {
     fn drop(&mut self) {
-        // A stalled server can hold up neither a turn nor the exit.
+        // A stalled server must not delay a turn or the exit.
         self.task.abort();
     }
 }
 
 impl SummaryTask {
-    /// Begins a summary of what stands in front of `before`; `focus` is what the user wants kept in detail.
+    /// Starts a summary of everything before `before`; `focus` is what to keep in detail.
     pub fn begin(sizes: RequestSizes<'_>, sampler: &Sampler, before: ItemId, focus: Option<String>) -> Self {
         let entries = covered(sizes.conversation, before);
         let covers = entries.iter().map(|entry| entry.id).collect();
@@ -40,7 +39,7 @@ impl SummaryTask {
         Self { covers, before, task }
     }
 
-    /// Waits for it; `None` when it was interrupted. Its own timeout bounds the wait.
+    /// `None` if it was interrupted. Its own timeout limits the wait.
     pub async fn finished(&mut self, control: &TurnControl, events: &Events) -> Option<SummaryOutcome> {
         let waits = !self.task.is_finished();
         if waits {
@@ -56,7 +55,7 @@ impl SummaryTask {
         done
     }
 
-    /// Whether the history up to the cut is what the summary is made from.
+    /// Whether the history up to the cut is still what the summary was made from.
     pub fn still_covers(&self, conversation: &Conversation) -> bool {
         let entries = conversation.history.entries();
         entries.len() > self.covers.len()
@@ -65,18 +64,16 @@ impl SummaryTask {
     }
 }
 
-/// The entries in front of `before`.
 pub fn covered(conversation: &Conversation, before: ItemId) -> Vec<Entry> {
     let entries = conversation.history.entries();
     entries.iter().take_while(|entry| entry.id != before).cloned().collect()
 }
 
-/// Their tokens.
 pub fn covered_tokens(conversation: &Conversation, before: ItemId) -> u64 {
     covered(conversation, before).iter().map(|entry| u64::from(entry.tokens())).sum()
 }
 
-/// The next request's tokens with `summary` in their place.
+/// The next request's tokens with `summary` in place of the covered entries.
 pub fn size_with(sizes: RequestSizes<'_>, before: ItemId, summary: &Summary) -> u64 {
     let was = covered_tokens(sizes.conversation, before);
     sizes.estimated().saturating_sub(sizes.calibrated(was)) + sizes.calibrated(tokens_of(summary))
@@ -86,8 +83,8 @@ pub fn tokens_of(summary: &Summary) -> u64 {
     u64::from(estimate::estimate(&summary.text))
 }
 
-/// Where to cut: as many recent rounds stay as the low-water mark less `spare` tokens allows, at least two unless
-/// there is only one finished round; `min_retain_rounds` is kept when that suffices.
+/// Where to cut: as many recent rounds stay as the low-water mark minus `spare` tokens allows, at most
+/// `min_retain_rounds` (two if `wanted`), and at least two unless only one round is finished.
 pub fn archive_cut(sizes: RequestSizes<'_>, wanted: bool, spare: u64) -> Option<ItemId> {
     let history = &sizes.conversation.history;
     let rounds = history.rounds();

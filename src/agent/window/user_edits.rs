@@ -1,5 +1,5 @@
-//! The user's edits of the context: pin, drop, restore, undo of a compaction. Each is applied and logged, or refused with
-//! the reason; a pin must never make a request larger than the window.
+//! The user's edits of the context: pin, drop, restore, undo a compaction. Each is applied and logged, or
+//! refused with the reason. A pin must never make a request larger than the window.
 
 use super::sizes::RequestSizes;
 use crate::session::conversation::Conversation;
@@ -9,11 +9,10 @@ use base::protocol::notice as texts;
 use context::history::user_edits::{self, UserEditPlan};
 use context::session::log::LogError;
 
-/// A planned edit, or why it is refused.
 pub fn plan(sizes: RequestSizes<'_>, edit: ContextEdit, id: ItemId) -> Result<UserEditPlan, String> {
     let plan = user_edits::plan(&sizes.conversation.history, edit, id)?;
     let (size, grows_by) = (sizes.estimated(), sizes.calibrated(plan.grows_by));
-    // What compaction would keep free is no reason to refuse: it makes room again for what the user asked for.
+    // Exceeding the compaction limit is fine: compaction makes room again for what the user asked for.
     let most = sizes.settings.window_tokens.saturating_sub(sizes.settings.output_reserve_tokens);
     if grows_by > 0 && size + grows_by >= most {
         return Err(texts::restore_too_large(id, grows_by, most.saturating_sub(size)));
@@ -25,7 +24,7 @@ pub fn plan(sizes: RequestSizes<'_>, edit: ContextEdit, id: ItemId) -> Result<Us
     Ok(plan)
 }
 
-/// Tokens that would be pinned after `plan`; 0 when it pins nothing.
+/// Tokens that `plan` would leave pinned; 0 if it pins nothing.
 fn pinned_with(sizes: RequestSizes<'_>, plan: &UserEditPlan) -> u64 {
     let Some((ids, true)) = &plan.pin else { return 0 };
     let entries = sizes.conversation.history.entries().iter();
@@ -34,7 +33,6 @@ fn pinned_with(sizes: RequestSizes<'_>, plan: &UserEditPlan) -> u64 {
     sizes.calibrated(tokens + plan.grows_by)
 }
 
-/// Carries out a planned edit.
 pub fn apply(conversation: &mut Conversation, plan: &UserEditPlan) -> Result<(), LogError> {
     if let Some(batch) = &plan.batch {
         conversation.adopt(batch)?;
@@ -45,7 +43,7 @@ pub fn apply(conversation: &mut Conversation, plan: &UserEditPlan) -> Result<(),
     Ok(())
 }
 
-/// Releases every pin; how many items that were.
+/// Returns how many items that were.
 pub fn release_pins(conversation: &mut Conversation) -> Result<usize, LogError> {
     let entries = conversation.history.entries().iter();
     let pinned: Vec<ItemId> = entries.filter(|entry| entry.pinned).map(|entry| entry.id).collect();

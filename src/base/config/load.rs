@@ -125,7 +125,14 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     };
     let defaults =
         Raw::parse(DEFAULTS).map_err(|what| bad(what, "this is a bug in mycode; please report it"))?;
+    let configured = user.base_url.clone().or(project.base_url.clone());
     let raw = sources.flags.over(vars).over(project).over(user).over(defaults);
+    if let (Some(url), None, Some(kind)) = (configured, &raw.base_url, raw.provider) {
+        notices.push(format!(
+            "base_url {url} belongs to another provider and isn't used with {}.",
+            kind.as_str()
+        ));
+    }
     let own_models = sources.paths.user_models();
     if let Some(text) = read(&own_models)? {
         models::take_own(&text).map_err(|what| {

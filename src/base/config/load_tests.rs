@@ -39,6 +39,37 @@ fn source_precedence() {
     assert_eq!(&*provider.model, "m");
 }
 
+/// Prompts and files never go to the public host when the user has a server of their own.
+#[test]
+fn a_dialect_does_not_replace_the_configured_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let paths = Paths { config: dir.path().into(), state: dir.path().into() };
+    std::fs::write(paths.user_config(), "base_url = \"http://mine:8000/v1\"\nmodel = \"local\"\n").unwrap();
+    let loaded = |flags: &str, dialect: Option<&str>| {
+        load(Sources {
+            flags: Raw::parse(flags).unwrap(),
+            vars: &|name| match name {
+                "OPENAI_API_KEY" => Some("sk-1".to_owned()),
+                "MYCODE_PROVIDER" => dialect.map(str::to_owned),
+                _ => None,
+            },
+            paths: &paths,
+            workspace: Path::new("/nowhere/project"),
+            trust: false,
+            default_permission: Permission::Ask,
+        })
+        .unwrap()
+    };
+    for loaded in [loaded("provider = \"chat\"", None), loaded("", Some("responses"))] {
+        let provider = loaded.provider.unwrap();
+        assert_eq!((provider.base_url.as_str(), &*provider.model), ("http://mine:8000/v1", "local"));
+    }
+    std::fs::write(paths.user_config(), "provider = \"anthropic\"\nbase_url = \"http://mine:8000\"\n")
+        .unwrap();
+    let other = loaded("provider = \"openai\"\nmodel = \"m\"", None);
+    assert!(other.notices.iter().any(|notice| notice.contains("http://mine:8000")), "{:?}", other.notices);
+}
+
 #[test]
 fn a_key_alone_takes_the_vendors_middle_model() {
     for (key, model) in [("OPENAI_API_KEY", "gpt-6.1-terra"), ("ANTHROPIC_API_KEY", "claude-sonnet-5-5")] {

@@ -112,9 +112,13 @@ impl Raw {
     /// `self` with missing values from `lower`.
     #[must_use]
     pub fn over(self, mut lower: Self) -> Self {
-        // An address and a key belong to their provider: a key must not be sent to another provider's host.
-        let named = self.provider.filter(|kind| *kind != lower.provider.unwrap_or(ProviderKind::Openai));
-        if named.is_some() {
+        // An address and a key belong to their vendor: a key must not be sent to another vendor's host. An address without a
+        // provider is the user's own server, which may speak any dialect.
+        let theirs = match lower.provider {
+            None if lower.base_url.is_some() => self.provider,
+            kind => Some(kind.unwrap_or(ProviderKind::Openai)),
+        };
+        if self.provider.zip(theirs).is_some_and(|(mine, theirs)| !mine.same_vendor(theirs)) {
             (lower.base_url, lower.api_key_env, lower.headers, lower.model) = (None, None, None, None);
         }
         let (mine, joined) = (serde_json::to_value(&self), serde_json::to_value(&lower));
@@ -170,7 +174,22 @@ mod tests {
         let flags = |text: &str| Raw::parse(text).unwrap().over(user.clone());
         assert_eq!(flags("provider = \"anthropic\"").base_url, None);
         assert_eq!(flags("provider = \"anthropic\"").max_steps, Some(3));
-        assert!(flags("provider = \"openai\"").base_url.is_some());
+        for dialect in ["openai", "chat", "responses"] {
+            let joined = flags(&format!("provider = \"{dialect}\""));
+            assert_eq!(
+                joined.base_url.as_deref(),
+                Some("https://router/v1"),
+                "{dialect} is the same vendor's"
+            );
+        }
+        let own = Raw::parse("base_url = \"http://localhost:1234\"\nmodel = \"m\"").unwrap();
+        let joined = Raw::parse("provider = \"anthropic\"").unwrap().over(own);
+        assert_eq!(
+            joined.base_url.as_deref(),
+            Some("http://localhost:1234"),
+            "the user's server is not replaced"
+        );
+        assert_eq!(joined.model.as_deref(), Some("m"));
     }
 
     #[test]

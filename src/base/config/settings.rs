@@ -35,6 +35,15 @@ impl ProviderKind {
             Self::Scripted => "scripted",
         }
     }
+
+    /// Whether both speak to servers of one vendor, which share address and key.
+    pub fn same_vendor(self, other: Self) -> bool {
+        let vendor = |kind| match kind {
+            Self::Openai | Self::Chat | Self::Responses => Self::Openai,
+            Self::Anthropic | Self::Scripted => kind,
+        };
+        vendor(self) == vendor(other)
+    }
 }
 
 impl FromStr for ProviderKind {

@@ -56,6 +56,9 @@ pub enum ProviderError {
     Script { message: String },
     #[error("{message}")]
     Setup { message: String },
+    /// The run may not cost more, or nobody knows what the request would cost.
+    #[error("{message}")]
+    CostLimit { message: String },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +87,8 @@ impl ProviderError {
             | Self::TooLarge { .. }
             | Self::Protocol { .. }
             | Self::Script { .. }
-            | Self::Setup { .. } => Retry::Never,
+            | Self::Setup { .. }
+            | Self::CostLimit { .. } => Retry::Never,
         }
     }
 
@@ -145,6 +149,9 @@ impl ProviderError {
             }
             Self::Protocol { .. } => "check that --base-url and --provider name the same kind of server",
             Self::Script { .. } => "check the script file: one JSON object per line",
+            Self::CostLimit { .. } => {
+                "raise --max-cost and continue with `mycode exec -c`; models.toml beside config.toml sets prices"
+            }
             Self::Setup { .. } => "run `mycode doctor`, or see `mycode --help` for the model settings",
         }
         .to_owned()

@@ -17,15 +17,6 @@ fn problem(message: impl Into<String>, hint: impl Into<String>) -> Problem {
     (message.into(), hint.into())
 }
 
-pub fn cost_limit(spent: f64, most: f64) -> Problem {
-    problem(
-        format!(
-            "stopped: the task has cost ${spent:.4}, and ${most} is the limit (--max-cost); it is not finished"
-        ),
-        "continue with `mycode exec -c continue --max-cost …`",
-    )
-}
-
 // Compaction.
 
 pub fn compacted(before: u64, after: u64) -> String {

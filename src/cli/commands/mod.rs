@@ -1,4 +1,4 @@
-//! One file a subcommand, and the table that lists them.
+//! One file per subcommand, and the table that lists them.
 
 pub mod doctor;
 pub mod install;

@@ -1,4 +1,4 @@
-//! The list of subcommands: what runs each, and whether it needs a runtime. A new one is one file and one line here.
+//! The table of subcommands: what runs each, and whether it needs a runtime. A new one needs a line here.
 
 use super::doctor::run as doctor;
 use super::install::{man, update};
@@ -15,12 +15,12 @@ use crate::cli::setup::open::Which;
 use base::search::fuzzy;
 use frontend::exec::events;
 
-/// Runs what needs no runtime, and therefore does not wait for one; `None` for the others.
+/// Runs commands that need no runtime; `None` for the others.
 pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
     let done = |result: Result<(), Failure>| Some(result.map(|()| 0));
     match cli.command.as_ref()? {
         Command::Completions { shell } => {
-            // Not straight to standard output: clap panics when the reader (`| head`) has gone.
+            // Not directly to standard output: clap panics when the reader (`| head`) is gone.
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut args::command(), "mycode", &mut script);
             done(report::print(&String::from_utf8_lossy(&script)))
@@ -64,7 +64,7 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
     }
 }
 
-/// Runs the others; the exit code.
+/// Runs the others; returns the exit code.
 pub async fn run(cli: &Cli) -> Result<u8, Failure> {
     match &cli.command {
         None if cli.print => {
@@ -96,8 +96,8 @@ pub async fn run(cli: &Cli) -> Result<u8, Failure> {
     }
 }
 
-/// One lowercase word is more likely a mistyped command than a prompt; it costs nothing to ask. `--` in front, or a session
-/// to continue, says that it is a prompt.
+/// One lowercase word is more likely a mistyped command than a prompt. `--` in front, or a session to
+/// continue, makes it a prompt.
 fn refuse_mistyped_command(cli: &Cli) -> Result<(), Failure> {
     let word = cli.prompt.as_deref().unwrap_or_default();
     let is_word = !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-' || b == b'_');

@@ -1,11 +1,11 @@
-//! The arguments of a batch, as clap reads them, and the help that tells how other schedulers run it.
+//! The arguments of a batch, as clap reads them, and the help on running it with other schedulers.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
 
-/// What stands below the help of `mycode exec`.
+/// Shown below the help of `mycode exec`.
 pub const HELP: &str = "\
 Many tasks (--each FILE):
 

@@ -1,4 +1,4 @@
-//! One task as a process of this program: how it is started, how it ends with its batch, and what its output says.
+//! One task as a child process: how it starts, how it ends with its batch, and what its output says.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::cli::args::ModelArgs;
 use crate::cli::report::Failure;
 use base::file;
 
-/// The task's options that are the batch's own.
+/// The batch's options that each task inherits.
 pub fn model_flags(model: &ModelArgs) -> Vec<OsString> {
     let mut flags: Vec<OsString> = Vec::new();
     let mut option = |name: &str, value: Option<OsString>| {
@@ -31,14 +31,17 @@ pub fn model_flags(model: &ModelArgs) -> Vec<OsString> {
     option("--permission", model.permission.map(|level| level.as_str().into()));
     option("--mode", model.mode.map(|mode| mode.as_str().into()));
     option("--max-steps", model.max_steps.map(|steps| steps.to_string().into()));
-    model.header.iter().for_each(|header| option("--header", Some(header.into())));
+    option("--max-cost", model.max_cost.map(|usd| usd.to_string().into()));
+    for (name, values) in [("--header", &model.header), ("--allow", &model.allow), ("--deny", &model.deny)] {
+        values.iter().for_each(|value| option(name, Some(value.into())));
+    }
     if model.trust {
         flags.push("--trust".into());
     }
     flags
 }
 
-/// Starts a task in `folder`; its events and messages are added to `output`.
+/// Appends the task's events and messages to `output`.
 pub async fn start(
     flags: &[OsString],
     folder: &Path,
@@ -54,16 +57,15 @@ pub async fn start(
         command.args(["--resume", session]);
     }
     command.arg("-").stdin(Stdio::piped()).stderr(output.try_clone()?).stdout(output);
-    // Of its own group: a Ctrl-C at the terminal reaches it once, through the batch.
+    // In its own group, so that a Ctrl-C at the terminal reaches it once, through the batch.
     let mut child = command.process_group(0).kill_on_drop(true).spawn()?;
     if let Some(mut input) = child.stdin.take() {
-        // A task that ends at once says why itself.
+        // A task that ends at once reports why.
         let _ = input.write_all(prompt.as_bytes()).await;
     }
     Ok(child)
 }
 
-/// Asks a task to end; what it has finished stays in its session.
 pub fn interrupt(child: &Child) {
     let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     if let Some(pid) = pid {
@@ -71,7 +73,7 @@ pub fn interrupt(child: &Child) {
     }
 }
 
-/// In the task's own process: it is killed when its batch is, so that a batch which is run again finds no task at work.
+/// Called in the task's process: kills it with its batch, so that a rerun finds no task still running.
 pub fn end_with(batch: u32) -> Result<(), Failure> {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
@@ -81,22 +83,18 @@ pub fn end_with(batch: u32) -> Result<(), Failure> {
     Err(Failure::task("the batch that this task belongs to has ended", "run the batch again"))
 }
 
-/// What a task's output says.
 #[derive(Debug, Default)]
 pub struct Output {
-    /// The last session in it.
     pub session: Option<String>,
     /// The model's last text since that session was opened.
     pub answer: Option<String>,
-    /// How its last run ended, if it did.
     pub exit_code: Option<u8>,
-    /// Why it did not end well.
     pub error: Option<String>,
     pub hint: Option<String>,
 }
 
 impl Output {
-    /// Reads the file from `start` on; half a line counts nothing.
+    /// Reads the file from `start` on, ignoring incomplete lines.
     pub fn read(path: &PathBuf, start: usize) -> Self {
         let bytes = fs::read(path).unwrap_or_default();
         let mut output = Self::default();

@@ -1,4 +1,4 @@
-//! `mycode exec --each`: many tasks, each in a process and a folder of its own, with one line of result a task.
+//! `mycode exec --each`: many tasks, each in its own process and folder, with one result line per task.
 
 pub mod args;
 pub mod child;

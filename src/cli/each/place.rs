@@ -1,4 +1,4 @@
-//! Where a task of a batch works: a git worktree, a copied folder, or the folder itself.
+//! Where a batch's task works: a git worktree, a copied folder, or the folder itself.
 
 use std::fs;
 use std::io;
@@ -10,20 +10,18 @@ use base::config::paths::Paths;
 use base::config::trusted::trust;
 use base::repository;
 
-/// The folders of batches, relative to where a batch works.
+/// Relative to where a batch works.
 pub const FOLDER: &str = ".mycode/each";
 
-/// How a task's folder is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Worktree,
     Copy,
-    /// Nothing is made: it works in the folder itself.
+    /// Works in the folder itself.
     InPlace,
 }
 
 impl Kind {
-    /// For a task in `dir`.
     pub fn of(dir: &Path, copy: bool) -> Self {
         match repository::root(dir) {
             _ if copy => Self::Copy,
@@ -33,14 +31,13 @@ impl Kind {
     }
 }
 
-/// A task's folder that exists.
 pub struct Place {
     pub folder: PathBuf,
     pub tree: Option<Worktree>,
 }
 
 impl Place {
-    /// Makes the folder of a task in `dir`, or takes the one that an earlier run left at `own`.
+    /// Makes the folder of a task in `dir`, or reuses what an earlier run left at `own`.
     pub async fn open(kind: Kind, dir: &Path, own: &Path, branch: String) -> Result<Self, String> {
         let place = match kind {
             Kind::InPlace => return Ok(Self { folder: dir.to_owned(), tree: None }),
@@ -71,7 +68,7 @@ impl Place {
     }
 }
 
-/// Copies a folder whole, or not at all. Repositories and the folders of batches are left out.
+/// Copies a folder completely or not at all, without `.git` and the folders of batches.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if to.exists() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The results of a batch: a file that only grows, one line a task. A task with a line there is done.
+//! The results of a batch: an append-only file with one line per task. A task with a line is done.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -11,15 +11,15 @@ use crate::cli::report::Failure;
 use base::sanitize;
 use context::session::log;
 
-/// The open file; locked, so that two batches never write it at the same time.
+/// The open file; locked against another batch.
 pub struct Results {
     file: File,
-    /// The exit codes of the tasks that have one; the last line of a task counts.
+    /// By task id; a task's last line counts.
     codes: HashMap<String, u64>,
 }
 
 impl Results {
-    /// Opens or makes the file. What a kill left of a line counts as nothing.
+    /// Ignores a line that a kill left incomplete.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let fail = |error: io::Error| {
             Failure::task(
@@ -45,7 +45,6 @@ impl Results {
         Ok(Self { file, codes })
     }
 
-    /// The exit code of a task that has a result.
     pub fn code(&self, id: &str) -> Option<u64> {
         self.codes.get(id).copied()
     }

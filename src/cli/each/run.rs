@@ -1,5 +1,5 @@
-//! Runs a batch: so many tasks at a time, each in its own process and folder. What is done is in the results file; what is
-//! half done is in the task's session, which the next run continues.
+//! Runs a batch: several tasks at a time, each in its own process and folder. Finished tasks are in the
+//! results file, unfinished ones in their session, which the next run continues.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -29,12 +29,11 @@ use context::report::session::{self, SessionReport};
 use context::session::log;
 use frontend::exec::run::interrupts;
 
-/// What a task is told that was cut off: its own words stand in the session.
+/// For an interrupted task: its own prompt is in the session already.
 const CONTINUE: &str = "The run was cut off before the task was done. Continue with it from where it stands.";
 
 struct Batch {
     root: PathBuf,
-    /// Where the tasks' folders and outputs are.
     folder: PathBuf,
     name: String,
     flags: Vec<OsString>,
@@ -42,19 +41,17 @@ struct Batch {
     json: bool,
     results: RefCell<Results>,
     cancel: CancellationToken,
-    /// git makes one worktree at a time.
+    /// Only one worktree may be made at a time.
     git: tokio::sync::Mutex<()>,
 }
 
-/// How a task ended.
 enum Ended {
     Done,
     Failed,
-    /// Not begun, or interrupted: it has no result.
+    /// Not started, or interrupted: no result.
     Open,
 }
 
-/// Runs the tasks of `file`; gives the exit code.
 pub async fn run(cli: &Cli, args: &EachArgs, file: &Path, json: bool) -> Result<u8, Failure> {
     let root = open::workspace(cli.model.folder.as_deref())?;
     let mut tasks = tasks::read(file)?;
@@ -94,7 +91,7 @@ pub async fn run(cli: &Cli, args: &EachArgs, file: &Path, json: bool) -> Result<
                 ended = work.next() => ended,
                 Some(()) = interrupts.next() => {
                     if batch.cancel.is_cancelled() {
-                        // The tasks at work are killed with this; their sessions stay.
+                        // Dropping the running tasks kills them; their sessions stay.
                         break;
                     }
                     batch.cancel.cancel();
@@ -106,7 +103,7 @@ pub async fn run(cli: &Cli, args: &EachArgs, file: &Path, json: bool) -> Result<
                 Some(Ok(Ended::Open)) => open += 1,
                 Some(Ok(Ended::Done | Ended::Failed)) => {}
                 Some(Err(failure)) => {
-                    // It would be the same for the others.
+                    // The others would fail the same way.
                     batch.cancel.cancel();
                     stop.get_or_insert(failure);
                 }
@@ -140,7 +137,7 @@ fn results_path(file: &Path, args: &EachArgs) -> PathBuf {
     file.with_extension(format!("results{part}.jsonl"))
 }
 
-/// Names folders and branches: of the results file, because that knows what is done.
+/// Names folders and branches after the results file, which knows what is done.
 fn batch_name(results: &Path) -> String {
     let full = results.canonicalize().unwrap_or_else(|_| results.to_owned());
     let stem = results.file_name().unwrap_or_default().to_string_lossy();
@@ -151,7 +148,7 @@ fn batch_name(results: &Path) -> String {
 }
 
 impl Batch {
-    /// What would go wrong in the middle is said before the beginning.
+    /// Finds what would go wrong later, before anything runs.
     async fn check(&self, tasks: &[Task], jobs: usize) -> Result<(), Failure> {
         let mut repositories = Vec::new();
         let mut in_place = Vec::new();
@@ -195,7 +192,6 @@ impl Batch {
         (dir.is_dir() && dir.starts_with(&self.root)).then_some(dir)
     }
 
-    /// Runs, continues or only records one task.
     async fn one(&self, task: &Task) -> Result<Ended, Failure> {
         if self.cancel.is_cancelled() {
             return Ok(Ended::Open);
@@ -214,7 +210,7 @@ impl Batch {
         let path = self.folder.join(format!("{}.events.jsonl", task.id));
         let earlier = Output::read(&path, 0);
         let recorded = self.results.borrow().code(&task.id).is_some();
-        // It ended, and then the batch was killed: only its line is missing.
+        // The task ended before the batch was killed: only its line is missing.
         let (output, code) = match earlier.exit_code.filter(|code| !recorded && *code != INTERRUPTED) {
             Some(code) => (earlier, code),
             None => {
@@ -252,7 +248,7 @@ impl Batch {
         ended
     }
 
-    /// Waits for the task's process; an interrupt of the batch is passed on once.
+    /// Waits for the task's process, and passes on an interrupt once.
     async fn work(
         &self,
         task: &Task,
@@ -269,7 +265,6 @@ impl Batch {
         Ok(child.wait().await?)
     }
 
-    /// Writes the task's line, and shows it.
     fn record(&self, task: &Task, code: u8, session: Option<String>, facts: Value) -> Result<Ended, Failure> {
         let mut line = json!({"id": task.id, "exit_code": code, "session": session});
         if let (Some(line), Value::Object(facts)) = (line.as_object_mut(), facts) {
@@ -295,13 +290,13 @@ impl Batch {
 
 const INTERRUPTED: u8 = FailureKind::Interrupted as u8;
 
-/// As a shell counts: 128 and the signal for a process that was killed.
+/// Like a shell: 128 plus the signal for a killed process.
 fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
-/// What is wrong is wrong for all tasks: no model, a bad flag, a sandbox that can't be made.
+/// An error that affects all tasks: no model, a bad flag, a sandbox that can't be made.
 fn cannot_begin(task: &Task, code: u8, output: Output) -> Failure {
     let kind = if code == 2 { FailureKind::Usage } else { FailureKind::Config };
     let error = output.error.unwrap_or_else(|| format!("exit code {code}"));
@@ -309,13 +304,11 @@ fn cannot_begin(task: &Task, code: u8, output: Output) -> Failure {
     Failure::new(kind, format!("task {} can't begin: {error}", task.id), hint)
 }
 
-/// The session of a task in `folder`, from its log.
 fn session_of(folder: &Path, id: &str) -> Option<SessionReport> {
     let state = Paths::from_env().project(&folder.canonicalize().ok()?);
     session::read(&log::path_of(&state, id), 0).ok().flatten()
 }
 
-/// Whether there is something to continue.
 fn has_message(folder: &Path, id: &str) -> bool {
     session_of(folder, id).is_some_and(|session| !session.title.is_empty())
 }
@@ -331,7 +324,7 @@ fn facts(output: &Output, place: &Place) -> Value {
         "tokens": figures.tokens.total(),
         "cost_usd": figures.cost_usd(),
         "elapsed_ms": figures.active_ms,
-        // A worktree does not stay, but for one whose task failed.
+        // A worktree is removed, unless its task failed.
         "folder": (place.tree.is_none() || output.exit_code != Some(0)).then_some(&place.folder),
     })
 }

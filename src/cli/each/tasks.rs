@@ -1,4 +1,4 @@
-//! The tasks of a batch. A mistake in any line keeps the whole batch from beginning.
+//! Reads the tasks of a batch. A mistake in any line prevents the batch from starting.
 
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
@@ -9,10 +9,8 @@ use serde_json::Value;
 use crate::cli::report::Failure;
 use base::file;
 
-/// The largest file of tasks, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// One task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     pub id: String,
@@ -31,7 +29,6 @@ struct Fields {
     dir: PathBuf,
 }
 
-/// Reads all tasks.
 pub fn read(path: &Path) -> Result<Vec<Task>, Failure> {
     let (bytes, _) = file::read(path, MAX_BYTES).map_err(|error| {
         Failure::usage(
@@ -83,7 +80,7 @@ fn task(line: &[u8], number: usize) -> Result<Task, String> {
     Ok(Task { id, prompt: fields.prompt, dir: fields.dir })
 }
 
-/// Whether it can name a file and a git branch.
+/// Whether it is a valid name for a file and a git branch.
 fn is_name(id: &str) -> bool {
     (1..=64).contains(&id.len())
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))

@@ -1,11 +1,13 @@
-//! From what was opened to all that an agent is made from.
+//! From the opened project to everything that an agent is made from.
 
 use std::sync::Arc;
 
+use super::limits;
 use super::open::{self, Opened, Which};
 use crate::cli::args::Cli;
 use crate::cli::report::Failure;
 use agent::assemble::{self, Handle, Setup};
+use agent::sampling::metered;
 use base::config::settings::{Origin, Permission};
 use base::model::provider::Provider;
 use context::session::stored;
@@ -15,9 +17,9 @@ use provider::window::finder::{LearningProvider, WindowFinder};
 use provider::window::probe;
 use records::export::write;
 
-/// Everything an agent needs. Where nothing is configured, local servers are asked; with none of them an interactive
-/// agent still opens and says what to do.
+/// Without a configured model, looks for local servers; without those, an interactive agent opens anyway.
 pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup, Failure> {
+    let limits = limits::of(&cli.model)?;
     let default_permission = if interactive { Permission::Ask } else { Permission::Auto };
     let opened = open::open(&cli.model, default_permission)?;
     let own_folders = opened.own_folders();
@@ -65,6 +67,15 @@ pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup,
         None => provider,
     };
     let model = loaded.provider.as_ref().map_or_else(|| Arc::from("no model"), |s| Arc::clone(&s.model));
+    let asked = loaded.work.light_model.iter().chain([&model]);
+    if let Some(unpriced) =
+        asked.filter(|_| limits.max_cost.is_some()).find(|model| !metered::is_priced(model))
+    {
+        return Err(Failure::usage(
+            metered::unknown_price(unpriced),
+            "add the model with its price to models.toml beside config.toml, or use --max-steps",
+        ));
+    }
     Ok(Setup {
         loaded,
         provider,
@@ -74,14 +85,12 @@ pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup,
         own_folders,
         interactive,
         resume,
-        rules: Default::default(),
-        max_cost: None,
+        limits,
         editor: None,
         exporter: write::by_ending,
     })
 }
 
-/// Starts the agent.
 pub fn start(setup: Setup) -> Result<Handle, Failure> {
     Ok(assemble::start(setup)?)
 }

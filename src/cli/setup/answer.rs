@@ -1,13 +1,11 @@
-//! The answer to a question that is asked before the screen opens.
+//! Reads the answer to a question asked before the screen opens.
 
 use std::io::{self, BufRead, Write};
 
 use crate::cli::report::Failure;
 
-/// An answer that is longer is none.
 const MAX_BYTES: u64 = 1024;
 
-/// One line of the user's, in lower case.
 pub fn answer() -> Result<String, Failure> {
     io::stdout().flush()?;
     let mut answer = Vec::new();

@@ -1,4 +1,4 @@
-//! The question what to do about a session that another process has open, asked before the screen opens.
+//! Asks what to do about a session that another process has open, before the screen opens.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use context::session::holder;
 use context::session::log::{LogError, SessionLog};
 use context::session::stored;
 
-/// The log to go on in: this one when it is free or the other process gives it up, or a copy; `None` to do neither.
+/// The log to use: this one if it is free or the other process gives it up, or a copy. `None` to quit.
 pub fn ask(project_state: &Path, workspace: &Path, log: PathBuf) -> Result<Option<PathBuf>, Failure> {
     let id = match SessionLog::open(&log) {
         Ok(_) => return Ok(Some(log)),

@@ -1,5 +1,5 @@
-//! The questions whether a folder's own configuration is trusted, and rules files that were held back, asked before the screen
-//! opens: the answers decide which model is talked to and what it is told. Shows exactly what a yes would enable.
+//! Asks whether to trust a folder's configuration and held-back rules files. Asked before the screen opens,
+//! because it decides on the model and its instructions. Shows exactly what a yes would enable.
 
 use std::path::Path;
 
@@ -14,15 +14,13 @@ use base::file;
 use base::sanitize;
 use base::text::{elide, plural};
 
-/// A larger rules file is not used anyway.
 const MAX_RULES_BYTES: u64 = 1024 * 1024;
 
-/// Lines of a rules file that are shown, and their length.
+/// Lines of a rules file to show, and their length.
 const SHOWN_LINES: usize = 20;
 const SHOWN_CHARS: usize = 160;
 
-/// Asks when the folder wants something that needs trust, and was neither trusted nor refused as it is now.
-/// Errors: A configuration that cannot be read, or a state folder that cannot be written.
+/// Asks if the folder wants something that needs trust, and wasn't trusted or refused in its present form.
 pub fn ask(workspace: &Path) -> Result<(), Failure> {
     let project_state = Paths::from_env().project(workspace);
     ask_rules(&HeldBack::new(&project_state))?;
@@ -48,7 +46,7 @@ pub fn ask(workspace: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Asks about what the project defines, such as sub-agents, when they were neither trusted nor refused as they are now.
+/// The same for what the project defines, such as sub-agents.
 fn ask_agents(workspace: &Path, project_state: &Path) -> Result<(), Failure> {
     let (defined, trust) = (Definitions::of(workspace), Trust::of_agents(project_state));
     let contents = defined.contents(workspace);
@@ -69,7 +67,7 @@ fn ask_agents(workspace: &Path, project_state: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Asks about rules files that appeared or changed while a command ran, and are still as they were then.
+/// Asks about rules files that appeared or changed while a command ran, and haven't changed since.
 fn ask_rules(held_back: &HeldBack) -> Result<(), Failure> {
     let mut shown = String::new();
     for (path, hash) in held_back.list() {

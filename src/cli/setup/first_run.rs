@@ -1,5 +1,5 @@
-//! The welcome of the very first start where nothing was configured by hand: what was found, what the permission levels mean,
-//! where to go from here. Shown once, above the screen.
+//! The welcome of the first start without a configuration: what was found, what the permission levels mean,
+//! and what to do next. Shown once, above the screen.
 
 use std::fs;
 
@@ -9,10 +9,9 @@ use base::config::load::Loaded;
 use base::config::paths::Paths;
 use provider::window::probe::LOCAL_SERVERS;
 
-/// The variables that hold keys.
 const KEYS: [&str; 2] = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"];
 
-/// Shows it, if this is the first start and neither a file nor a flag says which model to use.
+/// Shows it on the first start if neither a file nor a flag chooses a model.
 pub fn welcome(args: &ModelArgs, loaded: &Loaded) -> Result<(), Failure> {
     let paths = Paths::from_env();
     let shown = paths.state.join("welcomed");
@@ -20,7 +19,7 @@ pub fn welcome(args: &ModelArgs, loaded: &Loaded) -> Result<(), Failure> {
     if chosen || shown.exists() || paths.user_config().exists() {
         return Ok(());
     }
-    // Where it can't be remembered, it comes again.
+    // If this fails, it is shown again.
     let _ = fs::create_dir_all(&paths.state).and_then(|()| fs::write(&shown, ""));
     report::say(&text(loaded, |name| std::env::var_os(name).is_some_and(|value| !value.is_empty())))
 }

@@ -11,30 +11,27 @@ use base::config::settings::Permission;
 use base::file;
 use context::session::list;
 
-/// Where the program works and what it was told.
 pub struct Opened {
     pub loaded: Loaded,
     pub workspace: PathBuf,
     pub project_state: PathBuf,
-    /// Where our configuration, sessions and rules lie.
     pub paths: Paths,
 }
 
 impl Opened {
-    /// Our own folders, which no command may see.
+    /// Commands must not see these.
     pub fn own_folders(&self) -> Vec<PathBuf> {
         vec![self.paths.config.clone(), self.paths.state.clone()]
     }
 }
 
-/// Which session to work in.
 pub enum Which {
     New,
     Last,
     Id(String),
 }
 
-/// The folder to work in: the named one or the current one, links followed.
+/// The named folder or the current one, with links resolved.
 pub fn workspace(folder: Option<&Path>) -> Result<PathBuf, Failure> {
     let folder = folder.unwrap_or(Path::new("."));
     match folder.canonicalize() {
@@ -47,7 +44,6 @@ pub fn workspace(folder: Option<&Path>) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Reads the configuration.
 pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened, Failure> {
     let workspace = workspace(model.folder.as_deref())?;
     let paths = Paths::from_env();
@@ -76,7 +72,6 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened,
     Ok(Opened { loaded, workspace, project_state, paths })
 }
 
-/// The session's log, or `None` for a new session.
 pub fn session(project_state: &Path, which: &Which) -> Result<Option<PathBuf>, Failure> {
     match which {
         Which::New => Ok(None),
@@ -85,12 +80,10 @@ pub fn session(project_state: &Path, which: &Which) -> Result<Option<PathBuf>, F
     }
 }
 
-/// That there is no such session.
 pub fn no_session(message: String) -> Failure {
     Failure::usage(message, "`mycode sessions` lists all sessions")
 }
 
-/// The log of the last session.
 pub fn last(project_state: &Path) -> Result<PathBuf, Failure> {
     list::last(project_state)
         .ok_or_else(|| Failure::usage("this project has no sessions yet", "start one with `mycode`"))

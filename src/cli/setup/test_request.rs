@@ -1,5 +1,4 @@
-//! One tiny request, so that `mycode doctor` can say whether the model answers: a set key and an open port don't
-//! prove it.
+//! One tiny request for `mycode doctor`: a key and an open port don't prove that the model answers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,12 +11,12 @@ use base::model::request::{Message, Params, Request};
 use base::model::stream::StreamEvent;
 use provider::registry;
 
-/// A local model may first have to be loaded, in seconds.
+/// Seconds; a local model may have to be loaded first.
 const TIMEOUT_S: u64 = 60;
-/// Room for a model that thinks before it says a word.
+/// Enough for a model that thinks before it answers.
 const MAX_OUTPUT_TOKENS: u32 = 256;
 
-/// How long the model took for a whole answer to a greeting.
+/// How long the model took for a complete answer to a greeting.
 pub async fn greet(settings: &ProviderSettings) -> Result<Duration, ProviderError> {
     let settings = ProviderSettings {
         idle_timeout_s: settings.idle_timeout_s.min(TIMEOUT_S),

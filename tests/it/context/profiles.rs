@@ -99,7 +99,7 @@ fn a_profile_that_saves_more_never_costs_more() {
         {
             let costs = figures(&place, window, binding).map(|row| row["cost"].as_f64().unwrap());
             let told = format!("seed {seed}, window {window}, binding {binding}: {costs:?}");
-            assert!(costs.is_sorted_by(|less, more| *less <= more * CHANCE), "{told}");
+            assert!(costs.is_sorted_by(|less, more| *less <= more * chance(window)), "{told}");
         }
     }
 }

@@ -76,8 +76,7 @@ impl TestAgent {
             own_folders: vec![place.home()],
             interactive,
             resume,
-            rules: Default::default(),
-            max_cost: None,
+            limits: Default::default(),
             editor: None,
             exporter: write::by_ending,
         };

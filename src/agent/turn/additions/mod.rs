@@ -1,4 +1,4 @@
-//! What the program adds on its own account: news, notes, skills, and what a mode gathers. Each is said once and stays.
+//! What the program adds to a turn: news, notes, skills, a mode's survey. Each is said once and stays.
 
 pub mod news;
 pub mod notes;

@@ -1,6 +1,6 @@
-//! What the program tells the model on its own account while a session runs: changed todos, rules and permissions, the end
-//! of the step limit. Each is said once, behind what is there already, and stays: nothing that was sent changes (SPEC §5a).
-//! What was said last is found in the history, so that a resumed, compacted or rewound session is told again what it lost.
+//! What the program tells the model during a session: changed todos, rules and permissions, the step limit.
+//! Each is said once, appended and never changed. The history shows what was said last, so that a resumed,
+//! compacted or rewound session hears again what it lost.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use context::rules::rules_file::RulesNotice;
 use context::session::log::LogError;
 use tools::plan::todo_board::{self, TodoBoard};
 
-/// The model is told of the step limit so many steps before it, in turns of at least four times as many.
+/// The model learns of the step limit this many steps ahead, in turns of at least four times as many.
 const LAST_STEPS: u32 = 10;
 
-/// Says what is new of the todo list: its recap, while something is open.
+/// Sends a recap of the todo list while something is open.
 pub fn todos(conversation: &mut Conversation, todos: &TodoBoard) -> Result<(), LogError> {
     match todo_board::recap(&todos.get()) {
         Some(recap) => tell(conversation, ReminderTopic::Todos, format!("Todos {recap}")),
@@ -32,8 +32,7 @@ pub fn todos(conversation: &mut Conversation, todos: &TodoBoard) -> Result<(), L
     }
 }
 
-/// Says that the rules files read differently from what this session was told; whether it did. The text stays whole through
-/// every compaction.
+/// Sends changed rules files; returns whether it did. The pinned text survives every compaction.
 pub fn rules(conversation: &mut Conversation, prompt: &FixedPrompt) -> Result<bool, LogError> {
     let now = prompt.rules.part().map(|part| Arc::clone(&part.content));
     let text = match &now {
@@ -61,7 +60,6 @@ pub fn rules(conversation: &mut Conversation, prompt: &FixedPrompt) -> Result<bo
     Ok(true)
 }
 
-/// Says that another permission holds, if the one of `before` does not any more.
 pub fn permission(
     conversation: &mut Conversation,
     before: Option<Permission>,
@@ -79,7 +77,7 @@ pub fn permission(
     tell(conversation, ReminderTopic::Permission, format!("The permission is now {}: {means}.", now.as_str()))
 }
 
-/// Says which rules count for what calls have touched, unless that is still sent; whether it did.
+/// Sends the scoped rules for files that calls have touched, unless they are still in the history.
 pub fn rules_of_touched(conversation: &mut Conversation, sections: Vec<String>) -> Result<(), LogError> {
     for section in sections {
         let text = format!(
@@ -95,7 +93,6 @@ pub fn rules_of_touched(conversation: &mut Conversation, sections: Vec<String>) 
     Ok(())
 }
 
-/// Says which mode of work holds, if the model was told of another one.
 pub fn mode(conversation: &mut Conversation, now: Mode) -> Result<(), LogError> {
     if now == Mode::Auto && last(conversation, ReminderTopic::Mode).is_none() {
         return Ok(());
@@ -109,13 +106,11 @@ pub fn mode(conversation: &mut Conversation, now: Mode) -> Result<(), LogError> 
     tell(conversation, ReminderTopic::Mode, text.trim().to_owned())
 }
 
-/// Says what language servers found in what was edited.
 pub fn findings(conversation: &mut Conversation, text: String) -> Result<(), LogError> {
     conversation.record(Item::Reminder(Reminder { about: ReminderTopic::Findings, text: text.into() }))?;
     Ok(())
 }
 
-/// Says that few steps are left, once.
 pub fn steps(conversation: &mut Conversation, limit: u32, done: u32) -> Result<(), LogError> {
     if limit < 4 * LAST_STEPS || limit - done != LAST_STEPS {
         return Ok(());
@@ -124,7 +119,7 @@ pub fn steps(conversation: &mut Conversation, limit: u32, done: u32) -> Result<(
     tell(conversation, ReminderTopic::Steps, text)
 }
 
-/// Tells the user what they should know of the rules files.
+/// Warns the user about problems with the rules files.
 pub fn tell_of_rules(window: &mut ContextWindow, root: &Path, events: &Events) {
     let window_tokens = window.settings().window_tokens;
     for about in window.prompt.rules.take_notices() {
@@ -140,8 +135,7 @@ pub fn tell_of_rules(window: &mut ContextWindow, root: &Path, events: &Events) {
     }
 }
 
-/// Asks the hooks whether the turn, in which the model has nothing more to do, may end; whether it goes on. `before` says
-/// how often they wanted that.
+/// Asks the hooks whether a turn may end; returns whether it continues. `before`: how often it has already.
 pub async fn end_of_turn(
     conversation: &mut Conversation,
     hooks: &MaybeHooks,
@@ -159,7 +153,6 @@ pub async fn end_of_turn(
     Ok(true)
 }
 
-/// Records a reminder, unless the last one of its topic says the same.
 fn tell(conversation: &mut Conversation, about: ReminderTopic, text: String) -> Result<(), LogError> {
     if about != ReminderTopic::Steps && last(conversation, about).is_some_and(|(_, said)| *said == *text) {
         return Ok(());
@@ -168,7 +161,7 @@ fn tell(conversation: &mut Conversation, about: ReminderTopic, text: String) -> 
     Ok(())
 }
 
-/// What is still sent of the last reminder about something.
+/// The last reminder about something, if it is still sent.
 fn last(conversation: &Conversation, about: ReminderTopic) -> Option<(ItemId, Arc<str>)> {
     let entries = conversation.history.entries().iter().rev().filter(|entry| entry.message().is_some());
     entries.into_iter().find_map(|entry| match &*entry.item {

@@ -1,5 +1,5 @@
-//! Notes in a turn: the block of those that belong to a new task, and hints about the files that it seems to be about. The
-//! block is found by the user's own words and files, hints by the files alone; neither repeats the other.
+//! Notes in a turn: a block of those relevant to a new task, and hints about the files it seems to be about.
+//! The block is found by the user's words and files, hints by files alone; neither repeats the other.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -20,16 +20,14 @@ use evidence::note::store::NoteStore;
 use guard::redact::detector::TextSource;
 use guard::redact::redactor::Redactor;
 
-/// What the search may gather, in tokens; the context chooses among it.
+/// Most tokens that the search collects; the context picks from them.
 const GATHERED_TOKENS: u32 = 4_000;
-/// How a hint's line begins in the context.
 const LINE: &str = "Note: ";
 
-/// What notes may take of a request, in tokens, and at most which part of the window.
+/// Most tokens that notes may take, and their part of the window (1/40).
 const MAX_NOTE_TOKENS: u64 = 800;
 const NOTE_PART_OF_WINDOW: u64 = 40;
 
-/// The notes of one project.
 pub struct NoteHints {
     pub root: PathBuf,
 }
@@ -55,7 +53,7 @@ impl HintSource for NoteHints {
             .filter(|packet| packet.form == Form::Hint)
             .map(|packet| {
                 let mark = frame::mark(&packet.source, &packet.version);
-                // What a note says cannot end the block, nor imitate the program.
+                // A note's text must not end the block or imitate the program.
                 let said = sanitize::clean(&packet.content).replace('<', "‹");
                 ContextPacket {
                     content: format!("{} {mark}: {said}", packet.kind.as_str()),
@@ -69,7 +67,7 @@ impl HintSource for NoteHints {
     }
 }
 
-/// The mark of the note that a hint made here tells of.
+/// The mark of the note in a hint made here.
 pub fn hint_mark(hint: &str) -> Option<&str> {
     let (mark, _) = hint.split_once(' ')?.1.split_once(": ")?;
     mark.contains('@').then_some(mark)
@@ -81,13 +79,12 @@ pub fn hint_marks(block: &str) -> impl Iterator<Item = &str> {
     lines.lines().filter_map(|line| hint_mark(line.strip_prefix(LINE)?))
 }
 
-/// What the block of notes may take in a window of so many tokens, in tokens.
 pub fn budget(window_tokens: u64) -> u64 {
     (window_tokens / NOTE_PART_OF_WINDOW).min(MAX_NOTE_TOKENS)
 }
 
-/// The notes that belong to the task and are not in front of the model already. Notes are a help: what is wrong with
-/// their folder is for `mycode notes` to say, not for a turn to fail on.
+/// The relevant notes that the model doesn't have yet. Problems with their folder must not fail a turn;
+/// `mycode notes` reports them.
 pub fn block(
     text: &str,
     root: &Path,
@@ -110,7 +107,7 @@ pub fn block(
             now_ms: clock::now_ms(),
         },
     );
-    // The frame counts too; what goes first is what came last.
+    // The frame counts too. The last one is dropped first.
     while let Some(block) = frame::block(&packets) {
         let block = redactor.redact(&block, TextSource::Text);
         if u64::from(estimate::estimate(&block)) <= budget {
@@ -121,7 +118,7 @@ pub fn block(
     None
 }
 
-/// The marks of the notes that the history holds. What was archived with its round may be shown again.
+/// The marks of the notes in the history. What was archived may be shown again.
 pub fn shown(conversation: &Conversation) -> HashSet<String> {
     let messages = conversation.history.entries().iter().filter_map(|entry| match &*entry.item {
         Item::User(message) => Some(message),

@@ -1,5 +1,5 @@
-//! Skills in a turn: those that its text is clearly about are named behind it, once a session; one that the user calls stands
-//! there whole; and what is loaded stays in the window and may do what it needs.
+//! Skills in a turn: clearly relevant ones are named once per session, one that the user calls is sent in
+//! full, and loaded ones stay in the window and may use the tools they need.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -20,33 +20,31 @@ use tools::plan::skill;
 use tools::skill::set::SkillSet;
 use tools::skill::suggest;
 
-/// Skills that are named behind a text, and characters of each description.
+/// Most skills named per message, and characters of each description.
 const NAMED: usize = 2;
 const NAMED_CHARS: usize = 240;
-/// The part of the window that loaded skills keep through compaction: the newest of them.
+/// The newest loaded skills keep up to 1/8 of the window through compaction.
 const PART_OF_WINDOW: u64 = 8;
-/// How the block of a skill begins that the user called, and that of those which may fit.
+/// Start of the block of a skill that the user called, and of skills that may fit.
 const CALLED: &str = "<skill>";
 const MAY_FIT: &str = "<skills>";
 
-/// What is offered beside a text.
 #[derive(Clone, Default)]
 pub struct Offers {
     pub skills: Arc<SkillSet>,
-    /// Paths and descriptions of rules that the model may want to read.
+    /// Paths and descriptions of rules that the model may read.
     pub rules: Arc<[(String, String)]>,
 }
 
 impl Offers {
-    /// These skills, and no rules yet.
     pub fn of(skills: &Arc<SkillSet>) -> Self {
         Self { skills: Arc::clone(skills), ..Self::default() }
     }
 
-    /// The block of the skill that the user calls with this text. Reads the disk.
+    /// Reads the disk.
     pub fn called(&self, text: &str, root: &Path) -> Option<String> {
         let (skill, args) = self.skills.called(text)?;
-        // It is done by a sub-agent, which only the tool can start.
+        // A sub-agent does it, which only the tool can start.
         let body = match skill.fork.is_some() && skill.for_model {
             true => format!("Call Skill with name \"{}\" and args \"{args}\" now.", skill.name),
             false => format!("{}\n\n[{}]", skill.instructions(args, root), skill.surroundings()),
@@ -54,7 +52,7 @@ impl Offers {
         Some(format!("{CALLED}\n{body}\n</skill>"))
     }
 
-    /// The block that names the skills which the text is clearly about, and the rules that are there to be read for it.
+    /// The block that names the skills and rules clearly relevant to `text`.
     pub fn may_fit(&self, text: &str, told: &HashSet<String>) -> Option<String> {
         let rules: Vec<(&str, &str)> = self.rules.iter().map(|(path, about)| (&**path, &**about)).collect();
         let rules: Vec<_> = suggest::clear(text, &rules, NAMED).into_iter().map(|at| rules[at]).collect();
@@ -72,7 +70,7 @@ impl Offers {
     }
 }
 
-/// The skills that the history names or holds.
+/// The skills that the history names or contains.
 pub fn told(conversation: &Conversation) -> HashSet<String> {
     let mut told = HashSet::new();
     for entry in conversation.history.entries() {
@@ -91,7 +89,7 @@ pub fn told(conversation: &Conversation) -> HashSet<String> {
     told
 }
 
-/// The model has loaded a skill: it stays, and what it needs is allowed for this turn.
+/// Pins a skill that the model has loaded, and allows for this turn what it needs.
 pub fn loaded(
     (id, result): (ItemId, &ToolResult),
     conversation: &mut Conversation,
@@ -108,7 +106,6 @@ pub fn loaded(
     keep(id, conversation, window_tokens)
 }
 
-/// Allows for this turn what a skill needs.
 pub fn allow(name: &str, tools: Vec<String>, policy: &PolicyEngine, events: &Events) {
     let (allowed, unused) = policy.allow_for_turn(&tools);
     if !allowed.is_empty() || !unused.is_empty() {
@@ -116,7 +113,7 @@ pub fn allow(name: &str, tools: Vec<String>, policy: &PolicyEngine, events: &Eve
     }
 }
 
-/// Pins the item that holds a skill; older ones are let go when all take more than their part of the window.
+/// Pins a skill's item, and unpins older ones when together they exceed their part of the window.
 pub fn keep(id: ItemId, conversation: &mut Conversation, window_tokens: u64) -> Result<(), LogError> {
     let entries = conversation.history.entries().iter().rev();
     let holding: Vec<(ItemId, u64, bool)> = entries
@@ -142,7 +139,6 @@ pub fn keep(id: ItemId, conversation: &mut Conversation, window_tokens: u64) -> 
     Ok(())
 }
 
-/// Whether the message holds a skill that the user called.
 pub fn is_call(message: &UserMessage) -> bool {
     message.injected.iter().any(|block| block.starts_with(CALLED))
 }

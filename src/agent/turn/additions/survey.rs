@@ -1,5 +1,5 @@
-//! What is gathered before a turn by its mode (SPEC §8): the structure of the project, its size and unfinished work, or the
-//! open notes. Said once; again only when it reads differently.
+//! What a mode gathers before a turn: the project's structure, its size and unfinished work, or the open
+//! notes. Sent again only if it has changed.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use evidence::note::progress;
 use evidence::survey;
 use tools::cx::ToolCx;
 
-/// Characters of it at most, and per token of the window: two in a hundred, at about four characters each.
+/// Most characters, and characters per window token: 2 % of the window at about four characters per token.
 const MAX_CHARS: f64 = 6_000.0;
 const CHARS_PER_WINDOW_TOKEN: f64 = 0.02 * 4.0;
 
-/// The block for the message that begins a turn; `None` where the mode gathers nothing, or nothing new.
+/// `None` if the mode gathers nothing new.
 pub async fn block(
     mode: Mode,
     conversation: &Conversation,

@@ -1,5 +1,4 @@
-//! What a message stands for: a slash command of the user's own or a prompt of an MCP server, and the resources of servers
-//! that it mentions.
+//! Expands a message: the user's own slash commands, MCP servers' prompts, and mentioned MCP resources.
 
 use std::sync::Arc;
 
@@ -9,7 +8,6 @@ use tools::mcp::servers::Servers;
 use tools::mcp::typed;
 use tools::own_commands::{self, OwnCommand};
 
-/// Where prompts and resources come from.
 #[derive(Clone, Default)]
 pub struct Asked {
     pub commands: Arc<[OwnCommand]>,
@@ -17,16 +15,16 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The prompt that `text` stands for; `None` when it is no command.
+    /// The prompt that a command expands to; `None` if `text` isn't one.
     pub async fn prompt(&self, text: &str) -> Option<String> {
         if let Some(prompt) = own_commands::expand(&self.commands, text) {
             return Some(prompt);
         }
-        // Why there is none, the model tells the user.
+        // On failure the reason is sent instead, for the model to pass on.
         typed::prompt(self.servers.as_deref()?, text).await.map(|prompt| prompt.unwrap_or_else(|why| why))
     }
 
-    /// The resources that `text` mentions, as blocks behind it.
+    /// The resources that `text` mentions, as blocks to append.
     pub async fn resources(&self, text: &str, cx: &ToolCx) -> Vec<Arc<str>> {
         let Some(servers) = self.servers.as_deref().filter(|_| text.contains('@')) else { return Vec::new() };
         let blocks = typed::resources(servers, text, &cx.spill, cx.observation).await;

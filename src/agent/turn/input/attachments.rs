@@ -1,4 +1,4 @@
-//! What a client sent along with a message: pictures go on the tray, texts behind the message, cut to what suits the window.
+//! A message's attachments: pictures go on the tray, texts are appended to it, cut to suit the window.
 
 use base::protocol::attachment::Attachment;
 use base::sanitize;
@@ -9,13 +9,13 @@ use tools::output::{Keep, Limits};
 
 const NAME_CHARS: usize = 400;
 
-/// Puts them where they belong; returns the blocks behind the message.
+/// Returns the blocks to append to the message.
 pub async fn put(attachments: Vec<Attachment>, cx: &ToolCx, window_tokens: u64) -> Vec<String> {
     if attachments.is_empty() {
         return Vec::new();
     }
     let (cx, limits) = (cx.clone(), Limits::for_window(window_tokens));
-    // Pictures are decoded, and what is too long is stored.
+    // Decodes pictures and stores long texts.
     let blocks = tokio::task::spawn_blocking(move || {
         attachments.into_iter().map(|attachment| block(attachment, &cx, limits)).collect()
     });

@@ -1,4 +1,4 @@
-//! The beginning of a turn: what the user typed goes into the session, with what the program knows that belongs to it.
+//! Starts a turn: records the user's message with everything that is appended to it.
 
 use super::attachments;
 use super::images;
@@ -14,7 +14,7 @@ use base::protocol::notice::{self as texts, Problem};
 use base::text::one_line;
 use guard::redact::detector::TextSource;
 
-/// Asks the user's hooks whether the message may be sent. What they have to say goes behind it.
+/// Asks the user's hooks whether the message may be sent. Their output is appended to it.
 pub async fn ask_hooks(agent: &mut Agent, text: &str, control: &TurnControl) -> Result<(), TurnError> {
     let Some(hooks) = &agent.dispatcher.hooks else { return Ok(()) };
     let told = turn_hooks::prompt(hooks, text, &control.cancel).await;
@@ -22,12 +22,11 @@ pub async fn ask_hooks(agent: &mut Agent, text: &str, control: &TurnControl) -> 
     Ok(())
 }
 
-/// Why a hook wants the turn to end, for the user.
 pub fn stopped(agent: &Agent) -> Option<Problem> {
     turn_hooks::stopped(&agent.dispatcher.hooks)
 }
 
-/// Writes the user's message with what belongs behind it: news of files and rules, the files of a new task.
+/// Records the message with news about files and rules, and the files of a new task.
 pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Result<ItemId, TurnError> {
     let Agent { conversation, window, sampler, dispatcher, input, attachments: sent, .. } = agent;
     let cx = &dispatcher.cx;
@@ -44,13 +43,13 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
     let window_tokens = window.settings().window_tokens;
     let file_news = dispatcher.file_news().await;
     let file_news = file_news.map(|news| format!("<system-reminder>{news}</system-reminder>"));
-    // A message that is sent again has its files with it already.
+    // A message that is sent again already has its files.
     let context = match waiting::waiting(text, conversation, &cx.redactor) {
         Some(_) => None,
         None => input.task_context(text, conversation, cx, window_tokens).await,
     };
     let survey = survey::block(dispatcher.policy.mode(), conversation, cx, window_tokens).await;
-    // Since the last turn background jobs may have run.
+    // Background jobs may have run since the last turn.
     window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
     window.prompt.refresh_rules(dispatcher.root()).await;
     input.offers.rules = window.prompt.rules_on_demand(dispatcher.root()).await.into();
@@ -67,7 +66,7 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
     let news = [input.reminder.take(), survey, context, file_news, input.told.take()].into_iter().flatten();
     for block in attached.into_iter().chain(news) {
         let block = cx.redactor.redact(&block, TextSource::Text);
-        // A message that is sent again may have it already.
+        // A message that is sent again may already have it.
         if !message.injected.iter().any(|known| **known == *block) {
             message.injected.push(block.into());
         }

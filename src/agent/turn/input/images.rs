@@ -1,5 +1,5 @@
-//! Images in a turn: those that the user's message names are put behind it, those that the model reads behind the results of
-//! their step. The user names one with `@picture.png`, or by pasting or dropping its path, as terminals write it: absolute,
+//! Images in a turn: those that the user names are appended to the message, those that the model reads to the
+//! results of their step. The user writes `@picture.png`, or pastes a path as terminals write it: absolute,
 //! quoted, with backslashes before spaces, or as a `file://` address.
 
 use std::fs::File;
@@ -16,11 +16,10 @@ use context::session::log::LogError;
 use tools::cx::ToolCx;
 use tools::image_tray::ImageTray;
 
-/// Most images of one message.
 const MAX_IMAGES: usize = 10;
 const ENDINGS: [&str; 5] = [".png", ".jpg", ".jpeg", ".gif", ".webp"];
 
-/// Puts the images that `text` names on the tray; returns what the model is told of them. Blocks.
+/// Puts the images that `text` names on the tray; returns the reminder for the model. Blocks.
 pub fn attach(text: &str, root: &Path, tray: &ImageTray) -> Option<String> {
     let mut lines = Vec::new();
     for (path, shown) in named(text, root).into_iter().take(MAX_IMAGES) {
@@ -35,12 +34,12 @@ pub fn attach(text: &str, root: &Path, tray: &ImageTray) -> Option<String> {
     (!lines.is_empty()).then(|| format!("<system-reminder>{}</system-reminder>", lines.join("\n")))
 }
 
-/// A link may lead anywhere: the user named it.
+/// Follows a link anywhere: the user named it.
 fn open(path: &Path) -> Result<File, PictureError> {
     Ok(exact::open(&path::follow(path))?.0)
 }
 
-/// The image files that `text` names, each with its name there.
+/// The image files that `text` names, each as it is named there.
 fn named(text: &str, root: &Path) -> Vec<(PathBuf, String)> {
     let mentioned = mention::mentions(text).into_iter().map(|mention| mention.path);
     let pasted = words(text).into_iter().filter_map(|word| {
@@ -63,8 +62,7 @@ fn named(text: &str, root: &Path) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// The words of `text` as a shell would take them apart. A quotation mark counts only where a word begins: elsewhere it is
-/// an apostrophe.
+/// Splits `text` like a shell. A quote counts only at the start of a word: elsewhere it's an apostrophe.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -88,11 +86,11 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Writes what lies on the tray into the conversation, in the order in which results name it, and returns it.
+/// Records the images on the tray, in the order of the results that name them, and returns them.
 pub fn record(conversation: &mut Conversation, cx: &ToolCx) -> Result<Vec<Image>, LogError> {
     let mut images = cx.images.take();
     if images.len() > 1 {
-        // Calls of one step run side by side.
+        // Calls of one step run in parallel.
         let named = |image: &Image| {
             let entries = conversation.history.entries().iter();
             let path = |item: &Item| match item {

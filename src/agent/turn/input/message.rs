@@ -1,6 +1,5 @@
-//! What goes into a turn: the user's message, with what belongs behind it, and what becomes of a message to which no
-//! reply came. What is put behind a message is part of it for good, so that the prefix stays stable and a replay needs no
-//! disk.
+//! Builds the user's message with everything appended to it, and gives back one that got no reply. Appended
+//! blocks are permanent, so that the prefix stays stable and a replay needs no disk.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,37 +19,34 @@ use context::mention;
 use evidence::task_context::DEFAULT_MAX_CHARS;
 use tools::cx::ToolCx;
 
-/// Characters of task context per token of the window: three in a hundred tokens, at about four characters each.
+/// Characters of task context per window token: 3 % of the window at about four characters per token.
 const CHARS_PER_WINDOW_TOKEN: f64 = 0.03 * 4.0;
 
-/// The input of turns.
 #[derive(Default)]
 pub struct TurnInput {
-    /// What the user typed for the running turn, to give it back when the turn comes to nothing.
+    /// What the user typed for the running turn, to return it if there is no reply.
     pub typed: Vec<String>,
-    /// The permission under which the model was asked last.
+    /// The permission at the last request.
     pub permission: Option<Permission>,
-    /// Its turns belong to those of a parent: they are no points to go back to.
+    /// Its turns are part of a parent's and not points to rewind to.
     pub sub_agent: bool,
-    /// Nobody takes back the text of a message that came to nothing: it stays in the session.
+    /// A text can't be returned: a message without a reply stays in the session.
     pub no_composer: bool,
-    /// What the model must be told with the next message: files that were rewound.
+    /// A reminder for the next message, such as rewound files.
     pub reminder: Option<String>,
-    /// What the user's hooks have to say to the next message.
+    /// The hooks' output for the next message.
     pub told: Option<String>,
-    /// Whether notes that belong to a new task are put behind its text.
+    /// Whether to append relevant notes to a new task.
     pub inject_notes: bool,
-    /// Slash commands, and prompts and resources of servers.
     pub asked: Asked,
-    /// Skills, and rules that the model may want to read.
     pub offers: Offers,
-    /// How long the files of a new task may be looked for; `None` when that is switched off.
+    /// Time limit for finding the files of a new task; `None` if that is off.
     pub task_context: Option<Duration>,
 }
 
 impl TurnInput {
-    /// What the user typed, with what belongs behind it. `context` is the block of a new task that will stand there too;
-    /// `steering` says that it was typed while a turn ran.
+    /// The message for `text`. `context` is the block of a new task that will be appended too; `steering`
+    /// means that it was typed during a turn.
     pub async fn message(
         &self,
         text: &str,
@@ -62,11 +58,9 @@ impl TurnInput {
     ) -> UserMessage {
         let mut message = UserMessage::new(&cx.redactor.redact_typed(text));
         message.steering = steering;
-        // Looking for mentioned files and for notes reads the disk.
         let budget = (self.inject_notes && !steering).then(|| notes::budget(window_tokens));
         let mut shown = budget.map(|_| notes::shown(conversation)).unwrap_or_default();
         shown.extend(context.into_iter().flat_map(notes::hint_marks).map(str::to_owned));
-        // What a command stands for is what was asked.
         let prompt = self.asked.prompt(text).await;
         if let Some(prompt) = &prompt {
             let block = format!("<command>\n{prompt}\n</command>");
@@ -103,8 +97,8 @@ impl TurnInput {
         message
     }
 
-    /// The block that names the files which a new task seems to be about. A turn waits for it no longer than a model takes
-    /// for its first word: what is not ready in time is left out, and ready for the next task.
+    /// The block with the files that a new task seems to be about. The wait is limited; what isn't ready in
+    /// time is left out, and ready for the next task.
     pub async fn task_context(
         &self,
         text: &str,
@@ -134,11 +128,9 @@ impl TurnInput {
         ))
     }
 
-    /// Gives everything back that was typed for the running turn, of which nothing was answered: it leaves the history.
-    /// `None` where a reply came, or the message stays.
-    ///
-    /// Where a user sits before a composer the text goes back there. Headless it stays in the session, which can be told
-    /// to continue, unless a filter refused the message itself: then it would spoil every later request.
+    /// Returns everything typed for an unanswered turn and removes it from the history; `None` if a reply
+    /// came or the message stays. Headless it stays, so that the session can be continued, unless a filter
+    /// refused the message itself: then it would spoil every later request.
     pub fn return_prompt(
         &mut self,
         first: Option<ItemId>,
@@ -156,7 +148,7 @@ impl TurnInput {
     }
 }
 
-/// Whether the turn holds nothing but what was typed, and thinking.
+/// Whether the turn contains only what was typed, and thinking.
 fn is_unanswered(conversation: &Conversation, first: ItemId) -> bool {
     let entries = conversation.history.entries();
     let mut turn = entries.iter().skip_while(|entry| entry.id != first).peekable();
@@ -166,7 +158,7 @@ fn is_unanswered(conversation: &Conversation, first: ItemId) -> bool {
         })
 }
 
-/// What a first message says of the machine: dynamic, therefore not in L1.
+/// Facts about the machine for the first message: dynamic, so not in L1 (the fixed prompt).
 pub fn environment(root: &Path) -> String {
     format!(
         "<system-reminder>Workspace: {}. {} {}. Today: {}.</system-reminder>",

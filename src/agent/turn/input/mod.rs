@@ -1,5 +1,4 @@
-//! What the user typed, and what it stands for: the message with which a turn begins, what comes with it, and what is typed
-//! while the turn runs.
+//! The user's input: the message that starts a turn, what comes with it, and what is typed during the turn.
 
 pub mod asked;
 pub mod attachments;

@@ -1,4 +1,4 @@
-//! What the user typed while the turn ran.
+//! What the user typed during the turn.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use base::protocol::event::{Event, Level};
 use base::protocol::notice as texts;
 use context::session::log::LogError;
 
-/// Records what was typed meanwhile, commands of the user's own first; returns whether there was anything.
+/// Records it, the user's own commands first; returns whether there was anything.
 pub async fn record_steering(
     agent: &mut Agent,
     control: &Arc<TurnControl>,
@@ -31,7 +31,6 @@ pub async fn record_steering(
             Some(hooks) => turn_hooks::prompt(hooks, &text, &control.cancel).await,
             None => Ok(None),
         };
-        // The hook has told the user why.
         let Ok(told) = told else {
             let _ = events.send(Event::TakenBack { texts: vec![text] });
             continue;

@@ -1,6 +1,5 @@
-//! A command that the user runs themselves (`!command`): what it printed goes behind the conversation as a message of
-//! theirs, where compaction cuts it like any other and Recall finds the whole. It does not begin a round: nothing is asked
-//! of the model yet.
+//! The user's own `!command`: its output becomes a user message, which compaction cuts like any other and
+//! Recall finds in full. It doesn't start a round: nothing is asked of the model yet.
 
 use std::sync::Arc;
 
@@ -15,7 +14,6 @@ use base::protocol::event::Event;
 use base::{clock, sanitize};
 use context::session::log::LogError;
 
-/// How long it may run.
 const TIMEOUT_MS: u64 = 600_000;
 
 /// Runs the command, shows it live, and records it with its result.

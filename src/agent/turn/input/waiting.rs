@@ -1,4 +1,4 @@
-//! A message that still waits for its reply: sent again word for word it is the same one.
+//! A message that still waits for its reply: if the same text is sent again, it counts as that message.
 
 use crate::session::conversation::Conversation;
 use base::model::item::{Image, Item, ItemId, UserMessage};
@@ -6,7 +6,7 @@ use context::history::entry::Entry;
 use context::session::log::LogError;
 use guard::redact::redactor::Redactor;
 
-/// The last message, when it is `text` and still waits for a reply: sent again word for word it is the same message.
+/// The last message, if it is `text` and still waits for a reply.
 pub fn waiting(
     text: &str,
     conversation: &Conversation,
@@ -25,7 +25,7 @@ pub fn waiting(
     }
 }
 
-/// Takes the message that [`waiting`] finds out of the history, with its images.
+/// Removes that message and its images from the history.
 pub fn take_waiting(
     text: &str,
     conversation: &mut Conversation,

@@ -1,15 +1,14 @@
-//! The list of checks, in the order of the report: one line each.
+//! The checks in the order of the report.
 
 use futures_util::future::BoxFuture;
 
 use super::findings::Findings;
 use super::{folders, model, own, web};
 
-/// One subject of the report.
 pub enum Check {
-    /// Looks at this machine only.
+    /// Looks only at this machine.
     Local(fn(&mut Findings<'_>)),
-    /// Asks somebody else.
+    /// Asks a server.
     Asking(for<'f, 'a> fn(&'f mut Findings<'a>) -> BoxFuture<'f, ()>),
 }
 

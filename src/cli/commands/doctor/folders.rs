@@ -1,10 +1,9 @@
-//! Where things lie, and what commands are confined by.
+//! Where files are, and how commands are confined.
 
 use super::findings::Findings;
 use base::config::paths;
 use guard::sandbox::probe as sandbox;
 
-/// The folders and files.
 pub fn check(findings: &mut Findings<'_>) {
     let opened = findings.opened;
     findings.line("workspace", opened.workspace.display().to_string());
@@ -20,7 +19,6 @@ pub fn check(findings: &mut Findings<'_>) {
     );
 }
 
-/// What holds commands.
 pub fn check_sandbox(findings: &mut Findings<'_>) {
     let opened = findings.opened;
     if opened.loaded.work.sandbox {
@@ -46,7 +44,6 @@ pub fn check_sandbox(findings: &mut Findings<'_>) {
     }
 }
 
-/// What was noticed when the settings were read.
 pub fn check_notices(findings: &mut Findings<'_>) {
     for notice in &findings.opened.loaded.notices {
         findings.sentence(format!("note: {notice}"));

@@ -1,4 +1,4 @@
-//! `mycode doctor`: what is configured, where it came from, and whether it works. Each check is one function in one list.
+//! `mycode doctor`: the configuration, where it came from, and whether it works. Each check is one function.
 
 pub mod checks;
 pub mod findings;

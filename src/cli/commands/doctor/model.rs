@@ -1,4 +1,4 @@
-//! Which model is set up, what it costs, and whether it answers.
+//! The configured model: its window, price, and whether it answers.
 
 use super::findings::Findings;
 use crate::cli::setup::test_request;
@@ -8,7 +8,6 @@ use provider::unconfigured;
 use provider::window::finder::{FoundWindow, WindowFinder};
 use provider::window::probe;
 
-/// The model and its window; asks its server.
 pub async fn check(findings: &mut Findings<'_>) {
     let opened = findings.opened;
     let found = match &opened.loaded.provider {
@@ -48,7 +47,7 @@ pub async fn check(findings: &mut Findings<'_>) {
             if let Some(advice) = found.advice {
                 findings.line("", advice);
             }
-            // A script's answers are for its session.
+            // The replies of a script are meant for its session.
             if provider.kind != ProviderKind::Scripted {
                 match test_request::greet(provider).await {
                     Ok(took) => findings.line("answers", format!("yes, in {:.1} s", took.as_secs_f64())),
@@ -77,7 +76,6 @@ pub async fn check(findings: &mut Findings<'_>) {
     }
 }
 
-/// What the model costs, as the table knows it.
 fn price(model: &str) -> String {
     let Some((price, facts)) = models::facts(model).and_then(|facts| Some((facts.price?, facts))) else {
         return "unknown".to_owned();

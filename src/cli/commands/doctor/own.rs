@@ -1,4 +1,4 @@
-//! What the user and the project have set up for the agent: rules files, skills, hooks.
+//! What the user and the project have set up: rules files, skills, hooks, MCP and language servers.
 
 use super::findings::Findings;
 use agent::lists::status;
@@ -8,17 +8,14 @@ use tools::lsp::survey;
 use tools::mcp::{describe, servers};
 use tools::skill::set::SkillSet;
 
-/// Names of skills that are shown.
 const SHOWN_NAMES_CHARS: usize = 200;
 
-/// The rules files that are used.
 pub fn check_rules(findings: &mut Findings<'_>) {
     let opened = findings.opened;
     let files = status::rules_files(&opened.workspace, &opened.project_state, &opened.loaded.config);
     findings.line("rules files", files);
 }
 
-/// How many skills are at hand, and which files are none.
 pub fn check_skills(findings: &mut Findings<'_>) {
     let (skills, unusable) = SkillSet::read(&findings.opened.loaded.own.skills);
     let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
@@ -32,7 +29,6 @@ pub fn check_skills(findings: &mut Findings<'_>) {
     unusable.iter().for_each(|why| findings.line("", why));
 }
 
-/// The MCP servers, and what is wrong with others.
 pub fn check_mcp(findings: &mut Findings<'_>) {
     let loaded = &findings.opened.loaded;
     let (servers, unusable) = servers::read(&loaded.own.mcp, loaded.work.sandbox);
@@ -43,7 +39,6 @@ pub fn check_mcp(findings: &mut Findings<'_>) {
     unusable.iter().for_each(|problem| findings.line("MCP server", problem));
 }
 
-/// The language servers that would be used.
 pub fn check_language_servers(findings: &mut Findings<'_>) {
     let opened = findings.opened;
     for (language, server) in survey::languages(&opened.workspace, &opened.loaded) {
@@ -51,7 +46,6 @@ pub fn check_language_servers(findings: &mut Findings<'_>) {
     }
 }
 
-/// Which hooks run, and which do not and why.
 pub fn check_hooks(findings: &mut Findings<'_>) {
     let opened = findings.opened;
     let text = listing::text(&opened.loaded.own.hooks, &opened.workspace);

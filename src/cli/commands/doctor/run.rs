@@ -7,7 +7,7 @@ use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use base::config::settings::Permission;
 
-/// Prints the report; whether a model is set up and answers.
+/// Prints the report; returns whether a model is set up and answers.
 pub async fn run(cli: &Cli, config: bool) -> Result<bool, Failure> {
     if config {
         report::print(include_str!("../../../../config.toml"))?;

@@ -1,9 +1,8 @@
-//! What may be read of the web.
+//! Web search and readable hosts.
 
 use super::findings::Findings;
 use provider::search::Searcher;
 
-/// Who searches, and which private hosts are open.
 pub fn check(findings: &mut Findings<'_>) {
     let loaded = &findings.opened.loaded;
     let searches = || {

@@ -1,4 +1,4 @@
-//! `mycode man`: the manual page, made from the same arguments as `--help`.
+//! `mycode man`: the manual page, generated from the same arguments as `--help`.
 
 use clap_mangen::Man;
 
@@ -6,7 +6,7 @@ use crate::cli::args;
 use crate::cli::report::{self, Failure};
 use base::search::fuzzy;
 
-/// Prints the page of the program, or of one of its commands, or the list of commands.
+/// Prints the page of the program or a command, or the list of commands.
 pub fn run(command: Option<&str>, list: bool) -> Result<(), Failure> {
     let mut whole = args::command();
     whole.build();

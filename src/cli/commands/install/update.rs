@@ -1,15 +1,12 @@
-//! `mycode update`: says how the copy that runs is updated. Where it came from is found out by where it lies; nothing is
-//! downloaded.
+//! `mycode update`: says how to update this copy, judging by its location. Downloads nothing.
 
 use std::path::{Path, PathBuf};
 
 use crate::cli::report::{self, Failure};
 use base::file;
 
-/// Largest list of cargo's that is read.
 const MAX_LIST_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Prints what this copy is, and the command that updates it.
 pub fn run() -> Result<(), Failure> {
     let exe = std::env::current_exe()?;
     let exe = exe.canonicalize().unwrap_or(exe);
@@ -20,7 +17,6 @@ pub fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the copy at `exe` is, and how it is updated.
 fn way(exe: &Path, sources: Option<&str>, exists: &dyn Fn(&Path) -> bool) -> (&'static str, String) {
     let folder = exe.parent().unwrap_or(Path::new("/"));
     let within = |part: &str| exe.to_string_lossy().contains(part);
@@ -68,15 +64,15 @@ fn way(exe: &Path, sources: Option<&str>, exists: &dyn Fn(&Path) -> bool) -> (&'
     ("a copied program", command)
 }
 
-/// The checkout that the program was built in: cargo writes what it was made from beside it.
+/// The checkout that the program was built in: cargo writes a `.d` file with the sources next to it.
 fn checkout(exe: &Path, sources: Option<&str>) -> Option<PathBuf> {
     let (_, sources) = sources?.split_once(&format!("{}: ", exe.display()))?;
     let main = sources.split_whitespace().find(|source| source.ends_with("/src/main.rs"))?;
     Path::new(main).ancestors().nth(2).map(Path::to_owned)
 }
 
-/// Cargo keeps what a program was installed from: `mycode 0.1.0 (path+file:///src)`, `(git+https://host/repo#commit)` or
-/// `(registry+https://…)`.
+/// Cargo records the source of an installed program: `mycode 0.1.0 (path+file:///src)`,
+/// `(git+https://host/repo#commit)` or `(registry+https://…)`.
 fn by_cargo(root: &Path) -> String {
     let list =
         file::read(&root.join(".crates2.json"), MAX_LIST_BYTES).map(|(bytes, _)| bytes).unwrap_or_default();

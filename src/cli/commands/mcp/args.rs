@@ -80,7 +80,7 @@ pub struct AddArgs {
 }
 
 impl AddArgs {
-    /// Whether nothing is said that only a command could use.
+    /// Whether no option is given that only a command could use.
     pub fn is_for_http(&self) -> bool {
         self.env.is_empty() && self.folders.is_empty() && !self.no_network && !self.no_sandbox
     }

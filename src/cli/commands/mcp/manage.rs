@@ -1,4 +1,4 @@
-//! `mycode mcp list`, `add`, `rm`, `import` and `logout`: the lists of servers. None is started.
+//! `mycode mcp list`, `add`, `rm`, `import` and `logout`: edits the lists of servers and starts none.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,6 @@ use tools::mcp::config::user_file::UserFile;
 use tools::mcp::describe::state;
 use tools::mcp::servers::Servers;
 
-/// Lists the servers, with what is known of them.
 pub fn list(cli: &Cli, as_json: bool) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let mut out = String::new();
@@ -51,7 +50,6 @@ pub fn list(cli: &Cli, as_json: bool) -> Result<(), Failure> {
     report::say(&out)
 }
 
-/// Adds a server to the user's list.
 pub fn add(cli: &Cli, args: &AddArgs) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let mut value = json!({});
@@ -113,12 +111,10 @@ pub fn add(cli: &Cli, args: &AddArgs) -> Result<(), Failure> {
     ))
 }
 
-/// The user's list could not be read or written.
 fn not_changed(error: &std::io::Error) -> Failure {
     Failure::task(error, "your list was not changed; repair or move the file first")
 }
 
-/// How to sign in, from the command line.
 pub fn oauth(args: &HttpArgs) -> Result<Value, Failure> {
     let Some(text) = &args.oauth else { return Ok(Value::Null) };
     serde_json::from_str(text).map_err(|error| {
@@ -126,7 +122,6 @@ pub fn oauth(args: &HttpArgs) -> Result<Value, Failure> {
     })
 }
 
-/// Removes a server from the user's list.
 pub fn remove(cli: &Cli, name: &str) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let file = UserFile::new(&opened.opened.paths.config);
@@ -142,7 +137,6 @@ pub fn remove(cli: &Cli, name: &str) -> Result<(), Failure> {
     }
 }
 
-/// Forgets the sign-in to a server.
 pub fn logout(cli: &Cli, name: &str) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let file = opened.place.credentials_of(opened.find(name)?);
@@ -156,7 +150,7 @@ pub fn logout(cli: &Cli, name: &str) -> Result<(), Failure> {
     report::say(&text)
 }
 
-/// Takes over the servers of other agents that are not in the user's list yet.
+/// Imports the servers of other agents that aren't in the user's list yet.
 pub fn import(cli: &Cli, from: Option<&str>, preview: bool) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let known = import::agents();
@@ -177,7 +171,7 @@ pub fn import(cli: &Cli, from: Option<&str>, preview: bool) -> Result<(), Failur
     for path in paths {
         let found = match import::read(&path, &opened.opened.workspace) {
             Ok(found) => found,
-            // The others are taken over all the same.
+            // Import the others anyway.
             Err(what) if all => {
                 out.push_str(&format!("note: {what}\n"));
                 continue;

@@ -1,4 +1,4 @@
-//! `mycode mcp`: the servers of other people, and ourselves as one.
+//! `mycode mcp`: other people's servers, and ourselves as one.
 
 pub mod args;
 pub mod manage;

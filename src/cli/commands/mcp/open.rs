@@ -1,4 +1,4 @@
-//! The servers as the subcommands find them, and what they need of a terminal: the browser for signing in.
+//! Opens the configured servers for the subcommands, with a browser for signing in.
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -13,16 +13,13 @@ use tools::mcp::client::connector::Place;
 use tools::mcp::config::server::Server;
 use tools::mcp::servers;
 
-/// The project, and where its servers run.
 pub struct OpenedServers {
     pub opened: Opened,
     pub servers: Vec<Server>,
-    /// What is wrong with others.
     pub problems: Vec<String>,
     pub place: Place,
 }
 
-/// Reads the configuration.
 pub fn open(cli: &Cli) -> Result<OpenedServers, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let (servers, problems) = servers::read(&opened.loaded.own.mcp, opened.loaded.work.sandbox);
@@ -37,13 +34,11 @@ pub fn open(cli: &Cli) -> Result<OpenedServers, Failure> {
 }
 
 impl OpenedServers {
-    /// The server with this name.
     pub fn find(&self, name: &str) -> Result<&Server, Failure> {
         self.servers.iter().find(|server| server.name == name).ok_or_else(|| no_server(name))
     }
 }
 
-/// That there is no such server.
 pub fn no_server(name: &str) -> Failure {
     Failure::usage(
         format!("there is no server '{name}'"),
@@ -51,7 +46,7 @@ pub fn no_server(name: &str) -> Failure {
     )
 }
 
-/// Shows the page on which the user signs in: its address, and the page itself where there is a browser.
+/// Prints the address of the sign-in page, and opens it if there is a browser.
 fn show_page(url: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "To sign in, open this page in a browser on this machine:\n{url}");
@@ -63,7 +58,7 @@ fn show_page(url: &str) {
     let mut command = Command::new(program);
     command.args(words).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     secret::remove_credentials(&mut command);
-    // Where there is none, the address is enough.
+    // Without a browser, the address is enough.
     if let Ok(mut child) = command.spawn() {
         std::thread::spawn(move || child.wait());
     }

@@ -1,4 +1,4 @@
-//! `mycode mcp serve`: this project's retrieval, memory and sub-agents for other agents.
+//! `mycode mcp serve`: offers this project's retrieval, memory and sub-agents to other agents.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use base::model::call::{ToolCall, ToolSpec};
 use base::model::envelope::Status;
 use tools::mcp::serve::{self, Offer};
 
-/// The tools of ours that others have use for, and whether each changes nothing.
+/// The tools we offer, and whether each is read-only.
 const OFFERED: [(&str, bool); 4] = [("Locate", true), ("Recall", true), ("Note", false), (TASK, false)];
 const TASK: &str = "Task";
-/// Results are as large as a large window takes them.
+/// Results are cut for a large window.
 const WINDOW_TOKENS: u64 = 200_000;
 
 /// Serves until the client closes its end.
@@ -41,7 +41,7 @@ pub async fn run(cli: &Cli) -> Result<(), Failure> {
 struct ToolOffer {
     tools: Dispatcher,
     model: ModelArgs,
-    /// What runs sub-agents, made for the first task; `None` where no model is configured.
+    /// Runs sub-agents; made for the first task, `None` if no model is configured.
     tasks: Option<OnceCell<Dispatcher>>,
 }
 

@@ -1,4 +1,4 @@
-//! `mycode mcp test` and `login`: starts servers as the agent would and shows what they offer, or calls one tool.
+//! `mycode mcp test` and `login`: starts servers as the agent would, shows what they offer, or calls a tool.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use tools::mcp::result;
 use tools::mcp::servers::Servers;
 use tools::ports::Asker;
 
-/// Tests the servers; whether all of them answer.
+/// Returns whether all servers answer.
 pub async fn run(cli: &Cli, args: &TestArgs) -> Result<bool, Failure> {
     let mut opened = open::open(cli)?;
     let Some(name) = &args.server else { return all(opened).await };
@@ -37,7 +37,7 @@ pub async fn run(cli: &Cli, args: &TestArgs) -> Result<bool, Failure> {
             })?,
         };
         opened.servers = vec![Server::at(name, headers, oauth)];
-        // Nothing stays of a server that is only tried.
+        // Keep nothing of a server that is only tried.
         opened.place.state = None;
     }
     let mut server = opened.find(name)?.clone();
@@ -51,7 +51,7 @@ pub async fn run(cli: &Cli, args: &TestArgs) -> Result<bool, Failure> {
     let input: Map<String, Value> = serde_json::from_str(&args.args).map_err(|error| {
         Failure::usage(format!("--args is no JSON object: {error}"), "write --args '{…}'")
     })?;
-    // As the agent does: what is not offered is not called.
+    // Like the agent, call only what is offered.
     let catalog = servers.catalog(name).await.map_err(|error| failure(&server, &error))?;
     let Some(tool) = catalog.tools.iter().find(|known| known.name == *tool) else {
         let names: Vec<&str> = catalog.tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -70,7 +70,6 @@ pub async fn run(cli: &Cli, args: &TestArgs) -> Result<bool, Failure> {
     Ok(!failed)
 }
 
-/// Signs in to a server.
 pub async fn login(cli: &Cli, name: &str) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let server = opened.find(name)?.clone();
@@ -118,7 +117,7 @@ fn caller() -> Caller {
     Caller { progress: Arc::new(progress), asker: Some(Arc::new(LineAsker)) }
 }
 
-/// Asks on the terminal. Without one, the defaults that the server names are taken.
+/// Asks on the terminal. Without one, uses the server's defaults.
 struct LineAsker;
 
 impl Asker for LineAsker {

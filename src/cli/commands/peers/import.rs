@@ -1,4 +1,4 @@
-//! `mycode import`: goes on here with a session that was begun in another agent.
+//! `mycode import`: continues a session that was started in another agent.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
@@ -17,7 +17,6 @@ use records::import::peers::list::{self, Peer};
 use records::import::transcript::Step;
 use records::import::write;
 
-/// Sessions that are listed.
 const LISTED: usize = 20;
 
 /// Imports and opens the chat, or prints the new session's id.
@@ -74,7 +73,6 @@ pub async fn run(cli: &Cli, args: &ImportArgs) -> Result<u8, Failure> {
     chat::chat(cli, None, Which::Id(id), None).await
 }
 
-/// The agent of that name.
 pub fn peer(name: &str) -> Result<&'static Peer, Failure> {
     list::peer(name).ok_or_else(|| {
         Failure::usage(
@@ -84,7 +82,6 @@ pub fn peer(name: &str) -> Result<&'static Peer, Failure> {
     })
 }
 
-/// That a session cannot be read.
 pub fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::task(
         format!("the session {} can't be read: {error}", path.display()),
@@ -92,7 +89,7 @@ pub fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     )
 }
 
-/// The session that is meant; `None` when the user was shown a list and chose none.
+/// `None` if the user chose nothing from the list.
 fn choose(
     peer: &Peer,
     workspace: &Path,
@@ -100,7 +97,7 @@ fn choose(
     last: bool,
     asks: bool,
 ) -> Result<Option<Found>, Failure> {
-    // A session that is named may have been begun elsewhere.
+    // A named session may have been started elsewhere.
     let folder = if wanted.is_some() { None } else { Some(workspace) };
     let mut found = (peer.find)(folder)?;
     found.retain(|found| !found.side);

@@ -1,4 +1,4 @@
-//! Commands about sessions that were begun in other agents.
+//! Commands about sessions of other agents.
 
 pub mod import;
 pub mod import_args;

@@ -1,5 +1,5 @@
-//! `mycode replay --from AGENT`: what the user's own sessions in another agent would have cost under our policies, beside what
-//! they did cost. Reads their files only; needs no network and no key.
+//! `mycode replay --from AGENT`: what the user's sessions in another agent would have cost under our
+//! policies, and what they did cost. Reads only their files; needs no network and no key.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -16,10 +16,9 @@ use records::import::write;
 use records::trace::past::PastCost;
 use records::trace::past_table;
 
-/// Reads, plays and prints.
 pub fn run(cli: &Cli, args: &ReplayArgs, from: &str) -> Result<(), Failure> {
     let peer = import::peer(from)?;
-    // The user's own prices are part of the configuration.
+    // The configuration includes the user's own prices.
     open::open(&cli.model, Permission::ReadOnly)?;
     let since = args.since.as_deref().map_or(Ok(0), period::since);
     let since =
@@ -41,7 +40,7 @@ pub fn run(cli: &Cli, args: &ReplayArgs, from: &str) -> Result<(), Failure> {
         }
         (past, sessions, unknown, unreadable)
     };
-    // A session is held in memory while it is played.
+    // Each worker keeps a full session in memory.
     let threads = thread::available_parallelism().map_or(1, usize::from).min(4);
     let parts: Vec<_> = thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();

@@ -1,4 +1,4 @@
-//! `mycode hooks`: what runs on which event, from where, and what does not and why.
+//! `mycode hooks`: what runs on which event and where it comes from, or why it doesn't run.
 
 use crate::cli::args::Cli;
 use crate::cli::report::{self, Failure};
@@ -7,7 +7,6 @@ use base::config::settings::Permission;
 use base::sanitize;
 use tools::hook::listing;
 
-/// Prints the list.
 pub fn run(cli: &Cli) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let text = listing::text(&opened.loaded.own.hooks, &opened.workspace);

@@ -1,4 +1,4 @@
-//! `mycode locate`: the files that a task is about, ranked, for users and scripts.
+//! `mycode locate`: ranks the files that a task is about, for users and scripts.
 
 use std::io::Read;
 
@@ -16,10 +16,9 @@ use evidence::index::format::Damaged;
 use evidence::rank::locate::RankedFile;
 use evidence::retriever::ContextRetriever;
 
-/// Of a text from standard input no more is read: a task has less.
+/// Most that is read from standard input.
 const MAX_TEXT_BYTES: u64 = 1 << 20;
 
-/// Prints the answer.
 pub fn run(cli: &Cli, args: &LocateArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let mut text = args.query.clone();

@@ -1,4 +1,4 @@
-//! Commands about this project and this machine: what is set up, allowed, known and confined.
+//! Commands about this project and machine: setup, permissions, notes, sandbox.
 
 pub mod hooks;
 pub mod locate;

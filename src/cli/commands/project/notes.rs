@@ -1,4 +1,4 @@
-//! `mycode notes`: the project's notes for users and scripts. The store does the work; this reads arguments and prints.
+//! `mycode notes`: the project's notes for users and scripts. The store does the work.
 
 use std::io::{IsTerminal, Read};
 
@@ -22,7 +22,6 @@ use evidence::note::store::{self, NoteChange, NoteStore};
 
 const RELATED: usize = 8;
 
-/// Runs the subcommand; without one, lists.
 pub fn run(cli: &Cli, args: &NotesArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Ask)?;
     let store = NoteStore::new(&opened.workspace);
@@ -78,7 +77,7 @@ fn fields_of(fields: &FieldArgs) -> NoteChange {
     }
 }
 
-/// The content as given; `-` stands for standard input.
+/// `-` reads standard input.
 fn given(content: Option<&str>) -> Result<Option<String>, Failure> {
     match content {
         Some("-") => standard_input().map(Some),
@@ -88,7 +87,7 @@ fn given(content: Option<&str>) -> Result<Option<String>, Failure> {
 
 fn standard_input() -> Result<String, Failure> {
     let mut text = String::new();
-    // One byte over the limit is enough to be refused with a reason.
+    // One byte over the limit is enough for a refusal with a reason.
     std::io::stdin().lock().take(MAX_NOTE_BYTES + 1).read_to_string(&mut text).map_err(|error| {
         Failure::new(FailureKind::Usage, format!("standard input can't be read: {error}"), "send UTF-8 text")
     })?;
@@ -119,7 +118,7 @@ fn with(mut value: Value, key: &str, more: impl Into<Value>) -> Value {
     value
 }
 
-/// A note as a JSON line, or as a row with a line of text below.
+/// A JSON line, or a row with a line of text below.
 fn row(note: &Note, line: &str, more: &[(&str, Value)], json: bool) -> String {
     if json {
         let value = more.iter().fold(as_json(note), |value, (key, more)| with(value, key, more.clone()));
@@ -129,7 +128,7 @@ fn row(note: &Note, line: &str, more: &[(&str, Value)], json: bool) -> String {
     format!("{}\n{line}", sanitize::clean(&digest::row(note)))
 }
 
-/// Prints the rows, and on standard error which files were left out.
+/// Prints the rows, and to standard error which files were left out.
 fn print_rows(listing: &Listing, rows: &[String], json: bool, nothing: &str) -> Result<(), Failure> {
     for notice in &listing.notices {
         eprintln!("note: {}", sanitize::clean(notice));
@@ -201,7 +200,6 @@ fn done(note: &Note, verb: &str, json: bool) -> Result<(), Failure> {
     report::print(&format!("{line}\n"))
 }
 
-/// Opens the file itself in the user's editor.
 fn edit_by_hand(store: &NoteStore, id: &str, json: bool) -> Result<(), Failure> {
     let failed = |message: String, hint: &str| Failure::new(FailureKind::Task, message, hint);
     let listing = store.list()?;
@@ -210,7 +208,7 @@ fn edit_by_hand(store: &NoteStore, id: &str, json: bool) -> Result<(), Failure> 
         let hint = "set EDITOR, or say what to change: --title, --content, --type, --tag, --file";
         return Err(Failure::new(FailureKind::Usage, "no editor is set", hint));
     };
-    // The reader refuses links and what is no text, before an editor follows or spoils it.
+    // Refuses links and binary files before an editor follows or spoils them.
     store.text(note)?;
     let status = editor.status().map_err(|error| {
         failed(format!("the editor '{name}' can't be started: {error}"), "correct EDITOR")
@@ -252,7 +250,7 @@ fn summary(store: &NoteStore, json: bool) -> Result<(), Failure> {
     report::print(&format!("{value}\n"))
 }
 
-/// Proposes; archives only when told to.
+/// Archives only with `yes`.
 fn consolidate(store: &NoteStore, yes: bool, json: bool) -> Result<(), Failure> {
     let listing = store.list()?;
     let proposals = forget::proposals(store, &listing, clock::now_ms());

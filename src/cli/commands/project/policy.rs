@@ -1,4 +1,4 @@
-//! `mycode policy check`: the verdict over a command, with that of each program that it runs. Runs nothing.
+//! `mycode policy check`: the verdict for a command and each program in it. Runs nothing.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,6 @@ use guard::policy::command::{AssessedCall, AssessedCommand};
 use guard::policy::rules::Rules;
 use guard::policy::verdict::{CommandVerdict, Verdict};
 
-/// Prints the verdict.
 pub fn run(cli: &Cli, args: &PolicyArgs) -> Result<(), Failure> {
     let PolicyCommand::Check(check) = &args.command;
     let opened = open::open(&cli.model, Permission::Auto)?;

@@ -1,5 +1,5 @@
-//! `mycode sandbox`: a command of the user's own in the sandbox of the agent's commands. This process becomes the helper, so
-//! nothing waits in between, and its exit code is the command's.
+//! `mycode sandbox`: runs the user's command in the agent's sandbox. This process becomes the helper, so that
+//! the exit code is the command's.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -21,7 +21,7 @@ use guard::sandbox::probe;
 use guard::sandbox::session::Sandbox;
 use guard::sandbox::spec::{Confinement, LaunchMode, SandboxLevel};
 
-/// Runs it; comes back only when it could not be started.
+/// Returns only if the command couldn't be started.
 pub fn run(cli: &Cli, args: &SandboxArgs) -> Result<u8, Failure> {
     if let Some(SandboxAction::Restore(args)) = &args.action {
         return sandbox_restore::run(cli, args).map(|()| 0);
@@ -31,7 +31,7 @@ pub fn run(cli: &Cli, args: &SandboxArgs) -> Result<u8, Failure> {
         [line] => vec!["bash".into(), "-c".into(), line.clone()],
         words => words.to_vec(),
     };
-    // What may be done after a question is done here without: the user typed it.
+    // The user typed the command, so don't ask.
     let level = match opened.loaded.work.permission {
         Permission::Full => return Err(not_started(&words, &start(&words, &opened.workspace))),
         Permission::ReadOnly => SandboxLevel::ReadOnly,
@@ -52,7 +52,7 @@ pub fn run(cli: &Cli, args: &SandboxArgs) -> Result<u8, Failure> {
     let line = args.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
     let (own, rules) = (opened.own_folders(), Rules::default());
     let engine = PolicyEngine::new(&opened.loaded.work, rules, &opened.workspace, Vec::new(), &own);
-    // What the agent's own commands may do without a question.
+    // What the agent may do without asking.
     let (command, _) = engine.check(&line, &opened.workspace, Some(SandboxSupport::Sandbox));
     let opened_settings = command.settings();
     let confinement = Confinement::Confined { level, network: args.network, opened: opened_settings };
@@ -71,19 +71,17 @@ fn not_started(words: &[OsString], error: &std::io::Error) -> Failure {
     )
 }
 
-/// Without a sandbox.
 fn start(words: &[OsString], folder: &Path) -> std::io::Error {
     let Some((program, rest)) = words.split_first() else { return std::io::ErrorKind::InvalidInput.into() };
     cleaned(Command::new(program).args(rest), folder).exec()
 }
 
-/// Without credentials, in that folder.
 fn cleaned<'a>(command: &'a mut Command, folder: &Path) -> &'a mut Command {
     secret::remove_credentials(command);
     command.current_dir(folder)
 }
 
-/// Becomes the command; what comes back is why not.
+/// Becomes the command; returns why that failed.
 fn enter(
     sandbox: &Sandbox,
     confinement: Confinement,

@@ -1,4 +1,4 @@
-//! `mycode sandbox restore`: what the sandbox has moved aside, and the way back.
+//! `mycode sandbox restore`: lists and restores what the sandbox has moved aside.
 
 use crate::cli::args::{Cli, RestoreArgs};
 use crate::cli::report::{self, Failure};
@@ -10,10 +10,9 @@ use base::{config::paths::Paths, path::on_one_line};
 #[cfg(target_os = "linux")]
 use guard::sandbox::linux::guard::set_aside;
 
-/// Lists what was moved aside, or puts one thing back.
 #[cfg(target_os = "linux")]
 pub fn run(cli: &Cli, args: &RestoreArgs) -> Result<(), Failure> {
-    // What was planted may be a configuration that cannot be read.
+    // Don't load the configuration: a planted one may be unreadable.
     let workspace = open::workspace(cli.model.folder.as_deref())?;
     let all = set_aside::list(&Paths::from_env().state.join("set-aside"));
     let Some(wanted) = args.name.as_ref().filter(|_| !args.list) else {
@@ -58,7 +57,7 @@ pub fn run(cli: &Cli, args: &RestoreArgs) -> Result<(), Failure> {
     report::say(&format!("Restored {origin}.\n"))
 }
 
-/// Nothing is moved aside there.
+/// Nothing is moved aside on other systems.
 #[cfg(not(target_os = "linux"))]
 pub fn run(_: &Cli, _: &RestoreArgs) -> Result<(), Failure> {
     report::say("Nothing was moved aside.\n")

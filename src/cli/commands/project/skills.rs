@@ -1,4 +1,4 @@
-//! `mycode skills`: the skills that are at hand here, or one of them as the model gets it.
+//! `mycode skills`: lists the available skills, or shows one as the model gets it.
 
 use serde_json::json;
 
@@ -12,7 +12,6 @@ use base::search::fuzzy;
 use tools::skill::definition::Skill;
 use tools::skill::set::SkillSet;
 
-/// Prints them.
 pub fn run(cli: &Cli, args: &SkillsArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let (skills, unusable) = SkillSet::read(&opened.loaded.own.skills);
@@ -41,7 +40,6 @@ pub fn run(cli: &Cli, args: &SkillsArgs) -> Result<(), Failure> {
     }
 }
 
-/// Where to put one.
 const NONE: &str = "No skills. Put a folder with a SKILL.md into .mycode/skills or .claude/skills here, or into \
                     ~/.config/mycode/skills or ~/.claude/skills for all projects.";
 

@@ -1,5 +1,5 @@
-//! `mycode trust`: lets the folder's own configuration set what it otherwise may not, as it is now and no further, and rules
-//! files be used that were held back.
+//! `mycode trust`: lets the folder's configuration, in its present form, set what it otherwise may not, and
+//! releases rules files that were held back.
 
 use crate::cli::args::{Cli, TrustArgs};
 use crate::cli::report::{self, Failure};
@@ -11,8 +11,6 @@ use base::config::trusted::own_files::Definitions;
 use base::config::trusted::trust::Trust;
 use base::sanitize;
 
-/// Gives or takes the trust, and says what it means.
-/// Errors: A folder or file that cannot be read, or a state folder that cannot be written.
 pub fn run(cli: &Cli, args: &TrustArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Ask)?;
     let trust = Trust::new(&opened.project_state);

@@ -1,5 +1,5 @@
-//! `mycode context`: prints the ledger of a stored session, or the history of one item. Reads the log only, so it also
-//! works while the session is open elsewhere.
+//! `mycode context`: the ledger of a stored session, or the history of one item. Reads only the log, so it
+//! also works while the session is open elsewhere.
 
 use crate::cli::args::{Cli, ContextArgs};
 use crate::cli::report::{self, Failure, FailureKind};
@@ -13,7 +13,6 @@ use context::replay::session_replay::SessionReplay;
 use context::session::reader;
 use frontend::tui::popup::ledger as popup;
 
-/// Prints the ledger, largest items first, or the history of one item.
 pub fn run(cli: &Cli, args: &ContextArgs) -> Result<(), Failure> {
     let log = log_of::log_of(cli.model.folder.as_deref(), args.session.as_deref())?;
     let read = reader::read(&log)?;

@@ -1,5 +1,5 @@
-//! `mycode export`: a session as Markdown, HTML, JSON or a picture. Reads the log only, so it also works while the session is
-//! open elsewhere.
+//! `mycode export`: a session as Markdown, HTML, JSON or a picture. Reads only the log, so it also works
+//! while the session is open elsewhere.
 
 use super::export_args::ExportArgs;
 use crate::cli::args::Cli;
@@ -7,7 +7,6 @@ use crate::cli::report::{self, Failure};
 use crate::cli::setup::log_of::log_of;
 use records::export::write::{self, ExportError, ExportFormat, ExportOptions};
 
-/// Writes or prints it.
 pub fn run(cli: &Cli, args: &ExportArgs) -> Result<(), Failure> {
     let log = log_of(cli.model.folder.as_deref(), args.session.as_deref())?;
     let by_ending = args.out.as_deref().and_then(write::format_of);

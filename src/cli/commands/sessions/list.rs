@@ -7,7 +7,6 @@ use base::config::settings::Permission;
 use base::text;
 use context::session::list;
 
-/// Prints the list.
 pub fn run(cli: &Cli, args: &SessionsArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Ask)?;
     let rows = list::list(&opened.project_state);

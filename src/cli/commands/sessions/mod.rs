@@ -1,4 +1,4 @@
-//! Commands about what was done: lists, reports, exports, replays, and going back.
+//! Commands about stored sessions: list, report, export, replay, rewind.
 
 pub mod context;
 pub mod export;

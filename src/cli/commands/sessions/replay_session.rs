@@ -1,5 +1,5 @@
-//! `mycode replay SESSION`: makes every request of a stored session again from its log, byte for byte, and checks it.
-//! Needs no network, no key and no configuration.
+//! `mycode replay SESSION`: rebuilds every request of a stored session from its log, byte for byte, and
+//! verifies it. Needs no network, key or configuration.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -15,7 +15,7 @@ use context::session::reader;
 use context::session::record::Record;
 use provider::chat::body::{self, Flavor};
 
-/// Replays and prints; fails when a request is not what was sent.
+/// Fails if a request differs from what was sent.
 pub fn run(folder: Option<&std::path::Path>, args: &ReplayArgs) -> Result<(), Failure> {
     let log = log_of::log_of(folder, args.session.as_deref())?;
     let read = reader::read(&log)?;
@@ -30,7 +30,7 @@ pub fn run(folder: Option<&std::path::Path>, args: &ReplayArgs) -> Result<(), Fa
     let requests = run::play(&read.records, |number, built| {
         let Some(out) = &mut dump else { return };
         let messages = body::messages(&built.request, Flavor { strict: false });
-        // Numbered from 0, as the dump of a trace is.
+        // Numbered from 0, like the dump of a trace.
         if let Err(error) = writeln!(out, "{}", json!({"n": number - 1, "messages": messages})) {
             failed.get_or_insert(error);
         }
@@ -56,7 +56,7 @@ pub fn run(folder: Option<&std::path::Path>, args: &ReplayArgs) -> Result<(), Fa
     }
 }
 
-/// Why a replay may differ. The log keeps the text of every smaller form, but not of what is sent as it is.
+/// Why a replay may differ. The log keeps the text of shortened items, but not of those sent unchanged.
 fn possible_reason(records: &[Record]) -> String {
     let app = records.iter().find_map(|record| match record {
         Record::Meta(meta) if meta.app != env!("CARGO_PKG_VERSION") => Some(&meta.app),
@@ -72,7 +72,6 @@ fn possible_reason(records: &[Record]) -> String {
     }
 }
 
-/// The words for a check, and what differs.
 fn outcome(check: &ReplayCheck) -> (&'static str, Option<&str>) {
     match check {
         ReplayCheck::Same => ("ok", None),

@@ -1,5 +1,5 @@
-//! `mycode replay --trace` (and `mycode replay SESSION --policy`): plays recorded sessions under context policies and prints
-//! what each would have cost and kept. Needs no network, no key and no configuration.
+//! `mycode replay --trace` (and `mycode replay SESSION --policy`): replays sessions under context policies
+//! and prints what each would have cost and kept. Needs no network, key or configuration.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -21,7 +21,6 @@ use records::trace::recording::reader;
 use records::trace::simulate::ReplayOptions;
 use records::trace::table::Table;
 
-/// Plays and prints.
 pub fn run(cli: &Cli, args: &ReplayArgs) -> Result<(), Failure> {
     let folder = cli.model.folder.as_deref();
     if let Some(from) = &args.from {
@@ -88,7 +87,7 @@ pub fn run(cli: &Cli, args: &ReplayArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Plays one session and writes each request to `path`.
+/// Replays one session and writes each request to `path`.
 fn dumped(comparison: &Comparison, session: &RecordedSession, path: &Path) -> Result<PolicySums, Failure> {
     let mut out = BufWriter::new(File::create(path).map_err(|error| unreadable(path, &error))?);
     let mut written = Ok(());

@@ -1,5 +1,5 @@
-//! `mycode report`: what one session, or all since some day, did and cost. Reads logs only, so it also works while a session
-//! is open elsewhere.
+//! `mycode report`: what one session, or all since a day, did and cost. Reads only logs, so it also works
+//! while a session is open elsewhere.
 
 use crate::cli::args::{Cli, ReportArgs};
 use crate::cli::report::{self, Failure};
@@ -10,9 +10,8 @@ use base::config::settings::Permission;
 use context::report::gather::Report;
 use context::report::{period, render};
 
-/// Prints the report.
 pub fn run(cli: &Cli, args: &ReportArgs) -> Result<(), Failure> {
-    // The user's own prices are part of the configuration.
+    // The configuration includes the user's own prices.
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let (found, heading) = match &args.since {
         Some(text) => {

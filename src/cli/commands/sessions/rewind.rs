@@ -1,5 +1,4 @@
-//! `mycode rewind`: what `/rewind` does, without the screen: lists the points of a session, shows what going to one
-//! would do, and does it when told to.
+//! `mycode rewind`: `/rewind` without the screen. Lists a session's points, previews a rewind, or does it.
 
 use serde_json::json;
 
@@ -24,8 +23,7 @@ impl From<RewindError> for Failure {
     }
 }
 
-/// Lists, previews or rewinds; whether everything that was asked for was done.
-/// Errors: No such session or point, a session that is open elsewhere, or a disk that refuses.
+/// Returns whether everything was done.
 pub fn run(cli: &Cli, args: &RewindArgs) -> Result<bool, Failure> {
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let which = args.session.clone().map_or(Which::Last, Which::Id);

@@ -1,4 +1,4 @@
-//! `mycode acp`: the agent behind an editor, over standard input and output. Opens its sessions.
+//! `mycode acp`: serves an editor over standard input and output, and opens its sessions.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,10 +20,9 @@ use frontend::acp::source::{OpenError, Opened, SessionSource, Wanted, Which as A
 use frontend::exec::run::interrupts;
 use provider::unconfigured;
 
-/// Of a line that is read at once; longer ones grow.
+/// Initial buffer for a line; it grows for longer ones.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Serves the editor until it closes the connection.
 pub async fn run(cli: &Cli) -> Result<u8, Failure> {
     let input = BufReader::with_capacity(BUFFER_BYTES, tokio::io::stdin());
     let source = Arc::new(Source { model: cli.model.clone() });
@@ -32,12 +31,10 @@ pub async fn run(cli: &Cli) -> Result<u8, Failure> {
 }
 
 struct Source {
-    /// As the command line says.
     model: ModelArgs,
 }
 
 impl Source {
-    /// The command line of a session of its own.
     fn cli(&self, folder: PathBuf, fork: bool) -> Cli {
         Cli {
             model: ModelArgs { folder: Some(folder), ..self.model.clone() },
@@ -65,11 +62,11 @@ impl Source {
         if setup.loaded.provider.is_none() {
             return Err(no_model());
         }
-        // The later of two with a name is meant: the editor's.
+        // The last of two servers with the same name wins: the editor's.
         setup.loaded.own.mcp.extend((!mcp_servers.is_empty()).then(|| acp_editor::servers(&mcp_servers)));
         setup.editor = Some(Arc::new(Editor(files)));
         let folder = setup.workspace.clone();
-        // Reads the log of a stored session.
+        // Blocking: reads the log of a stored session.
         let started = tokio::task::spawn_blocking(move || assemble::start(setup)).await;
         let handle = match started {
             Ok(started) => started.map_err(|error| failed(error.into()))?,
@@ -120,7 +117,7 @@ fn canonical(folder: &Path) -> PathBuf {
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
 }
 
-/// Whether the folder has a session of exactly this id.
+/// Checks that the folder has a session with exactly this id.
 fn stored_in(folder: &Path, id: &str) -> Result<(), OpenError> {
     let found = projects::has(&Paths::from_env().project(&canonical(folder)), id);
     let missing = || OpenError::NotFound(format!("{} has no session {id}", folder.display()));

@@ -1,4 +1,4 @@
-//! What an editor hands over to a session: its files as it shows them, and its MCP servers.
+//! What an editor provides to a session: its view of the files, and its MCP servers.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub fn servers(servers: &[McpServer]) -> AgentFile {
     AgentFile { path: PathBuf::from("the editor"), text: json!({ "mcpServers": entries }).to_string() }
 }
 
-/// The client's files, for tools. They call from the blocking pool.
+/// The client's files. Tools must call it from the blocking pool.
 pub struct Editor(pub Arc<ClientFiles>);
 
 impl EditorFiles for Editor {

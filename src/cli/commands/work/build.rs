@@ -1,4 +1,4 @@
-//! `mycode build`: a task through specification, plan, code and review, headless.
+//! `mycode build`: takes a task through spec, plan, code and review, headless.
 
 use std::time::Duration;
 
@@ -15,10 +15,9 @@ use agent::build::run;
 use agent::build::state::{BuildOptions, STAGES};
 use frontend::exec::run::interrupts;
 
-/// After a second interrupt nothing is waited for.
+/// Wait after a second interrupt.
 const LAST_WRITES: Duration = Duration::from_millis(300);
 
-/// Runs or resumes a build; gives the exit code.
 pub async fn run(cli: &Cli, args: &BuildArgs) -> Result<u8, Failure> {
     if args.list {
         return list(cli);
@@ -57,7 +56,7 @@ pub async fn run(cli: &Cli, args: &BuildArgs) -> Result<u8, Failure> {
     Ok(code)
 }
 
-/// Runs a build to its end or to the first interrupt: its report and exit code, or `None` after a second interrupt.
+/// Returns the report and exit code, or `None` after a second interrupt.
 pub async fn drive(
     mut session: RoleSession,
     task: Option<&str>,

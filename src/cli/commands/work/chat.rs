@@ -1,4 +1,4 @@
-//! The chat in the terminal: joins agent and screen.
+//! The chat in the terminal: connects agent and screen.
 
 use std::io::IsTerminal as _;
 
@@ -15,7 +15,7 @@ use frontend::tui::run::{self as tui, TuiOutcome};
 use frontend::tui::terminal::keymap;
 use frontend::tui::terminal::setup;
 
-/// Without an id the screen opens with the list to choose from.
+/// Without an id, the screen opens with a list to choose from.
 pub async fn resume(cli: &Cli, args: &ResumeArgs) -> Result<u8, Failure> {
     let last = args.last || cli.continue_last;
     let (which, prompt) = match &args.id {
@@ -28,7 +28,6 @@ pub async fn resume(cli: &Cli, args: &ResumeArgs) -> Result<u8, Failure> {
     chat(cli, prompt, which, first).await
 }
 
-/// The chat, in a new session or the one named.
 pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option<Op>) -> Result<u8, Failure> {
     let plain = is_plain(cli);
     if !plain {
@@ -39,7 +38,7 @@ pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option
             )
         })?;
     }
-    // Lines of a script are no answers.
+    // Don't take a script's lines for answers.
     let asks = std::io::stdin().is_terminal();
     if asks && !cli.model.trust {
         ask_trust::ask(&open::workspace(cli.model.folder.as_deref())?)?;
@@ -67,7 +66,7 @@ pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option
         tui::run(handle.ops, handle.events, prompt, screen).await?
     };
     let _ = tokio::time::timeout(std::time::Duration::from_secs(2), handle.task).await;
-    // An empty session leaves nothing behind to go on with.
+    // An empty session has no log to continue.
     if let Some(id) = session.filter(|id| log::path_of(&project_state, id).exists()) {
         let folder = cli.model.folder.as_ref().map(|folder| format!(" --cd {}", folder.display()));
         let _ = report::say(&format!("Continue with: mycode resume {id}{}\n", folder.unwrap_or_default()));
@@ -79,7 +78,7 @@ pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option
     })
 }
 
-/// Line by line: by flag, by `MYCODE_PLAIN=1`, or because the terminal can't do more.
+/// By flag, by `MYCODE_PLAIN=1`, or because the terminal can't do more.
 fn is_plain(cli: &Cli) -> bool {
     let is = |name: &str, value: &str| std::env::var_os(name).is_some_and(|set| set == value);
     cli.plain || is("MYCODE_PLAIN", "1") || is("TERM", "dumb")

@@ -1,5 +1,5 @@
-//! `mycode demo`: a real session, or a real build, on a temporary copy of a small sample project with a failing test. Loop,
-//! tools, files and tests are real; only the model is scripted. Needs no key and no network.
+//! `mycode demo`: a real session or build on a temporary sample project with a failing test. Only the model
+//! is scripted. Needs no key and no network.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ const TASK: &str = "The test suite fails. Find the cause, fix it and show that a
 const BUILD_TASK: &str = "An order of exactly 100.00 must get the discount.";
 const FIX: &str = include_str!("sample/fix.jsonl");
 const BUILD: &str = include_str!("sample/build.jsonl");
-/// What the scripts say where cargo does not run: nobody may be told of tests that did not pass.
+/// Replacements where cargo doesn't run: the demo must not claim that tests passed.
 const WITHOUT_CARGO: [(&str, &str); 7] = [
     ("One test fails: an order", "The tests don't run here, as cargo does not. By its code, an order"),
     ("All tests pass now.", "Nothing could be verified."),
@@ -45,10 +45,9 @@ const WITHOUT_CARGO: [(&str, &str); 7] = [
         "3 could not be checked: `cargo` does not run on this machine.",
     ),
 ];
-/// What a user who types on after the demo reads.
+/// The reply to anything typed after the demo.
 const CLOSING: &str = "That was the demo: its model is a script, which has ended. The rest is real: try `/context`, `/rewind` or \
                        `/help`. After `/quit`, `mycode doctor` shows how to set up a model.";
-/// The same after a build.
 const AFTER_BUILD: &str = "\nThat was the demo: its model is a script, and the sample project is removed again. The rest is real: \
                            sub-agents, files and tests. In a project of yours: mycode build \"what you want\".\n";
 const FILES: [(&str, &str); 5] = [
@@ -59,7 +58,7 @@ const FILES: [(&str, &str); 5] = [
     ("tests/basket.rs", include_str!("sample/basket_test.rs.txt")),
 ];
 
-/// A folder that goes when the demo ends.
+/// A folder that is deleted when the demo ends.
 struct Sample(PathBuf);
 
 impl Drop for Sample {
@@ -68,7 +67,6 @@ impl Drop for Sample {
     }
 }
 
-/// Plays a story; the exit code.
 pub async fn run(story: Story) -> Result<u8, Failure> {
     let sample = sample()?;
     match story {
@@ -77,7 +75,7 @@ pub async fn run(story: Story) -> Result<u8, Failure> {
     }
 }
 
-/// A session: in the terminal's screen, or as plain text where there is none.
+/// Uses the terminal's screen, or plain text without one.
 async fn fix(folder: &Path) -> Result<u8, Failure> {
     let screen = setup::usable().is_ok();
     let setup = setup(folder, FIX, screen)?;
@@ -96,7 +94,6 @@ async fn fix(folder: &Path) -> Result<u8, Failure> {
     Ok(outcome.exit_code)
 }
 
-/// A build, with its report.
 async fn build_story(folder: &Path) -> Result<u8, Failure> {
     report::print(&format!(
         "A real build on a sample project; only the model is scripted.\n\n› mycode build \"{BUILD_TASK}\"\n\n"
@@ -162,8 +159,7 @@ fn setup(folder: &Path, script: &str, screen: bool) -> Result<Setup, Failure> {
         project_state,
         own_folders: vec![home],
         interactive: screen,
-        rules: Default::default(),
-        max_cost: None,
+        limits: Default::default(),
         resume: None,
         editor: None,
         exporter: write::by_ending,
@@ -179,7 +175,7 @@ fn without_cargo(script: &str) -> String {
     WITHOUT_CARGO.iter().fold(script.to_owned(), |script, (with, without)| script.replace(with, without))
 }
 
-/// On a screen the text arrives at reading speed; in a pipe there is nobody to wait for.
+/// On a screen, text arrives at reading speed.
 fn paced(script: &str, screen: bool) -> String {
     if !screen {
         return script.to_owned();

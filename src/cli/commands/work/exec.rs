@@ -1,28 +1,24 @@
-//! `mycode exec`: one task without the screen.
+//! `mycode exec`: runs one task without the screen.
 
 use std::io::IsTerminal;
 use std::path::Path;
 
 use super::exec_args::ExecArgs;
 use super::piped;
-use super::rule_flags;
 use crate::cli::args::Cli;
 use crate::cli::each::child;
 use crate::cli::each::run as each;
 use crate::cli::report::Failure;
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::Which;
-use base::config::models;
 use base::config::settings::{Permission, WorkSettings};
 use base::file;
 use frontend::exec::output_schema::OutputSchema;
 use frontend::exec::run::{self, ExecOptions};
 use guard::sandbox::probe;
 
-/// The largest schema, in bytes.
 const MAX_SCHEMA: u64 = 1024 * 1024;
 
-/// Runs the task; gives the exit code.
 pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
     if let Some(file) = &args.each.each {
         if cli.continue_last {
@@ -43,7 +39,7 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
             beside = piped::beside_prompt()?;
             prompt.to_owned()
         }
-        // At a terminal it would wait for words that nobody was asked for.
+        // At a terminal, reading would wait for input that we never asked for.
         None if std::io::stdin().is_terminal() => String::new(),
         None => piped::all()?,
     };
@@ -64,17 +60,9 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
             "create the folder first, or name another file",
         ));
     }
-    let rules = rule_flags::rules(args)?;
     let schema = args.output_schema.as_deref().map(schema).transpose()?;
-    let mut setup = agent_setup::setup(cli, false, &which).await?;
+    let setup = agent_setup::setup(cli, false, &which).await?;
     refuse_unconfined(&setup.loaded.work)?;
-    if args.max_cost.is_some() && !has_price(&setup.model) {
-        return Err(Failure::usage(
-            format!("--max-cost can't be held: the price of {} is not known", setup.model),
-            "add the model with its price to models.toml beside config.toml, or use --max-turns",
-        ));
-    }
-    (setup.rules, setup.max_cost) = (rules, args.max_cost);
     let prompt = piped::attached(prompt, beside, &setup.project_state);
     let handle = agent_setup::start(setup)?;
     let options = ExecOptions { schema, ..ExecOptions::detect(args.json) };
@@ -91,7 +79,7 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
     Ok(outcome.exit_code)
 }
 
-/// Nobody watches here: a level that the kernel can't hold is not run as if it could.
+/// No user is watching, so a level that the kernel can't enforce must not run.
 pub fn refuse_unconfined(work: &WorkSettings) -> Result<(), Failure> {
     let demanded = work.sandbox && matches!(work.permission, Permission::ReadOnly | Permission::Auto);
     match demanded.then(|| probe::status().refusal()).flatten() {
@@ -103,7 +91,7 @@ pub fn refuse_unconfined(work: &WorkSettings) -> Result<(), Failure> {
     }
 }
 
-/// Whether the output came out; `lost` says why not.
+/// `lost` is why the output couldn't be written.
 pub fn written(lost: Option<&str>) -> Result<(), Failure> {
     match lost {
         Some(error) => Err(Failure::task(
@@ -114,7 +102,7 @@ pub fn written(lost: Option<&str>) -> Result<(), Failure> {
     }
 }
 
-/// Whether a file can be written there: known before the work is done, not after.
+/// Whether the file can be written: checked before the work, not after.
 fn can_hold(file: &Path) -> bool {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.is_none_or(Path::is_dir) && !file.is_dir()
@@ -129,8 +117,4 @@ fn schema(file: &Path) -> Result<OutputSchema, Failure> {
             "`mycode help exec` says what it is for; a schema is an object such as {\"type\": \"object\", …}",
         )
     })
-}
-
-fn has_price(model: &str) -> bool {
-    models::facts(model).and_then(|facts| facts.cost(1, 0, 0, 0)).is_some()
 }

@@ -27,18 +27,6 @@ pub struct ExecArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "each")]
     pub output_schema: Option<PathBuf>,
 
-    /// Stop when the task has cost this much, in US dollars
-    #[arg(long, value_name = "USD", visible_alias = "max-budget-usd", conflicts_with = "each")]
-    pub max_cost: Option<f64>,
-
-    /// Allow this without asking, such as 'Bash(cargo test)', Edit or 'WebFetch(docs.rs)'; can be repeated
-    #[arg(long, value_name = "RULE", visible_alias = "allowedTools", conflicts_with = "each")]
-    pub allow: Vec<String>,
-
-    /// Never do this, such as 'Bash(git push *)', 'Edit(migrations/**)' or Task; can be repeated
-    #[arg(long, value_name = "RULE", visible_alias = "disallowedTools", conflicts_with = "each")]
-    pub deny: Vec<String>,
-
     #[command(flatten)]
     pub each: EachArgs,
 }

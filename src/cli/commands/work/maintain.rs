@@ -1,7 +1,5 @@
-//! `mycode maintain`: explores, analyzes, plans and does, headless; each phase is a turn of one session. What it learns is in
-//! the notes, so that the next run begins with what is open. With `--json` the lines are those of `mycode exec` for each phase,
-//! between `{"type":"open_notes","notes":[…]}` and `{"type":"maintain_ended","phases":[…],"new":[…],"changed":[…],
-//! "resolved":[…],"files":[…],"tokens":900,"cost_usd":0.01,"exit_code":0}`.
+//! `mycode maintain`: the four phases, headless; each is a turn of one session. With `--json` it prints the
+//! lines of `mycode exec` for each phase, between an `open_notes` and a `maintain_ended` line.
 
 use std::time::Duration;
 
@@ -23,10 +21,10 @@ use context::session::maintained;
 use evidence::note::progress;
 use frontend::exec::run::{self, ExecOptions};
 
-/// How long those may take.
+/// Longest wait for a phase's last writes.
 const LAST_WRITES: Duration = Duration::from_secs(10);
 
-/// Runs the phases; gives the exit code, that of the worst.
+/// Returns the worst exit code of the phases.
 pub async fn run(cli: &Cli, args: &MaintainArgs) -> Result<u8, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let task = args.task.as_deref().unwrap_or_default();
@@ -58,7 +56,7 @@ pub async fn run(cli: &Cli, args: &MaintainArgs) -> Result<u8, Failure> {
         }
         let options = ExecOptions::detect(args.json);
         let outcome = run::run(handle.ops, handle.events, work.command(phase), options).await;
-        // Its last writes, before the next phase opens the session.
+        // Wait for its last writes, before the next phase opens the session.
         let _ = tokio::time::timeout(LAST_WRITES, handle.task).await;
         exec::written(outcome.lost.as_deref())?;
         code = code.max(outcome.exit_code);
@@ -95,7 +93,7 @@ fn phases(only: Option<Phase>, all: Vec<Phase>) -> Vec<Phase> {
     only.map_or(all, |phase| vec![phase])
 }
 
-/// What the last session has left: from the phase that was cut off, or the one behind the last that was done.
+/// The phases left by the last session: from the interrupted one, or the one after the last that was done.
 fn left_of_last(opened: &Opened, args: &MaintainArgs) -> Result<Maintain, Failure> {
     let none =
         || Failure::usage("the last session is no maintenance", "start one with `mycode maintain \"task\"`");

@@ -1,4 +1,4 @@
-//! Commands that let the agent work: chats, single tasks, builds, the demo, a tool by hand.
+//! Commands that run the agent: chat, single tasks, builds, the demo, a tool by hand.
 
 pub mod acp;
 pub mod acp_editor;
@@ -9,5 +9,4 @@ pub mod exec;
 pub mod exec_args;
 pub mod maintain;
 pub mod piped;
-pub mod rule_flags;
 pub mod tool;

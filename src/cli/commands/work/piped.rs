@@ -1,4 +1,4 @@
-//! What is piped into `mycode exec`: the task itself, or text that is attached to it.
+//! Input piped into `mycode exec`: the task itself, or text attached to it.
 
 use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
@@ -11,13 +11,10 @@ use crate::cli::report::Failure;
 use base::sanitize;
 use tools::output::{Keep, Limits, Spill};
 
-/// The most that is read, in bytes.
 const MAX_BYTES: u64 = 10 * 1024 * 1024;
-/// How long a pipe beside a task may take for its first byte: who starts us with a pipe that nobody writes to is not kept
-/// waiting. As in Claude Code.
+/// Wait for a pipe's first byte: we may be started with a pipe that is never written to. As in Claude Code.
 const FIRST_BYTE: Duration = Duration::from_secs(3);
 
-/// All of standard input.
 pub fn all() -> Result<String, Failure> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
@@ -30,7 +27,7 @@ pub fn all() -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What comes through a pipe or from a file beside a task; `None` when there is nothing.
+/// Text from a pipe or a file in addition to the task.
 pub fn beside_prompt() -> Result<Option<String>, Failure> {
     let stdin = std::io::stdin();
     let kind = rustix::fs::fstat(&stdin).map(|stat| FileType::from_raw_mode(stat.st_mode));
@@ -43,14 +40,14 @@ pub fn beside_prompt() -> Result<Option<String>, Failure> {
     if poll(&mut waited, limit.as_ref()).unwrap_or(0) == 0 {
         let note =
             "note: nothing came on standard input in 3 s; going on without it (< /dev/null saves the wait)\n";
-        // Whether anybody reads it does not matter.
+        // It doesn't matter if this isn't read.
         let _ = std::io::stderr().write_all(note.as_bytes());
         return Ok(None);
     }
     Ok(Some(all()?).filter(|text| !text.trim().is_empty()))
 }
 
-/// The task with what came beside it: the whole, or its ends with the whole in a file.
+/// The task with the text attached, in full or cut with the rest in a file.
 pub fn attached(prompt: String, beside: Option<String>, project_state: &Path) -> String {
     let Some(text) = beside else { return prompt };
     let spill = Spill::new(project_state.join("tool-output"));

@@ -1,5 +1,5 @@
-//! `mycode tool`: runs tools through the real dispatcher and prints the whole envelope, for scripts and for checking a
-//! tool by hand. Several calls on standard input share one process, so that a Read can come before an Edit.
+//! `mycode tool`: runs tools through the real dispatcher and prints the full envelope, for scripts and tests
+//! by hand. Several calls on standard input share one process, so that a Read can come before an Edit.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -25,10 +25,10 @@ struct CallLine {
     args: Value,
 }
 
-/// Results are as large as a large window takes them.
+/// Results are cut for a large window.
 const WINDOW_TOKENS: u64 = 1_000_000;
 
-/// Runs the call or calls; whether all of them succeeded (or were partial).
+/// Returns whether all calls succeeded (or were partial).
 pub async fn run(cli: &Cli, args: &ToolArgs) -> Result<bool, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let own_folders = opened.own_folders();
@@ -58,7 +58,7 @@ async fn one(dispatcher: &Dispatcher, name: &str, args: &str, input: &Value) -> 
     let watch = tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {
             interrupt.cancel.cancel();
-            // The call cleans up; a second one, or waiting for the next line, ends the program.
+            // The call cleans up; a second Ctrl-C ends the program.
             if tokio::signal::ctrl_c().await.is_ok() {
                 std::process::exit(130);
             }

@@ -1,15 +1,22 @@
-//! `--allow` and `--deny` of `mycode exec`: rules whose tools may be written in any case, and that name a tool there is.
+//! `--allow`, `--deny` and `--max-cost`. Rules may name our tools in any case.
 
-use super::exec_args::ExecArgs;
+use crate::cli::args::ModelArgs;
 use crate::cli::report::Failure;
+use agent::assemble::RunLimits;
 use base::path::on_one_line;
 use guard::policy::flag_rules::FlagRules;
 use tools::hook::tool_names;
 use tools::plan::skill;
 use tools::registry;
 
-/// The rules of both flags. Warns of what forbids nothing.
-pub fn rules(args: &ExecArgs) -> Result<FlagRules, Failure> {
+/// Warns of a `--deny` that has no effect.
+pub fn of(args: &ModelArgs) -> Result<RunLimits, Failure> {
+    let rules =
+        if args.allow.is_empty() && args.deny.is_empty() { FlagRules::default() } else { rules(args)? };
+    Ok(RunLimits { rules, max_cost: args.max_cost })
+}
+
+fn rules(args: &ModelArgs) -> Result<FlagRules, Failure> {
     let mut tools = registry::builtin();
     tools.extend(registry::on_demand(true));
     let ours = |written: &str| match registry::find(&tools, written) {
@@ -24,7 +31,7 @@ pub fn rules(args: &ExecArgs) -> Result<FlagRules, Failure> {
         let of_server = rule.tool.contains('.') || rule.tool.starts_with("mcp__");
         if !of_server && rule.tool != skill::NAME && !known.iter().any(|name| rule.names(name)) {
             let name = on_one_line(&rule.tool);
-            eprintln!("warning: --deny {name} forbids nothing: there is no tool of that name");
+            eprintln!("warning: --deny {name} has no effect: no such tool");
         }
     }
     Ok(rules)

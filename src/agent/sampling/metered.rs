@@ -1,0 +1,111 @@
+//! The cost limit of a run. Every request of the run passes here, whether from the agent, a sub-agent, a
+//! summary or a build's role, so that nothing escapes the limit.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::StreamExt as _;
+use futures_util::stream;
+
+use base::config::models::{self, ModelFacts};
+use base::model::provider::{Provider, ProviderError, ReplyStream};
+use base::model::request::Request;
+use base::model::stream::StreamEvent;
+use base::model::usage::Usage;
+use context::tokens::request_size::Countable as _;
+
+/// A provider whose requests share one budget.
+struct Metered {
+    inner: Arc<dyn Provider>,
+    most_usd: f64,
+    spent_usd: Arc<Mutex<f64>>,
+}
+
+/// Makes `provider` refuse requests once `most_usd` are spent.
+pub fn limited(provider: Arc<dyn Provider>, most_usd: Option<f64>) -> Arc<dyn Provider> {
+    match most_usd {
+        Some(most_usd) => Arc::new(Metered { inner: provider, most_usd, spent_usd: Arc::default() }),
+        None => provider,
+    }
+}
+
+struct Bill {
+    facts: &'static ModelFacts,
+    /// Charged as uncached input where the server reports nothing, or the reply breaks off.
+    estimated_tokens: u64,
+    spent_usd: Arc<Mutex<f64>>,
+}
+
+impl Bill {
+    fn pay(&mut self, usage: Option<&Usage>) {
+        let estimated = Usage { input: std::mem::take(&mut self.estimated_tokens), ..Usage::default() };
+        let usage = usage.unwrap_or(&estimated);
+        let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_write);
+        let cost = self.facts.cost(fresh, usage.cached, usage.cache_write, usage.output);
+        *self.spent_usd.lock().unwrap_or_else(PoisonError::into_inner) += cost.unwrap_or(0.0);
+    }
+}
+
+impl Drop for Bill {
+    fn drop(&mut self) {
+        if self.estimated_tokens > 0 {
+            self.pay(None);
+        }
+    }
+}
+
+impl Metered {
+    /// An error if the limit is reached or the price is unknown.
+    fn bill(&self, request: &Request) -> Result<Bill, ProviderError> {
+        let model = &*request.params.model;
+        let Some(facts) = models::facts(model).filter(|_| is_priced(model)) else {
+            return Err(ProviderError::CostLimit { message: unknown_price(model) });
+        };
+        let spent = *self.spent_usd.lock().unwrap_or_else(PoisonError::into_inner);
+        if spent >= self.most_usd {
+            let most = self.most_usd;
+            let message = format!("stopped: this run has cost ${spent:.4}, and --max-cost is ${most}");
+            return Err(ProviderError::CostLimit { message });
+        }
+        let system = request.system.iter().map(|block| block.text.estimated());
+        let messages = request.messages.iter().map(|message| message.estimated());
+        let tokens = system.chain([request.tools.estimated()]).chain(messages).map(u64::from).sum();
+        Ok(Bill { facts, estimated_tokens: tokens, spent_usd: Arc::clone(&self.spent_usd) })
+    }
+}
+
+/// Whether requests to a model can be paid from the limit.
+pub fn is_priced(model: &str) -> bool {
+    models::facts(model).is_some_and(|facts| facts.cost(1, 0, 0, 0).is_some())
+}
+
+/// Why `--max-cost` can't be enforced for a model.
+pub fn unknown_price(model: &str) -> String {
+    format!("can't enforce --max-cost: no price known for {model}")
+}
+
+impl Provider for Metered {
+    fn stream(&self, request: &Request) -> ReplyStream {
+        let mut bill = match self.bill(request) {
+            Ok(bill) => bill,
+            Err(error) => return stream::iter([Err(error)]).boxed(),
+        };
+        let reply = self.inner.stream(request).map(move |event| {
+            match &event {
+                Ok(StreamEvent::Done { usage, .. }) => bill.pay(usage.as_ref()),
+                // The broken try costs too.
+                Ok(StreamEvent::Restarted { .. }) => {
+                    let again = bill.estimated_tokens;
+                    bill.pay(None);
+                    bill.estimated_tokens = again;
+                }
+                _ => {}
+            }
+            event
+        });
+        reply.boxed()
+    }
+
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+}
