@@ -16,6 +16,7 @@ mod headless;
 mod hooks;
 mod images;
 mod imports;
+mod interrupts;
 mod language_servers;
 mod limits;
 mod local_faults;

@@ -46,7 +46,7 @@ impl<'a> Turn<'a> {
         let shown = self.agent.dispatcher.cx.redactor.redact_typed(&text).into_owned();
         let _ = self.events.send(Event::TurnStarted { text: shown });
         let recorded = match begin::ask_hooks(self.agent, &text, self.control).await {
-            Ok(()) => begin::record_prompt(self.agent, &text, self.events).await,
+            Ok(()) => begin::record_prompt(self.agent, &text, self.control, self.events).await,
             Err(error) => Err(error),
         };
         let (first, outcome) = match recorded {

@@ -12,15 +12,25 @@ use base::protocol::event::CommandRow;
 const MAX_RESOURCES: usize = 5;
 
 /// Arguments are `name=value`, or in order, with the last taking the rest.
-pub async fn prompt(servers: &Servers, text: &str) -> Option<Result<String, String>> {
+pub async fn prompt(
+    servers: &Servers,
+    text: &str,
+    cancel: &CancellationToken,
+) -> Option<Result<String, String>> {
     let (command, rest) = text.strip_prefix('/')?.split_once(char::is_whitespace).unwrap_or((&text[1..], ""));
     let bare = command.strip_prefix("mcp__");
     let (server, name) = bare.and_then(|bare| bare.split_once("__")).or_else(|| command.split_once(':'))?;
     servers.all().find(|known| known.name == server)?;
-    Some(filled(servers, server, name, rest.trim()).await)
+    Some(filled(servers, server, name, rest.trim(), cancel).await)
 }
 
-async fn filled(servers: &Servers, server: &str, name: &str, rest: &str) -> Result<String, String> {
+async fn filled(
+    servers: &Servers,
+    server: &str,
+    name: &str,
+    rest: &str,
+    cancel: &CancellationToken,
+) -> Result<String, String> {
     let said = |error| format!("MCP server {server}: {error}");
     let catalog = servers.catalog(server).await.map_err(said)?;
     let prompt = catalog.prompts.iter().find(|prompt| prompt.name == name);
@@ -49,18 +59,24 @@ async fn filled(servers: &Servers, server: &str, name: &str, rest: &str) -> Resu
     let contents = servers
         .with(server, |connection| {
             let args = args.clone();
-            async move { connection.prompt(name, args, &CancellationToken::new()).await }
+            async move { connection.prompt(name, args, cancel).await }
         })
         .await;
     contents.map(result::text).map_err(said)
 }
 
-pub async fn resources(servers: &Servers, text: &str, spill: &Spill, limits: Limits) -> Vec<String> {
+pub async fn resources(
+    servers: &Servers,
+    text: &str,
+    spill: &Spill,
+    limits: Limits,
+    cancel: &CancellationToken,
+) -> Vec<String> {
     let mut blocks = Vec::new();
     for (server, uri) in mentions(servers, text).into_iter().take(MAX_RESOURCES) {
         let read = servers.with(&server, |connection| {
             let uri = uri.clone();
-            async move { connection.read(&uri, &CancellationToken::new()).await }
+            async move { connection.read(&uri, cancel).await }
         });
         let body = match read.await {
             Ok(contents) => spill.truncate(result::text(contents), Keep::Head, limits).body,

@@ -91,7 +91,7 @@ pub fn block(
     redactor: &Redactor,
     shown: &HashSet<String>,
     budget: u64,
-) -> Option<Arc<str>> {
+) -> Option<String> {
     let store = NoteStore::new(root);
     let listing = store.list().ok()?;
     let files: Vec<String> = mention::mentions(text).into_iter().map(|mention| mention.path).collect();
@@ -111,7 +111,7 @@ pub fn block(
     while let Some(block) = frame::block(&packets) {
         let block = redactor.redact(&block, TextSource::Text);
         if u64::from(estimate::estimate(&block)) <= budget {
-            return Some(block.into());
+            return Some(block.into_owned());
         }
         packets.pop();
     }

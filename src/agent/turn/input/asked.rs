@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
+
 use guard::redact::detector::TextSource;
 use tools::cx::ToolCx;
 use tools::mcp::servers::Servers;
@@ -16,18 +18,21 @@ pub struct Asked {
 
 impl Asked {
     /// The prompt that a command expands to; `None` if `text` isn't one.
-    pub async fn prompt(&self, text: &str) -> Option<String> {
+    pub async fn prompt(&self, text: &str, cancel: &CancellationToken) -> Option<String> {
         if let Some(prompt) = own_commands::expand(&self.commands, text) {
             return Some(prompt);
         }
         // On failure the reason is sent instead, for the model to pass on.
-        typed::prompt(self.servers.as_deref()?, text).await.map(|prompt| prompt.unwrap_or_else(|why| why))
+        typed::prompt(self.servers.as_deref()?, text, cancel)
+            .await
+            .map(|prompt| prompt.unwrap_or_else(|why| why))
     }
 
-    /// The resources that `text` mentions, as blocks to append.
-    pub async fn resources(&self, text: &str, cx: &ToolCx) -> Vec<Arc<str>> {
-        let Some(servers) = self.servers.as_deref().filter(|_| text.contains('@')) else { return Vec::new() };
-        let blocks = typed::resources(servers, text, &cx.spill, cx.observation).await;
-        blocks.iter().map(|block| Arc::from(&*cx.redactor.redact(block, TextSource::Text))).collect()
+    /// The resources that `text` mentions, as a block to append.
+    pub async fn resources(&self, text: &str, cx: &ToolCx, cancel: &CancellationToken) -> Option<String> {
+        let servers = self.servers.as_deref().filter(|_| text.contains('@'))?;
+        let blocks = typed::resources(servers, text, &cx.spill, cx.observation, cancel).await;
+        let block = cx.redactor.redact(&blocks.join("\n"), TextSource::Text).into_owned();
+        (!block.is_empty()).then_some(block)
     }
 }

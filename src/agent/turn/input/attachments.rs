@@ -9,26 +9,20 @@ use tools::output::{Keep, Limits};
 
 const NAME_CHARS: usize = 400;
 
-/// Returns the blocks to append to the message.
-pub async fn put(attachments: Vec<Attachment>, cx: &ToolCx, window_tokens: u64) -> Vec<String> {
-    if attachments.is_empty() {
-        return Vec::new();
-    }
-    let (cx, limits) = (cx.clone(), Limits::for_window(window_tokens));
-    // Decodes pictures and stores long texts.
-    let blocks = tokio::task::spawn_blocking(move || {
-        attachments.into_iter().map(|attachment| block(attachment, &cx, limits)).collect()
-    });
-    blocks.await.unwrap_or_default()
+/// The block for all of them. Decodes pictures and stores long texts: blocks.
+pub fn block(attachments: &[Attachment], cx: &ToolCx, window_tokens: u64) -> String {
+    let limits = Limits::for_window(window_tokens);
+    let blocks: Vec<String> = attachments.iter().map(|attachment| one(attachment, cx, limits)).collect();
+    cx.redactor.redact(&blocks.join("\n"), TextSource::Text).into_owned()
 }
 
-fn block(attachment: Attachment, cx: &ToolCx, limits: Limits) -> String {
+fn one(attachment: &Attachment, cx: &ToolCx, limits: Limits) -> String {
     match attachment {
         Attachment::Image { name, bytes } => {
-            let name = one_line(&sanitize::as_data(&name), NAME_CHARS);
+            let name = one_line(&sanitize::as_data(name), NAME_CHARS);
             let line = match cx.images.refusal() {
                 Some(why) => format!("{name} is an image, and {why}; tell the user so."),
-                None => match cx.images.put_bytes(bytes, &name) {
+                None => match cx.images.put_bytes(bytes.clone(), &name) {
                     Ok((width, height)) => format!("{name} is shown below at {width}×{height}."),
                     Err(error) => format!("{name} can't be shown: {error}."),
                 },
@@ -36,8 +30,8 @@ fn block(attachment: Attachment, cx: &ToolCx, limits: Limits) -> String {
             format!("<system-reminder>{line}</system-reminder>")
         }
         Attachment::Text { name, text } => {
-            let name = one_line(&sanitize::as_data(&name), NAME_CHARS).replace('"', "'");
-            let text = cx.redactor.redact(&text, TextSource::Text);
+            let name = one_line(&sanitize::as_data(name), NAME_CHARS).replace('"', "'");
+            let text = cx.redactor.redact(text, TextSource::Text);
             let text = cx.spill.truncate(sanitize::as_data(&text), Keep::Head, limits).body;
             format!(
                 "<attachment name=\"{name}\">\n{}\n</attachment>",

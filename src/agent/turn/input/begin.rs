@@ -1,14 +1,14 @@
 //! Starts a turn: records the user's message with everything that is appended to it.
 
-use super::attachments;
+use super::blocks::{self, BlockInputs, Occasion};
 use super::images;
 use super::waiting;
 use crate::control::{Events, TurnControl, notice};
 use crate::hooks::turn_hooks;
 use crate::parts::Agent;
-use crate::turn::additions::{news, skills, survey};
+use crate::turn::additions::{news, skills};
 use crate::turn::error::TurnError;
-use base::model::item::{Item, ItemId};
+use base::model::item::{Item, ItemId, UserMessage};
 use base::protocol::event::Level;
 use base::protocol::notice::{self as texts, Problem};
 use base::text::one_line;
@@ -26,9 +26,14 @@ pub fn stopped(agent: &Agent) -> Option<Problem> {
     turn_hooks::stopped(&agent.dispatcher.hooks)
 }
 
-/// Records the message with news about files and rules, and the files of a new task.
-pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Result<ItemId, TurnError> {
-    let Agent { conversation, window, sampler, dispatcher, input, attachments: sent, .. } = agent;
+/// Records the message with the blocks that follow it.
+pub async fn record_prompt(
+    agent: &mut Agent,
+    text: &str,
+    control: &TurnControl,
+    events: &Events,
+) -> Result<ItemId, TurnError> {
+    let Agent { conversation, window, sampler, dispatcher, input, attachments, .. } = agent;
     let cx = &dispatcher.cx;
     cx.images.begin(&sampler.params.model);
     if !input.sub_agent {
@@ -41,35 +46,44 @@ pub async fn record_prompt(agent: &mut Agent, text: &str, events: &Events) -> Re
         sub_agents.begin(sampler.parent_turn(window.settings(), &conversation.id));
     }
     let window_tokens = window.settings().window_tokens;
-    let file_news = dispatcher.file_news().await;
-    let file_news = file_news.map(|news| format!("<system-reminder>{news}</system-reminder>"));
-    // A message that is sent again already has its files.
-    let context = match waiting::waiting(text, conversation, &cx.redactor) {
-        Some(_) => None,
-        None => input.task_context(text, conversation, cx, window_tokens).await,
-    };
-    let survey = survey::block(dispatcher.policy.mode(), conversation, cx, window_tokens).await;
     // Background jobs may have run since the last turn.
     window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
     window.prompt.refresh_rules(dispatcher.root()).await;
     input.offers.rules = window.prompt.rules_on_demand(dispatcher.root()).await.into();
     window.fix_rules(conversation, &sampler.params);
     news::tell_of_rules(window, dispatcher.root(), events);
-    let attached = attachments::put(std::mem::take(sent), cx, window_tokens).await;
-    let mut message = match waiting::take_waiting(text, conversation, &cx.redactor)? {
-        Some((message, images)) if attached.is_empty() => {
-            cx.images.put_back(images);
-            message
-        }
-        _ => input.message(text, false, context.as_deref(), conversation, cx, window_tokens).await,
+    let again = attachments.is_empty() && waiting::waiting(text, conversation, &cx.redactor).is_some();
+    let mut message = UserMessage::new(&cx.redactor.redact_typed(text));
+    let mut inputs = BlockInputs {
+        text,
+        expanded: None,
+        attachments: attachments.as_slice().into(),
+        input,
+        conversation,
+        cx,
+        mode: dispatcher.policy.mode(),
+        window_tokens,
+        cancel: &control.cancel,
+        occasion: if again { Occasion::Again } else { Occasion::NewTurn },
+        blocks: Vec::new(),
     };
-    let news = [input.reminder.take(), survey, context, file_news, input.told.take()].into_iter().flatten();
-    for block in attached.into_iter().chain(news) {
-        let block = cx.redactor.redact(&block, TextSource::Text);
-        // A message that is sent again may already have it.
-        if !message.injected.iter().any(|known| **known == *block) {
-            message.injected.push(block.into());
-        }
+    blocks::append(&mut message, &mut inputs).await.map_err(|blocks::Interrupted| TurnError::Interrupted)?;
+    let file_news = dispatcher.file_news().await;
+    // From here on nothing waits: what is taken out of its place is recorded.
+    attachments.clear();
+    if let Some((waiting, images)) =
+        waiting::take_waiting(text, conversation, &cx.redactor)?.filter(|_| again)
+    {
+        cx.images.put_back(images);
+        let new = std::mem::replace(&mut message, waiting).injected;
+        new.iter().for_each(|block| blocks::add(&mut message, block));
+    }
+    let reminder = |text: String| format!("<system-reminder>{text}</system-reminder>");
+    let ended = Some(cx.shell.jobs.take_ended()).filter(|ended| !ended.is_empty());
+    let ended = ended.map(|ended| reminder(format!("Meanwhile {}.", ended.join("; "))));
+    let news = [ended, input.reminder.take(), file_news.map(reminder), input.told.take()];
+    for block in news.into_iter().flatten() {
+        blocks::add(&mut message, &cx.redactor.redact(&block, TextSource::Text));
     }
     let (title, is_skill) = (one_line(&message.text, 200), skills::is_call(&message));
     let id = conversation.record(Item::User(message))?.0;

@@ -3,8 +3,10 @@
 pub mod asked;
 pub mod attachments;
 pub mod begin;
+pub mod blocks;
 pub mod images;
 pub mod message;
 pub mod steering;
+pub mod task_context;
 pub mod user_command;
 pub mod waiting;

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use super::blocks::{self, BlockInputs, Occasion};
 use super::images;
 use super::user_command;
 use crate::control::{Events, TurnControl, notice};
 use crate::hooks::turn_hooks;
 use crate::parts::Agent;
-use base::model::item::Item;
+use base::model::item::{Item, UserMessage};
 use base::protocol::event::{Event, Level};
 use base::protocol::notice as texts;
 use context::session::log::LogError;
@@ -35,9 +36,27 @@ pub async fn record_steering(
             let _ = events.send(Event::TakenBack { texts: vec![text] });
             continue;
         };
+        let cx = &dispatcher.cx;
+        let mut message = UserMessage::new(&cx.redactor.redact_typed(&text));
+        message.steering = true;
+        let mut inputs = BlockInputs {
+            text: &text,
+            expanded: None,
+            attachments: [].into(),
+            input,
+            conversation,
+            cx,
+            mode: dispatcher.policy.mode(),
+            window_tokens: window.settings().window_tokens,
+            cancel: &control.cancel,
+            occasion: Occasion::Steering,
+            blocks: Vec::new(),
+        };
+        if blocks::append(&mut message, &mut inputs).await.is_err() {
+            let _ = events.send(Event::TakenBack { texts: vec![text] });
+            continue;
+        }
         input.typed.push(text.clone());
-        let tokens = window.settings().window_tokens;
-        let mut message = input.message(&text, true, None, conversation, &dispatcher.cx, tokens).await;
         message.injected.extend(told.map(Arc::from));
         let text = message.text.to_string();
         conversation.record(Item::User(message))?;

@@ -1,0 +1,211 @@
+//! The blocks that follow a user's message: one function each, in the order of [`SOURCES`]. All of them together have one
+//! deadline and hear Esc. Appended blocks are permanent, so that the prefix stays stable and a replay needs no disk.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::attachments;
+use super::images;
+use super::message::TurnInput;
+use super::task_context;
+use crate::session::conversation::Conversation;
+use crate::turn::additions::{notes, skills, survey};
+use base::config::mode::Mode;
+use base::model::item::UserMessage;
+use base::protocol::attachment::Attachment;
+use base::search::fuzzy;
+use context::mention;
+use guard::redact::detector::TextSource;
+use tools::cx::ToolCx;
+
+/// For all blocks of one message.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// What a block is made from.
+pub struct BlockInputs<'a> {
+    pub text: &'a str,
+    /// The prompt that the text expands to, where it is a command.
+    pub expanded: Option<String>,
+    pub attachments: Arc<[Attachment]>,
+    pub input: &'a TurnInput,
+    pub conversation: &'a Conversation,
+    pub cx: &'a ToolCx,
+    pub mode: Mode,
+    pub window_tokens: u64,
+    pub cancel: &'a CancellationToken,
+    pub occasion: Occasion,
+    /// The blocks so far.
+    pub blocks: Vec<Arc<str>>,
+}
+
+impl BlockInputs<'_> {
+    fn asked(&self) -> &str {
+        self.expanded.as_deref().unwrap_or(self.text)
+    }
+
+    fn redacted(&self, block: &str) -> String {
+        self.cx.redactor.redact(block, TextSource::Text).into_owned()
+    }
+}
+
+/// Which messages a block follows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Occasion {
+    /// Typed during a turn.
+    Steering,
+    /// Sent again because it got no reply: its blocks are there.
+    Again,
+    NewTurn,
+}
+
+use Occasion::{Again, NewTurn, Steering};
+
+type MakeBlock = for<'a> fn(&'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>>;
+
+/// Name, when, and how.
+const SOURCES: &[(&str, &[Occasion], MakeBlock)] = &[
+    ("the command", &[Steering, NewTurn], command),
+    ("skills", &[Steering, NewTurn], skill),
+    ("mentioned files", &[Steering, NewTurn], mentions),
+    ("images", &[Steering, NewTurn], named_images),
+    ("MCP resources", &[Steering, NewTurn], resources),
+    ("likely files", &[NewTurn], likely_files),
+    ("notes", &[NewTurn], related_notes),
+    ("the environment", &[Steering, NewTurn], environment),
+    ("attachments", &[NewTurn, Again], attached),
+    ("the survey", &[NewTurn, Again], mode_survey),
+];
+
+/// The user pressed Esc before the message was complete.
+pub struct Interrupted;
+
+/// Expands the message's command and appends its blocks to it.
+pub async fn append(message: &mut UserMessage, inputs: &mut BlockInputs<'_>) -> Result<(), Interrupted> {
+    let (cancel, deadline, occasion) = (inputs.cancel.clone(), Instant::now() + DEADLINE, inputs.occasion);
+    if occasion != Again {
+        let expanded = inputs.input.asked.prompt(inputs.text, &cancel);
+        inputs.expanded = within(expanded, deadline, &cancel).await?.flatten();
+    }
+    for (name, occasions, make) in SOURCES {
+        if !occasions.contains(&occasion) {
+            continue;
+        }
+        let block = match within(make(inputs), deadline, &cancel).await? {
+            Some(block) => block,
+            None => Some(format!("<system-reminder>Left out: {name} took too long.</system-reminder>")),
+        };
+        inputs.blocks.extend(block.map(Arc::from));
+    }
+    for block in inputs.blocks.drain(..) {
+        add(message, &block);
+    }
+    Ok(())
+}
+
+/// Appends a block that the message doesn't have yet.
+pub fn add(message: &mut UserMessage, block: &str) {
+    if !message.injected.iter().any(|known| **known == *block) {
+        message.injected.push(block.into());
+    }
+}
+
+/// `None` after the deadline.
+async fn within<T>(
+    work: impl Future<Output = T>,
+    deadline: Instant,
+    cancel: &CancellationToken,
+) -> Result<Option<T>, Interrupted> {
+    tokio::select! {
+        biased;
+        done = tokio::time::timeout_at(deadline, work) => Ok(done.ok()),
+        () = cancel.cancelled() => Err(Interrupted),
+    }
+}
+
+/// Work that reads the disk, off the async threads.
+fn blocking<'a>(work: impl FnOnce() -> Option<String> + Send + 'static) -> BoxFuture<'a, Option<String>> {
+    tokio::task::spawn_blocking(work).map(|done| done.ok().flatten()).boxed()
+}
+
+fn ready<'a>(block: Option<String>) -> BoxFuture<'a, Option<String>> {
+    std::future::ready(block).boxed()
+}
+
+fn command<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
+    let block = inputs.expanded.as_ref().map(|prompt| format!("<command>\n{prompt}\n</command>"));
+    ready(block.map(|block| inputs.cx.redactor.redact_typed(&block).into_owned()))
+}
+
+fn skill<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
+    let (offers, told) = (inputs.input.offers.clone(), skills::told(inputs.conversation));
+    let (text, asked) = (inputs.text.to_owned(), inputs.asked().to_owned());
+    let (own_command, steering) = (inputs.expanded.is_some(), inputs.occasion == Steering);
+    let (root, redactor) = (Arc::clone(&inputs.cx.root), Arc::clone(&inputs.cx.redactor));
+    blocking(move || {
+        let called = offers.called(&text, &root).filter(|_| !own_command);
+        let block = called.or_else(|| offers.may_fit(&asked, &told).filter(|_| !steering))?;
+        Some(redactor.redact_typed(&block).into_owned())
+    })
+}
+
+fn mentions<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
+    let (asked, root) = (inputs.asked().to_owned(), Arc::clone(&inputs.cx.root));
+    blocking(move || {
+        let nearest =
+            |wanted: &str| fuzzy::nearest(&root, wanted, 1).into_iter().next().map(|(path, _)| path);
+        mention::reminder(&asked, &root, nearest)
+    })
+}
+
+fn named_images<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
+    let (asked, root, tray) =
+        (inputs.asked().to_owned(), Arc::clone(&inputs.cx.root), Arc::clone(&inputs.cx.images));
+    blocking(move || images::attach(&asked, &root, &tray))
+}
+
+fn resources<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
+    inputs.input.asked.resources(inputs.asked(), inputs.cx, inputs.cancel).boxed()
+}
+
+fn likely_files<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
+    let BlockInputs { text, input, conversation, cx, window_tokens, .. } = inputs;
+    task_context::block(text, input.task_context, conversation, cx, *window_tokens)
+        .map(|block| block.map(|block| inputs.redacted(&block)))
+        .boxed()
+}
+
+fn related_notes<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
+    if !inputs.input.inject_notes {
+        return ready(None);
+    }
+    let mut shown = notes::shown(inputs.conversation);
+    shown.extend(inputs.blocks.iter().flat_map(|block| notes::hint_marks(block)).map(str::to_owned));
+    let (asked, budget) = (inputs.asked().to_owned(), notes::budget(inputs.window_tokens));
+    let (root, redactor) = (Arc::clone(&inputs.cx.root), Arc::clone(&inputs.cx.redactor));
+    blocking(move || notes::block(&asked, &root, &redactor, &shown, budget))
+}
+
+fn environment<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
+    let first = inputs.conversation.history.entries().is_empty();
+    ready(first.then(|| super::message::environment(&inputs.cx.root)))
+}
+
+fn attached<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
+    if inputs.attachments.is_empty() {
+        return ready(None);
+    }
+    let (all, cx, window_tokens) = (Arc::clone(&inputs.attachments), inputs.cx.clone(), inputs.window_tokens);
+    blocking(move || Some(attachments::block(&all, &cx, window_tokens)))
+}
+
+fn mode_survey<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
+    let BlockInputs { mode, conversation, cx, window_tokens, .. } = inputs;
+    survey::block(*mode, conversation, cx, *window_tokens)
+        .map(|block| block.map(|block| inputs.redacted(&block)))
+        .boxed()
+}

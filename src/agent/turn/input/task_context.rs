@@ -1,0 +1,43 @@
+//! The block with the files that a new task seems to be about.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::session::conversation::Conversation;
+use crate::turn::additions::notes;
+use base::sanitize;
+use evidence::task_context::DEFAULT_MAX_CHARS;
+use tools::cx::ToolCx;
+
+/// 3 % of the window at about four characters per token.
+const CHARS_PER_WINDOW_TOKEN: f64 = 0.03 * 4.0;
+
+/// What isn't ready within `timeout` is left out, and ready for the next task; no `timeout`: none is wanted.
+pub async fn block(
+    text: &str,
+    timeout: Option<Duration>,
+    conversation: &Conversation,
+    cx: &ToolCx,
+    window_tokens: u64,
+) -> Option<String> {
+    let timeout = timeout?;
+    let retriever = cx.evidence.clone()?;
+    if !retriever.is_new_task(text) {
+        return None;
+    }
+    let (asked, task) = (Arc::clone(&retriever), text.to_owned());
+    let work = tokio::task::spawn_blocking(move || asked.task_context(&task));
+    let found = tokio::time::timeout(timeout, work).await.ok()?.ok()?;
+    retriever.remember(text);
+    let mut found = found?;
+    let shown = notes::shown(conversation);
+    found.hints.retain(|hint| !notes::hint_mark(hint).is_some_and(|mark| shown.contains(mark)));
+    if found.is_empty() {
+        return None;
+    }
+    let most_chars = (window_tokens as f64 * CHARS_PER_WINDOW_TOKEN) as usize;
+    let body = sanitize::as_data(&found.serialize(most_chars.min(DEFAULT_MAX_CHARS)));
+    Some(format!(
+        "<task-context>Files that this task may be about, found by words, names and git; check before relying on it.\n{body}\n</task-context>"
+    ))
+}
