@@ -66,6 +66,7 @@ impl Questions {
             Ok(()) => tokio::select! {
                 answer = receiver => answer.ok(),
                 () = cancel.cancelled() => None,
+                () = self.events.closed() => None,
                 never = waited => never,
             },
         };
@@ -158,5 +159,26 @@ impl TurnControl {
 
     pub fn take_edits(&self) -> Vec<(ContextEdit, ItemId)> {
         std::mem::take(&mut *self.edits.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_question_ends_with_its_front_end() {
+        let (events, mut screen) = mpsc::unbounded_channel();
+        let questions = Arc::new(Questions::new(events));
+        let asking = Arc::clone(&questions);
+        let asked = tokio::spawn(async move {
+            let question = Question::Ask { questions: Vec::new() };
+            asking.ask(question, &CancellationToken::new()).await
+        });
+        assert!(matches!(screen.recv().await, Some(Event::Ask { .. })));
+        drop(screen);
+        assert_eq!(asked.await.unwrap(), None);
+        assert!(questions.open.lock().unwrap().1.is_empty());
     }
 }

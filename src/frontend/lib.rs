@@ -1,5 +1,4 @@
-//! The front ends: a screen (`tui`), one task without a screen (`exec`), an editor (`acp`). Each knows the agent only as `Op` in
-//! and `Event` out.
+//! The front ends: screen (`tui`), headless (`exec`), editor (`acp`). They use only `Op` and `Event`.
 
 pub mod acp;
 pub mod exec;

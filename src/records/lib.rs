@@ -1,4 +1,4 @@
-//! Recorded sessions: of other agents (`import`), under other policies (`trace`), as documents (`export`).
+//! Recorded sessions: imports from other agents (`import`), replays (`trace`), exports (`export`).
 
 pub mod export;
 pub mod import;

@@ -154,3 +154,59 @@ async fn at_tools() {
     let replies = [call("Task", task), call("Bash", json!({"command": hang(&place)}))].concat();
     interrupted(&place, replies, "delegate", never).await;
 }
+
+/// Whatever hadn't begun comes back as it was typed, and nobody says that it may have done something.
+#[tokio::test]
+async fn what_never_began_comes_back() {
+    let place = Workplace::new();
+    let server = FakeServer::start(call("Bash", json!({"command": hang(&place)})));
+    let config = format!("base_url = \"{}\"\nmodel = \"m\"\npermission = \"full\"\n", server.base_url());
+    let mut agent = TestAgent::start(&place, &config, true);
+    let started = |event: &Event| matches!(event, Event::ToolStarted { .. }).then_some(());
+    agent.send(Op::RunCommand { command: hang(&place) });
+    agent.until(started).await;
+    for name in ["a", "b"] {
+        agent.send(Op::RunCommand { command: format!("touch {name}") });
+    }
+    agent.send(Op::Submit { text: "and then".to_owned() });
+    agent.send(Op::Interrupt);
+    let taken_back = |event: &Event| match event {
+        Event::TakenBack { texts } => Some(texts.clone()),
+        _ => None,
+    };
+    let texts = tokio::time::timeout(PATIENCE, agent.until(taken_back)).await.unwrap();
+    assert_eq!(texts, ["!touch a", "!touch b", "and then"]);
+    assert!(!place.project().join("a").exists() && server.requests().is_empty());
+    let partial = agent.seen.iter().filter(|event| format!("{event:?}").contains("may be partial")).count();
+    assert_eq!(partial, 0, "{:?}", agent.seen);
+}
+
+#[tokio::test]
+async fn later_calls_of_a_reply_changed_nothing() {
+    let place = Workplace::new();
+    let reply = answer()
+        .call("Bash", json!({"command": hang(&place)}))
+        .call("Bash", json!({"command": "touch later"}));
+    let server = FakeServer::start(vec![reply.into()]);
+    let config = format!("base_url = \"{}\"\nmodel = \"m\"\npermission = \"full\"\n", server.base_url());
+    let mut agent = TestAgent::start(&place, &config, true);
+    agent.submit("go");
+    while !marker(&place).exists() {
+        tokio::task::yield_now().await;
+    }
+    agent.send(Op::Interrupt);
+    tokio::time::timeout(PATIENCE, agent.end()).await.unwrap();
+    let results: Vec<String> = agent
+        .seen
+        .iter()
+        .filter_map(|event| match event {
+            Event::ToolDone { result, .. } => Some(result.envelope.wire().into_owned()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(results.len(), 2, "{results:?}");
+    assert!(
+        results[0].contains("may be partial") && results[1].contains("it changed nothing"),
+        "{results:?}"
+    );
+}

@@ -2,28 +2,38 @@
 //! but no hooks: a role may just have written one, and it would run outside the sandbox.
 
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
 
 use tokio::process::Command;
 
 use super::roles::Stop;
 use base::text::one_line;
 
-const HINT: &str = "mend that in the repository, then run the build again with --resume";
+const HINT: &str = "fix that in the repository, then run the build again with --resume";
+/// For one command of git's.
+const LIMIT: Duration = Duration::from_secs(300);
 
 async fn git(folder: &Path, args: &[&str]) -> Result<String, Stop> {
     let mut command = Command::new("git");
     command.arg("-C").arg(folder).args(["-c", "core.hooksPath=/dev/null"]).args(args);
-    command.stdin(std::process::Stdio::null());
-    let output = command
-        .output()
+    // There is no one to answer.
+    command.envs([("GIT_EDITOR", "true"), ("GIT_SEQUENCE_EDITOR", "true"), ("GIT_TERMINAL_PROMPT", "0")]);
+    output(command, args[0]).await
+}
+
+async fn output(mut command: Command, name: &str) -> Result<String, Stop> {
+    command.stdin(Stdio::null()).kill_on_drop(true);
+    let output = tokio::time::timeout(LIMIT, command.output())
         .await
+        .map_err(|_| Stop::failed(format!("git {name} took more than {} s", LIMIT.as_secs()), HINT))?
         .map_err(|error| Stop::failed(format!("git can't be started: {error}"), "install git"))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let said = [output.stderr, output.stdout].concat();
     let said = one_line(String::from_utf8_lossy(&said).trim(), 300);
-    Err(Stop::failed(format!("git {} failed: {said}", args[0]), HINT))
+    Err(Stop::failed(format!("git {name} failed: {said}"), HINT))
 }
 
 pub async fn is_clean(root: &Path) -> Result<bool, Stop> {
@@ -101,4 +111,26 @@ pub async fn conclude_merge(root: &Path, files: &[String]) -> Result<(), Stop> {
     }
     git(root, &["add", "--all"]).await?;
     git(root, &["commit", "--quiet", "--no-edit"]).await.map(drop)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// Paused time moves on by itself while the program sleeps.
+    #[tokio::test(start_paused = true)]
+    async fn git_has_a_time_limit() {
+        let mut hangs = Command::new("sleep");
+        hangs.arg("1000");
+        let Err(Stop::Failed { message, .. }) = output(hangs, "merge").await else { unreachable!() };
+        assert!(message.contains("git merge took more than 300 s"), "{message}");
+    }
+
+    #[tokio::test]
+    async fn git_opens_no_editor() {
+        let folder = tempfile::tempdir().unwrap();
+        let told = git(folder.path(), &["var", "GIT_EDITOR"]).await.ok();
+        assert_eq!(told.as_deref().map(str::trim), Some("true"));
+    }
 }

@@ -36,6 +36,21 @@ pub struct Dispatcher {
     denied: AtomicU32,
 }
 
+/// The calls of a reply that haven't run yet.
+pub struct CallQueue<'c> {
+    rest: &'c [Arc<ToolCall>],
+    carried: Option<GroupedCall>,
+    /// There is only one.
+    alone: bool,
+}
+
+pub struct GroupedCall {
+    pub call: Arc<ToolCall>,
+    parallel: bool,
+    /// Of a command: what it would do.
+    assessed: Option<AssessedToolCall>,
+}
+
 struct AdmittedCall {
     prepared: Box<dyn Prepared>,
     /// The title of a call whose program may change any file.
@@ -96,36 +111,54 @@ impl Dispatcher {
         self.denied.swap(0, Ordering::Relaxed)
     }
 
-    /// Groups of calls that may run in parallel: neighboring calls that only read. Every other call is alone.
-    pub async fn groups<'c>(&self, calls: &'c [Arc<ToolCall>]) -> Vec<&'c [Arc<ToolCall>]> {
-        let mut groups = Vec::new();
-        let (mut start, mut joins) = (0, false);
-        for (at, call) in calls.iter().enumerate() {
-            let parallel = calls.len() > 1 && self.runs_beside_others(call).await;
-            if at > 0 && !(parallel && joins) {
-                groups.push(&calls[start..at]);
-                start = at;
+    pub fn queue<'c>(&self, calls: &'c [Arc<ToolCall>]) -> CallQueue<'c> {
+        CallQueue { rest: calls, carried: None, alone: calls.len() == 1 }
+    }
+
+    /// The next calls that run in parallel: neighbors that only read. Every other call is alone. A call is assessed when
+    /// everything before it that may change something has run.
+    pub async fn next_group(&self, queue: &mut CallQueue<'_>, control: &TurnControl) -> Vec<GroupedCall> {
+        let mut group: Vec<GroupedCall> = queue.carried.take().into_iter().collect();
+        while group.last().is_none_or(|last| last.parallel) {
+            let Some((call, rest)) = queue.rest.split_first() else { break };
+            queue.rest = rest;
+            let grouped = if queue.alone {
+                GroupedCall { call: Arc::clone(call), parallel: false, assessed: None }
+            } else {
+                self.grouped(call, control).await
+            };
+            if !grouped.parallel && !group.is_empty() {
+                queue.carried = Some(grouped);
+                break;
             }
-            joins = parallel;
+            group.push(grouped);
         }
-        groups.push(&calls[start..]);
-        groups
+        group
     }
 
     /// Whether the call only reads, judging by its tool or its command. A call that needs an answer runs
     /// alone, and so does one that changes the folder for the next.
-    async fn runs_beside_others(&self, call: &ToolCall) -> bool {
-        let Ok((tool, args)) = self.resolve(call, call.parsed_args().unwrap_or_default()) else {
-            return false;
+    async fn grouped(&self, call: &Arc<ToolCall>, control: &TurnControl) -> GroupedCall {
+        let call = Arc::clone(call);
+        let Ok((tool, args)) = self.resolve(&call, call.parsed_args().unwrap_or_default()) else {
+            return GroupedCall { call, parallel: false, assessed: None };
         };
         if tool.parallel(&args) || tool.name() != "Bash" {
-            return tool.parallel(&args);
+            return GroupedCall { parallel: tool.parallel(&args), assessed: None, call };
         }
         let background = args["background"] == true;
-        let Some(prepared) = tool.prepare(args).ok().filter(|_| !background) else { return false };
-        let Ok(assessed) = self.assess(&*prepared, &self.cx).await else { return false };
-        let moves = assessed.calls().iter().any(|call| ["cd", "pushd", "popd"].contains(&call.name()));
-        !moves && !self.policy.may_change(&assessed) && self.policy.decide(&assessed) == Verdict::Allow
+        let Some(prepared) = tool.prepare(args).ok().filter(|_| !background) else {
+            return GroupedCall { call, parallel: false, assessed: None };
+        };
+        let assessed = tokio::select! {
+            assessed = self.assess(&*prepared, &self.cx) => assessed.ok(),
+            () = control.cancel.cancelled() => None,
+        };
+        let parallel = assessed.as_ref().is_some_and(|assessed| {
+            let moves = assessed.calls().iter().any(|call| ["cd", "pushd", "popd"].contains(&call.name()));
+            !moves && !self.policy.may_change(assessed) && self.policy.decide(assessed) == Verdict::Allow
+        });
+        GroupedCall { call, parallel, assessed }
     }
 
     /// What a call would do. Parses its command once, for everything that asks about it.
@@ -148,8 +181,8 @@ impl Dispatcher {
         }
     }
 
-    pub fn has_command(&self, group: &[Arc<ToolCall>]) -> bool {
-        group.iter().any(|call| &*self.name(call) == "Bash")
+    pub fn has_command(&self, group: &[GroupedCall]) -> bool {
+        group.iter().any(|grouped| &*self.name(&grouped.call) == "Bash")
     }
 
     pub fn has_background(&self) -> bool {
@@ -159,37 +192,39 @@ impl Dispatcher {
     /// Runs one group. Results come in call order, cut to suit a window of `window_tokens`.
     pub async fn run_group(
         &self,
-        group: &[Arc<ToolCall>],
+        group: Vec<GroupedCall>,
         window_tokens: u64,
         control: &Arc<TurnControl>,
         events: &Events,
     ) -> Vec<ToolResult> {
         let limits = Limits::for_window(window_tokens);
+        let is_command = self.has_command(&group);
+        let (calls, assessed): (Vec<_>, Vec<_>) =
+            group.into_iter().map(|grouped| (grouped.call, grouped.assessed)).unzip();
         let opened =
-            join_all(group.iter().map(|call| self.open(call, Consent::Rules, control, events))).await;
-        let mut admitted = Vec::with_capacity(group.len());
-        for (call, opened) in group.iter().zip(opened) {
+            join_all(calls.iter().map(|call| self.open(call, Consent::Rules, control, events))).await;
+        let mut admitted = Vec::with_capacity(calls.len());
+        for ((call, assessed), opened) in calls.iter().zip(assessed).zip(opened) {
             admitted.push(match opened {
-                Ok(opened) => self.judge(call, opened, Consent::Rules, control, events).await,
+                Ok(opened) => self.judge(call, opened, assessed, Consent::Rules, control, events).await,
                 Err(envelope) => Err(envelope),
             });
         }
         // A command that may change files is alone in its group. Changes made before it ran aren't its doing,
         // nor are any if it only reads.
-        let is_command = self.has_command(group);
         let changes = admitted.iter().flatten().any(|admitted| admitted.command.is_some());
         let mut news = Vec::new();
         if is_command {
             news.extend(self.file_news().await);
         }
-        let running = group.iter().zip(admitted).map(|(call, gate)| async move {
+        let running = calls.iter().zip(admitted).map(|(call, gate)| async move {
             match gate {
                 Err(envelope) => *envelope,
                 Ok(admitted) => self.run(call, admitted, limits, control, events).await,
             }
         });
-        let mut results = Vec::with_capacity(group.len());
-        for (call, mut envelope) in group.iter().zip(join_all(running).await) {
+        let mut results = Vec::with_capacity(calls.len());
+        for (call, mut envelope) in calls.iter().zip(join_all(running).await) {
             if is_command {
                 news.extend(surroundings::changed(&self.cx, changes).await);
             }
@@ -207,6 +242,18 @@ impl Dispatcher {
         results
     }
 
+    /// Runs a call that no reply asked for.
+    pub async fn run_alone(
+        &self,
+        call: ToolCall,
+        window_tokens: u64,
+        control: &Arc<TurnControl>,
+        events: &Events,
+    ) -> Option<ToolResult> {
+        let group = vec![GroupedCall { call: Arc::new(call), parallel: false, assessed: None }];
+        self.run_group(group, window_tokens, control, events).await.pop()
+    }
+
     pub async fn run_for_user(
         &self,
         call: ToolCall,
@@ -216,7 +263,7 @@ impl Dispatcher {
     ) -> ToolResult {
         let limits = Limits::for_window(window_tokens);
         let admitted = match self.open(&call, Consent::Own, control, events).await {
-            Ok(opened) => self.judge(&call, opened, Consent::Own, control, events).await,
+            Ok(opened) => self.judge(&call, opened, None, Consent::Own, control, events).await,
             Err(envelope) => Err(envelope),
         };
         let mut envelope = match admitted {
@@ -295,7 +342,7 @@ impl Dispatcher {
     ) -> Result<OpenedCall, Box<Envelope>> {
         if control.cancel.is_cancelled() {
             self.started(call, call.name.to_string(), events);
-            return Err(result::interrupted());
+            return Err(never_run());
         }
         let parsed = self.parse(call);
         let title = parsed.as_ref().map_or_else(|_| call.name.to_string(), |prepared| prepared.title());
@@ -318,12 +365,21 @@ impl Dispatcher {
         &self,
         call: &ToolCall,
         opened: OpenedCall,
+        known: Option<AssessedToolCall>,
         mut consent: Consent,
         control: &TurnControl,
         events: &Events,
     ) -> Result<AdmittedCall, Box<Envelope>> {
         let OpenedCall { prepared, hooked } = opened;
-        let assessed = self.assess(&*prepared, &self.cx_until(control)).await?;
+        let cx = self.cx_until(control);
+        // Hooks may have changed the call.
+        let assessed = match known.filter(|_| hooked.is_none()) {
+            Some(known) => known,
+            None => tokio::select! {
+                assessed = self.assess(&*prepared, &cx) => assessed?,
+                () = control.cancel.cancelled() => return Err(never_run()),
+            },
+        };
         let own = consent == Consent::Own;
         let verdict = if own { Verdict::Allow } else { self.policy.decide(&assessed) };
         let verdict = match (&self.hooks, &hooked) {

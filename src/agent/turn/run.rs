@@ -196,8 +196,13 @@ impl<'a> Turn<'a> {
         let (calls, cut) = reply.split_at_cut();
         dispatcher.announce_waiting(calls, self.events);
         let mut touched = Vec::new();
-        for group in dispatcher.groups(calls).await {
-            let watched = dispatcher.has_command(group) || dispatcher.has_background();
+        let mut queue = dispatcher.queue(calls);
+        loop {
+            let group = dispatcher.next_group(&mut queue, self.control).await;
+            if group.is_empty() {
+                break;
+            }
+            let watched = dispatcher.has_command(&group) || dispatcher.has_background();
             if watched {
                 window.prompt.before_command(dispatcher.root()).await;
             }

@@ -133,6 +133,12 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
             kind.as_str()
         ));
     }
+    models::check().map_err(|what| {
+        bad(
+            format!("the shipped model table can't be read: {what}"),
+            "this is a bug in mycode; please report it",
+        )
+    })?;
     let own_models = sources.paths.user_models();
     if let Some(text) = read(&own_models)? {
         models::take_own(&text).map_err(|what| {

@@ -175,8 +175,18 @@ struct Row {
     facts: ModelFacts,
 }
 
-static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| rows(SHIPPED, &[]).unwrap_or_default());
+static TABLE: LazyLock<Result<Vec<Row>, String>> = LazyLock::new(|| rows(SHIPPED, &[]));
 static OWN: OnceLock<Vec<Row>> = OnceLock::new();
+
+/// Why the shipped table can't be used, if it can't.
+pub fn check() -> Result<(), String> {
+    TABLE.as_ref().map(drop).map_err(Clone::clone)
+}
+
+/// All rows, the user's first.
+fn table() -> impl Iterator<Item = &'static Row> {
+    OWN.get().into_iter().flatten().chain(TABLE.iter().flatten())
+}
 
 pub fn take_own(text: &str) -> Result<(), String> {
     let rows = rows(text, &TABLE_TEXT)?;
@@ -259,7 +269,6 @@ fn text_of<'a>(row: &'a Table, key: &str) -> Option<&'a str> {
 /// Accepts the spellings of vendors, gateways and clouds.
 pub fn facts(model: &str) -> Option<&'static ModelFacts> {
     let name = normal(model);
-    let table = || OWN.get().into_iter().flatten().chain(TABLE.iter());
     let exact = table().find(|row| !row.family && row.names.iter().any(|known| is_same(known, &name)));
     // A family is a name prefix; the longest is the most specific.
     let length = |row: &&Row| {
@@ -271,14 +280,12 @@ pub fn facts(model: &str) -> Option<&'static ModelFacts> {
 }
 
 pub fn known_names() -> impl Iterator<Item = &'static str> {
-    let table = OWN.get().into_iter().flatten().chain(TABLE.iter());
-    table.filter(|row| !row.family).flat_map(|row| row.names.iter().map(String::as_str))
+    table().filter(|row| !row.family).flat_map(|row| row.names.iter().map(String::as_str))
 }
 
 /// The default if only a key of `vendor` is set: its current mid-size model.
 pub fn default_of(vendor: &str) -> Option<&'static str> {
-    let mut table = OWN.get().into_iter().flatten().chain(TABLE.iter());
-    table.find(|row| row.default.as_deref() == Some(vendor))?.names.first().map(String::as_str)
+    table().find(|row| row.default.as_deref() == Some(vendor))?.names.first().map(String::as_str)
 }
 
 /// A name without the vendor prefix and with hyphens for dots: `anthropic/claude-opus-5.5`,

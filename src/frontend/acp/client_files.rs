@@ -1,4 +1,4 @@
-//! The files that the client has open, for one session: read as it shows them, and written by it, as far as it offers that.
+//! Reads and writes files through the editor of one session, as far as the client offers it.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -12,10 +12,9 @@ use tokio::time::timeout;
 
 use super::connection::Client;
 
-/// A client that says nothing for so long has no such file open, or fails to write.
+/// After this, reading counts as "not open in the client", and writing as failed.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The files.
 pub struct ClientFiles {
     client: Client,
     offered: FileSystemCapabilities,
@@ -27,12 +26,12 @@ impl ClientFiles {
         Self { client, offered, session: OnceLock::new() }
     }
 
-    /// The session is open; before, nothing is asked.
+    /// Sets the session id; until then nothing is asked.
     pub fn belong_to(&self, session: &SessionId) {
         let _ = self.session.set(session.clone());
     }
 
-    /// The text as the client shows it; `None` where it doesn't offer that or can't.
+    /// The text as the client shows it; `None` if it doesn't offer that or can't.
     pub async fn read(&self, path: &Path) -> Option<String> {
         let session = self.session.get().filter(|_| self.offered.read_text_file)?;
         let params = ReadTextFileRequest::new(session.clone(), path);
@@ -40,13 +39,13 @@ impl ClientFiles {
         Some(timeout(TIMEOUT, answer).await.ok()?.ok()?.content)
     }
 
-    /// Has the client write; `false` where it doesn't offer that.
+    /// Has the client write the file; `false` if it doesn't offer that.
     pub async fn write(&self, path: &Path, text: &str) -> Result<bool, String> {
         let Some(session) = self.session.get().filter(|_| self.offered.write_text_file) else {
             return Ok(false);
         };
         let params = WriteTextFileRequest::new(session.clone(), path, text);
-        // Some clients answer `null`, as an earlier version of the protocol had it.
+        // Some clients answer `null`, as in an earlier version of the protocol.
         let answer = self.client.ask::<Value>("fs/write_text_file", json!(params));
         match timeout(TIMEOUT, answer).await {
             Ok(Ok(_)) => Ok(true),

@@ -1,4 +1,4 @@
-//! The client at the other end: what is sent to it, in order, and the answers to what it was asked.
+//! The client at the other end: sends messages in order and matches answers to questions.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,8 +13,7 @@ use base::sanitize;
 
 type Reply = Result<Value, Error>;
 
-/// The client. Cheap to clone. Nothing that is sent waits: the queue has no bound, for the reason that those of the agent
-/// have none (`agent/assemble.rs`).
+/// Cheap to clone. The queue is unbounded so that sending never waits.
 #[derive(Clone)]
 pub struct Client {
     lines: mpsc::UnboundedSender<String>,
@@ -27,7 +26,7 @@ struct Asked {
     waiting: HashMap<i64, oneshot::Sender<Reply>>,
 }
 
-/// Forgets a question when nobody waits for its answer any more.
+/// Forgets a question when its answer is no longer awaited.
 struct Waiting {
     asked: Arc<Mutex<Asked>>,
     number: i64,
@@ -40,7 +39,6 @@ impl Drop for Waiting {
 }
 
 impl Client {
-    /// A client, and the lines for it.
     pub fn new() -> (Self, mpsc::UnboundedReceiver<String>) {
         let (lines, receiver) = mpsc::unbounded_channel();
         (Self { lines, asked: Arc::default() }, receiver)
@@ -49,17 +47,15 @@ impl Client {
     fn send(&self, message: &Value) {
         let mut line = sanitize::escape(&message.to_string()).into_owned();
         line.push('\n');
-        // Refused once the client is gone; then the connection ends.
+        // Fails only when the client is gone; then the connection ends.
         let _ = self.lines.send(line);
     }
 
-    /// Tells what happened in a session.
     pub fn update(&self, session: &SessionId, update: SessionUpdate) {
         let params = SessionNotification::new(session.clone(), update);
         self.send(&json!({"jsonrpc": "2.0", "method": "session/update", "params": params}));
     }
 
-    /// Answers a request.
     pub fn answer(&self, id: &RequestId, answer: Result<impl Serialize, Error>) {
         let value =
             answer.and_then(|result| serde_json::to_value(result).map_err(Error::into_internal_error));
@@ -69,7 +65,7 @@ impl Client {
         });
     }
 
-    /// Asks the client; the question is on its way when this returns.
+    /// Asks the client; the question has been sent when this returns.
     pub fn ask<R: DeserializeOwned>(
         &self,
         method: &str,
@@ -93,7 +89,6 @@ impl Client {
         }
     }
 
-    /// Hands an answer to whoever waits for it; one that nobody waits for is ignored.
     pub fn answered(&self, id: &RequestId, reply: Reply) {
         let RequestId::Number(number) = id else { return };
         let waiting = self.asked.lock().unwrap_or_else(PoisonError::into_inner).waiting.remove(number);

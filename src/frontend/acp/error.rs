@@ -1,4 +1,4 @@
-//! The errors that a client is told, each with a sentence for the user.
+//! The protocol's errors, each with a sentence for the user.
 
 use agent_client_protocol_schema::v1::{Error, ErrorCode};
 
@@ -6,12 +6,11 @@ fn error(code: ErrorCode, why: impl Into<String>) -> Error {
     Error::new(code.into(), why)
 }
 
-/// What came is no message of the protocol, or comes at the wrong time.
+/// Not a message of the protocol, or sent at the wrong time.
 pub fn invalid_request(why: impl Into<String>) -> Error {
     error(ErrorCode::InvalidRequest, why)
 }
 
-/// What came is no JSON.
 pub fn parse_error(why: impl Into<String>) -> Error {
     error(ErrorCode::ParseError, why)
 }
@@ -24,7 +23,6 @@ pub fn invalid_params(why: impl Into<String>) -> Error {
     error(ErrorCode::InvalidParams, why)
 }
 
-/// It was tried, and failed.
 pub fn failed(why: impl Into<String>) -> Error {
     error(ErrorCode::InternalError, why)
 }

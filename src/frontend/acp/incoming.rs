@@ -1,5 +1,5 @@
-//! What comes from the client: one JSON-RPC 2.0 message a line, within a limit. Whatever else comes is answered with an
-//! error and skipped.
+//! Incoming messages: one JSON-RPC 2.0 message per line, with a size limit. Anything else is skipped with an
+//! error reply.
 
 use std::io;
 
@@ -10,10 +10,9 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _};
 use super::error;
 use base::text::human_bytes;
 
-/// Of a line: a prompt may hold pictures.
+/// Large, since a prompt may contain pictures.
 const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
-/// One message.
 #[derive(Debug, PartialEq)]
 pub enum Incoming {
     Request {
@@ -29,14 +28,13 @@ pub enum Incoming {
         id: RequestId,
         reply: Result<Value, Error>,
     },
-    /// No message, and what to answer.
+    /// Not a message; the error to send back.
     Garbage {
         id: RequestId,
         error: Error,
     },
 }
 
-/// The next message; `None` at the end of the input.
 pub async fn next(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Incoming>> {
     let mut line = Vec::new();
     loop {
@@ -56,7 +54,6 @@ pub async fn next(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<
     }
 }
 
-/// Skips the rest of a line.
 async fn skip_line(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
     loop {
         let chunk = input.fill_buf().await?;
@@ -71,7 +68,7 @@ async fn skip_line(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
     }
 }
 
-/// Nobody knows whose answer it would be.
+/// The id is null because it's unknown which request this was.
 fn garbage(error: Error) -> Incoming {
     Incoming::Garbage { id: RequestId::Null, error }
 }

@@ -1,4 +1,4 @@
-//! A prompt of the client as a message: text with the names of what was sent along, and that itself.
+//! Turns a client's prompt into a message: text that names the attached resources, and the attachments.
 
 use std::path::Path;
 
@@ -10,7 +10,6 @@ use super::error;
 use base::protocol::attachment::Attachment;
 use base::text::{human_bytes, unescaped};
 
-/// A message.
 #[derive(Debug, Default, PartialEq)]
 pub struct Input {
     pub text: String,
@@ -18,8 +17,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// The message that these blocks make; `root` is the workspace.
-    /// Errors: What a client sends though we don't offer it, or what can't be read: invalid parameters.
+    /// Fails on content we don't offer to accept, or can't read. `root` is the workspace.
     pub fn of_blocks(blocks: Vec<ContentBlock>, root: &Path) -> Result<Self, Error> {
         let mut input = Self::default();
         for block in blocks {
@@ -41,7 +39,6 @@ impl Input {
         Ok(input)
     }
 
-    /// Adds words, apart from those before.
     fn say(&mut self, words: &str) {
         let apart = self.text.is_empty() || self.text.ends_with(char::is_whitespace);
         if !apart && words.starts_with(|c: char| c.is_alphanumeric() || "@[`".contains(c)) {
@@ -91,7 +88,7 @@ fn refused(why: &str) -> Error {
     error::invalid_params(why)
 }
 
-/// The path of a file in the workspace, relative to it, with the lines that the address names as `:3-9`.
+/// The workspace-relative path of a file, with the lines from the address as `:3-9`.
 fn in_workspace(uri: &str, root: &Path) -> Option<String> {
     let rest = uri.strip_prefix("file://")?;
     let (path, fragment) = rest.split_once('#').unwrap_or((rest, ""));

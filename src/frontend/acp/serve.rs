@@ -1,5 +1,5 @@
-//! The connection from its beginning to its end: every message of the client goes to where it is dealt with. Ends when the
-//! client has closed its side, or is gone; then everything that runs is stopped and written.
+//! The connection: routes every message of the client. When the client closes its side or is gone, everything
+//! running is stopped and saved.
 
 use std::io;
 use std::path::PathBuf;
@@ -35,12 +35,10 @@ use super::sessions::{Request, Sessions, open_error};
 use super::source::{SessionSource, Which};
 use base::protocol::event::SessionRow;
 
-/// Sessions on one page of the list.
 const PAGE: usize = 100;
-/// How long a client that reads nothing is waited for at the end.
+/// How long to wait at the end for a client that doesn't read.
 const LAST_LINES_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Serves one client until it is gone, or an interrupt comes.
 pub async fn run(
     mut input: impl AsyncBufRead + Unpin,
     output: impl AsyncWrite + Unpin + Send + 'static,
@@ -77,7 +75,6 @@ pub async fn run(
     read
 }
 
-/// Writes lines as they come, until the client is gone.
 async fn write(mut lines: UnboundedReceiver<String>, mut output: impl AsyncWrite + Unpin) {
     while let Some(line) = lines.recv().await {
         let mut written = output.write_all(line.as_bytes()).await;
@@ -94,7 +91,7 @@ async fn write(mut lines: UnboundedReceiver<String>, mut output: impl AsyncWrite
 
 struct Server {
     sessions: Arc<Sessions>,
-    /// Requests that are worked on beside others.
+    /// Requests handled concurrently.
     work: JoinSet<()>,
 }
 
@@ -113,7 +110,6 @@ impl Server {
         }
     }
 
-    /// Begins to deal with a request; an error is the answer.
     fn request(&mut self, id: &RequestId, method: &str, params: Value) -> Result<(), Error> {
         if method != "initialize" && self.sessions.capabilities.get().is_none() {
             return Err(error::invalid_request("the connection begins with initialize"));
@@ -171,7 +167,7 @@ impl Server {
         Ok(())
     }
 
-    /// What a notification wants; one that is not known, or names no open session, is skipped.
+    /// Handles a notification; unknown ones, and those for sessions that aren't open, are skipped.
     fn notification(&self, method: &str, params: Value) {
         match method {
             "session/cancel" => {
@@ -189,7 +185,7 @@ impl Server {
     }
 
     fn initialize(&self, id: &RequestId, request: InitializeRequest) {
-        // What is said first holds.
+        // Only the first `initialize` counts.
         let _ = self.sessions.capabilities.set(request.client_capabilities);
         let prompts = PromptCapabilities::new().image(true).embedded_context(true);
         let sessions = SessionCapabilities::new()
@@ -216,7 +212,7 @@ impl Server {
         self.sessions.client.answer(id, Ok(answer));
     }
 
-    /// Works on something beside what comes next.
+    /// Runs work concurrently with the following messages.
     fn beside<W: Future<Output = ()> + Send + 'static>(&mut self, work: impl FnOnce(Arc<Sessions>) -> W) {
         let work = work(Arc::clone(&self.sessions));
         self.work.spawn(work);
@@ -260,7 +256,7 @@ impl Server {
 
     fn close(&mut self, id: RequestId, request: CloseSessionRequest) {
         self.beside(|sessions| async move {
-            // Closing what is closed is no mistake.
+            // Closing a closed session isn't an error.
             sessions.close(&request.session_id).await;
             sessions.client.answer(&id, Ok(CloseSessionResponse::new()));
         });
@@ -283,7 +279,6 @@ fn listed(row: SessionRow) -> SessionInfo {
     SessionInfo::new(row.id, row.workspace).title(title).updated_at(changed.map(|at| at.to_string()))
 }
 
-/// The parameters of a request.
 fn parsed<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
     let params = if params.is_null() { Value::Object(Default::default()) } else { params };
     serde_json::from_value(params)

@@ -1,4 +1,4 @@
-//! The sessions that are open in this process: opened, found again and closed.
+//! The open sessions of this process: opening, lookup and closing.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -18,28 +18,25 @@ use super::session::command::Command;
 use super::session::run::Session;
 use super::source::{OpenError, SessionSource, Wanted, Which};
 
-/// One that is open.
 struct Entry {
     folder: PathBuf,
     commands: UnboundedSender<Command>,
     task: JoinHandle<()>,
 }
 
-/// What a request to open a session says.
+/// A request to open a session.
 pub struct Request {
     pub id: RequestId,
     pub which: Which,
     pub folder: PathBuf,
     pub mcp_servers: Vec<McpServer>,
-    /// Whether all that was said is shown again.
     pub replay: bool,
 }
 
-/// All of them.
 pub struct Sessions {
     pub client: Client,
     pub source: Arc<dyn SessionSource>,
-    /// What the client has said of itself; unset before.
+    /// Unset until `initialize`.
     pub capabilities: OnceLock<ClientCapabilities>,
     open: Mutex<HashMap<SessionId, Entry>>,
 }
@@ -53,26 +50,23 @@ impl Sessions {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a command to an open session.
     pub fn command(&self, session: &SessionId, command: Command) -> Result<(), Error> {
         let open = self.lock();
         let entry = open.get(session).ok_or_else(|| not_found(session))?;
         entry.commands.send(command).map_err(|_| not_found(session))
     }
 
-    /// Hands it to all of them.
     pub fn command_all(&self, command: impl Fn() -> Command) {
         for entry in self.lock().values() {
             let _ = entry.commands.send(command());
         }
     }
 
-    /// The workspace of an open session.
     pub fn folder(&self, session: &SessionId) -> Result<PathBuf, Error> {
         self.lock().get(session).map(|entry| entry.folder.clone()).ok_or_else(|| not_found(session))
     }
 
-    /// Closes a session and waits until all of it is written; `false` when it was not open.
+    /// Closes a session and waits until it's fully written; `false` if it wasn't open.
     pub async fn close(&self, session: &SessionId) -> bool {
         let entry = self.lock().remove(session);
         let Some(entry) = entry else { return false };
@@ -81,7 +75,6 @@ impl Sessions {
         true
     }
 
-    /// Closes all of them.
     pub async fn close_all(&self) {
         let entries: Vec<Entry> = self.lock().drain().map(|(_, entry)| entry).collect();
         for entry in &entries {
@@ -92,7 +85,6 @@ impl Sessions {
         }
     }
 
-    /// Opens a session and answers the request with what `answer` makes of it.
     pub async fn open<R: Serialize>(
         &self,
         request: Request,
@@ -104,7 +96,7 @@ impl Sessions {
             Ok((session, name, folder)) => {
                 let (modes, options) = (session.options.modes(), session.options.list());
                 let (commands, receiver) = unbounded_channel();
-                // From the answer on the client may use it, and only then it hears of it.
+                // Answer first: updates may only follow it.
                 let mut open = self.lock();
                 self.client.answer(&id, Ok(answer(name.clone(), modes, options)));
                 let task = tokio::spawn(session.run(receiver));
@@ -118,7 +110,7 @@ impl Sessions {
         if !folder.is_absolute() {
             return Err(error::invalid_params(format!("cwd is not absolute: {}", folder.display())));
         }
-        // Who loads a session that is open here begins anew with it.
+        // Loading a session that's open here restarts it.
         if let Which::Stored(id) = &which {
             self.close(&SessionId::new(id.as_str())).await;
         }
@@ -140,7 +132,6 @@ fn not_found(session: &SessionId) -> Error {
     error::not_found(format!("session {session} is not open; load it first"))
 }
 
-/// For the client.
 pub fn open_error(error: OpenError) -> Error {
     match error {
         OpenError::AuthRequired(why) => error::auth_required(why),

@@ -1,4 +1,4 @@
-//! The port through which sessions are opened: what the front end needs of whoever knows the agent.
+//! The port through which sessions are opened, implemented by the part that knows the agent.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,37 +11,31 @@ use super::client_files::ClientFiles;
 use base::protocol::event::{Event, SessionRow};
 use base::protocol::op::Op;
 
-/// Which session to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
     New,
-    /// A stored one, by its id.
     Stored(String),
-    /// A copy of a stored one.
+    /// A copy of the stored session with this id.
     ForkOf(String),
 }
 
-/// A session to open.
 pub struct Wanted {
-    /// Absolute.
     pub folder: PathBuf,
     pub which: Which,
-    /// Servers that the client hands over.
     pub mcp_servers: Vec<McpServer>,
-    /// The files that the client has open.
     pub files: Arc<ClientFiles>,
 }
 
-/// An open session and its two queues; the second ends when all is written.
+/// An open session. `events` ends when everything is written.
 pub struct Opened {
     pub id: String,
     pub ops: UnboundedSender<Op>,
     pub events: UnboundedReceiver<Event>,
-    /// The workspace, links followed.
+    /// The workspace, with symlinks resolved.
     pub folder: PathBuf,
 }
 
-/// Why a session could not be opened, in sentences for the user.
+/// Why a session couldn't be opened, as sentences for the user.
 #[derive(Debug)]
 pub enum OpenError {
     /// No model is configured.
@@ -50,16 +44,15 @@ pub enum OpenError {
     Failed(String),
 }
 
-/// Who opens sessions.
 pub trait SessionSource: Send + Sync {
-    /// Whether a model is configured.
+    /// Fails unless a model is configured.
     fn authenticate(&self) -> BoxFuture<'_, Result<(), OpenError>>;
 
     fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Opened, OpenError>>;
 
-    /// The stored sessions of one folder, or of all; newest first.
+    /// Stored sessions of one folder, or all; newest first.
     fn list(&self, folder: Option<PathBuf>) -> BoxFuture<'_, Vec<SessionRow>>;
 
-    /// Moves a stored session to the trash; one that is not there is no error.
+    /// Moves a stored session to the trash; a missing one isn't an error.
     fn delete(&self, session: String) -> BoxFuture<'_, Result<(), OpenError>>;
 }

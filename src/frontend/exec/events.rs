@@ -1,4 +1,3 @@
-//! The JSON Schema of what `exec --json` prints, as `mycode schema events` prints it. Tests hold real streams against it.
+//! The JSON Schema of `exec --json` output (`mycode schema events`). Tests validate real streams with it.
 
-/// The schema.
 pub const SCHEMA: &str = include_str!("events.schema.json");

@@ -1,5 +1,4 @@
-//! Output for people: the final answer on standard output, everything on the way there on standard error, so that
-//! `mycode exec … > answer.md` holds the answer alone.
+//! Output for people: the answer on standard output (so that `> answer.md` works), progress on standard error.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -18,9 +17,7 @@ use base::protocol::event::{EndReason, Event, Level, TurnEnd};
 use base::sanitize::clean;
 use base::text;
 
-/// Last lines shown of a command's output.
 const OUTPUT_LINES: usize = 3;
-/// Diff lines shown of one change.
 const DIFF_LINES: usize = 24;
 
 /// ANSI codes.
@@ -30,17 +27,16 @@ const RED: Option<u8> = Some(31);
 const GREEN: Option<u8> = Some(32);
 const YELLOW: Option<u8> = Some(33);
 
-/// The printer for people. `out` gets the answer, `log` the progress.
+/// `out` gets the answer, `log` the progress.
 pub struct Human<O, L> {
     out: O,
     log: L,
     color: bool,
-    /// The last assistant text, until it is known whether it is the answer.
+    /// The last assistant text, until it's clear whether it's the answer.
     held: Option<Arc<str>>,
-    /// What has streamed of a text that is not finished.
     partial: String,
     titles: HashMap<Arc<str>, String>,
-    /// The call whose title is the last line printed.
+    /// The call whose title was printed last.
     last_started: Option<Arc<str>>,
     cost_usd: Option<f64>,
     permission: Option<Permission>,
@@ -61,7 +57,7 @@ impl<O: Write, L: Write> Human<O, L> {
         }
     }
 
-    /// A closed standard error is no reason to stop: the answer may still be wanted.
+    /// Ignores write errors: with standard error closed, the answer may still be wanted.
     fn line(&mut self, color: Option<u8>, line: &str) {
         let line = clean(line);
         let _ = match color.filter(|_| self.color) {
@@ -71,7 +67,7 @@ impl<O: Write, L: Write> Human<O, L> {
         self.last_started = None;
     }
 
-    /// The held text was not the answer.
+    /// Prints the held text, which wasn't the answer.
     fn release(&mut self) {
         if let Some(text) = self.held.take() {
             self.line(None, text.trim_end());
@@ -107,9 +103,8 @@ impl<O: Write, L: Write> Human<O, L> {
         }
     }
 
-    /// The changed lines of a unified diff; a long one is cut.
     fn diff(&mut self, diff: &str) {
-        // Only the head: a removed `-- comment` begins with three signs too.
+        // Only the first two lines: a removed `-- comment` also starts with three dashes.
         let header = |(index, line): &(usize, &str)| {
             *index < 2 && (line.starts_with("--- ") || line.starts_with("+++ "))
         };

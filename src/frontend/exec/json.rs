@@ -1,23 +1,7 @@
-//! Output for programs: one JSON object a line on standard output, nothing else.
+//! Output for programs: one JSON object per line on standard output, nothing else.
 //!
-//! Fields are never renamed or removed; new ones and new types may come, so readers skip what they don't know. A field
-//! shown with `?` is left out when there is nothing to say. `events.schema.json` says the same as a JSON Schema. The first line is `session`, the last `turn_ended`.
-//!
-//! | `type` | meaning and example |
-//! |---|---|
-//! | `session` | the session is open: `{"type":"session","id":"0198…","model":"m","provider":"openai","permission":"auto","mode":"auto","workspace":"/w","turns":0}` |
-//! | `turn_started` | `{"type":"turn_started","text":"fix the test"}` |
-//! | `reasoning` | finished thinking: `{"type":"reasoning","id":2,"text":"…"}` |
-//! | `text` | a finished text of the model; the last one before `turn_ended` is the answer: `{"type":"text","id":3,"text":"Done."}` |
-//! | `tool_started` | `args` is an object, or the raw text when it is no JSON: `{"type":"tool_started","call_id":"c1","tool":"Read","title":"Read a.rs","args":{"path":"a.rs"}}` |
-//! | `tool_done` | `status` is success, partial or error; `summary` one line for people; `data` the envelope's facts without the large body: `{"type":"tool_done","id":4,"call_id":"c1","tool":"Read","title":"Read a.rs","status":"success","summary":"40 lines","data":{…},"error"?:{"code":"NOT_FOUND","message":"…"},"time_ms":3}` |
-//! | `denied` | a question was answered with no, because nobody can be asked: `{"type":"denied","tool":"Bash","title":"rm -r x","reason":"…"}` |
-//! | `notice` | `level` is info, warning or error: `{"type":"notice","level":"warning","text":"…"}` |
-//! | `retrying` | the answer so far is void: `{"type":"retrying","attempt":2,"of":6,"wait_ms":500,"reason":"…"}` |
-//! | `silent` | nothing has come for `since_ms`; the answer is given up after `left_ms` more: `{"type":"silent","since_ms":10000,"left_ms":290000}` |
-//! | `compacting` | `{"type":"compacting","running":true}` |
-//! | `usage` | the window after a request was built (`estimated`) or answered; `total` sums up the session: `{"type":"usage","used_tokens":900,"window_tokens":128000,"estimated":false,"total":{"input":900,"cached":800,"cache_write":0,"output":12,"reasoning":0},"cost_usd"?:0.01}` |
-//! | `turn_ended` | `reason` is done, interrupted, step_limit, provider_failed or failed; `usage` is that of this turn; `session`, `cost_usd` (of the session) and `result` (the last text) come once more, `output` is the valid answer that --output-schema asked for; `prompt_returned` is true when a filter of the server refused the message, which left the session: `{"type":"turn_ended","reason":"done","message"?:"…","hint"?:"…","prompt_returned"?:true,"steps":3,"plan"?:".mycode/plans/….md","denied":0,"usage":{…},"elapsed_ms":1200,"exit_code":0,"session"?:"0198…","cost_usd"?:0.01,"result"?:"Done.","output"?:{…}}` |
+//! `events.schema.json` describes the events. Fields are never renamed or removed; new fields and types may
+//! be added, so readers skip unknown ones. The first line is `session`, the last `turn_ended`.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -31,11 +15,10 @@ use base::protocol::approval::Question;
 use base::protocol::event::{Event, TurnEnd};
 use base::sanitize;
 
-/// The printer for programs.
 pub struct Json<O> {
     out: O,
     titles: HashMap<Arc<str>, String>,
-    /// What the last line tells again.
+    /// Repeated in the last line.
     session: Option<String>,
     cost_usd: Option<f64>,
     result: Option<Arc<str>>,
@@ -47,7 +30,7 @@ impl<O: Write> Json<O> {
         Self { out, titles: HashMap::new(), session: None, cost_usd: None, result: None, output: None }
     }
 
-    /// One write a line, so that a reader never sees half of one.
+    /// One write per line, so that readers never see half a line.
     fn line(&mut self, mut event: Value) -> io::Result<()> {
         if let Some(object) = event.as_object_mut() {
             object.retain(|_, value| !value.is_null());
@@ -130,7 +113,7 @@ impl<O: Write> Printer for Json<O> {
                 let first = questions.first().map_or("", |asked| &asked.question);
                 ("AskUser", first, "no user is available")
             }
-            // Headless no plan is asked about.
+            // Plans are never asked about when headless.
             Question::Plan(plan) => ("", plan.path.as_str(), "no user is available"),
         };
         self.line(json!({"type": "denied", "tool": tool, "title": title, "reason": reason}))

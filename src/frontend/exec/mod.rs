@@ -1,4 +1,4 @@
-//! The headless front end: one task in, its answer out. Knows the agent only as `Op` and `Event`.
+//! The headless front end: one task in, its answer out.
 
 pub mod events;
 pub mod human;

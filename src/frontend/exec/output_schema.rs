@@ -1,13 +1,12 @@
-//! The schema of an answer (`--output-schema`): what the model is told of it, and whether its answer is valid. JSON Schema 2020-12
-//! with the tuples of draft 7, as far as Pydantic, Zod and OpenAI's structured outputs write it; a schema that says something else
-//! is refused, because a rule that is passed over is worse than none. `format` is an annotation, as the standard has it. The `jsonschema` crate (0.61.2) would add 5 MB to the program.
+//! The schema of an answer (`--output-schema`): instruction and validation. JSON Schema 2020-12 plus draft 7
+//! tuples, as far as Pydantic, Zod and OpenAI's structured outputs use it; other keywords are refused, since
+//! skipping a rule silently is worse. `jsonschema` (0.61.2) would add 5 MB to the binary.
 
 use fancy_regex::Regex;
 use serde_json::{Map, Value};
 
-/// Schemas within schemas.
 const MAX_DEPTH: usize = 64;
-/// Keywords that say nothing about validity.
+/// Keywords that don't affect validity; `format` is only an annotation, as in the standard.
 const NOTES: [&str; 18] = [
     "$schema",
     "$id",
@@ -68,12 +67,11 @@ const KNOWN: [&str; 36] = [
 ];
 const TYPES: [&str; 7] = ["null", "boolean", "object", "array", "number", "integer", "string"];
 
-/// A schema that can be held.
+/// A schema we fully support.
 #[derive(Clone, Debug)]
 pub struct OutputSchema(Value);
 
 impl OutputSchema {
-    /// Reads a schema.
     pub fn parse(text: &str) -> Result<Self, String> {
         let schema: Value =
             serde_json::from_str(text).map_err(|error| format!("it is no valid JSON: {error}"))?;
@@ -81,7 +79,7 @@ impl OutputSchema {
         Ok(Self(schema))
     }
 
-    /// What the model is told, behind the task.
+    /// Instruction for the model, appended to the task.
     pub fn instruction(&self) -> String {
         format!(
             "<system-reminder>Your last message must be one JSON value and nothing else, valid against this JSON Schema: \
@@ -90,7 +88,6 @@ impl OutputSchema {
         )
     }
 
-    /// The JSON value that an answer is.
     pub fn read(&self, answer: &str) -> Result<Value, String> {
         let answer = answer.trim();
         let fenced = answer.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
@@ -102,7 +99,7 @@ impl OutputSchema {
     }
 }
 
-/// What the model is told once when its answer is not valid.
+/// Sent to the model once if its answer isn't valid.
 pub fn correction(why: &str) -> String {
     format!(
         "Your last message is not valid against the JSON Schema: {why}. Send the corrected JSON value and nothing else."
@@ -226,7 +223,6 @@ fn is_type(name: &str, value: &Value) -> bool {
     }
 }
 
-/// Whether `value`, which stands at `at`, is valid.
 fn valid(root: &Value, schema: &Value, value: &Value, at: &str, depth: usize) -> Result<(), String> {
     if depth > MAX_DEPTH {
         return Err(format!("{at}: nested too deep"));
@@ -248,11 +244,11 @@ fn valid(root: &Value, schema: &Value, value: &Value, at: &str, depth: usize) ->
         return Err(format!("{at} must be {}", names.join(" or ")));
     }
     if let Some(all) = rules.get("enum").and_then(Value::as_array)
-        && !all.contains(value)
+        && !all.iter().any(|one| equal(one, value))
     {
         return Err(format!("{at} must be one of {}", Value::from(all.clone())));
     }
-    if let Some(only) = rules.get("const").filter(|only| *only != value) {
+    if let Some(only) = rules.get("const").filter(|only| !equal(only, value)) {
         return Err(format!("{at} must be {only}"));
     }
     let of = |keyword: &str| rules.get(keyword).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -296,7 +292,7 @@ fn valid(root: &Value, schema: &Value, value: &Value, at: &str, depth: usize) ->
     }
 }
 
-/// As far as the arithmetic of floating-point numbers can say.
+/// Within floating-point accuracy.
 fn is_whole(number: f64) -> bool {
     (number - number.round()).abs() < 1e-9 * number.abs().max(1.0)
 }
@@ -369,10 +365,29 @@ fn array(
         }
     }
     let unique = rules.get("uniqueItems") == Some(&Value::Bool(true));
-    if unique && items.iter().enumerate().any(|(number, item)| items[..number].contains(item)) {
+    if unique
+        && items
+            .iter()
+            .enumerate()
+            .any(|(number, item)| items[..number].iter().any(|other| equal(other, item)))
+    {
         return Err(format!("{at} holds the same item twice"));
     }
     Ok(())
+}
+
+/// Equality of JSON Schema: numbers by their value, so that 1.0 is 1.
+fn equal(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(a), Value::Number(b)) => {
+            a == b || a.as_f64().zip(b.as_f64()).is_some_and(|(a, b)| a == b)
+        }
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| equal(a, b)))
+        }
+        _ => one == other,
+    }
 }
 
 fn within(
@@ -450,6 +465,8 @@ mod tests {
                 json!([{"kind": "a", "x": 1}, {"kind": "b", "y": 1}]),
                 json!([{"kind": "a"}, {"kind": "b", "x": 1}]),
             ),
+            (json!({"enum": [1, "a"]}), json!([1.0, 1, "a"]), json!([1.5, "1"])),
+            (json!({"const": {"a": [1]}}), json!([{"a": [1.0]}]), json!([{"a": [2]}, {"a": [1], "b": 1}])),
             (json!({"contains": {"const": 1}, "maxContains": 1}), json!([[1, 2]]), json!([[2], [1, 1]])),
             (json!({"dependentRequired": {"a": ["b"]}}), json!([{"a": 1, "b": 1}, {}]), json!([{"a": 1}])),
             (

@@ -1,4 +1,4 @@
-//! What the two output forms have in common: they are shown every event, then how it ended.
+//! The interface of the two output forms.
 
 use std::io;
 
@@ -9,28 +9,23 @@ use base::protocol::approval::Question;
 use base::protocol::event::{EndReason, Event, TurnEnd};
 use base::text;
 
-/// Longest one-line text, in characters.
 pub const LINE_CHARS: usize = 160;
 
-/// One form of output.
 pub trait Printer {
-    /// Shows an event; most mean nothing to a given form.
     fn event(&mut self, event: &Event) -> io::Result<()>;
 
-    /// A question was answered with no, because nobody can be asked.
+    /// A question was declined because no user is available.
     fn denied(&mut self, question: &Question) -> io::Result<()>;
 
-    /// The answer is this JSON value.
     fn output(&mut self, _: &Value) {}
 
-    /// Shows what is said while the session is closed.
+    /// Called for events while the session closes.
     fn after_end(&mut self, _: &Event) {}
 
-    /// The turn has ended; comes once.
     fn end(&mut self, end: &TurnEnd, exit_code: u8) -> io::Result<()>;
 }
 
-/// The stable name of an end, with its message and hint for people.
+/// The stable name of an end, with a message and a hint for people.
 pub fn end_words(reason: &EndReason) -> (&'static str, Option<String>, Option<String>) {
     let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     match reason {
@@ -49,13 +44,12 @@ pub fn end_words(reason: &EndReason) -> (&'static str, Option<String>, Option<St
     }
 }
 
-/// What a result comes to, on one line.
 pub fn result_line(envelope: &Envelope) -> String {
     if let Some(error) = &envelope.error {
         return text::one_line(&format!("{}: {}", error.code.as_str(), error.message), LINE_CHARS);
     }
     let exit = envelope.data.get("exit_code").and_then(serde_json::Value::as_i64);
-    // A cut output says how long the whole was.
+    // Truncated output reports its full length.
     let whole = envelope.data.get("output_lines").and_then(serde_json::Value::as_u64);
     let lines = whole.map_or_else(|| envelope.body.lines().count(), |lines| lines as usize);
     let body = (lines > 0).then(|| text::plural(lines, "line"));

@@ -1,5 +1,5 @@
-//! Runs one task without a user: submits it, answers every question with no, prints what happens, and turns the end
-//! into an exit code. Reads no standard input and knows no agent, only its two queues.
+//! Runs one task without a user: submits it, declines every question, prints events, and turns the end into
+//! an exit code. Doesn't read standard input.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -18,10 +18,9 @@ use base::protocol::approval::{Answer, Question};
 use base::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
 use base::protocol::op::Op;
 
-/// What the model is told when its call would need a user's consent.
+/// Sent to the model when its call would need the user's consent.
 const DENIAL: &str = "No user is available (headless). Continue without this call; if the task is impossible without it, \
                       say so. The user can allow it with a higher --permission.";
-/// How long the agent may take for its last writes.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub const EXIT_DONE: u8 = 0;
@@ -29,24 +28,20 @@ pub const EXIT_FAILED: u8 = 1;
 pub const EXIT_PROVIDER: u8 = 4;
 pub const EXIT_INTERRUPTED: u8 = 130;
 
-/// Here nothing is given back: the text stays in the session.
+/// There's no composer to return the prompt to; it stays in the session.
 const INTERRUPTED: EndReason = EndReason::Interrupted { prompt_returned: None };
 
-/// How to print.
 #[derive(Clone, Debug)]
 pub struct ExecOptions {
-    /// One JSON event a line on standard output, instead of text.
     pub json: bool,
-    /// Color in the progress on standard error.
     pub color: bool,
-    /// The progress goes to standard output too: the whole session as one text (the demo).
+    /// Send progress to standard output too: the full session as one text (the demo).
     pub one_stream: bool,
-    /// What the answer must be.
     pub schema: Option<OutputSchema>,
 }
 
 impl ExecOptions {
-    /// Color only where standard error is a terminal that knows it and `NO_COLOR` is not set.
+    /// Color only if standard error is a terminal that supports it and `NO_COLOR` isn't set.
     pub fn detect(json: bool) -> Self {
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -59,20 +54,18 @@ impl ExecOptions {
     }
 }
 
-/// How it ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExecOutcome {
-    /// For the shell: 0 done, 1 task failed or a call was denied, 4 provider, 130 interrupted.
+    /// 0 done, 1 task failed or a call was denied, 4 provider, 130 interrupted.
     pub exit_code: u8,
     pub end: TurnEnd,
-    /// The model's last text, or the JSON value that was asked for.
+    /// The model's last text, or the JSON value for the schema.
     pub answer: Option<String>,
-    /// Why the output is not complete, if it isn't. A reader that went away is no reason.
+    /// Why output is incomplete, if it is. A reader that closed the pipe doesn't count.
     pub lost: Option<String>,
 }
 
-/// Runs `prompt` to its end on the process's own streams; Ctrl-C (also SIGTERM and a hang-up) interrupts, a second one
-/// leaves at once.
+/// Runs `prompt` to its end. Ctrl-C, SIGTERM or a hang-up interrupts; a second one exits at once.
 pub async fn run(
     ops: UnboundedSender<Op>,
     events: UnboundedReceiver<Event>,
@@ -91,7 +84,7 @@ pub async fn run(
     }
 }
 
-/// [`run`] with the surroundings given: for tests.
+/// [`run`] with its environment passed in, for tests.
 pub async fn run_with(
     ops: UnboundedSender<Op>,
     mut events: UnboundedReceiver<Event>,
@@ -105,13 +98,13 @@ pub async fn run_with(
     let mut interrupted = false;
     let mut lost = None;
     let mut answer: Option<String> = None;
-    // What was wrong with the answer, and the turn that ended with it.
+    // The turn that ended with an invalid answer.
     let mut corrected: Option<TurnEnd> = None;
     let prompt = match &schema {
         Some(schema) => format!("{prompt}\n\n{}", schema.instruction()),
         None => prompt,
     };
-    // A refused send means that the engine is gone; then the event queue ends, too.
+    // If this fails the engine is gone, and the event queue ends too.
     let _ = ops.send(Op::of_prompt(prompt));
     let end = loop {
         let event = tokio::select! {
@@ -164,7 +157,7 @@ pub async fn run_with(
         if let Err(error) = shown
             && !interrupted
         {
-            // Nobody reads any more, or the disk is full: more work would be lost as well.
+            // The reader is gone or the disk is full: further work would be lost too.
             interrupted = true;
             lost = Some(error);
             let _ = ops.send(Op::Interrupt);
@@ -189,7 +182,7 @@ pub async fn run_with(
 fn leave(printer: &mut impl Printer, end: TurnEnd, lost: Option<io::Error>) -> ExecOutcome {
     let exit_code = exit_code(&end);
     let last = printer.end(&end, exit_code).err();
-    // Who closed the pipe wanted no more; anything else loses an answer that was wanted.
+    // Closing the pipe is deliberate; any other error loses output.
     let lost = lost.or(last).filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
     ExecOutcome {
         exit_code: if lost.is_some() { EXIT_FAILED } else { exit_code },
@@ -199,7 +192,7 @@ fn leave(printer: &mut impl Printer, end: TurnEnd, lost: Option<io::Error>) -> E
     }
 }
 
-/// Both turns of an answer that had to be corrected, as one.
+/// Combines the turn with the invalid answer and the one that corrected it.
 fn joined(first: Option<&TurnEnd>, end: TurnEnd) -> TurnEnd {
     let Some(first) = first else { return end };
     let mut usage = first.usage;
@@ -213,7 +206,6 @@ fn joined(first: Option<&TurnEnd>, end: TurnEnd) -> TurnEnd {
     }
 }
 
-/// The answer is still not what was asked for.
 fn invalid(why: &str) -> EndReason {
     EndReason::Failed {
         message: format!("the answer is not valid against the schema: {why}"),
@@ -246,7 +238,7 @@ fn ended(reason: EndReason, denied: u32) -> TurnEnd {
     TurnEnd { reason, steps: 0, denied, usage: Usage::default(), elapsed_ms: 0, plan: None }
 }
 
-/// The engine ended without a word: its own fault, unless it was interrupted.
+/// The engine ended silently: its own fault, unless it was interrupted.
 fn gone(interrupted: bool) -> EndReason {
     if interrupted {
         return INTERRUPTED;
@@ -259,9 +251,8 @@ fn gone(interrupted: bool) -> EndReason {
     }
 }
 
-/// Ctrl-C, SIGTERM and a hang-up: whichever ends us must end the running command as well, which lives in a session of
-/// its own. What the shell made this process ignore stays ignored: a hang-up under `nohup`, a Ctrl-C for jobs in the
-/// background of a script.
+/// Ctrl-C, SIGTERM and hang-ups. We must handle them all to stop the running command, which has its own
+/// session. Signals that the parent ignored (`nohup`, background jobs of a script) stay ignored.
 pub fn interrupts() -> impl Stream<Item = ()> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
@@ -276,7 +267,7 @@ pub fn interrupts() -> impl Stream<Item = ()> {
     futures_util::stream::select_all(signals)
 }
 
-/// Whether a process with this `/proc/…/status` ignores signal `number`.
+/// Whether a `/proc/…/status` text shows signal `number` as ignored.
 fn is_ignored(status: &str, number: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);

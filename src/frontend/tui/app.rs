@@ -1,4 +1,4 @@
-//! The state of the screen. Holds no channel, no clock and no terminal: `update` changes it, `view` draws it.
+//! The state of the screen: no channels, clock or terminal. `update` changes it, `view` draws it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,99 +17,87 @@ use base::config::mode::Mode;
 use base::protocol::event::{CommandRow, JobRow, Level, SessionInfo, WindowState};
 use base::protocol::op::Op;
 
-/// A running turn.
 #[derive(Clone, Debug, Default)]
 pub struct TurnStatus {
-    /// [`App::now`] when it began.
+    /// [`App::now`] at its start.
     pub started: Duration,
     pub interrupting: bool,
-    /// Of the session before it.
+    /// The session's tokens before this turn.
     pub tokens_before: u64,
-    /// Bytes of the answer since the last figures came.
+    /// Bytes of the answer since the last reported figures.
     pub streamed: usize,
-    /// The call that the model is writing, and how many bytes of it have arrived.
+    /// The call the model is writing, and how many bytes have arrived.
     pub arriving: Option<(String, usize)>,
     pub retry: Option<RetryStatus>,
     pub silent: Option<Silent>,
 }
 
-/// A request that is about to be sent again.
 #[derive(Clone, Debug)]
 pub struct RetryStatus {
     pub attempt: u32,
     pub of: u32,
-    /// [`App::now`] when it is sent.
+    /// [`App::now`] when it will be sent.
     pub at: Duration,
     pub reason: String,
 }
 
-/// A server that has sent nothing for some time.
 #[derive(Clone, Copy, Debug)]
 pub struct Silent {
-    /// [`App::now`] when the last piece came.
+    /// [`App::now`] at the last data.
     pub since: Duration,
-    /// [`App::now`] when it is given up.
+    /// [`App::now`] at which the request is given up.
     pub until: Duration,
 }
 
-/// Everything that the screen shows.
 #[derive(Clone, Debug, Default)]
 pub struct App {
     pub theme: Theme,
-    /// What the theme is made of.
     pub look: Look,
-    /// Columns and rows of the terminal.
+    /// Columns and rows.
     pub size: (u16, u16),
     /// Time since the start, set by the loop before each update.
     pub now: Duration,
-    /// Whether the terminal has the focus; `None` where it has not said so.
+    /// Whether the terminal has the focus; `None` if it doesn't report it.
     pub focused: Option<bool>,
     /// [`App::now`] at the last key.
     pub typed_at: Duration,
-    /// Counts spinner beats.
     pub beat: usize,
     pub session: Option<SessionInfo>,
     pub window: Option<WindowState>,
     pub composer: Composer,
     pub completion: Option<Completion>,
-    /// The token whose popup was closed with Esc, by its start.
+    /// Start of the token whose popup was closed with Esc.
     pub dismissed: Option<usize>,
-    /// The search through earlier prompts, while it is open.
     pub search: Option<HistorySearch>,
     pub questions: Vec<OpenQuestion>,
     pub popup: Option<Popup>,
     pub files: Files,
-    /// The user's own slash commands.
     pub own_commands: Arc<[CommandRow]>,
     pub live: Live,
     pub turn: Option<TurnStatus>,
-    /// Background jobs, oldest first.
+    /// Oldest first.
     pub jobs: Vec<JobRow>,
-    /// The model's todo list, as it wrote it last.
     pub todos: Vec<Todo>,
-    /// The todo panel is folded to one line.
     pub todos_folded: bool,
-    /// Calls that wait for those before them, by id and title.
+    /// Calls waiting for earlier ones: id and title.
     pub waiting: Vec<(Arc<str>, String)>,
-    /// Layers that the sandbox lacks.
+    /// Missing layers of the sandbox.
     pub sandbox_lacks: Option<String>,
-    /// Since when a compaction runs.
+    /// Start of the running compaction.
     pub compacting: Option<Duration>,
-    /// Sent while a turn runs, not yet taken up.
+    /// Messages sent during a turn and not yet picked up.
     pub queued: Vec<String>,
-    /// What to print instead of the built-in prompt of a turn that a command started.
+    /// Shown instead of the built-in prompt when a command started the turn.
     pub turn_label: Option<&'static str>,
-    /// Modes that were asked for and not confirmed yet: what an earlier confirmation says is out of date.
+    /// Mode changes not confirmed yet; until then, confirmations are outdated.
     pub modes_sent: u32,
     /// Ctrl-C was pressed on an empty composer; the next one quits.
     pub quit_armed: bool,
-    /// Esc was pressed where nothing runs; the next one clears the composer, or goes back.
+    /// Esc was pressed while idle; the next one clears the composer or opens the rewind list.
     pub escape_armed: bool,
-    /// A short word in the status line until the next key.
+    /// Short text in the status line until the next key.
     pub hint: Option<String>,
-    /// The kind of the last printed piece.
     pub last_printed: Option<TranscriptKind>,
-    /// The last answer of the model.
     pub last_answer: Option<Arc<str>>,
     outbox: Vec<Cmd>,
 }
@@ -119,18 +107,17 @@ impl App {
         Self { theme, size, ..Self::default() }
     }
 
-    /// Draws in other colors from here on.
     pub fn set_look(&mut self, look: Look) {
         (self.look, self.theme) = (look, look.theme());
     }
 
-    /// Width of the composer's text; one cell stays free for the caret behind a full row.
+    /// Width of the composer's text; one cell stays free for the caret after a full row.
     pub fn composer_width(&self) -> usize {
         usize::from(self.size.0).saturating_sub(3).max(1)
     }
 
-    /// Whether the spinner must move. A turn that waits for the user stands still, until a letter that may be an answer
-    /// has stayed alone long enough.
+    /// Whether the spinner must tick. A turn that waits for the user doesn't tick, except to time a single
+    /// letter that may be an answer.
     pub fn needs_tick(&self) -> bool {
         self.questions.first().is_some_and(OpenQuestion::waits)
             || (self.turn.is_some() && self.questions.is_empty())
@@ -145,7 +132,7 @@ impl App {
         self.outbox.push(cmd);
     }
 
-    /// The mode from here on. Shown at once: keys come faster than the agent answers.
+    /// Shown at once, since keys come faster than the agent answers.
     pub fn set_mode(&mut self, mode: Mode) {
         if let Some(session) = &mut self.session {
             session.mode = mode;
@@ -154,7 +141,6 @@ impl App {
         self.send(Op::SetMode { mode });
     }
 
-    /// A finished piece goes to the scrollback.
     pub fn print(&mut self, entry: TranscriptEntry) {
         self.last_printed = Some(entry.kind());
         self.outbox.push(Cmd::Print(entry));
@@ -170,14 +156,13 @@ impl App {
         self.print(TranscriptEntry::Notice { level, text });
     }
 
-    /// What is finished in the live part goes to the scrollback.
     pub fn print_finished(&mut self) {
         for entry in self.live.take_finished() {
             self.print(entry);
         }
     }
 
-    /// Sends a message; the turn counts as running from here on, so that the next Enter steers.
+    /// Sends a message; the turn counts as running at once, so that the next Enter steers.
     pub fn submit(&mut self, text: String) {
         if self.turn.is_some() {
             self.queued.push(text.clone());
@@ -190,13 +175,12 @@ impl App {
         });
     }
 
-    /// The open popup, unless it is the context while the user answers a question.
+    /// The open popup, except the context popup while the user answers a question.
     pub fn shown_popup(&self) -> Option<&Popup> {
         let answering = self.questions.first().is_some_and(|question| question.armed);
         self.popup.as_ref().filter(|popup| !(answering && matches!(popup, Popup::Context(_))))
     }
 
-    /// The model's todo list, here and where it is shown in full.
     pub fn set_todos(&mut self, todos: Vec<Todo>) {
         if let Some(Popup::Todos(list)) = &mut self.popup {
             list.fill(todos.clone());
@@ -204,7 +188,7 @@ impl App {
         self.todos = todos;
     }
 
-    /// So many bytes of the answer came in; `None`: figures came, which have them all.
+    /// Counts streamed bytes; `None` resets the count because reported figures now include them.
     pub fn streams(&mut self, bytes: Option<usize>) {
         if let Some(turn) = &mut self.turn {
             turn.streamed = bytes.map_or(0, |bytes| turn.streamed + bytes);
@@ -216,7 +200,6 @@ impl App {
         self.turn = Some(TurnStatus { started: self.now, tokens_before, ..TurnStatus::default() });
     }
 
-    /// The commands that have collected.
     pub fn take_commands(&mut self) -> Vec<Cmd> {
         std::mem::take(&mut self.outbox)
     }

@@ -1,5 +1,5 @@
-//! What the loop does for the reducer beside drawing and sending. What needs the disk or other programs is done off the loop,
-//! and its answer comes as a message.
+//! Effects of the reducer other than drawing and sending. Disk access and other programs run off the loop;
+//! their results come back as messages.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -19,15 +19,13 @@ use base::config::theme::ThemeName;
 use base::process::timeout;
 use base::protocol::event::{Event, Level};
 
-/// Sequences of more than 100,000 bytes are not sent, as in hterm's osc52.sh. Some terminals take less: Contour 51,200 bytes,
-/// xterm without graphics 20,000.
+/// Longer sequences than 100,000 bytes aren't sent, as in hterm's osc52.sh. Some terminals accept less:
+/// Contour 51,200 bytes, xterm without graphics 20,000.
 pub const MOST_COPIED: usize = 74_994;
-/// GNU screen passes on no more at once: 768 bytes since 4.2.1 (hterm's osc52.sh), less what stands around it.
+/// GNU screen passes on at most 768 bytes at once since 4.2.1 (hterm's osc52.sh), escapes included.
 const SCREEN_PART: usize = 760;
-/// How long tmux may take for its buffer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Keeps the theme in the user's configuration; says where it could not.
 pub fn keep_theme(config: PathBuf, name: ThemeName, done: UnboundedSender<Msg>) {
     tokio::task::spawn_blocking(move || {
         if let Err(why) = remember::choose(&config, "theme", name.as_str()) {
@@ -37,7 +35,7 @@ pub fn keep_theme(config: PathBuf, name: ThemeName, done: UnboundedSender<Msg>) 
     });
 }
 
-/// Answered by `Msg::Picture`; `folder` is where it is put.
+/// Answered by `Msg::Picture`, saved in `folder`.
 pub fn paste_picture(folder: PathBuf, done: UnboundedSender<Msg>) {
     tokio::task::spawn_blocking(move || {
         let picture = external::paste_picture(&folder);
@@ -54,8 +52,8 @@ pub fn complete_shell(before: String, folder: PathBuf, done: UnboundedSender<Msg
     });
 }
 
-/// Puts `text` into tmux's buffer, and that into the clipboard (`load-buffer -w`, since 3.2): tmux's `set-clipboard` is
-/// `external` unless the user has changed it, and then tmux drops what programs send (`input_osc_52_parse` in its input.c).
+/// Loads `text` into tmux's buffer and the clipboard (`load-buffer -w`, since 3.2): `set-clipboard` defaults
+/// to `external`, which drops OSC 52 from programs (`input_osc_52_parse` in tmux's input.c).
 pub fn copy_to_tmux(text: String) {
     tokio::task::spawn_blocking(move || {
         let mut command = Command::new("tmux");
@@ -64,9 +62,9 @@ pub fn copy_to_tmux(text: String) {
     });
 }
 
-/// The bytes that put `text` into the clipboard (OSC 52 of xterm's control sequences). In tmux they reach the terminal with
-/// `allow-passthrough on`; beside them goes [`copy_to_tmux`]. GNU screen knows no OSC 52, but hands on what stands in DCS
-/// strings (ansi.c), in parts. VTE and Apple's Terminal take none at all.
+/// The bytes that put `text` into the clipboard (OSC 52, xterm control sequences). In tmux they reach the
+/// terminal with `allow-passthrough on`; [`copy_to_tmux`] covers the rest. GNU screen has no OSC 52 but
+/// passes on DCS strings (ansi.c), in parts. VTE and Apple's Terminal don't support it.
 pub fn copying(text: &str, var: impl Fn(&str) -> bool) -> Vec<u8> {
     let plain = format!("\x1b]52;c;{}\x07", STANDARD.encode(text));
     if var("TMUX") {

@@ -1,5 +1,4 @@
-//! The terminal front end: an inline viewport at the end of the terminal's own scrollback. Sees the agent only
-//! through `protocol` (`Op` in, `Event` out); never imports agent, provider or tool.
+//! The terminal front end: an inline viewport at the end of the terminal's own scrollback.
 
 pub mod app;
 pub mod command;

@@ -1,6 +1,5 @@
-//! The chat line by line, for screen readers and terminals that cannot move their cursor: the same state, reducer and
-//! operations as on the screen, but what is finished is printed as text, questions and lists have numbered lines, and
-//! answers are lines. Nothing moves and nothing is colored.
+//! Line-by-line chat for screen readers and terminals without cursor movement. Same state, reducer and
+//! operations as the screen, but output is plain text, lists are numbered, and answers are typed as lines.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -24,17 +23,17 @@ use base::protocol::event::Event;
 use base::protocol::op::Op;
 use base::sanitize;
 
-/// Columns where the terminal does not say.
+/// Columns if the terminal doesn't report them.
 const WIDTH: u16 = 80;
-/// Rows of a question: more than anybody has read out.
+/// Effectively unlimited: questions are printed in full.
 const ROWS: usize = 400;
-/// Rows of a list; words narrow it down.
+/// Rows of a list; typing narrows it down.
 const LIST_ROWS: usize = 13;
-/// How long the answer to a command is waited for before a list is read out, or a script's next line is taken.
+/// How long to wait for a command's answer before printing a list or taking a script's next line.
 const ANSWER: Duration = Duration::from_millis(300);
-/// How long after a piece of it the next one is.
+/// Same, after a first part of the answer has arrived.
 const NEXT_PIECE: Duration = Duration::from_millis(50);
-/// What signs at the beginning of a line say in words.
+/// Leading signs of a line, in words.
 const WORDS: [(&str, &str); 9] = [
     ("● ", ""),
     ("✓ ", ""),
@@ -47,7 +46,7 @@ const WORDS: [(&str, &str); 9] = [
     ("! ", "warning: "),
 ];
 
-/// Runs the chat until it ends; why, and which session was open. `Op::Shutdown` has been sent when this returns.
+/// Runs the chat until it ends; returns why, and the open session. `Op::Shutdown` has been sent by then.
 pub async fn run(
     ops: UnboundedSender<Op>,
     events: UnboundedReceiver<Event>,
@@ -81,12 +80,11 @@ struct PlainChat<W: Write> {
     out: W,
     start: Instant,
     last: Option<TranscriptKind>,
-    /// The question that was printed last.
     asked: Option<QuestionId>,
-    /// The last thing printed is the prompt, without a line end.
+    /// The last output is the prompt, without a line end.
     prompted: bool,
     at_terminal: bool,
-    /// Until then the answer to a command may still come.
+    /// Until then, the answer to a command may still arrive.
     quiet_at: Option<Instant>,
 }
 
@@ -113,7 +111,7 @@ impl<W: Write> PlainChat<W> {
             }
             self.prompt(idle && !waits)?;
             let quit = tokio::select! {
-                // Lines of a script wait for the end of the turn; those of a user steer it.
+                // A script's lines wait for the end of the turn; a user's lines steer it.
                 line = lines.next_line(), if !ended && (self.at_terminal || quiet && (idle || waits)) => match line? {
                     Some(line) => self.line(&line)?,
                     None => { ended = true; false }
@@ -137,7 +135,7 @@ impl<W: Write> PlainChat<W> {
     }
 
     fn event(&mut self, event: Event) -> io::Result<bool> {
-        // What the screen shows only as long as it lasts.
+        // Events that the screen only shows temporarily.
         match &event {
             Event::ToolStarted { title, .. } => self.print(&format!("running: {title}"))?,
             Event::Retrying { attempt, of, wait_ms, reason } => {
@@ -153,7 +151,6 @@ impl<W: Write> PlainChat<W> {
         self.take_in(Msg::Event(event))
     }
 
-    /// One line of the user's: for the open list or question, or a message.
     fn line(&mut self, line: &str) -> io::Result<bool> {
         self.prompted = false;
         self.quiet_at = Some(Instant::now() + ANSWER);
@@ -175,7 +172,7 @@ impl<W: Write> PlainChat<W> {
         self.press(KeyCode::Enter)
     }
 
-    /// A number chooses a row, nothing closes the list, and everything else is typed into it.
+    /// A number picks a row, an empty line closes the list, anything else is typed into it.
     fn choose(&mut self, line: &str) -> io::Result<bool> {
         self.asked = None;
         match line.parse::<usize>() {
@@ -198,7 +195,7 @@ impl<W: Write> PlainChat<W> {
         Ok(false)
     }
 
-    /// A number or a letter chooses; `n why` says no and why; what the model asked is answered in words too.
+    /// A number or letter picks a choice; `n why` declines with a reason; model questions take free text.
     fn answer(&mut self, line: &str) -> io::Result<bool> {
         self.asked = None;
         let line = line.trim();
@@ -209,7 +206,7 @@ impl<W: Write> PlainChat<W> {
         for letter in why.unwrap_or(line).chars() {
             self.press(KeyCode::Char(letter))?;
         }
-        // A number has answered already.
+        // A number has already answered.
         if self.app.questions.is_empty() { Ok(false) } else { self.press(KeyCode::Enter) }
     }
 
@@ -219,7 +216,7 @@ impl<W: Write> PlainChat<W> {
 
     fn control_c(&mut self) -> io::Result<bool> {
         let key = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
-        // Nothing runs and nothing is typed: there is no second one to wait for.
+        // With nothing running or typed, one Ctrl-C is enough to quit.
         Ok(self.take_in(Msg::Key(key))? || self.app.quit_armed)
     }
 
@@ -227,7 +224,6 @@ impl<W: Write> PlainChat<W> {
         self.take_in(Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)))
     }
 
-    /// Whether the chat is to end.
     fn take_in(&mut self, msg: Msg) -> io::Result<bool> {
         self.app.now = self.start.elapsed();
         let commands = update(&mut self.app, msg);
@@ -269,11 +265,10 @@ impl<W: Write> PlainChat<W> {
         writeln!(self.out, "{}", sanitize::clean(line))
     }
 
-    /// Prints the open list or question, once.
     fn ask(&mut self) -> io::Result<()> {
         let (width, theme) = (usize::from(self.app.size.0), self.app.theme);
         if self.app.popup.is_some() && self.asked != Some(0) && self.quiet_at.is_none() {
-            // From its first row on, so that the numbers hold.
+            // Start at the first row, so that the numbers match.
             self.press(KeyCode::Home)?;
         }
         if let Some(popup) = &self.app.popup {
@@ -308,7 +303,7 @@ impl<W: Write> PlainChat<W> {
         Ok(())
     }
 
-    /// Reads out a list: what stands above its rows, without the keys of the screen, then the rows with their numbers.
+    /// Prints a list: the lines above it, without key hints, then numbered rows.
     fn list(&mut self, lines: &[String]) -> io::Result<()> {
         let rows = lines.iter().position(|line| line.starts_with('▸')).unwrap_or(lines.len());
         let mut number = 0;
@@ -330,7 +325,6 @@ impl<W: Write> PlainChat<W> {
     }
 }
 
-/// A line as text, with words for the sign that it begins with.
 fn in_words(line: &Line<'_>) -> String {
     let text = line.to_string();
     let (indent, rest) = text.split_at(text.len() - text.trim_start().len());

@@ -1,5 +1,5 @@
-//! The loop that joins keys, the agent's events and the clock to the reducer, and draws. All waiting of the front end
-//! is here. Idle means that nothing wakes: timers run only while something moves.
+//! The main loop: joins keys, agent events and the clock to the reducer, and draws. All waiting of the front
+//! end happens here; when idle, nothing wakes up.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -29,42 +29,38 @@ use base::config::settings::ScreenSettings;
 use base::protocol::event::{Event, Level};
 use base::protocol::op::Op;
 
-/// Between frames that keys ask for: 60 a second at most.
+/// Between frames after keys: at most 60 per second.
 const FRAME: Duration = Duration::from_millis(16);
-/// Other frames leave a slow line the time to carry the one before, at ten bytes a millisecond, so that what a key does
-/// never waits behind a queue of them.
+/// Other frames are spaced so that a slow connection (ten bytes per millisecond) can transmit the previous
+/// one; otherwise key echoes would queue up.
 const BYTES_PER_MS: usize = 10;
-/// And at least and at most so long.
+/// Limits of that spacing.
 const PROGRESS_FRAME: Duration = Duration::from_millis(40);
 const LONGEST_FRAME: Duration = Duration::from_millis(250);
-/// The spinner's beat.
+/// Spinner interval.
 const BEAT: Duration = Duration::from_millis(100);
-/// How long after a key the draft is kept.
+/// Delay between a key and saving the draft.
 const DRAFT: Duration = Duration::from_millis(700);
-/// Events that are taken in before keys get their turn again.
+/// Events processed before keys get a turn again.
 const BATCH: usize = 64;
 
-/// Why the interface ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TuiOutcome {
-    /// The user left.
     Quit,
-    /// The agent ended by itself.
     AgentGone,
-    /// A signal, by number, or the end of the terminal (as SIGHUP).
+    /// A signal number; SIGHUP if the terminal closed.
     Signal(i32),
 }
 
-/// Runs the interface until it ends; why, and which session was open. `Op::Shutdown` has been sent when this returns, and the
-/// terminal is restored.
-/// Call [`setup::usable`] before.
+/// Runs the interface until it ends; returns why, and the open session. By then `Op::Shutdown` has been sent
+/// and the terminal is restored. Call [`setup::usable`] first.
 pub async fn run(
     ops: UnboundedSender<Op>,
     events: UnboundedReceiver<Event>,
     initial_prompt: Option<String>,
     settings: ScreenSettings,
 ) -> io::Result<(TuiOutcome, Option<String>)> {
-    // Before the size is asked for: the key reader would hear only of changes after its first key wait.
+    // Before querying the size, or a resize until the first key wait would be missed.
     let resized = signal(SignalKind::window_change())?;
     let greeting = setup::enter()?;
     let _restore = Restore;
@@ -104,16 +100,16 @@ pub async fn run(
     }
     let outcome = front.run(events, resized, results).await;
     front.keep_draft();
-    // The engine may be gone already.
+    // The engine may already be gone.
     let _ = front.ops.send(Op::Shutdown);
-    // A terminal that is gone must not hide why the interface ended.
+    // Write errors on a closed terminal must not hide why the interface ended.
     let _ = front.screen.leave();
     let _ = front.output.send();
     setup::set_alternate(false);
     Ok((outcome?, front.app.session.map(|session| session.id)))
 }
 
-/// Gives the terminal back however `run` is left.
+/// Restores the terminal on every exit from `run`.
 struct Restore;
 
 impl Drop for Restore {
@@ -122,7 +118,7 @@ impl Drop for Restore {
     }
 }
 
-/// Printed pieces that wait for the next frame, and what came before them.
+/// Pieces to print with the next frame, and the kind of the piece before them.
 #[derive(Default)]
 struct Printed {
     waiting: Vec<TranscriptEntry>,
@@ -136,32 +132,28 @@ struct FrontEnd {
     ops: UnboundedSender<Op>,
     start: Instant,
     printed: Printed,
-    /// How long the last frame takes on a slow line.
+    /// How long the last frame takes on a slow connection.
     pace: Duration,
-    /// A key was pressed since.
+    /// A key was pressed since the last frame.
     typed: bool,
-    /// What to open in the user's editor.
     edited: Option<Edited>,
     attention: Attention,
     settings: ScreenSettings,
-    /// Where what was asked of other programs comes in.
+    /// For results of other programs.
     done: UnboundedSender<Msg>,
-    /// What the composer held when it was kept last.
+    /// The composer's text when last saved.
     draft: String,
-    /// When it is to be kept again.
     draft_due: Option<Instant>,
     late_answer: LateAnswer,
 }
 
-/// What is written in the user's editor.
 enum Edited {
     /// Relative to the workspace.
     File(String),
-    /// The composer's text.
     Text(String),
 }
 
-/// What the loop must do after a message; the later wins.
+/// What the loop does after a message; the greater value wins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Next {
     Continue,
@@ -190,13 +182,13 @@ impl FrontEnd {
         let mut last_frame = Instant::now();
         let mut next_beat = Instant::now();
         let mut dirty = false;
-        // Our own Ctrl-Z stops the whole process group; the signal that comes back to us is not a second request.
+        // Our own Ctrl-Z stops the process group; the signal we get back isn't a second request.
         let mut own_stop = false;
         let mut own_continue = false;
         loop {
             let ticking = self.app.needs_tick();
             let frame_at = last_frame + if self.typed { FRAME } else { self.pace };
-            // Asked of the clock, not of a timer: timers stand still while the loop is never idle.
+            // Checked against the clock: timers don't fire while the loop is busy.
             if dirty && Instant::now() >= frame_at {
                 self.draw()?;
                 last_frame = Instant::now();
@@ -204,7 +196,7 @@ impl FrontEnd {
             }
             self.note_draft();
             let mut next = Next::Continue;
-            // In this order: keys before frames before events, so that no flood of text makes typing wait.
+            // In this order (keys, frames, events), so that a flood of text can't delay typing.
             tokio::select! {
                 biased;
                 key = keys.next() => match key {
@@ -226,10 +218,10 @@ impl FrontEnd {
                     Some(Err(_)) | None => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
                 },
                 _ = resized.recv() => {
-                    // The next frame asks for the size.
+                    // The next frame queries the size.
                     setup::rearm_input();
                 }
-                // Only wakes the loop; the frame is drawn at its top.
+                // Only wakes the loop; it draws at the top.
                 () = tokio::time::sleep_until(frame_at), if dirty => continue,
                 _ = tokio::time::sleep_until(next_beat), if ticking => {
                     next_beat = Instant::now() + BEAT;
@@ -275,7 +267,7 @@ impl FrontEnd {
                     self.suspend()?;
                 }
                 Next::Edit => {
-                    // Whoever reads keys now would take them from the editor, and its signals are not ours.
+                    // An active key reader would steal the editor's keys, and signals then aren't for us.
                     drop(keys);
                     self.edit().await?;
                     keys = EventStream::new();
@@ -297,7 +289,6 @@ impl FrontEnd {
         let mut next = Next::Continue;
         for command in commands {
             match command {
-                // Without an engine the loop ends at the closed event channel.
                 Cmd::Send(op) => drop(self.ops.send(op)),
                 Cmd::Print(entry) => self.printed.waiting.push(entry),
                 Cmd::ClearScreen => self.clear_screen()?,
@@ -332,7 +323,7 @@ impl FrontEnd {
         Ok(next)
     }
 
-    /// Takes the terminal again after a panic elsewhere; its message has been printed and stays in the scrollback.
+    /// Retakes the terminal after a panic elsewhere; its message stays in the scrollback.
     fn recover(&mut self) -> io::Result<()> {
         setup::enter_again()?;
         self.attention.forget_title();
@@ -345,7 +336,7 @@ impl FrontEnd {
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        // Asked before each frame: the signal that tells of a resize may come behind it.
+        // Queried before each frame, as the resize signal may arrive later.
         let (columns, rows) = crossterm::terminal::size()?;
         if (columns, rows) != self.app.size {
             update(&mut self.app, Msg::Resize(columns, rows));
@@ -365,20 +356,19 @@ impl FrontEnd {
         let pace = Duration::from_millis((bytes / BYTES_PER_MS) as u64);
         self.pace = match self.app.session {
             Some(_) => pace.clamp(PROGRESS_FRAME, LONGEST_FRAME),
-            // The prompt, which comes with the session, waits for no frame.
+            // The first prompt shouldn't wait for a frame.
             None => Duration::ZERO,
         };
         self.typed = false;
         Ok(())
     }
 
-    /// What waits has not been on screen yet: it must reach the scrollback first.
+    /// Draws first, so that pending pieces reach the scrollback.
     fn clear_screen(&mut self) -> io::Result<()> {
         self.draw()?;
         self.screen.clear()
     }
 
-    /// Gives the terminal to the user's editor until it is closed.
     async fn edit(&mut self) -> io::Result<()> {
         let Some(edited) = self.edited.take() else { return Ok(()) };
         self.screen.leave()?;
@@ -404,7 +394,7 @@ impl FrontEnd {
         self.app.session.as_ref().map(|info| PathBuf::from(&info.workspace)).unwrap_or_default()
     }
 
-    /// A draft is kept a moment after it has changed; that it was sent, at once.
+    /// Saves a changed draft after a delay; an emptied one at once.
     fn note_draft(&mut self) {
         let text = self.app.composer.text();
         if text.is_empty() && !self.draft.is_empty() {
@@ -429,13 +419,12 @@ impl FrontEnd {
         Ok(())
     }
 
-    /// Gives the terminal to the shell and sleeps until it is ours again.
     fn suspend(&mut self) -> io::Result<()> {
         self.screen.leave()?;
         self.output.send()?;
         setup::set_alternate(false);
         setup::leave();
-        // The group: whoever started us (a script, cargo) must stop too, or the shell would go on waiting.
+        // The process group: our parent (a script, cargo) must stop too, or the shell would keep waiting.
         let _ = kill_current_process_group(Signal::TSTP);
         let _ = kill_process(getpid(), Signal::STOP);
         setup::enter_again()?;
@@ -450,7 +439,7 @@ fn message(event: TerminalEvent) -> Option<Msg> {
         TerminalEvent::Paste(text) => Some(Msg::Paste(text)),
         TerminalEvent::FocusGained => Some(Msg::Focus(true)),
         TerminalEvent::FocusLost => Some(Msg::Focus(false)),
-        // A resize is heard as a signal of our own.
+        // Resizes arrive as a signal.
         _ => None,
     }
 }

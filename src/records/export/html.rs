@@ -1,5 +1,4 @@
-//! HTML: one file that needs nothing else, light or dark as the reader likes it. All of its text is data: no script, no
-//! address but what may be opened.
+//! HTML: one self-contained file, light or dark by the reader's preference. No scripts, and only safe links.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -18,7 +17,6 @@ const STYLE: &str = include_str!("style.css");
 pub fn render(session: &StandingSession) -> String {
     let mut body = String::new();
     let mut titles: HashMap<&str, String> = HashMap::new();
-    // Writing to a String cannot fail.
     for (_, standing) in &session.all {
         let Standing::Item(_, item) = standing else { continue };
         let _ = match item.as_ref() {
@@ -63,7 +61,7 @@ fn call(title: &str, result: &ToolResult) -> String {
     )
 }
 
-/// Markdown as HTML: HTML within it stays text, and only addresses of the web lead somewhere.
+/// Markdown as HTML: embedded HTML stays text, and only web links are kept.
 fn answer(markdown: &str) -> String {
     let text = sanitize::clean(markdown);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -93,7 +91,7 @@ fn answer(markdown: &str) -> String {
             let dest_url = if may_open(&dest_url) { dest_url } else { CowStr::Borrowed("#") };
             Some(Event::Start(Tag::Link { link_type, dest_url, title, id }))
         }
-        // A picture would be fetched from somewhere.
+        // Images would be fetched from elsewhere.
         Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => None,
         event => Some(event),
     });
@@ -106,7 +104,6 @@ fn may_open(address: &str) -> bool {
     ["https://", "http://", "mailto:"].iter().any(|scheme| address.starts_with(scheme))
 }
 
-/// Program text with its parts marked.
 fn code(language: &str, text: &str) -> String {
     let Some(language) = languages::find(language) else { return escaped(text) };
     let (mut out, mut state) = (String::new(), State::default());
@@ -139,7 +136,7 @@ fn class(role: Role) -> Option<&'static str> {
     })
 }
 
-/// Text that stands in HTML or XML.
+/// Escaped for HTML or XML.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in sanitize::clean(text).chars() {

@@ -1,11 +1,11 @@
-//! JSON, for programs: one object.
+//! JSON export: one object. Fields may be added, but never change meaning.
 //!
-//! - `format`: `"mycode-session"`; `version`: 1 (fields may be added, none changes its meaning).
-//! - `session`: `id`, `workspace`, `created_ms` (since the Unix epoch), `app` (the version that made it).
-//! - `items`: oldest first, each with `id`, `ms` and `item`, which is one of `user` (`text`), `assistant` (`text`), `reasoning`
-//!   (`text`), `tool_call` (`id`, `name`, `args`), `tool_result` (`call_id`, `tool`, `envelope` with `status`, `data`, `body`,
-//!   `text`, `error`), `summary`, `reminder`, `image`.
-//! - `turns`: how each ended: `after` (the item before it) and `end` with `reason`, `steps`, `usage`, `elapsed_ms`.
+//! - `format`: `"mycode-session"`; `version`: 1.
+//! - `session`: `id`, `workspace`, `created_ms` (since the Unix epoch), `app` (our version).
+//! - `items`: oldest first: `id`, `ms` and `item`, one of `user`, `assistant`, `reasoning` (each with
+//!   `text`), `tool_call` (`id`, `name`, `args`), `tool_result` (`call_id`, `tool`, `envelope` with `status`,
+//!   `data`, `body`, `text`, `error`), `summary`, `reminder`, `image`.
+//! - `turns`: `after` (the item before its end) and `end` (`reason`, `steps`, `usage`, `elapsed_ms`).
 
 use serde_json::{Value, json};
 

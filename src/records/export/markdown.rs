@@ -1,4 +1,4 @@
-//! Markdown that a person would paste: what was said, and one line for each call, with the diff of what changed.
+//! Markdown for pasting: the messages, and one line per call with its diff.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -11,7 +11,6 @@ use base::text::one_line;
 use context::session::standing::{Standing, StandingSession};
 use frontend::tui::transcript::tool;
 
-/// The first message, as a title.
 pub fn title(session: &StandingSession) -> String {
     let first = session.items().find_map(|(_, item)| match item.as_ref() {
         Item::User(message) => Some(one_line(&sanitize::clean(&message.text), 100)),
@@ -20,7 +19,6 @@ pub fn title(session: &StandingSession) -> String {
     first.unwrap_or_else(|| "Empty session".to_owned())
 }
 
-/// Id, date and folder.
 pub fn facts(session: &StandingSession) -> String {
     let Some(meta) = &session.meta else { return "mycode".to_owned() };
     let folder = meta.workspace.rsplit('/').next().unwrap_or_default();
@@ -29,7 +27,6 @@ pub fn facts(session: &StandingSession) -> String {
     format!("mycode {} · session {} · {date} · {}", meta.app, meta.id, sanitize::clean(folder))
 }
 
-/// What a call came to, on one line; and its diff.
 pub fn outcome(tool: &str, envelope: &Envelope) -> (String, Option<String>) {
     let outcome = tool::outcome(tool, envelope);
     let failed = if outcome.failed { "failed: " } else { "" };
@@ -40,7 +37,6 @@ pub fn render(session: &StandingSession) -> String {
     let mut out = format!("# {}\n\n*{}*\n", title(session), facts(session));
     let mut titles: HashMap<&str, String> = HashMap::new();
     let mut in_calls = false;
-    // Writing to a String cannot fail.
     for (_, standing) in &session.all {
         let Standing::Item(_, item) = standing else { continue };
         if let Item::ToolResult(result) = item.as_ref() {
@@ -76,7 +72,6 @@ pub fn render(session: &StandingSession) -> String {
     out
 }
 
-/// The most backticks that stand together.
 fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }

@@ -1,5 +1,5 @@
-//! A session as a file for people and programs: Markdown, HTML, JSON, or a picture of the terminal. Made from the log alone,
-//! in which secrets are redacted already.
+//! Exports a session as Markdown, HTML, JSON, or a picture of the terminal, from the log alone (already
+//! redacted).
 
 pub mod html;
 pub mod json;

@@ -1,5 +1,5 @@
-//! A picture of the terminal: the session through the transcript's own renderer, each run of cells as text at its column, so
-//! that it stands right in whatever monospaced font the reader has. Needs nothing else; fits pages in light and in dark.
+//! SVG picture of the terminal, drawn by the transcript's own renderer. Each run of cells is positioned
+//! explicitly, so that any monospaced font lines up.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -15,11 +15,9 @@ use frontend::tui::render::wrap;
 use frontend::tui::transcript::entry::TranscriptEntry;
 use frontend::tui::transcript::replay;
 
-/// Width and height of a cell, and the size of its text.
 const CELL: (f64, f64) = (8.4, 19.0);
 const FONT: f64 = 14.0;
 const MARGIN: f64 = 16.0;
-/// The bar above with the three dots.
 const BAR: f64 = 30.0;
 
 pub fn render(session: &StandingSession, columns: u16, theme: ThemeName) -> String {
@@ -50,7 +48,6 @@ pub fn render(session: &StandingSession, columns: u16, theme: ThemeName) -> Stri
          Mono\",monospace;white-space:pre}}</style>\n\
          <rect width=\"100%\" height=\"100%\" rx=\"10\" fill=\"{paper}\" stroke=\"#8b949e\" stroke-opacity=\".4\"/>\n"
     );
-    // Writing to a String cannot fail.
     for (at, color) in ["#ff5f57", "#febc2e", "#28c840"].iter().enumerate() {
         let x = MARGIN + 6.0 + 20.0 * at as f64;
         let _ = writeln!(out, "<circle cx=\"{x}\" cy=\"20\" r=\"6\" fill=\"{color}\"/>");

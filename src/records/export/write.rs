@@ -1,4 +1,4 @@
-//! The forms in which a session is exported, and writing one.
+//! The export formats, and writing files.
 
 use std::io;
 use std::path::Path;
@@ -35,12 +35,11 @@ impl FromStr for ExportFormat {
     }
 }
 
-/// What is wanted.
 #[derive(Clone, Copy, Debug)]
 pub struct ExportOptions {
     pub format: ExportFormat,
     pub last_turn: bool,
-    /// Columns and colors of the picture.
+    /// For the SVG picture.
     pub columns: u16,
     pub theme: ThemeName,
 }
@@ -51,7 +50,7 @@ impl Default for ExportOptions {
     }
 }
 
-/// Why nothing was written; the end of a sentence.
+/// Why nothing was written, as the end of a sentence.
 #[derive(Debug, Error)]
 pub enum ExportError {
     #[error("the session can't be read: {0}")]
@@ -62,7 +61,6 @@ pub enum ExportError {
     File(String, FileError),
 }
 
-/// The session of a log in the wanted form.
 pub fn text(log: &Path, options: ExportOptions) -> io::Result<String> {
     let mut session = StandingSession::read(log)?;
     if options.last_turn {
@@ -76,7 +74,7 @@ pub fn text(log: &Path, options: ExportOptions) -> io::Result<String> {
     })
 }
 
-/// Writes it to a file; one that is there is replaced only with `force`.
+/// Without `force`, existing files aren't replaced.
 pub fn write(log: &Path, file: &Path, options: ExportOptions, force: bool) -> Result<(), ExportError> {
     let text = text(log, options)?;
     let expect = if force { Expect::Anything } else { Expect::Missing };
@@ -87,12 +85,11 @@ pub fn write(log: &Path, file: &Path, options: ExportOptions, force: bool) -> Re
         .map_err(|error| ExportError::File(file.display().to_string(), error))
 }
 
-/// The form that a file's ending names.
 pub fn format_of(file: &Path) -> Option<ExportFormat> {
     file.extension()?.to_str()?.to_ascii_lowercase().parse().ok()
 }
 
-/// Writes it to a file in the form that its ending names.
+/// Writes the file in the format of its extension.
 pub fn by_ending(log: &Path, file: &Path, force: bool) -> Result<(), String> {
     let options = ExportOptions { format: format_of(file).unwrap_or_default(), ..ExportOptions::default() };
     write(log, file, options, force).map_err(|error| error.to_string())

@@ -1,12 +1,12 @@
-//! Calls of other agents' tools, said as calls of ours where every argument has its counterpart: so that what they read and
-//! changed is known, takes our smaller forms and can be recalled, and the model goes on with names that it has. Other calls
-//! keep their names.
+//! Translates calls of other agents' tools into ours where every argument has a counterpart: then we know
+//! what they read and changed, can use shorter forms and `Recall`, and the model sees familiar names. Other
+//! calls keep their names.
 
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-/// Their tools (small letters only) and ours.
+/// Their tools (lowercase letters only) and ours.
 const TOOLS: &[(&str, &str)] = &[
     ("read", "Read"),
     ("readfile", "Read"),
@@ -33,7 +33,7 @@ const TOOLS: &[(&str, &str)] = &[
     ("updateplan", "TodoWrite"),
 ];
 
-/// Their arguments (small letters only) and ours.
+/// Our tool (any if empty), their argument (lowercase letters only), and ours.
 const ARGUMENTS: &[(&str, &str, &str)] = &[
     ("Read", "offset", "start_line"),
     ("Bash", "cmd", "command"),
@@ -55,7 +55,7 @@ const ARGUMENTS: &[(&str, &str, &str)] = &[
     ("", "timeoutms", "timeout_ms"),
 ];
 
-/// Arguments of ours. Those behind them say nothing of what the call does.
+/// Our arguments, by tool.
 const KNOWN: &[(&str, &[&str])] = &[
     ("Read", &["path", "start_line", "limit"]),
     ("Edit", &["path", "old_string", "new_string", "replace_all"]),
@@ -82,12 +82,11 @@ const IDLE: &[&str] = &[
     "n",
 ];
 
-/// A call as it is written to our log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OurCall {
     pub tool: String,
     pub args: Value,
-    /// What its result says of it: path, command, pattern, lines, todos.
+    /// Result data: path, command, pattern, lines, todos.
     pub data: Map<String, Value>,
 }
 
@@ -95,7 +94,6 @@ fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// The call as one of ours. `folder` is where the session worked.
 pub fn ours(name: &str, args: &Value, folder: Option<&Path>) -> OurCall {
     let wanted = plain(name);
     let tool = TOOLS.iter().find(|(theirs, _)| *theirs == wanted).map(|(_, ours)| *ours);
@@ -108,7 +106,7 @@ pub fn ours(name: &str, args: &Value, folder: Option<&Path>) -> OurCall {
     }
 }
 
-/// The arguments under our names; `None` when one has no counterpart.
+/// The arguments with our names; `None` if one has no counterpart.
 fn translated(tool: &str, args: &Value) -> Option<Map<String, Value>> {
     let known = KNOWN.iter().find(|(name, _)| *name == tool)?.1;
     let mut ours = Map::new();
@@ -137,7 +135,7 @@ fn translated(tool: &str, args: &Value) -> Option<Map<String, Value>> {
     complete.then_some(ours)
 }
 
-/// In the form of our schemas: replacements and todos are lists.
+/// Converts to our schemas: replacements and todos are lists.
 fn in_schema(tool: &str, mut args: Map<String, Value>) -> Map<String, Value> {
     match tool {
         "Edit" => {

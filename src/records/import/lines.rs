@@ -1,4 +1,4 @@
-//! Reads files of one JSON value a line, of any size, a line at a time: what is torn, too long or no JSON is counted.
+//! Reads JSON Lines files of any size, counting lines that are torn, too long or invalid.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -8,12 +8,10 @@ use serde_json::Value;
 use super::transcript::Picture;
 use base::file;
 
-/// The longest line that is looked at.
 const MAX_LINE_BYTES: u64 = 64 << 20;
-/// Of a file's beginning, for what it says of itself.
 const HEAD_BYTES: u64 = 256 << 10;
 
-/// Hands out each line; the number of those that can't be read.
+/// Calls `take` for each line; returns the number of unreadable ones.
 pub fn each(path: &Path, mut take: impl FnMut(Value)) -> io::Result<usize> {
     let mut lines = BufReader::with_capacity(256 << 10, open(path)?);
     let mut line = Vec::new();
@@ -35,7 +33,6 @@ pub fn each(path: &Path, mut take: impl FnMut(Value)) -> io::Result<usize> {
     }
 }
 
-/// The first lines of a file.
 pub fn head(path: &Path) -> Vec<Value> {
     let mut bytes = Vec::new();
     let read = open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut bytes));
@@ -47,23 +44,20 @@ fn open(path: &Path) -> io::Result<std::fs::File> {
     file::open(path).map(|(file, _)| file).map_err(|error| io::Error::other(error.to_string()))
 }
 
-/// The text of a field; empty when there is none.
 pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
-/// A number of tokens.
 pub fn count(value: &Value, key: &str) -> u64 {
     value[key].as_u64().unwrap_or(0)
 }
 
-/// When the line was written, in milliseconds since the Unix epoch; 0 where it does not say.
+/// The timestamp in milliseconds since the Unix epoch; 0 if missing.
 pub fn moment(value: &Value) -> u64 {
     let at = text(value, "timestamp").parse::<jiff::Timestamp>();
     at.ok().and_then(|at| u64::try_from(at.as_millisecond()).ok()).unwrap_or(0)
 }
 
-/// The picture of a `data:` address.
 pub fn picture(url: &str, name: &str) -> Option<Picture> {
     let (kind, data) = url.strip_prefix("data:image/")?.split_once(";base64,")?;
     let name = if name.is_empty() { format!("image.{kind}") } else { name.to_owned() };

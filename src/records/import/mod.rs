@@ -1,5 +1,4 @@
-//! Sessions that were begun in other agents: found, read, and written as one of ours. Each agent is one file in `peers`
-//! and one line in its list.
+//! Imports sessions of other agents as ours. Each agent is one file in `peers` and one line in its list.
 
 pub mod calls;
 pub mod lines;

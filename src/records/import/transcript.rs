@@ -1,5 +1,5 @@
-//! A session of another agent in the one form that all readers give: what the user wrote, the replies with their calls and
-//! results, and where it was summarized. Results hang on the reply that called, whenever they came.
+//! The common form of all imported sessions: user messages, replies with calls and results, and summaries. A
+//! result belongs to the reply with its call, even if it arrived later.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -9,29 +9,25 @@ use serde_json::Value;
 use base::model::usage::Usage;
 use base::text;
 
-/// Of one text that is taken over, in bytes: what is longer loses its middle.
+/// Longer texts lose their middle.
 const MAX_TEXT_BYTES: usize = 256 * 1024;
 
-/// A session as its file tells it.
 #[derive(Debug, Default)]
 pub struct Transcript {
     pub id: String,
-    /// The folder in which it was begun.
     pub folder: Option<PathBuf>,
-    /// The work of a sub-agent.
+    /// A sub-agent's session.
     pub side: bool,
     pub steps: Vec<Step>,
-    /// Lines that could not be read, or are of a kind that is not known.
+    /// Unreadable lines and lines of unknown kind.
     pub unknown: usize,
-    /// What the next summary leaves as it is, from this step on.
+    /// The step from which the next summary keeps everything.
     pub kept_at: Option<usize>,
-    /// The step with each call.
     calls: HashMap<String, usize>,
-    /// Stands where there must be a reply and is none.
+    /// Returned where a reply is required but missing.
     spare: Reply,
 }
 
-/// One step of it.
 #[derive(Debug)]
 pub enum Step {
     User {
@@ -40,24 +36,22 @@ pub enum Step {
         images: Vec<Picture>,
     },
     Reply(Reply),
-    /// From here on the model saw this instead of the steps before `kept`.
+    /// From here on the model saw the summary instead of the steps before `kept`.
     Compacted {
         summary: String,
         kept: usize,
     },
 }
 
-/// A picture in base64.
+/// Base64 data.
 #[derive(Clone, Debug)]
 pub struct Picture {
     pub name: String,
     pub data: String,
 }
 
-/// One answer of the model.
 #[derive(Debug, Default)]
 pub struct Reply {
-    /// What tells it from the others.
     key: String,
     pub ms: u64,
     pub model: String,
@@ -73,7 +67,6 @@ pub enum Part {
     Call { id: String, name: String, args: Value },
 }
 
-/// What a call gave.
 #[derive(Debug, Default)]
 pub struct CallResult {
     pub call: String,
@@ -84,7 +77,6 @@ pub struct CallResult {
 }
 
 impl Transcript {
-    /// An empty one.
     pub fn of(id: &str, folder: Option<PathBuf>, side: bool) -> Self {
         Self { id: id.to_owned(), folder, side, ..Self::default() }
     }
@@ -95,7 +87,7 @@ impl Transcript {
         }
     }
 
-    /// The reply of that key: the one that is being told, or a new one.
+    /// The reply with this key: the current one, or a new one.
     pub fn reply(&mut self, key: &str, ms: u64, model: &str) -> &mut Reply {
         let same = matches!(self.steps.last(), Some(Step::Reply(reply)) if reply.key == key);
         if !same {
@@ -108,7 +100,7 @@ impl Transcript {
         }
     }
 
-    /// Adds a call to the reply of that key; one that is known already is told again.
+    /// Adds a call to the reply with this key; repeated calls are ignored.
     pub fn call(&mut self, key: &str, ms: u64, model: &str, call: (String, &str, Value)) {
         let (id, name, args) = call;
         if id.is_empty() || self.calls.contains_key(&id) {
@@ -118,7 +110,7 @@ impl Transcript {
         self.calls.insert(id, self.steps.len() - 1);
     }
 
-    /// Adds a result; the first one of a call counts. Whether there is such a call.
+    /// Adds a call's first result; returns whether the call exists.
     pub fn result(&mut self, mut result: CallResult) -> bool {
         let step = self.calls.get(&result.call).and_then(|at| self.steps.get_mut(*at));
         let Some(Step::Reply(reply)) = step else { return false };
@@ -133,7 +125,6 @@ impl Transcript {
         self.calls.contains_key(id)
     }
 
-    /// The reply that was told last.
     pub fn last_reply(&mut self) -> Option<&mut Reply> {
         self.steps.iter_mut().rev().find_map(|step| match step {
             Step::Reply(reply) => Some(reply),
@@ -141,18 +132,17 @@ impl Transcript {
         })
     }
 
-    /// The reply of that key, if it was told just before.
+    /// The last reply, if it has this key.
     pub fn told_reply(&mut self, key: &str) -> Option<&mut Reply> {
         self.last_reply().filter(|reply| reply.key == key)
     }
 
-    /// The model saw the summary from here on, instead of the steps before `kept`.
     pub fn compacted(&mut self, summary: &str, kept: Option<usize>) {
         let kept = kept.unwrap_or(self.steps.len()).min(self.steps.len());
         self.steps.push(Step::Compacted { summary: bounded(summary), kept });
     }
 
-    /// Takes back the last turns.
+    /// Removes the last `turns` turns.
     pub fn rewind(&mut self, turns: usize) {
         let begins = |(at, step): (usize, &Step)| matches!(step, Step::User { .. }).then_some(at);
         let turns =
@@ -164,7 +154,6 @@ impl Transcript {
         }
     }
 
-    /// The first thing that the user wrote, on one line.
     pub fn title(&self) -> String {
         let first = self.steps.iter().find_map(|step| match step {
             Step::User { text, .. } => Some(text.as_str()),
@@ -182,14 +171,13 @@ impl Transcript {
 }
 
 impl Reply {
-    /// Adds text that is not empty.
     pub fn say(&mut self, text: &str) {
         if !text.trim().is_empty() {
             self.parts.push(Part::Text(bounded(text)));
         }
     }
 
-    /// Adds a thought that is not empty. What its vendor signed stays behind: it holds for no other request.
+    /// Adds a non-empty thought without the vendor's signature, which is only valid for its own request.
     pub fn think(&mut self, text: &str) {
         if !text.trim().is_empty() {
             self.parts.push(Part::Reasoning(bounded(text)));

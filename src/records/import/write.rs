@@ -1,5 +1,5 @@
-//! A transcript as the records of our log. What was summarized stays in the log, as with a summary of ours, so that `Recall`
-//! finds it. Secrets are replaced here, before anything is written.
+//! Writes a transcript as our log. Summarized parts stay in the log for `Recall`. Secrets are redacted before
+//! anything is written.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use context::session::record::{ItemRecord, Record, RequestRecord, SessionOrigin}
 use guard::redact::detector::TextSource;
 use guard::redact::redactor::Redactor;
 
-/// Writes the transcript as a new session of `workspace`: its log.
+/// Writes the transcript as a new session of `workspace`; returns its log.
 pub fn write(
     told: &Transcript,
     agent: &str,
@@ -34,14 +34,13 @@ pub fn write(
     let mut log = SessionLog::imported(project_state, workspace, origin)?;
     let written = records(told, false).iter().try_for_each(|record| log.append(record));
     if let Err(error) = written {
-        // Half a session is none.
         let _ = std::fs::remove_file(log.path());
         return Err(error);
     }
     Ok(log.path().to_owned())
 }
 
-/// The records. With `requests`, what each reply took stands behind it, and no summary: as a recording to be replayed.
+/// With `requests`, each reply is followed by its usage, and summaries are left out: a recording for replay.
 pub fn records(told: &Transcript, requests: bool) -> Vec<Record> {
     let last_summary = told.steps.iter().rposition(|step| matches!(step, Step::Compacted { .. }));
     let mut writer = Writer { folder: told.folder.as_deref(), ..Writer::default() };
@@ -67,7 +66,7 @@ pub fn records(told: &Transcript, requests: bool) -> Vec<Record> {
                     }));
                 }
             }
-            // One that was summarized again holds nothing by itself.
+            // A summary that was summarized again isn't needed.
             Step::Compacted { summary, kept } if Some(at) == last_summary && !requests => {
                 writer.archive(summary, begins.get(*kept).copied());
             }
@@ -83,7 +82,7 @@ struct Writer<'a> {
     folder: Option<&'a Path>,
     redactor: Redactor,
     records: Vec<Record>,
-    /// The next item's number, from 0: they are written from 1.
+    /// 0-based; item ids start at 1.
     next: u64,
     ms: u64,
     in_turn: bool,
@@ -143,7 +142,7 @@ impl Writer<'_> {
             self.item(item);
         }
         let mut images = Vec::new();
-        // In the order of the calls; a call without a result was cut off.
+        // In the order of the calls; a call without a result was interrupted.
         for part in &reply.parts {
             let Part::Call { id, .. } = part else { continue };
             let Some(call) = called.remove(id.as_str()) else { continue };
@@ -156,7 +155,7 @@ impl Writer<'_> {
         images.into_iter().for_each(|image| self.image(image));
     }
 
-    /// A picture that can't be decoded is left out.
+    /// Pictures that can't be decoded are skipped.
     fn image(&mut self, given: &Picture) {
         let Some(picture) =
             STANDARD.decode(&given.data).ok().and_then(|bytes| picture::from_bytes(bytes).ok())
@@ -202,7 +201,7 @@ fn result(id: &str, call: OurCall, given: Option<&CallResult>) -> ToolResult {
     };
     envelope.data = call.data;
     if envelope.status == Status::Error {
-        // A list that was refused is none.
+        // A rejected list doesn't count.
         envelope.data.remove("todos");
     }
     let code = given.and_then(|given| given.exit_code);

@@ -1,5 +1,5 @@
-//! How far a figure may be from what it would be on other sessions: the sessions are drawn anew, with repetition, and the
-//! figure is counted on each draw. The seed is fixed, so the same recordings give the same intervals.
+//! Bootstrap confidence intervals: sessions are resampled with replacement and the figure is recomputed. The
+//! seed is fixed, so results are reproducible.
 
 use std::ops::RangeInclusive;
 
@@ -8,10 +8,10 @@ use fastrand::Rng;
 const DRAWS: usize = 1_000;
 const SEED: u64 = 95;
 
-/// What a session adds above and below the line of a ratio.
+/// A session's numerator and denominator of a ratio.
 pub type Share = (f64, f64);
 
-/// Between which values the ratio of all sessions lies in 95 % of the draws; `None` for a single session.
+/// The 95 % interval of the ratio; `None` for a single session.
 pub fn interval(sessions: &[Share]) -> Option<RangeInclusive<f64>> {
     if sessions.len() < 2 {
         return None;

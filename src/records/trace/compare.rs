@@ -1,4 +1,4 @@
-//! Plays recordings under policies, on all cores, and sums up what each cost and kept: for each source of recordings.
+//! Replays recordings under policies on all cores, and sums up cost and retention per source.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,30 +13,25 @@ use super::recording::reader;
 use super::simulate::{self, ReplayOptions};
 use base::config::settings::ContextSettings;
 
-/// The events of one recording, and where they come from.
 pub struct RecordedSession {
     pub source: String,
     pub events: Vec<ReplayEvent>,
-    /// Lines that could not be read.
     pub skipped: usize,
 }
 
 impl RecordedSession {
-    /// Reads a recording.
     pub fn of_recording(path: &Path) -> io::Result<Self> {
         let recording = reader::read(path)?;
         let (source, skipped) = (recording.source().to_owned(), recording.skipped);
         Ok(Self { source, events: events::of_recording(&recording), skipped })
     }
 
-    /// Reads a session log.
     pub fn of_log(path: &Path) -> io::Result<Self> {
         let log = context::session::reader::read(path)?;
         Ok(Self { source: "log".to_owned(), events: events::of_session(&log.records), skipped: log.skipped })
     }
 }
 
-/// What is compared.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     pub policies: Vec<Policy>,
@@ -44,7 +39,7 @@ pub struct Comparison {
     pub options: ReplayOptions,
 }
 
-/// The sums of some sessions: of everything as it came, and under each policy.
+/// Sums over sessions: of the raw history, and per policy.
 #[derive(Clone, Debug, Default)]
 pub struct PolicySums {
     pub sessions: usize,
@@ -64,7 +59,7 @@ impl PolicySums {
 }
 
 impl Comparison {
-    /// Plays one session; `sink` gets each request as sent.
+    /// Replays one session; `sink` gets each request as sent.
     pub fn session(&self, session: &RecordedSession, mut sink: impl FnMut(usize, &[Sent])) -> PolicySums {
         let originals = Originals::of(&session.events);
         let play = |policy: Policy, originals: &Originals, sink: &mut dyn FnMut(usize, &[Sent])| {
@@ -78,14 +73,13 @@ impl Comparison {
             self.policies.iter().map(|policy| play(*policy, &originals, &mut sink)).collect();
         let raw = match self.policies.iter().position(|policy| *policy == Policy::Raw) {
             Some(at) => by_policy[at].clone(),
-            // Only its cost is wanted: nothing is looked for.
+            // Only the cost of raw is needed, so there's nothing to look for.
             None => play(Policy::Raw, &Originals::default(), &mut |_, _| {}),
         };
         PolicySums { sessions: 1, raw, by_policy }
     }
 
-    /// Plays the sessions that `read` makes of the files, several at a time; the source and the sums of each, in the order
-    /// of the files.
+    /// Replays the files in parallel; returns the source and sums of each, in the order of the files.
     pub fn sessions(
         &self,
         files: &[PathBuf],

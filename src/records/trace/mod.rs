@@ -1,5 +1,5 @@
-//! Judging context policies offline: recorded sessions are replayed, request by request, under the code that the live
-//! agent uses. Knows the context engine and one wire format; knows no network, no tool and no front end.
+//! Evaluates context policies offline: replays recorded sessions, request by request, with the live agent's
+//! code.
 
 pub mod bootstrap;
 pub mod compare;

@@ -1,5 +1,5 @@
-//! What sessions of another agent did cost, by their own records of usage, and what they would have cost under our policies:
-//! the same calls and answers, with our system prompt in front. By model, as each has its prices.
+//! What another agent's sessions cost by their recorded usage, and what they would have cost under our
+//! policies (same calls and answers, our system prompt). By model, as prices differ.
 
 use std::collections::BTreeMap;
 
@@ -17,27 +17,24 @@ use context::session::record::{Record, RequestRecord};
 
 /// Tokens of our system prompt and tool schemas, rounded up.
 pub const SYSTEM_TOKENS: u64 = 1_700;
-/// What is compared with what was.
 pub const POLICIES: [Policy; 4] =
     [Policy::Raw, Policy::Ours(Profile::Eco), Policy::Ours(Profile::Default), Policy::Ours(Profile::High)];
 
-/// Input tokens of one policy, and what they cost with the output that there was.
+/// Input tokens under one policy, and their cost together with the recorded output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PolicyCost {
     pub input: u64,
     pub cached: u64,
-    /// In dollars; nothing without a price.
+    /// In dollars; zero without a price.
     pub cost_usd: f64,
-    /// The same without a prompt cache.
     pub uncached_usd: f64,
 }
 
-/// The sessions of one model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ModelCost {
     pub sessions: u64,
     pub requests: u64,
-    /// Requests whose usage was recorded.
+    /// Requests with recorded usage.
     pub recorded: u64,
     pub usage: Usage,
     pub priced: bool,
@@ -47,14 +44,12 @@ pub struct ModelCost {
     pub policies: [PolicyCost; 4],
 }
 
-/// By model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PastCost {
     pub models: BTreeMap<String, ModelCost>,
 }
 
 impl PastCost {
-    /// Adds a session, as the records of a replay.
     pub fn add(&mut self, records: &[Record]) {
         let requests: Vec<&RequestRecord> = records
             .iter()
@@ -73,7 +68,7 @@ impl PastCost {
             sum.did(request);
         }
         let Some(first) = requests.first() else { return };
-        // Where the model was changed, the one that it began with sets the window and how long the cache lives.
+        // If the model changed, the first one sets the window and the cache lifetime.
         let facts = models::facts(&first.model);
         let mut settings = ContextSettings::for_window(
             facts.map_or(models::DEFAULT_WINDOW, ModelFacts::prompt_window),
@@ -99,7 +94,6 @@ impl PastCost {
         }
     }
 
-    /// Adds what others gathered.
     pub fn merge(&mut self, more: Self) {
         for (name, model) in more.models {
             let sum = self.models.entry(name).or_default();
@@ -140,12 +134,12 @@ impl ModelCost {
 impl PolicyCost {
     fn add(&mut self, model: &str, (input, cached): (u64, u64), output: u64) {
         let facts = models::facts(model);
-        // Tokenizers that count finer than the estimate.
+        // Some tokenizers count more tokens than the estimate.
         let scaled = |tokens: u64| (tokens as f64 * facts.map_or(1.0, |facts| facts.tokens)) as u64;
         let (input, cached) = (scaled(input), scaled(cached));
         self.input += input;
         self.cached += cached;
-        // What the cache does not serve is written into it, and billed as that where the vendor does so.
+        // Uncached input is written to the cache, and billed as a write by some vendors.
         let cost = |fresh, read, written| {
             facts.and_then(|facts| facts.cost(fresh, read, written, output)).unwrap_or(0.0)
         };

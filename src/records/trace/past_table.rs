@@ -1,4 +1,4 @@
-//! What past sessions did and would have cost, as a table, a chart of bars and JSON, with what is assumed.
+//! Actual and hypothetical costs of past sessions as a table, a bar chart and JSON, with the assumptions.
 
 use serde_json::{Value, json};
 
@@ -6,10 +6,8 @@ use super::past::{ModelCost, POLICIES, PastCost, SYSTEM_TOKENS};
 use base::path::on_one_line;
 use base::text::{human_tokens, plural};
 
-/// Width of the longest bar, in characters.
 const BAR: usize = 40;
 
-/// As text for people. `agent` is the agent as users know it.
 pub fn render(past: &PastCost, agent: &str) -> String {
     let mut out = String::new();
     for (name, model) in &past.models {
@@ -100,7 +98,6 @@ fn dollars(cost: f64) -> String {
     if cost < 0.1 { format!("${cost:.4}") } else { format!("${cost:.2}") }
 }
 
-/// The same figures.
 pub fn to_json(past: &PastCost, agent: &str, sessions: usize, unknown: usize) -> Value {
     let models: Vec<Value> = past
         .models

@@ -1,23 +1,21 @@
-//! The policies that are compared: ours under each profile, and three simple ones as yardsticks.
+//! The compared policies: ours under each profile, and three simple baselines.
 
 use std::str::FromStr;
 
 use base::config::settings::Profile;
 
-/// A context policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Everything stays as it came.
+    /// Everything stays unchanged.
     Raw,
-    /// Only the last five observations stay; the others become a line, at every step.
+    /// At every step, only the last five observations stay; older ones shrink to a line.
     LastFive,
-    /// The first design of this product: at every turn end all results take their history form.
+    /// Our first design: at every turn end all results take their history form.
     Seed,
-    /// The live agent's policy under a profile.
     Ours(Profile),
 }
 
-/// All, in the order of the table.
+/// In table order.
 pub const ALL: [Policy; 6] = [
     Policy::Raw,
     Policy::LastFive,
@@ -28,7 +26,6 @@ pub const ALL: [Policy; 6] = [
 ];
 
 impl Policy {
-    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Raw => "raw",

@@ -1,5 +1,5 @@
-//! Plays a recording under a policy and hands out each request as it would have been sent. Under our own profiles the
-//! decisions are those of the context engine, asked in the same order as the live agent asks it; nothing is decided here.
+//! Replays a recording under a policy and passes on each request. Under our profiles all decisions come from
+//! the context engine, called in the same order as by the live agent.
 
 use std::sync::Arc;
 
@@ -18,28 +18,26 @@ use context::session::record::FormName;
 use context::summary::compressor;
 use context::tokens::estimate::estimate;
 
-/// What is assumed of the model and of what is sent beside the history.
+/// Assumptions about the model and the rest of the request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReplayOptions {
-    /// What becomes of the model's reasoning when something before it changes.
+    /// What happens to the model's reasoning when earlier context changes.
     pub binding: Binding,
-    /// System prompt, rules and schemas, in tokens: in front of every request and never changed.
+    /// Tokens of the constant prefix: system prompt, rules and schemas.
     pub system_tokens: u64,
 }
 
-/// One request as it would have been sent.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayedRequest<'a> {
     /// Counts from 0.
     pub n: usize,
-    /// The first since the user wrote.
+    /// The first request since the user wrote.
     pub turn_start: bool,
-    /// The prompt cache has run out since the last request.
+    /// The prompt cache has expired since the last request.
     pub cold: bool,
     pub messages: &'a [Message],
 }
 
-/// Plays the events; `sink` gets each request.
 pub fn play(
     events: &[ReplayEvent],
     policy: Policy,
@@ -74,7 +72,6 @@ struct Player<'a> {
     settings: &'a ContextSettings,
     options: ReplayOptions,
     next_id: u64,
-    /// The user wrote since the last request.
     turn_start: bool,
 }
 
@@ -143,7 +140,6 @@ impl Player<'_> {
         }
     }
 
-    /// Goes through the stages until the history fits.
     fn compact(
         &mut self,
         mut stages: CompactionStages,
@@ -165,7 +161,7 @@ impl Player<'_> {
         }
     }
 
-    /// Where the agent would ask a model for a summary, the facts stand alone, if they are less.
+    /// In place of the live agent's model-written summary: facts only, if that's shorter.
     fn archive_as_facts(&mut self) {
         let Some(before) = [3, 2, 1].into_iter().find_map(|retain| self.history.archive_before(retain))
         else {

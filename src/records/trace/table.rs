@@ -1,5 +1,5 @@
-//! The comparison as a table and as JSON: of all sessions, of each source of recordings, and the mean of the sources, in
-//! which a source with many sessions counts no more than another. Of many sessions also how sure the figures are.
+//! The comparison as a table and as JSON: all sessions, each source, and the unweighted mean of the sources;
+//! with enough sessions, also confidence intervals.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -12,18 +12,17 @@ use super::metrics::measure::{InputPrices, Sums};
 use super::metrics::originals::{ANYWHERE, GENUINE, OBSERVED};
 use base::text;
 
-/// How a figure is shown.
 #[derive(Clone, Copy)]
 enum Unit {
     Count,
     Tokens,
     Ratio,
     Percent,
-    /// A count in a hundred requests.
+    /// Per hundred requests.
     Rate,
 }
 
-/// One figure of a policy: its key in JSON, its heading, and how it is formed of the policy's sums and those of `raw`.
+/// JSON key, heading, unit, and formula from the policy's sums and those of `raw`.
 struct Figure(&'static str, &'static str, Unit, fn(&Sums, &Sums, InputPrices) -> f64);
 
 const COSTS: &[Figure] = &[
@@ -52,10 +51,9 @@ const KEPT: &[Figure] = &[
     Figure("reasoning_kept", "reasoning kept %", Unit::Percent, |sums, _, _| sums.epochs.reasoning_kept()),
 ];
 
-/// From so many sessions on the table says how sure its figures are.
+/// Minimum number of sessions for confidence intervals.
 const SURE_FROM: usize = 8;
 
-/// The comparison, ready to be shown.
 pub struct Table<'a> {
     comparison: &'a Comparison,
     prices: InputPrices,
@@ -64,7 +62,6 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// `sessions` are the source and the sums of each.
     pub fn new(
         comparison: &'a Comparison,
         prices: InputPrices,
@@ -77,7 +74,7 @@ impl<'a> Table<'a> {
         Self { comparison, prices, sessions, sources }
     }
 
-    /// Between which values cost, S1 and S2 of a policy lie in 95 % of the draws of the sessions.
+    /// The 95 % intervals of cost, S1 and S2.
     fn intervals(&self, policy: usize) -> [Option<RangeInclusive<f64>>; 3] {
         let share = |of: &dyn Fn(&PolicySums) -> bootstrap::Share| {
             bootstrap::interval(&self.sessions.iter().map(|(_, sums)| of(sums)).collect::<Vec<_>>())
@@ -92,7 +89,6 @@ impl<'a> Table<'a> {
         [share(&cost), share(&held(GENUINE)), share(&held(OBSERVED))]
     }
 
-    /// The intervals of each policy as a block of the table; empty of few sessions.
     fn render_intervals(&self) -> String {
         if self.sessions.len() < SURE_FROM {
             return String::new();
@@ -125,7 +121,7 @@ impl<'a> Table<'a> {
         sum / self.sources.len().max(1) as f64
     }
 
-    /// As text for people, costs relative to `raw`; with `by_source`, rows for each source and for their mean.
+    /// Costs are relative to `raw`; `by_source` adds rows per source and their mean.
     pub fn render(&self, by_source: bool) -> String {
         let all = self.all();
         let names = self.comparison.policies.iter().map(|policy| policy.name());
@@ -165,7 +161,6 @@ impl<'a> Table<'a> {
         out
     }
 
-    /// The same as JSON, always with the sources.
     pub fn to_json(&self) -> Value {
         let all = self.all();
         let policies = self.comparison.policies.iter().enumerate().map(|(policy, name)| {

@@ -35,9 +35,11 @@ const FIND: Duration = Duration::from_secs(90);
 const FIND_BEFORE: Duration = Duration::from_secs(20);
 /// Servers running at once.
 const RUNNING: usize = 6;
-/// After this many crashes a server isn't restarted; the pause before each restart grows.
-const FAILURES: u32 = 4;
-const LEFT_ALONE: Duration = Duration::from_secs(5);
+/// The pause after a first crash; it doubles with each, up to the longest.
+const PAUSE: Duration = Duration::from_secs(10);
+const LONGEST_PAUSE: Duration = Duration::from_secs(600);
+/// A server that ran this long before it crashed starts with a clean record.
+const RAN_WELL: Duration = Duration::from_secs(300);
 const TEXT_BYTES: usize = 2 * 1024 * 1024;
 
 /// Shown to the model.
@@ -76,8 +78,25 @@ struct Slot {
     /// Index into the row's programs.
     program: usize,
     failures: u32,
+    started: Option<Instant>,
     again: Option<Instant>,
     why: String,
+}
+
+/// Counts an edit whose findings are pending, until it is dropped: also when looking for them panics.
+struct PendingEdit(LanguageServers);
+
+impl PendingEdit {
+    fn new(servers: &LanguageServers) -> Self {
+        servers.0.outstanding.send_modify(|count| *count += 1);
+        Self(servers.clone())
+    }
+}
+
+impl Drop for PendingEdit {
+    fn drop(&mut self) {
+        self.0.0.outstanding.send_modify(|count| *count -= 1);
+    }
 }
 
 #[derive(Default)]
@@ -162,16 +181,16 @@ impl LanguageServers {
         if !edits.is_empty() {
             let (sender, mut reports) = mpsc::unbounded_channel();
             for edit in edits {
-                self.0.outstanding.send_modify(|count| *count += 1);
                 let (servers, sender) = (self.clone(), sender.clone());
+                let pending = PendingEdit::new(self);
                 tokio::spawn(async move {
+                    let _pending = pending;
                     let report = timeout(FIND, servers.look_at(edit)).await.ok().flatten();
                     if let Some(report) = report
                         && let Err(unheard) = sender.send(report)
                     {
                         servers.state().late.push(unheard.0);
                     }
-                    servers.0.outstanding.send_modify(|count| *count -= 1);
                 });
             }
             drop(sender);
@@ -282,36 +301,43 @@ impl LanguageServers {
             return Err(NoServer::Absent(names.join(", ")));
         }
         let root = programs::root(row, &setup.workspace, file);
-        let mut state = self.state();
-        let running = |slot: &&Slot| slot.server.as_ref().is_some_and(|server| is_alive(server));
-        let full = state.slots.values().filter(running).count() >= RUNNING;
-        let slot = state.slots.entry((name.to_owned(), root.clone())).or_default();
-        match slot.server.take() {
-            Some(server) if is_alive(&server) => {
-                slot.server = Some(Arc::clone(&server));
-                return Ok(server);
-            }
-            Some(server) => slot.ended(&server),
-            None => {}
-        }
         let failed = |program: &Program, why: &str| Err(NoServer::Failed(program.name(), why.to_owned()));
-        let Some(program) = programs.get(slot.program).filter(|_| slot.failures < FAILURES) else {
-            return failed(&programs[0], &slot.why);
+        let program = {
+            let mut state = self.state();
+            let running = |slot: &&Slot| slot.server.as_ref().is_some_and(|server| is_alive(server));
+            let full = state.slots.values().filter(running).count() >= RUNNING;
+            let slot = state.slots.entry((name.to_owned(), root.clone())).or_default();
+            match slot.server.take() {
+                Some(server) if is_alive(&server) => {
+                    slot.server = Some(Arc::clone(&server));
+                    return Ok(server);
+                }
+                Some(server) => slot.ended(&server),
+                None => {}
+            }
+            let Some(program) = programs.get(slot.program) else {
+                return failed(&programs[0], &slot.why);
+            };
+            if slot.again.is_some_and(|again| Instant::now() < again) {
+                return failed(program, &slot.why);
+            }
+            if full {
+                return failed(program, "too many others run");
+            }
+            program
         };
-        if slot.again.is_some_and(|again| Instant::now() < again) {
-            return failed(program, &slot.why);
-        }
-        if full {
-            return failed(program, "too many others run");
-        }
-        match self.start(row, program, root) {
+        // Not under the lock, which the engine's task takes too; `starting` keeps a second one from being started.
+        let started = self.start(row, program, root.clone());
+        let mut state = self.state();
+        let slot = state.slots.entry((name.to_owned(), root)).or_default();
+        match started {
             Ok(server) => {
                 slot.server = Some(Arc::clone(&server));
+                slot.started = Some(Instant::now());
                 Ok(server)
             }
             Err(error) => {
-                slot.failures = FAILURES;
-                slot.why = error.to_string();
+                slot.pause(error.to_string());
                 failed(program, &slot.why)
             }
         }
@@ -401,13 +427,22 @@ impl Slot {
         if why.is_empty() {
             return;
         }
-        self.why = why;
         if server.was_ready() {
-            self.failures += 1;
-            self.again = Some(Instant::now() + LEFT_ALONE * 2_u32.pow(self.failures));
+            if self.started.is_some_and(|started| started.elapsed() > RAN_WELL) {
+                self.failures = 0;
+            }
+            self.pause(why);
         } else {
+            self.why = why;
             self.program += 1;
         }
+    }
+
+    fn pause(&mut self, why: String) {
+        self.why = why;
+        let pause = PAUSE.saturating_mul(2_u32.saturating_pow(self.failures)).min(LONGEST_PAUSE);
+        self.failures += 1;
+        self.again = Some(Instant::now() + pause);
     }
 }
 
@@ -436,6 +471,7 @@ pub fn column(line: &str, at: usize, bytes: bool) -> u32 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
 
@@ -445,6 +481,29 @@ mod tests {
         assert_eq!((column(line, 7, true), column(line, 7, false)), (7, 4));
         assert_eq!((characters(line, 7, true), characters(line, 4, false)), (3, 3));
         assert_eq!(characters(line, 99, true), 4);
+    }
+
+    #[test]
+    fn crashes_make_pauses_and_never_an_end() {
+        let mut slot = Slot::default();
+        let mut pauses = Vec::new();
+        for _ in 0..9 {
+            slot.pause("crashed".to_owned());
+            pauses.push(slot.again.unwrap().saturating_duration_since(Instant::now()).as_secs() + 1);
+        }
+        assert_eq!((pauses[0], pauses[1], pauses[8]), (10, 20, 600));
+    }
+
+    #[tokio::test]
+    async fn a_search_that_panics_does_not_stay_pending() {
+        let servers = LanguageServers::off();
+        let pending = PendingEdit::new(&servers);
+        let crashed = tokio::spawn(async move {
+            let _pending = pending;
+            panic!("a bug");
+        });
+        assert!(crashed.await.is_err());
+        assert_eq!(*servers.0.outstanding.borrow(), 0);
     }
 
     #[tokio::test]

@@ -95,8 +95,7 @@ fn a_profile_that_saves_more_never_costs_more() {
     for (seed, turns, steps, idle_s) in [(1, 1, 80, 0), (2, 9, 5, 0), (3, 8, 6, 900), (4, 4, 16, 400)] {
         let place = Workplace::new();
         place.file("traces/a.jsonl", recording(&mut Rng::with_seed(seed), turns, steps, idle_s));
-        for (window, binding) in [(128_000, "none"), (128_000, "rejects"), (32_000, "none"), (16_000, "none")]
-        {
+        for (window, binding) in [(128_000, "none"), (128_000, "rejects"), (32_000, "none")] {
             let costs = figures(&place, window, binding).map(|row| row["cost"].as_f64().unwrap());
             let told = format!("seed {seed}, window {window}, binding {binding}: {costs:?}");
             assert!(costs.is_sorted_by(|less, more| *less <= more * chance(window)), "{told}");

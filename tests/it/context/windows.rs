@@ -333,18 +333,18 @@ async fn runs_to_its_end(window: usize, steps: usize, breaks_at_most: usize) {
 }
 
 #[tokio::test]
-async fn a_turn_of_500_steps_in_32k() {
-    runs_to_its_end(32_000, 500, 150).await;
+async fn a_turn_of_250_steps_in_32k() {
+    runs_to_its_end(32_000, 250, 80).await;
 }
 
 #[tokio::test]
-async fn a_turn_of_200_steps_in_128k() {
-    runs_to_its_end(128_000, 200, 60).await;
+async fn a_turn_of_120_steps_in_128k() {
+    runs_to_its_end(128_000, 120, 40).await;
 }
 
 #[tokio::test]
-async fn a_turn_of_200_steps_in_200k() {
-    runs_to_its_end(200_000, 200, 60).await;
+async fn a_turn_of_120_steps_in_200k() {
+    runs_to_its_end(200_000, 120, 40).await;
 }
 
 #[tokio::test]

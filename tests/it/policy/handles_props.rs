@@ -105,11 +105,9 @@ impl World {
     fn call(&self, tool: &str, args: Value) -> Envelope {
         let (events, _unread) = mpsc::unbounded_channel();
         let control = Arc::new(TurnControl::new(Arc::new(Questions::new(events.clone()))));
-        let call =
-            Arc::new(ToolCall { id: "call_1".into(), name: tool.into(), args: args.to_string().into() });
+        let call = ToolCall { id: "call_1".into(), name: tool.into(), args: args.to_string().into() };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let mut results = runtime.block_on(self.dispatcher.run_group(&[call], 1_000_000, &control, &events));
-        results.remove(0).envelope
+        runtime.block_on(self.dispatcher.run_alone(call, 1_000_000, &control, &events)).unwrap().envelope
     }
 }
 

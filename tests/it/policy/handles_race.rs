@@ -22,7 +22,7 @@ use crate::support::workplace::Workplace;
 /// What only stands outside, in a file's text and in a file's name.
 const OUTSIDE_TEXT: &str = "text-of-outside";
 const OUTSIDE_NAME: &str = "name-of-outside";
-const CALLS: usize = 2_000;
+const CALLS: usize = 1_000;
 
 /// Every file below `folder` with its bytes.
 fn everything(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {

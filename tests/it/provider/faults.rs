@@ -165,9 +165,7 @@ async fn argument_flood() {
     }
     // Ten megabytes are large, but an answer.
     let large = answer().call_raw("Write", &"x".repeat(10 << 20)).no_usage();
-    for kind in ALL {
-        assert!(outcome(kind, quick(), vec![large.clone().into()]).await.ends_with("ToolCalls"));
-    }
+    assert!(outcome(ALL[0], quick(), vec![large.into()]).await.ends_with("ToolCalls"));
 }
 
 #[tokio::test]

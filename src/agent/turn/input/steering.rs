@@ -21,6 +21,11 @@ pub async fn record_steering(
 ) -> Result<bool, LogError> {
     let mut any = false;
     for command in control.take_commands() {
+        if control.cancel.is_cancelled() {
+            // What never began goes back to the composer with the rest.
+            control.command(command);
+            continue;
+        }
         let text = agent.dispatcher.cx.redactor.redact_typed(&format!("!{command}")).into_owned();
         let _ = events.send(Event::Steered { text });
         user_command::run(agent, &command, control, events).await?;
@@ -28,6 +33,10 @@ pub async fn record_steering(
     }
     let Agent { conversation, window, dispatcher, input, .. } = agent;
     for text in control.take_steering() {
+        if control.cancel.is_cancelled() {
+            control.steer(text);
+            continue;
+        }
         let told = match &dispatcher.hooks {
             Some(hooks) => turn_hooks::prompt(hooks, &text, &control.cancel).await,
             None => Ok(None),

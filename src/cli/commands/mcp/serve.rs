@@ -100,22 +100,21 @@ impl Offer for ToolOffer {
             let dispatcher = self.dispatcher(name).await?;
             let (events, _ignored) = mpsc::unbounded_channel();
             let control = Arc::new(TurnControl::new(Arc::new(Questions::new(events.clone()))));
-            let call = Arc::new(ToolCall {
+            let call = ToolCall {
                 id: "call_1".into(),
                 name: (*name).into(),
                 args: Value::from(args).to_string().into(),
-            });
-            let calls = [call];
-            let run = dispatcher.run_group(&calls, WINDOW_TOKENS, &control, &events);
+            };
+            let run = dispatcher.run_alone(call, WINDOW_TOKENS, &control, &events);
             tokio::pin!(run);
-            let results = tokio::select! {
-                results = &mut run => results,
+            let result = tokio::select! {
+                result = &mut run => result,
                 () = cancel.cancelled() => {
                     control.cancel.cancel();
                     run.await
                 }
             };
-            let result = results.into_iter().next().ok_or("the call gave no result")?;
+            let result = result.ok_or("the call returned no result")?;
             let text = result.envelope.wire().into_owned();
             if result.envelope.status == Status::Error { Err(text) } else { Ok(text) }
         })

@@ -64,10 +64,10 @@ async fn one(dispatcher: &Dispatcher, name: &str, args: &str, input: &Value) -> 
             }
         }
     });
-    let call = Arc::new(ToolCall { id: "call_1".into(), name: name.into(), args: args.into() });
-    let results = dispatcher.run_group(&[call], WINDOW_TOKENS, &control, &events).await;
+    let call = ToolCall { id: "call_1".into(), name: name.into(), args: args.into() };
+    let result = dispatcher.run_alone(call, WINDOW_TOKENS, &control, &events).await;
     watch.abort();
-    let Some(envelope) = results.into_iter().next().map(|result| result.envelope) else { return Ok(false) };
+    let Some(envelope) = result.map(|result| result.envelope) else { return Ok(false) };
     let root = dispatcher.root();
     let resolved = envelope
         .data

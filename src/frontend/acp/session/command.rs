@@ -1,18 +1,17 @@
-//! What the client wants of an open session.
+//! Commands of the client to an open session.
 
 use agent_client_protocol_schema::v1::{RequestId, SetSessionConfigOptionRequest, SetSessionModeRequest};
 
 use crate::acp::prompt::Input;
 
-/// One thing.
 pub enum Command {
     Prompt {
         id: RequestId,
         input: Input,
     },
-    /// Stop what runs and what waits.
+    /// Stop everything running and waiting.
     Cancel,
-    /// Stop what runs, if it is this request.
+    /// Stop the running request, if it's this one.
     CancelRequest(RequestId),
     SetMode {
         id: RequestId,

@@ -1,4 +1,4 @@
-//! One open session: what the client wants of it, and what is answered.
+//! One open session: its commands and replies.
 
 pub mod command;
 pub mod options;

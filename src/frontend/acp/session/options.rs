@@ -1,5 +1,5 @@
-//! What a client can choose in a session: how it works, and the model. Levels and modes are one list: whoever chooses a
-//! level leaves a mode that only reads.
+//! The options of a session: way of working and model. Levels and modes form one list, so choosing a level
+//! leaves a read-only mode.
 
 use agent_client_protocol_schema::v1::{
     SessionConfigOption, SessionConfigOptionCategory, SessionConfigSelectOption, SessionMode,
@@ -11,11 +11,10 @@ use base::config::settings::Permission;
 use base::protocol::lists::ModelRow;
 use base::protocol::op::Op;
 
-/// The ids of the options.
 pub const MODE: &str = "mode";
 pub const MODEL: &str = "model";
 
-/// What the client may choose as the session's mode.
+/// A permission level or a mode, as the client's mode selector offers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WayOfWork {
     Level(Permission),
@@ -35,7 +34,6 @@ const WAYS: [(WayOfWork, &str, &str); 7] = [
 ];
 
 impl WayOfWork {
-    /// The one that is called so.
     pub fn named(id: &str) -> Option<Self> {
         WAYS.into_iter().map(|(way, ..)| way).find(|way| way.id() == id)
     }
@@ -48,7 +46,6 @@ impl WayOfWork {
     }
 }
 
-/// What is chosen in a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     level: Option<Permission>,
@@ -58,7 +55,6 @@ pub struct Options {
 }
 
 impl Options {
-    /// What holds now.
     pub fn set(&mut self, level: Permission, mode: Mode, model: &str) {
         (self.level, self.mode) = (Some(level), mode);
         model.clone_into(&mut self.model);
@@ -76,7 +72,7 @@ impl Options {
         self.models = models;
     }
 
-    /// The operations that bring a way of work about, which then holds.
+    /// The operations that switch to `way`, which takes effect here at once.
     pub fn choose(&mut self, way: WayOfWork) -> Vec<Op> {
         let (mode, level) = match way {
             Level(level) => (Mode::Auto, Some(level)),
@@ -94,7 +90,6 @@ impl Options {
         ops
     }
 
-    /// The id of the way of work that holds.
     pub fn way(&self) -> &'static str {
         match self.mode {
             Mode::Auto => Level(self.level.unwrap_or(Permission::Ask)).id(),
@@ -102,7 +97,7 @@ impl Options {
         }
     }
 
-    /// For clients that know no options.
+    /// For clients without config options.
     pub fn modes(&self) -> SessionModeState {
         let mode = |(way, name, help): (WayOfWork, &str, &str)| {
             SessionMode::new(way.id(), name).description(help.to_owned())
@@ -110,7 +105,6 @@ impl Options {
         SessionModeState::new(self.way(), WAYS.into_iter().map(mode).collect())
     }
 
-    /// All options with their values.
     pub fn list(&self) -> Vec<SessionConfigOption> {
         let way = |(way, name, help): (WayOfWork, &str, &str)| {
             SessionConfigSelectOption::new(way.id(), name).description(help.to_owned())

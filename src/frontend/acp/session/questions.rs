@@ -1,5 +1,5 @@
-//! Questions of the agent, put to the client: permissions as such, plans as the permission to leave plan mode, questions of
-//! the model as a form where the client shows forms.
+//! The agent's questions as the client sees them: permissions directly, plans as permission to leave plan
+//! mode, the model's questions as a form where the client supports forms.
 
 use std::path::Path;
 
@@ -18,17 +18,16 @@ use crate::acp::updates::{diff, tool_call};
 use base::config::settings::Permission;
 use base::protocol::approval::{Answer, ApprovalRequest, AskedQuestion, PlanRequest, Question};
 
-/// What the model is told where the client can't show its question.
+/// Sent to the model when the client can't show its question.
 const NOT_SHOWN: &str =
     "The user's editor cannot show this question. Ask it at the end of your answer, and stop there.";
 
-/// What came of a question; `None` when the client cancelled it.
+/// The answer; `None` if the client canceled.
 pub type Outcome = BoxFuture<'static, Option<Answer>>;
 
-/// One choice: what it is called, what kind it is, and the answer.
+/// Id, label, kind and answer.
 type Choice = (&'static str, String, PermissionOptionKind, Answer);
 
-/// The call that a question is about, as the client is shown it.
 pub fn call(question: &Question, name: &str, root: &Path) -> ToolCallUpdate {
     let pending = ToolCallUpdateFields::new().status(ToolCallStatus::Pending);
     match question {
@@ -67,7 +66,7 @@ fn approval(request: &ApprovalRequest, root: &Path) -> ToolCallUpdateFields {
     fields.content(content)
 }
 
-/// Puts a question to the client. `call` is that of [`call`].
+/// Asks the client. `call` comes from [`call`].
 pub fn ask(
     question: Question,
     call: ToolCallUpdate,
@@ -149,7 +148,6 @@ fn permission(choices: Vec<Choice>, call: ToolCallUpdate, session: &SessionId, c
     .boxed()
 }
 
-/// The model is told why nobody was asked.
 fn failed(error: &Error) -> Answer {
     Answer::No { note: format!("the user's editor could not ask them: {}", error.message) }
 }

@@ -1,4 +1,4 @@
-//! The task of one open session: takes what the client wants in order, one prompt at a time, shows what happens, and answers.
+//! The task of one open session: runs prompts one at a time, forwards updates, and answers requests.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -29,11 +29,9 @@ use base::protocol::event::{CommandRow, Event, Level, TurnEnd};
 use base::protocol::op::Op;
 use base::text::one_line;
 
-/// How long the agent may take for its last writes.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 const TITLE_CHARS: usize = 100;
 
-/// The session.
 pub struct Session {
     id: SessionId,
     client: Client,
@@ -43,18 +41,17 @@ pub struct Session {
     translator: Translator,
     pub options: Options,
     own_commands: Vec<CommandRow>,
-    /// Whether nothing was said in it yet: its first prompt gives it a title.
+    /// The session is empty; its first prompt becomes the title.
     untitled: bool,
     busy: Option<Busy>,
     waiting: VecDeque<Waiting>,
     open: HashMap<QuestionId, Open>,
     asked: FuturesUnordered<BoxFuture<'static, (QuestionId, Option<Answer>)>>,
-    /// What the user should know, for a client that shows nothing between prompts.
+    /// Notices to show with the next prompt, for clients that can't show them at any time.
     held: Vec<(Level, String)>,
 }
 
 impl Session {
-    /// A session whose queues these are.
     pub fn new(
         id: SessionId,
         (ops, events): (UnboundedSender<Op>, UnboundedReceiver<Event>),
@@ -81,7 +78,7 @@ impl Session {
         }
     }
 
-    /// Waits until the agent has said what it begins with; with `replay`, shows all that was said in the session.
+    /// Waits for the agent's opening events; with `replay`, shows the session's history.
     pub async fn begin(&mut self, replay: bool) -> Result<(), Error> {
         let gone = || error::failed("the agent stopped while the session was opened");
         loop {
@@ -91,7 +88,7 @@ impl Session {
                     self.options.set(info.permission, info.mode, &info.model);
                 }
                 Event::Notice { level, text } => self.held.push((level, text)),
-                // What a session begins with ends with these.
+                // The last of the opening events.
                 Event::Commands(rows) => {
                     self.own_commands = rows.to_vec();
                     break;
@@ -118,7 +115,6 @@ impl Session {
         Ok(())
     }
 
-    /// Runs until the client closes the session or the agent ends.
     pub async fn run(mut self, mut commands: UnboundedReceiver<Command>) {
         let commands_update = AvailableCommandsUpdate::new(slash::available(&self.own_commands));
         self.update(SessionUpdate::AvailableCommandsUpdate(commands_update));
@@ -153,7 +149,7 @@ impl Session {
         self.give_up();
     }
 
-    /// The agent is gone: nobody waits for it in vain.
+    /// The agent is gone: answers every open request.
     fn give_up(&mut self) {
         let ended = || error::failed("the agent stopped; load the session to continue");
         match self.busy.take() {
@@ -169,7 +165,7 @@ impl Session {
     }
 
     fn send(&self, op: Op) {
-        // A refused send means that the agent is gone; then the event queue ends, too.
+        // If this fails the agent is gone, and the event queue ends too.
         let _ = self.ops.send(op);
     }
 
@@ -197,7 +193,7 @@ impl Session {
             }
             Command::SetMode { id, request } => self.set_mode(&id, &request),
             Command::SetOption { id, request } => self.set_option(id, request),
-            // The loop takes it.
+            // Handled in `run`.
             Command::Close => {}
         }
     }
@@ -207,7 +203,6 @@ impl Session {
         self.next();
     }
 
-    /// Begins what waits, if nothing runs.
     fn next(&mut self) {
         while self.busy.is_none()
             && let Some(waiting) = self.waiting.pop_front()
@@ -280,7 +275,7 @@ impl Session {
                 Ok(()) => self.answer_options(&id),
                 Err(error) => self.client.answer(&id, Err::<(), _>(error)),
             },
-            // The model of a running turn stays; this comes after it.
+            // Waits for the running turn, which keeps its model.
             options::MODEL => self.wait(Waiting::Model { id, model: value.0.to_string() }),
             other => {
                 let error = error::invalid_params(format!("there is no option '{other}'"));
@@ -293,7 +288,7 @@ impl Session {
         self.client.answer(id, Ok(SetSessionConfigOptionResponse::new(self.options.list())));
     }
 
-    /// Tells the client what is chosen, where `change` changes it.
+    /// Applies `change` and reports what differs to the client.
     fn change_options(&mut self, change: impl FnOnce(&mut Options)) {
         let before = self.options.clone();
         change(&mut self.options);
@@ -327,7 +322,7 @@ impl Session {
             Event::TurnStarted { text } => {
                 if let Some(Busy::Prompt { turns, ends: EndsWith::Turn, .. }) = &mut self.busy {
                     *turns += 1;
-                    // An accepted plan is carried out in a turn of its own.
+                    // An accepted plan runs in a turn of its own.
                     if *turns > 1 {
                         let update = self.translator.user(&text);
                         self.update(update);
@@ -347,13 +342,12 @@ impl Session {
         }
     }
 
-    /// Ends the prompt that waits for this, with an answer.
     fn end_if(&mut self, wanted: EndsWith, answer: Option<String>) {
         let is_wanted = |busy: &mut Busy| matches!(busy, Busy::Prompt { ends, .. } if *ends == wanted);
         let Some(Busy::Prompt { id, ends, cancelled, turns, stop }) = self.busy.take_if(is_wanted) else {
             return;
         };
-        // The window is told of before a compaction, too: what came of it is said first.
+        // A window update also arrives before the compaction; wait until its outcome was reported.
         if wanted == EndsWith::Compaction && turns == 0 {
             self.busy = Some(Busy::Prompt { id, ends, cancelled, turns, stop });
             return;
@@ -375,7 +369,7 @@ impl Session {
                 }
             }
             Some(Busy::Prompt { ends: EndsWith::Notice, .. }) => self.end_if(EndsWith::Notice, Some(text)),
-            // Why there is no other answer.
+            // A warning or error in place of the expected answer.
             Some(Busy::Prompt { ends, .. }) if ends.is_quick() && level != Level::Info => {
                 let ends = *ends;
                 self.end_if(ends, Some(text));
@@ -412,7 +406,7 @@ impl Session {
             && end.plan.is_some()
             && reason == StopReason::EndTurn
         {
-            // What the user decides about the plan belongs to this prompt.
+            // The user's decision about the plan still belongs to this prompt.
             *stop = Some(reason);
             return;
         }
@@ -432,7 +426,7 @@ impl Session {
     fn ask(&mut self, id: QuestionId, question: Question) {
         let name = format!("question-{id}");
         let call = questions::call(&question, &name, self.translator.root());
-        // The call of a sub-agent, and what is no call at all, is shown for the question's sake.
+        // Questions without a visible call (from a sub-agent, or not about a call) get one to be shown with.
         let ours = !self.translator.knows(&call.tool_call_id.0);
         if ours && let Ok(shown) = ToolCall::try_from(call.clone()) {
             self.update(SessionUpdate::ToolCall(shown));
@@ -444,13 +438,13 @@ impl Session {
     }
 
     fn answered(&mut self, id: QuestionId, answer: Option<Answer>) {
-        // A late answer is to a question that is closed.
+        // The question is already closed.
         let Some(open) = self.open.get_mut(&id) else { return };
         let Some(answer) = answer else { return self.interrupt() };
         let allowed = !matches!(answer, Answer::No { .. });
         let status = match (open.ours, allowed) {
             (false, true) => Some(ToolCallStatus::InProgress),
-            // How the call ended says the call.
+            // The call reports its own end.
             (false, false) => None,
             (true, true) => Some(ToolCallStatus::Completed),
             (true, false) => Some(ToolCallStatus::Failed),

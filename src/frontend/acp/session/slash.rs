@@ -1,17 +1,17 @@
-//! The slash commands that make sense in an editor: what each asks of the agent, and what ends it. Those of the user's own
-//! are messages; the agent knows what they stand for.
+//! The slash commands offered to editors: the operation each sends, and the event that ends it. The user's
+//! own commands are sent as messages; the agent expands them.
 
 use agent_client_protocol_schema::v1::{AvailableCommand, AvailableCommandInput, UnstructuredCommandInput};
 
 use base::protocol::event::CommandRow;
 use base::protocol::op::Op;
 
-/// What shows that a prompt has come to its end.
+/// The event that ends a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndsWith {
     Turn,
     Notice,
-    /// A notice, and then the size of the window.
+    /// A notice, then a window update.
     Compaction,
     Status,
     Cost,
@@ -20,7 +20,7 @@ pub enum EndsWith {
 }
 
 impl EndsWith {
-    /// Whether the agent answers at once, so that nothing can be interrupted.
+    /// Answered at once, so there's nothing to interrupt.
     pub fn is_quick(self) -> bool {
         !matches!(self, Self::Turn | Self::Compaction)
     }
@@ -40,7 +40,6 @@ const COMMANDS: [(&str, &str, &str); 10] = [
     ("export", "file", "write this session to a .md, .html, .json or .svg file"),
 ];
 
-/// The commands, and those of the user's own.
 pub fn available(own: &[CommandRow]) -> Vec<AvailableCommand> {
     let command = |name: &str, args: &str, help: &str| {
         let hint = (!args.is_empty()).then(|| UnstructuredCommandInput::new(args));
@@ -50,7 +49,7 @@ pub fn available(own: &[CommandRow]) -> Vec<AvailableCommand> {
     ours.chain(own.iter().map(|row| command(&row.name, &row.args, &row.help))).collect()
 }
 
-/// What a prompt asks for, if it is one of our commands.
+/// The operation for a prompt that is one of our commands.
 pub fn parse(text: &str) -> Option<(Op, EndsWith)> {
     let rest = text.trim().strip_prefix('/')?;
     let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));

@@ -1,11 +1,11 @@
-//! Why a prompt ended, in the protocol's words.
+//! Maps the end of a turn to the protocol's stop reasons.
 
 use agent_client_protocol_schema::v1::{Error, StopReason};
 
 use crate::acp::error;
 use base::protocol::event::{EndReason, FailureCause};
 
-/// The reason that the client is told, or the error; and what the user should know beside it.
+/// The client's stop reason or error, plus anything else the user should know.
 pub fn of(reason: &EndReason) -> (Result<StopReason, Error>, Option<String>) {
     let failed = |message: &str, hint: &str| {
         let hint = if hint.is_empty() { String::new() } else { format!("; {hint}") };
@@ -23,7 +23,7 @@ pub fn of(reason: &EndReason) -> (Result<StopReason, Error>, Option<String>) {
                 FailureCause::Other => (Err(error::failed(why)), None),
             }
         }
-        // Only a message that a filter refused is given back: no composer takes another.
+        // ACP has no composer, so a prompt is only returned when a filter refused it.
         EndReason::ProviderFailed { message, hint, prompt_returned: Some(_) } => {
             (Ok(StopReason::Refusal), Some(failed(message, hint)))
         }

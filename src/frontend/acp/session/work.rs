@@ -1,13 +1,12 @@
-//! What an open session works on: for the client, one thing at a time; for the agent, its open questions.
+//! The work in progress of an open session: one client request at a time, and the agent's open questions.
 
 use agent_client_protocol_schema::v1::{RequestId, StopReason, ToolCallUpdate};
 
 use super::slash::EndsWith;
 use crate::acp::prompt::Input;
 
-/// What the client waits for.
 pub enum Busy {
-    /// `turns` counts those that began, or what was said of a compaction; `stop` is how it ends unless its plan is carried out.
+    /// `turns` counts started turns, or messages about a compaction. `stop`: result unless the plan is run.
     Prompt {
         id: RequestId,
         ends: EndsWith,
@@ -20,16 +19,14 @@ pub enum Busy {
     },
 }
 
-/// What waits for its turn.
 pub enum Waiting {
     Prompt { id: RequestId, input: Input },
     Model { id: RequestId, model: String },
 }
 
-/// An open question, and whether its call was shown for its sake.
+/// An open question. `ours`: its call was only created to show it.
 pub struct Open {
     pub call: ToolCallUpdate,
     pub ours: bool,
-    /// Whether it is about a plan.
     pub plan: bool,
 }

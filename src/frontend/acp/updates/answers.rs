@@ -1,10 +1,9 @@
-//! What the agent answers to slash commands, as Markdown.
+//! Results of slash commands as Markdown.
 
 use base::protocol::ledger::LedgerView;
 use base::protocol::review::Changes;
 use base::text::{human_tokens, plural};
 
-/// Names and values.
 pub fn rows(rows: &[(String, String)], none: &str) -> String {
     let rows = rows.iter().map(|(name, value)| format!("- {name}: {value}\n"));
     or_else(rows.collect(), none)
@@ -14,7 +13,6 @@ fn or_else(text: String, none: &str) -> String {
     if text.is_empty() { none.to_owned() } else { text }
 }
 
-/// What fills the window.
 pub fn ledger(view: &LedgerView) -> String {
     let (total, window) = (human_tokens(view.total_tokens), human_tokens(view.window_tokens));
     let mut text = format!(
@@ -30,7 +28,6 @@ pub fn ledger(view: &LedgerView) -> String {
     text
 }
 
-/// What was changed.
 pub fn changes(changes: &Changes) -> String {
     let mut text = String::new();
     for file in &changes.files {

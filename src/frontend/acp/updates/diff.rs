@@ -1,24 +1,23 @@
-//! A unified diff as the protocol wants it: for each place the lines before and after.
+//! Splits a unified diff into the protocol's form: old and new text per hunk.
 
 use std::path::Path;
 
 use agent_client_protocol_schema::v1::Diff;
 
-/// One place of a file.
 #[derive(Debug, PartialEq)]
 pub struct Place {
     pub diff: Diff,
-    /// Of its first changed line in the new file, counted from 1.
+    /// First changed line in the new file, 1-based.
     pub line: u32,
 }
 
-/// The places of a diff whose paths are relative to `root`.
+/// Paths in the diff are relative to `root`.
 pub fn places(unified: &str, root: &Path) -> Vec<Place> {
     let mut places = Vec::new();
     let mut path = root.to_owned();
     let mut hunk: Option<Hunk> = None;
     for line in unified.lines() {
-        // Within a place as many lines follow as its head has said: a removed line may begin as a head does.
+        // Inside a hunk, lines are counted: a removed line may look like a header.
         if let Some(open) = &mut hunk
             && open.takes(line)
         {
@@ -38,17 +37,16 @@ pub fn places(unified: &str, root: &Path) -> Vec<Place> {
 struct Hunk {
     old: String,
     new: String,
-    /// Lines that are still to come.
+    /// Lines still to come.
     old_left: usize,
     new_left: usize,
-    /// Nothing stood there before: the file is new.
     created: bool,
     next: u32,
     first_change: Option<u32>,
 }
 
 impl Hunk {
-    /// The place that `@@ -1,2 +1,3 @@` opens.
+    /// Parses `@@ -1,2 +1,3 @@`.
     fn begin(line: &str) -> Option<Self> {
         let mut ranges = line.strip_prefix("@@ -")?.split([' ', '+']).filter(|part| !part.is_empty());
         let (_, old_left) = range(ranges.next()?)?;
@@ -58,7 +56,7 @@ impl Hunk {
     }
 
     fn takes(&mut self, line: &str) -> bool {
-        // Some programs leave out the space of an empty line.
+        // Some programs omit the space of an empty line.
         let (sign, text) = line.split_at_checked(1).unwrap_or((" ", ""));
         match sign {
             " " if self.old_left > 0 && self.new_left > 0 => {
@@ -96,7 +94,7 @@ fn push(text: &mut String, line: &str) {
     text.push('\n');
 }
 
-/// `3,4` or `3`: the first line, and how many.
+/// `3,4` or `3`: first line and count.
 fn range(text: &str) -> Option<(u32, usize)> {
     let (first, count) = text.split_once(',').unwrap_or((text, "1"));
     Some((first.parse().ok()?, count.parse().ok()?))

@@ -1,4 +1,4 @@
-//! A stored session as updates, in the form in which it was shown first.
+//! A stored session as updates, in the form in which it was first shown.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,6 @@ use agent_client_protocol_schema::v1::{
 };
 use base::model::item::{Item, ItemId};
 
-/// All of it, oldest first, with the plan as it is at the end.
 pub fn updates(items: &[(ItemId, Arc<Item>)], root: &Path) -> Vec<SessionUpdate> {
     let mut plan: Option<Plan> = None;
     let mut updates = Vec::new();
@@ -43,7 +42,7 @@ pub fn updates(items: &[(ItemId, Arc<Item>)], root: &Path) -> Vec<SessionUpdate>
                 let image = ImageContent::new(&*image.data, &*image.media_type);
                 SessionUpdate::UserMessageChunk(chunk(ContentBlock::Image(image)))
             }
-            // The items that it stands for are here themselves.
+            // The items it replaces are in the list themselves.
             Item::Summary(_) | Item::Reminder(_) => continue,
         };
         updates.push(update);

@@ -1,4 +1,4 @@
-//! Events of the agent as the client is told of them.
+//! Agent events as client updates.
 
 pub mod answers;
 pub mod diff;

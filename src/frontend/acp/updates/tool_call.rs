@@ -1,4 +1,4 @@
-//! A tool call as the client shows it: its kind, the places that it touches, its input, and what came of it.
+//! A tool call as the client shows it: kind, locations, input and result.
 
 use std::path::Path;
 
@@ -24,12 +24,11 @@ fn kind(tool: &str) -> ToolKind {
     }
 }
 
-/// Text as content.
 pub fn text(text: impl Into<String>) -> ContentBlock {
     ContentBlock::Text(TextContent::new(text))
 }
 
-/// Output as it stands: between fences that nothing in it ends.
+/// Verbatim output in a fence long enough not to be closed by it.
 pub fn fenced(output: &str) -> ContentBlock {
     let mut fence = "```".to_owned();
     while output.contains(&fence) {
@@ -38,7 +37,6 @@ pub fn fenced(output: &str) -> ContentBlock {
     text(format!("{fence}\n{}\n{fence}", output.trim_end_matches('\n')))
 }
 
-/// A call that is there from now on.
 pub fn begun(id: &str, tool: &str, title: &str, args: &str, root: &Path) -> ToolCall {
     let input = input(args);
     let locations = input["path"].as_str().filter(|path| !path.is_empty()).map(|path| {
@@ -52,7 +50,6 @@ pub fn begun(id: &str, tool: &str, title: &str, args: &str, root: &Path) -> Tool
         .raw_input((!input.is_null()).then_some(input))
 }
 
-/// The arguments; as the model wrote them where they are no JSON.
 fn input(args: &str) -> Value {
     match args {
         "" => Value::Null,
@@ -60,7 +57,6 @@ fn input(args: &str) -> Value {
     }
 }
 
-/// What came of a call.
 pub fn done(result: &ToolResult, root: &Path) -> ToolCallUpdate {
     let envelope = &result.envelope;
     let status =
@@ -80,13 +76,12 @@ pub fn done(result: &ToolResult, root: &Path) -> ToolCallUpdate {
     ToolCallUpdate::new(result.call_id.to_string(), fields)
 }
 
-/// What a result says: its body, its note, or why there is none.
 fn output(envelope: &Envelope) -> Vec<ToolCallContent> {
     let mut content = Vec::new();
     if !envelope.body.is_empty() {
         content.push(fenced(&envelope.body).into());
     }
-    // What the model is told may be longer than what the user needs to read.
+    // The model's error text may be longer than the user needs.
     let for_user = envelope.data.get("user_text").and_then(Value::as_str);
     let error = envelope.error.as_ref().map(|error| for_user.unwrap_or(&error.message));
     let said = error.unwrap_or(&envelope.text);
@@ -96,7 +91,6 @@ fn output(envelope: &Envelope) -> Vec<ToolCallContent> {
     content
 }
 
-/// The list of todos that a result holds, as a plan.
 pub fn plan(result: &ToolResult) -> Option<Plan> {
     if &*result.tool != "TodoWrite" || result.envelope.error.is_some() {
         return None;

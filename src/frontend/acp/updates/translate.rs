@@ -1,4 +1,4 @@
-//! Events as updates of the session: messages and thoughts as they are written, calls, the plan, what the window holds.
+//! Agent events as session updates: streamed messages and thoughts, calls, the plan, window usage.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -14,16 +14,15 @@ use base::model::item::Item;
 use base::protocol::event::{Event, Level, WindowState};
 use base::text::plural;
 
-/// Turns events into updates; remembers what the client knows.
 pub struct Translator {
     root: PathBuf,
     client: ClientSessionCapabilities,
-    /// Numbers messages; those of a stored session are called otherwise.
+    /// Numbers live messages; those of a stored session have other ids.
     message: u64,
-    /// Whether something of the present message, or of the present thought, was sent.
+    /// Whether part of the current message or thought was already sent.
     said: bool,
     thought: bool,
-    /// Calls that were announced and are not done.
+    /// Announced and not finished.
     calls: HashSet<Arc<str>>,
     usage: Option<WindowState>,
     compaction: u64,
@@ -35,7 +34,6 @@ impl Translator {
         Self { root, client, message: 0, said: false, thought: false, calls, usage, compaction: 0 }
     }
 
-    /// The workspace.
     pub fn root(&self) -> &PathBuf {
         &self.root
     }
@@ -50,7 +48,6 @@ impl Translator {
         ContentChunk::new(tool_call::text(text)).message_id(id)
     }
 
-    /// A message of the agent's by itself.
     pub fn message(&mut self, text: impl Into<String>) -> SessionUpdate {
         self.message += 1;
         let update = SessionUpdate::AgentMessageChunk(self.said(text));
@@ -58,7 +55,6 @@ impl Translator {
         update
     }
 
-    /// What was sent to the agent in the user's name.
     pub fn user(&mut self, text: &str) -> SessionUpdate {
         self.message += 1;
         let update = SessionUpdate::UserMessageChunk(self.said(text));
@@ -66,7 +62,7 @@ impl Translator {
         update
     }
 
-    /// Something that the user should know. A client that shows no notices gets errors as messages, warnings as thoughts.
+    /// A notice for the user. Clients without notices get errors as messages and warnings as thoughts.
     pub fn notice(&mut self, level: Level, text: &str) -> Option<SessionUpdate> {
         if self.client.notices.is_some() {
             let severity = match level {
@@ -88,17 +84,14 @@ impl Translator {
         }
     }
 
-    /// Whether the client was told of this call, and not of its end.
     pub fn knows(&self, call: &str) -> bool {
         self.calls.contains(call)
     }
 
-    /// Whether the client shows notices at any time.
     pub fn shows_notices(&self) -> bool {
         self.client.notices.is_some()
     }
 
-    /// What the client is told of an event.
     pub fn updates(&mut self, event: &Event) -> Vec<SessionUpdate> {
         match event {
             Event::TextDelta(text) => {
@@ -150,7 +143,7 @@ impl Translator {
         }
     }
 
-    /// A finished message or thought: sent whole where nothing of it was.
+    /// A finished message or thought, sent in full if nothing was streamed.
     fn item(&mut self, item: &Item) -> Vec<SessionUpdate> {
         let update = match item {
             Item::Assistant { text, .. } => {

@@ -1,11 +1,10 @@
-//! `/help`: the commands, the signs that a text may begin with, and the keys.
+//! `/help`: commands, special first characters, and keys.
 
 use super::table::COMMANDS;
 use crate::tui::app::App;
 use crate::tui::terminal::keymap;
 use crate::tui::transcript::entry::TranscriptEntry;
 
-/// What begins with a sign.
 const SIGNS: [(&str, &str); 4] = [
     ("/command", "run a command; your own: .mycode/commands/*.md, .claude/commands"),
     ("!command", "run it in your shell; what it prints goes into the context"),
@@ -13,7 +12,7 @@ const SIGNS: [(&str, &str); 4] = [
     ("@file", "name a file"),
 ];
 
-/// Prints both; `keys` prints the names that keys have in `config.toml`.
+/// `/help keys` prints the key names for `config.toml`.
 pub fn show(app: &mut App, args: &str) {
     if args == "keys" {
         return app.print(TranscriptEntry::Table { heading: "Keys".to_owned(), rows: keymap::actions() });

@@ -1,4 +1,4 @@
-//! The slash commands: the list of them, and what each does.
+//! Slash commands: the table and their handlers.
 
 pub mod help;
 pub mod pickers;

@@ -1,4 +1,4 @@
-//! The commands that open a list.
+//! Commands that open a list.
 
 use crate::tui::app::App;
 use crate::tui::popup::open::Popup;

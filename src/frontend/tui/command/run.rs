@@ -1,4 +1,4 @@
-//! Which text is a slash command, or is to be kept (`#text`), and what each command does.
+//! Recognizes slash commands and `#text`, and runs them.
 
 use super::table::{ALIASES, COMMANDS};
 use super::{help, pickers, show};
@@ -12,8 +12,7 @@ use base::protocol::notice;
 use base::protocol::op::Op;
 use base::search::fuzzy;
 
-/// Runs `text` if it is a command. A text such as `/etc/hosts is wrong` is none: only a first word of letters counts, and
-/// with a space before it not even that.
+/// Runs a command. `/etc/hosts is wrong` isn't one: the first word must be letters, without leading space.
 pub fn run(app: &mut App, text: &str) -> bool {
     if let Some(kept) = kept(text) {
         if refuses_during_turn(app, "#…") {
@@ -65,14 +64,14 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "export" => show::export(app, args),
         "theme" => show::theme(app, args),
         "quit" => app.command(Cmd::Quit),
-        // The agent knows what it stands for.
+        // Expanded by the agent.
         _ if app.own_commands.iter().any(|command| command.name == name) => return false,
         _ => return unknown(app, name, text),
     }
     true
 }
 
-/// Whether the text was meant as a command; says that there is none of this name, and gives the text back.
+/// Whether the text was meant as a command; if so, reports the unknown name and restores the text.
 fn unknown(app: &mut App, name: &str, text: &str) -> bool {
     let is_word =
         !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':'));
@@ -87,7 +86,7 @@ fn unknown(app: &mut App, name: &str, text: &str) -> bool {
                 "Unknown command: /{name}.{meant} /help lists all commands. To send it as text, put a space before it."
             ),
         );
-        // More than the name is worth keeping.
+        // Keep it if there's more than the name.
         if text.trim_end().contains(char::is_whitespace) {
             app.composer.restore(text);
         }
@@ -100,14 +99,14 @@ fn nearest<'a>(app: &'a App, name: &str) -> Option<&'a str> {
     fuzzy::nearest_name(name, COMMANDS.iter().map(|command| command.name).chain(own))
 }
 
-/// Sends what would pull the session from under a running turn only when none runs; whether it did.
+/// Refuses during a turn: `op` would replace the session under it.
 fn between_turns(app: &mut App, name: &str, op: Op) {
     if !refuses_during_turn(app, &format!("/{name}")) {
         app.send(op);
     }
 }
 
-/// What `#text` wants kept: one line, which is no heading of a pasted text.
+/// The text after `#`: one line, and not a Markdown heading.
 fn kept(text: &str) -> Option<&str> {
     let kept = text.strip_prefix('#')?.trim();
     (!kept.is_empty() && !kept.contains('\n') && !kept.starts_with('#')).then_some(kept)

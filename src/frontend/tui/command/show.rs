@@ -1,4 +1,4 @@
-//! The commands that are about what is seen: the context, the changes, the colors, copies and exports.
+//! Commands about viewing: context, changes, colors, copying, export.
 
 use crate::tui::app::App;
 use crate::tui::popup::context::ContextPopup;
@@ -11,7 +11,6 @@ use base::protocol::event::Level;
 use base::protocol::ledger::{self, ContextEdit};
 use base::protocol::op::Op;
 
-/// What fills the window.
 pub fn context(app: &mut App, args: &str) {
     if args.is_empty() {
         app.popup = Some(Popup::Context(ContextPopup::default()));
@@ -34,7 +33,6 @@ pub fn context(app: &mut App, args: &str) {
     }
 }
 
-/// What was changed.
 pub fn diff(app: &mut App, args: &str) {
     match args {
         "" => viewing::open_changes(app, false),
@@ -46,14 +44,12 @@ pub fn diff(app: &mut App, args: &str) {
     }
 }
 
-/// The session as a file.
 pub fn export(app: &mut App, args: &str) {
     let force = args.split_whitespace().any(|word| word == "--force");
     let file = args.replace("--force", "").trim().to_owned();
     app.send(Op::Export { file: (!file.is_empty()).then_some(file), force });
 }
 
-/// The last answer into the clipboard.
 pub fn copy(app: &mut App, args: &str) {
     let answer = app.last_answer.clone();
     let text = match args {
@@ -70,7 +66,6 @@ pub fn copy(app: &mut App, args: &str) {
     }
 }
 
-/// The colors.
 pub fn theme(app: &mut App, args: &str) {
     if args.is_empty() {
         app.popup = Some(Popup::Theme(ThemePicker::new(app.look)));

@@ -1,13 +1,10 @@
-//! The list of slash commands. A new command is one row here and one arm in `run`.
+//! The table of slash commands. A new command is one row here and one arm in `run`.
 
-/// One command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlashCommand {
-    /// Without the slash.
     pub name: &'static str,
-    /// As shown, such as `[name]`; empty when there are none.
+    /// As shown, such as `[name]`.
     pub args: &'static str,
-    /// One line.
     pub help: &'static str,
 }
 
@@ -15,7 +12,6 @@ const fn row(name: &'static str, args: &'static str, help: &'static str) -> Slas
     SlashCommand { name, args, help }
 }
 
-/// All commands, in the order in which they are shown.
 pub const COMMANDS: [SlashCommand; 27] = [
     row("help", "[keys]", "list commands and keys; `keys`: with their names in config.toml"),
     row("model", "[name]", "choose a model"),
@@ -46,7 +42,7 @@ pub const COMMANDS: [SlashCommand; 27] = [
     row("quit", "", "quit (also Ctrl-D)"),
 ];
 
-/// What other agents call the same commands.
+/// Names other agents use for these commands.
 pub const ALIASES: [(&str, &str); 7] = [
     ("exit", "quit"),
     ("new", "clear"),

@@ -1,5 +1,5 @@
-//! Editable text with a cursor that always stands between grapheme clusters, undo and redo, and what was cut. Own code because the
-//! ready-made text areas move by `char`, which tears emoji and combining marks apart.
+//! Editable text with undo, redo and a kill ring. The cursor is always between grapheme clusters; existing
+//! text areas move by `char` and split emoji and combining marks.
 
 use std::ops::Range;
 
@@ -10,29 +10,27 @@ use super::kill_ring::{KillRing, Side};
 use super::paste;
 use crate::tui::terminal::key_table::EditCommand;
 
-/// Undo steps that are kept.
 const UNDO_STEPS: usize = 200;
 
-/// What the last change was; typing in one go is undone in one go.
+/// The kind of the last change; typing in one go is undone in one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BufferChange {
     Typing,
     Deleting,
-    /// What is cut next belongs to the same piece.
+    /// The next cut is appended to this one.
     Cutting,
-    /// A piece was put back; it begins here.
+    /// A piece was put back; it starts at this index.
     Yanking(usize),
     Other,
 }
 
-/// Text and cursor.
 #[derive(Clone, Debug, Default)]
 pub struct Buffer {
     text: String,
     /// Byte index, on a grapheme boundary.
     cursor: usize,
     undo: Vec<(String, usize)>,
-    /// What was undone, the next to come back last.
+    /// Undone states; the next to redo is last.
     redo: Vec<(String, usize)>,
     cut: KillRing,
     last: Option<BufferChange>,
@@ -51,14 +49,14 @@ impl Buffer {
         self.text.is_empty()
     }
 
-    /// Replaces everything; the cursor goes to the end. Can be undone.
+    /// Replaces everything (undoable); the cursor moves to the end.
     pub fn set(&mut self, text: &str) {
         self.remember(BufferChange::Other);
         text.clone_into(&mut self.text);
         self.cursor = self.text.len();
     }
 
-    /// Empties the buffer and forgets its past; what was cut stays.
+    /// Clears text and undo history, but keeps the kill ring.
     pub fn reset(&mut self) {
         *self = Self { cut: std::mem::take(&mut self.cut), ..Self::default() };
     }
@@ -77,7 +75,6 @@ impl Buffer {
         self.cursor = grapheme::snap(&self.text, self.cursor + text.len());
     }
 
-    /// Replaces `from..cursor` by `text`.
     pub fn replace_before(&mut self, from: usize, text: &str) {
         let from = grapheme::snap(&self.text, from).min(self.cursor);
         self.remember(BufferChange::Other);
@@ -85,25 +82,24 @@ impl Buffer {
         self.cursor = grapheme::snap(&self.text, from + text.len());
     }
 
-    /// Replaces a range and puts the cursor at `cursor` in the new text.
+    /// Replaces a range; `cursor` is an index into the new text.
     pub fn replace_range(&mut self, range: Range<usize>, text: &str, cursor: usize) {
         self.remember(BufferChange::Other);
         self.text.replace_range(range, text);
         self.cursor = grapheme::snap(&self.text, cursor);
     }
 
-    /// How many changes can be undone.
     pub fn undo_depth(&self) -> usize {
         self.undo.len()
     }
 
-    /// Makes all changes since `depth` one.
+    /// Merges all changes since `depth` into one undo step.
     pub fn merge_undo(&mut self, depth: usize) {
         self.undo.truncate(depth + 1);
         self.last = None;
     }
 
-    /// One editing key. Up and Down depend on the rows on screen, and folds are the composer's: they do nothing here.
+    /// Applies an editing key. Up, Down and folds depend on the screen, so the composer handles them.
     pub fn edit(&mut self, command: EditCommand) {
         let cursor = self.cursor;
         match command {
@@ -113,7 +109,7 @@ impl Buffer {
             EditCommand::Right => self.move_to(grapheme::next(&self.text, cursor)),
             EditCommand::WordLeft => self.move_to(self.word_start()),
             EditCommand::WordRight => self.move_to(self.word_end()),
-            // Of the line, not of the soft-wrapped row.
+            // Of the line, not the wrapped row.
             EditCommand::Home => self.move_to(grapheme::line_start(&self.text, cursor)),
             EditCommand::End => self.move_to(grapheme::line_end(&self.text, cursor)),
             EditCommand::Backspace => self.delete(grapheme::previous(&self.text, cursor), cursor),
@@ -122,7 +118,7 @@ impl Buffer {
             EditCommand::DeleteSpacedWordBack => self.cut(self.spaced_word_start(), cursor),
             EditCommand::DeleteWordForward => self.cut(cursor, self.word_end()),
             EditCommand::KillToEnd => {
-                // At the end of the line, the line break.
+                // At the end of a line, removes the line break.
                 let end = grapheme::line_end(&self.text, cursor);
                 self.cut(cursor, if end == cursor { grapheme::next(&self.text, end) } else { end });
             }
@@ -138,7 +134,6 @@ impl Buffer {
         }
     }
 
-    /// Takes back the last change.
     pub fn undo(&mut self) {
         if let Some((text, cursor)) = self.undo.pop() {
             self.redo.push((std::mem::replace(&mut self.text, text), self.cursor));
@@ -147,7 +142,6 @@ impl Buffer {
         self.last = None;
     }
 
-    /// Makes the change again that was undone last.
     pub fn redo(&mut self) {
         if let Some((text, cursor)) = self.redo.pop() {
             self.undo.push((std::mem::replace(&mut self.text, text), self.cursor));
@@ -156,7 +150,6 @@ impl Buffer {
         self.last = None;
     }
 
-    /// Puts the piece that was cut last before the cursor.
     fn yank(&mut self) {
         let Some(piece) = self.cut.last().map(str::to_owned) else { return };
         let start = self.cursor;
@@ -164,7 +157,7 @@ impl Buffer {
         self.last = Some(BufferChange::Yanking(start));
     }
 
-    /// Replaces the piece that has just been put back by the one cut before it.
+    /// Replaces the piece just inserted with the one cut before it.
     fn yank_pop(&mut self) {
         let Some(BufferChange::Yanking(start)) = self.last else { return };
         let Some(piece) = self.cut.older().map(str::to_owned) else { return };
@@ -172,7 +165,7 @@ impl Buffer {
         self.last = Some(BufferChange::Yanking(start));
     }
 
-    /// Removes what stands from `from` to `to` and keeps it to be put back.
+    /// Deletes `from..to` and keeps it in the kill ring.
     pub fn cut(&mut self, from: usize, to: usize) {
         if from >= to {
             return;
@@ -190,7 +183,7 @@ impl Buffer {
         }
         self.remember(BufferChange::Deleting);
         self.text.replace_range(from..to, "");
-        // What now meets may have become one cluster.
+        // The joined parts may form one cluster.
         self.cursor = grapheme::snap(&self.text, from);
     }
 
@@ -210,7 +203,6 @@ impl Buffer {
         self.undo.push((self.text.clone(), self.cursor));
     }
 
-    /// Start of the word before the cursor.
     fn word_start(&self) -> usize {
         let words = self.text[..self.cursor].split_word_bound_indices();
         words.rev().find(|(_, word)| is_word(word)).map_or(0, |(at, _)| at)
@@ -223,7 +215,6 @@ impl Buffer {
         space.map_or(0, |(at, c)| at + c.len_utf8())
     }
 
-    /// End of the word after the cursor.
     fn word_end(&self) -> usize {
         let mut words = self.text[self.cursor..].split_word_bound_indices();
         words
@@ -232,7 +223,6 @@ impl Buffer {
     }
 }
 
-/// Words are what stands between spaces and punctuation.
 fn is_word(piece: &str) -> bool {
     piece.chars().any(|c| !c.is_whitespace() && !c.is_ascii_punctuation())
 }

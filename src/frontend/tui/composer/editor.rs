@@ -1,4 +1,4 @@
-//! The composer as the rest of the screen sees it: buffer, folded pastes and history together.
+//! The composer: buffer, folded pastes and history combined.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -9,23 +9,21 @@ use super::paste::{self, Pastes};
 use super::vim::state::Vim;
 use crate::tui::terminal::key_table::EditCommand;
 
-/// Text set by the program is folded only beyond this, in bytes: a user's own prompt stays readable.
+/// Text set by the program is folded only beyond this, so that the user's own prompts stay readable.
 const KEEP_OPEN_BYTES: usize = 20_000;
 
-/// The composer's state.
 #[derive(Clone, Debug, Default)]
 pub struct Composer {
     buffer: Buffer,
     /// Of all drafts.
     pastes: Pastes,
     history: PromptHistory,
-    /// While it edits as vi does.
+    /// Set in vi mode.
     vim: Option<Vim>,
-    /// The cell that Up and Down aim for.
+    /// The target column of Up and Down.
     goal: Option<usize>,
 }
 
-/// The rows to draw and the caret in them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drawn {
     pub rows: Vec<String>,
@@ -38,7 +36,7 @@ impl Composer {
         self.buffer.is_empty()
     }
 
-    /// The text with folds still closed; indices of [`Composer::cursor`] refer to it.
+    /// The text with folds closed; [`Composer::cursor`] is an index into it.
     pub fn text(&self) -> &str {
         self.buffer.text()
     }
@@ -47,12 +45,11 @@ impl Composer {
         self.buffer.cursor()
     }
 
-    /// The whole text, folds opened.
     pub fn full_text(&self) -> String {
         self.pastes.unfold(self.buffer.text())
     }
 
-    /// One editing key; `width` is the width of the text area in cells.
+    /// Applies an editing key; `width` is in cells.
     pub fn edit(&mut self, edit: EditCommand, width: usize) {
         if !matches!(edit, EditCommand::Up | EditCommand::Down) {
             self.goal = None;
@@ -77,12 +74,12 @@ impl Composer {
         self.vim.as_ref()
     }
 
-    /// Esc as vi has it; whether it meant something.
+    /// Esc in vi mode; returns whether it did anything.
     pub fn vim_escape(&mut self) -> bool {
         self.vim.as_mut().is_some_and(|vim| vim.escape(&mut self.buffer))
     }
 
-    /// A key of vi's normal mode; whether it is on.
+    /// A key in vi's normal mode; returns whether that mode is on.
     pub fn vim_key(&mut self, key: char, width: usize) -> bool {
         let Some(vim) = self.vim.as_mut().filter(|vim| vim.is_normal()) else { return false };
         self.goal = None;
@@ -98,7 +95,7 @@ impl Composer {
         self.buffer.insert(&text);
     }
 
-    /// `\` before the cursor at the end of a line asks for a line break instead of sending.
+    /// Replaces a `\` before the cursor with a line break; `false` if there is none.
     pub fn take_line_continuation(&mut self) -> bool {
         let cursor = self.buffer.cursor();
         if !self.buffer.text()[..cursor].ends_with('\\') {
@@ -108,19 +105,18 @@ impl Composer {
         true
     }
 
-    /// Replaces the text between byte `from` and the cursor.
     pub fn complete(&mut self, from: usize, text: &str) {
         self.buffer.replace_before(from, &paste::printable(text));
     }
 
-    /// Takes the whole text out, folds opened, and remembers the draft.
+    /// Takes out the text with folds opened, and adds the draft to the history.
     pub fn take(&mut self) -> String {
         let text = self.full_text();
         self.stash();
         text
     }
 
-    /// Empties the composer; the draft stays in the history.
+    /// Clears the composer; the draft goes to the history.
     pub fn stash(&mut self) {
         self.history.push(self.buffer.text().to_owned());
         self.buffer.reset();
@@ -128,13 +124,12 @@ impl Composer {
         self.vim.iter_mut().for_each(Vim::reset);
     }
 
-    /// Adds a text to what Up goes through.
     pub fn remember(&mut self, text: &str) {
         let draft = self.pastes.fold(text);
         self.history.push(draft);
     }
 
-    /// Puts a text back that was sent in vain.
+    /// Puts back a text that couldn't be sent.
     pub fn restore(&mut self, text: &str) {
         match self.history.last() {
             Some(draft) if self.pastes.unfold(draft) == text => {
@@ -146,7 +141,7 @@ impl Composer {
         }
     }
 
-    /// Replaces the text, such as by what an editor made of it; undo brings it back.
+    /// Replaces the text, for example with an editor's result; undoable.
     pub fn replace(&mut self, text: &str) {
         if text == self.full_text() {
             return;
@@ -159,7 +154,7 @@ impl Composer {
         self.buffer.set(&text);
     }
 
-    /// Opens the fold at the cursor, or before it.
+    /// Opens the fold at or before the cursor.
     fn open_paste(&mut self) {
         let cursor = self.buffer.cursor();
         let behind = self.buffer.text()[cursor..].chars().next();
@@ -172,7 +167,6 @@ impl Composer {
         }
     }
 
-    /// Puts a text that comes back before the draft.
     pub fn prepend(&mut self, text: &str) {
         let draft = self.full_text();
         if draft.trim().is_empty() {
@@ -182,7 +176,6 @@ impl Composer {
         }
     }
 
-    /// Rows and caret at `width` cells.
     pub fn draw(&self, width: usize) -> Drawn {
         let text = self.buffer.text();
         let layout = Layout::new(text, &self.pastes, width);
@@ -199,7 +192,7 @@ impl Composer {
         self.buffer.set(draft);
     }
 
-    /// Up and Down go through rows first, then through history.
+    /// Moves through rows first, then through the history.
     fn vertical(&mut self, step: isize, width: usize) {
         let text = self.buffer.text();
         let layout = Layout::new(text, &self.pastes, width);

@@ -1,22 +1,21 @@
-//! Steps from one grapheme boundary of a text to the next.
+//! Grapheme and line boundaries of a text.
 
 use unicode_segmentation::GraphemeCursor;
 
 use base::text::ceil_boundary;
 
-/// The boundary before `index`, which is one itself.
+/// `index` must be a boundary.
 pub fn previous(text: &str, index: usize) -> usize {
     let mut cursor = GraphemeCursor::new(index, text.len(), true);
     cursor.prev_boundary(text, 0).ok().flatten().unwrap_or(0)
 }
 
-/// The boundary behind `index`.
 pub fn next(text: &str, index: usize) -> usize {
     let mut cursor = GraphemeCursor::new(index, text.len(), true);
     cursor.next_boundary(text, 0).ok().flatten().unwrap_or(text.len())
 }
 
-/// The boundary at or behind `index`, which may be any number.
+/// The boundary at or after any `index`.
 pub fn snap(text: &str, index: usize) -> usize {
     let index = ceil_boundary(text, index);
     let mut cursor = GraphemeCursor::new(index, text.len(), true);
@@ -26,12 +25,11 @@ pub fn snap(text: &str, index: usize) -> usize {
     }
 }
 
-/// Start of the line that `index` is in.
 pub fn line_start(text: &str, index: usize) -> usize {
     text[..index].rfind('\n').map_or(0, |at| at + 1)
 }
 
-/// Its end, before the line break.
+/// Excludes the line break.
 pub fn line_end(text: &str, index: usize) -> usize {
     text[index..].find('\n').map_or(text.len(), |at| index + at)
 }

@@ -1,13 +1,11 @@
-//! Drafts that were sent or cleared, for Up and Down, with their pastes folded.
+//! Sent or cleared drafts for Up and Down, with pastes folded.
 
-/// Drafts that are kept.
 const LIMIT: usize = 200;
 
-/// Past drafts, oldest first, and the place while browsing.
 #[derive(Clone, Debug, Default)]
 pub struct PromptHistory {
     drafts: Vec<String>,
-    /// Index of the shown draft, and what was being written before.
+    /// Index of the shown draft, and the text being written before.
     browsing: Option<(usize, String)>,
 }
 
@@ -24,7 +22,7 @@ impl PromptHistory {
         self.drafts.push(draft);
     }
 
-    /// The draft before the shown one; `current` is kept for the way back.
+    /// `current` is kept to return to.
     pub fn older(&mut self, current: String) -> Option<String> {
         let (index, kept) = match self.browsing.take() {
             Some((index, kept)) => (index, kept),
@@ -36,7 +34,7 @@ impl PromptHistory {
         older
     }
 
-    /// The draft after the shown one, and at the end what was being written.
+    /// Ends with the text that was being written.
     pub fn newer(&mut self) -> Option<String> {
         let (index, kept) = self.browsing.take()?;
         match self.drafts.get(index + 1) {
@@ -49,7 +47,6 @@ impl PromptHistory {
         }
     }
 
-    /// The draft that was pushed last.
     pub fn last(&self) -> Option<&str> {
         self.drafts.last().map(String::as_str)
     }

@@ -1,17 +1,16 @@
-//! What was cut from a text field, to be put back elsewhere: Ctrl-Y brings the last piece, Alt-Y the one before it.
+//! The kill ring: Ctrl-Y inserts the last piece, Alt-Y the one before it.
 
-/// Pieces that are kept.
 const LIMIT: usize = 30;
 
-/// The pieces, oldest first.
+/// Oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KillRing {
     pieces: Vec<String>,
-    /// Steps back from the last one, while they are gone through.
+    /// Steps back from the last piece while cycling.
     back: usize,
 }
 
-/// On which side of what was cut before the new piece stood.
+/// Whether the new piece was before or after the previous cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Before,
@@ -19,7 +18,7 @@ pub enum Side {
 }
 
 impl KillRing {
-    /// Keeps a piece; cuts in a row are one piece.
+    /// Adds a piece; consecutive cuts are merged.
     pub fn keep(&mut self, piece: &str, side: Side, in_a_row: bool) {
         self.back = 0;
         match self.pieces.last_mut().filter(|_| in_a_row) {
@@ -34,13 +33,12 @@ impl KillRing {
         }
     }
 
-    /// The piece that was cut last.
     pub fn last(&mut self) -> Option<&str> {
         self.back = 0;
         self.pieces.last().map(String::as_str)
     }
 
-    /// The piece before the one given last; behind the oldest the newest again.
+    /// The next older piece, wrapping around to the newest.
     pub fn older(&mut self) -> Option<&str> {
         let count = self.pieces.len();
         self.back = (self.back + 1).checked_rem(count)?;

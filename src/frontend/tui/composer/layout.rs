@@ -1,4 +1,4 @@
-//! Where the composer's text and caret stand on screen: soft-wrapped rows, and the way from byte to cell and back.
+//! Layout of the composer's text: soft-wrapped rows, and mapping between bytes and cells.
 
 use std::ops::Range;
 
@@ -7,14 +7,12 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::paste::Pastes;
 use crate::tui::render::wrap;
 
-/// The rows of a text at one width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     rows: Vec<Range<usize>>,
 }
 
 impl Layout {
-    /// Rows of at most `max` cells.
     pub fn new(text: &str, pastes: &Pastes, max: usize) -> Self {
         let mut rows = Vec::new();
         let mut at = 0;
@@ -31,7 +29,7 @@ impl Layout {
         &self.rows
     }
 
-    /// Row and cell of the byte index `cursor`.
+    /// Row and cell of byte index `cursor`.
     pub fn position(&self, text: &str, pastes: &Pastes, cursor: usize) -> (usize, usize) {
         let row = self.rows.iter().rposition(|row| row.start <= cursor).unwrap_or(0);
         let start = self.rows.get(row).map_or(0, |row| row.start);
@@ -61,7 +59,6 @@ impl Layout {
     }
 }
 
-/// What is drawn for a grapheme.
 pub fn shown<'t>(grapheme: &'t str, pastes: &Pastes) -> std::borrow::Cow<'t, str> {
     match pastes.label(grapheme) {
         Some(label) => label.into(),

@@ -1,4 +1,4 @@
-//! The field in which the user writes: text and cursor, pastes that stay folded, soft wrap, prompt history.
+//! The input field: text and cursor, folded pastes, soft wrap, prompt history.
 
 pub mod buffer;
 pub mod editor;

@@ -1,24 +1,24 @@
-//! Large pastes stay folded: one private character stands for the whole text, so that a megabyte costs nothing to
-//! edit around and can only be kept or deleted as a whole.
+//! Large pastes stay folded: one private-use character represents the text, so that a megabyte costs nothing
+//! to edit around.
 
 use std::sync::Arc;
 
 use base::sanitize;
 use base::text;
 
-/// First of the private-use characters (plane 16) that stand for pastes. They can't be typed: input is stripped of them.
+/// First of the private-use characters (plane 16) for pastes. They can't be typed: input is stripped of them.
 const FIRST: u32 = 0x10_0000;
 const LAST: u32 = 0x10_fffd;
-/// A paste beyond either limit is folded.
+/// Pastes beyond either limit are folded.
 const FOLD_CHARS: usize = 1_500;
 const FOLD_LINES: usize = 12;
 
-/// The folded texts. None is ever taken out: what was cut, sent or undone may come back.
+/// Nothing is ever removed: cut, sent or undone text may come back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pastes(Vec<Arc<str>>);
 
 impl Pastes {
-    /// What to insert for pasted `text`: itself, or the character that stands for it.
+    /// The text to insert for a paste: itself, or its fold character.
     pub fn fold(&mut self, text: &str) -> String {
         let text = printable(text);
         let large = text.len() > FOLD_CHARS || text.bytes().filter(|b| *b == b'\n').count() >= FOLD_LINES;
@@ -36,7 +36,6 @@ impl Pastes {
         }
     }
 
-    /// `draft` with every fold opened.
     pub fn unfold(&self, draft: &str) -> String {
         let mut out = String::with_capacity(draft.len());
         for c in draft.chars() {
@@ -48,7 +47,7 @@ impl Pastes {
         out
     }
 
-    /// What is shown for a fold, such as `[Pasted 1,234 lines]`.
+    /// The label of a fold, such as `[Pasted 1,234 lines]`.
     pub fn label(&self, grapheme: &str) -> Option<String> {
         let mut chars = grapheme.chars();
         let paste = self.get(chars.next()?)?;
@@ -60,14 +59,13 @@ impl Pastes {
         })
     }
 
-    /// The text that `c` stands for.
     pub fn get(&self, c: char) -> Option<&Arc<str>> {
         let index = u32::from(c).checked_sub(FIRST)?;
         self.0.get(usize::try_from(index).ok()?)
     }
 }
 
-/// Typed or pasted text without escape sequences, control characters and the characters that stand for folds.
+/// `text` without escape sequences, control characters and fold characters.
 pub fn printable(text: &str) -> String {
     let cleaned = sanitize::clean(text);
     if cleaned.chars().any(is_stand_in) {

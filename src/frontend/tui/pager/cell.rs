@@ -1,4 +1,4 @@
-//! One cell of the pager: a message, a result, a change. Knows its text and how it is drawn, short or in full.
+//! A pager cell: a message, result or change, drawn short or in full.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,31 +17,27 @@ use base::protocol::event::Level;
 use base::protocol::review::{ChangedFile, HunkId};
 use base::sanitize;
 
-/// How lines are laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PageLayout {
     pub width: usize,
     pub rows: usize,
     pub theme: Theme,
-    /// Everything is shown in full.
     pub full: bool,
-    /// Long lines of an output stay one row.
+    /// Long output lines stay on one row.
     pub unwrapped: bool,
 }
 
-/// A cell.
 #[derive(Clone, Debug)]
 pub struct PagerCell {
     pub content: CellContent,
-    /// A turn, or a file, begins with it.
+    /// Starts a turn or a file.
     pub begins: bool,
-    /// Shown in full.
     pub open: bool,
 }
 
 #[derive(Clone, Debug)]
 pub enum CellContent {
-    /// With the title of its call, where it is a result.
+    /// An item; for results, with the title of their call.
     Item(Arc<Item>, String),
     Heading(String),
     Hunk {
@@ -51,7 +47,6 @@ pub enum CellContent {
     },
 }
 
-/// The cells of a session, oldest first.
 pub fn of_items(items: &[(ItemId, Arc<Item>)]) -> Vec<PagerCell> {
     let mut titles: HashMap<&str, String> = HashMap::new();
     let mut cells = Vec::with_capacity(items.len());
@@ -65,7 +60,7 @@ pub fn of_items(items: &[(ItemId, Arc<Item>)]) -> Vec<PagerCell> {
             Item::ToolResult(result) => {
                 title = titles.remove(result.call_id.as_ref()).unwrap_or_else(|| result.tool.to_string());
             }
-            // Sealed thinking shows nothing, and what the program tells the model is not said to the user.
+            // Sealed reasoning has no text, and reminders are for the model only.
             Item::Reasoning(reasoning) if reasoning.text.trim().is_empty() => continue,
             Item::Reminder(_) => continue,
             _ => {}
@@ -82,7 +77,7 @@ pub fn of_items(items: &[(ItemId, Arc<Item>)]) -> Vec<PagerCell> {
     cells
 }
 
-/// The cells of changed files: a heading for each, then its hunks.
+/// For each changed file a heading and its hunks.
 pub fn of_changes(files: &[ChangedFile]) -> Vec<PagerCell> {
     let mut cells = Vec::new();
     for file in files {
@@ -98,7 +93,7 @@ pub fn of_changes(files: &[ChangedFile]) -> Vec<PagerCell> {
 }
 
 impl PagerCell {
-    /// Whether Ctrl-O leads here: it holds more than the transcript shows.
+    /// Whether Ctrl-O stops here: there's more than the transcript shows.
     pub fn expands(&self) -> bool {
         match &self.content {
             CellContent::Item(item, _) => matches!(**item, Item::Reasoning(_) | Item::ToolResult(_)),
@@ -106,7 +101,6 @@ impl PagerCell {
         }
     }
 
-    /// Its text, as it is searched and copied.
     pub fn text(&self) -> Cow<'_, str> {
         match &self.content {
             CellContent::Item(item, title) => match item.as_ref() {
@@ -119,7 +113,7 @@ impl PagerCell {
         }
     }
 
-    /// What is copied: of a result not its title.
+    /// The text to copy; results omit their title.
     pub fn copied(&self) -> Cow<'_, str> {
         match &self.content {
             CellContent::Item(item, _) => match item.as_ref() {
@@ -130,7 +124,6 @@ impl PagerCell {
         }
     }
 
-    /// The sub-agent that did what its call asked for.
     pub fn agent(&self) -> Option<&str> {
         match &self.content {
             CellContent::Item(item, _) => match item.as_ref() {
@@ -141,7 +134,6 @@ impl PagerCell {
         }
     }
 
-    /// The blocks of code in it.
     pub fn code_blocks(&self) -> Vec<String> {
         match &self.content {
             CellContent::Item(item, _) => match item.as_ref() {
@@ -220,7 +212,6 @@ fn diff_of(result: &ToolResult) -> Option<&str> {
     result.envelope.data.get("diff").and_then(|diff| diff.as_str()).filter(|diff| !diff.is_empty())
 }
 
-/// All that a result says.
 fn whole(result: &ToolResult) -> Cow<'_, str> {
     let envelope = &result.envelope;
     let error = envelope.error.as_ref().map_or("", |error| error.message.as_str());

@@ -1,12 +1,10 @@
-//! What a pager shows.
+//! Which content a pager shows.
 
-/// What the pager shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PagerKind {
     Transcript,
-    /// One output after the other.
+    /// One output at a time.
     Outputs,
-    /// What a sub-agent did.
     Agent,
     /// The changes of the session, or of its last turn.
     Changes {

@@ -1,4 +1,4 @@
-//! Changes to a line that is shown: what a search found is marked, and a long one is moved sideways.
+//! Changes to displayed lines: search highlighting and horizontal scrolling.
 
 use std::ops::Range;
 
@@ -8,7 +8,6 @@ use regex::Regex;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 
-/// The line with what the search finds in it.
 pub fn marked(line: Line<'static>, search: &Regex, theme: Theme) -> Line<'static> {
     let whole = line.to_string();
     let found: Vec<Range<usize>> = search.find_iter(&whole).map(|found| found.range()).collect();
@@ -33,7 +32,6 @@ pub fn marked(line: Line<'static>, search: &Regex, theme: Theme) -> Line<'static
     Line::from(spans)
 }
 
-/// The line without its first cells.
 pub fn shifted(spans: &[Span<'static>], cells: usize) -> Vec<Span<'static>> {
     wrap::hard_rows(spans, cells).into_iter().skip(1).flatten().collect()
 }

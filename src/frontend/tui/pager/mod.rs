@@ -1,5 +1,4 @@
-//! The pager: a session, the outputs of its tools or its changes on the whole screen, with search and copying. What it shows
-//! is read when it opens; only what is seen is laid out.
+//! The full-screen pager with search and copying. Only visible cells are laid out.
 
 pub mod cell;
 pub mod kind;

@@ -1,4 +1,4 @@
-//! The part of a list of cells that is on the screen: only these are laid out, and a few around them stay so.
+//! The visible part of a list of cells: lays out only those, and caches nearby ones.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,13 +8,12 @@ use ratatui::text::Line;
 use super::cell::{PageLayout, PagerCell};
 use crate::tui::transcript::entry::TranscriptKind;
 
-/// Cells whose lines are kept.
+/// Cells whose lines are cached.
 const KEPT: usize = 300;
 
-/// A row: its cell and its number in it.
+/// A row: its cell, and its index in the cell.
 pub type Place = (usize, usize);
 
-/// What is on the screen.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     pub layout: PageLayout,
@@ -23,7 +22,6 @@ pub struct Page {
 }
 
 impl Page {
-    /// Takes over another layout.
     pub fn arrange(&mut self, layout: PageLayout) {
         let same = PageLayout { rows: layout.rows, ..self.layout };
         if same != layout {
@@ -33,17 +31,15 @@ impl Page {
         self.layout = layout;
     }
 
-    /// There are other cells now.
     pub fn forget_all(&mut self) {
         self.drawn.clear();
     }
 
-    /// The cell looks different now.
     pub fn forget(&mut self, cell: usize) {
         self.drawn.remove(&cell);
     }
 
-    /// The lines of a cell, with the blank one that separates it from the one before.
+    /// The lines of a cell, including the blank line before it.
     pub fn lines(&mut self, cells: &[PagerCell], at: usize) -> &[Line<'static>] {
         if self.drawn.len() > KEPT {
             let top = self.top.0;
@@ -62,7 +58,6 @@ impl Page {
         })
     }
 
-    /// Moves by so many rows within the cells of `span`.
     pub fn scroll(&mut self, cells: &[PagerCell], span: &Range<usize>, rows: isize) {
         let (mut cell, mut row) = self.top;
         let mut left = rows.unsigned_abs();
@@ -95,7 +90,7 @@ impl Page {
         self.top = place.max((span.start, 0)).min(self.bottom(cells, span));
     }
 
-    /// The lowest place from which the screen is still full.
+    /// The last position that still fills the screen.
     pub fn bottom(&mut self, cells: &[PagerCell], span: &Range<usize>) -> Place {
         let mut left = self.layout.rows;
         for cell in span.clone().rev() {
@@ -108,7 +103,6 @@ impl Page {
         (span.start, 0)
     }
 
-    /// The rows on the screen, each with its place.
     pub fn shown(&mut self, cells: &[PagerCell], span: &Range<usize>) -> Vec<(Place, Line<'static>)> {
         let mut shown = Vec::with_capacity(self.layout.rows);
         let (mut cell, mut row) = self.top;

@@ -1,4 +1,4 @@
-//! The open pager: which cell is chosen, what is searched for, and what its keys do.
+//! The open pager: selection, search and keys.
 
 use std::ops::Range;
 
@@ -20,45 +20,41 @@ use base::protocol::op::Op;
 use base::protocol::review::HunkId;
 use base::text;
 
-/// Rows of the screen that the pager does not have: its heading and its keys, the rule, the status line, and the row that
-/// the viewport leaves free.
+/// Rows taken by heading, key hints, rule, status line, and the viewport's free row.
 const AROUND: usize = 5;
-/// Cells by which an unwrapped page moves sideways.
+/// Cells per horizontal scroll step of an unwrapped page.
 const SHIFT: usize = 8;
 
-/// The open pager.
 #[derive(Clone, Debug)]
 pub struct Pager {
     pub kind: PagerKind,
-    /// The sub-agent whose work it shows.
     agent: Option<String>,
-    /// What was open below it.
+    /// The pager underneath.
     pub before: Option<Box<Pager>>,
     cells: Vec<PagerCell>,
     loaded: bool,
-    /// What it shows is being read.
+    /// The content is being loaded.
     reading: bool,
-    /// More has come since that was asked for.
+    /// More arrived since it was requested.
     outdated: bool,
     page: Page,
     chosen: usize,
     shift: usize,
     unwrapped: bool,
-    /// What is being typed to be searched for.
+    /// The search being typed.
     typing: Option<Buffer>,
     search: Option<Regex>,
     found: Option<Place>,
-    /// The next block of code that is copied.
+    /// The next code block to copy.
     code: usize,
     message: Option<String>,
-    /// A revert that was asked for and waits for a yes.
+    /// A revert waiting for confirmation.
     asks: Option<usize>,
-    /// What is on the screen.
     shown: Vec<(Place, Line<'static>)>,
 }
 
 impl Pager {
-    /// Opens at once and fills when what it shows has been read.
+    /// Opens at once, and is filled when its content has been read.
     pub fn new(kind: PagerKind) -> Self {
         Self {
             kind,
@@ -82,12 +78,11 @@ impl Pager {
         }
     }
 
-    /// What this sub-agent did, over another pager.
     pub fn of_agent(agent: String, before: Option<Box<Self>>) -> Self {
         Self { agent: Some(agent), before, ..Self::new(PagerKind::Agent) }
     }
 
-    /// What it shows is to be read: how, unless it is being read already.
+    /// The request for the content, unless one is already running.
     pub fn ask(&mut self) -> Option<Op> {
         self.outdated = std::mem::replace(&mut self.reading, true);
         (!self.outdated).then_some(match self.kind {
@@ -97,8 +92,8 @@ impl Pager {
         })
     }
 
-    /// Takes up what was read; whether it must be read once more. Whoever looks at something stays there; at the end of a
-    /// transcript that means its new end.
+    /// Takes the content; returns a request if it's already outdated. The position stays, except that the end
+    /// of a transcript follows its new end.
     pub fn fill(&mut self, mut cells: Vec<PagerCell>) -> Option<Op> {
         if self.kind == PagerKind::Outputs {
             cells.retain(PagerCell::expands);
@@ -134,12 +129,11 @@ impl Pager {
         if self.outdated { self.ask() } else { None }
     }
 
-    /// Shows a sentence in place of the keys.
     pub fn say(&mut self, text: &str) {
         self.message = Some(text.to_owned());
     }
 
-    /// The cells that can be scrolled to.
+    /// The range of scrollable cells.
     fn span(&self) -> Range<usize> {
         match self.kind {
             PagerKind::Outputs => self.chosen..(self.chosen + 1).min(self.cells.len()),
@@ -147,7 +141,7 @@ impl Pager {
         }
     }
 
-    /// Lays out for a screen of `size`; to be called after everything that changes the pager.
+    /// Lays out for a screen of `size`; call after every change to the pager.
     pub fn arrange(&mut self, (columns, rows): (u16, u16), theme: Theme) {
         let layout = PageLayout {
             width: usize::from(columns).saturating_sub(2).max(1),
@@ -260,7 +254,6 @@ impl Pager {
         self.follow();
     }
 
-    /// The chosen cell is one that can be seen.
     fn follow(&mut self) {
         let span = self.span();
         let shown = self.page.shown(&self.cells, &span);
@@ -269,7 +262,7 @@ impl Pager {
         }
     }
 
-    /// Whether Tab stops at the cell: among changes only at what can be reverted.
+    /// Whether Tab stops at the cell; among changes, only at hunks.
     fn stops_at(&self, cell: usize) -> bool {
         let is_hunk = |cell: &PagerCell| matches!(cell.content, CellContent::Hunk { .. });
         !matches!(self.kind, PagerKind::Changes { .. }) || self.cells.get(cell).is_some_and(is_hunk)
@@ -371,7 +364,7 @@ impl Pager {
         }
     }
 
-    /// Goes to the next place, or the one before, round at the ends. A cell that hides it is opened.
+    /// Goes to the next or previous match, wrapping around; expands cells that hide it.
     fn find(&mut self, forward: bool) {
         let Some(search) = self.search.clone().filter(|_| !self.cells.is_empty()) else { return };
         let count = self.cells.len();
@@ -387,11 +380,11 @@ impl Pager {
                 self.page.forget(cell);
                 rows = self.rows_of(cell, &search);
             }
-            // Words that a row's end parts: the cell is what can be shown.
+            // A match split across rows: show the cell instead.
             if rows.is_empty() {
                 rows.push(0);
             }
-            // The first cell is visited twice: before the start, and at the end what lies on its other side.
+            // The first cell is visited twice: from the start position, and at the end for its other side.
             let beyond = |row: &usize| match (step, self.found) {
                 (0, Some((_, at))) if forward => *row > at,
                 (0, Some((_, at))) => *row < at,
@@ -416,13 +409,12 @@ impl Pager {
         lines.filter(|(_, line)| search.is_match(&line.to_string())).map(|(row, _)| row).collect()
     }
 
-    /// The screen; as many lines as there is room for.
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let rows = &self.shown;
         let position = rows.last().map_or(0, |((cell, _), _)| (cell + 1) * 100 / self.cells.len().max(1));
         let mut lines = vec![self.heading(width, position, theme)];
         for ((cell, row), line) in rows.iter().take(room.saturating_sub(2)) {
-            // Not beside the blank line above the cell.
+            // Not next to the blank line above the cell.
             let chosen =
                 *cell == self.chosen && (*row > 0 || line.width() > 0) && self.kind != PagerKind::Outputs;
             let mark = Span::styled(if chosen { "▌ " } else { "  " }, theme.accent());

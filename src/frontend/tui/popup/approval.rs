@@ -1,5 +1,5 @@
-//! May this call run, shall this plan be carried out? Shows exactly what will happen and takes the answer. One Enter never says yes: the first
-//! only makes a choice visible, because it may have been meant for the composer.
+//! Approval dialogs for calls and plans: show exactly what will happen and take the answer. A single Enter
+//! never approves, since it may have been meant for the composer: the first only selects a choice.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
@@ -16,33 +16,30 @@ use base::protocol::approval::{Answer, ApprovalRequest, PlanRequest};
 use base::sanitize;
 use base::text;
 
-/// Detail lines that are shown before the user asks for all.
+/// Detail lines shown before the user expands it.
 const FOLDED_LINES: usize = 12;
-/// Detail that is drawn at most, in bytes; what is beyond is announced.
+/// Bytes of detail drawn at most; the rest is announced.
 const DETAIL_BYTES: usize = 256 * 1024;
 
-/// What the user can choose.
 #[derive(Clone, Debug, PartialEq)]
 struct Choice {
     letter: char,
-    /// One word, where there is no room for more.
+    /// One word, for small screens.
     short: &'static str,
     text: String,
     reply: Reply,
 }
 
-/// What a key brought.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     Answer(Answer),
-    /// Open this file in the user's editor, and ask on.
+    /// Open this file in the user's editor; the question stays open.
     Edit(String),
 }
 
-/// The open question.
 #[derive(Clone, Debug)]
 pub struct Approval {
-    /// `Allow`, before the title.
+    /// Such as `Allow`, before the title.
     verb: &'static str,
     title: String,
     reason: String,
@@ -50,17 +47,16 @@ pub struct Approval {
     is_diff: bool,
     choices: Vec<Choice>,
     chosen: Option<usize>,
-    /// The note that goes with a no, while it is written.
+    /// The note for a "no", while being written.
     note: Option<Buffer>,
     scroll: usize,
     unfolded: bool,
-    /// What is looked for in the detail; while it is typed, with `searching`.
+    /// Search text for the detail; being typed while `searching`.
     search: Buffer,
     searching: bool,
 }
 
 impl Approval {
-    /// May this call run?
     pub fn of_call(request: ApprovalRequest) -> Self {
         let choice = |letter, short, text: String, answer| Choice {
             letter,
@@ -88,7 +84,7 @@ impl Approval {
         Self { verb: "Allow", title, reason, detail, is_diff, choices, ..Self::empty() }
     }
 
-    /// Shall this plan be carried out? Its text stands in the transcript already.
+    /// The plan's text is already in the transcript.
     pub fn of_plan(request: PlanRequest) -> Self {
         let accept = |permission| Reply::Answer(Answer::Accept { permission });
         let no = Reply::Answer(Answer::No { note: String::new() });
@@ -122,12 +118,11 @@ impl Approval {
         }
     }
 
-    /// What can be chosen, in order.
     pub fn choice_texts(&self) -> Vec<String> {
         self.choices.iter().map(|choice| choice.text.clone()).collect()
     }
 
-    /// Whether a letter means something here besides a word that somebody types for the composer.
+    /// Whether a letter is a command here rather than text for the composer.
     pub fn takes_letter(&self, letter: char) -> bool {
         let place = letter.to_digit(10).map(|digit| digit as usize);
         matches!(letter, 'v' | '/')
@@ -135,12 +130,11 @@ impl Approval {
             || self.choices.iter().any(|choice| choice.letter == letter)
     }
 
-    /// Whether a text is being written.
     pub fn writes(&self) -> bool {
         self.note.is_some() || self.searching
     }
 
-    /// The answer, once there is one. `size` is that of the screen, in columns and rows.
+    /// Returns the answer, if any. `size` is the screen's columns and rows.
     pub fn key(&mut self, key: KeyEvent, size: (u16, u16)) -> Option<Reply> {
         if self.note.is_some() {
             return self.note_key(key);
@@ -188,7 +182,6 @@ impl Approval {
         None
     }
 
-    /// Turns the pages of the whole detail.
     fn page(&mut self, key: KeyCode, (columns, rows): (u16, u16)) {
         self.unfolded = true;
         let page = self.page_rows(usize::from(rows));
@@ -201,7 +194,7 @@ impl Approval {
         };
     }
 
-    /// Rows of the detail on a screen of so many: the rest are the title, the reason, the choices and the lines around.
+    /// Detail rows on a screen with `rows` rows, minus title, reason, choices and separators.
     fn page_rows(&self, rows: usize) -> usize {
         let around = 5 + 2 * usize::from(!self.reason.is_empty()) + self.choices.len();
         rows.saturating_sub(around).max(1)
@@ -210,7 +203,7 @@ impl Approval {
     fn search_key(&mut self, key: KeyEvent, (columns, _): (u16, u16)) {
         match key.code {
             KeyCode::Esc => self.searching = false,
-            // The next one behind the first row that is shown; behind the last one the first again.
+            // The next match after the first visible row, wrapping around.
             KeyCode::Enter => {
                 self.searching = false;
                 let wanted = self.search.text().to_lowercase();
@@ -251,7 +244,6 @@ impl Approval {
         None
     }
 
-    /// Lines within `room`, and the caret (row, cell) while a note is written.
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> LinesWithCaret {
         let question = format!("? {} ", self.verb);
         let room_for_title = width.saturating_sub(question.len());
@@ -272,7 +264,7 @@ impl Approval {
         let limit = if self.unfolded { limit } else { limit.min(FOLDED_LINES) };
         let mut lines = head;
         lines.extend(self.detail(width, limit, theme));
-        // On a tiny screen what is asked for and the choices matter most: nobody says yes to what is not there.
+        // On a tiny screen the title and the choices take precedence over the detail.
         let excess = (lines.len() + foot.len()).saturating_sub(room);
         lines.drain(1..(1 + excess).min(lines.len()));
         let hidden = (lines.len() + foot.len()).saturating_sub(room.max(1));
@@ -324,7 +316,7 @@ impl Approval {
         shown
     }
 
-    /// The letters alone, for a screen that has no row for each choice.
+    /// One line of letters, for screens without a row per choice.
     fn short_foot(&self, width: usize, theme: Theme) -> Vec<Line<'static>> {
         let of = |(index, choice): (usize, &Choice)| {
             let mark = if self.chosen == Some(index) { "▸" } else { "" };

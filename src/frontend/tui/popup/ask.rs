@@ -1,4 +1,4 @@
-//! Questions of the model to the user (AskUser): one after the other, an option by number or a text of one's own.
+//! Questions of the model to the user (AskUser), one at a time: a numbered option or free text.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
@@ -13,7 +13,6 @@ use base::protocol::approval::{Answer, AskedQuestion};
 use base::sanitize;
 use base::text;
 
-/// The open questions.
 #[derive(Clone, Debug)]
 pub struct Ask {
     questions: Vec<AskedQuestion>,
@@ -31,11 +30,10 @@ impl Ask {
         self.questions.get(self.replies.len())
     }
 
-    /// The answer, once all questions have one.
     pub fn key(&mut self, key: KeyEvent) -> Option<Answer> {
         let options = self.current().map_or(0, |question| question.options.len());
         match key.code {
-            // Back to the question before, with the answer that it got; from the first one it declines them all.
+            // Back to the previous question and its reply; on the first one, declines them all.
             KeyCode::Esc => match self.replies.pop() {
                 Some(reply) => self.show_again(&reply),
                 None => return Some(Answer::No { note: String::new() }),
@@ -82,7 +80,6 @@ impl Ask {
             .then(|| Answer::Replies { replies: std::mem::take(&mut self.replies) })
     }
 
-    /// Lines within `room`, and the caret (row, cell).
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> LinesWithCaret {
         let Some(question) = self.current() else { return (Vec::new(), None) };
         let mut mark = "? ".to_owned();

@@ -1,5 +1,5 @@
-//! `/context`: what fills the window, with keys to pin, drop and restore items. Opens at once and fills when the ledger
-//! comes, so that no key typed meanwhile changes anything.
+//! `/context`: shows what fills the window; keys pin, drop and restore items. Keys do nothing until the
+//! ledger arrives.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::Line;
@@ -13,10 +13,9 @@ use base::protocol::ledger::{self as view, ContextEdit, ItemHistory, LedgerRow, 
 use base::protocol::op::Op;
 use base::sanitize;
 
-/// Rows that an item's history gets at least, where the screen has them.
+/// Minimum rows for an item's history, if the screen has them.
 const STORY_ROWS: usize = 12;
 
-/// The open popup.
 #[derive(Clone, Debug, Default)]
 pub struct ContextPopup {
     ledger: Option<LedgerView>,
@@ -24,12 +23,11 @@ pub struct ContextPopup {
     rows: Vec<LedgerRow>,
     selection: Selection,
     history: Option<ItemHistory>,
-    /// What the last key did, or why not.
     message: Option<String>,
 }
 
 impl ContextPopup {
-    /// Takes up a ledger; the chosen item stays chosen where it is still there.
+    /// Takes a new ledger; keeps the selection if the item still exists.
     pub fn fill(&mut self, ledger: LedgerView) {
         let chosen = self.rows.get(self.selection.index).map(|row| row.id.clone());
         self.rows.clone_from(&ledger.rows);
@@ -45,7 +43,6 @@ impl ContextPopup {
         self.message = None;
     }
 
-    /// Shows a sentence under the list.
     pub fn say(&mut self, text: &str) {
         self.message = Some(text.to_owned());
     }
@@ -82,7 +79,7 @@ impl ContextPopup {
         PopupAction::Nothing
     }
 
-    /// Lines within `room`. The list gives way first, then the bars; the keys stay.
+    /// Lines within `room`. The list is cut first, then the bars; the key hints stay.
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let Some(ledger) = &self.ledger else {
             let wait = self.message.clone().unwrap_or_else(|| "Measuring the next request…".to_owned());

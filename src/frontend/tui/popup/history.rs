@@ -1,5 +1,5 @@
-//! The search through earlier prompts (Ctrl-R): what was typed in any project, newest first, with the words that are looked
-//! for; where none has them all, what resembles them. Ranks a given list; does not read the disk.
+//! Search through earlier prompts of all projects (Ctrl-R), newest first: those that contain all words,
+//! otherwise similar ones. Ranks a given list; doesn't read the disk.
 
 use std::sync::Arc;
 
@@ -17,18 +17,16 @@ use base::protocol::event::PastPrompt;
 use base::sanitize;
 use base::text;
 
-/// Prompts that only resemble the words are offered up to this number.
+/// Limit for merely similar prompts.
 const RESEMBLING: usize = 50;
 
-/// The open search.
 #[derive(Clone, Debug, Default)]
 pub struct HistorySearch {
     query: Buffer,
-    /// `None` while the list is on its way.
+    /// `None` while loading.
     prompts: Option<Arc<[PastPrompt]>>,
-    /// Their texts in lower case.
     lower: Vec<String>,
-    /// Indices of those that match, best first.
+    /// Indices of matches, best first.
     found: Vec<usize>,
     pub selection: Selection,
 }
@@ -52,7 +50,6 @@ impl HistorySearch {
         self.find();
     }
 
-    /// The text of the chosen prompt.
     pub fn chosen(&self) -> Option<&str> {
         let index = *self.found.get(self.selection.index)?;
         self.prompts.as_ref()?.get(index).map(|prompt| prompt.text.as_str())
@@ -63,7 +60,7 @@ impl HistorySearch {
         let words: Vec<&str> = query.split_whitespace().collect();
         let all = |text: &String| words.iter().all(|word| text.contains(word));
         self.found = (0..self.lower.len()).filter(|at| all(&self.lower[*at])).collect();
-        // The words as they were typed before the words anywhere; among equals the newest.
+        // Exact phrases before scattered words; the sort is stable, so newest first.
         self.found.sort_by_key(|at| !self.lower[*at].contains(&query));
         if self.found.is_empty() {
             self.found = self.resembling(&query);
@@ -82,7 +79,7 @@ impl HistorySearch {
         scored.into_iter().take(RESEMBLING).map(|(_, at)| at).collect()
     }
 
-    /// The line with the words, the caret's cell in it, and the prompts below. `here` is the workspace.
+    /// The input line, the caret's cell in it, and the prompts below. `here` is the workspace.
     pub fn lines(&self, width: usize, room: usize, here: &str, theme: Theme) -> (Vec<Line<'static>>, usize) {
         let head = "history › ";
         let query = self.query.text();

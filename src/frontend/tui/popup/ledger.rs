@@ -1,5 +1,4 @@
-//! Draws the ledger (`/context`): how full the window is, a bar per layer, what broke the cache, one line per item; and
-//! the history of one item (`/context why`).
+//! Draws the ledger (`/context`) and the history of one item (`/context why`).
 
 use ratatui::text::{Line, Span};
 
@@ -10,7 +9,6 @@ use base::protocol::ledger::{self as account, EpochSum, Epochs, ItemHistory, Led
 use base::sanitize;
 use base::text;
 
-/// The names of the layers (SPEC §1).
 const LAYERS: [(&str, &str); 6] = [
     ("L1", "System & tools"),
     ("L2", "Project rules"),
@@ -20,7 +18,6 @@ const LAYERS: [(&str, &str); 6] = [
     ("L6", "Scratchpad"),
 ];
 
-/// What stands above the items: the sum, a bar for each layer, the epochs.
 pub fn head(ledger: &LedgerView, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let window = ledger.window_tokens.max(1);
     let (used, whole) = (text::human_tokens(ledger.total_tokens), text::human_tokens(ledger.window_tokens));
@@ -54,7 +51,6 @@ pub fn head(ledger: &LedgerView, width: usize, theme: Theme) -> Vec<Line<'static
     lines
 }
 
-/// The epochs in one line, the most expensive causes first.
 fn epochs(epochs: &Epochs) -> String {
     if epochs.by_cause.is_empty() {
         return "   epochs  1: every request extended the one before".to_owned();
@@ -91,7 +87,6 @@ fn layer_line(
     ])
 }
 
-/// One item.
 pub fn item_line(row: &LedgerRow, chosen: bool, width: usize, theme: Theme) -> Line<'static> {
     let pin = if row.pinned && row.id.starts_with('#') { " · pinned" } else { "" };
     let origin = text::one_line(&sanitize::clean(&row.origin), 300);
@@ -112,12 +107,10 @@ fn percent(part: u64, whole: u64) -> String {
     if part > 0 && share < 9.95 { format!("{share:.1}%") } else { format!("{share:.0}%") }
 }
 
-/// The heading of an item's history.
 pub fn history_heading(history: &ItemHistory) -> String {
     format!("{}  {}", history.id, text::one_line(&sanitize::clean(&history.origin), 120))
 }
 
-/// Names and facts of an item's history, in order.
 pub fn history_rows(history: &ItemHistory) -> Vec<(String, String)> {
     let mut rows = Vec::new();
     if let Some(ms) = history.arrived_ms {

@@ -1,4 +1,4 @@
-//! What popups share: a list with one chosen row, of which a window is shown, the search by typing, and what a key asks for.
+//! Shared by popups: a scrolling list with a selection, search by typing, and key actions.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
@@ -11,10 +11,8 @@ use base::config::theme::ThemeName;
 use base::protocol::op::Op;
 use base::sanitize;
 
-/// Rows that PgUp and PgDn move by.
 const PAGE: usize = 8;
 
-/// The chosen index among `len` rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     pub index: usize,
@@ -26,7 +24,7 @@ impl Selection {
         Self { index: 0, len }
     }
 
-    /// Moves the choice, round at the ends; whether the key does that.
+    /// Moves the selection, wrapping around; returns whether the key does that.
     pub fn key(&mut self, key: KeyEvent) -> bool {
         match keymap::action(Place::List, key) {
             Some(Action::List(step)) => self.step(step),
@@ -34,7 +32,6 @@ impl Selection {
         }
     }
 
-    /// Moves the choice; whether the step does that.
     pub fn step(&mut self, step: ListMove) -> bool {
         let last = self.len.saturating_sub(1);
         self.index = match step {
@@ -51,7 +48,7 @@ impl Selection {
         true
     }
 
-    /// The rows that have room, each drawn by `line`; where that is not all, the last line says how many more there are.
+    /// The visible rows, drawn by `line`; if there are more, the last line says how many.
     pub fn lines(
         &self,
         room: usize,
@@ -74,7 +71,6 @@ impl Selection {
         lines
     }
 
-    /// The rows to show when there is room for `room`.
     pub fn window(&self, room: usize) -> std::ops::Range<usize> {
         let room = room.max(1);
         let start = (self.index + 1).saturating_sub(room).min(self.len.saturating_sub(room));
@@ -82,22 +78,21 @@ impl Selection {
     }
 }
 
-/// A row of a list.
 pub trait PickRow {
-    /// What is looked through when something is typed.
+    /// The text that searching matches.
     fn searched(&self) -> String;
-    /// Whether it stands for the same thing in a newer list.
+    /// Whether both rows represent the same thing.
     fn is_same(&self, other: &Self) -> bool;
-    /// The row within `width` cells, behind the mark of the choice.
+    /// The row within `width` cells, after the selection mark.
     fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>>;
 }
 
-/// Rows to choose from; typing keeps those that hold all of the words.
+/// A list with a search: shows the rows that contain all typed words.
 #[derive(Clone, Debug)]
 pub struct PickList<T> {
     rows: Vec<T>,
     search: String,
-    /// Indices of the rows that are shown.
+    /// Indices of the visible rows.
     found: Vec<usize>,
     selection: Selection,
 }
@@ -108,7 +103,7 @@ impl<T: PickRow> PickList<T> {
         Self { selection: Selection::new(found.len()), search: String::new(), found, rows }
     }
 
-    /// Takes up a newer list; the choice stays on its row, or its place where that is gone.
+    /// Takes a newer list; the selection stays on its row, or its position if the row is gone.
     pub fn fill(&mut self, rows: Vec<T>) {
         let (before, at) = (std::mem::replace(&mut self.rows, rows), self.selection.index);
         let chosen = self.found.get(at).and_then(|row| before.get(*row));
@@ -122,18 +117,15 @@ impl<T: PickRow> PickList<T> {
         self.found.get(self.selection.index).and_then(|row| self.rows.get(*row))
     }
 
-    /// Chooses the first row that pleases `wanted`.
     pub fn choose(&mut self, wanted: impl Fn(&T) -> bool) {
         let at = self.found.iter().position(|row| wanted(&self.rows[*row]));
         self.selection.index = at.unwrap_or(self.selection.index);
     }
 
-    /// What was typed.
     pub fn search(&self) -> &str {
         &self.search
     }
 
-    /// Moves the choice, or searches.
     pub fn key(&mut self, key: KeyEvent) {
         if self.selection.key(key) {
             return;
@@ -158,7 +150,6 @@ impl<T: PickRow> PickList<T> {
         self.selection = Selection::new(self.found.len());
     }
 
-    /// The list within `room` rows: a heading with what was typed, what the keys do, the rows.
     pub fn lines(
         &self,
         title: &str,
@@ -175,7 +166,7 @@ impl<T: PickRow> PickList<T> {
         let heading =
             [Span::styled(wrap::clip(title, width), theme.strong()), Span::styled(typed, theme.dim())];
         let mut lines = vec![Line::from(heading.to_vec())];
-        // The keys give way to the rows.
+        // Key hints are dropped first.
         if room > 4 {
             lines.push(Line::styled(wrap::clip(&format!("  {keys}"), width), theme.dim()));
         }
@@ -194,28 +185,24 @@ impl<T: PickRow> PickList<T> {
     }
 }
 
-/// Whether the key does this in a list.
 pub fn does(key: KeyEvent, what: ListMove) -> bool {
     keymap::action(Place::List, key) == Some(Action::List(what))
 }
 
-/// Whether the key takes the chosen row away.
 pub fn removes(key: KeyEvent) -> bool {
     does(key, ListMove::Remove)
 }
 
-/// What a key in a popup asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PopupAction {
     Nothing,
     Close,
     Send(Op),
     CloseAndSend(Op),
-    /// Show what this sub-agent did.
+    /// Show the transcript of this sub-agent.
     Agent(String),
-    /// Put this into the clipboard.
     Copy(String),
-    /// Draw in these colors, to try them.
+    /// Preview this theme.
     Theme(ThemeName),
     CloseAndTheme {
         name: ThemeName,
@@ -223,7 +210,6 @@ pub enum PopupAction {
     },
 }
 
-/// Whether the key closes a popup.
 pub fn closes(key: KeyEvent) -> bool {
     keymap::action(Place::List, key) == Some(Action::List(ListMove::Close))
 }

@@ -1,5 +1,5 @@
-//! What opens above the composer: completions, questions of the agent, lists to choose from (`pickers`), the context, the points of a
-//! rewind. Each keeps its own state, takes its own keys and draws its own lines; none knows the app, except `complete`.
+//! Everything that opens above the composer: completions, questions, lists (`pickers`), context, rewind. Each
+//! has its own state, keys and drawing; only `complete` knows the app.
 
 pub mod approval;
 pub mod ask;

@@ -1,4 +1,4 @@
-//! The popup that stands in the composer's place and takes the keys; one at a time.
+//! The popup that replaces the composer and takes the keys; one at a time.
 
 use crossterm::event::KeyEvent;
 use ratatui::text::Line;
@@ -15,7 +15,6 @@ use super::theme::ThemePicker;
 use crate::tui::pager::state::Pager;
 use crate::tui::render::theme::Theme;
 
-/// Rows of the pages of a rewind.
 const REWIND_ROWS: usize = 16;
 
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
-//! A question of the agent while it is open. Keys reach it only when it is armed: a user who was typing when it
-//! appeared goes on typing until they turn to it, so that no letter of a sentence answers it. A letter answers only when
-//! it stays alone for a moment: one that others follow begins a word, which belongs to the composer.
+//! An open question of the agent. It takes keys only when armed, so that a user who was typing when it
+//! appeared doesn't answer by accident. A letter only answers if no other follows within a moment; otherwise
+//! it starts a word for the composer.
 
 use std::time::Duration;
 
@@ -17,22 +17,19 @@ use base::protocol::approval::{Question, QuestionId};
 /// How long a letter must stay alone to be an answer.
 const ALONE: Duration = Duration::from_millis(250);
 
-/// What a key that may answer a question comes to.
 #[derive(Debug, PartialEq)]
 pub enum Taken {
     Reply(Reply),
-    /// These characters are typing.
     Typed(String),
     Nothing,
 }
 
-/// The open question.
 #[derive(Clone, Debug)]
 pub struct OpenQuestion {
     pub id: QuestionId,
     pub armed: bool,
     form: QuestionForm,
-    /// A letter that may be an answer, and when it came.
+    /// A letter that may be an answer, and when it was typed.
     waiting: Option<(KeyEvent, Duration)>,
 }
 
@@ -52,7 +49,6 @@ impl OpenQuestion {
         Self { id, armed, form, waiting: None }
     }
 
-    /// Takes a key at time `now` on a screen of `size`.
     pub fn key(&mut self, key: KeyEvent, now: Duration, size: (u16, u16)) -> Taken {
         let waiting = self.waiting.take();
         let letter = keymap::plain_char(key).filter(|_| self.reads_letters());
@@ -67,13 +63,13 @@ impl OpenQuestion {
                 self.waiting = Some((key, now));
                 Taken::Nothing
             }
-            // Enter behind a letter says that it is one.
+            // Enter confirms the letter as an answer.
             (Some((first, _)), None) if key.code == KeyCode::Enter => self.pass(first, size),
             _ => self.pass(key, size),
         }
     }
 
-    /// The choices in order, as numbers take them; none where words answer.
+    /// The numbered choices; none for free-text questions.
     pub fn choices(&self) -> Vec<String> {
         match &self.form {
             QuestionForm::Approval(form) => form.choice_texts(),
@@ -81,19 +77,19 @@ impl OpenQuestion {
         }
     }
 
-    /// Shows all of what is asked about, from its beginning.
+    /// Shows the full detail from its start.
     pub fn unfold(&mut self, size: (u16, u16)) {
         if let QuestionForm::Approval(form) = &mut self.form {
             form.key(KeyEvent::new(KeyCode::Home, crossterm::event::KeyModifiers::NONE), size);
         }
     }
 
-    /// A letter waits to be an answer.
+    /// A letter may become an answer.
     pub fn waits(&self) -> bool {
         self.waiting.is_some()
     }
 
-    /// The answer of a letter that has stayed alone.
+    /// The answer of a letter that stayed alone.
     pub fn due(&mut self, now: Duration, size: (u16, u16)) -> Option<Reply> {
         let (key, _) = self.waiting.take_if(|(_, since)| now.saturating_sub(*since) >= ALONE)?;
         match self.pass(key, size) {
@@ -110,7 +106,7 @@ impl OpenQuestion {
         reply.map_or(Taken::Nothing, Taken::Reply)
     }
 
-    /// Letters are commands here, not text.
+    /// Whether letters are commands rather than text.
     fn reads_letters(&self) -> bool {
         matches!(&self.form, QuestionForm::Approval(form) if !form.writes())
     }
@@ -126,7 +122,6 @@ impl OpenQuestion {
         }
     }
 
-    /// Lines within `room`, and the caret (row, cell) where text is typed.
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> LinesWithCaret {
         let own_room = if self.armed { room } else { room.saturating_sub(1) };
         let (mut lines, caret) = match &self.form {

@@ -1,5 +1,4 @@
-//! Rewinding (`/rewind`): first the list of points, then a preview of one and the choice of what to rewind. Nothing
-//! happens before the user has seen the preview.
+//! `/rewind`: a list of points, then a preview and the scope. Nothing happens before the preview.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
@@ -14,7 +13,6 @@ use base::protocol::rewind::{RewindPoint, RewindPreview, RewindRow, RewindScope}
 use base::sanitize;
 use base::text;
 
-/// The open popup.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RewindPicker {
     points: Vec<RewindPoint>,
@@ -22,13 +20,11 @@ pub struct RewindPicker {
     page: Option<Page>,
 }
 
-/// The second page.
 #[derive(Clone, Debug, PartialEq)]
 struct Page {
     preview: RewindPreview,
     part: RewindScope,
     force: bool,
-    /// First path shown.
     top: usize,
 }
 
@@ -37,7 +33,6 @@ impl RewindPicker {
         Self { selection: Selection::new(points.len()), points, page: None }
     }
 
-    /// The answer to `Op::PreviewRewind`.
     pub fn show(&mut self, preview: RewindPreview) {
         let part = match (preview.point.conversation, preview.rows.is_empty()) {
             (true, true) => RewindScope::Conversation,
@@ -116,7 +111,7 @@ impl Page {
         PopupAction::Nothing
     }
 
-    /// The next choice that is possible.
+    /// Selects the next possible scope.
     fn turn(&mut self, steps: usize) {
         const PARTS: [RewindScope; 3] = [RewindScope::Both, RewindScope::Files, RewindScope::Conversation];
         if !self.preview.point.conversation {
@@ -141,7 +136,7 @@ impl Page {
             }
             let chosen = part == self.part;
             let style = if chosen { theme.selected() } else { theme.dim() };
-            // All three side by side need this much; the chosen one must never be off the screen.
+            // Width needed for all three choices; the chosen one must never be off screen.
             let name = if part == RewindScope::Both && width < 48 { "both" } else { part.as_str() };
             choice.push(Span::styled(format!("{} {name}  ", if chosen { "▸" } else { " " }), style));
         }

@@ -1,4 +1,4 @@
-//! `/theme`: the themes, each tried on while it is chosen.
+//! `/theme`: the themes, with a live preview.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
@@ -14,7 +14,6 @@ const SAMPLE: &str = "```rust\n// A sample\nfn area(size: Size) -> u32 { size.wi
 const SAMPLE_DIFF: &str =
     "+++ b/a.rs\n@@ -7,2 +7,2 @@\n fn area() {\n-    let width = 2;\n+    let width = 40;\n";
 
-/// The open list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThemePicker {
     selection: Selection,

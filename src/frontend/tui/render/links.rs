@@ -1,12 +1,11 @@
-//! Addresses that a terminal lets the user open (OSC 8). A span carries the number of its address where ratatui keeps the
-//! color of an underline, which nothing here uses otherwise: so it survives wrapping and stands in each cell. Only `paint`
-//! turns it into the sequence.
+//! Terminal hyperlinks (OSC 8). A span carries its link's number as underline color, which nothing else uses,
+//! so it survives wrapping and reaches every cell; `paint` turns it into the sequence.
 //!
-//! Who takes it (looked up 2026-11-22): <https://github.com/Alhadis/OSC8-Adoption>; index.js of the npm package
-//! `supports-hyperlinks`; Contour's docs/vt-extensions; Warp by warpdotdev/warp#9850, up to 2,083 bytes; Rio by
-//! can1357/oh-my-pi#12263. Konsole shows it once the user allows it. tmux keeps it since 3.4 (tmux/tmux#3660) and passes it on
-//! where its `terminal-features` say `hyperlinks`; it names itself in TERM_PROGRAM. The Linux console (vt.c) swallows it, as
-//! does GNU screen (ansi.c), which prints what goes beyond 767 bytes.
+//! Support (as of 2026-11-22): <https://github.com/Alhadis/OSC8-Adoption>; index.js of the npm package
+//! `supports-hyperlinks`; Contour's docs/vt-extensions; Warp per warpdotdev/warp#9850, up to 2,083 bytes; Rio
+//! per can1357/oh-my-pi#12263. Konsole needs the user's permission. tmux keeps links since 3.4
+//! (tmux/tmux#3660) and passes them on if `terminal-features` has `hyperlinks`. The Linux console (vt.c)
+//! ignores the sequence, as does GNU screen (ansi.c), which prints anything beyond 767 bytes.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,13 +14,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ratatui::style::{Color, Style};
 use ratatui::text::Span;
 
-/// Longer addresses are not made links: some terminals drop them.
+/// Some terminals drop longer addresses.
 const MOST_BYTES: usize = 2_000;
-/// Addresses that are remembered; a session that shows more gets no further links.
+/// Limit of remembered addresses; further ones don't become links.
 const MOST_LINKS: usize = 10_000;
 const SCHEMES: [&str; 3] = ["https://", "http://", "mailto:"];
 
-/// Whether the terminal takes links.
 static WANTED: AtomicBool = AtomicBool::new(false);
 
 #[derive(Default)]
@@ -32,12 +30,10 @@ struct Known {
 
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 
-/// Turns links on where the terminal is known to take them.
 pub fn enable(taken: bool) {
     WANTED.store(taken, Ordering::Relaxed);
 }
 
-/// Whether the terminal with these variables takes links.
 pub fn taken_by(var: impl Fn(&str) -> Option<String>) -> bool {
     let var = |name: &str| var(name).unwrap_or_default();
     let number = |name: &str| var(name).parse::<u32>().unwrap_or(0);
@@ -63,8 +59,7 @@ pub fn taken_by(var: impl Fn(&str) -> Option<String>) -> bool {
         || number("KONSOLE_VERSION") >= 201_200
 }
 
-/// `style` for text that leads to `address`; unchanged where the terminal takes no links or the address is none that may
-/// be opened.
+/// Adds a link to `style`; unchanged if the terminal has no links or the address isn't safe to open.
 pub fn style(style: Style, address: &str) -> Style {
     let safe = address.len() <= MOST_BYTES
         && SCHEMES.iter().any(|scheme| address.starts_with(scheme))
@@ -88,7 +83,7 @@ pub fn style(style: Style, address: &str) -> Style {
     style.underline_color(Color::Rgb(high, middle, low))
 }
 
-/// The number and the address that a cell of this color leads to.
+/// The link number and address of a cell with this color.
 pub fn of(color: Color) -> Option<(u32, Arc<str>)> {
     let Color::Rgb(high, middle, low) = color else { return None };
     let number = u32::from_be_bytes([0, high, middle, low]);
@@ -97,7 +92,6 @@ pub fn of(color: Color) -> Option<(u32, Arc<str>)> {
     Some((number, Arc::clone(address)))
 }
 
-/// Adds `text`; addresses in it become links.
 pub fn push(spans: &mut Vec<Span<'static>>, text: &str, plain: Style, link: Style) {
     let mut rest = text;
     while WANTED.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! Draws the model's Markdown as wrapped, styled lines.
+//! Renders the model's Markdown as wrapped, styled lines.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
@@ -14,13 +14,12 @@ use base::sanitize;
 
 const BULLET: &str = "• ";
 
-/// `markdown` as lines at most `width` cells wide. The text may be unfinished (still streaming).
+/// Lines are at most `width` cells wide. The text may be unfinished (streaming).
 pub fn render(markdown: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
     render_from(markdown, width, theme, None)
 }
 
-/// The same for a text that begins within a block of code, whose fence was written before it again; `open` is what was
-/// open where the part before ended.
+/// Same for a text that continues a code block: it repeats the fence; `open` is the scanner's state.
 pub fn render_from(markdown: &str, width: usize, theme: Theme, open: Option<State>) -> Vec<Line<'static>> {
     let text = sanitize::clean(markdown);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -51,21 +50,21 @@ struct Writer {
     width: usize,
     theme: Theme,
     lines: Vec<Line<'static>>,
-    /// The open paragraph, heading or item text.
+    /// Text of the open paragraph, heading or item.
     spans: Vec<Span<'static>>,
     styles: Vec<Style>,
     /// The next number of each open list; `None` for bullets.
     lists: Vec<Option<u64>>,
-    /// The bullet that the next line of an item starts with.
+    /// The bullet for the next line.
     marker: Option<String>,
     quotes: usize,
     code: Option<String>,
     language: Option<&'static Language>,
-    /// The first block of code goes on from here.
+    /// The scanner's state if the first code block is a continuation.
     goes_on: Option<State>,
     link: Option<(String, usize)>,
     table: Option<Table>,
-    /// Whether a blank line is due before the next block.
+    /// Whether the next block needs a blank line first.
     gap: bool,
 }
 
@@ -256,7 +255,6 @@ impl Writer {
         }
     }
 
-    /// A blank line where the block before asked for one.
     fn open_block(&mut self) {
         if self.gap && !self.lines.is_empty() {
             self.lines.push(Line::default());
@@ -280,7 +278,7 @@ impl Writer {
         }
     }
 
-    /// Writes one logical line behind the bars and indents that are open.
+    /// Writes one logical line after the open quote bars and indents.
     fn emit(&mut self, spans: Vec<Span<'static>>) {
         let bars: Vec<Span<'static>> =
             (0..self.quotes).map(|_| Span::styled("▌ ", self.theme.dim())).collect();
@@ -307,7 +305,7 @@ impl Writer {
     fn end_code(&mut self) {
         let Some(code) = self.code.take() else { return };
         let mut state = self.goes_on.take().unwrap_or_default();
-        // Code keeps its own indent, so it is cut at the edge of the screen, not at words.
+        // Code keeps its indentation: cut at the edge, not wrapped at words.
         let max = self.width.saturating_sub(2 + self.quotes * 2 + self.lists.len() * 2).max(1);
         let mut first: Vec<Span<'static>> =
             (0..self.quotes).map(|_| Span::styled("▌ ", self.theme.dim())).collect();
@@ -322,7 +320,6 @@ impl Writer {
     }
 }
 
-/// The texts of the blocks of code.
 pub fn code_blocks(markdown: &str) -> Vec<String> {
     let mut blocks = Vec::new();
     let mut open = false;
@@ -342,7 +339,6 @@ pub fn code_blocks(markdown: &str) -> Vec<String> {
     blocks
 }
 
-/// A line of code in its colors.
 pub fn code_spans(
     language: Option<&Language>,
     line: &str,

@@ -1,4 +1,4 @@
-//! From state to styled lines.
+//! Rendering of state as styled lines.
 
 pub mod highlight;
 pub mod links;

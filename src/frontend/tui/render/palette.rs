@@ -1,9 +1,8 @@
-//! The palettes. Each is readable on every usual background of its kind: at least 4.5:1 for text, 7:1 in the ones of high
-//! contrast (WCAG 2.2, 1.4.3 and 1.4.6); the test computes it, for 256 colors too.
+//! The palettes. Each is readable on all usual backgrounds of its kind: at least 4.5:1 for text, 7:1 in the
+//! high-contrast ones (WCAG 2.2, 1.4.3 and 1.4.6). The test checks this, for 256 colors too.
 
 use ratatui::style::Color;
 
-/// Colors by meaning.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Palette {
     /// `None`: the terminal's own "dim".
@@ -16,7 +15,7 @@ pub struct Palette {
     pub heading: Color,
     pub link: Color,
     pub number: Color,
-    /// Backgrounds of a diff; `None` where no background can be relied on.
+    /// Diff backgrounds; `None` if the background is unknown.
     pub diff: Option<DiffColors>,
 }
 
@@ -35,7 +34,6 @@ const fn rgb(hex: u32) -> Color {
     Color::Rgb(red, green, blue)
 }
 
-/// The terminal's own.
 pub static ANSI: Palette = Palette {
     dim: None,
     accent: Color::Cyan,
@@ -125,10 +123,10 @@ pub static HIGH_CONTRAST_LIGHT: Palette = Palette {
     }),
 };
 
-/// The levels of red, green and blue in the cube of the 256 colors (16 to 231).
+/// Channel values in the 6×6×6 cube of the 256 colors (16 to 231).
 const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
 
-/// The nearest of the 256 colors; not one of the first sixteen, which every terminal draws differently.
+/// The nearest of the 256 colors, excluding the first sixteen, which vary by terminal.
 pub fn indexed(color: Color) -> Color {
     let Color::Rgb(red, green, blue) = color else { return color };
     let distance = |index: u8| {
@@ -139,7 +137,7 @@ pub fn indexed(color: Color) -> Color {
     Color::Indexed((16..=255).min_by_key(|index| distance(*index)).unwrap_or(16))
 }
 
-/// Red, green and blue of one of the 256 colors, from 16 on.
+/// RGB of one of the 256 colors, from 16 on.
 pub fn rgb_of(index: u8) -> (u8, u8, u8) {
     if index >= 232 {
         let gray = 8 + (index - 232) * 10;

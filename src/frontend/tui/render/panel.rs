@@ -1,5 +1,4 @@
-//! What stands above the composer while something goes on: the todo list, background jobs, calls that wait for others. Gives
-//! way on small screens.
+//! The panel above the composer: todos, background jobs and waiting calls. Shrinks on small screens.
 
 use ratatui::text::Line;
 
@@ -11,14 +10,12 @@ use crate::tui::terminal::keymap;
 use base::sanitize;
 use base::text;
 
-/// Todos that are shown at most.
 const TODOS: usize = 5;
-/// Jobs and waiting calls, each.
+/// Limit for jobs, and for waiting calls.
 const OTHERS: usize = 3;
-/// A screen with fewer rows shows none of it but the calls that wait.
+/// Smaller screens show only the waiting calls.
 const SMALL: usize = 10;
 
-/// The todo list and the jobs that run, for a viewport of `room` rows.
 pub fn lines(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
     if room < SMALL {
         return Vec::new();
@@ -31,7 +28,7 @@ pub fn lines(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
         .map(|job| format!("job {}: {}", job.id, job.command))
         .collect();
     lines.extend(each(app, "◦", &running, width, "/jobs"));
-    // Apart from the transcript, where no line of the turn stands between.
+    // Separate it from the transcript if there's no activity line in between.
     if app.turn.is_none() && !lines.is_empty() {
         lines.insert(0, Line::default());
     }
@@ -63,7 +60,6 @@ fn todos(app: &App, width: usize, most: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// The calls that wait, each on a line.
 pub fn waiting(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
     let titles: Vec<String> = app.waiting.iter().map(|(_, title)| format!("{title} · waits")).collect();
     match titles.len() {

@@ -1,4 +1,4 @@
-//! The status line below the composer, and the line with the spinner above it. Pure text from state.
+//! The status line below the composer, and the activity line above it.
 
 use ratatui::text::{Line, Span};
 
@@ -14,12 +14,10 @@ use base::text;
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// The spinner's current picture.
 pub fn frame(app: &App) -> &'static str {
     FRAMES[app.beat % FRAMES.len()]
 }
 
-/// What runs, for how long, and how to stop it; `None` when nothing runs.
 pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
     let theme = app.theme;
     if app.turn.is_some() && !app.questions.is_empty() {
@@ -30,7 +28,7 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
             let doing = if turn.interrupting {
                 "Interrupting".to_owned()
             } else if let Some(retry) = &turn.retry {
-                // The reason last: where the room ends, it gives way.
+                // The reason goes last, since it's cut first.
                 let reason = text::one_line(&sanitize::clean(&retry.reason), 400);
                 let left = retry.at.saturating_sub(app.now).as_millis().div_ceil(1000);
                 let (attempt, of) = (retry.attempt, retry.of);
@@ -72,13 +70,13 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
     ]))
 }
 
-/// What the turn has taken so far: as reported, and about what is coming in.
+/// Tokens of this turn: reported, plus an estimate for the incoming part.
 fn tokens(app: &App, turn: &TurnStatus) -> Option<String> {
     let reported = app.window.map_or(0, |window| window.total.total()).saturating_sub(turn.tokens_before);
     let coming = turn.streamed as u64 / 4;
-    // Rounded, so that an estimate is not written anew with each frame.
+    // Rounded, so that the estimate doesn't change with every frame.
     let (about, sum) = if coming > 0 { ("~", (reported + coming) / 10 * 10) } else { ("", reported) };
-    // A few words are not worth a figure.
+    // Too small to show.
     (sum >= 100).then(|| format!(" · {about}{} tokens", text::human_tokens(sum)))
 }
 
@@ -93,7 +91,7 @@ pub fn status(app: &App, width: usize) -> Line<'static> {
         None if app.turn.is_some() => "Enter steers".to_owned(),
         None => "/help".to_owned(),
     };
-    // The hint matters more than the facts where it says what a key has just done.
+    // A hint about the last key takes precedence over the facts.
     let room = width.saturating_sub(if app.hint.is_some() { wrap::width(&hint) + 1 } else { 0 });
     let left = wrap::clip(&left, room);
     let gap = width.saturating_sub(wrap::width(&left) + wrap::width(&hint));
@@ -106,7 +104,6 @@ pub fn status(app: &App, width: usize) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The mode of vi's editor.
 fn vim(app: &App) -> String {
     match app.composer.vim() {
         None => String::new(),
@@ -116,7 +113,7 @@ fn vim(app: &App) -> String {
     }
 }
 
-/// The facts that fit into `room` cells: cost, then token counts, then the model give way.
+/// The facts that fit into `room` cells: cost is dropped first, then token counts, then the model.
 fn facts(app: &App, room: usize) -> String {
     let Some(info) = &app.session else { return "Starting…".to_owned() };
     let model = text::one_line(&sanitize::clean(&info.model), 40);
@@ -142,7 +139,7 @@ fn facts(app: &App, room: usize) -> String {
     joined.into_iter().find(|facts| wrap::width(facts) <= room).unwrap_or(last)
 }
 
-/// `12%` and `15.3k/128k`, with `~` where it is an estimate.
+/// `12%` and `15.3k/128k`, with `~` for estimates.
 fn window(window: &WindowState) -> Option<(String, String)> {
     if window.window_tokens == 0 {
         return None;

@@ -1,5 +1,4 @@
-//! A table of Markdown: columns as wide as they need to be, narrowed until the table fits, aligned as it says. Where not even
-//! narrow columns fit, each row becomes a list of names and values.
+//! Markdown tables: columns shrink to fit; if even narrow ones don't, rows become lists.
 
 use pulldown_cmark::Alignment;
 use ratatui::text::{Line, Span};
@@ -7,15 +6,12 @@ use ratatui::text::{Line, Span};
 use super::theme::Theme;
 use super::wrap;
 
-/// What stands between two columns.
 const GAP: usize = 3;
-/// A column is not made narrower than that.
 const NARROWEST: usize = 6;
 
-/// A table while its cells arrive.
 pub struct Table {
     alignments: Vec<Alignment>,
-    /// The heading first.
+    /// Includes the heading row.
     rows: Vec<Vec<Vec<Span<'static>>>>,
 }
 
@@ -34,7 +30,6 @@ impl Table {
         }
     }
 
-    /// The open cell.
     pub fn cell(&mut self) -> Option<&mut Vec<Span<'static>>> {
         self.rows.last_mut()?.last_mut()
     }
@@ -51,7 +46,7 @@ impl Table {
         if room < widths.iter().map(|width| *width.min(&NARROWEST)).sum() {
             return self.list(width, theme);
         }
-        // Take from the widest column until the table fits.
+        // Shrink the widest column until the table fits.
         while widths.iter().sum::<usize>() > room {
             let Some(widest) = widths.iter_mut().max() else { break };
             *widest -= 1;

@@ -1,6 +1,5 @@
-//! The colors, in one place: styles by meaning. A palette is made for dark or for light backgrounds; where the background
-//! is not known, the terminal's own sixteen colors are used, which every terminal's scheme makes readable. With `NO_COLOR`
-//! only weight is left.
+//! Styles by meaning. A palette is for dark or light backgrounds; if the background is unknown, the
+//! terminal's own sixteen colors are used. With `NO_COLOR` only weight remains.
 
 use ratatui::style::{Color, Modifier, Style};
 
@@ -8,10 +7,9 @@ use super::highlight::scanner::Role;
 use super::palette::{self, Palette};
 use base::config::theme::ThemeName;
 
-/// How many colors the terminal has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Depth {
-    /// None are wanted (`NO_COLOR`).
+    /// None wanted (`NO_COLOR`).
     None,
     #[default]
     Sixteen,
@@ -19,19 +17,18 @@ pub enum Depth {
     TrueColor,
 }
 
-/// What the colors are drawn on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Background {
     Dark,
     Light,
 }
 
-/// What the terminal can show, and what the user has chosen: what a theme is made of.
+/// The terminal's abilities and the user's choice, which determine the theme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Look {
     pub name: ThemeName,
     pub depth: Depth,
-    /// `None`: the terminal did not say.
+    /// `None`: the terminal didn't say.
     pub background: Option<Background>,
 }
 
@@ -51,16 +48,14 @@ impl Look {
     }
 }
 
-/// Styles by meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Theme {
     palette: Option<&'static Palette>,
-    /// Only 256 colors.
     indexed: bool,
 }
 
 impl Theme {
-    /// The terminal's sixteen colors; `color: false` keeps bold, dim and underline only.
+    /// The terminal's sixteen colors; `color: false` keeps only bold, dim and underline.
     pub const fn new(color: bool) -> Self {
         Self { palette: if color { Some(&palette::ANSI) } else { None }, indexed: false }
     }
@@ -120,22 +115,18 @@ impl Theme {
         self.fg(|palette| palette.link).add_modifier(Modifier::UNDERLINED)
     }
 
-    /// The chosen row of a list.
     pub fn selected(self) -> Style {
         self.user()
     }
 
-    /// The mark and style of a list's row.
     pub fn row(self, chosen: bool) -> (&'static str, Style) {
         if chosen { ("▸ ", self.selected()) } else { ("  ", self.plain()) }
     }
 
-    /// What a search has found.
     pub fn found(self, style: Style) -> Style {
         style.add_modifier(Modifier::REVERSED)
     }
 
-    /// A part of a program's text.
     pub fn syntax(self, role: Role) -> Style {
         match role {
             Role::Plain => self.plain(),
@@ -150,8 +141,7 @@ impl Theme {
         }
     }
 
-    /// A changed line of a diff: text in these colors stands on the background of `good` or `bad`, where the palette has
-    /// one; else the whole line has the color of its sign.
+    /// A changed diff line: `syntax` on a background if the palette has one, else one plain color.
     pub fn changed(self, added: bool, syntax: Style) -> Style {
         match self.palette.and_then(|palette| palette.diff) {
             Some(diff) => syntax.bg(self.color(if added { diff.added } else { diff.removed })),
@@ -160,7 +150,6 @@ impl Theme {
         }
     }
 
-    /// The words of a changed line that differ.
     pub fn changed_words(self, added: bool) -> Style {
         match (self.palette, self.palette.and_then(|palette| palette.diff)) {
             (_, Some(diff)) => {

@@ -1,4 +1,4 @@
-//! Draws the viewport from the state: a picture of lines, whose number decides how large the viewport is. On a tiny screen the composer stays and everything else gives way.
+//! Draws the viewport as lines, which set its height. On a tiny screen the composer takes precedence.
 
 use ratatui::text::{Line, Span};
 
@@ -11,26 +11,22 @@ use crate::tui::transcript::tool;
 use base::sanitize;
 use base::text;
 
-/// Composer rows at most, as a part of the screen: a third, and at least this many where there is room.
+/// Maximum rows of the composer: a third of the screen, or this many if larger.
 const COMPOSER_ROWS: usize = 6;
-/// Rows of a completion.
 const COMPLETION_ROWS: usize = 8;
-/// Rows of the history search.
 const SEARCH_ROWS: usize = 12;
 
-/// The lines of the viewport, and the caret in them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawing {
     pub lines: Vec<Line<'static>>,
     /// Column and row.
     pub caret: Option<(u16, u16)>,
-    /// Nothing moves: the terminal's own cursor may stand at the caret.
+    /// Nothing moves, so the terminal's own cursor may be at the caret.
     pub still: bool,
-    /// A popup, which hides the rest.
+    /// A popup hides the rest.
     pub popup: bool,
 }
 
-/// The viewport for `width` columns within `room` rows.
 pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
     if width == 0 || room == 0 {
         return Drawing::default();
@@ -42,7 +38,6 @@ pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
         return picture;
     }
     let mut left = room - picture.lines.len().min(room);
-    // The rest goes above, the nearest first.
     let parts = [
         queued(app, width),
         panel::lines(app, width, room),
@@ -62,7 +57,7 @@ pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
     picture
 }
 
-/// What is typed into: a question, the list of sessions, or the composer with its completion; then the status line.
+/// The input part: question, list or composer with its completion; then the status line.
 fn foot(app: &App, width: usize, room: usize) -> Drawing {
     let theme = app.theme;
     let status_rows = usize::from(room >= 2);
@@ -118,7 +113,6 @@ fn finish(
     picture
 }
 
-/// The composer's rows and the caret (row, column) in them.
 fn composer(app: &App, width: usize, room: usize, screen: usize) -> (Vec<Line<'static>>, (usize, usize)) {
     let theme = app.theme;
     let drawn = app.composer.draw(width.saturating_sub(3).max(1));
@@ -167,7 +161,7 @@ fn activity(app: &App, width: usize) -> Vec<Line<'static>> {
     line.map(|line| vec![Line::default(), line]).unwrap_or_default()
 }
 
-/// The live part; only as many rows as fit are kept, from the end.
+/// The live part; keeps only the last rows that fit.
 fn live(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
     if room == 0 {
         return Vec::new();

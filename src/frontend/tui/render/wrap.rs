@@ -1,5 +1,4 @@
-//! Breaking text into rows of a given width, by grapheme clusters and their width in cells. The one place that
-//! measures text.
+//! Wraps text by grapheme clusters and cell widths. The only place that measures text.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,34 +8,33 @@ use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// A tab is drawn as so many spaces: a stop that depends on the column would move when lines are wrapped.
+/// Tabs have a fixed width, since tab stops would move when lines are wrapped.
 const TAB: &str = "    ";
 
 /// Lines, and the caret (row, cell) where text is typed.
 pub type LinesWithCaret = (Vec<Line<'static>>, Option<(usize, usize)>);
 
-/// Cells that `text` takes.
+/// Width in cells.
 pub fn width(text: &str) -> usize {
     text.graphemes(true).map(UnicodeWidthStr::width).sum()
 }
 
-/// `text` with tabs as spaces.
 pub fn detab(text: &str) -> Cow<'_, str> {
     if text.contains('\t') { Cow::Owned(text.replace('\t', TAB)) } else { Cow::Borrowed(text) }
 }
 
-/// Splits one line (without `\n`) into byte ranges that cover it without gaps, each at most `max` cells wide, not
-/// counting one space that may hang at its end. Breaks after white space or beside wide characters where it can. A grapheme wider than `max` stands alone.
+/// Splits a line (without `\n`) into contiguous byte ranges of at most `max` cells, plus one hanging space.
+/// Breaks after white space or next to wide characters if possible. A wider grapheme gets its own row.
 pub fn rows(line: &str, max: usize) -> Vec<Range<usize>> {
     rows_with(line, max, UnicodeWidthStr::width)
 }
 
-/// [`rows`] with another measure for a grapheme.
+/// [`rows`] with a custom width function.
 pub fn rows_with(line: &str, max: usize, measure: impl Fn(&str) -> usize) -> Vec<Range<usize>> {
     let max = max.max(1);
     let mut rows = Vec::new();
     let (mut start, mut column) = (0, 0);
-    // Where the current row could end, and the column there.
+    // The last possible break: index and column.
     let mut chance: Option<(usize, usize)> = None;
     for (index, grapheme) in line.grapheme_indices(true) {
         let cells = measure(grapheme);
@@ -45,7 +43,7 @@ pub fn rows_with(line: &str, max: usize, measure: impl Fn(&str) -> usize) -> Vec
             chance = Some((index, column));
         }
         if space && column + cells > max && index > start {
-            // A space behind a full row hangs there unseen, so that the next row starts with a word.
+            // A space after a full row hangs there, so that the next row starts with a word.
             rows.push(start..index + grapheme.len());
             start = index + grapheme.len();
             column = 0;
@@ -81,8 +79,7 @@ pub fn rows_with(line: &str, max: usize, measure: impl Fn(&str) -> usize) -> Vec
     rows
 }
 
-/// Wraps styled text to `max` cells. The first row starts with `first`, the others with `rest`.
-/// A space at which a row was broken is not drawn.
+/// Wraps styled text to `max` cells, with prefixes `first` and `rest`. Spaces at breaks are dropped.
 pub fn wrap_spans(
     spans: &[Span<'static>],
     first: &[Span<'static>],
@@ -118,7 +115,7 @@ pub fn wrap_spans(
     lines
 }
 
-/// Styled text cut into rows of at most `max` cells, without regard to words; at least one row.
+/// Cuts styled text into rows of at most `max` cells, ignoring words; at least one row.
 pub fn hard_rows(spans: &[Span<'static>], max: usize) -> Vec<Vec<Span<'static>>> {
     let mut rows = vec![Vec::new()];
     let mut column = 0;
@@ -145,7 +142,7 @@ fn push(rows: &mut [Vec<Span<'static>>], part: &mut String, style: Style) {
     }
 }
 
-/// [`wrap_spans`] for text of one style that may have several lines.
+/// [`wrap_spans`] for multi-line text in one style.
 pub fn wrap_text(text: &str, style: Style, first: &str, rest: &str, max: usize) -> Vec<Line<'static>> {
     let prefix = |text: &str| vec![Span::styled(text.to_owned(), style)];
     let (head, tail) = (prefix(first), prefix(rest));
@@ -157,7 +154,7 @@ pub fn wrap_text(text: &str, style: Style, first: &str, rest: &str, max: usize) 
     lines
 }
 
-/// `text` cut to `max` cells, the last of which is `…` when something was cut.
+/// `text` cut to `max` cells, ending in `…` if cut.
 pub fn clip(text: &str, max: usize) -> String {
     if width(text) <= max {
         return text.to_owned();
@@ -177,7 +174,7 @@ pub fn clip(text: &str, max: usize) -> String {
     out
 }
 
-/// The longest end of `text` that fits into `max` cells.
+/// The longest suffix that fits into `max` cells.
 pub fn tail(text: &str, max: usize) -> &str {
     let mut column = 0;
     let mut from = text.len();
@@ -191,7 +188,6 @@ pub fn tail(text: &str, max: usize) -> &str {
     &text[from..]
 }
 
-/// Cells that the spans take.
 pub fn spans_width(spans: &[Span<'_>]) -> usize {
     spans.iter().map(|span| width(&span.content)).sum()
 }

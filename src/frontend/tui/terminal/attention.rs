@@ -1,14 +1,13 @@
-//! Calls a user who looks elsewhere: the terminal's title says what goes on, and when the agent asks or is done, the bell
-//! rings and the terminal shows a notification where it can.
+//! Alerts a user who is looking elsewhere: window title, bell, and desktop notifications where supported.
 //!
-//! Sequences (looked up 2026-11-22): OSC 9 `ESC ] 9 ; text BEL` is iTerm2's, and WezTerm (its notification_handling), Warp
-//! (openai/codex#17174) and Zed (zed#58014) take it; OSC 777 `ESC ] 777 ; notify ; title ; text BEL` is urxvt's, which foot,
-//! Ghostty, Konsole and Fedora's VTE know (VTE itself ignores it), and Windows Terminal where the user allows it
-//! (microsoft/terminal#20012); kitty has OSC 99 (sw.kovidgoyal.net/kitty/desktop-notifications). Each terminal gets one of
-//! them, or it would show two. tmux passes on what stands in `ESC P tmux; … ESC \` with each escape doubled: with
-//! `allow-passthrough on` (3.3) from panes that are seen, with `all` (3.4) from each; else it drops it, as GNU screen does. The
-//! bell it reports itself. Titles are kept and given back with `CSI 22 ; 2 t` and `CSI 23 ; 2 t`
-//! (xterm ctlseqs, XTWINOPS), which unknowing terminals ignore.
+//! Sequences (as of 2026-11-22): OSC 9 `ESC ] 9 ; text BEL` (iTerm2, WezTerm per its notification_handling,
+//! Warp per openai/codex#17174, Zed per zed#58014); OSC 777 `ESC ] 777 ; notify ; title ; text BEL` (urxvt,
+//! foot, Ghostty, Konsole, Fedora's VTE but not VTE itself, Windows Terminal if the user allows it:
+//! microsoft/terminal#20012); OSC 99 (kitty: sw.kovidgoyal.net/kitty/desktop-notifications). Each terminal
+//! gets only one, or it would show two. tmux passes on `ESC P tmux; … ESC \` with doubled escapes: with
+//! `allow-passthrough on` (3.3) from visible panes, with `all` (3.4) from all; otherwise it drops it, as does
+//! GNU screen. Titles are saved and restored with `CSI 22 ; 2 t` and `CSI 23 ; 2 t` (xterm ctlseqs,
+//! XTWINOPS); other terminals ignore these.
 
 use std::time::Duration;
 
@@ -17,24 +16,22 @@ use base::config::settings::Notify;
 use base::sanitize;
 use base::text;
 
-/// Where the terminal does not tell whether it has the focus, somebody who has pressed no key for so long looks elsewhere.
+/// If the terminal doesn't report focus, a user without a key press for this long counts as away.
 const AWAY: Duration = Duration::from_secs(10);
 
-/// Keeps the title that the terminal has, or gives it back.
+/// Save and restore the terminal's title.
 pub const KEEP_TITLE: &str = "\x1b[22;2t";
 pub const RESTORE_TITLE: &str = "\x1b]2;\x07\x1b[23;2t";
 
-/// How a terminal shows a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Channel {
     Osc9,
     Osc777,
     Osc99,
-    /// The bell is all that it has.
+    /// No notifications, only the bell.
     Bell,
 }
 
-/// What the agent does, as far as somebody elsewhere cares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Activity {
     #[default]
@@ -43,7 +40,6 @@ enum Activity {
     Asking,
 }
 
-/// What was told so far.
 pub struct Attention {
     notify: Notify,
     channel: Channel,
@@ -53,14 +49,13 @@ pub struct Attention {
     activity: Activity,
 }
 
-/// Whether the terminal shows titles: the Linux console has none, and in GNU screen they name windows.
+/// Whether the terminal has titles: the Linux console doesn't, and in GNU screen they'd name windows.
 pub fn has_titles(var: impl Fn(&str) -> Option<String>) -> bool {
     let term = var("TERM").unwrap_or_default();
     !(term == "linux" || term == "dumb" || (term.starts_with("screen") && var("TMUX").is_none()))
 }
 
 impl Attention {
-    /// `var` reads the environment.
     pub fn new(notify: Notify, var: impl Fn(&str) -> Option<String>) -> Self {
         Self {
             notify,
@@ -72,12 +67,12 @@ impl Attention {
         }
     }
 
-    /// The title is to be set anew: another program has had the terminal.
+    /// The title must be set again: another program had the terminal.
     pub fn forget_title(&mut self) {
         self.title.clear();
     }
 
-    /// What is to be written because of what has changed; mostly nothing.
+    /// The sequences for changes since the last call; usually empty.
     pub fn news(&mut self, app: &App) -> String {
         let mut out = String::new();
         let title = title(app);
@@ -117,7 +112,7 @@ impl Attention {
     }
 }
 
-/// By the variables that terminals set; they reach into tmux as well.
+/// Detected from terminal variables, which are also visible inside tmux.
 fn channel(var: impl Fn(&str) -> Option<String>) -> Channel {
     let text = |name| var(name).unwrap_or_default().to_lowercase();
     let (term, program) = (text("TERM"), text("TERM_PROGRAM"));
@@ -157,7 +152,6 @@ fn is_away(app: &App) -> bool {
     }
 }
 
-/// The name of the project's folder.
 fn project(app: &App) -> String {
     let folder = app.session.as_ref().map_or("", |info| info.workspace.trim_end_matches('/'));
     let name = folder.rsplit('/').next().unwrap_or_default();

@@ -1,6 +1,6 @@
-//! What the terminal can show: how many colors it has, and whether its background is dark or light. The question for the
-//! background (OSC 11 of xterm's control sequences) goes out with the others at the start; on a slow line its answer comes when
-//! keys are read already, and would be typed into the composer: [`LateAnswer`] takes it out.
+//! Terminal capabilities: number of colors, dark or light background. The background query (OSC 11, xterm
+//! control sequences) is sent at startup; on a slow line the answer arrives among the keys, and
+//! [`LateAnswer`] keeps it out of the composer.
 
 use crossterm::event::{Event, KeyCode, KeyModifiers};
 
@@ -8,20 +8,18 @@ use crate::tui::render::links;
 use crate::tui::render::theme::{Background, Depth, Look};
 use base::config::theme::ThemeName;
 
-/// The question, for terminals that skip what they don't know.
+/// Terminals that don't know it ignore it.
 pub const QUESTION: &str = "\x1b]11;?\x1b\\";
-/// An answer is no longer than this.
 const MOST_CHARS: usize = 40;
 
-/// Whether the terminal may be asked. The Linux console swallows the question (vt.c, 2026-11-22), and so does GNU screen 4;
-/// screen 5 takes it for a color to set, to be undone at its end (`SetXtermOSC` in its display.c).
+/// Whether to query the terminal. The Linux console (vt.c, 2026-11-22) and GNU screen 4 ignore the query;
+/// screen 5 takes it as a color to set (`SetXtermOSC` in its display.c).
 pub fn may_ask(var: impl Fn(&str) -> Option<String>) -> bool {
     let term = var("TERM").unwrap_or_default();
     let screen = term.starts_with("screen") && var("TMUX").is_none();
     term != "linux" && !screen && var("STY").is_none()
 }
 
-/// The colors of the terminal with these variables.
 pub fn depth(var: impl Fn(&str) -> Option<String>) -> Depth {
     let var = |name: &str| var(name).unwrap_or_default();
     let term = var("TERM");
@@ -42,7 +40,7 @@ pub fn depth(var: impl Fn(&str) -> Option<String>) -> Depth {
     }
 }
 
-/// The look of this terminal; `answer` is what it said of its background.
+/// The look of this terminal; `answer` is its reply to the query.
 pub fn look(name: ThemeName, answer: Option<Background>) -> Look {
     let var = |name: &str| std::env::var(name).ok();
     let background = answer.or_else(|| from_variable(&var("COLORFGBG")?));
@@ -50,7 +48,7 @@ pub fn look(name: ThemeName, answer: Option<Background>) -> Look {
     Look { name, depth: depth(var), background }
 }
 
-/// What `COLORFGBG` says: the background's number is its last part.
+/// Parses `COLORFGBG`: the last part is the background's number.
 pub fn from_variable(value: &str) -> Option<Background> {
     let number: u8 = value.rsplit(';').next()?.parse().ok()?;
     match number {
@@ -60,7 +58,7 @@ pub fn from_variable(value: &str) -> Option<Background> {
     }
 }
 
-/// What an answer says: `11;rgb:1e1e/1e1e/1e1e`, with one to four digits for each part.
+/// Parses an answer such as `11;rgb:1e1e/1e1e/1e1e`, with one to four digits per part.
 pub fn parse(answer: &str) -> Option<Background> {
     let (_, colors) = answer.split_once("11;rgb")?;
     let mut parts = colors.trim_start_matches('a').strip_prefix(':')?.split('/').map(|part| {
@@ -76,12 +74,11 @@ pub fn parse(answer: &str) -> Option<Background> {
     Some(if light { Background::Light } else { Background::Dark })
 }
 
-/// Takes an answer that comes among the keys out of them.
+/// Filters a late answer out of the keys.
 #[derive(Debug, Default)]
 pub struct LateAnswer {
-    /// No answer has come yet.
     awaited: bool,
-    /// Keys that may be one.
+    /// Keys that may be part of an answer.
     held: Vec<Event>,
     text: String,
 }
@@ -91,7 +88,7 @@ impl LateAnswer {
         Self { awaited, ..Self::default() }
     }
 
-    /// The events without the answer, and the answer once it is whole.
+    /// The remaining events, and the answer when complete.
     pub fn filter(&mut self, events: Vec<Event>) -> (Vec<Event>, Option<Background>) {
         if !self.awaited {
             return (events, None);
@@ -119,7 +116,7 @@ impl LateAnswer {
                 self.text.push(c);
                 self.held.push(event);
             } else {
-                // It was no answer: the keys are the user's.
+                // Not an answer: these keys are the user's.
                 passed.append(&mut self.held);
                 passed.push(event);
                 self.text.clear();

@@ -1,8 +1,8 @@
-//! Programs of the user's beside the screen: the editor, and the one that reads the clipboard. They are asked with a limit in
-//! time, off the loop.
+//! External programs: the user's editor and clipboard tools, run off the loop with time limits.
 //!
-//! Clipboards: xclip, wl-paste, pngpaste, and under WSL `System.Windows.Forms.Clipboard.GetImage` through powershell.exe, in a
-//! single-threaded apartment (`-STA`). Only the first was tried; whatever gives no PNG counts as no picture.
+//! Clipboards: xclip (the only one tested), wl-paste, pngpaste, and in WSL
+//! `System.Windows.Forms.Clipboard.GetImage` through powershell.exe, which needs a single-threaded apartment
+//! (`-STA`). Anything but PNG counts as no picture.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,18 +16,17 @@ use base::folder::atomic_write::{self, Expect};
 use base::process::{editor, timeout};
 use base::{clock, file};
 
-/// How long the clipboard's program may take.
+/// Time limit for a clipboard program.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The largest text that is taken back from the editor.
 const MAX_TEXT_BYTES: u64 = 8 * 1024 * 1024;
-/// Pasted pictures stay for so long.
+/// How long pasted pictures are kept.
 const KEPT: Duration = Duration::from_secs(14 * 24 * 3600);
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 const POWERSHELL: &str = "Add-Type -AssemblyName System.Windows.Forms,System.Drawing; \
     $i = [Windows.Forms.Clipboard]::GetImage(); if ($i) { $m = New-Object IO.MemoryStream; \
     $i.Save($m, [Drawing.Imaging.ImageFormat]::Png); [Convert]::ToBase64String($m.ToArray()) }";
 
-/// Waits until the user has closed the file; what happened and what to do where that failed.
+/// Waits until the user closes the file; errors say what to do.
 pub async fn edit(file: &Path) -> Result<(), String> {
     let Some((name, command)) = editor::command(file) else {
         return Err(format!("No editor is set. Set EDITOR, or edit {} yourself.", file.display()));
@@ -39,7 +38,7 @@ pub async fn edit(file: &Path) -> Result<(), String> {
     }
 }
 
-/// What the user made of `text` in the editor; it lies in `folder` meanwhile.
+/// Edits `text` in the editor, through a temporary file in `folder`.
 pub async fn compose(folder: &Path, text: &str) -> Result<String, String> {
     let path = folder.join(format!("text-{}.md", std::process::id()));
     if editor::command(&path).is_none() {
@@ -54,7 +53,7 @@ pub async fn compose(folder: &Path, text: &str) -> Result<String, String> {
     let _ = fs::remove_file(&path);
     let written = written?.0;
     let written = String::from_utf8_lossy(&written);
-    // Editors end the last line.
+    // Editors add a final line break.
     Ok(written.strip_suffix('\n').filter(|_| !text.ends_with('\n')).unwrap_or(&written).to_owned())
 }
 
@@ -63,7 +62,7 @@ fn keep(folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), String> {
     atomic_write::write_private(path, bytes, Expect::Anything).map_err(|error| error.to_string())
 }
 
-/// Puts the picture that is in the clipboard into `folder`. Blocks.
+/// Saves the clipboard's picture in `folder`. Blocks.
 pub fn paste_picture(folder: &Path) -> Result<PathBuf, String> {
     let programs = clipboard_programs();
     if programs.is_empty() {
@@ -81,7 +80,7 @@ pub fn paste_picture(folder: &Path) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// What was sent of old pictures stands in the sessions.
+/// Safe to delete: sent pictures are in the session log.
 fn forget_old(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|time| time.elapsed().ok());
@@ -91,7 +90,6 @@ fn forget_old(folder: &Path) {
     }
 }
 
-/// Those that may know it, on this machine.
 fn clipboard_programs() -> Vec<Command> {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let all: [(bool, &str, &[&str]); 4] = [

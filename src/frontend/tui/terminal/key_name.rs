@@ -1,10 +1,10 @@
-//! Keys by name: how `config.toml` writes them, how `/help` shows them, and the one form in which a key press is looked up,
-//! whatever encoding the terminal uses. Legacy terminals send control characters, so that Ctrl-I is Tab and Ctrl-_ arrives as
-//! Ctrl-7 (crossterm 0.29, `event/sys/unix/parse.rs`); those with kitty's protocol tell them apart.
+//! Key names in `config.toml` and `/help`, and the canonical form for lookup, independent of the terminal's
+//! encoding. Legacy terminals send control characters: Ctrl-I is Tab, Ctrl-_ arrives as Ctrl-7 (crossterm
+//! 0.29, `event/sys/unix/parse.rs`); kitty's protocol tells them apart.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// Keys with a name. The first name of a key is the one that is shown.
+/// The first name of a key is the one shown.
 const NAMES: [(&str, KeyCode); 20] = [
     ("enter", KeyCode::Enter),
     ("return", KeyCode::Enter),
@@ -28,7 +28,7 @@ const NAMES: [(&str, KeyCode); 20] = [
     ("minus", KeyCode::Char('-')),
 ];
 
-/// The key press in the form in which it is looked up.
+/// The canonical form of a key press, for lookup.
 pub fn canonical(mut key: KeyEvent) -> KeyEvent {
     // Option on a Mac arrives as any of these, depending on the terminal.
     let other = KeyModifiers::META | KeyModifiers::SUPER | KeyModifiers::HYPER;
@@ -40,7 +40,7 @@ pub fn canonical(mut key: KeyEvent) -> KeyEvent {
     let alt = key.modifiers.contains(KeyModifiers::ALT);
     match key.code {
         KeyCode::Tab if shift => key.code = KeyCode::BackTab,
-        // AltGr arrives as Ctrl+Alt on some terminals: such a key is a character.
+        // Some terminals send AltGr as Ctrl+Alt; such a key is a character.
         KeyCode::Char(c) if ctrl && alt && !c.is_ascii_alphabetic() => key.modifiers = KeyModifiers::NONE,
         KeyCode::Char(c) if ctrl || alt => {
             if c.is_ascii_uppercase() {
@@ -75,7 +75,7 @@ pub fn canonical(mut key: KeyEvent) -> KeyEvent {
     key
 }
 
-/// The key of a name such as `ctrl-r`, `alt-shift-left`, `f5` or `?`; `None` when it names none.
+/// Parses a name such as `ctrl-r`, `alt-shift-left`, `f5` or `?`.
 pub fn parse(name: &str) -> Option<KeyEvent> {
     let mut rest = name.trim();
     let mut modifiers = KeyModifiers::NONE;
@@ -97,7 +97,7 @@ pub fn parse(name: &str) -> Option<KeyEvent> {
             None => break code(rest)?,
         }
     };
-    // Written either way, Ctrl-R is without Shift.
+    // Case doesn't matter: Ctrl-R is without Shift.
     let code = match code {
         KeyCode::Char(c) if !modifiers.is_empty() => KeyCode::Char(c.to_ascii_lowercase()),
         code => code,
@@ -115,7 +115,7 @@ fn code(name: &str) -> Option<KeyCode> {
     NAMES.iter().find(|(known, _)| *known == name).map(|(_, code)| *code).or_else(function)
 }
 
-/// The name of a key, as shown: `Ctrl-R`, `Shift-Tab`.
+/// The displayed name: `Ctrl-R`, `Shift-Tab`.
 pub fn show(key: KeyEvent) -> String {
     let mut name = String::new();
     let shifted = key.modifiers.contains(KeyModifiers::SHIFT) || key.code == KeyCode::BackTab;

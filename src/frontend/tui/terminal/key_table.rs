@@ -1,20 +1,18 @@
-//! All that a key can do, with its name in `config.toml`, its keys and its line in `/help`. A new action is one variant and
-//! one row here, and one arm where its place takes keys.
+//! All key actions, with their `config.toml` names, default keys and help. A new action is one variant and
+//! one row here, and one arm where its place handles keys.
 
-/// Where a key holds. What holds everywhere comes first.
+/// Where a key applies; `Everywhere` is looked up first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     Everywhere,
     Composer,
-    /// Lists to choose from.
     List,
-    /// The transcript, an output or the changes, on the whole screen.
+    /// The transcript, outputs or changes in full screen.
     Pager,
 }
 
 pub const PLACES: [Place; 4] = [Place::Everywhere, Place::Composer, Place::List, Place::Pager];
 
-/// What a key does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Suspend,
@@ -36,10 +34,9 @@ pub enum Action {
     Pager(PagerMove),
 }
 
-/// One editing step of a text field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EditCommand {
-    /// A character; no row has it.
+    /// Not in the table.
     Insert(char),
     Newline,
     Backspace,
@@ -62,11 +59,9 @@ pub enum EditCommand {
     YankPop,
     Undo,
     Redo,
-    /// The folded paste at the cursor.
     OpenPaste,
 }
 
-/// What a key does in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListMove {
     Up,
@@ -76,16 +71,14 @@ pub enum ListMove {
     First,
     Last,
     Close,
-    /// Takes the chosen row away: deletes, stops, allows no longer.
+    /// Removes the chosen row: deletes, stops or revokes.
     Remove,
-    /// Takes the last removal back.
     Undo,
     Rename,
-    /// Goes on in a copy.
+    /// Continue in a copy.
     Fork,
 }
 
-/// What a key does in the pager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PagerMove {
     Up,
@@ -98,10 +91,10 @@ pub enum PagerMove {
     PreviousCell,
     NextTurn,
     PreviousTurn,
-    /// The output after this one.
+    /// The next output.
     After,
     Before,
-    /// The next place that the search finds; without a search as `After`.
+    /// The next search match; without a search, like `After`.
     Next,
     Previous,
     Search,
@@ -113,21 +106,19 @@ pub enum PagerMove {
     CopyCode,
     Revert,
     Stage,
-    /// What the sub-agent of this call did.
+    /// Opens the sub-agent of this call.
     Agent,
     Close,
 }
 
-/// One action.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyRow {
     pub place: Place,
     pub action: Action,
     /// In `config.toml`.
     pub name: &'static str,
-    /// The keys that it has by default.
     pub keys: &'static [&'static str],
-    /// In `/help`; empty where a key says it itself.
+    /// For `/help`; empty if the key shows its own hint.
     pub help: &'static str,
 }
 
@@ -144,7 +135,7 @@ const fn row(
 use Action::{Edit, List, Pager};
 use Place::{Composer, Everywhere};
 
-/// All actions, in the order in which they are shown.
+/// In display order.
 pub const ROWS: &[KeyRow] = &[
     row(Composer, "send", &["enter"], Action::Send, "send; during a turn: steer it"),
     row(

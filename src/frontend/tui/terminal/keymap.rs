@@ -1,5 +1,4 @@
-//! Which key does what: the table with the user's own `[keys]` over it. Set once at the start and the same for every field
-//! and list from then on, like the table itself.
+//! Maps keys to actions: the table, overridden by the user's `[keys]`. Set once at startup.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -12,7 +11,7 @@ use base::config::keys::KeyBinding;
 use base::sanitize;
 use base::search::fuzzy;
 
-/// Keys of one action in `/help`; `/help keys` has them all.
+/// Keys shown per action in `/help`; `/help keys` lists all.
 const HELP_KEYS: usize = 2;
 
 static KEYMAP: OnceLock<Keymap> = OnceLock::new();
@@ -21,19 +20,18 @@ fn keymap() -> &'static Keymap {
     KEYMAP.get_or_init(|| Keymap::new(&[]).0)
 }
 
-/// Takes over the user's keys, before the first key is looked up; a sentence for each line that can't be used.
+/// Sets the user's keys, before the first lookup; returns a message for each unusable line.
 pub fn configure(bindings: &[KeyBinding]) -> Vec<String> {
     let (keymap, problems) = Keymap::new(bindings);
     let _ = KEYMAP.set(keymap);
     problems
 }
 
-/// What `key` does in `place`. Keys come in their canonical form.
+/// `key` must be in canonical form.
 pub fn action(place: Place, key: KeyEvent) -> Option<Action> {
     keymap().action(place, key)
 }
 
-/// The editing step of a key, if it is one.
 pub fn edit(key: KeyEvent) -> Option<EditCommand> {
     match action(Place::Composer, key) {
         Some(Action::Edit(command)) => Some(command),
@@ -42,7 +40,6 @@ pub fn edit(key: KeyEvent) -> Option<EditCommand> {
     }
 }
 
-/// The keys of each action that has a line of help, and that line.
 pub fn help() -> Vec<(String, String)> {
     let rows = ROWS.iter().enumerate().filter(|(_, row)| !row.help.is_empty());
     let first =
@@ -51,27 +48,25 @@ pub fn help() -> Vec<(String, String)> {
     shown.filter(|(keys, _)| !keys.is_empty()).collect()
 }
 
-/// All actions by their names in `config.toml`, with their keys.
 pub fn actions() -> Vec<(String, String)> {
     let keys = |index: usize| Some(keymap().names(index).join(", ")).filter(|keys| !keys.is_empty());
     let rows = ROWS.iter().enumerate();
     rows.map(|(index, row)| (row.name.to_owned(), keys(index).unwrap_or_else(|| "none".to_owned()))).collect()
 }
 
-/// The keys of an action as they are shown, such as `Ctrl-R`; empty when it has none.
+/// The action's first key as shown, such as `Ctrl-R`; empty if it has none.
 pub fn name(action: Action) -> String {
     let index = ROWS.iter().position(|row| row.action == action);
     index.and_then(|index| keymap().names(index).into_iter().next()).unwrap_or_default()
 }
 
-/// Whether this is Ctrl and that letter.
 pub fn is_ctrl(key: KeyEvent, letter: char) -> bool {
     key.modifiers.contains(KeyModifiers::CONTROL)
         && !key.modifiers.contains(KeyModifiers::ALT)
         && matches!(key.code, KeyCode::Char(c) if c.eq_ignore_ascii_case(&letter))
 }
 
-/// A letter or digit typed without Ctrl or Alt.
+/// A character typed without Ctrl or Alt.
 pub fn plain_char(key: KeyEvent) -> Option<char> {
     match key.code {
         KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => Some(c),
@@ -79,13 +74,10 @@ pub fn plain_char(key: KeyEvent) -> Option<char> {
     }
 }
 
-/// A key in its place.
 type Spot = (Place, KeyCode, KeyModifiers);
 
 struct Keymap {
-    /// Indices of rows.
     rows: HashMap<Spot, usize>,
-    /// The keys of each row, as shown.
     names: Vec<Vec<String>>,
 }
 
@@ -100,7 +92,7 @@ impl Keymap {
                 None => problems.push(unknown_action(binding)),
             }
         }
-        // The user's own first: they win over what the table gives to others.
+        // The user's bindings first, so that they win over the defaults.
         for (index, binding) in own.iter().enumerate().filter_map(|(index, own)| Some((index, (*own)?))) {
             for name in &binding.keys {
                 if let Err(problem) = map.bind(index, name) {
@@ -111,7 +103,7 @@ impl Keymap {
         for (index, row) in ROWS.iter().enumerate().filter(|(index, _)| own[*index].is_none()) {
             for name in row.keys {
                 let Err(_) = map.bind(index, name) else { continue };
-                // Another key of the same action is enough.
+                // Report it only if this was the action's only key.
                 let last = row.keys.len() == 1;
                 let taker = last.then(|| map.taker(index, name, &own)).flatten();
                 if let Some((taker, line)) = taker {
@@ -129,7 +121,7 @@ impl Keymap {
     fn action(&self, place: Place, key: KeyEvent) -> Option<Action> {
         let bare = key.modifiers - KeyModifiers::SHIFT;
         let found = |modifiers| self.rows.get(&(place, key.code, modifiers));
-        // Shift with a key that has no meaning of its own is the key.
+        // An unbound Shift combination falls back to the plain key.
         found(key.modifiers).or_else(|| found(bare)).map(|index| ROWS[*index].action)
     }
 
@@ -137,7 +129,6 @@ impl Keymap {
         self.names.get(index).cloned().unwrap_or_default()
     }
 
-    /// Gives a key to a row, or says why not.
     fn bind(&mut self, index: usize, name: &str) -> Result<(), String> {
         let row = &ROWS[index];
         let shown = sanitize::reveal(name);
@@ -158,7 +149,7 @@ impl Keymap {
         Ok(())
     }
 
-    /// The row that has this key where `row` holds.
+    /// The row that has this key where `row` applies.
     fn holder(&self, row: &KeyRow, key: KeyEvent) -> Option<usize> {
         let meets =
             |place: Place| place == row.place || place == Place::Everywhere || row.place == Place::Everywhere;
@@ -167,7 +158,7 @@ impl Keymap {
         found.next().copied()
     }
 
-    /// The action of the user's that took the key `name` from the row, and the line of it.
+    /// The user's action that took key `name` from the row, and its line.
     fn taker(&self, index: usize, name: &str, own: &[Option<&KeyBinding>]) -> Option<(&'static str, usize)> {
         let holder = self.holder(&ROWS[index], key_name::parse(name)?)?;
         own.get(holder).copied().flatten().map(|binding| (ROWS[holder].name, binding.line))

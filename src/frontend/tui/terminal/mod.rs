@@ -1,4 +1,4 @@
-//! The terminal itself: taken over and given back, its keys, its viewport.
+//! The terminal: setup and restore, keys, viewport.
 
 pub mod attention;
 pub mod background;

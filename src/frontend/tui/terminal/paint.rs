@@ -1,4 +1,4 @@
-//! Cells as bytes: the text of a row, its colors and its links, from some column on.
+//! Writes cells as bytes: text, colors and links.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::tui::render::links;
 
-/// What a modifier is called on the wire; those that the theme and the caret use.
+/// The modifiers used by the theme and the caret.
 const ATTRIBUTES: [(Modifier, Attribute); 6] = [
     (Modifier::BOLD, Attribute::Bold),
     (Modifier::DIM, Attribute::Dim),
@@ -22,20 +22,19 @@ const ATTRIBUTES: [(Modifier, Attribute); 6] = [
     (Modifier::CROSSED_OUT, Attribute::CrossedOut),
 ];
 
-/// Cells of the row up to the last that shows something.
+/// Columns up to the last non-blank cell.
 pub fn used(row: &[Cell]) -> u16 {
     let last = row.iter().rposition(|cell| *cell != Cell::default());
     let used = last.map_or(0, |at| at + row[at].symbol().width().max(1));
     u16::try_from(used.min(row.len())).unwrap_or(u16::MAX)
 }
 
-/// Rows at the end that both have in common.
 pub fn common_end(before: &[Vec<Cell>], after: &[Vec<Cell>]) -> usize {
     before.iter().rev().zip(after.iter().rev()).take_while(|(before, after)| before == after).count()
 }
 
-/// The columns to write when `before` becomes `after`. From the second half of a wide character on nothing is written,
-/// and behind one, or a composed character, the row is written to its end: terminals disagree about the width of some.
+/// The columns to rewrite. Never starts at the second half of a wide character, and extends to the row's end
+/// after wide or composed characters, since terminals disagree about some widths.
 pub fn difference(before: &[Cell], after: &[Cell]) -> Range<usize> {
     let same = before.iter().zip(after).take_while(|(before, after)| before == after).count();
     let plain = |cell: &Cell| cell.symbol().width() == 1 && cell.symbol().chars().nth(1).is_none();
@@ -50,7 +49,7 @@ pub fn difference(before: &[Cell], after: &[Cell]) -> Range<usize> {
     start..if all_plain { end } else { after.len() }
 }
 
-/// Writes these columns of the row, as far as they show something; the cursor stands at the first. The column behind.
+/// Writes these columns, without trailing blanks, from the cursor on; returns the column after them.
 pub fn cells(out: &mut impl Write, row: &[Cell], part: Range<usize>) -> io::Result<u16> {
     let end = usize::from(used(row)).min(part.end);
     let plain = (Color::Reset, Color::Reset, Modifier::empty());
@@ -83,7 +82,7 @@ pub fn cells(out: &mut impl Write, row: &[Cell], part: Range<usize>) -> io::Resu
     Ok(u16::try_from(at).unwrap_or(u16::MAX))
 }
 
-/// The address was judged when the link was made. Its number joins the parts of a link on several rows.
+/// The address was checked when the link was created. The id joins the parts of a wrapped link.
 fn set_link(out: &mut impl Write, link: Color) -> io::Result<()> {
     match links::of(link) {
         Some((number, address)) => write!(out, "\x1b]8;id={number};{address}\x1b\\"),

@@ -1,6 +1,6 @@
-//! Keys that arrive together. A terminal without bracketed paste sends a paste as key presses: taken one by one, a
-//! megabyte would need minutes and its first line end would send it. Many plain characters at once are therefore
-//! taken as a paste; a few are typing.
+//! Groups keys that arrive together. Terminals without bracketed paste send pastes as key presses; one by
+//! one, a megabyte would take minutes and its first line break would send it. Many plain characters at once
+//! therefore count as a paste.
 
 use std::io;
 use std::task::Poll;
@@ -12,30 +12,27 @@ use tokio::time::error::Elapsed;
 
 use super::setup;
 
-/// So many characters at once were not typed.
+/// At least this many characters at once are a paste.
 const PASTE_CHARS: usize = 200;
-/// The most that is gathered before the screen gets a turn.
+/// Gathered at most before the screen is updated.
 const MOST_CHARS: usize = 64 * 1024;
-/// A paste comes in portions: what follows so soon still belongs to it, and so long a line end waits within it.
+/// A paste arrives in portions: a following portion within this time belongs to it.
 const SAME_PASTE: Duration = Duration::from_millis(150);
-/// How long a line end waits for more of the same paste before it counts as the Enter key.
+/// How long to wait for more after a line end before it counts as Enter.
 const MORE_WITHIN: Duration = Duration::from_millis(15);
 
-/// What a burst comes to: events to be taken in one by one, in order.
 pub struct KeyBurst {
     pub events: Vec<Event>,
-    /// The reader failed or ended behind them.
+    /// The reader failed or ended after them.
     pub ended: bool,
 }
 
-/// Gathers bursts, and knows whether a paste is going on.
 #[derive(Debug, Default)]
 pub struct PasteDetector {
     last_paste: Option<Instant>,
 }
 
 impl PasteDetector {
-    /// Gathers what has arrived behind `first`.
     pub async fn gather(
         &mut self,
         first: Event,
@@ -50,7 +47,6 @@ impl PasteDetector {
     }
 }
 
-/// `pasting` says that a paste is going on.
 async fn gather(
     first: Event,
     keys: &mut (impl Stream<Item = io::Result<Event>> + Unpin),
@@ -63,8 +59,7 @@ async fn gather(
     let mut next = Some(first);
     while let Some(event) = next.take() {
         match plain(&event) {
-            // A few lines at once were typed, and each line end among them is the Enter key; within a paste it is one only
-            // when nothing, or a command key, comes behind it.
+            // In typed lines each line end is Enter; in a paste, only if nothing or a command key follows.
             Some('\n') if pasting || count >= PASTE_CHARS => match more(keys, pasting).await {
                 Ok(Some(Ok(after))) => match plain(&after) {
                     Some(c) => {
@@ -100,7 +95,7 @@ async fn gather(
     KeyBurst { events, ended }
 }
 
-/// The event behind a line end, if it comes at once.
+/// The event after a line end, if it arrives in time.
 async fn more(
     keys: &mut (impl Stream<Item = io::Result<Event>> + Unpin),
     pasting: bool,
@@ -116,7 +111,7 @@ fn events_of(text: &str, pasted: bool) -> Vec<Event> {
     text.chars().map(|c| Event::Key(KeyEvent::new(key_of(c), KeyModifiers::NONE))).collect()
 }
 
-/// The character that a key press types without any command key; a line end for Enter, a tab for Tab.
+/// The character of a key press without command modifiers; `\n` for Enter, a tab for Tab.
 fn plain(event: &Event) -> Option<char> {
     let Event::Key(key) = event else { return None };
     if key.kind == KeyEventKind::Release || !(key.modifiers - KeyModifiers::SHIFT).is_empty() {

@@ -1,11 +1,11 @@
-//! The viewport below the terminal's own scrollback. Everything is drawn by moves that are relative to the cursor, as a
-//! shell draws its prompt: finished lines are written once where the viewport began and the viewport follows below them.
-//! No row is ever addressed by its number, because a terminal that is resized moves its rows (tmux fetches lines back
-//! from its history, others don't, most break long lines anew) and says so only later, when frames are on their way
-//! already. What all of them keep is the line that the cursor stands in and all above it. Therefore the cursor waits at
-//! the viewport's first cell while anything moves, and the caret is drawn as a reversed cell: whatever the size becomes,
-//! the viewport is what stands from the cursor on, and only that is ever erased. Only when nothing moves does the
-//! terminal's own cursor stand at the caret, where input methods look for it.
+//! The viewport below the terminal's own scrollback, drawn with moves relative to the cursor, like a shell
+//! prompt: finished lines are written at the viewport's start, and the viewport moves below them.
+//!
+//! Rows are never addressed by number: on a resize, terminals move rows (tmux pulls lines from its history,
+//! most rewrap long lines) and report it too late. All of them preserve the cursor's line and everything
+//! above it. So while anything moves, the cursor waits at the viewport's first cell and the caret is drawn as
+//! a reversed cell; the viewport is everything from the cursor on, and only that is erased. When nothing
+//! moves, the real cursor is at the caret, where input methods expect it.
 
 use std::io::{self, Write};
 
@@ -19,28 +19,26 @@ use super::paint;
 use crate::tui::render::view::Drawing;
 use base::sanitize;
 
-/// One row of the viewport as it was drawn.
 pub type Row = Vec<Cell>;
 
-/// A terminal of which we own what stands from the viewport's first row on.
+/// A terminal that we own from the viewport's first row on.
 pub struct Screen<W: Write> {
     out: W,
     size: Size,
-    /// What the viewport's rows hold; empty when they must be drawn anew.
+    /// The viewport as drawn; empty when it must be redrawn.
     drawn: Vec<Row>,
-    /// Where the cursor stands in the viewport: column and row.
+    /// Cursor position in the viewport: column and row.
     at: (u16, u16),
     cursor_shown: bool,
-    /// The rows of a popup, which has the alternate screen.
     popup: Option<Vec<Row>>,
-    /// Lines that finished while a popup was open.
+    /// Lines finished while a popup was open.
     waiting: Vec<Line<'static>>,
-    /// The terminal breaks long lines anew when it becomes narrower.
+    /// The terminal rewraps long lines when it becomes narrower.
     reflows: bool,
 }
 
 impl<W: Write> Screen<W> {
-    /// The viewport begins in the row where the cursor is.
+    /// The viewport starts in the cursor's row.
     pub fn new(out: W, size: Size, reflows: bool) -> Self {
         Self {
             out,
@@ -54,17 +52,17 @@ impl<W: Write> Screen<W> {
         }
     }
 
-    /// Rows that the viewport may take: one row stays for the scrollback where there is more than one.
+    /// Maximum rows of the viewport; one is left to the scrollback if possible.
     pub fn room(&self) -> u16 {
         self.size.height.saturating_sub(1).max(1)
     }
 
-    /// For tests that look at what was written.
+    /// For tests.
     pub fn output(&mut self) -> &mut W {
         &mut self.out
     }
 
-    /// The terminal has another size. What is drawn of the viewport is unknown now; where it begins is not.
+    /// After a resize the viewport's content is unknown, but not its start.
     pub fn resize(&mut self, size: Size) {
         if size == self.size {
             return;
@@ -82,7 +80,7 @@ impl<W: Write> Screen<W> {
         }
     }
 
-    /// Prints `lines` above, then draws `picture` below them. Without a change nothing is written.
+    /// Prints `lines` above, then draws `picture` below them; writes nothing if nothing changed.
     pub fn show(&mut self, lines: Vec<Line<'static>>, picture: &Drawing) -> io::Result<()> {
         if picture.popup {
             self.waiting.extend(lines);
@@ -93,7 +91,7 @@ impl<W: Write> Screen<W> {
         printed.extend(lines);
         let room = usize::from(self.room());
         let mut rows: Vec<Row> = picture.lines.iter().take(room).map(|line| self.row(line)).collect();
-        // The last row stays where it is: a viewport that shrinks leaves rows free for the lines that come.
+        // The last row stays in place: a shrinking viewport leaves free rows for coming lines.
         let free = self.drawn.len().min(room).saturating_sub(rows.len() + printed.len());
         rows.splice(0..0, std::iter::repeat_n(self.row(&Line::default()), free));
         let caret = picture.caret.map(|(column, row)| {
@@ -106,8 +104,7 @@ impl<W: Write> Screen<W> {
         {
             cell.modifier.toggle(Modifier::REVERSED);
         }
-        // From a caret further down, a screen that has just become lower may put the first row out of reach: then nothing
-        // of what stands there is kept.
+        // If the screen just got lower, the first row may be out of reach: redraw everything.
         if self.at.1 > 0 && (!printed.is_empty() || rows.len() > self.drawn.len()) {
             self.drawn.clear();
         }
@@ -121,7 +118,7 @@ impl<W: Write> Screen<W> {
         self.place(caret.filter(|_| picture.still))
     }
 
-    /// Scrolls all that is visible into the scrollback; the viewport then begins at the top of an empty screen.
+    /// Scrolls everything visible into the scrollback and starts the viewport at the top.
     pub fn clear(&mut self) -> io::Result<()> {
         self.leave_popup()?;
         self.erase()?;
@@ -129,8 +126,7 @@ impl<W: Write> Screen<W> {
         write!(self.out, "\x1b[{height}B{}\x1b[H", "\n".repeat(height))
     }
 
-    /// Takes the viewport away and leaves the cursor where it began, for another program. Drawing goes on from where
-    /// the cursor is then.
+    /// Removes the viewport for another program; the cursor is at its start.
     pub fn leave(&mut self) -> io::Result<()> {
         self.leave_popup()?;
         let waiting = std::mem::take(&mut self.waiting);
@@ -138,7 +134,7 @@ impl<W: Write> Screen<W> {
         self.show_cursor(true)
     }
 
-    /// Another program has written and left the cursor where it ended; the viewport begins there.
+    /// Restarts the viewport at the cursor, after another program has written.
     pub fn enter(&mut self) -> io::Result<()> {
         (self.at, self.popup) = ((0, 0), None);
         self.drawn.clear();
@@ -146,7 +142,7 @@ impl<W: Write> Screen<W> {
         self.out.write_all(b"\r")
     }
 
-    /// Writes lines where the viewport stood; it is to be drawn anew below them.
+    /// Writes lines in place of the viewport, which must be redrawn below them.
     fn print(&mut self, lines: &[Line<'static>]) -> io::Result<()> {
         self.erase()?;
         for line in lines {
@@ -157,8 +153,7 @@ impl<W: Write> Screen<W> {
         Ok(())
     }
 
-    /// Writes lines where the viewport began, over rows that show what is not wanted any more, and moves its last `kept`
-    /// rows down where there are no more of those.
+    /// Writes lines over outdated top rows; when those run out, moves the last `kept` rows down.
     fn print_above(&mut self, lines: &[Line<'static>], kept: usize) -> io::Result<()> {
         for line in lines {
             if self.drawn.len() <= kept {
@@ -167,7 +162,7 @@ impl<W: Write> Screen<W> {
             self.go(0, 0)?;
             let row = self.row(line);
             paint::cells(&mut self.out, &row, 0..row.len())?;
-            // Behind a full row terminals disagree about where the cursor is, and nothing of the old one is left.
+            // After a full row the cursor's position differs by terminal, and there's nothing left to clear.
             if usize::from(paint::used(&row)) < row.len() {
                 self.out.write_all(b"\x1b[K")?;
             }
@@ -177,8 +172,7 @@ impl<W: Write> Screen<W> {
         Ok(())
     }
 
-    /// Inserts empty rows before row `at` of the viewport. One line feed too many first makes room below; it never leads
-    /// further than the viewport is high.
+    /// Inserts empty rows before row `at`. First moves down to make room below.
     fn insert(&mut self, at: usize, count: usize) -> io::Result<()> {
         let row = |row: usize| u16::try_from(row).unwrap_or(u16::MAX);
         self.go(0, row(self.drawn.len() + count - 1))?;
@@ -189,14 +183,14 @@ impl<W: Write> Screen<W> {
         Ok(())
     }
 
-    /// Makes the rows what is drawn; those that are drawn already are passed over, the last `kept` ones moved. Only line
-    /// feeds lead down: they scroll where a move would stop, so that the way back up is always as long as the way down.
+    /// Draws changed rows; the last `kept` ones are only moved. Goes down by line feeds only: they scroll
+    /// where a move would stop, so the way back up is always as long as the way down.
     fn draw(&mut self, rows: Vec<Row>, kept: usize) -> io::Result<()> {
         let more = rows.len().saturating_sub(self.drawn.len());
         if more > 0 && kept > 0 {
             self.insert(self.drawn.len() - kept, more)?;
         }
-        // What follows may be wider than a terminal that has just become narrow: no row may become two.
+        // No wrapping: a row may be too wide for a terminal that just became narrower.
         let changed = |at: usize, drawn: &[Row]| drawn.get(at) != rows.get(at);
         if (0..rows.len()).any(|at| changed(at, &self.drawn)) {
             self.out.write_all(b"\x1b[?7l")?;
@@ -212,7 +206,7 @@ impl<W: Write> Screen<W> {
                 if shorter {
                     self.out.write_all(b"\x1b[K")?;
                 }
-                // Behind a full row terminals disagree about the column.
+                // After a full row terminals disagree about the column.
                 self.out.write_all(b"\r")?;
                 self.at.0 = 0;
             }
@@ -222,7 +216,7 @@ impl<W: Write> Screen<W> {
         Ok(())
     }
 
-    /// The cursor at the caret, or hidden at the viewport's first cell.
+    /// Puts the cursor at the caret, or hides it at the viewport's first cell.
     fn place(&mut self, caret: Option<(u16, u16)>) -> io::Result<()> {
         let (column, row) = caret.unwrap_or_default();
         self.go(column, row)?;
@@ -255,15 +249,15 @@ impl<W: Write> Screen<W> {
         Ok(())
     }
 
-    /// Clears the viewport and goes to its first cell. From the second cell on: clearing all from the very first one
-    /// makes tmux push the whole screen into its history.
+    /// Clears the viewport from its second cell on: clearing from the very first cell makes tmux push the
+    /// screen into its history.
     fn erase(&mut self) -> io::Result<()> {
         self.go(0, 0)?;
         self.drawn.clear();
         self.out.write_all(b"\r \x1b[J\r\x1b[K")
     }
 
-    /// A popup has the alternate screen, so that what it covers comes back as it was.
+    /// Uses the alternate screen, so that the covered content comes back.
     fn show_popup(&mut self, picture: &Drawing) -> io::Result<()> {
         let rows: Vec<Row> = picture.lines.iter().map(|line| self.row(line)).collect();
         let drawn = match self.popup.take() {
@@ -290,7 +284,7 @@ impl<W: Write> Screen<W> {
         Ok(())
     }
 
-    /// Erased first: where the size has changed meanwhile, tmux (3.3a) leaves rows of it in its history.
+    /// Erased first: after a resize, tmux (3.3a) would leave its rows in the history.
     fn leave_popup(&mut self) -> io::Result<()> {
         if self.popup.take().is_some() {
             self.out.write_all(b"\x1b[H \x1b[J\x1b[H\x1b[?1049l")?;
@@ -298,7 +292,7 @@ impl<W: Write> Screen<W> {
         Ok(())
     }
 
-    /// The last gate: whoever forgot to clean a text, nothing in it reaches the terminal as a command.
+    /// Last line of defense: even uncleaned text can't reach the terminal as a command.
     fn row(&self, line: &Line<'static>) -> Row {
         let width = self.size.width.max(1);
         let mut buffer = Buffer::empty(Rect::new(0, 0, width, 1));

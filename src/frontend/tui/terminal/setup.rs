@@ -1,5 +1,5 @@
-//! Takes the terminal over and gives it back, whatever happens: raw mode, bracketed paste, key protocol, panic
-//! hook. Writes go through one buffer, so that a frame reaches the terminal whole.
+//! Takes over and restores the terminal: raw mode, bracketed paste, key protocol, panic hook. Output is
+//! buffered, so that a frame arrives in one piece.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,28 +15,24 @@ use tokio::sync::Notify;
 
 use super::attention;
 
-/// How long the terminal may take to say whether it knows the newer key protocol. The report of the cursor, which all
-/// give, ends its answer.
+/// How long to wait for the terminal's answers, which end with the cursor report that all terminals send.
 const ANSWER_TIME: Duration = Duration::from_millis(40);
 
-/// Bracketed paste and reports of the focus on.
+/// Bracketed paste and focus reports on.
 const ENTER: &str = "\x1b[?2004h\x1b[?1004h";
 /// Both off, line wrap on, synchronized update off, colors off, cursor on.
 const LEAVE: &str = "\x1b[?2004l\x1b[?1004l\x1b[?7h\x1b[?2026l\x1b[0m\x1b[?25h";
-/// Key protocol of kitty: only "disambiguate escape codes", so that Shift+Enter arrives as such.
+/// Kitty's key protocol: only "disambiguate escape codes", for Shift+Enter.
 const KEYS_ON: &str = "\x1b[>1u";
 const KEYS_OFF: &str = "\x1b[<1u";
 
-/// Whether the terminal is ours, for the panic hook.
+/// For the panic hook.
 static TAKEN: AtomicBool = AtomicBool::new(false);
-/// Tells the loop that a panic has given the terminal back.
+/// Tells the loop that a panic restored the terminal.
 static GIVEN_BACK: Notify = Notify::const_new();
-/// Whether a popup has the alternate screen.
 static ALTERNATE: AtomicBool = AtomicBool::new(false);
-/// Whether the key protocol is on.
 static KEYS: AtomicBool = AtomicBool::new(false);
 
-/// Whether the terminal can show the interface.
 pub fn usable() -> Result<(), &'static str> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return Err("the chat needs a terminal for input and output");
@@ -47,26 +43,26 @@ pub fn usable() -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Whether the terminal breaks long lines anew when it becomes narrower, as nearly all do.
+/// Whether the terminal rewraps long lines when it becomes narrower, as most do.
 pub fn breaks_lines_anew() -> bool {
     let term = std::env::var("TERM").unwrap_or_default();
     let tmux = std::env::var_os("TMUX").is_some();
     tmux || !(std::env::var_os("XTERM_VERSION").is_some() || term == "linux" || term.starts_with("screen"))
 }
 
-/// What the terminal said at the start.
+/// The terminal's answers at startup.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TerminalReply {
-    /// It knows the newer key protocol.
+    /// Supports the key protocol.
     pub keys: bool,
     pub background: Option<Background>,
-    /// It was asked for its background and has not answered yet.
+    /// Queried for its background, without an answer yet.
     pub asked: bool,
-    /// What the user typed meanwhile.
+    /// Typed by the user meanwhile.
     pub typed: String,
 }
 
-/// Raw mode and paste mode on; asks for the cursor. Must run before keys are read by anyone else.
+/// Takes over the terminal. Must run before keys are read by anything else.
 pub fn enter() -> io::Result<TerminalReply> {
     terminal::enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
@@ -83,7 +79,6 @@ pub fn enter() -> io::Result<TerminalReply> {
     Ok(greeting)
 }
 
-/// Takes the terminal again after [`leave`].
 pub fn enter_again() -> io::Result<()> {
     terminal::enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
@@ -91,9 +86,9 @@ pub fn enter_again() -> io::Result<()> {
     write_now(&format!("{ENTER}{}{keys}", title(attention::KEEP_TITLE)))
 }
 
-/// Makes the system report pending input once more. crossterm's reader waits for input and for resizes together, hears
-/// only of changes, and forgets the input when both come at once: the keys would lie there until the next one. Setting
-/// the terminal's attributes to what they are wakes every reader.
+/// Makes the system report pending input again. crossterm waits for input and resizes together and loses the
+/// input if both arrive at once, until the next key. Setting unchanged terminal attributes wakes every
+/// reader.
 pub fn rearm_input() {
     let stdin = io::stdin();
     if let Ok(attributes) = rustix::termios::tcgetattr(&stdin) {
@@ -101,8 +96,8 @@ pub fn rearm_input() {
     }
 }
 
-/// Like [`rearm_input`], if input waits. crossterm reads a part of it at a time and then waits to hear of more: when the
-/// terminal's queue is full, nothing more can come, and a large paste would stand still.
+/// [`rearm_input`] if input is waiting. crossterm reads a part and waits for more; when the terminal's queue
+/// is full nothing more can arrive, and a large paste would hang.
 pub fn rearm_waiting_input() {
     let stdin = io::stdin();
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -112,34 +107,32 @@ pub fn rearm_waiting_input() {
     }
 }
 
-/// Gives the terminal back. Safe to call at any time and more than once.
+/// Restores the terminal. Safe to call repeatedly.
 pub fn leave() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         let keys = if KEYS.load(Ordering::SeqCst) { KEYS_OFF } else { "" };
         let screen = if ALTERNATE.swap(false, Ordering::SeqCst) { "\x1b[?1049l" } else { "" };
-        // Nothing can be done about a terminal that is gone.
+        // Errors on a closed terminal can't be handled.
         let _ = write_now(&format!("{screen}{keys}{}{LEAVE}", title(attention::RESTORE_TITLE)));
         let _ = terminal::disable_raw_mode();
     }
 }
 
-/// The sequence where the terminal has titles.
 fn title(sequence: &'static str) -> &'static str {
     if attention::has_titles(|name| std::env::var(name).ok()) { sequence } else { "" }
 }
 
-/// Remembers whether the alternate screen is on, to leave it on a panic.
+/// So that a panic can leave the alternate screen.
 pub fn set_alternate(on: bool) {
     ALTERNATE.store(on, Ordering::SeqCst);
 }
 
-/// Ends when a panic has given the terminal back. One that does not end the program (in a task of the agent) leaves the
-/// loop running: it takes the terminal again.
+/// Resolves when a panic restored the terminal; if the program continues, the loop retakes it.
 pub async fn given_back() {
     GIVEN_BACK.notified().await;
 }
 
-/// The panic message must land on a usable terminal.
+/// So that the panic message is readable.
 fn restore_on_panic() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -158,8 +151,8 @@ fn write_now(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Reads until the cursor report has come or the time is over. Reads the descriptor itself: a buffered reader could
-/// keep typed keys from the event stream.
+/// Reads until the cursor report or the timeout. Unbuffered, since a buffered reader could keep typed keys
+/// from the event stream.
 fn read_answer() -> Vec<u8> {
     let stdin = io::stdin();
     let deadline = Instant::now() + ANSWER_TIME;
@@ -213,12 +206,12 @@ fn parse_greeting(bytes: &[u8]) -> TerminalReply {
     }
 }
 
-/// Collects a frame's bytes; cloned into the backend, sent by [`Output::send`].
+/// Collects a frame's bytes, to be sent by [`Output::send`].
 #[derive(Clone, Debug, Default)]
 pub struct Output(Arc<Mutex<Vec<u8>>>);
 
 impl Output {
-    /// Writes what has collected, as one synchronized update; the number of bytes.
+    /// Writes the collected bytes as one synchronized update; returns their number.
     pub fn send(&self) -> io::Result<usize> {
         let bytes = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         if bytes.is_empty() {
@@ -239,13 +232,13 @@ impl Write for Output {
         Ok(bytes.len())
     }
 
-    /// Nothing: the frame is sent whole.
+    /// Nothing: the frame is sent in one piece.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// Ends when the terminal is gone. The key reader alone would spin on a closed terminal when no SIGHUP comes.
+/// Resolves when the terminal is closed; without a SIGHUP the key reader alone would spin.
 pub async fn hung_up() {
     match rustix::io::dup(io::stdin()) {
         Ok(terminal) => descriptor::hung_up(terminal).await,

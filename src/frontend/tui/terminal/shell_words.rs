@@ -1,14 +1,13 @@
-//! What a word of a `!command` may become: looks through `PATH` and folders, off the loop.
+//! Completions of a `!command` word, from `PATH` and folders. Runs off the loop.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Words that are offered at most.
 const MOST: usize = 200;
 
-/// Programs or paths that begin with `word`, sorted. Blocks.
+/// Sorted programs or paths that start with `word`. Blocks.
 pub fn candidates(word: &str, program: bool, folder: &Path) -> Vec<String> {
     let word = word.replace('\\', "");
     let found = if program && !word.contains('/') { programs(&word) } else { paths(&word, folder) };

@@ -1,13 +1,12 @@
-//! Which words of a changed line differ. Bounded: what is too long or too different is not compared word by word.
+//! Word differences of a changed line; lines that are too long or too different aren't compared.
 
 use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// Longer lines are not compared.
 const MOST_BYTES: usize = 1_000;
 
-/// The parts of `old` and of `new` that differ; nothing where little is left of the old line.
+/// The differing ranges of `old` and `new`; empty if too little is left of the old line.
 pub fn between(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     if old.len() > MOST_BYTES || new.len() > MOST_BYTES {
         return Default::default();
@@ -29,7 +28,7 @@ pub fn between(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
         push(&mut added, &new_words[operation.new_range()]);
     }
     let most = old.trim().len().max(new.trim().len());
-    // A line of which a third stayed has been changed; else it was replaced.
+    // Changed if at least a third stayed; otherwise replaced.
     if same * 3 < most { Default::default() } else { (removed, added) }
 }
 

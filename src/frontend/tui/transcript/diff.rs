@@ -1,5 +1,4 @@
-//! A unified diff in colors: line numbers, the language's own colors, the words that differ, up to a cap. On a wide screen
-//! old and new stand side by side.
+//! Draws a unified diff: line numbers, syntax colors, changed words, up to a cap; side by side if wide.
 
 use std::ops::Range;
 
@@ -14,20 +13,19 @@ use crate::tui::render::wrap;
 use base::diff_cut::DiffCut;
 use base::sanitize;
 
-/// Columns from which old and new stand side by side.
+/// Minimum columns for side by side.
 const SIDE_BY_SIDE: usize = 120;
-/// Further lines of a diff have the colors of their signs only.
+/// Lines after these only get the color of their sign.
 const COLORED_LINES: usize = 2_000;
-/// Cells of the line number and the space behind it.
+/// Cells of the line number and the following space.
 const GUTTER: usize = 5;
 
-/// One line, ready to be laid out.
 #[derive(Clone, Debug)]
 struct Row {
     sign: char,
     number: usize,
     text: String,
-    /// The words that differ from the other side.
+    /// Ranges that differ from the other side.
     marks: Vec<Range<usize>>,
     spans: Vec<Span<'static>>,
 }
@@ -35,13 +33,12 @@ struct Row {
 #[derive(Clone, Debug)]
 enum Part {
     Row(Row),
-    /// Lines are left out between two hunks.
     Gap,
-    /// What the diff says of lines that it lacks.
+    /// A note about lines missing from the diff.
     Cut(String, DiffCut),
 }
 
-/// Lines of `diff`, at most `cap` of them, then how many more there are.
+/// At most `cap` lines, then how many more there are.
 pub fn render(diff: &str, width: usize, cap: usize, theme: Theme) -> Vec<Line<'static>> {
     let text = sanitize::clean(diff);
     let (mut parts, language) = parse(&text);
@@ -110,7 +107,7 @@ fn parse(text: &str) -> (Vec<Part>, Option<&'static Language>) {
     (parts, language)
 }
 
-/// Gives the rows up to `cap` their spans: each side is read as program text of its own.
+/// Styles the rows up to `cap`; each side is scanned as a separate text.
 fn color(parts: &mut [Part], language: Option<&Language>, cap: usize, theme: Theme) {
     mark(parts, cap.min(COLORED_LINES));
     let (mut old, mut new) = (State::default(), State::default());
@@ -143,7 +140,7 @@ fn color(parts: &mut [Part], language: Option<&Language>, cap: usize, theme: The
     }
 }
 
-/// The text's parts by role, cut where a mark begins or ends.
+/// The parts by role, cut at the bounds of marks.
 fn pieces(
     text: &str,
     roles: &[(Range<usize>, scanner::Role)],
@@ -170,7 +167,7 @@ fn pieces(
     pieces.into_iter()
 }
 
-/// Marks the words that differ between removed lines and the added ones that stand for them.
+/// Marks the words that differ between removed lines and the lines that replace them.
 fn mark(parts: &mut [Part], most: usize) {
     let sign = |parts: &[Part], at: usize| match parts.get(at) {
         Some(Part::Row(row)) => row.sign,

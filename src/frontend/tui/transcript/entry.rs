@@ -1,4 +1,4 @@
-//! One finished piece of the transcript and how it is drawn. Plain data in, lines out.
+//! A finished piece of the transcript and its rendering.
 
 use std::sync::Arc;
 
@@ -16,25 +16,21 @@ use base::protocol::event::{EndReason, Level, SessionInfo, TurnEnd};
 use base::sanitize;
 use base::text;
 
-/// Lines that are shown of one message of the user.
 const USER_LINES: usize = 30;
-/// Lines that are shown of finished thinking.
 const REASONING_LINES: usize = 3;
 
-/// A piece of the transcript.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TranscriptEntry {
     Welcome(SessionInfo),
     User(Arc<str>),
-    /// A part of an answer; `tight` when it continues the part before without a blank line.
+    /// A part of an answer; `tight`: continues the previous part without a blank line.
     Answer {
         markdown: String,
         tight: bool,
-        /// It begins within a block of code, in this state.
+        /// Continues a code block in this state.
         code: Option<State>,
     },
     Reasoning(String),
-    /// Thinking in full, as the user asked for it.
     WholeReasoning(Arc<str>),
     Tool(ToolView),
     Notice {
@@ -49,7 +45,7 @@ pub enum TranscriptEntry {
     },
 }
 
-/// What decides about the blank line between two pieces.
+/// Determines the blank line between two pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TranscriptKind {
     Tool,
@@ -66,7 +62,7 @@ impl TranscriptEntry {
         }
     }
 
-    /// The piece as lines at most `width` cells wide, with the blank line that separates it from `before`.
+    /// Lines of at most `width` cells, including the blank line that separates it from `before`.
     pub fn lines(&self, before: Option<TranscriptKind>, width: usize, theme: Theme) -> Vec<Line<'static>> {
         let mut lines = self.render(width.max(1), theme);
         let tight = match (before, self) {
@@ -112,7 +108,7 @@ fn welcome(info: &SessionInfo, width: usize, theme: Theme) -> Vec<Line<'static>>
 }
 
 fn user(text: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
-    // Only what can be seen is cleaned and wrapped: the text may be a pasted megabyte.
+    // Only the visible part is cleaned and wrapped, as the text may be a pasted megabyte.
     let end =
         text.char_indices().filter(|(_, c)| *c == '\n').nth(USER_LINES).map_or(text.len(), |(at, _)| at);
     let end = text::floor_boundary(text, end.min(width * USER_LINES));
@@ -198,7 +194,7 @@ fn turn_end(end: &TurnEnd, width: usize, theme: Theme) -> Vec<Line<'static>> {
     lines
 }
 
-/// Messages and hints begin in lower case, as they stand behind `error:` elsewhere.
+/// Capitalizes messages, which start in lower case to follow `error:`.
 fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
@@ -234,7 +230,7 @@ fn usage(usage: &Usage) -> Option<String> {
     Some(format!("{} in{cached}, {} out", text::human_tokens(usage.input), text::human_tokens(usage.output)))
 }
 
-/// Seconds for people: `42s`, `3m 05s`, `1h 02m`.
+/// Such as `42s`, `3m 05s`, `1h 02m`.
 pub fn duration(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds}s"),

@@ -1,5 +1,5 @@
-//! The part of the transcript that still changes: the open end of the answer, running calls. Finished pieces leave
-//! it in order from the front, so that the scrollback reads as things were said.
+//! The part of the transcript that still changes: the streaming answer and running calls. Finished pieces
+//! leave in order from the front.
 
 use std::sync::Arc;
 
@@ -10,10 +10,9 @@ use crate::tui::render::highlight::scanner::{self, State};
 use base::model::item::ToolResult;
 use base::text;
 
-/// An open code block or paragraph longer than this is handed over in parts, so that redrawing stays cheap.
+/// Longer open code blocks or paragraphs are passed on in parts, so that redrawing stays cheap.
 const PART_BYTES: usize = 4 * 1024;
 
-/// One thing that still changes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Piece {
     Answer(StreamingReply),
@@ -21,23 +20,22 @@ pub enum Piece {
     Tool(ToolView),
 }
 
-/// A block of code that is handed over in parts.
+/// A code block that is passed on in parts.
 #[derive(Clone, Debug, PartialEq)]
 struct Fence {
     mark: String,
-    /// What stands behind the mark.
+    /// The text after the mark.
     info: String,
-    /// What is open where the next part begins.
+    /// The scanner's state where the next part starts.
     state: State,
 }
 
-/// The open end of an answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamingReply {
     open: String,
-    /// Bytes that went to the scrollback.
+    /// Bytes already in the scrollback.
     passed: usize,
-    /// The fence in which the open text begins.
+    /// The fence in which the open text starts.
     fence: Option<Fence>,
     tight: bool,
     done: bool,
@@ -53,7 +51,7 @@ impl StreamingReply {
         TranscriptEntry::Answer { markdown, tight: self.tight, code }
     }
 
-    /// What can be drawn for ever.
+    /// Takes the part that won't change anymore.
     fn take_finished(&mut self) -> Option<TranscriptEntry> {
         let (cut, fence) = self.cut()?;
         let entry = self.entry(&self.open[..cut]);
@@ -64,10 +62,10 @@ impl StreamingReply {
         Some(entry)
     }
 
-    /// Where the finished part ends, and the fence that is open there.
+    /// The end of the finished part, and the fence open there.
     fn cut(&self) -> Option<(usize, Option<Fence>)> {
         let mut fence = self.fence.clone();
-        // Where the code in the open fence begins.
+        // Start of the code in the open fence.
         let mut code = 0;
         let mut best = None;
         let mut at = 0;
@@ -110,7 +108,7 @@ impl StreamingReply {
 }
 
 impl Fence {
-    /// The block goes on behind this code.
+    /// Updates the state with this code.
     fn advance(&mut self, code: &str) {
         if let Some(language) = languages::find(&self.info) {
             for line in code.lines() {
@@ -120,7 +118,7 @@ impl Fence {
     }
 }
 
-/// The fence that a line opens: three or more backticks or tildes.
+/// The fence a line opens: three or more backticks or tildes.
 fn fence_of(line: &str) -> Option<Fence> {
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let count = line.chars().take_while(|c| *c == mark).count();
@@ -133,7 +131,7 @@ fn fence_of(line: &str) -> Option<Fence> {
     })
 }
 
-/// The live pieces, oldest first.
+/// Oldest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Live {
     pieces: Vec<Piece>,
@@ -167,7 +165,7 @@ impl Live {
         }
     }
 
-    /// The answer is complete; `whole` is what counts where it differs from the deltas.
+    /// Completes the answer with its full text, unless a part is already in the scrollback.
     pub fn finish_answer(&mut self, whole: &str) {
         match self.open_answer() {
             Some(answer) => {
@@ -199,7 +197,7 @@ impl Live {
             }
             // Sealed reasoning shows nothing.
             None if whole.trim().is_empty() => {}
-            // It was not streamed; an answer that was is still open behind it.
+            // It wasn't streamed; it goes before a streamed answer that is still open.
             None => {
                 let at = self.pieces.len() - usize::from(self.open_answer().is_some());
                 self.pieces.insert(at, Piece::Reasoning { text: whole.to_owned(), done: true });
@@ -217,7 +215,7 @@ impl Live {
         }
     }
 
-    /// A call is done; one that never started (refused, bad arguments) appears now.
+    /// Finishes a call; one that never started (refused, bad arguments) is added now.
     pub fn tool_done(&mut self, result: &ToolResult) {
         let outcome = tool::outcome(&result.tool, &result.envelope);
         match self.tool(&result.call_id) {
@@ -235,7 +233,7 @@ impl Live {
         }
     }
 
-    /// Drops what an aborted answer left; says whether a part of it is already in the scrollback.
+    /// Drops an aborted answer; returns whether part of it is already in the scrollback.
     pub fn void(&mut self) -> bool {
         let mut shown = false;
         self.pieces.retain(|piece| match piece {
@@ -249,7 +247,6 @@ impl Live {
         shown
     }
 
-    /// The finished pieces at the front.
     pub fn take_finished(&mut self) -> Vec<TranscriptEntry> {
         let mut entries = Vec::new();
         while let Some(first) = self.pieces.first_mut() {
@@ -283,7 +280,7 @@ impl Live {
         entries
     }
 
-    /// Everything, because the turn is over; calls without a result count as interrupted.
+    /// Takes everything at the end of a turn; calls without a result count as interrupted.
     pub fn take_all(&mut self) -> Vec<TranscriptEntry> {
         for piece in &mut self.pieces {
             match piece {
@@ -317,7 +314,7 @@ impl Live {
 }
 
 impl Piece {
-    /// The piece as it would be printed now; `None` for an answer with nothing to show.
+    /// The piece as it would be printed now; `None` if there's nothing to show.
     pub fn entry(&self) -> Option<TranscriptEntry> {
         match self {
             Self::Answer(answer) if answer.open.trim().is_empty() => None,

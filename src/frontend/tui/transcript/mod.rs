@@ -1,4 +1,4 @@
-//! What the session looks like: finished pieces for the scrollback, and the live ones that still change.
+//! The transcript: finished pieces for the scrollback, and live ones.
 
 pub mod changed_words;
 pub mod diff;

@@ -1,5 +1,4 @@
-//! A resumed session as transcript: the last items, in the form in which they were first shown.
-//! Knows items, not where they come from.
+//! A resumed session as transcript: its last items as first shown.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,10 +9,9 @@ use base::model::item::{Item, ToolResult};
 use base::protocol::event::Level;
 use base::text;
 
-/// Items that are shown again.
 const SHOWN: usize = 50;
 
-/// The last items of `items`, with a line that says how many came before.
+/// The last items, after a line that counts the earlier ones.
 pub fn entries(items: &[Arc<Item>]) -> Vec<TranscriptEntry> {
     let from = items.len().saturating_sub(SHOWN);
     let mut entries = Vec::new();
@@ -21,7 +19,7 @@ pub fn entries(items: &[Arc<Item>]) -> Vec<TranscriptEntry> {
         entries.push(note(format!("… {}", text::plural(from, "earlier item"))));
     }
     let mut titles: HashMap<&str, String> = HashMap::new();
-    // A call may stand before the cut and its result behind it.
+    // A call may be before the cut and its result after it.
     for (index, item) in items.iter().enumerate().skip(from.saturating_sub(SHOWN)) {
         let shown = of_item(item, &mut titles);
         entries.extend(shown.into_iter().filter(|_| index >= from));
@@ -29,7 +27,7 @@ pub fn entries(items: &[Arc<Item>]) -> Vec<TranscriptEntry> {
     entries
 }
 
-/// One item as it is shown; `titles` has those of the calls before it.
+/// `titles` collects the titles of earlier calls.
 pub fn of_item<'a>(item: &'a Item, titles: &mut HashMap<&'a str, String>) -> Vec<TranscriptEntry> {
     vec![match item {
         Item::ToolCall(call) => {

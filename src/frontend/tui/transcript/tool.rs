@@ -1,5 +1,5 @@
-//! A tool call as users see it: what it does while it runs, one line of outcome when it is done. Reads only the
-//! envelope (`data`, `body`, `text`), never a tool's code; unknown tools and missing facts are shown plainly.
+//! A tool call as users see it: progress while it runs, then one line of outcome. Reads only the envelope;
+//! unknown tools and missing facts are shown plainly.
 
 use std::sync::Arc;
 
@@ -15,48 +15,41 @@ use base::model::item::{ToolResult, UserMessage};
 use base::sanitize;
 use base::text;
 
-/// Diff lines that are shown in the transcript.
 const DIFF_LINES: usize = 20;
-/// Output lines that are shown of a command.
+/// Output lines shown of a command.
 const TAIL_LINES: usize = 3;
-/// The same of one that the user ran.
+/// Same, for a command run by the user.
 const USER_LINES: usize = 60;
-/// A diff is kept up to here, in bytes; the count of changed lines is taken before.
+/// Longer diffs are cut, in bytes, after counting changed lines.
 const KEEP_DIFF_BYTES: usize = 64 * 1024;
 
-/// One call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolView {
     pub call_id: Arc<str>,
     pub tool: Arc<str>,
     pub title: String,
-    /// The last output lines while it runs.
     pub tail: String,
     pub outcome: Option<OutcomeLine>,
 }
 
-/// What is kept of a result to show it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OutcomeLine {
     pub failed: bool,
     pub partial: bool,
     pub summary: String,
     pub diff: Option<String>,
-    /// Last lines of a command's output.
     pub tail: String,
-    /// The command was the user's own.
     pub by_user: bool,
     /// Status and content.
     pub todos: Vec<(String, String)>,
 }
 
-/// The outcome of a finished call.
 pub fn outcome(tool: &str, envelope: &Envelope) -> OutcomeLine {
     let mut outcome = OutcomeLine { partial: envelope.status == Status::Partial, ..OutcomeLine::default() };
     if envelope.status == Status::Error {
         let message = envelope.error.as_ref().map_or(envelope.text.as_str(), |error| error.message.as_str());
         outcome.failed = true;
-        // What the model is told may be longer than what the user needs to read.
+        // The model's error text may be longer than the user needs.
         let for_user = envelope.data.get("user_text").and_then(Value::as_str);
         outcome.summary = first_line(for_user.unwrap_or(message));
         return outcome;
@@ -75,7 +68,7 @@ pub fn outcome(tool: &str, envelope: &Envelope) -> OutcomeLine {
         "Glob" => counted(data, &["total", "total_files", "total_paths"], "file"),
         "Grep" => grep_summary(data),
         "Bash" => {
-            // Who runs a command wants to see what it prints.
+            // The user wants to see more of their own command's output.
             outcome.by_user = data.contains_key("by_user");
             outcome.tail = last_lines(&envelope.body, if outcome.by_user { USER_LINES } else { TAIL_LINES });
             bash_summary(data, &envelope.body)
@@ -99,14 +92,14 @@ pub fn outcome(tool: &str, envelope: &Envelope) -> OutcomeLine {
     outcome
 }
 
-/// The command that the user ran with this message: its title and its result.
+/// The command the user ran with this message: title and result.
 pub fn run_by_user(message: &UserMessage) -> Option<(String, ToolResult)> {
     let (command, output) = message.command()?;
     let envelope = Envelope::success("").with_body("output", output).with("by_user", true);
     Some((format!("Bash {command}"), ToolResult { call_id: "".into(), tool: "Bash".into(), envelope }))
 }
 
-/// A running sub-agent on one line: its task and what it does; `None` for other calls.
+/// A running sub-agent on one line; `None` for other calls.
 pub fn agent_line(view: &ToolView) -> Option<String> {
     let task =
         view.title.strip_prefix("Task ").filter(|_| &*view.tool == "Task" && view.outcome.is_none())?;
@@ -115,7 +108,7 @@ pub fn agent_line(view: &ToolView) -> Option<String> {
     Some(text::one_line(&sanitize::clean(&format!("{task}{gap}{doing}")), 400))
 }
 
-/// The call as lines. `frame` is the spinner's picture while it runs.
+/// `frame` is the spinner's frame while it runs.
 pub fn render(view: &ToolView, width: usize, frame: &str, theme: Theme) -> Vec<Line<'static>> {
     let (mark, style) = match &view.outcome {
         None => (frame, theme.accent()),
@@ -181,7 +174,7 @@ fn dim_tail(tail: &str, most: usize, width: usize, theme: Theme) -> Vec<Line<'st
     kept.iter()
         .rev()
         .map(|line| {
-            // A huge line is cut before it is measured.
+            // Cut huge lines before measuring them.
             let line = wrap::detab(&line[..text::floor_boundary(line, 2_000)]).into_owned();
             Line::styled(format!("    {}", wrap::clip(&line, width.saturating_sub(4))), theme.dim())
         })
@@ -209,7 +202,7 @@ fn grep_summary(data: &Map<String, Value>) -> Option<String> {
 }
 
 fn bash_summary(data: &Map<String, Value>, body: &str) -> Option<String> {
-    // A cut output says how long the whole was.
+    // Truncated output reports its full length.
     let lines = number(data, &["output_lines"]).map_or_else(|| body.lines().count(), |lines| lines as usize);
     let output = if lines == 0 { "no output".to_owned() } else { text::plural(lines, "line") };
     if data.get("timed_out").and_then(Value::as_bool) == Some(true) {
@@ -217,18 +210,17 @@ fn bash_summary(data: &Map<String, Value>, body: &str) -> Option<String> {
     }
     match data.get("exit_code").and_then(Value::as_i64) {
         Some(code) => Some(format!("exit {code} · {output}")),
-        // Of a session that is shown again.
+        // From a replayed session.
         None => data.contains_key("by_user").then_some(output),
     }
 }
 
-/// The user's answers; the question stands in the title.
+/// The user's answers; the question is in the title.
 fn replies(data: &Map<String, Value>) -> Option<String> {
     let given: Vec<&str> = data.get("replies")?.as_array()?.iter().filter_map(Value::as_str).collect();
     Some(first_line(&text::one_line(&given.join(" · "), 400)))
 }
 
-/// The list that a TodoWrite has written.
 pub fn todo_list(result: &ToolResult) -> Option<Vec<Todo>> {
     let written = &*result.tool == "TodoWrite" && result.envelope.error.is_none();
     let todo = |(status, content)| Todo { status, content };
@@ -246,7 +238,7 @@ fn counted(data: &Map<String, Value>, keys: &[&str], noun: &str) -> Option<Strin
     number(data, keys).map(|count| text::plural(count as usize, noun))
 }
 
-/// The first of `keys` that holds a number, or a list whose length counts.
+/// The first of `keys` with a number, or the length of a list.
 fn number(data: &Map<String, Value>, keys: &[&str]) -> Option<u64> {
     keys.iter().find_map(|key| match data.get(*key)? {
         Value::Number(number) => number.as_u64(),

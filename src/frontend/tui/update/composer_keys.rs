@@ -1,4 +1,4 @@
-//! Keys of what belongs to the composer: its completion, vi's normal mode, and the search through earlier prompts.
+//! Keys that belong to the composer: completion, vi's normal mode, prompt search.
 
 use crossterm::event::{KeyCode, KeyEvent};
 
@@ -12,16 +12,14 @@ use crate::tui::terminal::key_table::{Action, EditCommand, ListMove, Place};
 use crate::tui::terminal::keymap;
 use base::protocol::op::Op;
 
-/// What became of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     No,
     Yes,
-    /// It completed a command that is to be sent at once.
+    /// It completed a command, which should be sent at once.
     Send,
 }
 
-/// Keys of the open completion.
 pub fn completion(app: &mut App, key: KeyEvent) -> Taken {
     let Some(completion) = &mut app.completion else { return Taken::No };
     if let Some(Action::List(step @ (ListMove::Up | ListMove::Down))) = keymap::action(Place::List, key) {
@@ -43,7 +41,6 @@ pub fn completion(app: &mut App, key: KeyEvent) -> Taken {
     Taken::Yes
 }
 
-/// Whether the key was for vi's normal mode, or ends its insert mode.
 pub fn vim(app: &mut App, key: KeyEvent, action: Option<Action>) -> bool {
     if action == Some(Action::Escape) {
         return app.composer.vim_escape();
@@ -58,7 +55,7 @@ pub fn vim(app: &mut App, key: KeyEvent, action: Option<Action>) -> bool {
     letter.is_some_and(|letter| app.composer.vim_key(letter, width))
 }
 
-/// What is left: editing, and what opens beside the composer.
+/// All other keys: editing, and opening completion or search.
 pub fn edit(app: &mut App, key: KeyEvent, action: Option<Action>) {
     match action {
         Some(Action::HistorySearch) => {
@@ -83,11 +80,11 @@ pub fn edit(app: &mut App, key: KeyEvent, action: Option<Action>) {
     }
 }
 
-/// Keys of the search; the composer stays as it was until a prompt is taken.
+/// Keys of the prompt search; the composer is unchanged until a prompt is taken.
 pub fn search(app: &mut App, key: KeyEvent) {
     let Some(search) = &mut app.search else { return };
     match keymap::action(Place::Composer, key) {
-        // As in a shell: once more is the next older one.
+        // As in a shell, Ctrl-R again goes to the next older one.
         Some(Action::HistorySearch | Action::Edit(EditCommand::Down)) => {
             search.selection.step(ListMove::Down);
         }

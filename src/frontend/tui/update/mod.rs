@@ -1,4 +1,4 @@
-//! The reducer: messages and the agent's events change the state.
+//! The reducer: applies messages and agent events to the state.
 
 pub mod composer_keys;
 pub mod on_event;

@@ -1,4 +1,4 @@
-//! How the agent's events change the screen: one half of the reducer.
+//! Applies the agent's events to the screen state.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,6 @@ use base::protocol::event::{Event, JobRow, Level, SessionInfo, TurnEnd};
 use base::sanitize;
 use base::text;
 
-/// Takes in one event.
 pub fn apply(app: &mut App, event: Event) {
     let went_on = matches!(
         event,
@@ -84,7 +83,7 @@ pub fn apply(app: &mut App, event: Event) {
             let before = app.turn.as_mut().and_then(|turn| turn.arriving.take());
             going_on(app);
             if let Some(turn) = &mut app.turn {
-                // Only the first piece of a call names it.
+                // Only a call's first piece has its name.
                 let name =
                     if name.is_empty() { before.map(|(name, _)| name).unwrap_or_default() } else { name };
                 turn.arriving = Some((name, bytes));
@@ -144,7 +143,7 @@ pub fn apply(app: &mut App, event: Event) {
             app.window = Some(window);
             app.streams(None);
         }
-        // Nobody looks at a ledger that comes late.
+        // A ledger is ignored if its popup was closed.
         Event::Ledger(ledger) => {
             if let Some(Popup::Context(popup)) = &mut app.popup {
                 popup.fill(ledger);
@@ -167,7 +166,7 @@ pub fn apply(app: &mut App, event: Event) {
             app.composer.restore(&text);
             app.hint = Some("draft restored".to_owned());
         }
-        // Whoever has begun to type finds it with Up.
+        // Available with Up, in case the user already started typing.
         Event::Draft { text } => app.composer.remember(&text),
         Event::RewindPoints(points) if points.is_empty() => {
             app.notice(Level::Info, "Nothing to rewind yet.");
@@ -179,7 +178,7 @@ pub fn apply(app: &mut App, event: Event) {
             }
         }
         Event::Rewound(done) => {
-            // The list may be an older one now; the next one that is written shows.
+            // The list may be outdated; the next one written is shown.
             if done.part.conversation() {
                 app.set_todos(Vec::new());
             }
@@ -219,7 +218,7 @@ fn files(app: &mut App, paths: Arc<[String]>) {
     app.files.paths = Some(paths);
 }
 
-/// A job that ended is announced once: the user may be waiting for it.
+/// Announces each ended job once, as the user may be waiting for it.
 fn jobs(app: &mut App, rows: Vec<JobRow>) {
     for row in &rows {
         let ran = app.jobs.iter().any(|before| before.id == row.id && before.ended.is_none());
@@ -280,14 +279,14 @@ fn turn_started(app: &mut App, text: &str) {
 
 fn unqueue(app: &mut App, text: &str) {
     let known = app.queued.iter().position(|queued| queued == text);
-    // A message with a secret comes back without it; messages are taken up in order.
+    // A message with a secret comes back redacted, so it can't be compared; messages are taken in order.
     let redacted = text.contains("<REDACTED") && !app.queued.is_empty();
     if let Some(index) = known.or_else(|| redacted.then_some(0)) {
         app.queued.remove(index);
     }
 }
 
-/// The answer has gone on: nothing is being retried or written any more.
+/// The answer continues: clears retry, silence and arriving call.
 fn going_on(app: &mut App) {
     if let Some(turn) = &mut app.turn {
         turn.retry = None;

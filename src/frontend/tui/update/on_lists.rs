@@ -1,4 +1,4 @@
-//! How lists that were asked for reach the popup that shows them, and the tables that commands print.
+//! Delivers requested lists to their popups, and prints tables.
 
 use crate::tui::app::App;
 use crate::tui::pager::cell;
@@ -9,7 +9,7 @@ use crate::tui::transcript::entry::TranscriptEntry;
 use base::protocol::event::{Event, JobRow, Level, SessionRow};
 use base::text;
 
-/// Takes in one of these events; what is asked for by nobody any more is dropped.
+/// Applies a list event; ignored if its popup is closed.
 pub fn apply(app: &mut App, event: Event) {
     match (event, &mut app.popup) {
         (Event::Sessions(rows), _) => sessions(app, rows),
@@ -50,7 +50,7 @@ pub fn apply(app: &mut App, event: Event) {
     }
 }
 
-/// The list of sessions to go to: all but the one that is open.
+/// Opens or fills the session list, without the current session.
 fn sessions(app: &mut App, mut rows: Vec<SessionRow>) {
     rows.retain(|row| app.session.as_ref().is_none_or(|session| session.id != row.id));
     let mut picker = match app.popup.take() {
@@ -68,7 +68,6 @@ fn sessions(app: &mut App, mut rows: Vec<SessionRow>) {
     wanted.into_iter().for_each(|op| app.send(op));
 }
 
-/// The jobs as they are now.
 pub fn jobs(app: &mut App, rows: Vec<JobRow>) {
     if let Some(Popup::Jobs(picker)) = &mut app.popup {
         picker.fill(rows.clone());
@@ -76,7 +75,6 @@ pub fn jobs(app: &mut App, rows: Vec<JobRow>) {
     app.jobs = rows;
 }
 
-/// What the front end knows itself.
 fn own_facts(app: &App) -> Vec<(String, String)> {
     let Some(info) = &app.session else { return Vec::new() };
     let mut rows = vec![

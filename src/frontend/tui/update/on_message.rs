@@ -1,4 +1,4 @@
-//! The reducer: one message in, changed state and commands out. No input, no output, no waiting.
+//! The reducer: a message in, changed state and commands out. No I/O, no waiting.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
@@ -16,7 +16,6 @@ use crate::tui::terminal::key_table::{Action, EditCommand, Place};
 use crate::tui::terminal::keymap;
 use base::protocol::op::Op;
 
-/// Takes in one message.
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
     if matches!(msg, Msg::Key(_) | Msg::Paste(_)) {
         app.typed_at = app.now;
@@ -79,7 +78,7 @@ fn on_key(app: &mut App, key: KeyEvent) {
         Some(Action::Expand) => return viewing::open_outputs(app),
         _ => {}
     }
-    // Tab turns from the context to an open question.
+    // Tab switches from the context popup to an open question.
     let turns = key.code == KeyCode::Tab && matches!(app.popup, Some(Popup::Context(_)));
     if app.shown_popup().is_some() && !turns {
         return popup_key(app, key);
@@ -107,7 +106,7 @@ fn on_key(app: &mut App, key: KeyEvent) {
         Some(Action::NextMode) => next_mode(app),
         Some(Action::Escape) => escape(app, escape_armed),
         Some(Action::Send) => enter(app),
-        // What waits is edited as one text, where lines can be deleted and moved.
+        // Queued messages are taken back to be edited as one text.
         Some(Action::Edit(EditCommand::Up)) if app.composer.is_empty() && !app.queued.is_empty() => {
             app.send(Op::TakeBack);
         }
@@ -121,7 +120,7 @@ fn next_mode(app: &mut App) {
     app.hint = Some(format!("{} mode", mode.as_str()));
 }
 
-/// Interrupts what runs; else clears the composer; else quits when pressed twice.
+/// Interrupts; otherwise clears the composer; otherwise quits on the second press.
 fn cancel(app: &mut App, quit_armed: bool) {
     if app.turn.is_some() || app.compacting.is_some() {
         interrupt(app);
@@ -145,7 +144,7 @@ fn interrupt(app: &mut App) {
     app.send(Op::Interrupt);
 }
 
-/// Interrupts what runs; else, pressed twice, clears the composer, or opens the list of points to go back to.
+/// Interrupts; otherwise, on the second press, clears the composer or opens the rewind list.
 fn escape(app: &mut App, armed: bool) {
     if app.turn.is_some() || app.compacting.is_some() {
         interrupt(app);
@@ -171,7 +170,7 @@ fn enter(app: &mut App) {
     app.completion = None;
     app.dismissed = None;
     let text = app.composer.take();
-    // A bare command is quicker typed than found.
+    // Bare commands aren't worth remembering.
     if !text.starts_with('/') || text.trim().contains(char::is_whitespace) {
         app.send(Op::Remember { text: text.clone() });
     }

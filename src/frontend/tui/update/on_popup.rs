@@ -1,4 +1,4 @@
-//! Keys for what stands in the composer's place: popups and questions.
+//! Keys for popups and questions in the composer's place.
 
 use crossterm::event::{KeyCode, KeyEvent};
 
@@ -11,7 +11,6 @@ use crate::tui::popup::list::PopupAction;
 use crate::tui::popup::question::Taken;
 use base::protocol::op::Op;
 
-/// The open popup takes the key.
 pub fn popup_key(app: &mut App, key: KeyEvent) {
     let Some(popup) = &mut app.popup else { return };
     match popup.key(key) {
@@ -33,7 +32,6 @@ pub fn popup_key(app: &mut App, key: KeyEvent) {
     }
 }
 
-/// Whether the key was for the open question.
 pub fn question_key(app: &mut App, key: KeyEvent) -> bool {
     let Some(question) = app.questions.first_mut() else { return false };
     if !question.armed {
@@ -45,7 +43,7 @@ pub fn question_key(app: &mut App, key: KeyEvent) -> bool {
     }
     match question.key(key, app.now, app.size) {
         Taken::Reply(reply) => take_reply(app, reply),
-        // What was meant for the composer goes there, with all that follows.
+        // Text for the composer goes there, along with all further keys.
         Taken::Typed(text) => {
             question.armed = false;
             app.composer.paste(&text);
@@ -56,7 +54,6 @@ pub fn question_key(app: &mut App, key: KeyEvent) -> bool {
     true
 }
 
-/// Does what a question was answered with.
 pub fn take_reply(app: &mut App, reply: Reply) {
     match reply {
         Reply::Answer(answer) if !app.questions.is_empty() => {

@@ -1,4 +1,4 @@
-//! What several keys and commands do to what is seen: the pager, the clipboard, the colors.
+//! View changes shared by keys and commands: pager, clipboard, colors.
 
 use crate::tui::app::App;
 use crate::tui::effects::MOST_COPIED;
@@ -14,22 +14,19 @@ use base::protocol::ledger::ContextEdit;
 use base::protocol::op::Op;
 use base::text;
 
-/// The whole session.
 pub fn open_transcript(app: &mut App) {
     open_pager(app, PagerKind::Transcript);
 }
 
-/// The last output in full.
 pub fn open_outputs(app: &mut App) {
     open_pager(app, PagerKind::Outputs);
 }
 
-/// What the session, or its last turn, changed.
 pub fn open_changes(app: &mut App, turn: bool) {
     open_pager(app, PagerKind::Changes { turn });
 }
 
-/// Where this pager is open, closes it.
+/// Opens the pager, or closes it if it's already open.
 fn open_pager(app: &mut App, kind: PagerKind) {
     if matches!(&app.popup, Some(Popup::Pager(pager)) if pager.kind == kind) {
         app.popup = None;
@@ -39,7 +36,7 @@ fn open_pager(app: &mut App, kind: PagerKind) {
     refresh(app);
 }
 
-/// The session has gone on: what is read in the pager does too.
+/// Reloads the open pager after the session has continued.
 pub fn refresh(app: &mut App) {
     if let Some(Popup::Pager(pager)) = &mut app.popup
         && let Some(op) = pager.ask()
@@ -48,7 +45,7 @@ pub fn refresh(app: &mut App) {
     }
 }
 
-/// The transcript of a sub-agent, over that of the session.
+/// Opens a sub-agent's transcript on top of the current pager.
 pub fn open_agent(app: &mut App, agent: String) {
     let before = match app.popup.take() {
         Some(Popup::Pager(before)) => Some(before),
@@ -58,7 +55,7 @@ pub fn open_agent(app: &mut App, agent: String) {
     refresh(app);
 }
 
-/// Closes the popup; below a sub-agent's transcript is that of the session.
+/// Closes the popup; a sub-agent's transcript returns to the pager below.
 pub fn close(app: &mut App) {
     let before = match &mut app.popup {
         Some(Popup::Pager(pager)) => pager.before.take(),
@@ -67,7 +64,6 @@ pub fn close(app: &mut App) {
     app.popup = before.map(Popup::Pager);
 }
 
-/// Lays the pager out, after whatever has changed it.
 pub fn arrange(app: &mut App) {
     let (size, theme) = (app.size, app.theme);
     if let Some(Popup::Pager(pager)) = &mut app.popup {
@@ -75,7 +71,6 @@ pub fn arrange(app: &mut App) {
     }
 }
 
-/// Puts `text` into the terminal's clipboard, and says so.
 pub fn copy(app: &mut App, text: String) {
     let size = text::human_bytes(text.len() as u64);
     let message = if text.len() > MOST_COPIED {
@@ -90,7 +85,6 @@ pub fn copy(app: &mut App, text: String) {
     }
 }
 
-/// Draws in this theme, and keeps it for the user.
 pub fn choose_theme(app: &mut App, name: ThemeName, keep: bool) {
     app.set_look(Look { name, ..app.look });
     if keep {
@@ -99,12 +93,11 @@ pub fn choose_theme(app: &mut App, name: ThemeName, keep: bool) {
     }
 }
 
-/// The terminal has said what it draws on.
 pub fn set_background(app: &mut App, background: Background) {
     app.set_look(Look { background: Some(background), ..app.look });
 }
 
-/// Asks for an edit of the context, and says so where it must wait.
+/// Sends a context edit; during a turn, says that it has to wait.
 pub fn edit_context(app: &mut App, edit: ContextEdit, id: ItemId) {
     app.send(Op::EditContext { edit, id });
     if app.turn.is_some() {

@@ -1,7 +1,7 @@
-//! Claude Code: `$CLAUDE_CONFIG_DIR` or `~/.claude`, `projects/<folder with dashes>/<id>.jsonl`, sub-agents below
-//! `<id>/subagents/`. The lines form a tree by `parentUuid`; what stands on the way to the last one is the session. A block
-//! of a reply is a line of its own, and so is each result, which hangs on its call; calls at the same time leave the way.
-//! As written by version 2.1.197 (npm, November 2026) against a fake server.
+//! Claude Code: `projects/<folder with dashes>/<id>.jsonl` in `$CLAUDE_CONFIG_DIR` or `~/.claude`, sub-agents
+//! in `<id>/subagents/`. Lines form a tree by `parentUuid`; the path to the last line is the session. Each
+//! block of a reply is a separate line, as is each result, a child of its call, so parallel calls leave the
+//! path. As written by version 2.1.197 (npm, November 2026) against a fake server.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -14,7 +14,7 @@ use crate::import::lines::{self, count, moment, text};
 use crate::import::transcript::{CallResult, Picture, Transcript};
 use base::model::usage::Usage;
 
-/// Kinds of lines that hold nothing of the conversation.
+/// Line kinds outside the conversation.
 const OTHER: &[&str] = &[
     "system",
     "attachment",
@@ -36,13 +36,12 @@ const OTHER: &[&str] = &[
     "speculation-accept",
     "content-replacement",
 ];
-/// How texts begin that the program and not the user wrote.
+/// Prefixes of texts that the program wrote, not the user.
 const NOT_TYPED: &[&str] =
     &["<local-command-", "<command-", "<system-reminder>", "<task-notification>", "Caveat: "];
-/// A folder's name is cut by the program beyond some length.
+/// Claude Code truncates long folder names.
 const NAME_CHARS: usize = 150;
 
-/// The sessions of `folder`, or all.
 pub fn find(folder: Option<&Path>) -> io::Result<Vec<Found>> {
     let Some(base) = found::base("CLAUDE_CONFIG_DIR", ".claude") else { return Ok(Vec::new()) };
     let wanted = folder.map(|folder| {
@@ -72,16 +71,14 @@ pub fn find(folder: Option<&Path>) -> io::Result<Vec<Found>> {
     Ok(found.collect())
 }
 
-/// What a line says of its place in the tree.
 struct Node {
     uuid: String,
     parent: String,
-    /// Of the reply that it is a part of.
+    /// The reply it's part of.
     reply: String,
     side: bool,
 }
 
-/// Reads a session.
 pub fn read(path: &Path) -> io::Result<Transcript> {
     let mut nodes: Vec<Node> = Vec::new();
     lines::each(path, |line| {
@@ -121,7 +118,7 @@ pub fn read(path: &Path) -> io::Result<Transcript> {
     Ok(told)
 }
 
-/// The lines that lead to the last one, and the replies that they are parts of.
+/// The ids of the lines on the path to the last one, and of their replies.
 fn live(nodes: &[Node], side: bool) -> HashSet<String> {
     let places: HashMap<&str, &Node> = nodes.iter().map(|node| (node.uuid.as_str(), node)).collect();
     let mut at = nodes.iter().rev().find(|node| node.side == side);
@@ -138,7 +135,7 @@ fn live(nodes: &[Node], side: bool) -> HashSet<String> {
     live
 }
 
-/// Adds what the line says. `steps` knows where the lines before it stand.
+/// Adds a line's content. `steps` maps earlier lines to steps.
 fn tell(line: &Value, told: &mut Transcript, steps: &HashMap<String, usize>) {
     let message = &line["message"];
     match text(line, "type") {
@@ -208,7 +205,7 @@ fn reply(line: &Value, message: &Value, told: &mut Transcript) {
     if usage.is_object() {
         let (cached, cache_write) =
             (count(usage, "cache_read_input_tokens"), count(usage, "cache_creation_input_tokens"));
-        // The last line of a reply knows best how long it became.
+        // The last line of a reply has its final usage.
         if let Some(reply) = told.told_reply(key) {
             reply.usage = Some(Usage {
                 input: count(usage, "input_tokens").saturating_add(cached).saturating_add(cache_write),
@@ -221,7 +218,6 @@ fn reply(line: &Value, message: &Value, told: &mut Transcript) {
     }
 }
 
-/// Text and pictures of a message's content.
 fn content(content: &Value) -> (String, Vec<Picture>) {
     if let Some(text) = content.as_str() {
         return (text.to_owned(), Vec::new());

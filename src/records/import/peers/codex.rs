@@ -1,7 +1,7 @@
-//! Codex CLI: `$CODEX_HOME` or `~/.codex`, `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl` and `archived_sessions/`. A line is
-//! `{timestamp, type, payload}`; the items of the Responses API stand in `response_item`, what happened to the history in
-//! `compacted` and in the event `thread_rolled_back`. Usage comes behind each reply. As written by version 0.169.0 (npm,
-//! November 2026) against a fake server, and by older ones, which have no `token_usage_record`.
+//! Codex CLI: `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl` and `archived_sessions/` in `$CODEX_HOME` or
+//! `~/.codex`. A line is `{timestamp, type, payload}`: `response_item` has Responses API items, `compacted`
+//! and `thread_rolled_back` events change the history, usage follows each reply. As written by version
+//! 0.169.0 (npm, November 2026) against a fake server, and by older ones without `token_usage_record`.
 
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::import::lines::{self, count, moment, text};
 use crate::import::transcript::{CallResult, Picture, Transcript};
 use base::model::usage::Usage;
 
-/// Kinds of lines, and of items, that hold nothing of the conversation.
+/// Kinds of lines and items outside the conversation.
 const OTHER: &[&str] =
     &["session_meta", "turn_context", "event_msg", "world_state", "token_usage_record", "compacted"];
 const OTHER_ITEMS: &[&str] = &[
@@ -27,7 +27,7 @@ const OTHER_ITEMS: &[&str] = &[
     "compaction_summary",
     "context_compaction",
 ];
-/// How texts begin that the program and not the user wrote, where the line does not say so.
+/// Prefixes of texts that the program wrote, where the line doesn't say so.
 const NOT_TYPED: &[&str] = &[
     "<environment_context>",
     "<user_instructions>",
@@ -42,7 +42,6 @@ const NOT_TYPED: &[&str] = &[
     "<collaboration_mode>",
 ];
 
-/// The sessions of `folder`, or all.
 pub fn find(folder: Option<&Path>) -> io::Result<Vec<Found>> {
     let Some(base) = found::base("CODEX_HOME", ".codex") else { return Ok(Vec::new()) };
     let all = ["sessions", "archived_sessions"].map(|name| found::files(&base.join(name), 4, &["jsonl"]));
@@ -60,7 +59,6 @@ pub fn find(folder: Option<&Path>) -> io::Result<Vec<Found>> {
     Ok(found.collect())
 }
 
-/// Reads a session.
 pub fn read(path: &Path) -> io::Result<Transcript> {
     let mut reading = Reading::default();
     let torn = lines::each(path, |line| reading.tell(&line))?;
@@ -73,7 +71,7 @@ pub fn read(path: &Path) -> io::Result<Transcript> {
 struct Reading {
     told: Transcript,
     model: String,
-    /// Replies so far: a line does not say to which it belongs.
+    /// Replies so far; lines don't say which reply they belong to.
     replies: usize,
 }
 
@@ -81,7 +79,7 @@ impl Reading {
     fn tell(&mut self, line: &Value) {
         let payload = &line["payload"];
         match text(line, "type") {
-            // A fork begins with the lines of the one that it was made from.
+            // A fork starts with the lines of its original.
             "session_meta" if self.told.id.is_empty() => {
                 self.told.id = text(payload, "id").to_owned();
                 self.told.folder = payload["cwd"].as_str().map(Into::into);
@@ -158,7 +156,7 @@ impl Reading {
         }
     }
 
-    /// The server may have made a summary that only it can read; then the user's messages are what is known.
+    /// The server's summary may be encrypted; then use the user's messages.
     fn compacted(&mut self, payload: &Value) {
         let mut summary = text(payload, "message").to_owned();
         if summary.trim().is_empty() {
@@ -174,7 +172,7 @@ impl Reading {
     }
 }
 
-/// Text and pictures; with `typed` only what the user gave.
+/// Text and pictures; with `typed`, only the user's own.
 fn content(content: &Value, typed: bool) -> (String, Vec<Picture>) {
     let parts = || content.as_array().into_iter().flatten();
     let texts = parts().filter_map(|part| part["text"].as_str());
@@ -184,7 +182,7 @@ fn content(content: &Value, typed: bool) -> (String, Vec<Picture>) {
     (texts.collect::<Vec<_>>().join("\n"), images.collect())
 }
 
-/// What a call gave, without the lines about it that stand before.
+/// A call's result without its metadata header.
 fn output(item: &Value) -> CallResult {
     let (mut whole, images) = match &item["output"] {
         Value::String(text) => (text.clone(), Vec::new()),
@@ -194,7 +192,7 @@ fn output(item: &Value) -> CallResult {
         other => content(other, false),
     };
     let mut exit_code = None;
-    // The form of 2025: an object in a string.
+    // The 2025 format: an object in a string.
     if let Ok(Value::Object(old)) = serde_json::from_str::<Value>(&whole)
         && let (Some(text), Some(meta)) = (old.get("output").and_then(Value::as_str), old.get("metadata"))
     {

@@ -1,27 +1,25 @@
-//! Where agents keep their sessions, and what was found there.
+//! Session folders of other agents, and sessions found there.
 
 use std::path::{Path, PathBuf};
 
-/// A session that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     pub id: String,
-    /// Its file; for opencode, which keeps a database, its id.
+    /// For opencode, which uses a database, the session id.
     pub path: PathBuf,
     pub title: String,
-    /// In milliseconds since the Unix epoch.
+    /// Milliseconds since the Unix epoch.
     pub updated_ms: u64,
-    /// The work of a sub-agent.
     pub side: bool,
 }
 
-/// The folder that `variable` names, or the one of that name in the user's home.
+/// The folder named by `variable`, or `in_home` in the user's home.
 pub fn base(variable: &str, in_home: &str) -> Option<PathBuf> {
     let named = std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     named.or_else(|| Some(std::env::home_dir()?.join(in_home)))
 }
 
-/// The files below `folder`, so many levels deep, with their times; none where there is no such folder.
+/// Files up to `depth` levels below `folder`, with their modification times.
 pub fn files(folder: &Path, depth: usize, endings: &[&str]) -> Vec<(PathBuf, u64)> {
     let entries = walkdir::WalkDir::new(folder).max_depth(depth).into_iter().flatten();
     let named = entries.filter(|entry| {

@@ -1,7 +1,7 @@
-//! Gemini CLI: `.gemini` in `$GEMINI_CLI_HOME` or the user's home, `tmp/<project>/chats/session-<time>-<id>.jsonl`, the
-//! project's folder in `tmp/<project>/.project_root`; sub-agents in `chats/<id>/`. A line is a message, which replaces the one
-//! with its id, a `$set` or a `$rewindTo`. Versions before 2026 keep one JSON value, `{messages}`, in a `.json` file. As
-//! written by version 0.61.0 (npm, November 2026) against a fake server.
+//! Gemini CLI: `tmp/<project>/chats/session-<time>-<id>.jsonl` in `.gemini` of `$GEMINI_CLI_HOME` or the home
+//! folder; the project's folder is in `tmp/<project>/.project_root`, sub-agents in `chats/<id>/`. A line is a
+//! message (replaces one with its id), a `$set` or a `$rewindTo`; before 2026, a `.json` file with one value,
+//! `{messages}`. As written by version 0.61.0 (npm, November 2026) against a fake server.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,12 +15,11 @@ use crate::import::transcript::{CallResult, Picture, Transcript};
 use base::file;
 use base::model::usage::Usage;
 
-/// The largest session of the old form.
+/// Size limit for sessions in the old format.
 const MAX_OLD_BYTES: u64 = 256 << 20;
-/// Kinds of messages that hold nothing of the conversation.
+/// Message kinds outside the conversation.
 const OTHER: &[&str] = &["info", "error", "warning"];
 
-/// The sessions of `folder`, or all.
 pub fn find(folder: Option<&Path>) -> io::Result<Vec<Found>> {
     let Some(home) = found::base("GEMINI_CLI_HOME", "") else { return Ok(Vec::new()) };
     let tmp = home.join(".gemini/tmp");
@@ -36,14 +35,13 @@ pub fn find(folder: Option<&Path>) -> io::Result<Vec<Found>> {
         }
         let side = chat.components().count() > 1;
         let told = told(&path, true).ok()?;
-        // Going on leaves files behind in which nothing was said.
+        // Resuming leaves empty session files behind.
         let said = !told.title().is_empty();
         said.then(|| Found { id: told.id.clone(), title: told.title(), side, path, updated_ms })
     });
     Ok(found.collect())
 }
 
-/// Reads a session.
 pub fn read(path: &Path) -> io::Result<Transcript> {
     told(path, false)
 }
@@ -71,7 +69,6 @@ fn told(path: &Path, head: bool) -> io::Result<Transcript> {
 #[derive(Default)]
 struct Reading {
     told: Transcript,
-    /// In order, with their places by id.
     messages: Vec<Value>,
     places: HashMap<String, usize>,
 }
@@ -79,7 +76,7 @@ struct Reading {
 impl Reading {
     fn line(&mut self, line: Value) {
         if let Some(messages) = line["$set"]["messages"].as_array() {
-            // On going on the list is emptied and the same messages are written again, with less of what is known of them.
+            // When resuming, the CLI clears the list and writes the same messages again with fewer details.
             let (told, known) = (typed_texts(messages), typed_texts(&self.messages));
             if known.is_empty() || !told.is_empty() && told != known {
                 self.messages.clear();
@@ -124,7 +121,6 @@ fn typed_texts(messages: &[Value]) -> Vec<String> {
     typed.filter(|text| !text.is_empty()).collect()
 }
 
-/// What the user typed.
 fn typed(message: &Value) -> String {
     let shown = &message["displayContent"];
     let content = if shown.is_null() { &message["content"] } else { shown };
@@ -136,7 +132,7 @@ fn parts(content: &Value) -> impl Iterator<Item = &Value> {
     content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice).iter()
 }
 
-/// The texts of a content; thoughts, or the others.
+/// The texts, or only the thoughts.
 fn said(content: &Value, thoughts: bool) -> String {
     if let Some(text) = content.as_str() {
         return if thoughts { String::new() } else { text.to_owned() };
@@ -196,7 +192,7 @@ fn tell(message: &Value, told: &mut Transcript) {
     }
 }
 
-/// The answers to calls; pictures belong to the answer before them.
+/// The results of calls; pictures belong to the result before them.
 fn results(content: &Value, told: &mut Transcript, failed: bool) {
     let all = images(content);
     for answer in parts(content).map(|part| &part["functionResponse"]).filter(|answer| answer.is_object()) {

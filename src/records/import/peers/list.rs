@@ -7,15 +7,11 @@ use super::found::Found;
 use super::{claude, codex, gemini, opencode};
 use crate::import::transcript::Transcript;
 
-/// An agent whose sessions can be read.
 pub struct Peer {
-    /// As it is named on the command line.
     pub name: &'static str,
-    /// As users know it.
+    /// As displayed.
     pub title: &'static str,
-    /// Its sessions: those of a folder, or all of them.
     pub find: fn(Option<&Path>) -> io::Result<Vec<Found>>,
-    /// What a session's file tells. Blocks.
     pub read: fn(&Path) -> io::Result<Transcript>,
 }
 
@@ -26,12 +22,10 @@ pub const PEERS: &[Peer] = &[
     Peer { name: "opencode", title: "opencode", find: opencode::find, read: opencode::read },
 ];
 
-/// The agent of that name.
 pub fn peer(name: &str) -> Option<&'static Peer> {
     PEERS.iter().find(|peer| peer.name == name)
 }
 
-/// The names, for messages.
 pub fn names() -> Vec<&'static str> {
     PEERS.iter().map(|peer| peer.name).collect()
 }

@@ -1,4 +1,4 @@
-//! The agents whose sessions can be read.
+//! The supported agents.
 
 pub mod claude;
 pub mod codex;

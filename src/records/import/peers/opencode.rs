@@ -1,7 +1,6 @@
-//! opencode keeps its sessions in a SQLite database (`~/.local/share/opencode/opencode.db`); its own commands list them
-//! (`opencode session list --format json`) and write one as JSON (`opencode export`), so that no database engine is needed
-//! here. A file that the latter wrote works as well. As written by version 1.18.33 (npm, November 2026) against a fake
-//! server.
+//! opencode stores sessions in a SQLite database (`~/.local/share/opencode/opencode.db`). To avoid a database
+//! engine, this uses its commands `opencode session list --format json` and `opencode export`; exported files
+//! work too. As of version 1.18.33 (npm, November 2026) against a fake server.
 
 use std::io;
 use std::path::Path;
@@ -17,18 +16,16 @@ use base::file;
 use base::model::usage::Usage;
 use base::process::timeout;
 
-/// How long the program may take for an answer.
 const LIMIT: Duration = Duration::from_secs(60);
-/// The largest file that it wrote.
 const MAX_BYTES: u64 = 512 << 20;
-/// What it may know of the user's surroundings: no keys.
+/// The environment passed to opencode: no keys.
 const VARIABLES: &[&str] =
     &["PATH", "HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"];
-/// Parts that hold nothing of the conversation.
+/// Message parts outside the conversation.
 const OTHER: &[&str] =
     &["step-start", "step-finish", "snapshot", "patch", "agent", "subtask", "retry", "compaction", "file"];
 
-/// The sessions of `folder`, or of the present one: the program knows no list of all.
+/// The sessions of `folder` or the current folder: opencode can't list all.
 pub fn find(folder: Option<&Path>) -> io::Result<Vec<Found>> {
     let Some(answer) = ask(folder, &["session", "list", "--format", "json"]) else { return Ok(Vec::new()) };
     let rows: Vec<Value> = serde_json::from_slice(&answer).unwrap_or_default();
@@ -43,7 +40,7 @@ pub fn find(folder: Option<&Path>) -> io::Result<Vec<Found>> {
     Ok(found.collect())
 }
 
-/// Reads a session: a file that the program wrote, or the session of that id.
+/// Reads an exported file, or the session with that id.
 pub fn read(path: &Path) -> io::Result<Transcript> {
     let bytes = if path.is_file() {
         file::read(path, MAX_BYTES).map_err(|error| io::Error::other(error.to_string()))?.0
@@ -57,7 +54,7 @@ pub fn read(path: &Path) -> io::Result<Transcript> {
 
 fn ask(folder: Option<&Path>, args: &[&str]) -> Option<Vec<u8>> {
     let mut command = Command::new("opencode");
-    // Its plugins are a project's programs.
+    // Without plugins: they're programs of the project.
     command.args(args).arg("--pure").env_clear();
     command.envs(VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     if let Some(folder) = folder {

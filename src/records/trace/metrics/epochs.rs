@@ -1,5 +1,5 @@
-//! Epochs: runs of requests in which each is the one before plus appended messages (SPEC §5a). Counts where they end, and
-//! how much of the reasoning of earlier replies a model would still have.
+//! Epochs: runs of requests in which each extends the previous one. Counts where they end, and how much of
+//! earlier replies' reasoning a model would still have.
 
 use std::collections::HashMap;
 
@@ -7,13 +7,12 @@ use crate::trace::simulate::ReplayedRequest;
 use base::model::fingerprint::Fingerprint;
 use base::model::request::Message;
 
-/// What is counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EpochSums {
-    /// Requests that did not begin with the whole one before: at a user turn, otherwise with a cold cache, otherwise in the
-    /// middle of a turn.
+    /// Requests that didn't extend the previous one: at a user turn, else with a cold cache, else within a
+    /// turn.
     pub breaks: [u64; 3],
-    /// Blocks of reasoning of earlier replies, summed over requests, and how many of them were kept.
+    /// Reasoning blocks of earlier replies summed over requests, and how many were kept.
     pub blocks: u64,
     pub blocks_kept: u64,
 }
@@ -27,33 +26,32 @@ impl EpochSums {
         self.blocks_kept += other.blocks_kept;
     }
 
-    /// Breaks of one cause in a hundred of `requests`.
+    /// Breaks of one cause per hundred requests.
     pub fn per_hundred(&self, cause: usize, requests: u64) -> f64 {
         self.breaks[cause] as f64 * 100.0 / requests.max(1) as f64
     }
 
-    /// Share of the blocks that were kept, 0–1; 1 when there were none.
+    /// Share of blocks kept, 0–1; 1 if there were none.
     pub fn reasoning_kept(&self) -> f64 {
         if self.blocks == 0 { 1.0 } else { self.blocks_kept as f64 / self.blocks as f64 }
     }
 }
 
-/// Follows the requests of one session. Each reply is taken to begin with one block of reasoning.
+/// Tracks one session. Assumes that each reply starts with one reasoning block.
 pub struct EpochMeter<'a> {
     pub sums: EpochSums,
     kept: KeptBlocks<'a>,
 }
 
-/// Which blocks are kept, by what the model makes of them.
 enum KeptBlocks<'a> {
-    /// Bound to the past: for each kept block the number of messages before it, which must stay as they are.
+    /// Bound to the past: for each kept block, the number of messages before it, which must stay unchanged.
     Bound(Vec<usize>),
-    /// Free: those whose reply is still there as it came. The parts of each reply, and how often each message is in view.
+    /// Free: kept while the reply is unchanged. `in_view` counts how often each message is in view.
     Free { replies: &'a [Vec<Fingerprint>], messages: Vec<Fingerprint>, in_view: HashMap<Fingerprint, u32> },
 }
 
 impl<'a> EpochMeter<'a> {
-    /// `replies` are the text and calls of each reply as they came.
+    /// `replies`: the original text and calls of each reply.
     pub fn new(replies: &'a [Vec<Fingerprint>], binding: bool) -> Self {
         let kept = if binding {
             KeptBlocks::Bound(Vec::new())
@@ -63,7 +61,7 @@ impl<'a> EpochMeter<'a> {
         Self { sums: EpochSums::default(), kept }
     }
 
-    /// The request begins with the first `same` of the `previous` messages of the one before.
+    /// The request shares its first `same` messages with the one before, which had `previous`.
     pub fn record(&mut self, request: &ReplayedRequest<'_>, same: usize, previous: usize) {
         if same < previous {
             let cause = if request.turn_start {
@@ -81,7 +79,7 @@ impl<'a> EpochMeter<'a> {
 }
 
 impl KeptBlocks<'_> {
-    /// How many blocks of earlier replies are kept in this request.
+    /// Returns the number of blocks kept in this request.
     fn update(&mut self, request: &ReplayedRequest<'_>, same: usize) -> usize {
         match self {
             Self::Bound(before) => {

@@ -1,5 +1,5 @@
-//! Counts what a stream of requests costs (CONTEXT.md): input tokens, the part a prompt cache would have served,
-//! peak and overflows; and what it keeps. Cached is what precedes the first changed message in Chat Completions form.
+//! Measures a stream of requests: input tokens, the part a prompt cache would serve (everything before the
+//! first changed message in Chat Completions form), peak, overflows, and what stays in view.
 
 use serde_json::Value;
 
@@ -11,25 +11,23 @@ use base::model::request::{Message, Request};
 use context::tokens::estimate;
 use provider::chat::body::{self, Flavor};
 
-/// A prompt cache counts in steps of this many tokens, and serves nothing under [`MIN_TOKENS`].
+/// Prompt cache granularity; nothing below [`MIN_TOKENS`] is cached.
 const STEP_TOKENS: u64 = 128;
 const MIN_TOKENS: u64 = 1_024;
 
-/// One message as sent, and its size.
 pub struct Sent {
     pub value: Value,
     pub tokens: u64,
 }
 
-/// What input tokens cost, relative to the list price.
+/// Relative to the list price.
 #[derive(Clone, Copy, Debug)]
 pub struct InputPrices {
     pub cached: f64,
-    /// One that was not cached: above 1 where a vendor bills what it writes into the cache.
+    /// Above 1 where a vendor bills cache writes.
     pub uncached: f64,
 }
 
-/// Sums over requests.
 #[derive(Clone, Debug, Default)]
 pub struct Sums {
     pub requests: u64,
@@ -38,10 +36,10 @@ pub struct Sums {
     pub overflows: u64,
     /// The largest request of each session, in tokens.
     pub peaks: Vec<u64>,
-    /// How many names, file names and edit lines were used, by strictness (`originals`) and kind: all of them, and for the
-    /// strictest those that an observation had shown.
+    /// Used names, file names and edit lines by strictness (`originals`) and kind; for the strictest, only
+    /// those that an observation had shown.
     pub used: [[u64; 3]; 3],
-    /// How many of them were in view.
+    /// How many of those were in view.
     pub held: [[u64; 3]; 3],
     pub epochs: EpochSums,
 }
@@ -64,7 +62,7 @@ impl Sums {
         self.input_tokens - self.cached_tokens
     }
 
-    /// Cost in input tokens at list price.
+    /// In input tokens at list price.
     pub fn cost(&self, prices: InputPrices) -> f64 {
         prices.uncached * self.uncached() as f64 + prices.cached * self.cached_tokens as f64
     }
@@ -74,13 +72,13 @@ impl Sums {
         self.cached_tokens as f64 / self.input_tokens.max(1) as f64
     }
 
-    /// Share of what was used that was still in view, counted with this strictness, 0–1; 1 when nothing was used.
+    /// Share of used things still in view at this strictness, 0–1; 1 if nothing was used.
     pub fn held(&self, strictness: usize) -> f64 {
         let used: u64 = self.used[strictness].iter().sum();
         if used == 0 { 1.0 } else { self.held[strictness].iter().sum::<u64>() as f64 / used as f64 }
     }
 
-    /// The session peak that 95 % of the sessions stay at or under, in tokens.
+    /// 95th percentile of session peaks, in tokens.
     pub fn peak_p95(&self) -> u64 {
         let mut peaks = self.peaks.clone();
         peaks.sort_unstable();
@@ -89,7 +87,6 @@ impl Sums {
     }
 }
 
-/// Follows the requests of one session.
 pub struct Meter<'a> {
     originals: &'a Originals,
     window: u64,
@@ -100,7 +97,7 @@ pub struct Meter<'a> {
     view: View<'a>,
     epochs: EpochMeter<'a>,
     peak: u64,
-    /// Input tokens of the last request, and how many of them the cache served.
+    /// Input tokens of the last request, and how many were cached.
     pub last: (u64, u64),
 }
 
@@ -120,7 +117,7 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// Measures a request; gives its messages as sent.
+    /// Measures a request; returns its messages as sent.
     pub fn record(&mut self, request: &ReplayedRequest<'_>) -> &[Sent] {
         let &ReplayedRequest { n, messages, .. } = request;
         let same = self.previous.iter().zip(messages).take_while(|(a, b)| a == b).count();
@@ -150,9 +147,9 @@ impl<'a> Meter<'a> {
         &self.sent
     }
 
-    /// Makes `sent` what goes over the wire; returns how many of its messages went there before.
+    /// Updates `sent` to the wire form; returns how many of its messages were already sent.
     fn send(&mut self, messages: &[Message], same: usize) -> usize {
-        // Neighbors of an assistant share one wire message: go back to where the first changed one begins.
+        // Adjacent assistant messages share one wire message: go back to the start of the first changed one.
         let begins = |at: usize| at == 0 || !is_assistant(&messages[at]) || !is_assistant(&messages[at - 1]);
         let mut from = same.min(messages.len().saturating_sub(1));
         while from > 0 && !begins(from) {
@@ -167,7 +164,6 @@ impl<'a> Meter<'a> {
         prefix
     }
 
-    /// The sums of the session.
     pub fn finish(mut self) -> Sums {
         self.sums.peaks.push(self.peak);
         self.sums.epochs = self.epochs.sums;
@@ -188,7 +184,6 @@ fn sent(value: Value) -> Sent {
     Sent { tokens: message_tokens(&value), value }
 }
 
-/// Estimated tokens of a message in Chat Completions form.
 pub fn message_tokens(message: &Value) -> u64 {
     let text = |value: &Value| u64::from(estimate::estimate(value.as_str().unwrap_or_default()));
     let calls = message["tool_calls"].as_array().map_or(0, |calls| {

@@ -1,5 +1,4 @@
-//! What is counted of a replay: tokens and their cost, how long a prefix lives, and what later calls used that was still in
-//! view.
+//! Replay metrics: tokens and cost, prefix lifetime, and retention of what later calls used.
 
 pub mod epochs;
 pub mod measure;

@@ -1,6 +1,6 @@
-//! What the items of a recording say as they came, to measure against: which of their lines hold something that a later
-//! call used, and what each reply consisted of. A line of a request is genuine when it stands word for word in an item;
-//! names in an index, digests and pointers are our own words and stand for nothing that can be quoted.
+//! The original items of a recording as a reference: lines with something that a later call used, and the
+//! parts of each reply. A line is genuine if it occurs verbatim in an item; our own text (indexes, digests,
+//! pointers) doesn't count.
 
 use std::collections::HashMap;
 
@@ -11,27 +11,26 @@ use base::model::item::Item;
 use base::model::request::Message;
 use context::history::forms;
 
-/// How strictly a need counts as held: anywhere in a text, in a genuine line, in a genuine line of an observation.
+/// Strictness: anywhere in a text, in a genuine line, or in a genuine line of an observation.
 pub const ANYWHERE: usize = 0;
 pub const GENUINE: usize = 1;
 pub const OBSERVED: usize = 2;
 
-/// A line that holds needs, without its indentation.
+/// A line with needs, without indentation.
 struct GenuineLine {
     needs: Vec<usize>,
-    /// The first request before which it had occurred; as a line of an observation.
+    /// The first request after it occurred; likewise as a line of an observation.
     since: usize,
     observed_since: usize,
 }
 
-/// The items of a recording.
 #[derive(Default)]
 pub struct Originals {
     pub needs: Needs,
-    /// For each need the first request before which an observation had shown it.
+    /// For each need, the first request after an observation showed it.
     observed_since: Vec<usize>,
     lines: HashMap<String, GenuineLine>,
-    /// The text and the calls of each reply.
+    /// The text and calls of each reply.
     pub replies: Vec<Vec<Fingerprint>>,
 }
 
@@ -73,19 +72,18 @@ impl Originals {
         }
     }
 
-    /// Whether an observation had shown the need before request `n`.
     pub fn was_observed(&self, need: usize, n: usize) -> bool {
         self.observed_since[need] <= n
     }
 
-    /// The needs that a message of request `n` holds, each with how strictly.
+    /// The needs in a message of request `n`, each with its strictness.
     fn held(&self, n: usize, message: &Message) -> Vec<(usize, usize)> {
         let mut held = Vec::new();
         for text in verbatim::texts_of(message) {
             held.extend(self.needs.within(&text).into_iter().map(|need| (need, ANYWHERE)));
             let mut in_hunk = false;
             for line in text.lines() {
-                // Our own differences quote lines behind a mark.
+                // Our diffs quote lines after a sign.
                 in_hunk = line.starts_with("@@ -") || in_hunk && line.starts_with(['+', '-', ' ']);
                 let quoted = line.strip_prefix(['+', '-']).filter(|_| in_hunk);
                 let genuine = [Some(line), quoted]
@@ -103,12 +101,10 @@ impl Originals {
     }
 }
 
-/// What a request holds of the needs, updated as messages come and go.
 pub struct View<'a> {
     originals: &'a Originals,
-    /// What each message holds.
     messages: Vec<Vec<(usize, usize)>>,
-    /// How often each need is held, by strictness.
+    /// Occurrences of each need, by strictness.
     counts: Vec<[u32; 3]>,
 }
 
@@ -117,9 +113,8 @@ impl<'a> View<'a> {
         Self { originals, messages: Vec::new(), counts: vec![[0; 3]; originals.needs.len()] }
     }
 
-    /// Request `n` begins with the first `same` messages of the one before.
+    /// Request `n` shares its first `same` messages with the previous one.
     pub fn update(&mut self, n: usize, messages: &[Message], same: usize) {
-        // Without needs there is nothing to look for.
         if self.counts.is_empty() {
             return;
         }

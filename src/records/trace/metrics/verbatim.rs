@@ -1,6 +1,5 @@
-//! What later calls used of what had been seen before: identifiers and file names of a call's arguments, and the lines
-//! that an edit quotes. Only what had occurred earlier in the session counts; a name that the model made up needs no
-//! context. And where a text holds these things word for word.
+//! What later calls used of earlier text: identifiers and file names in arguments, and lines quoted by edits.
+//! Names that the model made up don't count. Also finds where a text contains them verbatim.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,12 +11,11 @@ use base::model::request::Message;
 use context::compress::identifiers;
 use context::history::forms;
 
-/// The shortest quoted line that counts, in characters without the indentation.
+/// The shortest quoted line that counts, in characters without indentation.
 const LINE_CHARS: usize = 8;
-/// Arguments whose text is quoted from a file.
+/// Arguments that quote text from a file.
 const QUOTED: &[&str] = &["old_string", "old_str", "oldText", "old_text", "search"];
 
-/// One thing that a call used.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Need {
     Name(String),
@@ -25,21 +23,20 @@ enum Need {
     Line(String),
 }
 
-/// The needs of a session, numbered.
 #[derive(Default)]
 pub struct Needs {
     all: Vec<Need>,
     names: HashMap<String, usize>,
     files: HashMap<String, usize>,
-    /// The lines by their first bytes.
+    /// Lines by their first bytes.
     lines: HashMap<[u8; LINE_CHARS], Vec<usize>>,
-    /// For each request, what the calls of its answer used.
+    /// For each request, the needs of the calls in its answer.
     used: Vec<Vec<usize>>,
 }
 
 impl Needs {
-    /// Each need counts where a call uses it first: from then on it stands in the agent's own words too, and counting it
-    /// again would only flatter every policy alike.
+    /// Each need counts only at its first use: after that it's also in the agent's own words, which would
+    /// flatter all policies alike.
     pub fn of(events: &[ReplayEvent]) -> Self {
         let mut candidates = Self::default();
         let mut numbers: HashMap<Need, usize> = HashMap::new();
@@ -72,8 +69,7 @@ impl Needs {
         needs
     }
 
-    /// The first request before which each need had occurred. What an answer says becomes earlier text only with the next
-    /// request.
+    /// The first request after each need occurred. An answer counts as earlier text from the next request on.
     fn first_seen(&self, events: &[ReplayEvent]) -> Vec<usize> {
         let mut seen_at = vec![usize::MAX; self.all.len()];
         let mut requests = 0;
@@ -113,12 +109,11 @@ impl Needs {
         self.all.is_empty()
     }
 
-    /// What the answer to request `n` used.
     pub fn used_after(&self, n: usize) -> &[usize] {
         self.used.get(n).map_or(&[], Vec::as_slice)
     }
 
-    /// Index of the need's kind in tables: name, file name or line.
+    /// Index of the need's kind: name, file name or line.
     pub fn kind(&self, need: usize) -> usize {
         match self.all[need] {
             Need::Name(_) => 0,
@@ -127,7 +122,7 @@ impl Needs {
         }
     }
 
-    /// What of all needs `text` holds, each once.
+    /// All needs in `text`, each once.
     pub fn within(&self, text: &str) -> Vec<usize> {
         let names = identifiers::identifiers(text).filter_map(|name| self.names.get(name));
         let files = identifiers::file_names(text).filter_map(|name| self.files.get(name));
@@ -160,7 +155,6 @@ fn of_args(args: &Value) -> Vec<Need> {
     needs
 }
 
-/// Hands out every string in `value` with its key.
 fn strings(value: &Value, key: &str, take: &mut impl FnMut(&str, &str)) {
     match value {
         Value::String(text) => take(key, text),
@@ -170,7 +164,7 @@ fn strings(value: &Value, key: &str, take: &mut impl FnMut(&str, &str)) {
     }
 }
 
-/// The texts of an item as it came; thoughts and summaries are not what calls refer to.
+/// The texts of an item; calls don't refer to thoughts and summaries.
 pub fn texts_of_item(item: &Item) -> Vec<String> {
     match item {
         Item::Reasoning(_) | Item::Summary(_) => Vec::new(),
@@ -178,7 +172,7 @@ pub fn texts_of_item(item: &Item) -> Vec<String> {
     }
 }
 
-/// The texts of a message; arguments as the strings that they hold, or as they are where they are no JSON.
+/// The texts of a message; arguments as the strings they contain, or as written if they aren't JSON.
 pub fn texts_of(message: &Message) -> Vec<String> {
     match message {
         Message::Assistant(said) => vec![said.text.to_string()],

@@ -1,10 +1,9 @@
-//! What a recorded call did, by the shape of its arguments rather than by the tool's name: recordings come from
-//! many agents. Only where the shape leaves it open does a word in the name decide. Gives our own tools' names and data,
-//! so that the context engine treats a recorded result as it would treat one of ours.
+//! Classifies recorded calls by the shape of their arguments, since recordings come from many agents; the
+//! tool's name only decides ambiguous cases. Returns our tool names and data, so that the context engine
+//! treats results as ours.
 
 use serde_json::{Map, Value};
 
-/// Our tool that comes nearest, and the facts its result would carry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallShape {
     pub tool: &'static str,
@@ -20,7 +19,7 @@ const WHOLE: &[&str] = &["content", "file_text", "contents", "file_content"];
 const PATTERN: &[&str] = &["pattern", "query", "regex", "glob"];
 const RANGE: &[&str] = &["view_range", "offset", "limit", "start_line", "end_line", "line_range"];
 
-/// Words in a tool's name, for calls whose arguments leave it open.
+/// Words in tool names, for ambiguous arguments.
 const NAMES: &[(&str, &str)] = &[
     ("todo", "TodoWrite"),
     ("read", "Read"),
@@ -42,7 +41,6 @@ const NAMES: &[(&str, &str)] = &[
     ("exec", "Bash"),
 ];
 
-/// The shape of a call.
 pub fn of(name: &str, args: &Value) -> CallShape {
     let mut data = Map::new();
     let path = text(args, PATH);
@@ -99,7 +97,7 @@ fn text(args: &Value, keys: &[&str]) -> Option<String> {
     }
 }
 
-/// First and last line of a file view, from any of the usual ways to say it.
+/// First and last line of a file view, from any of the usual forms.
 fn range(args: &Value) -> Option<(u64, Option<u64>)> {
     if let Some(range) = args.get("view_range").or_else(|| args.get("line_range")) {
         let numbers: Vec<i64> = match range {

@@ -1,5 +1,5 @@
-//! A recording, or a stored session, as the events of a replay: what arrived, and when a request was made. The items are
-//! those that the live agent would hold.
+//! Turns a recording or a stored session into replay events: items as the live agent would have them, and
+//! requests.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,10 +13,9 @@ use context::session::record::Record;
 use guard::redact::detector::TextSource;
 use guard::redact::redactor::Redactor;
 
-/// One event.
 #[derive(Clone, Debug)]
 pub enum ReplayEvent {
-    /// The model is asked: `n` counts requests from 0; `ts` is in seconds where the recording knows it.
+    /// A model request: `n` counts from 0; `ts` is in seconds, if known.
     Request {
         n: usize,
         ts: Option<f64>,
@@ -24,11 +23,11 @@ pub enum ReplayEvent {
     Item(Arc<Item>),
 }
 
-/// The events of `recording`, in order. Within one response the results come behind all of its calls.
+/// The events in order. Within a response, results follow all of its calls.
 pub fn of_recording(recording: &Recording) -> Vec<ReplayEvent> {
     let item = |item: Item| ReplayEvent::Item(Arc::new(item));
     let mut out = Vec::with_capacity(recording.events.len() * 2);
-    // As in a live session, no secret of the recording goes any further.
+    // Redacted, as in a live session.
     let redactor = Redactor::default();
     let mut shapes: HashMap<&str, CallShape> = HashMap::new();
     let mut called: HashSet<&str> = HashSet::new();
@@ -89,7 +88,7 @@ fn result(id: &str, text: &str, exit_code: Option<i64>, shape: CallShape) -> Too
             envelope = envelope.partial();
         }
     }
-    // Recordings keep no status: a short text that begins like a refusal is one.
+    // Recordings have no status: a short text that starts like an error is one.
     let begins = text.trim_start().chars().take(40).collect::<String>().to_ascii_lowercase();
     let refused = ["error", "<tool_use_error", "file not found", "no such file"]
         .iter()
@@ -100,9 +99,9 @@ fn result(id: &str, text: &str, exit_code: Option<i64>, shape: CallShape) -> Too
     ToolResult { call_id: id.into(), tool: shape.tool.into(), envelope }
 }
 
-/// The events of a session log, in order. A request is made where the model begins to answer; what was rewound is left out.
+/// A request is made where the model starts to answer; rewound parts are left out.
 pub fn of_session(records: &[Record]) -> Vec<ReplayEvent> {
-    // Beside each event the item's number, to find what a rewind removes.
+    // With the item's number, to find what a rewind removes.
     let mut out: Vec<(u64, ReplayEvent)> = Vec::new();
     let mut answering = false;
     for record in records {

@@ -1,4 +1,4 @@
-//! Recorded sessions: read from files, told apart by what their calls do, and turned into the events that a replay plays.
+//! Recorded sessions: reading, classifying calls, and conversion to replay events.
 
 pub mod call_shape;
 pub mod events;

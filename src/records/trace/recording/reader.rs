@@ -1,4 +1,4 @@
-//! Reads recorded sessions: JSONL, plain or gzipped (the format is in the README of the traces: one event a line).
+//! Reads recorded sessions: JSONL, plain or gzipped, one event per line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -8,14 +8,13 @@ use flate2::read::MultiGzDecoder;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The largest recording that is read, in bytes after unpacking.
+/// The largest recording, in bytes after unpacking.
 const MAX_BYTES: u64 = 1 << 30;
 
 /// One line of a recording. Events with the same `g` belong to one model response.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "t", rename_all = "snake_case")]
 pub enum RecordedEvent {
-    /// The heading.
     Meta {
         #[serde(default)]
         source: String,
@@ -54,16 +53,15 @@ pub enum RecordedEvent {
     Unknown,
 }
 
-/// One recording.
 #[derive(Clone, Debug)]
 pub struct Recording {
     pub events: Vec<RecordedEvent>,
-    /// Lines that could not be read.
+    /// Unreadable lines.
     pub skipped: usize,
 }
 
 impl Recording {
-    /// Where it was taken from; empty when it does not say.
+    /// Empty if unknown.
     pub fn source(&self) -> &str {
         let mut sources = self.events.iter().filter_map(|event| match event {
             RecordedEvent::Meta { source } => Some(source.as_str()),
@@ -73,7 +71,7 @@ impl Recording {
     }
 }
 
-/// The recordings that `path` names: itself, or those in the folder, by name.
+/// The file itself, or the recordings in the folder, by name.
 pub fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -90,7 +88,7 @@ pub fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Reads one recording; gzip is recognized by its first bytes.
+/// Gzip is detected by its first bytes.
 pub fn read(path: &Path) -> io::Result<Recording> {
     let mut file = BufReader::new(File::open(path)?);
     let packed = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);

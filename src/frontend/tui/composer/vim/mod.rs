@@ -1,4 +1,4 @@
-//! Editing as vi does: its commands over a buffer, and where its motions lead.
+//! Vi editing: commands over a buffer, and motions.
 
 pub mod motion;
 pub mod state;

@@ -1,11 +1,11 @@
-//! Where vi's motions and text objects lead: pure functions of a text and a cursor. What they mean is that of Vim's
-//! `motion.txt`, without marks, paragraphs and searches.
+//! Vi motions and text objects as pure functions of text and cursor. Follows Vim's `motion.txt`, without
+//! marks, paragraphs and searches.
 
 use std::ops::Range;
 
 use crate::tui::composer::grapheme::{line_end, line_start, next, previous};
 
-/// How an operator takes what a motion passes.
+/// How an operator applies to the range of a motion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Span {
     Exclusive,
@@ -13,7 +13,7 @@ pub enum Span {
     Lines,
 }
 
-/// A search for a character in the line: `f`, `F`, `t` or `T`.
+/// A character search in the line: `f`, `F`, `t` or `T`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Find {
     pub kind: char,
@@ -21,7 +21,6 @@ pub struct Find {
 }
 
 impl Find {
-    /// The same the other way.
     pub fn reversed(self) -> Self {
         let kind = if self.kind.is_lowercase() {
             self.kind.to_ascii_uppercase()
@@ -32,7 +31,7 @@ impl Find {
     }
 }
 
-/// Where the motion `key` leads from `at`, `count` times; `None` when it leads nowhere or is none.
+/// The target of motion `key` from `at`; `None` if there is none or it isn't a motion.
 pub fn motion(text: &str, at: usize, key: char, count: Option<usize>) -> Option<(usize, Span)> {
     let times = count.unwrap_or(1);
     let repeat = |step: &dyn Fn(usize) -> usize| {
@@ -69,7 +68,6 @@ pub fn motion(text: &str, at: usize, key: char, count: Option<usize>) -> Option<
     })
 }
 
-/// Where a search leads.
 pub fn find(text: &str, at: usize, find: Find, count: usize) -> Option<(usize, Span)> {
     let (start, end) = (line_start(text, at), line_end(text, at));
     let is_it = |index: usize| text[index..].starts_with(find.wanted);
@@ -91,7 +89,7 @@ pub fn find(text: &str, at: usize, find: Find, count: usize) -> Option<(usize, S
     })
 }
 
-/// The text object `key`, with what is around it or without.
+/// The range of text object `key`; `around` includes the surroundings (`a` instead of `i`).
 pub fn object(text: &str, at: usize, around: bool, key: char) -> Option<Range<usize>> {
     match key {
         'w' | 'W' => Some(word_object(text, at, around, key == 'W')),
@@ -104,14 +102,13 @@ pub fn object(text: &str, at: usize, around: bool, key: char) -> Option<Range<us
     }
 }
 
-/// The last character of the word that `at` is in.
 pub fn end_of_word(text: &str, at: usize, big: bool) -> usize {
     let kind = class(text, at, big);
     let same = |index: &usize| class(text, *index, big) == kind;
     steps(text, at, text.len()).take_while(same).last().unwrap_or(at)
 }
 
-/// The first character of the line that is no space.
+/// The first non-blank character of the line.
 pub fn first_word(text: &str, at: usize) -> usize {
     let (start, end) = (line_start(text, at), line_end(text, at));
     steps(text, start, end).find(|index| class(text, *index, false) != Class::Space).unwrap_or(end)
@@ -133,7 +130,7 @@ fn class(text: &str, index: usize, big: bool) -> Class {
     }
 }
 
-/// The boundaries from `start` up to `end`, which is not among them.
+/// Boundaries in `start..end`.
 fn steps(text: &str, start: usize, end: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(start), |index| Some(next(text, *index))).take_while(move |index| *index < end)
 }
@@ -184,7 +181,7 @@ fn word_end(text: &str, at: usize, big: bool) -> usize {
     to
 }
 
-/// The same column in a line further down or up.
+/// The same column, `times` lines down or up.
 fn vertical(text: &str, at: usize, down: bool, times: usize) -> Option<usize> {
     let column = steps(text, line_start(text, at), at).count();
     let mut start = line_start(text, at);
@@ -198,7 +195,7 @@ fn vertical(text: &str, at: usize, down: bool, times: usize) -> Option<usize> {
     Some(steps(text, start, end).nth(column).unwrap_or(end))
 }
 
-/// The first word of a line, by its number from 1.
+/// The first word of a line, by its 1-based number.
 fn line(text: &str, number: usize) -> usize {
     let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
     first_word(text, starts.take(number.max(1)).last().unwrap_or(0))
@@ -236,7 +233,7 @@ fn quoted(text: &str, at: usize, around: bool, mark: char) -> Option<Range<usize
 fn bracketed(text: &str, at: usize, around: bool, (open, close): (char, char)) -> Option<Range<usize>> {
     let mut depth = 0usize;
     let mut from = None;
-    // A bracket under the cursor belongs to its pair.
+    // A bracket under the cursor counts as its own pair.
     let upto = at + text[at..].chars().next().filter(|c| *c == open).map_or(0, char::len_utf8);
     for (index, c) in text[..upto].char_indices().rev() {
         if c == close {

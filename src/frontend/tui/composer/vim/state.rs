@@ -1,6 +1,6 @@
-//! Editing as vi does: normal and insert mode over a buffer. A command is collected key by key (`2d3w`, `ci"`) and carried
-//! out when it is whole; what changed the text is remembered with what was typed for `.`. What keys mean is that of Vim's
-//! `change.txt` and `insert.txt`, without visual mode, marks, macros and named registers.
+//! Vi editing: normal and insert mode over a buffer. Keys are collected until a command is complete (`2d3w`,
+//! `ci"`); changes are recorded for `.`. Follows Vim's `change.txt` and `insert.txt`, without visual mode,
+//! marks, macros and named registers.
 
 use std::ops::Range;
 
@@ -9,39 +9,36 @@ use crate::tui::composer::buffer::Buffer;
 use crate::tui::composer::grapheme::{line_end, line_start, next, previous};
 use crate::tui::terminal::key_table::EditCommand;
 
-/// A count beyond this is a slip.
+/// Larger counts are typing mistakes.
 const MAX_COUNT: usize = 9_999;
 
-/// One key for a command in normal mode, or one edit in insert mode.
+/// A key in normal mode, or an edit in insert mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Key(char),
     Edit(EditCommand),
 }
 
-/// The state of the editor.
 #[derive(Clone, Debug, Default)]
 pub struct Vim {
-    /// Insert mode is where a composer begins.
+    /// The composer starts in insert mode.
     normal: bool,
-    /// The keys of a command that is not whole yet.
     pending: String,
     last_find: Option<Find>,
-    /// What was cut or copied last, and whether it is whole lines.
+    /// The text last cut or copied, and whether it's linewise.
     register: (String, bool),
-    /// The last change and the one that goes on, for `.`.
+    /// The last complete change and the current one, for `.`.
     last_change: Vec<Step>,
     recording: Vec<Step>,
-    /// The undo steps before the change that goes on: it is undone as one.
+    /// Undo depth before the current change, which is undone as one.
     undo_depth: usize,
 }
 
-/// A command whose keys are all there.
 struct Command {
     count: Option<usize>,
     operator: Option<char>,
     key: char,
-    /// What follows `f`, `r`, `i` behind an operator, and their like.
+    /// The key after `f` or `r`, or after `i` and `a` with an operator.
     argument: Option<char>,
 }
 
@@ -50,12 +47,11 @@ impl Vim {
         self.normal
     }
 
-    /// The keys of the command that has begun.
     pub fn pending(&self) -> &str {
         &self.pending
     }
 
-    /// Esc; whether it had something to end.
+    /// Esc; returns whether there was something to end.
     pub fn escape(&mut self, buffer: &mut Buffer) -> bool {
         if self.normal {
             return !std::mem::take(&mut self.pending).is_empty();
@@ -70,7 +66,6 @@ impl Vim {
         true
     }
 
-    /// The text was sent or replaced: typing begins anew.
     pub fn reset(&mut self) {
         self.normal = false;
         self.pending.clear();
@@ -78,14 +73,13 @@ impl Vim {
         self.undo_depth = 0;
     }
 
-    /// Notes an edit of insert mode.
     pub fn typed(&mut self, edit: EditCommand) {
         if !self.recording.is_empty() {
             self.recording.push(Step::Edit(edit));
         }
     }
 
-    /// Takes a key of normal mode; an edit that depends on the rows on screen comes back.
+    /// Handles a key in normal mode; returns edits that depend on the rows on screen.
     pub fn key(&mut self, buffer: &mut Buffer, key: char) -> Option<EditCommand> {
         self.pending.push(key);
         let Some(command) = parse(&self.pending)? else {
@@ -110,7 +104,7 @@ impl Vim {
         None
     }
 
-    /// The cursor of normal mode stands on a character.
+    /// In normal mode the cursor must be on a character, not after the last one.
     pub fn settle(&self, buffer: &mut Buffer) {
         let (text, at) = (buffer.text(), buffer.cursor());
         if self.normal && at == line_end(text, at) && at > line_start(text, at) {
@@ -130,7 +124,7 @@ impl Vim {
 
     fn repeat(&mut self, buffer: &mut Buffer, count: Option<usize>) {
         let steps = self.last_change.clone();
-        // A count in front takes the place of the command's own.
+        // A new count replaces the command's own.
         let own = steps.iter().position(|step| !matches!(step, Step::Key('0'..='9'))).unwrap_or(0);
         let digits = count.map(|count| count.to_string()).unwrap_or_default();
         let steps = match count {
@@ -151,7 +145,7 @@ impl Vim {
         }
     }
 
-    /// Whether the text changed, or is about to.
+    /// Returns whether the text changed, or insert mode starts.
     fn carry_out(&mut self, buffer: &mut Buffer, command: &Command) -> bool {
         if let Some(operator) = command.operator {
             let Some((range, lines)) = self.target(buffer, command, operator) else { return false };
@@ -160,7 +154,7 @@ impl Vim {
         let (text, at) = (buffer.text(), buffer.cursor());
         let count = command.count.unwrap_or(1);
         let (start, end) = (line_start(text, at), line_end(text, at));
-        // The characters under the cursor and behind it, or before it.
+        // Ends of `count` characters forward and back, within the line.
         let forward = || (0..count).fold(at, |to, _| if to < end { next(text, to) } else { to });
         let back = || (0..count).fold(at, |to, _| if to > start { previous(text, to) } else { to });
         match (command.key, command.argument) {
@@ -229,7 +223,7 @@ impl Vim {
             (',', _) => self.last_find.map(Find::reversed),
             _ => return motion(text, at, command.key, command.count),
         };
-        // Again behind a `t` goes on from the character itself.
+        // Repeating a `t` continues from the found character itself.
         let again = matches!(command.key, ';' | ',');
         let from = match search?.kind {
             't' if again => next(text, at),
@@ -240,7 +234,7 @@ impl Vim {
         find(text, from, search?, count)
     }
 
-    /// What an operator works on, and whether it is whole lines.
+    /// The range of an operator, and whether it's linewise.
     fn target(&mut self, buffer: &Buffer, command: &Command, operator: char) -> Option<(Range<usize>, bool)> {
         let (text, at) = (buffer.text(), buffer.cursor());
         if command.key == operator {
@@ -249,12 +243,12 @@ impl Vim {
         if let ('i' | 'a', Some(what)) = (command.key, command.argument) {
             return Some((object(text, at, command.key == 'a', what)?, false));
         }
-        // `cw` on a word leaves the space behind it.
+        // `cw` on a word excludes the following space.
         let on_word = !text[at..].starts_with(char::is_whitespace) && at < text.len();
         let is_word = matches!(command.key, 'w' | 'W');
         if operator == 'c' && is_word && on_word {
             let key = if command.key == 'w' { 'e' } else { 'E' };
-            // One step back, so that a word of one letter ends where it begins.
+            // Not the `e` motion: a one-letter word ends where it starts.
             let count = command.count.unwrap_or(1);
             let mut to = motion::end_of_word(text, at, key == 'E');
             for _ in 1..count {
@@ -266,7 +260,7 @@ impl Vim {
         Some(match span {
             Span::Lines => (lines(text, at.min(to), 0).start..lines(text, at.max(to), 1).end, true),
             Span::Inclusive if to >= at => (at..next(text, to), false),
-            // The last word of a line is cut to its end.
+            // On the last word of a line, stops at the line's end.
             Span::Exclusive if is_word && to > line_end(text, at) && at < line_end(text, at) => {
                 let last = text[..to].trim_end_matches([' ', '\t']);
                 let upto = if last.ends_with('\n') { last.len() - 1 } else { to };
@@ -276,7 +270,7 @@ impl Vim {
         })
     }
 
-    /// Cuts, replaces or copies; whether the text changed.
+    /// Cuts, replaces or copies; returns whether the text changed.
     fn operate(&mut self, buffer: &mut Buffer, operator: char, range: Range<usize>, lines: bool) -> bool {
         let text = buffer.text();
         if range.is_empty() && operator != 'c' && !lines {
@@ -304,7 +298,7 @@ impl Vim {
             }
             _ => {}
         }
-        // Of the last line the break before it goes, too.
+        // For the last line, remove the line break before it.
         let last = lines && range.end == text.len() && !text[range.clone()].ends_with('\n');
         let start = if last { range.start.saturating_sub(1) } else { range.start };
         buffer.cut(start, range.end);
@@ -320,7 +314,6 @@ impl Vim {
         true
     }
 
-    /// Puts what was taken last behind the cursor or before it.
     fn put(&mut self, buffer: &mut Buffer, before: bool, count: usize) -> bool {
         let (text, at) = (buffer.text(), buffer.cursor());
         let (piece, lines) = &self.register;
@@ -349,13 +342,13 @@ impl Vim {
 /// Ctrl-R.
 pub const REDO: char = '\u{12}';
 
-/// Whether `j` or `k` would leave the text: what lies beyond is the history's.
+/// Whether `j` or `k` would leave the text; the key then goes to the history.
 fn leaves(buffer: &Buffer, key: char) -> bool {
     let (text, at) = (buffer.text(), buffer.cursor());
     if key == 'j' { line_end(text, at) == text.len() } else { line_start(text, at) == 0 }
 }
 
-/// `None` while keys are missing; `Some(None)` when they are no command.
+/// `None` while incomplete; `Some(None)` if it isn't a command.
 #[allow(clippy::option_option)]
 fn parse(keys: &str) -> Option<Option<Command>> {
     let (first, rest) = digits(keys);
@@ -387,7 +380,7 @@ fn parse(keys: &str) -> Option<Option<Command>> {
     Some(known.then_some(Command { count, operator, key, argument }))
 }
 
-/// The count at the beginning; a zero alone is a motion.
+/// The leading count; a `0` alone is a motion.
 fn digits(keys: &str) -> (Option<usize>, &str) {
     if keys.starts_with('0') {
         return (None, keys);
@@ -397,7 +390,7 @@ fn digits(keys: &str) -> (Option<usize>, &str) {
     ((!digits.is_empty()).then(|| digits.parse().unwrap_or(MAX_COUNT).min(MAX_COUNT)), rest)
 }
 
-/// `count` lines from the one that `at` is in, each with its break.
+/// `count` lines from the one at `at`, including line breaks.
 fn lines(text: &str, at: usize, count: usize) -> Range<usize> {
     let start = line_start(text, at);
     let mut end = start;
@@ -411,7 +404,6 @@ fn swap_case(c: char) -> Vec<char> {
     if c.is_lowercase() { c.to_uppercase().collect() } else { c.to_lowercase().collect() }
 }
 
-/// Joins the line with the next one.
 fn join(buffer: &mut Buffer) -> bool {
     let (text, at) = (buffer.text(), buffer.cursor());
     let end = line_end(text, at);

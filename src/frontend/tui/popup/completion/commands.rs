@@ -1,4 +1,4 @@
-//! The `/` popup: the commands whose name begins with what was typed. Runs none.
+//! The `/` popup: commands that start with the typed text.
 
 use ratatui::text::{Line, Span};
 
@@ -9,7 +9,6 @@ use crate::tui::render::wrap;
 use base::protocol::event::CommandRow;
 use base::sanitize;
 
-/// The open popup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandsPopup {
     offers: Vec<CommandRow>,
@@ -17,21 +16,21 @@ pub struct CommandsPopup {
 }
 
 impl CommandsPopup {
-    /// The commands that begin with `typed` (without the slash); `None` when there is none.
+    /// Commands that start with `typed` (without the slash); `None` if there are none.
     pub fn new(typed: &str, own: &[CommandRow]) -> Option<Self> {
         let builtin = COMMANDS.iter().map(|command| CommandRow {
             name: command.name.to_owned(),
             args: command.args.to_owned(),
             help: command.help.to_owned(),
         });
-        // A name of ours wins.
+        // Built-in names take precedence.
         let is_new = |row: &&CommandRow| COMMANDS.iter().all(|command| command.name != row.name);
         let all = builtin.chain(own.iter().filter(is_new).cloned());
         let offers: Vec<CommandRow> = all.filter(|row| row.name.starts_with(typed)).collect();
         (!offers.is_empty()).then(|| Self { selection: Selection::new(offers.len()), offers })
     }
 
-    /// Takes over new offers and keeps the choice where the list is the same.
+    /// Takes new offers; keeps the selection if they're unchanged.
     pub fn refresh(&mut self, new: Self) {
         if new.offers != self.offers {
             *self = new;
@@ -52,7 +51,7 @@ impl CommandsPopup {
                 let (mark, style) = theme.row(row == self.selection.index);
                 let usage =
                     wrap::clip(&sanitize::clean(&format!("/{} {}", offer.name, offer.args)), width / 2);
-                // A list that goes on says so in its last row.
+                // The last row says how many more there are.
                 let more =
                     if below > 0 && row == last { format!(" · {below} more ↓") } else { String::new() };
                 let room = width.saturating_sub(wrap::width(&usage).max(20) + 4 + wrap::width(&more));

@@ -1,4 +1,4 @@
-//! Opens, refreshes, accepts and closes completions as the composer changes. The one popup file that knows the app.
+//! Opens, refreshes, accepts and closes completions. The only popup file that knows the app.
 
 use super::commands::CommandsPopup;
 use super::files::{self, FilesPopup};
@@ -7,7 +7,6 @@ use super::state::Completion;
 use crate::tui::app::App;
 use base::protocol::op::Op;
 
-/// Fits the open completion to the composer's text, opens or closes it.
 pub fn refresh(app: &mut App) {
     if let Some(popup) = command_popup(app) {
         if app.dismissed == Some(0) {
@@ -39,7 +38,7 @@ pub fn refresh(app: &mut App) {
     }
 }
 
-/// Closes the completion until another token is begun.
+/// Closes the completion until a new token starts.
 pub fn dismiss(app: &mut App) {
     app.dismissed = match app.completion.take() {
         Some(Completion::Files(popup)) => Some(popup.token.at),
@@ -48,7 +47,6 @@ pub fn dismiss(app: &mut App) {
     };
 }
 
-/// Puts the choice into the text; `false` when there is none.
 pub fn accept(app: &mut App) -> bool {
     match &app.completion {
         Some(Completion::Files(popup)) => {
@@ -76,13 +74,13 @@ pub fn accept(app: &mut App) -> bool {
     }
 }
 
-/// The text of a `!command` up to the cursor, whose last word Tab completes.
+/// The text of a `!command` up to the cursor, for Tab completion.
 pub fn shell_command(app: &App) -> Option<String> {
     let before = &app.composer.text()[..app.composer.cursor()];
     before.starts_with('!').then(|| before.to_owned())
 }
 
-/// Takes the only word or what all have in common, else shows them.
+/// Inserts the only completion or the common prefix; otherwise shows the list.
 pub fn shell_words(app: &mut App, before: &str, words: Vec<String>) {
     if shell_command(app).as_deref() != Some(before) {
         return;
@@ -101,12 +99,11 @@ pub fn shell_words(app: &mut App, before: &str, words: Vec<String>) {
     }
 }
 
-/// A file's path as the composer takes it.
 pub fn mention(path: &str) -> String {
     FilesPopup::insertion(path).trim_end().to_owned()
 }
 
-/// The commands for a composer that holds one word beginning with `/`.
+/// For a composer with a single word that starts with `/`.
 fn command_popup(app: &App) -> Option<CommandsPopup> {
     let text = app.composer.text();
     let typed = text.strip_prefix('/')?;

@@ -1,5 +1,5 @@
-//! The `@` popup: fuzzy completion of workspace paths. Ranks a given list; does not read the disk.
-//! Each further key only looks at what matched before, so that 50,000 paths stay under a frame.
+//! The `@` popup: fuzzy completion of workspace paths. Ranks a given list; doesn't read the disk. Each
+//! further key searches only the previous matches, so that 50,000 paths take less than a frame.
 
 use std::sync::Arc;
 
@@ -12,12 +12,10 @@ use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use base::sanitize;
 
-/// Paths that are ranked at most; the list comes with the most useful first.
+/// Paths ranked at most; the list starts with the most useful ones.
 const RANKED: usize = 50_000;
-/// Rows that are offered.
 const OFFERED: usize = 50;
 
-/// An `@` token under the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     /// Byte index of the `@`.
@@ -25,7 +23,7 @@ pub struct Token {
     pub query: String,
 }
 
-/// The `@` token that ends at `cursor`, if there is one. `@` behind a letter or digit (an e-mail address) is none.
+/// The `@` token that ends at `cursor`. An `@` after a letter or digit (an e-mail address) doesn't count.
 pub fn token(text: &str, cursor: usize) -> Option<Token> {
     let before = text.get(..cursor)?;
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -42,12 +40,11 @@ pub fn token(text: &str, cursor: usize) -> Option<Token> {
         .filter(|token| !token.query.contains('"'))
 }
 
-/// The open popup.
 #[derive(Clone, Debug)]
 pub struct FilesPopup {
     pub token: Token,
     paths: Option<Arc<[String]>>,
-    /// Indices of all paths that match, in list order.
+    /// Indices of all matching paths, in list order.
     candidates: Vec<u32>,
     /// Indices of the best ones, best first.
     best: Vec<u32>,
@@ -55,7 +52,7 @@ pub struct FilesPopup {
 }
 
 impl FilesPopup {
-    /// `paths` is `None` while the list is still on its way.
+    /// `paths` is `None` while loading.
     pub fn new(token: Token, paths: Option<Arc<[String]>>) -> Self {
         let mut popup =
             Self { token, paths, candidates: Vec::new(), best: Vec::new(), selection: Selection::default() };
@@ -63,7 +60,6 @@ impl FilesPopup {
         popup
     }
 
-    /// A list has arrived; the choice stays where it is still offered.
     pub fn set_paths(&mut self, paths: Arc<[String]>) {
         if self.paths.as_ref() == Some(&paths) {
             return;
@@ -77,7 +73,6 @@ impl FilesPopup {
         }
     }
 
-    /// The token has changed.
     pub fn set_token(&mut self, token: Token) {
         if token == self.token {
             return;
@@ -87,13 +82,12 @@ impl FilesPopup {
         if narrowed { self.rank() } else { self.start() }
     }
 
-    /// The chosen path.
     pub fn chosen(&self) -> Option<&str> {
         let index = *self.best.get(self.selection.index)?;
         self.paths.as_ref()?.get(index as usize).map(String::as_str)
     }
 
-    /// What replaces the token for a path; folders stay open for more.
+    /// The replacement for the token; folders stay open for more.
     pub fn insertion(path: &str) -> String {
         let folder = path.ends_with('/');
         match (path.chars().any(char::is_whitespace), folder) {

@@ -1,4 +1,4 @@
-//! The completion of what is being typed: files, commands, words of a shell line.
+//! Completion while typing: files, commands, words of a shell line.
 
 pub mod commands;
 pub mod complete;

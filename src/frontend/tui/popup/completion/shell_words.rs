@@ -1,5 +1,4 @@
-//! The completion of a `!command`: programs where one is named, paths elsewhere. Shows what was found; does not read the
-//! disk.
+//! Completion of a `!command`: programs or paths. Shows given results; doesn't read the disk.
 
 use ratatui::text::{Line, Span};
 
@@ -8,10 +7,8 @@ use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use base::sanitize;
 
-/// What ends a word of a command.
 const ENDS: [char; 9] = [' ', '\t', '\n', '|', ';', '&', '<', '>', '('];
 
-/// The open popup.
 #[derive(Clone, Debug)]
 pub struct ShellWords {
     /// Byte index of the word in the composer's text.
@@ -25,7 +22,6 @@ impl ShellWords {
         Self { at, selection: Selection::new(words.len()), words }
     }
 
-    /// What replaces the word; folders stay open for more.
     pub fn chosen(&self) -> Option<String> {
         let word = self.words.get(self.selection.index)?;
         Some(insertion(word))
@@ -44,7 +40,7 @@ impl ShellWords {
     }
 }
 
-/// What replaces the word for its only completion.
+/// The replacement for a word; folders stay open for more.
 pub fn insertion(word: &str) -> String {
     let mut escaped = String::with_capacity(word.len() + 1);
     for c in word.chars() {
@@ -59,7 +55,7 @@ pub fn insertion(word: &str) -> String {
     escaped
 }
 
-/// The word that ends a command: where it begins, and whether a program is named there.
+/// Start of the last word, and whether it names a program.
 pub fn last_word(before: &str) -> (usize, bool) {
     let escaped = |at: usize| before[..at].ends_with('\\');
     let end = before.char_indices().rev().find(|(at, c)| ENDS.contains(c) && !escaped(*at));
@@ -68,7 +64,6 @@ pub fn last_word(before: &str) -> (usize, bool) {
     (start, ahead.is_empty() || ahead.ends_with(['|', ';', '&', '(']))
 }
 
-/// The beginning that all words share.
 pub fn common(words: &[String]) -> &str {
     let Some(first) = words.first() else { return "" };
     let shared = words.iter().skip(1).fold(first.len(), |length, word| {

@@ -1,4 +1,4 @@
-//! The completion that is open below the composer, and the list of files for it.
+//! The open completion, and its list of files.
 
 use std::sync::Arc;
 
@@ -10,7 +10,6 @@ use super::shell_words::ShellWords;
 use crate::tui::popup::list::Selection;
 use crate::tui::render::theme::Theme;
 
-/// An open completion.
 #[derive(Clone, Debug)]
 pub enum Completion {
     Files(FilesPopup),
@@ -36,11 +35,11 @@ impl Completion {
     }
 }
 
-/// The paths for the `@` popup: asked for each time it opens, and shown as they were until the new list has come.
+/// Paths for the `@` popup: requested each time it opens; the old list is shown until the new one arrives.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     pub requested: bool,
-    /// A whole list has come.
+    /// A complete list has arrived.
     pub whole: bool,
     pub paths: Option<Arc<[String]>>,
 }

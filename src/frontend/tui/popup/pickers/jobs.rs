@@ -1,4 +1,4 @@
-//! The background jobs (`/jobs`), with the output of the chosen one on a second page.
+//! The background jobs (`/jobs`); the selected job's output is a second page.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
@@ -33,11 +33,9 @@ impl PickRow for JobRow {
     }
 }
 
-/// The open list.
 #[derive(Clone, Debug)]
 pub struct JobPicker {
     list: PickList<JobRow>,
-    /// The job whose output is shown, and the output.
     output: Option<(u32, String)>,
 }
 
@@ -50,7 +48,6 @@ impl JobPicker {
         self.list.fill(jobs);
     }
 
-    /// The answer to `Op::ShowJob`.
     pub fn show(&mut self, id: u32, text: String) {
         self.output = Some((id, text));
     }

@@ -1,5 +1,4 @@
-//! The lists that take the whole screen: sessions, models, permissions, todos, jobs. Each is a `PickList` with rows of its own
-//! and the keys that act on the chosen one.
+//! Full-screen lists: sessions, models, permissions, todos, jobs; a `PickList` with rows and keys each.
 
 pub mod jobs;
 pub mod models;

@@ -1,5 +1,4 @@
-//! The models to choose from (`/model`): what is known opens at once, what the server lists follows. A name that is in no
-//! list can be typed.
+//! The model list (`/model`): known models at once, then the server's. A name that isn't listed can be typed.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
@@ -12,11 +11,9 @@ use base::protocol::op::Op;
 use base::sanitize;
 use base::text;
 
-/// The open list.
 #[derive(Clone, Debug)]
 pub struct ModelPicker {
     list: PickList<ModelRow>,
-    /// The model in use.
     current: String,
 }
 
@@ -36,7 +33,7 @@ impl PickRow for ModelRow {
             None => "price unknown".to_owned(),
         };
         let facts = format!("  {window:>7}  {price}  {}", self.source);
-        // The name gives way last.
+        // The name is cut last.
         let name_room = (width * 2 / 5).max(width.saturating_sub(wrap::width(&facts)).min(28)).min(width);
         let name = wrap::clip(&text::one_line(&sanitize::clean(&self.name), 200), name_room);
         let pad = " ".repeat(name_room.saturating_sub(wrap::width(&name)));
@@ -51,7 +48,7 @@ impl ModelPicker {
         Self { list: PickList::new(vec![row]), current: current.to_owned() }
     }
 
-    /// What is known of the models; the one in use is marked, and stands there even if nobody lists it.
+    /// Marks the model in use, and adds it if it isn't listed.
     pub fn fill(&mut self, mut rows: Vec<ModelRow>) {
         match rows.iter_mut().find(|row| row.name == self.current) {
             Some(row) => row.source = "in use",

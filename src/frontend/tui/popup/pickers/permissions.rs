@@ -1,4 +1,4 @@
-//! What may run without a question (`/permissions`): the level, and what was allowed beyond it, which can be taken back.
+//! What may run without asking (`/permissions`): the level, and rules beyond it, which can be revoked.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
@@ -14,7 +14,6 @@ use base::protocol::op::Op;
 use base::sanitize;
 use base::text;
 
-/// The levels, each in a few words.
 pub const LEVELS: [(Permission, &str); 4] = [
     (Permission::ReadOnly, "only reads; nothing is changed"),
     (Permission::Ask, "asks before each change and command"),
@@ -57,7 +56,6 @@ impl PickRow for PermissionRow {
     }
 }
 
-/// The open list.
 #[derive(Clone, Debug)]
 pub struct PermissionPicker {
     list: PickList<PermissionRow>,
@@ -73,12 +71,10 @@ impl PermissionPicker {
         picker
     }
 
-    /// Another level.
     pub fn set_level(&mut self, level: Permission) {
         self.set(level, self.rules.clone());
     }
 
-    /// The rules as they are now.
     pub fn set_rules(&mut self, rules: Vec<RuleRow>) {
         self.set(self.level, rules);
     }

@@ -1,5 +1,5 @@
-//! The list of stored sessions (`/resume`), with the last messages of the chosen one. Deleting moves to the trash; as long as
-//! the list is open, one key takes the last one back out.
+//! Stored sessions (`/resume`), with a preview of the selected one. Deleting moves to the trash; while the
+//! list is open, one key undoes it.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
@@ -17,18 +17,15 @@ use base::protocol::op::Op;
 use base::sanitize;
 use base::text;
 
-/// From so many rows on the preview has a place.
+/// Minimum rows for showing the preview.
 const PREVIEW_FROM: usize = 14;
 
-/// The open list.
 #[derive(Clone, Debug)]
 pub struct SessionPicker {
     list: PickList<SessionRow>,
-    /// Of which session, and its messages once they are there.
+    /// The session's id, and its messages once loaded.
     preview: Option<(String, Option<Vec<PreviewMessage>>)>,
-    /// The new title of the chosen session, while it is written.
     title: Option<Buffer>,
-    /// What was deleted here, the last one last.
     deleted: Vec<String>,
 }
 
@@ -55,19 +52,17 @@ impl SessionPicker {
         Self { list: PickList::new(rows), preview: None, title: None, deleted: Vec::new() }
     }
 
-    /// A newer list.
     pub fn fill(&mut self, rows: Vec<SessionRow>) {
         self.list.fill(rows);
     }
 
-    /// The messages of a session, if they are still wanted.
     pub fn show(&mut self, session: &str, messages: Vec<PreviewMessage>) {
         if let Some((_, shown)) = self.preview.as_mut().filter(|(wanted, _)| wanted == session) {
             *shown = Some(messages);
         }
     }
 
-    /// What must be asked for to show the chosen session.
+    /// The request for the selected session's preview, if it's missing.
     pub fn wanted(&mut self) -> Option<Op> {
         let session = self.list.chosen()?.id.clone();
         if self.preview.as_ref().is_some_and(|(shown, _)| *shown == session) {
@@ -177,7 +172,7 @@ impl SessionPicker {
     }
 }
 
-/// How long ago: `3 min`, `2 h`, `5 d`.
+/// Time ago: `3 min`, `2 h`, `5 d`.
 pub fn age(now_ms: u64, then_ms: u64) -> String {
     let minutes = now_ms.saturating_sub(then_ms) / 60_000;
     match minutes {

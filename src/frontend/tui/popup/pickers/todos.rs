@@ -1,4 +1,4 @@
-//! The todo list in full (`/todos`), and the mark of each state that the panel uses too.
+//! The todo list in full (`/todos`), and the row format that the panel also uses.
 
 use crossterm::event::KeyEvent;
 use ratatui::style::Style;
@@ -10,7 +10,6 @@ use crate::tui::render::wrap;
 use base::sanitize;
 use base::text;
 
-/// One todo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Todo {
     pub status: String,
@@ -18,12 +17,11 @@ pub struct Todo {
 }
 
 impl Todo {
-    /// Neither done nor given up.
+    /// Neither done nor canceled.
     pub fn is_open(&self) -> bool {
         !matches!(self.status.as_str(), "completed" | "cancelled")
     }
 
-    /// The todo on one line.
     pub fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>> {
         let (mark, style): (&str, Style) = match self.status.as_str() {
             "completed" => ("☑ ", theme.dim()),
@@ -50,7 +48,6 @@ impl PickRow for Todo {
     }
 }
 
-/// The open list.
 #[derive(Clone, Debug)]
 pub struct TodoList(PickList<Todo>);
 

@@ -1,54 +1,50 @@
-//! The languages that are colored: one row each, by the names that stand behind a fence and the endings of files.
+//! The highlighted languages: one row each, found by fence name or file ending.
 
-/// How a language is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     Code,
     /// Keys and values.
     Keys,
-    /// Tags.
     Markup,
     Markdown,
     Diff,
 }
 
-/// One kind of string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextForm {
     pub open: &'static str,
     pub close: &'static str,
-    /// It may have more than one line.
+    /// May span lines.
     pub lines: bool,
-    /// A backslash means nothing.
+    /// Backslashes aren't escapes.
     pub raw: bool,
 }
 
-/// One language.
 #[derive(Clone, Copy, Debug)]
 pub struct Language {
     /// Lower case.
     pub names: &'static [&'static str],
     pub form: Form,
-    /// What begins a comment up to the end of the line.
+    /// Line comment markers.
     pub comments: &'static [&'static str],
     pub block: Option<(&'static str, &'static str)>,
-    /// Block comments may contain others.
+    /// Block comments nest.
     pub nested: bool,
-    /// The longest first.
+    /// Longest first.
     pub texts: &'static [TextForm],
     /// Sorted.
     pub keywords: &'static [&'static str],
     /// Sorted.
     pub constants: &'static [&'static str],
-    /// Characters that begin a word of a kind of its own, such as `@` of a decorator.
+    /// Characters that start a special word, such as `@` of a decorator.
     pub sigils: &'static str,
     /// Words may contain dashes.
     pub dashes: bool,
-    /// A lone `'` is no string.
+    /// A lone `'` doesn't start a string.
     pub ticks: bool,
-    /// Keywords are written in any case.
+    /// Keywords are case-insensitive.
     pub any_case: bool,
-    /// A word with a capital is a type.
+    /// A capitalized word is a type.
     pub capital_types: bool,
 }
 
@@ -68,7 +64,7 @@ const DOUBLE: TextForm = text("\"", "\"");
 const SINGLE: TextForm = text("'", "'");
 const BACK: TextForm = long("`", "`");
 
-/// What languages like C have in common.
+/// Defaults of C-like languages.
 const CODE: Language = Language {
     names: &[],
     form: Form::Code,
@@ -95,7 +91,7 @@ const KEYS: Language = Language {
     ..CODE
 };
 
-/// All of them. The lists are read as paragraphs.
+/// Unformatted, so that the lists read as paragraphs.
 #[rustfmt::skip]
 pub const ALL: &[Language] = &[
     Language {
@@ -371,7 +367,7 @@ pub const ALL: &[Language] = &[
     Language { names: &["diff", "patch"], form: Form::Diff, ..CODE },
 ];
 
-/// The language of this name, such as stands behind a fence (`rust`, `js title=x`, `{.python}`).
+/// Finds a language by fence info (`rust`, `js title=x`, `{.python}`).
 pub fn find(name: &str) -> Option<&'static Language> {
     let name = name.trim_start_matches(['{', '.', ' ']);
     let end = name.find(|c: char| c.is_whitespace() || ",{}:".contains(c)).unwrap_or(name.len());
@@ -379,7 +375,7 @@ pub fn find(name: &str) -> Option<&'static Language> {
     ALL.iter().find(|language| language.names.contains(&name.as_str()))
 }
 
-/// The language of a file, by its ending or its whole name.
+/// Finds a language by file ending or full name.
 pub fn of_path(path: &str) -> Option<&'static Language> {
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
     find(file.rsplit('.').next().unwrap_or(file)).or_else(|| find(file.split('.').next().unwrap_or(file)))

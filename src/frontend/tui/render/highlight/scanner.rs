@@ -1,11 +1,10 @@
-//! Splits a line of program text into what it is: comments, words, strings, numbers. Each line begins in the state in which
-//! the one before ended; nothing is looked at twice, so that the cost is the same for every text.
+//! Splits a line of code into comments, words, strings and numbers. The state carries over from line to line;
+//! everything is scanned once, so cost is linear.
 
 use std::ops::Range;
 
 use super::languages::{Form, Language};
 
-/// What a part of the text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     Plain,
@@ -21,20 +20,19 @@ pub enum Role {
     Removed,
 }
 
-/// What is open at the end of a line.
+/// The construct open at the end of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
     #[default]
     Nothing,
-    /// In so many comments.
+    /// Nesting depth.
     Comment(u16),
-    /// In a string of this kind, by its place in the language's list.
+    /// Index in the language's `texts`.
     Text(u8),
-    /// In a tag of markup.
     Tag,
 }
 
-/// The parts of `line` (without its end) in order, without gaps; `state` is carried from line to line.
+/// The contiguous parts of `line` (without its line end); `state` carries over between lines.
 pub fn scan(language: &Language, line: &str, state: &mut State) -> Vec<(Range<usize>, Role)> {
     let mut scanner = Scanner { language, line, at: 0, parts: Vec::new() };
     match language.form {
@@ -58,7 +56,6 @@ impl<'a> Scanner<'a> {
         &self.line[self.at..]
     }
 
-    /// The next `length` bytes are a part.
     fn take(&mut self, length: usize, role: Role) {
         let range = self.at..self.at + length;
         self.at = range.end;
@@ -89,7 +86,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// One token where nothing is open; what it opens.
+    /// Scans one token; returns the state it opens.
     fn token(&mut self) -> State {
         let (language, rest) = (self.language, self.rest());
         let space = rest.len() - rest.trim_start().len();
@@ -99,7 +96,7 @@ impl<'a> Scanner<'a> {
         }
         let begins_line = self.line[..self.at].trim().is_empty();
         let after_space = self.line[..self.at].ends_with(|c: char| c.is_whitespace()) || self.at == 0;
-        // `#` begins a comment of a shell only before a word.
+        // In shells, `#` starts a comment only at the start of a word.
         let comment = |mark: &&&str| rest.starts_with(**mark) && (**mark != "#" || after_space);
         if language.comments.iter().find(comment).is_some() {
             self.take_rest(Role::Comment);
@@ -132,14 +129,14 @@ impl<'a> Scanner<'a> {
         if first.is_ascii_digit() {
             let number = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
             let mut end = rest.find(|c| !number(c)).unwrap_or(rest.len());
-            // `0..9` are two numbers.
+            // `0..9` is two numbers.
             end = rest[..end].find("..").unwrap_or(end);
             self.take(end, Role::Number);
         } else if is_word(first) || language.sigils.contains(first) {
             self.word(first, begins_line);
         } else if first == '[' && begins_line && language.form == Form::Keys && rest.trim_end().ends_with(']')
         {
-            // The heading of a table in TOML.
+            // A table heading in TOML.
             self.take_rest(if language.comments.contains(&"#") { Role::Keyword } else { Role::Plain });
         } else {
             self.take(first.len_utf8(), Role::Plain);
@@ -220,14 +217,13 @@ impl<'a> Scanner<'a> {
                 rest[end..].chars().take(1 + usize::from(escaped)).map(char::len_utf8).sum::<usize>();
             end += length.max(1);
         }
-        // A line that ends in a backslash goes on in most languages.
+        // In most languages a trailing backslash continues the string.
         if text.lines || (rest.ends_with('\\') && !text.raw) {
             *state = State::Text(kind);
         }
         self.take(rest.len(), Role::Text);
     }
 
-    /// Whether the string that begins here is the key of a value.
     fn key_after_text(&self, rest: &str, quote: &str) -> bool {
         let behind = rest[1..].split_once(quote).map(|(_, behind)| behind.trim_start());
         behind.is_some_and(|behind| behind.starts_with(':') || behind.starts_with('='))
@@ -266,7 +262,7 @@ impl<'a> Scanner<'a> {
         if trimmed.starts_with("- ") || trimmed.starts_with("* ") {
             self.take(1, Role::Attribute);
         }
-        // Code between backticks.
+        // Inline code.
         while let Some(open) = self.rest().find('`') {
             self.take(open, Role::Plain);
             let length = self.rest()[1..].find('`').map_or(1, |close| close + 2);
@@ -281,7 +277,7 @@ impl<'a> Scanner<'a> {
                 State::Comment(depth) => self.comment(depth, state),
                 State::Text(kind) => {
                     self.text(kind, state);
-                    // A string of an attribute: the tag is still open.
+                    // An attribute's string ended; the tag is still open.
                     *state = if *state == State::Nothing { State::Tag } else { *state };
                 }
                 State::Tag => self.tag(state),
@@ -327,7 +323,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Whether a character stands between quotes here, and not a lifetime such as `'a`.
+/// Whether this is a character literal rather than a lifetime such as `'a`.
 fn is_character(rest: &str) -> bool {
     let mut chars = rest.chars().skip(1);
     match chars.next() {
