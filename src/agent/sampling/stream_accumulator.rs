@@ -58,9 +58,11 @@ impl StreamAccumulator {
                 self.restart(attempt);
                 Event::Retrying { attempt, of, wait_ms: clock::milliseconds(wait), reason }
             }
-            StreamEvent::Silent { since, left } => {
-                Event::Silent { since_ms: clock::milliseconds(since), left_ms: clock::milliseconds(left) }
-            }
+            StreamEvent::Silent { since, left, alive } => Event::Silent {
+                since_ms: clock::milliseconds(since),
+                left_ms: clock::milliseconds(left),
+                alive,
+            },
             StreamEvent::Done { finish, usage } => return Ok(Some((finish, usage))),
         };
         let _ = events.send(shown);

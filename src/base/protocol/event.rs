@@ -48,10 +48,12 @@ pub enum Event {
         wait_ms: u64,
         reason: String,
     },
-    /// Nothing has arrived for `since_ms`; gives up after `left_ms` more.
+    /// No piece of the answer has arrived for `since_ms`; gives up after `left_ms` more.
     Silent {
         since_ms: u64,
         left_ms: u64,
+        /// The server keeps the connection alive.
+        alive: bool,
     },
     /// Finished assistant text or reasoning.
     Item {

@@ -162,9 +162,10 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
                 let wait = seconds(*wait_ms);
                 self.line(YELLOW, &format!("attempt {attempt} of {of} in {wait}: {reason}"));
             }
-            Event::Silent { since_ms, left_ms } => {
+            Event::Silent { since_ms, left_ms, alive } => {
                 let (since, left) = (seconds(*since_ms), seconds(*left_ms));
-                let text = format!("no data from the server for {since}; giving up in {left}");
+                let what = if *alive { "connected, but no answer" } else { "no data from the server" };
+                let text = format!("{what} for {since}; giving up in {left}");
                 self.line(DIM, &text);
             }
             Event::Session(session) => self.permission = Some(session.permission),

@@ -92,8 +92,8 @@ impl<O: Write> Printer for Json<O> {
             Event::Retrying { attempt, of, wait_ms, reason } => self.line(json!({
                 "type": "retrying", "attempt": attempt, "of": of, "wait_ms": wait_ms, "reason": reason,
             })),
-            Event::Silent { since_ms, left_ms } => {
-                self.line(json!({"type": "silent", "since_ms": since_ms, "left_ms": left_ms}))
+            Event::Silent { since_ms, left_ms, alive } => {
+                self.line(json!({"type": "silent", "since_ms": since_ms, "left_ms": left_ms, "alive": alive}))
             }
             Event::Compacting { running } => self.line(json!({"type": "compacting", "running": running})),
             Event::Window(window) => self.line(json!({
@@ -176,7 +176,7 @@ mod tests {
             Event::ToolDone { id: ItemId(4), result: Arc::new(result) },
             Event::Notice { level: Level::Warning, text: "two\nlines".to_owned() },
             Event::Retrying { attempt: 2, of: 6, wait_ms: 500, reason: "busy".to_owned() },
-            Event::Silent { since_ms: 10_000, left_ms: 290_000 },
+            Event::Silent { since_ms: 10_000, left_ms: 290_000, alive: false },
             Event::Compacting { running: true },
             Event::Window(WindowState { used_tokens: 9, window_tokens: 100, ..WindowState::default() }),
             Event::Item { id: ItemId(5), item: assistant },
@@ -212,7 +212,7 @@ mod tests {
         {"type":"tool_done","id":4,"call_id":"c1","tool":"Read","title":"Read a.rs","status":"error","summary":"NOT_FOUND: no a.rs","data":{"path":"a.rs"},"error":{"code":"NOT_FOUND","message":"no a.rs"},"time_ms":3}
         {"type":"notice","level":"warning","text":"two\nlines"}
         {"type":"retrying","attempt":2,"of":6,"wait_ms":500,"reason":"busy"}
-        {"type":"silent","since_ms":10000,"left_ms":290000}
+        {"type":"silent","since_ms":10000,"left_ms":290000,"alive":false}
         {"type":"compacting","running":true}
         {"type":"usage","used_tokens":9,"window_tokens":100,"estimated":false,"total":{"input":0,"cached":0,"cache_write":0,"output":0,"reasoning":0}}
         {"type":"text","id":5,"text":"Done."}

@@ -47,6 +47,7 @@ pub struct Silent {
     pub since: Duration,
     /// [`App::now`] at which the request is given up.
     pub until: Duration,
+    pub alive: bool,
 }
 
 #[derive(Clone, Debug, Default)]

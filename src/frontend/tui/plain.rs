@@ -142,8 +142,9 @@ impl<W: Write> PlainChat<W> {
                 let seconds = wait_ms.div_ceil(1_000);
                 self.print(&format!("attempt {attempt} of {of} in {seconds} s: {reason}"))?;
             }
-            Event::Silent { since_ms, .. } => {
-                self.print(&format!("no data from the server for {} s", since_ms / 1_000))?;
+            Event::Silent { since_ms, alive, .. } => {
+                let what = if *alive { "connected, but no answer" } else { "no data from the server" };
+                self.print(&format!("{what} for {} s", since_ms / 1_000))?;
             }
             _ => {}
         }

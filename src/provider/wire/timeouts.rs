@@ -78,9 +78,18 @@ impl Timeouts {
                     return Waited::Failed(after);
                 }
                 self.notices += 1;
-                Waited::Silent(StreamEvent::Silent { since: now - self.progressed, left: end - now })
+                // While bytes arrive, the limit on silence moves along, and only the other ones count down.
+                let alive = self.received > self.progressed && now - self.received < self.idle / 4;
+                let end = if alive { self.end_without_progress() } else { end };
+                Waited::Silent(StreamEvent::Silent { since: now - self.progressed, left: end - now, alive })
             }
         }
+    }
+
+    /// When the wait ends although bytes keep arriving.
+    fn end_without_progress(&self) -> Instant {
+        let nothing = self.progressed + self.idle.saturating_mul(KEEP_ALIVE_FACTOR);
+        nothing.min(self.begun + self.longest)
     }
 
     /// When the wait ends, and with which error.
@@ -133,13 +142,35 @@ mod tests {
         }
     }
 
+    /// With bytes that hold nothing the rest counts down all the same.
+    #[tokio::test(start_paused = true)]
+    async fn the_rest_counts_down_while_the_connection_lives() {
+        let mut timeouts = timeouts(40_000, 600_000);
+        timeouts.first_notice = Duration::from_secs(5);
+        let mut told = Vec::new();
+        loop {
+            timeouts.received();
+            match timeouts.wait(tokio::time::sleep(Duration::from_secs(1))).await {
+                Waited::Ready(()) => {}
+                Waited::Silent(StreamEvent::Silent { since, left, alive }) => {
+                    assert!(alive);
+                    told.push(left);
+                    assert_eq!((since + left).as_secs(), 160, "whatever the moment, the end is the same");
+                }
+                Waited::Failed(_) => break,
+                _ => unreachable!(),
+            }
+        }
+        assert!(told.len() > 3 && told.is_sorted_by(|a, b| a > b), "{told:?}");
+    }
+
     #[tokio::test]
     async fn silence_is_shown_and_ends() {
         let mut timeouts = timeouts(600, 60_000);
         let mut notices = Vec::new();
         let error = loop {
             match timeouts.wait(std::future::pending::<()>()).await {
-                Waited::Silent(StreamEvent::Silent { since, left }) => {
+                Waited::Silent(StreamEvent::Silent { since, left, .. }) => {
                     notices.push((since + left).as_millis())
                 }
                 Waited::Failed(error) => break error,

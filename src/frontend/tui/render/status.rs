@@ -40,7 +40,8 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
             } else if let Some(silent) = &turn.silent {
                 let seconds = app.now.saturating_sub(silent.since).as_secs();
                 let left = silent.until.saturating_sub(app.now).as_secs();
-                format!("No data from the server for {seconds}s; giving up in {left}s")
+                let what = if silent.alive { "Connected, but no answer" } else { "No data from the server" };
+                format!("{what} for {seconds}s; giving up in {left}s")
             } else if compacting.is_some() {
                 "Summarizing older turns".to_owned()
             } else if let Some((name, bytes)) = &turn.arriving {

@@ -90,12 +90,12 @@ pub fn apply(app: &mut App, event: Event) {
             }
         }
         Event::Retrying { attempt, of, wait_ms, reason } => retrying(app, [attempt, of], wait_ms, reason),
-        Event::Silent { since_ms, left_ms } => {
+        Event::Silent { since_ms, left_ms, alive } => {
             let since = app.now.saturating_sub(Duration::from_millis(since_ms));
             let until = app.now + Duration::from_millis(left_ms);
             if let Some(turn) = &mut app.turn {
                 turn.retry = None;
-                turn.silent = Some(Silent { since, until });
+                turn.silent = Some(Silent { since, until, alive });
             }
         }
         Event::Item { item, .. } => finished_item(app, &item),

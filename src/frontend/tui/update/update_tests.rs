@@ -344,7 +344,7 @@ fn silence_and_retry_status() {
         crate::tui::render::status::activity(app, 100).map(|line| line.to_string()).unwrap_or_default()
     };
     app.now = Duration::from_secs(20);
-    event(&mut app, Event::Silent { since_ms: 10_000, left_ms: 290_000 });
+    event(&mut app, Event::Silent { since_ms: 10_000, left_ms: 290_000, alive: false });
     app.now = Duration::from_secs(25);
     let told = doing(&app);
     assert!(told.contains("No data from the server for 15s; giving up in 285s"), "{told}");
