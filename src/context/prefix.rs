@@ -7,15 +7,11 @@ use std::collections::HashSet;
 use super::builder::Built;
 use super::ledger::Subject;
 use super::parts::FixedParts;
-use crate::session::record::{CauseRecord, EpochRecord, FrameRecord, Record, SentRecord};
+use crate::session::record::{Cause, CauseKind, CauseRecord, EpochRecord, FrameRecord, Record, SentRecord};
 use base::clock;
 use base::model::fingerprint::Fingerprint;
 use base::model::item::ItemId;
 use base::protocol::ledger::{EpochCause, EpochSum, Epochs};
-
-/// Why a batch leaves reasoning out: something before it changed, or the server rejected it.
-pub const REASONING_BOUND: &str = "reasoning bound to what changed";
-pub const REASONING_REJECTED: &str = "reasoning rejected by the server";
 
 /// What was sent last, and what has happened since.
 #[derive(Clone, Debug, Default)]
@@ -33,19 +29,6 @@ pub struct Prefix {
     pending: Vec<CauseRecord>,
     /// Whether something before all messages changed since the last request.
     head_changed: bool,
-}
-
-/// The epoch cause that a cause in `Record::Forms` or `Record::Archive` means; `None` if it changes nothing
-/// that was sent, or follows from an epoch.
-fn epoch_cause(cause: &str) -> Option<EpochCause> {
-    let (word, rest) = cause.split_once(':').unwrap_or((cause, ""));
-    match word {
-        "filtered on arrival" | REASONING_BOUND => None,
-        REASONING_REJECTED => Some(EpochCause::ReasoningRejected),
-        "batch" if !rest.trim_start().starts_with("soft cap") => Some(EpochCause::TurnEndCompression),
-        "drop" | "restore" | "uncompact" => Some(EpochCause::UserEdit),
-        _ => Some(EpochCause::Compaction),
-    }
 }
 
 impl Prefix {
@@ -93,7 +76,7 @@ impl Prefix {
         match record {
             Record::Item(item) => self.newest = item.id,
             Record::Forms { cause, items, .. } => {
-                if [REASONING_BOUND, REASONING_REJECTED].contains(&cause.as_str()) {
+                if matches!(cause.kind, CauseKind::ReasoningBound | CauseKind::ReasoningRejected) {
                     self.reasoning_dropped += items.len() as u64;
                 }
                 self.note_cause(cause);
@@ -108,9 +91,9 @@ impl Prefix {
         }
     }
 
-    fn note_cause(&mut self, cause: &str) {
-        if let Some(kind) = epoch_cause(cause) {
-            self.note(kind, cause);
+    fn note_cause(&mut self, cause: &Cause) {
+        if let Some(kind) = cause.kind.of_epoch() {
+            self.note(kind, &cause.to_string());
         }
     }
 
@@ -219,27 +202,5 @@ impl Prefix {
         let again =
             messages.iter().zip(rows).skip(at).filter(|(fingerprint, _)| before.contains(fingerprint));
         head + again.map(|(_, row)| u64::from(row.tokens)).sum::<u64>()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn causes_of_forms_and_archives() {
-        use EpochCause::{Compaction, TurnEndCompression, UserEdit};
-        let causes = [
-            ("filtered on arrival", None),
-            ("batch: pays (gain 9 × price 0.10 × R 10 = 9 > tail 1 × 0.90 = 1)", Some(TurnEndCompression)),
-            ("batch: soft cap (61000 > 60000, landing at 48000)", Some(Compaction)),
-            ("compaction", Some(Compaction)),
-            ("trim: tool results", Some(Compaction)),
-            ("drop: by the user", Some(UserEdit)),
-            ("restore: by the user", Some(UserEdit)),
-        ];
-        for (cause, kind) in causes {
-            assert_eq!(epoch_cause(cause), kind, "{cause}");
-        }
     }
 }

@@ -19,6 +19,7 @@ use base::process::timeout;
 use base::protocol::rewind::{PointId, RewindScope};
 use context::rules::project_rules::ProjectRules;
 use context::session::journal::recorder::Journal;
+use context::session::record::CauseKind;
 use serde_json::{Value, json};
 
 use crate::support::answer::answer;
@@ -269,7 +270,11 @@ fn archived_turns_after_rewind() {
         rounds.push(id);
     }
     conversation
-        .archive(rounds[2], Summary { text: Arc::from("the first two"), state: Value::Null }, "test")
+        .archive(
+            rounds[2],
+            Summary { text: Arc::from("the first two"), state: Value::Null },
+            CauseKind::Compaction,
+        )
         .unwrap();
     let names = |conversation: &Conversation| -> Vec<PointId> {
         going::points(conversation, &journal.lines()).into_iter().map(|point| point.id).collect()
@@ -281,7 +286,9 @@ fn archived_turns_after_rewind() {
     // What was taken out is no point, even when everything that is left lies in a summary.
     let message = UserMessage::new("task 4");
     let last = conversation.record(Item::User(message)).unwrap().0;
-    conversation.archive(last, Summary { text: Arc::from("all"), state: Value::Null }, "test").unwrap();
+    conversation
+        .archive(last, Summary { text: Arc::from("all"), state: Value::Null }, CauseKind::Compaction)
+        .unwrap();
     let points = names(&conversation);
     assert!(
         points.contains(&turn(0)) && points.contains(&turn(2)) && !points.contains(&turn(3)),

@@ -18,7 +18,7 @@ use context::history::manager::HistoryManager;
 use context::parts::FixedParts;
 use context::prefix::Prefix;
 use context::session::log::{self, LogError, SessionLog};
-use context::session::record::{FormName, ItemRecord, ParentCall, Record, RequestRecord};
+use context::session::record::{Cause, CauseKind, FormName, ItemRecord, ParentCall, Record, RequestRecord};
 
 pub struct Conversation {
     pub id: String,
@@ -109,7 +109,7 @@ impl Conversation {
         self.write(&Record::Forms {
             items: batch.items.clone(),
             form: batch.form,
-            cause: batch.cause.to_string(),
+            cause: batch.cause.clone(),
             texts: batch.texts.clone(),
         })?;
         self.usage.forget_report();
@@ -126,15 +126,19 @@ impl Conversation {
         Ok(())
     }
 
-    pub fn leave_out(&mut self, items: Vec<ItemId>, cause: &'static str) -> Result<(), LogError> {
+    pub fn leave_out(&mut self, items: Vec<ItemId>, cause: CauseKind) -> Result<(), LogError> {
         self.adopt(&Batch::plain(items, FormName::Gone, cause))
     }
 
     /// Replaces everything before `before` with the summary.
-    pub fn archive(&mut self, before: ItemId, summary: Summary, cause: &str) -> Result<(), LogError> {
+    pub fn archive(
+        &mut self,
+        before: ItemId,
+        summary: Summary,
+        cause: impl Into<Cause>,
+    ) -> Result<(), LogError> {
         let id = ItemId(self.next_id);
-        let record =
-            Record::Archive { before, id: Some(id), summary: summary.clone(), cause: cause.to_owned() };
+        let record = Record::Archive { before, id: Some(id), summary: summary.clone(), cause: cause.into() };
         self.write(&record)?;
         self.next_id += 1;
         self.history.archive(before, id, summary);

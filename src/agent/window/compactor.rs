@@ -266,9 +266,7 @@ fn apply(conversation: &mut Conversation, stage: CompactionStage) -> Result<(), 
     match stage {
         CompactionStage::Adopt(batches) => batches.iter().try_for_each(|batch| conversation.adopt(batch)),
         CompactionStage::Summarize => Ok(()),
-        CompactionStage::Archive { before, summary } => {
-            conversation.archive(before, summary, "trim: facts alone")
-        }
+        CompactionStage::Archive { before, summary, cause } => conversation.archive(before, summary, cause),
     }
 }
 
@@ -277,9 +275,6 @@ fn adopt(
     before: ItemId,
     summary: Summary,
 ) -> Result<CompactionOutcome, LogError> {
-    if summary_task::tokens_of(&summary) >= summary_task::covered_tokens(conversation, before) {
-        return Ok(CompactionOutcome::NotSmaller);
-    }
-    conversation.archive(before, summary, "compaction")?;
-    Ok(CompactionOutcome::Done)
+    let smaller = summary_task::adopt(conversation, before, summary)?;
+    Ok(if smaller { CompactionOutcome::Done } else { CompactionOutcome::NotSmaller })
 }

@@ -8,8 +8,8 @@ use base::model::request::Params;
 use context::builder::{self, Built};
 use context::layer::LayerInputs;
 use context::parts::FixedParts;
-use context::prefix::{REASONING_BOUND, REASONING_REJECTED};
 use context::session::log::LogError;
+use context::session::record::CauseKind;
 
 pub struct NextRequest {
     pub parts: FixedParts,
@@ -53,7 +53,7 @@ impl NextRequest {
         if unbound.is_empty() {
             return Ok(next);
         }
-        conversation.leave_out(unbound, REASONING_BOUND)?;
+        conversation.leave_out(unbound, CauseKind::ReasoningBound)?;
         Ok(build(conversation))
     }
 
@@ -62,7 +62,7 @@ impl NextRequest {
         let reasoning = self.built.reasoning_from(0);
         let any = !reasoning.is_empty();
         if any {
-            conversation.leave_out(reasoning, REASONING_REJECTED)?;
+            conversation.leave_out(reasoning, CauseKind::ReasoningRejected)?;
         }
         Ok(any)
     }

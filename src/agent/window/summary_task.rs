@@ -9,6 +9,8 @@ use crate::session::conversation::Conversation;
 use base::model::item::{ItemId, Summary};
 use base::protocol::event::Event;
 use context::history::entry::Entry;
+use context::session::log::LogError;
+use context::session::record::CauseKind;
 use context::summary::compressor::SummaryOutcome;
 use context::tokens::estimate;
 
@@ -98,4 +100,13 @@ pub fn archive_cut(sizes: RequestSizes<'_>, wanted: bool, spare: u64) -> Option<
         |retain: usize| fixed + spare + SUMMARY_TOKENS + sizes.calibrated(kept(retain)) <= sizes.low_water();
     let retain = (2..=most.max(2)).rev().find(|&retain| fits(retain)).unwrap_or(2);
     history.archive_before(retain).or_else(|| history.archive_before(1).filter(|_| wanted || !fits(2)))
+}
+
+/// Puts the summary in the place of what it covers, if it is smaller; returns whether it is.
+pub fn adopt(conversation: &mut Conversation, before: ItemId, summary: Summary) -> Result<bool, LogError> {
+    let smaller = tokens_of(&summary) < covered_tokens(conversation, before);
+    if smaller {
+        conversation.archive(before, summary, CauseKind::Compaction)?;
+    }
+    Ok(smaller)
 }

@@ -8,6 +8,7 @@ use super::rewrite_plan::RewritePlan;
 use super::thresholds::{NARROW_WINDOW_TOKENS, Thresholds};
 use crate::history::manager::HistoryManager;
 use crate::history::references;
+use crate::session::record::CauseKind;
 use base::config::settings::{Binding, ContextSettings};
 
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +85,7 @@ fn due_batches(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch
         // Everything is read uncached anyway: each digest gets the lines that are most telling now.
         let plan = RewritePlan::anew(history, &limits, room(limits.cold_landing));
         if tokens.saturating_sub(plan.left()) >= least_gain {
-            let cause = format!("batch: the cache is cold ({tokens} tokens, landing at {})", plan.left());
+            let cause = CauseKind::ColdCache.because(format!("{tokens} tokens, landing at {}", plan.left()));
             return plan.batches(everything, &cause);
         }
     } else {
@@ -97,14 +98,15 @@ fn due_batches(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch
             least_gain,
         };
         if let Some(due) = cache_model::due_cut(&plan.candidates, prices) {
-            let cause = format!("batch: pays ({})", due.explain(prices));
+            let cause = CauseKind::Pays.because(due.explain(prices));
             return plan.batches(due.cut..everything.end, &cause);
         }
     }
     if size <= limits.soft_cap {
         return Vec::new();
     }
-    let cause = format!("batch: soft cap ({size} > {}, landing at {})", limits.soft_cap, limits.landing);
+    let cause =
+        CauseKind::SoftCap.because(format!("{size} > {}, landing at {}", limits.soft_cap, limits.landing));
     let landing = room(limits.landing);
     for _ in 0..5 {
         let plan = RewritePlan::anew(history, &limits, landing);

@@ -15,7 +15,7 @@ use crate::compress::{identifiers, telling_lines, tool_result};
 use crate::history::entry::{self, Entry};
 use crate::history::manager::HistoryManager;
 use crate::history::references;
-use crate::session::record::FormName;
+use crate::session::record::{Cause, FormName};
 use crate::tokens::estimate;
 use base::model::item::{Item, ItemId};
 
@@ -163,7 +163,7 @@ impl<'a> RewritePlan<'a> {
         by_range
     }
 
-    pub fn batches(&self, chosen: Range<usize>, cause: &str) -> Vec<Batch> {
+    pub fn batches(&self, chosen: Range<usize>, cause: &Cause) -> Vec<Batch> {
         let in_view = self.names_in_view(&chosen);
         let together = self.lines_tokens.map(|tokens| self.lines_together(tokens, &in_view));
         let mut pointed: Vec<(ItemId, Arc<str>)> = Vec::new();
@@ -201,11 +201,11 @@ impl<'a> RewritePlan<'a> {
                 _ => {}
             }
         }
-        let with_texts = |texts, form| Batch::with_texts(texts, form, cause.to_owned());
+        let with_texts = |texts, form| Batch::with_texts(texts, form, cause.clone());
         let mut batches = vec![
             with_texts(pointed, FormName::Pointer),
             with_texts(folded, FormName::Folded),
-            Batch::plain(gone, FormName::Gone, cause.to_owned()),
+            Batch::plain(gone, FormName::Gone, cause.clone()),
         ];
         batches.retain(|batch| !batch.items.is_empty());
         batches

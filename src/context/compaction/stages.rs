@@ -6,7 +6,7 @@ use super::trim;
 use super::working_set;
 use crate::history::entry::{self, Entry};
 use crate::history::manager::HistoryManager;
-use crate::session::record::FormName;
+use crate::session::record::{Cause, CauseKind, FormName};
 use crate::summary::compressor;
 use base::model::item::{Item, ItemId, Summary};
 
@@ -18,6 +18,7 @@ pub enum CompactionStage {
     Archive {
         before: ItemId,
         summary: Summary,
+        cause: Cause,
     },
 }
 
@@ -86,17 +87,17 @@ const FRESH_STEPS: u64 = 3;
 #[derive(Clone, Debug)]
 pub struct CompactionStages {
     left: &'static [StageKind],
-    /// Prefix of the causes of its folds.
-    label: &'static str,
+    /// Of its folds.
+    kind: CauseKind,
 }
 
 impl CompactionStages {
     pub fn gentle() -> Self {
-        Self { left: GENTLE, label: "compaction" }
+        Self { left: GENTLE, kind: CauseKind::Compaction }
     }
 
     pub fn hard() -> Self {
-        Self { left: HARD, label: "trim" }
+        Self { left: HARD, kind: CauseKind::Trim }
     }
 
     /// The next stage that would change something; call again while the history is too large.
@@ -119,20 +120,20 @@ impl CompactionStages {
     ) -> Option<CompactionStage> {
         let entries = history.entries();
         let turn_start = history.turn_start();
-        let fold = |range, percent: u64, what: &str| {
-            let cause = format!("{}: {what}", self.label);
+        let fold = |range, percent: u64, what: &'static str| {
+            let cause = self.kind.because(what);
             trim::fold_range(history, range, target.landing * percent / 100, |_| false, &cause)
         };
         let batches = match kind {
             StageKind::SupersededViews => {
                 let stale = working_set::superseded(entries);
-                let cause = "compaction: superseded copies";
+                let cause = CauseKind::Compaction.because("superseded copies");
                 smaller(entries, FormName::Pointer, cause, |entry| stale.contains(&entry.id))
             }
             StageKind::FinishedResults(form) => finished_results(history, form),
             StageKind::OlderResults => {
                 let now = history.requests();
-                let cause = "compaction: older steps of this turn";
+                let cause = CauseKind::Compaction.because("older steps of this turn");
                 smaller(entries, FormName::Compressed, cause, |entry| {
                     is_result(entry) && now.saturating_sub(entry.arrived_at) > FRESH_STEPS
                 })
@@ -146,7 +147,7 @@ impl CompactionStages {
             FoldFinished { percent } => fold(0..turn_start, percent, "finished rounds"),
             StageKind::ResultsButNewest => {
                 let newest = entries.iter().map(|entry| entry.arrived_at).max()?;
-                smaller(entries, FormName::Pointer, "trim: tool results", |entry| {
+                smaller(entries, FormName::Pointer, CauseKind::Trim.because("tool results"), |entry| {
                     is_result(entry) && entry.arrived_at < newest
                 })
             }
@@ -168,12 +169,13 @@ fn facts_alone(history: &HistoryManager, target: SizeTarget) -> Option<Compactio
     if entry::upper_bound_of(old) <= target.landing / 4 || old.iter().any(|entry| entry.pinned) {
         return None;
     }
-    Some(CompactionStage::Archive { before, summary: compressor::facts_only(old, target.landing * 2) })
+    let summary = compressor::facts_only(old, target.landing * 2);
+    Some(CompactionStage::Archive { before, summary, cause: CauseKind::Trim.because("facts alone") })
 }
 
 pub fn finished_results(history: &HistoryManager, form: FormName) -> Vec<Batch> {
     let running = history.entries().get(history.turn_start()).map(|entry| entry.id);
-    smaller(history.entries(), form, "compaction: finished rounds", |entry| {
+    smaller(history.entries(), form, CauseKind::Compaction.because("finished rounds"), |entry| {
         is_result(entry) && running.is_none_or(|running| entry.id < running)
     })
 }
@@ -183,12 +185,7 @@ fn is_result(entry: &Entry) -> bool {
 }
 
 /// One batch with the chosen entries in `form`, if that makes them smaller and they aren't pinned; or none.
-fn smaller(
-    entries: &[Entry],
-    form: FormName,
-    cause: &'static str,
-    chosen: impl Fn(&Entry) -> bool,
-) -> Vec<Batch> {
+fn smaller(entries: &[Entry], form: FormName, cause: Cause, chosen: impl Fn(&Entry) -> bool) -> Vec<Batch> {
     let shrinks = |entry: &&Entry| !entry.pinned && chosen(entry) && entry.tokens_in(form).is_some();
     let items: Vec<ItemId> = entries.iter().filter(shrinks).map(|entry| entry.id).collect();
     if items.is_empty() { Vec::new() } else { vec![Batch::plain(items, form, cause)] }

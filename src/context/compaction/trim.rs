@@ -11,7 +11,7 @@ use crate::compress::cut;
 use crate::history::entry::{self, Entry};
 use crate::history::forms;
 use crate::history::manager::HistoryManager;
-use crate::session::record::FormName;
+use crate::session::record::{Cause, CauseKind, FormName};
 use crate::tokens::upper_bound::upper_bound;
 use base::model::item::{Item, ItemId, LEFT_OUT};
 use base::text;
@@ -29,7 +29,7 @@ pub fn fold_range(
     range: Range<usize>,
     budget: u64,
     stays: impl Fn(usize) -> bool,
-    cause: &str,
+    cause: &Cause,
 ) -> Vec<Batch> {
     let entries = history.entries();
     let kept = entry::pinned_calls(entries);
@@ -64,9 +64,9 @@ pub fn fold_range(
     if folded.is_empty() {
         return Vec::new();
     }
-    let mut batches = vec![Batch::with_texts(folded, FormName::Folded, cause.to_owned())];
+    let mut batches = vec![Batch::with_texts(folded, FormName::Folded, cause.clone())];
     if !gone.is_empty() {
-        batches.push(Batch::plain(gone, FormName::Gone, cause.to_owned()));
+        batches.push(Batch::plain(gone, FormName::Gone, cause.clone()));
     }
     batches
 }
@@ -98,7 +98,7 @@ pub fn last_results(history: &HistoryManager, count: usize, budget: u64) -> Vec<
     let results = entries[from..].iter().rev().filter(|entry| matches!(&*entry.item, Item::ToolResult(_)));
     let kept: HashSet<_> = results.take(count).filter_map(Entry::call_id).collect();
     let stays = |index: usize| entries[index].call_id().is_some_and(|id| kept.contains(id));
-    fold_range(history, from..entries.len(), budget, stays, "trim: results of one step")
+    fold_range(history, from..entries.len(), budget, stays, &CauseKind::Trim.because("results of one step"))
 }
 
 /// Cuts the longest texts until everything fits into `room` tokens: results, arguments and the agent's words
@@ -134,8 +134,8 @@ pub fn cut_longest(history: &HistoryManager, room: u64) -> Vec<Batch> {
         if is_digest { &mut folded } else { &mut others }.push((entry.id, short.into()));
     }
     let mut batches = vec![
-        Batch::with_texts(folded, FormName::Folded, "trim: long texts"),
-        Batch::with_texts(others, FormName::Pointer, "trim: long texts"),
+        Batch::with_texts(folded, FormName::Folded, CauseKind::Trim.because("long texts")),
+        Batch::with_texts(others, FormName::Pointer, CauseKind::Trim.because("long texts")),
     ];
     batches.retain(|batch| !batch.items.is_empty());
     batches

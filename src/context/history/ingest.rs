@@ -14,7 +14,7 @@ use crate::compaction::batch::Batch;
 use crate::compaction::thresholds::Thresholds;
 use crate::compaction::working_set;
 use crate::compress::filters::pipeline::{self, FilterOptions};
-use crate::session::record::FormName;
+use crate::session::record::{CauseKind, FormName};
 use crate::tokens::estimate::{MESSAGE_OVERHEAD, estimate};
 use base::config::settings::Profile;
 use base::model::item::{Item, ItemId, ToolResult};
@@ -49,9 +49,8 @@ pub fn on_arrival(history: &HistoryManager, profile: Profile, window: u64) -> Op
         };
         pipeline::filter(entry.id, entry.text(), FilterOptions { command, max_tokens })
     })?;
-    (estimate(&text) + MESSAGE_OVERHEAD < entry.tokens()).then(|| {
-        Batch::with_texts(vec![(entry.id, Arc::from(text))], FormName::Filtered, "filtered on arrival")
-    })
+    (estimate(&text) + MESSAGE_OVERHEAD < entry.tokens())
+        .then(|| Batch::with_texts(vec![(entry.id, Arc::from(text))], FormName::Filtered, CauseKind::Arrival))
 }
 
 fn repeated(history: &HistoryManager, entry: &Entry, result: &ToolResult) -> Option<String> {

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::entry::Entry;
 use super::manager::HistoryManager;
 use crate::compaction::batch::Batch;
-use crate::session::record::FormName;
+use crate::session::record::{CauseKind, FormName};
 use base::model::item::ItemId;
 
 /// The full result repeats another one; `path` for a file.
@@ -42,8 +42,13 @@ pub fn orphans(history: &HistoryManager) -> Option<Batch> {
             && Entry::clone(entry).set_form(FormName::Pointer, None)
     };
     let items: Vec<ItemId> = history.entries().iter().filter(orphan).map(|entry| entry.id).collect();
-    (!items.is_empty())
-        .then(|| Batch::plain(items, FormName::Pointer, "batch: the referenced result is out of view"))
+    (!items.is_empty()).then(|| {
+        Batch::plain(
+            items,
+            FormName::Pointer,
+            CauseKind::Pays.because("the referenced result is out of view"),
+        )
+    })
 }
 
 /// The ids that these sentences name in `text`.

@@ -7,7 +7,7 @@ use super::entry::{self, Entry};
 use super::manager::HistoryManager;
 use crate::compaction::batch::Batch;
 use crate::compress::tool_result;
-use crate::session::record::FormName;
+use crate::session::record::{CauseKind, FormName};
 use crate::tokens::estimate::estimate;
 use base::model::item::{Item, ItemId};
 use base::protocol::ledger::ContextEdit;
@@ -95,7 +95,11 @@ fn dropped(entry: &Entry) -> Result<UserEditPlan, String> {
         return Err(format!("{id} is already as small as the line that would replace it."));
     }
     Ok(UserEditPlan {
-        batch: Some(Batch::with_texts(vec![(id, Arc::from(line))], form, "drop: by the user")),
+        batch: Some(Batch::with_texts(
+            vec![(id, Arc::from(line))],
+            form,
+            CauseKind::Drop.because("by the user"),
+        )),
         pin: entry.pinned.then(|| (vec![id], false)),
         grows_by: 0,
         message: format!(
@@ -126,7 +130,7 @@ fn restored(entries: &[Entry], at: usize) -> Result<UserEditPlan, String> {
         count => format!(" and the rest of its digest ({count} items)"),
     };
     Ok(UserEditPlan {
-        batch: Some(Batch::plain(ids.clone(), FormName::Full, "restore: by the user")),
+        batch: Some(Batch::plain(ids.clone(), FormName::Full, CauseKind::Restore.because("by the user"))),
         pin: Some((ids, true)),
         grows_by,
         message: format!("Restored and pinned {id}{more}: about {grows_by} tokens more."),

@@ -39,25 +39,27 @@ fn of_item(records: &[Record], id: ItemId) -> Result<ItemHistory, String> {
         };
         let (what, cause) = match (record, before, entry) {
             (Record::Archive { cause, .. }, Some(_), None) => {
-                ("archived: part of a summary".to_owned(), cause.as_str())
+                ("archived: part of a summary".to_owned(), cause.to_string())
             }
-            (_, Some(_), None) => ("removed".to_owned(), "rewind"),
-            (Record::Unarchive {}, None, Some(_)) => ("back in its place".to_owned(), "compaction undone"),
-            (_, None, Some(_)) => ("back in its place".to_owned(), "rewind undone"),
+            (_, Some(_), None) => ("removed".to_owned(), "rewind".to_owned()),
+            (Record::Unarchive {}, None, Some(_)) => {
+                ("back in its place".to_owned(), "compaction undone".to_owned())
+            }
+            (_, None, Some(_)) => ("back in its place".to_owned(), "rewind undone".to_owned()),
             (Record::Forms { items, cause, .. }, Some(before), Some(entry)) if items.contains(&id) => {
                 let what = match entry.form() {
                     FormName::Gone => "folded: part of the digest before it".to_owned(),
                     form => format!("{}: {before} → {} tokens", form.as_str(), entry.tokens()),
                 };
-                (what, cause.as_str())
+                (what, cause.to_string())
             }
             (Record::Pin { items, pinned }, ..) if items.contains(&id) => {
-                (if *pinned { "pinned" } else { "unpinned" }.to_owned(), "by the user")
+                (if *pinned { "pinned" } else { "unpinned" }.to_owned(), "by the user".to_owned())
             }
             _ => continue,
         };
         let after_requests = replay.prefix.requests();
-        history.events.push(ItemEvent { after_requests, what, cause: cause.to_owned() });
+        history.events.push(ItemEvent { after_requests, what, cause });
     }
     let mut history =
         found.ok_or_else(|| format!("this session has no item {id}; /context lists what is sent"))?;

@@ -1,5 +1,7 @@
 //! The lines of a session log, versioned. Plain data; see `reader` and `log` for I/O.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -24,7 +26,7 @@ pub enum Record {
     Forms {
         items: Vec<ItemId>,
         form: FormName,
-        cause: String,
+        cause: Cause,
         /// Texts sent that depend on more than the item: the same log must give the same bytes.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         texts: Vec<Arc<str>>,
@@ -36,7 +38,7 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<ItemId>,
         summary: Summary,
-        cause: String,
+        cause: Cause,
     },
     /// Undoes the last archive: its entries return in their previous form.
     Unarchive {},
@@ -212,4 +214,138 @@ pub struct EpochRecord {
 pub struct CauseRecord {
     pub kind: EpochCause,
     pub reason: String,
+}
+
+/// Why part of the past is sent in another form: a kind for the program, a detail for the eye.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CauseKind {
+    /// Shortened before it was first sent.
+    Arrival,
+    /// It saves more than the broken cache costs.
+    Pays,
+    ColdCache,
+    SoftCap,
+    /// The window is filling up.
+    Compaction,
+    /// The request would not fit otherwise.
+    Trim,
+    Drop,
+    Restore,
+    /// Reasoning holds only behind an unchanged past.
+    ReasoningBound,
+    ReasoningRejected,
+}
+
+impl CauseKind {
+    pub fn because(self, detail: impl Into<Cow<'static, str>>) -> Cause {
+        Cause { kind: self, detail: detail.into() }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Arrival => "filtered on arrival",
+            Self::Pays => "pays",
+            Self::ColdCache => "cold cache",
+            Self::SoftCap => "soft cap",
+            Self::Compaction => "compaction",
+            Self::Trim => "trim",
+            Self::Drop => "drop",
+            Self::Restore => "restore",
+            Self::ReasoningBound => "reasoning bound to what changed",
+            Self::ReasoningRejected => "reasoning rejected by the server",
+        }
+    }
+
+    /// The cause of an epoch that this means; `None` if it changes nothing that was sent, or follows from an epoch.
+    pub fn of_epoch(self) -> Option<EpochCause> {
+        match self {
+            Self::Arrival | Self::ReasoningBound => None,
+            Self::Pays | Self::ColdCache => Some(EpochCause::TurnEndCompression),
+            Self::SoftCap | Self::Compaction | Self::Trim => Some(EpochCause::Compaction),
+            Self::Drop | Self::Restore => Some(EpochCause::UserEdit),
+            Self::ReasoningRejected => Some(EpochCause::ReasoningRejected),
+        }
+    }
+}
+
+impl From<CauseKind> for Cause {
+    fn from(kind: CauseKind) -> Self {
+        kind.because("")
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredCause")]
+pub struct Cause {
+    pub kind: CauseKind,
+    pub detail: Cow<'static, str>,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gap = if self.detail.is_empty() { "" } else { ": " };
+        write!(f, "{}{gap}{}", self.kind.as_str(), self.detail)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredCause {
+    Typed {
+        kind: CauseKind,
+        detail: String,
+    },
+    /// Logs up to November 2026: a word, then details.
+    Sentence(String),
+}
+
+impl From<StoredCause> for Cause {
+    fn from(stored: StoredCause) -> Self {
+        let sentence = match stored {
+            StoredCause::Typed { kind, detail } => return kind.because(detail),
+            StoredCause::Sentence(sentence) => sentence,
+        };
+        let (word, detail) = sentence.split_once(':').unwrap_or((&sentence, ""));
+        let detail = detail.trim_start();
+        let kind = match word {
+            "filtered on arrival" => CauseKind::Arrival,
+            "reasoning bound to what changed" => CauseKind::ReasoningBound,
+            "reasoning rejected by the server" => CauseKind::ReasoningRejected,
+            "batch" if detail.starts_with("soft cap") => CauseKind::SoftCap,
+            "batch" if detail.starts_with("the cache is cold") => CauseKind::ColdCache,
+            "batch" => CauseKind::Pays,
+            "trim" => CauseKind::Trim,
+            "drop" => CauseKind::Drop,
+            "restore" => CauseKind::Restore,
+            _ => CauseKind::Compaction,
+        };
+        kind.because(detail.to_owned())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_of_older_logs() {
+        use EpochCause::{Compaction, TurnEndCompression, UserEdit};
+        let causes = [
+            ("filtered on arrival", None),
+            ("batch: pays (gain 9 × price 0.10 × R 10 = 9 > tail 1 × 0.90 = 1)", Some(TurnEndCompression)),
+            ("batch: soft cap (61000 > 60000, landing at 48000)", Some(Compaction)),
+            ("compaction", Some(Compaction)),
+            ("trim: tool results", Some(Compaction)),
+            ("drop: by the user", Some(UserEdit)),
+            ("restore: by the user", Some(UserEdit)),
+        ];
+        for (sentence, kind) in causes {
+            let cause: Cause = serde_json::from_value(sentence.into()).unwrap();
+            assert_eq!(cause.kind.of_epoch(), kind, "{sentence}");
+            let again: Cause = serde_json::from_value(serde_json::to_value(&cause).unwrap()).unwrap();
+            assert_eq!(again, cause);
+        }
+    }
 }

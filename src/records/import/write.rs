@@ -19,7 +19,7 @@ use base::model::usage::Usage;
 use base::protocol::event::{EndReason, TurnEnd};
 use context::history::entry::Entry;
 use context::session::log::{LogError, SessionLog};
-use context::session::record::{ItemRecord, Record, RequestRecord, SessionOrigin};
+use context::session::record::{CauseKind, ItemRecord, Record, RequestRecord, SessionOrigin};
 use guard::redact::detector::TextSource;
 use guard::redact::redactor::Redactor;
 
@@ -181,7 +181,7 @@ impl Writer<'_> {
             before,
             id: Some(ItemId(self.next)),
             summary: Summary { text: text.into(), state: Value::Null },
-            cause: "summarized before the import".to_owned(),
+            cause: CauseKind::Compaction.because("summarized before the import"),
         });
     }
 }

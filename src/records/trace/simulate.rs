@@ -156,7 +156,7 @@ impl Player<'_> {
                     }
                 }
                 CompactionStage::Summarize => self.archive_as_facts(),
-                CompactionStage::Archive { before, summary } => self.archive(before, summary),
+                CompactionStage::Archive { before, summary, .. } => self.archive(before, summary),
             }
         }
     }

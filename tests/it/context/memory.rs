@@ -18,7 +18,7 @@ use base::protocol::event::{EndReason, Event, Level};
 use base::protocol::op::Op;
 use context::compaction::batch::Batch;
 use context::history::entry::Entry;
-use context::session::record::FormName;
+use context::session::record::{CauseKind, FormName};
 use context::summary::compressor::{self, SummaryCompressor};
 use context::summary::state_block::StateBlock;
 use futures_util::StreamExt;
@@ -155,7 +155,7 @@ proptest! {
                             let size = context::tokens::estimate::estimate(&done.summary.text);
                             prop_assert!(size < 2_000, "{} tokens: {}", size, done.summary.text);
                         }
-                        conversation.archive(entries[cut].id, done.summary, "test").unwrap();
+                        conversation.archive(entries[cut].id, done.summary, CauseKind::Compaction).unwrap();
                     }
                 }
                 Step::Resume => {
@@ -207,11 +207,11 @@ proptest! {
             let envelope = Envelope::success("exit code 1").partial().with_body("output", &*text);
             kept.push(conversation.record(Item::ToolResult(ToolResult { call_id: format!("c{number}").into(), tool: "Bash".into(), envelope })).unwrap());
             let form = [FormName::Compressed, FormName::Pointer, FormName::Gone][forms[number]];
-            conversation.adopt(&Batch::plain(kept.iter().map(|(id, _)| *id).collect(), form, "test")).unwrap();
+            conversation.adopt(&Batch::plain(kept.iter().map(|(id, _)| *id).collect(), form, CauseKind::Compaction)).unwrap();
         }
         let before = conversation.history.entries()[4].id;
         let summary = compressor::facts_only(&conversation.history.entries()[..4], 128_000);
-        conversation.archive(before, summary, "test").unwrap();
+        conversation.archive(before, summary, CauseKind::Compaction).unwrap();
         let archived = conversation.history.entries()[0].clone();
         kept.push((archived.id, archived.item));
         let originals = LogOriginals::default();
@@ -244,7 +244,7 @@ fn search_skips_rewound_items() {
     say(&mut conversation, "the limiter is slow");
     let second = say(&mut conversation, "設計書を読んで");
     let summary = compressor::facts_only(&conversation.history.entries()[..2], 128_000);
-    conversation.archive(second, summary, "test").unwrap();
+    conversation.archive(second, summary, CauseKind::Compaction).unwrap();
     let void = say(&mut conversation, "token bucket token bucket");
     conversation.rewind(void).unwrap();
     let originals = LogOriginals::default();

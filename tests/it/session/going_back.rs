@@ -15,7 +15,7 @@ use context::compaction::policy::{self, Situation};
 use context::history::ingest;
 use context::replay::item_history;
 use context::session::reader;
-use context::session::record::FormName;
+use context::session::record::{CauseKind, FormName};
 use context::summary::compressor;
 use proptest::prelude::*;
 use serde_json::json;
@@ -92,7 +92,7 @@ proptest! {
                     // More than can be taken back would only hide from this test what still counts.
                     if archives < 3 && let Some(cut) = rounds.iter().filter(|id| conversation.history.reaches(**id)).nth(at).copied() {
                         let summary = compressor::facts_only(&conversation.history.entries()[..1], 128_000);
-                        conversation.archive(cut, summary, "test").unwrap();
+                        conversation.archive(cut, summary, CauseKind::Compaction).unwrap();
                         archives += 1;
                     }
                 }
@@ -166,7 +166,7 @@ fn the_story_of_an_item_tells_that_it_came_back() {
     conversation.rewind(id).unwrap();
     conversation.revive(0).unwrap();
     let next = conversation.record(Item::User(UserMessage::new("next"))).unwrap().0;
-    conversation.archive(next, compressor::facts_only(&[], 128_000), "test").unwrap();
+    conversation.archive(next, compressor::facts_only(&[], 128_000), CauseKind::Compaction).unwrap();
     conversation.unarchive().unwrap();
     let records = reader::read(&conversation.log_path()).unwrap().records;
     let story = item_history::explain(&records, &id.to_string()).unwrap();
@@ -177,7 +177,7 @@ fn the_story_of_an_item_tells_that_it_came_back() {
         [
             "removed (rewind)",
             "back in its place (rewind undone)",
-            "archived: part of a summary (test)",
+            "archived: part of a summary (compaction)",
             "back in its place (compaction undone)",
         ]
     );
@@ -201,7 +201,7 @@ fn a_pointer_whose_target_left_the_view_says_how_to_get_at_the_original() {
         conversation.history.entry(second).unwrap().text().contains(&format!("the same output as {first}"))
     );
     assert!(policy::before_request(&conversation.history, &situation).is_empty());
-    conversation.adopt(&Batch::plain(vec![first], FormName::Pointer, "drop")).unwrap();
+    conversation.adopt(&Batch::plain(vec![first], FormName::Pointer, CauseKind::Drop)).unwrap();
     for batch in policy::before_request(&conversation.history, &situation) {
         conversation.adopt(&batch).unwrap();
     }
