@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::args::Cli;
+use super::command_line::Cli;
 use super::report::Failure;
 use crate::cli::commands::table;
 use guard::sandbox::git::wrapper;

@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod choice;
+pub mod command_line;
 pub mod commands;
 pub mod each;
 pub mod main;

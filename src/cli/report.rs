@@ -131,3 +131,14 @@ pub fn print(text: &str) -> Result<(), Failure> {
         _ => Ok(()),
     }
 }
+
+/// `lost` is why the output couldn't be written.
+pub fn written(lost: Option<&str>) -> Result<(), Failure> {
+    match lost {
+        Some(error) => Err(Failure::task(
+            format!("the output could not be written: {error}"),
+            "the work is in the session; `mycode resume --last` shows it",
+        )),
+        None => Ok(()),
+    }
+}

@@ -46,8 +46,8 @@ const FLOORS: &[(&str, u32)] = &[
 const CORE: &[&str] = &["base", "context", "tools", "agent"];
 const BESIDE_CORE: &[&str] = &["base/search", "context/report", "tools/lsp", "tools/mcp", "agent/build"];
 /// Lines. A change that needs more says so in its message, and why.
-const MAX_CODE: usize = 81_000;
-const MAX_COMMENTS: usize = 11_200;
+const MAX_CODE: usize = 80_500;
+const MAX_COMMENTS: usize = 7_000;
 const MAX_CORE_CODE: usize = 32_000;
 
 const MAX_LINES: usize = 500;
@@ -59,6 +59,7 @@ const WIRING: &[&str] = &[
     "agent/sub_agents/template.rs",
     "tools/cx.rs",
     "tools/registry.rs",
+    "cli/command_line.rs",
     "cli/commands/table.rs",
     "frontend/tui/command/table.rs",
 ];

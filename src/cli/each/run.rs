@@ -18,7 +18,7 @@ use super::child::{self, Output};
 use super::place::{FOLDER, Kind, Place};
 use super::results::Results;
 use super::tasks::{self, Task};
-use crate::cli::args::Cli;
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
 use agent::build::git;
@@ -52,7 +52,7 @@ enum Ended {
     Open,
 }
 
-pub async fn run(cli: &Cli, args: &EachArgs, file: &Path, json: bool) -> Result<u8, Failure> {
+pub async fn run(cli: &SharedArgs, args: &EachArgs, file: &Path, json: bool) -> Result<u8, Failure> {
     let root = open::workspace(cli.model.folder.as_deref())?;
     let mut tasks = tasks::read(file)?;
     if let Some(part) = args.only {

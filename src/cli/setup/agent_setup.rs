@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use super::limits;
 use super::open::{self, Opened, Which};
-use crate::cli::args::Cli;
+use crate::cli::args::SharedArgs;
 use crate::cli::report::Failure;
 use agent::assemble::{self, Handle, Setup};
 use agent::sampling::metered;
-use base::config::settings::{Origin, Permission};
+use base::config::settings::{Origin, Permission, WorkSettings};
 use base::model::provider::Provider;
 use context::session::stored;
+use guard::sandbox::probe as sandbox_probe;
 use provider::registry;
 use provider::unconfigured::{self, Unconfigured};
 use provider::window::finder::{LearningProvider, WindowFinder};
@@ -18,12 +19,15 @@ use provider::window::probe;
 use records::export::write;
 
 /// Without a configured model, looks for local servers; without those, an interactive agent opens anyway.
-pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup, Failure> {
+pub async fn setup(cli: &SharedArgs, interactive: bool, which: &Which) -> Result<Setup, Failure> {
     let limits = limits::of(&cli.model)?;
     let default_permission = if interactive { Permission::Ask } else { Permission::Auto };
     let opened = open::open(&cli.model, default_permission)?;
     let own_folders = opened.own_folders();
     let Opened { mut loaded, workspace, project_state, .. } = opened;
+    if !interactive {
+        refuse_unconfined(&loaded.work)?;
+    }
     if let Some(error) = loaded.provider_error.take() {
         return Err(error.into());
     }
@@ -93,4 +97,16 @@ pub async fn setup(cli: &Cli, interactive: bool, which: &Which) -> Result<Setup,
 
 pub fn start(setup: Setup) -> Result<Handle, Failure> {
     Ok(assemble::start(setup)?)
+}
+
+/// No user is watching, so a level that the kernel can't enforce must not run.
+fn refuse_unconfined(work: &WorkSettings) -> Result<(), Failure> {
+    let demanded = work.sandbox && matches!(work.permission, Permission::ReadOnly | Permission::Auto);
+    match demanded.then(|| sandbox_probe::status().refusal()).flatten() {
+        Some(why) => Err(Failure::config(
+            format!("permission level {} can't be enforced: {why}", work.permission.as_str()),
+            "`mycode doctor` shows what is missing; --permission full, or sandbox = false in your config.toml, runs without a sandbox",
+        )),
+        None => Ok(()),
+    }
 }

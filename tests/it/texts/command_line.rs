@@ -16,7 +16,7 @@ fn help(command: &mut clap::Command, text: &mut String) {
 
 #[test]
 fn help_pages() {
-    let mut command = mycode::cli::args::command().term_width(100);
+    let mut command = mycode::cli::command_line::command().term_width(100);
     command.build();
     let mut text = String::new();
     help(&mut command, &mut text);

@@ -2,13 +2,13 @@
 
 use super::checks::{CHECKS, Check};
 use super::findings::Findings;
-use crate::cli::args::Cli;
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use base::config::settings::Permission;
 
 /// Prints the report; returns whether a model is set up and answers.
-pub async fn run(cli: &Cli, config: bool) -> Result<bool, Failure> {
+pub async fn run(cli: &SharedArgs, config: bool) -> Result<bool, Failure> {
     if config {
         report::print(include_str!("../../../../config.toml"))?;
         return Ok(true);

@@ -2,13 +2,13 @@
 
 use clap_mangen::Man;
 
-use crate::cli::args;
+use crate::cli::command_line;
 use crate::cli::report::{self, Failure};
 use base::search::fuzzy;
 
 /// Prints the page of the program or a command, or the list of commands.
 pub fn run(command: Option<&str>, list: bool) -> Result<(), Failure> {
-    let mut whole = args::command();
+    let mut whole = command_line::command();
     whole.build();
     if list {
         let names = whole.get_subcommands().map(clap::Command::get_name).filter(|name| *name != "help");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::args::{AddArgs, HttpArgs};
 use super::open::{self, no_server};
-use crate::cli::args::Cli;
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use base::config::load;
 use base::text::plural;
@@ -16,7 +16,7 @@ use tools::mcp::config::user_file::UserFile;
 use tools::mcp::describe::state;
 use tools::mcp::servers::Servers;
 
-pub fn list(cli: &Cli, as_json: bool) -> Result<(), Failure> {
+pub fn list(cli: &SharedArgs, as_json: bool) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let mut out = String::new();
     let all = opened.servers.clone();
@@ -50,7 +50,7 @@ pub fn list(cli: &Cli, as_json: bool) -> Result<(), Failure> {
     report::say(&out)
 }
 
-pub fn add(cli: &Cli, args: &AddArgs) -> Result<(), Failure> {
+pub fn add(cli: &SharedArgs, args: &AddArgs) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let mut value = json!({});
     let misplaced = |what: &str, hint: &str| Failure::usage(what, hint);
@@ -122,7 +122,7 @@ pub fn oauth(args: &HttpArgs) -> Result<Value, Failure> {
     })
 }
 
-pub fn remove(cli: &Cli, name: &str) -> Result<(), Failure> {
+pub fn remove(cli: &SharedArgs, name: &str) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let file = UserFile::new(&opened.opened.paths.config);
     if file.remove(name).map_err(|error| not_changed(&error))? {
@@ -137,7 +137,7 @@ pub fn remove(cli: &Cli, name: &str) -> Result<(), Failure> {
     }
 }
 
-pub fn logout(cli: &Cli, name: &str) -> Result<(), Failure> {
+pub fn logout(cli: &SharedArgs, name: &str) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let file = opened.place.credentials_of(opened.find(name)?);
     let text = match file.filter(|file| file.exists()) {
@@ -151,7 +151,7 @@ pub fn logout(cli: &Cli, name: &str) -> Result<(), Failure> {
 }
 
 /// Imports the servers of other agents that aren't in the user's list yet.
-pub fn import(cli: &Cli, from: Option<&str>, preview: bool) -> Result<(), Failure> {
+pub fn import(cli: &SharedArgs, from: Option<&str>, preview: bool) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let known = import::agents();
     let paths = match from.filter(|from| !known.contains(from)) {

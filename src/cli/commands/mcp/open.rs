@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use crate::cli::args::Cli;
+use crate::cli::args::SharedArgs;
 use crate::cli::report::Failure;
 use crate::cli::setup::open::{self, Opened};
 use base::config::settings::Permission;
@@ -20,7 +20,7 @@ pub struct OpenedServers {
     pub place: Place,
 }
 
-pub fn open(cli: &Cli) -> Result<OpenedServers, Failure> {
+pub fn open(cli: &SharedArgs) -> Result<OpenedServers, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let (servers, problems) = servers::read(&opened.loaded.own.mcp, opened.loaded.work.sandbox);
     let sandbox = Sandbox::new(opened.workspace.clone(), opened.own_folders(), Vec::new());

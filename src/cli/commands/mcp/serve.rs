@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tokio::sync::{OnceCell, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::args::{Cli, ModelArgs};
+use crate::cli::args::{ModelArgs, SharedArgs};
 use crate::cli::report::Failure;
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, Which};
@@ -27,7 +27,7 @@ const TASK: &str = "Task";
 const WINDOW_TOKENS: u64 = 200_000;
 
 /// Serves until the client closes its end.
-pub async fn run(cli: &Cli) -> Result<(), Failure> {
+pub async fn run(cli: &SharedArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let own_folders = opened.own_folders();
     let tools = tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
@@ -51,17 +51,9 @@ impl ToolOffer {
         tasks.get_or_try_init(|| self.with_sub_agents()).await
     }
 
-    fn cli(&self) -> Cli {
+    fn cli(&self) -> SharedArgs {
         let model = self.model.clone();
-        Cli {
-            model,
-            continue_last: false,
-            fork: false,
-            plain: false,
-            print: false,
-            prompt: None,
-            command: None,
-        }
+        SharedArgs { model, ..SharedArgs::default() }
     }
 
     async fn with_sub_agents(&self) -> Result<Dispatcher, String> {

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::args::TestArgs;
 use super::manage::oauth;
 use super::open::{self, OpenedServers};
-use crate::cli::args::Cli;
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use base::config::load;
 use base::protocol::approval::AskedQuestion;
@@ -25,7 +25,7 @@ use tools::mcp::servers::Servers;
 use tools::ports::Asker;
 
 /// Returns whether all servers answer.
-pub async fn run(cli: &Cli, args: &TestArgs) -> Result<bool, Failure> {
+pub async fn run(cli: &SharedArgs, args: &TestArgs) -> Result<bool, Failure> {
     let mut opened = open::open(cli)?;
     let Some(name) = &args.server else { return all(opened).await };
     if name.starts_with("http://") || name.starts_with("https://") {
@@ -70,7 +70,7 @@ pub async fn run(cli: &Cli, args: &TestArgs) -> Result<bool, Failure> {
     Ok(!failed)
 }
 
-pub async fn login(cli: &Cli, name: &str) -> Result<(), Failure> {
+pub async fn login(cli: &SharedArgs, name: &str) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let server = opened.find(name)?.clone();
     if let Transport::Stdio { .. } = server.transport {

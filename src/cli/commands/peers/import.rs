@@ -3,8 +3,9 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
-use crate::cli::args::Cli;
-use crate::cli::commands::peers::import_args::ImportArgs;
+use clap::Args;
+
+use crate::cli::args::SharedArgs;
 use crate::cli::commands::work::chat;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open::{self, Which};
@@ -17,10 +18,27 @@ use records::import::peers::list::{self, Peer};
 use records::import::transcript::Step;
 use records::import::write;
 
+#[derive(Args, Debug)]
+pub struct ImportArgs {
+    /// The agent that the session was begun in: claude, codex, gemini or opencode
+    pub agent: String,
+
+    /// The session's id (or the beginning of it) or its file; without one, choose from a list of this folder's
+    pub session: Option<String>,
+
+    /// Import the last session of this folder
+    #[arg(long, conflicts_with = "session")]
+    pub last: bool,
+
+    /// Don't open the chat: print the id of the new session
+    #[arg(long)]
+    pub no_open: bool,
+}
+
 const LISTED: usize = 20;
 
 /// Imports and opens the chat, or prints the new session's id.
-pub async fn run(cli: &Cli, args: &ImportArgs) -> Result<u8, Failure> {
+pub async fn run(cli: &SharedArgs, args: &ImportArgs) -> Result<u8, Failure> {
     let peer = peer(&args.agent)?;
     let workspace = open::workspace(cli.model.folder.as_deref())?;
     let asks = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();

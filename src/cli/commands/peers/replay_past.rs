@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::import;
-use crate::cli::args::Cli;
+use crate::cli::args::SharedArgs;
 use crate::cli::commands::sessions::replay_args::ReplayArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
@@ -16,7 +16,7 @@ use records::import::write;
 use records::trace::past::PastCost;
 use records::trace::past_table;
 
-pub fn run(cli: &Cli, args: &ReplayArgs, from: &str) -> Result<(), Failure> {
+pub fn run(cli: &SharedArgs, args: &ReplayArgs, from: &str) -> Result<(), Failure> {
     let peer = import::peer(from)?;
     // The configuration includes the user's own prices.
     open::open(&cli.model, Permission::ReadOnly)?;

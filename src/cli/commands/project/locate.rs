@@ -4,8 +4,9 @@ use std::io::Read;
 
 use serde_json::{Value, json};
 
-use super::look_args::LocateArgs;
-use crate::cli::args::Cli;
+use clap::Args;
+
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
 use base::config::settings::Permission;
@@ -16,10 +17,33 @@ use evidence::index::format::Damaged;
 use evidence::rank::locate::RankedFile;
 use evidence::retriever::ContextRetriever;
 
+#[derive(Args, Debug)]
+pub struct LocateArgs {
+    /// The task in words; `-` reads standard input
+    #[arg(required_unless_present = "with", default_value = "", hide_default_value = true)]
+    pub query: String,
+
+    /// A file of the change: rank what belongs to it (tests, callers, what changes together); may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub with: Vec<String>,
+
+    /// Print one JSON array
+    #[arg(long)]
+    pub json: bool,
+
+    /// Maximum number of files
+    #[arg(short = 'k', long, value_name = "N", default_value_t = 10)]
+    pub limit: usize,
+
+    /// Show what each signal adds to a file's score
+    #[arg(long)]
+    pub explain: bool,
+}
+
 /// Most that is read from standard input.
 const MAX_TEXT_BYTES: u64 = 1 << 20;
 
-pub fn run(cli: &Cli, args: &LocateArgs) -> Result<(), Failure> {
+pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let mut text = args.query.clone();
     if text == "-" {

@@ -2,11 +2,9 @@
 
 pub mod hooks;
 pub mod locate;
-pub mod look_args;
 pub mod notes;
 pub mod notes_args;
 pub mod policy;
-pub mod policy_args;
 pub mod sandbox;
 pub mod sandbox_restore;
 pub mod skills;

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Read};
 use serde_json::{Value, json};
 
 use super::notes_args::{FieldArgs, FilterArgs, NotesArgs, NotesCommand};
-use crate::cli::args::Cli;
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
 use base::clock;
@@ -22,7 +22,7 @@ use evidence::note::store::{self, NoteChange, NoteStore};
 
 const RELATED: usize = 8;
 
-pub fn run(cli: &Cli, args: &NotesArgs) -> Result<(), Failure> {
+pub fn run(cli: &SharedArgs, args: &NotesArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Ask)?;
     let store = NoteStore::new(&opened.workspace);
     let json = args.json;

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::policy_args::{Confined, PolicyArgs, PolicyCommand};
-use crate::cli::args::Cli;
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
 use agent::calls::policy_engine::{PolicyEngine, SandboxSupport};
@@ -14,7 +15,42 @@ use guard::policy::command::{AssessedCall, AssessedCommand};
 use guard::policy::rules::Rules;
 use guard::policy::verdict::{CommandVerdict, Verdict};
 
-pub fn run(cli: &Cli, args: &PolicyArgs) -> Result<(), Failure> {
+#[derive(Args, Debug)]
+pub struct PolicyArgs {
+    #[command(subcommand)]
+    pub command: PolicyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// Print the verdict for a command: allow, ask or deny
+    Check(CheckArgs),
+}
+
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+
+    /// Assume that the command runs in a sandbox; auto: as on this machine
+    #[arg(long, value_name = "AUTO|YES|NO", default_value = "auto")]
+    pub confined: Confined,
+
+    /// The command, after `--`; several words are joined with spaces
+    #[arg(last = true, required = true)]
+    pub words: Vec<String>,
+}
+
+/// Whether a sandbox is assumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Confined {
+    Auto,
+    Yes,
+    No,
+}
+
+pub fn run(cli: &SharedArgs, args: &PolicyArgs) -> Result<(), Failure> {
     let PolicyCommand::Check(check) = &args.command;
     let opened = open::open(&cli.model, Permission::Auto)?;
     let text = check.words.join(" ");

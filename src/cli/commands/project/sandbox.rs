@@ -6,8 +6,11 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use clap::{Args, Subcommand};
+
 use super::sandbox_restore;
-use crate::cli::args::{Cli, SandboxAction, SandboxArgs};
+use super::sandbox_restore::RestoreArgs;
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{Failure, FailureKind};
 use crate::cli::setup::open;
 use agent::calls::policy_engine::{PolicyEngine, SandboxSupport};
@@ -21,8 +24,29 @@ use guard::sandbox::probe;
 use guard::sandbox::session::Sandbox;
 use guard::sandbox::spec::{Confinement, LaunchMode, SandboxLevel};
 
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct SandboxArgs {
+    #[command(subcommand)]
+    pub action: Option<SandboxAction>,
+
+    /// Allow network access
+    #[arg(long)]
+    pub network: bool,
+
+    /// The command: one argument is run by bash, several are a program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<std::ffi::OsString>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SandboxAction {
+    /// Put back what the sandbox moved aside, or list it
+    Restore(RestoreArgs),
+}
+
 /// Returns only if the command couldn't be started.
-pub fn run(cli: &Cli, args: &SandboxArgs) -> Result<u8, Failure> {
+pub fn run(cli: &SharedArgs, args: &SandboxArgs) -> Result<u8, Failure> {
     if let Some(SandboxAction::Restore(args)) = &args.action {
         return sandbox_restore::run(cli, args).map(|()| 0);
     }

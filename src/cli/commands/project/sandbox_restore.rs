@@ -1,6 +1,10 @@
 //! `mycode sandbox restore`: lists and restores what the sandbox has moved aside.
 
-use crate::cli::args::{Cli, RestoreArgs};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 
 #[cfg(target_os = "linux")]
@@ -10,8 +14,18 @@ use base::{config::paths::Paths, path::on_one_line};
 #[cfg(target_os = "linux")]
 use guard::sandbox::linux::guard::set_aside;
 
+#[derive(Args, Debug)]
+pub struct RestoreArgs {
+    /// List what was moved aside, also without NAME
+    #[arg(long)]
+    pub list: bool,
+
+    /// What to put back: its name in the list (or the beginning of it), or its path
+    pub name: Option<PathBuf>,
+}
+
 #[cfg(target_os = "linux")]
-pub fn run(cli: &Cli, args: &RestoreArgs) -> Result<(), Failure> {
+pub fn run(cli: &SharedArgs, args: &RestoreArgs) -> Result<(), Failure> {
     // Don't load the configuration: a planted one may be unreadable.
     let workspace = open::workspace(cli.model.folder.as_deref())?;
     let all = set_aside::list(&Paths::from_env().state.join("set-aside"));
@@ -59,6 +73,6 @@ pub fn run(cli: &Cli, args: &RestoreArgs) -> Result<(), Failure> {
 
 /// Nothing is moved aside on other systems.
 #[cfg(not(target_os = "linux"))]
-pub fn run(_: &Cli, _: &RestoreArgs) -> Result<(), Failure> {
+pub fn run(_: &SharedArgs, _: &RestoreArgs) -> Result<(), Failure> {
     report::say("Nothing was moved aside.\n")
 }

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
-use super::look_args::SkillsArgs;
-use crate::cli::args::Cli;
+use clap::Args;
+
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
 use base::config::settings::Permission;
@@ -12,7 +13,17 @@ use base::search::fuzzy;
 use tools::skill::definition::Skill;
 use tools::skill::set::SkillSet;
 
-pub fn run(cli: &Cli, args: &SkillsArgs) -> Result<(), Failure> {
+#[derive(Args, Debug)]
+pub struct SkillsArgs {
+    /// Show this one as the model gets it
+    pub name: Option<String>,
+
+    /// Print one JSON array
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub fn run(cli: &SharedArgs, args: &SkillsArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let (skills, unusable) = SkillSet::read(&opened.loaded.own.skills);
     for notice in opened.loaded.notices.iter().chain(&unusable) {

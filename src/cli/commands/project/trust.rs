@@ -1,7 +1,9 @@
 //! `mycode trust`: lets the folder's configuration, in its present form, set what it otherwise may not, and
 //! releases rules files that were held back.
 
-use crate::cli::args::{Cli, TrustArgs};
+use clap::Args;
+
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use base::config::load;
@@ -11,7 +13,14 @@ use base::config::trusted::own_files::Definitions;
 use base::config::trusted::trust::Trust;
 use base::sanitize;
 
-pub fn run(cli: &Cli, args: &TrustArgs) -> Result<(), Failure> {
+#[derive(Args, Debug)]
+pub struct TrustArgs {
+    /// Revoke the trust
+    #[arg(long)]
+    pub revoke: bool,
+}
+
+pub fn run(cli: &SharedArgs, args: &TrustArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Ask)?;
     let trust = Trust::new(&opened.project_state);
     let path = base::config::paths::project_config(&opened.workspace);

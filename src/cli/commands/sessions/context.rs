@@ -1,7 +1,9 @@
 //! `mycode context`: the ledger of a stored session, or the history of one item. Reads only the log, so it
 //! also works while the session is open elsewhere.
 
-use crate::cli::args::{Cli, ContextArgs};
+use clap::Args;
+
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::log_of;
 use crate::cli::setup::open;
@@ -13,7 +15,21 @@ use context::replay::session_replay::SessionReplay;
 use context::session::reader;
 use frontend::tui::popup::ledger as popup;
 
-pub fn run(cli: &Cli, args: &ContextArgs) -> Result<(), Failure> {
+#[derive(Args, Debug)]
+pub struct ContextArgs {
+    /// The session's id (or the beginning of it) or log file [default: the last session]
+    pub session: Option<String>,
+
+    /// Show the history of one item, by its id in the list (such as 12 or rules)
+    #[arg(long, value_name = "ID")]
+    pub why: Option<String>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub fn run(cli: &SharedArgs, args: &ContextArgs) -> Result<(), Failure> {
     let log = log_of::log_of(cli.model.folder.as_deref(), args.session.as_deref())?;
     let read = reader::read(&log)?;
     if let Some(wanted) = &args.why {

@@ -1,13 +1,51 @@
 //! `mycode export`: a session as Markdown, HTML, JSON or a picture. Reads only the log, so it also works
 //! while the session is open elsewhere.
 
-use super::export_args::ExportArgs;
-use crate::cli::args::Cli;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::log_of::log_of;
+use base::config::theme::ThemeName;
 use records::export::write::{self, ExportError, ExportFormat, ExportOptions};
 
-pub fn run(cli: &Cli, args: &ExportArgs) -> Result<(), Failure> {
+#[derive(Args, Debug)]
+pub struct ExportArgs {
+    /// The session's id (or the beginning of it) or log file [default: the last session]
+    pub session: Option<String>,
+
+    /// md, html, json or svg [default: by the ending of --out, else md]
+    #[arg(long, short, value_name = "FORMAT")]
+    pub format: Option<ExportFormat>,
+
+    /// The same as --format svg: a picture of the terminal
+    #[arg(long, conflicts_with = "format")]
+    pub svg: bool,
+
+    /// Write to FILE instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+
+    /// Replace FILE if it is there
+    #[arg(long, requires = "out")]
+    pub force: bool,
+
+    /// Only the last turn
+    #[arg(long)]
+    pub last_turn: bool,
+
+    /// Width of the picture in characters
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(20..=400))]
+    pub columns: u16,
+
+    /// Colors of the picture: dark, light or high-contrast
+    #[arg(long, value_name = "NAME", default_value = "dark")]
+    pub theme: ThemeName,
+}
+
+pub fn run(cli: &SharedArgs, args: &ExportArgs) -> Result<(), Failure> {
     let log = log_of(cli.model.folder.as_deref(), args.session.as_deref())?;
     let by_ending = args.out.as_deref().and_then(write::format_of);
     let format = if args.svg { ExportFormat::Svg } else { args.format.or(by_ending).unwrap_or_default() };

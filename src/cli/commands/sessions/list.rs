@@ -1,13 +1,22 @@
 //! `mycode sessions`: the project's stored sessions, newest first.
 
-use crate::cli::args::{Cli, SessionsArgs};
+use clap::Args;
+
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use base::config::settings::Permission;
 use base::text;
 use context::session::list;
 
-pub fn run(cli: &Cli, args: &SessionsArgs) -> Result<(), Failure> {
+#[derive(Args, Debug)]
+pub struct SessionsArgs {
+    /// Print one JSON object per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub fn run(cli: &SharedArgs, args: &SessionsArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Ask)?;
     let rows = list::list(&opened.project_state);
     let mut out = String::new();

@@ -2,7 +2,6 @@
 
 pub mod context;
 pub mod export;
-pub mod export_args;
 pub mod list;
 pub mod replay_args;
 pub mod replay_session;

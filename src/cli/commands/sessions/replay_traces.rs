@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::replay_session;
-use crate::cli::args::Cli;
+use crate::cli::args::SharedArgs;
 use crate::cli::commands::peers::replay_past;
 use crate::cli::commands::sessions::replay_args::ReplayArgs;
 use crate::cli::report::{self, Failure, FailureKind};
@@ -21,7 +21,7 @@ use records::trace::recording::reader;
 use records::trace::simulate::ReplayOptions;
 use records::trace::table::Table;
 
-pub fn run(cli: &Cli, args: &ReplayArgs) -> Result<(), Failure> {
+pub fn run(cli: &SharedArgs, args: &ReplayArgs) -> Result<(), Failure> {
     let folder = cli.model.folder.as_deref();
     if let Some(from) = &args.from {
         return replay_past::run(cli, args, from);

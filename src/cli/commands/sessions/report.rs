@@ -1,7 +1,9 @@
 //! `mycode report`: what one session, or all since a day, did and cost. Reads only logs, so it also works
 //! while a session is open elsewhere.
 
-use crate::cli::args::{Cli, ReportArgs};
+use clap::Args;
+
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::log_of;
 use crate::cli::setup::open;
@@ -10,7 +12,21 @@ use base::config::settings::Permission;
 use context::report::gather::Report;
 use context::report::{period, render};
 
-pub fn run(cli: &Cli, args: &ReportArgs) -> Result<(), Failure> {
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// The session's id (or the beginning of it) or log file [default: the last session]
+    pub session: Option<String>,
+
+    /// Report all that was done in this project since then: 7d, 24h, 2w or 2026-11-01
+    #[arg(long, value_name = "WHEN", conflicts_with = "session")]
+    pub since: Option<String>,
+
+    /// Print one JSON object with all figures
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub fn run(cli: &SharedArgs, args: &ReportArgs) -> Result<(), Failure> {
     // The configuration includes the user's own prices.
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let (found, heading) = match &args.since {

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use crate::cli::args::{Cli, RewindArgs};
+use clap::Args;
+
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open::{self, Which};
 use agent::session::reopen;
@@ -14,6 +16,44 @@ use base::protocol::rewind::{RewindDone, RewindPoint, RewindPreview, RewindScope
 use base::text::plural;
 use context::session::journal::recorder::Journal;
 
+#[derive(Args, Debug)]
+pub struct RewindArgs {
+    /// The session's id, or the beginning of it [default: the last session]
+    pub session: Option<String>,
+
+    /// Rewind to before this point, as listed (12, u1); without it, list the points
+    #[arg(long, value_name = "POINT")]
+    pub to: Option<String>,
+
+    /// Rewind files only
+    #[arg(long, conflicts_with_all = ["conversation", "both"])]
+    pub files: bool,
+
+    /// Rewind the conversation only
+    #[arg(long, conflicts_with = "both")]
+    pub conversation: bool,
+
+    /// Rewind files and conversation (the default)
+    #[arg(long)]
+    pub both: bool,
+
+    /// Show what would change, without changing it
+    #[arg(long)]
+    pub preview: bool,
+
+    /// Rewind; without it, only a preview is shown
+    #[arg(long)]
+    pub yes: bool,
+
+    /// Also overwrite files that were changed outside of mycode since
+    #[arg(long)]
+    pub force: bool,
+
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
 impl From<RewindError> for Failure {
     fn from(error: RewindError) -> Self {
         match error {
@@ -24,7 +64,7 @@ impl From<RewindError> for Failure {
 }
 
 /// Returns whether everything was done.
-pub fn run(cli: &Cli, args: &RewindArgs) -> Result<bool, Failure> {
+pub fn run(cli: &SharedArgs, args: &RewindArgs) -> Result<bool, Failure> {
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
     let which = args.session.clone().map_or(Which::Last, Which::Id);
     let Some(path) = open::session(&opened.project_state, &which)? else { return Ok(true) };

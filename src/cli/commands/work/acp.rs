@@ -7,7 +7,7 @@ use futures_util::future::{BoxFuture, FutureExt as _};
 use tokio::io::BufReader;
 
 use super::acp_editor::{self, Editor};
-use crate::cli::args::{Cli, ModelArgs};
+use crate::cli::args::{ModelArgs, SharedArgs};
 use crate::cli::report::Failure;
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::Which;
@@ -23,7 +23,7 @@ use provider::unconfigured;
 /// Initial buffer for a line; it grows for longer ones.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-pub async fn run(cli: &Cli) -> Result<u8, Failure> {
+pub async fn run(cli: &SharedArgs) -> Result<u8, Failure> {
     let input = BufReader::with_capacity(BUFFER_BYTES, tokio::io::stdin());
     let source = Arc::new(Source { model: cli.model.clone() });
     serve::run(input, tokio::io::stdout(), source, interrupts()).await?;
@@ -35,15 +35,11 @@ struct Source {
 }
 
 impl Source {
-    fn cli(&self, folder: PathBuf, fork: bool) -> Cli {
-        Cli {
+    fn cli(&self, folder: PathBuf, fork: bool) -> SharedArgs {
+        SharedArgs {
             model: ModelArgs { folder: Some(folder), ..self.model.clone() },
-            continue_last: false,
             fork,
-            plain: false,
-            print: false,
-            prompt: None,
-            command: None,
+            ..SharedArgs::default()
         }
     }
 

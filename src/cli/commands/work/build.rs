@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::args::{BuildArgs, Cli};
+use clap::Args;
+
+use crate::cli::args::SharedArgs;
+use crate::cli::choice::{STAGES, choice};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, Which};
@@ -12,22 +15,49 @@ use agent::assemble::{self, RoleSession};
 use agent::build::folder::BuildFolder;
 use agent::build::progress::Show;
 use agent::build::run;
-use agent::build::state::{BuildOptions, STAGES};
+use agent::build::state::BuildOptions;
 use frontend::exec::run::interrupts;
+
+#[derive(Args, Debug)]
+pub struct BuildArgs {
+    /// The task
+    pub task: Option<String>,
+
+    /// Continue this build (its id, or the beginning of it)
+    #[arg(long, value_name = "ID", conflicts_with = "task")]
+    pub resume: Option<String>,
+
+    /// Continue the last build
+    #[arg(long, conflicts_with_all = ["task", "resume"])]
+    pub last: bool,
+
+    /// List this project's builds
+    #[arg(long)]
+    pub list: bool,
+
+    /// Stop after a stage, so that you can edit its file: spec, plan, code or review
+    #[arg(long, value_name = "STAGE", hide_possible_values = true, value_parser = choice::<String>(STAGES))]
+    pub pause_after: Option<String>,
+
+    /// Commit each subtask
+    #[arg(long)]
+    pub commit: bool,
+
+    /// Do up to N independent subtasks at the same time, in git worktrees (implies --commit)
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
+    pub parallel: usize,
+
+    /// Print one JSON event per line
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Wait after a second interrupt.
 const LAST_WRITES: Duration = Duration::from_millis(300);
 
-pub async fn run(cli: &Cli, args: &BuildArgs) -> Result<u8, Failure> {
+pub async fn run(cli: &SharedArgs, args: &BuildArgs) -> Result<u8, Failure> {
     if args.list {
         return list(cli);
-    }
-    if let Some(stage) = args.pause_after.as_deref().filter(|stage| !STAGES.contains(stage)) {
-        let stages = STAGES.join(", ");
-        return Err(Failure::usage(
-            format!("there is no stage '{stage}'"),
-            format!("pause after one of: {stages}"),
-        ));
     }
     let which = match (&args.resume, args.last) {
         (Some(id), _) => Which::Id(id.clone()),
@@ -83,14 +113,14 @@ pub async fn drive(
     }
 }
 
-fn last(cli: &Cli) -> Result<String, Failure> {
+fn last(cli: &SharedArgs) -> Result<String, Failure> {
     let root = open::workspace(cli.model.folder.as_deref())?;
     BuildFolder::ids(&root).pop().ok_or_else(|| {
         Failure::usage("this project has no builds yet", "start one with `mycode build \"task\"`")
     })
 }
 
-fn list(cli: &Cli) -> Result<u8, Failure> {
+fn list(cli: &SharedArgs) -> Result<u8, Failure> {
     let root = open::workspace(cli.model.folder.as_deref())?;
     let mut out = String::new();
     for id in BuildFolder::ids(&root) {

@@ -2,7 +2,9 @@
 
 use std::io::IsTerminal as _;
 
-use crate::cli::args::{Cli, ResumeArgs};
+use clap::Args;
+
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, Which};
@@ -15,8 +17,21 @@ use frontend::tui::run::{self as tui, TuiOutcome};
 use frontend::tui::terminal::keymap;
 use frontend::tui::terminal::setup;
 
+#[derive(Args, Debug)]
+pub struct ResumeArgs {
+    /// The session's id, or the beginning of it; without one, choose from a list
+    pub id: Option<String>,
+
+    /// Continue the last session; the argument is then the prompt
+    #[arg(long)]
+    pub last: bool,
+
+    /// The next message
+    pub prompt: Option<String>,
+}
+
 /// Without an id, the screen opens with a list to choose from.
-pub async fn resume(cli: &Cli, args: &ResumeArgs) -> Result<u8, Failure> {
+pub async fn resume(cli: &SharedArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     let last = args.last || cli.continue_last;
     let (which, prompt) = match &args.id {
         Some(text) if last => (Which::Last, Some(text.clone())),
@@ -28,7 +43,12 @@ pub async fn resume(cli: &Cli, args: &ResumeArgs) -> Result<u8, Failure> {
     chat(cli, prompt, which, first).await
 }
 
-pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option<Op>) -> Result<u8, Failure> {
+pub async fn chat(
+    cli: &SharedArgs,
+    prompt: Option<String>,
+    which: Which,
+    first: Option<Op>,
+) -> Result<u8, Failure> {
     let plain = is_plain(cli);
     if !plain {
         setup::usable().map_err(|message| {
@@ -79,7 +99,7 @@ pub async fn chat(cli: &Cli, prompt: Option<String>, which: Which, first: Option
 }
 
 /// By flag, by `MYCODE_PLAIN=1`, or because the terminal can't do more.
-fn is_plain(cli: &Cli) -> bool {
+fn is_plain(cli: &SharedArgs) -> bool {
     let is = |name: &str, value: &str| std::env::var_os(name).is_some_and(|set| set == value);
     cli.plain || is("MYCODE_PLAIN", "1") || is("TERM", "dumb")
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use crate::cli::args::Story;
+use clap::{Args, ValueEnum};
+
 use crate::cli::commands::work::build as build_command;
 use crate::cli::report::{self, Failure};
 use agent::assemble::{self, Setup};
@@ -21,6 +22,22 @@ use frontend::tui::run::{self as tui};
 use frontend::tui::terminal::setup;
 use provider::scripted::Scripted;
 use records::export::write;
+
+/// What the demo plays.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Story {
+    /// A session that fixes a failing test
+    Fix,
+    /// A build: specification, plan, two subtasks, review
+    Build,
+}
+
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// What to play
+    #[arg(long, default_value = "fix")]
+    pub story: Story,
+}
 
 const TASK: &str = "The test suite fails. Find the cause, fix it and show that all tests pass.";
 const BUILD_TASK: &str = "An order of exactly 100.00 must get the discount.";

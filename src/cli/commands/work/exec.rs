@@ -3,23 +3,50 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use super::exec_args::ExecArgs;
+use std::path::PathBuf;
+
+use clap::Args;
+
 use super::piped;
-use crate::cli::args::Cli;
+use crate::cli::args::SharedArgs;
+use crate::cli::each::args::EachArgs;
 use crate::cli::each::child;
 use crate::cli::each::run as each;
-use crate::cli::report::Failure;
+use crate::cli::report::{self, Failure};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::Which;
-use base::config::settings::{Permission, WorkSettings};
 use base::file;
 use frontend::exec::output_schema::OutputSchema;
 use frontend::exec::run::{self, ExecOptions};
-use guard::sandbox::probe;
+
+#[derive(Args, Debug, Default)]
+pub struct ExecArgs {
+    /// The task; `-`, or no argument in a pipe, reads standard input. Text that is piped in beside a task is attached to it
+    pub prompt: Option<String>,
+
+    /// Print one JSON event per line (`mycode schema events` describes them)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Continue this session (its id, or the beginning of it)
+    #[arg(long, value_name = "ID")]
+    pub resume: Option<String>,
+
+    /// Also write the answer to FILE
+    #[arg(short, long, value_name = "FILE", visible_alias = "output-last-message", conflicts_with = "each")]
+    pub output: Option<PathBuf>,
+
+    /// The answer is JSON that is valid against the JSON Schema in FILE; corrected once if it is not
+    #[arg(long, value_name = "FILE", conflicts_with = "each")]
+    pub output_schema: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub each: EachArgs,
+}
 
 const MAX_SCHEMA: u64 = 1024 * 1024;
 
-pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
+pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
     if let Some(file) = &args.each.each {
         if cli.continue_last {
             return Err(Failure::usage(
@@ -62,12 +89,11 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
     }
     let schema = args.output_schema.as_deref().map(schema).transpose()?;
     let setup = agent_setup::setup(cli, false, &which).await?;
-    refuse_unconfined(&setup.loaded.work)?;
     let prompt = piped::attached(prompt, beside, &setup.project_state);
     let handle = agent_setup::start(setup)?;
     let options = ExecOptions { schema, ..ExecOptions::detect(args.json) };
     let outcome = run::run(handle.ops, handle.events, prompt, options).await;
-    written(outcome.lost.as_deref())?;
+    report::written(outcome.lost.as_deref())?;
     if let (Some(file), Some(answer)) = (&args.output, &outcome.answer) {
         std::fs::write(file, format!("{}\n", answer.trim_end())).map_err(|error| {
             Failure::task(
@@ -77,29 +103,6 @@ pub async fn run(cli: &Cli, args: &ExecArgs) -> Result<u8, Failure> {
         })?;
     }
     Ok(outcome.exit_code)
-}
-
-/// No user is watching, so a level that the kernel can't enforce must not run.
-pub fn refuse_unconfined(work: &WorkSettings) -> Result<(), Failure> {
-    let demanded = work.sandbox && matches!(work.permission, Permission::ReadOnly | Permission::Auto);
-    match demanded.then(|| probe::status().refusal()).flatten() {
-        Some(why) => Err(Failure::config(
-            format!("permission level {} can't be enforced: {why}", work.permission.as_str()),
-            "`mycode doctor` shows what is missing; --permission full, or sandbox = false in your config.toml, runs without a sandbox",
-        )),
-        None => Ok(()),
-    }
-}
-
-/// `lost` is why the output couldn't be written.
-pub fn written(lost: Option<&str>) -> Result<(), Failure> {
-    match lost {
-        Some(error) => Err(Failure::task(
-            format!("the output could not be written: {error}"),
-            "the work is in the session; `mycode resume --last` shows it",
-        )),
-        None => Ok(()),
-    }
 }
 
 /// Whether the file can be written: checked before the work, not after.

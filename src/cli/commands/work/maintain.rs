@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::exec;
-use crate::cli::args::{Cli, MaintainArgs};
+use clap::Args;
+
+use crate::cli::args::SharedArgs;
+use crate::cli::choice::{PHASES, choice};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, Opened, Which};
@@ -21,11 +23,25 @@ use context::session::maintained;
 use evidence::note::progress;
 use frontend::exec::run::{self, ExecOptions};
 
+#[derive(Args, Debug)]
+pub struct MaintainArgs {
+    /// What to look after [default: the project as a whole]
+    pub task: Option<String>,
+
+    /// Run this phase only: explore, analyze, plan or do
+    #[arg(long, value_name = "PHASE", hide_possible_values = true, value_parser = choice::<Phase>(PHASES))]
+    pub phase: Option<Phase>,
+
+    /// Print one JSON event per line
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Longest wait for a phase's last writes.
 const LAST_WRITES: Duration = Duration::from_secs(10);
 
 /// Returns the worst exit code of the phases.
-pub async fn run(cli: &Cli, args: &MaintainArgs) -> Result<u8, Failure> {
+pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let task = args.task.as_deref().unwrap_or_default();
     let (mut which, work) = match cli.continue_last {
@@ -43,7 +59,6 @@ pub async fn run(cli: &Cli, args: &MaintainArgs) -> Result<u8, Failure> {
     let (mut done, mut code, mut tokens) = (Vec::new(), 0, 0);
     for phase in work.phases.iter().copied() {
         let setup = agent_setup::setup(cli, false, &which).await?;
-        exec::refuse_unconfined(&setup.loaded.work)?;
         let first = done.is_empty();
         let handle = agent_setup::start(setup)?;
         if first && cli.continue_last {
@@ -58,7 +73,7 @@ pub async fn run(cli: &Cli, args: &MaintainArgs) -> Result<u8, Failure> {
         let outcome = run::run(handle.ops, handle.events, work.command(phase), options).await;
         // Wait for its last writes, before the next phase opens the session.
         let _ = tokio::time::timeout(LAST_WRITES, handle.task).await;
-        exec::written(outcome.lost.as_deref())?;
+        report::written(outcome.lost.as_deref())?;
         code = code.max(outcome.exit_code);
         tokens += outcome.end.usage.total();
         if outcome.end.reason != EndReason::Done {

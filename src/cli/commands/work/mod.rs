@@ -6,7 +6,6 @@ pub mod build;
 pub mod chat;
 pub mod demo;
 pub mod exec;
-pub mod exec_args;
 pub mod maintain;
 pub mod piped;
 pub mod tool;

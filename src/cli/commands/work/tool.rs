@@ -8,7 +8,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::cli::args::{Cli, ToolArgs};
+use clap::Args;
+
+use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use agent::calls::dispatcher::Dispatcher;
@@ -17,6 +19,16 @@ use agent::toolset::alone::tools_alone;
 use base::config::settings::Permission;
 use base::model::call::ToolCall;
 use base::model::envelope::Status;
+
+#[derive(Args, Debug)]
+pub struct ToolArgs {
+    /// The tool, such as Read; `-` reads one call {"tool", "args"} per line from standard input
+    pub name: String,
+
+    /// The arguments as a JSON object
+    #[arg(long, default_value = "{}")]
+    pub args: String,
+}
 
 #[derive(Deserialize)]
 struct CallLine {
@@ -29,7 +41,7 @@ struct CallLine {
 const WINDOW_TOKENS: u64 = 1_000_000;
 
 /// Returns whether all calls succeeded (or were partial).
-pub async fn run(cli: &Cli, args: &ToolArgs) -> Result<bool, Failure> {
+pub async fn run(cli: &SharedArgs, args: &ToolArgs) -> Result<bool, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let own_folders = opened.own_folders();
     let dispatcher = tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);

@@ -1,0 +1,164 @@
+//! The command line: all subcommands with their arguments, which stand beside the code of each.
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+
+use crate::cli::args::SharedArgs;
+use crate::cli::commands::mcp::args::McpArgs;
+use crate::cli::commands::peers::import::ImportArgs;
+use crate::cli::commands::project::locate::LocateArgs;
+use crate::cli::commands::project::notes_args::NotesArgs;
+use crate::cli::commands::project::policy::PolicyArgs;
+use crate::cli::commands::project::sandbox::SandboxArgs;
+use crate::cli::commands::project::skills::SkillsArgs;
+use crate::cli::commands::project::trust::TrustArgs;
+use crate::cli::commands::sessions::context::ContextArgs;
+use crate::cli::commands::sessions::export::ExportArgs;
+use crate::cli::commands::sessions::list::SessionsArgs;
+use crate::cli::commands::sessions::replay_args::ReplayArgs;
+use crate::cli::commands::sessions::report::ReportArgs;
+use crate::cli::commands::sessions::rewind::RewindArgs;
+use crate::cli::commands::work::build::BuildArgs;
+use crate::cli::commands::work::chat::ResumeArgs;
+use crate::cli::commands::work::demo::DemoArgs;
+use crate::cli::commands::work::exec::ExecArgs;
+use crate::cli::commands::work::maintain::MaintainArgs;
+use crate::cli::commands::work::tool::ToolArgs;
+use crate::cli::each::args as each;
+
+/// A coding agent in your terminal that accounts for every token in the context window.
+///
+/// Without a command it opens the interactive chat and sends PROMPT, if given, as the first message.
+#[derive(Debug, Parser)]
+#[command(name = "mycode", version)]
+pub struct Cli {
+    #[command(flatten)]
+    pub shared: SharedArgs,
+
+    /// Run PROMPT without the chat and print the answer, as `mycode exec` does
+    #[arg(short = 'p', long)]
+    pub print: bool,
+
+    /// The first message
+    pub prompt: Option<String>,
+
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+impl Cli {
+    /// Wrong arguments, `--help` and `--version` end the program.
+    pub fn from_env() -> Self {
+        let matches = command().get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+}
+
+/// Every command accepts the shared options anywhere, but its help shows only those that affect it.
+pub fn command() -> clap::Command {
+    let command = Cli::command();
+    let shared: Vec<clap::Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    command.mut_subcommands(|subcommand| {
+        let name = subcommand.get_name().to_owned();
+        subcommand.args(shared.iter().map(|arg| arg.clone().hide(!acts(&name, arg.get_id().as_str()))))
+    })
+}
+
+fn acts(subcommand: &str, option: &str) -> bool {
+    match subcommand {
+        "demo" | "completions" | "man" | "update" => false,
+        _ if option == "folder" => true,
+        _ if option == "plain" => subcommand == "resume",
+        "exec" => true,
+        "acp" => !matches!(option, "continue_last" | "fork"),
+        "maintain" => option != "mode",
+        "build" => !matches!(option, "continue_last" | "mode" | "fork"),
+        "resume" => option != "continue_last",
+        "import" => !matches!(option, "continue_last" | "fork"),
+        "doctor" => !matches!(option, "continue_last" | "max_steps" | "fork" | "max_cost" | "allow" | "deny"),
+        "tool" | "policy" | "sandbox" => matches!(option, "permission" | "trust"),
+        "context" => option == "context_window",
+        _ => false,
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run one task without the chat and print the answer, or many (--each)
+    #[command(after_help = each::HELP)]
+    Exec(ExecArgs),
+    /// Serve an editor over standard input and output (Agent Client Protocol)
+    Acp,
+    /// Build a larger change: specification, plan, code, review
+    Build(BuildArgs),
+    /// Look after the project: explore, analyze, plan, do; what is learned is kept in its notes
+    Maintain(MaintainArgs),
+    /// Continue a session of this project
+    Resume(ResumeArgs),
+    /// Continue a session that was begun in Claude Code, Codex CLI, Gemini CLI or opencode
+    Import(ImportArgs),
+    /// List this project's sessions
+    Sessions(SessionsArgs),
+    /// Undo turns of a session: files, conversation, or both
+    Rewind(RewindArgs),
+    /// Report what a session, or all since some day, did and cost
+    Report(ReportArgs),
+    /// Write a session as Markdown, HTML, JSON or a picture of the terminal (SVG)
+    Export(ExportArgs),
+    /// Show what fills a session's context window, item by item
+    Context(ContextArgs),
+    /// List, search, write and archive the project's notes
+    Notes(NotesArgs),
+    /// Play a session on a sample project, without a key or network
+    Demo(DemoArgs),
+    /// MCP servers: list, add, test and import them, or serve this project to other agents
+    Mcp(McpArgs),
+    /// Run one tool and print its result as JSON
+    Tool(ToolArgs),
+    /// List the available skills, or show one
+    Skills(SkillsArgs),
+    /// Find the files that matter for a task
+    Locate(LocateArgs),
+    /// Run a command in the sandbox that the agent uses
+    Sandbox(SandboxArgs),
+    /// Rebuild a session's requests and verify them, or compare context policies and costs on recorded sessions
+    Replay(ReplayArgs),
+    /// Check whether a shell command may run, and why
+    Policy(PolicyArgs),
+    /// Trust this folder's own configuration (model, server, permission level), and new rules files
+    Trust(TrustArgs),
+    /// List the hooks (commands that run on events), where they come from and whether they are trusted
+    Hooks,
+    /// Print a JSON Schema: events, what `exec --json` prints
+    Schema {
+        /// events
+        what: SchemaOf,
+    },
+    /// Show the configuration and test the model, sandbox and server
+    Doctor {
+        /// Print the annotated default configuration
+        #[arg(long)]
+        config: bool,
+    },
+    /// Show how to update this copy of mycode
+    Update,
+    /// Print the manual page, or that of a command (mycode man | man -l -)
+    Man {
+        /// The command, such as exec
+        command: Option<String>,
+
+        /// List the commands that have a page
+        #[arg(long, conflicts_with = "command")]
+        list: bool,
+    },
+    /// Print a shell completion script
+    Completions {
+        /// bash, zsh, fish, elvish or powershell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// What has a schema.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum SchemaOf {
+    Events,
+}
