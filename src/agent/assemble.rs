@@ -24,9 +24,9 @@ use super::sub_agents::template::AgentTemplate;
 use super::toolset::context::{servers_of, sources, tool_context};
 use super::toolset::tools::{ToolParts, dispatcher};
 use super::turn::additions::notes::NoteHints;
-use super::turn::additions::skills::Offers;
-use super::turn::input::asked::Asked;
+use super::turn::additions::skills::SkillHints;
 use super::turn::input::message::TurnInput;
+use super::turn::input::prompt_expansion::PromptExpander;
 use super::window::context_window::ContextWindow;
 use super::window::fixed_prompt::FixedPrompt;
 use base::config::load::Loaded;
@@ -219,8 +219,8 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         input: TurnInput {
             inject_notes: loaded.work.inject_notes,
             task_context: loaded.work.task_context,
-            asked: Asked { commands: own_commands.into(), servers: Some(Arc::clone(&servers)) },
-            offers: Offers::of(&skills),
+            asked: PromptExpander { commands: own_commands.into(), servers: Some(Arc::clone(&servers)) },
+            offers: SkillHints::of(&skills),
             no_composer,
             ..TurnInput::default()
         },

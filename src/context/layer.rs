@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::ledger::{LayerId, LedgerEntry, Subject};
 use super::parts::{FixedPart, FixedParts};
-use crate::history::entry::Entry;
+use crate::history::entry::HistoryEntry;
 use crate::history::manager::HistoryManager;
 use base::model::fingerprint::Fingerprint;
 use base::model::item::{Item, ReminderTopic};
@@ -41,7 +41,7 @@ impl Fragment {
         }
     }
 
-    pub fn of_entries(layer: LayerId, entries: &[Entry]) -> Option<Self> {
+    pub fn of_entries(layer: LayerId, entries: &[HistoryEntry]) -> Option<Self> {
         if entries.is_empty() {
             return None;
         }

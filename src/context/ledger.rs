@@ -1,7 +1,7 @@
 //! The account of one request: a row for each part; the sum is the request's size.
 
 use super::parts::FixedPart;
-use crate::history::entry::Entry;
+use crate::history::entry::HistoryEntry;
 use crate::history::manager::HistoryManager;
 use crate::rules::project_rules;
 use crate::session::record::FormName;
@@ -128,7 +128,7 @@ impl Ledger {
     }
 }
 
-fn agent(entry: &Entry) -> Option<AgentSum> {
+fn agent(entry: &HistoryEntry) -> Option<AgentSum> {
     let Item::ToolResult(result) = &*entry.item else { return None };
     let data = &result.envelope.data;
     let text = |key: &str| data.get(key).and_then(serde_json::Value::as_str);

@@ -8,12 +8,12 @@ pub const MAX_REFERENCE: usize = 15;
 const MODIFY_SHARE: f32 = 0.45;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum FileCategory {
     Modify,
     Reference,
 }
 
-impl Role {
+impl FileCategory {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Modify => "modify",
@@ -23,7 +23,7 @@ impl Role {
 }
 
 /// `files` are (path, kind, score), best first; one role per file.
-pub fn roles(files: &[(&str, FilePurpose, f32)]) -> Vec<Role> {
+pub fn roles(files: &[(&str, FilePurpose, f32)]) -> Vec<FileCategory> {
     let best = files.first().map_or(0.0, |(_, _, score)| *score);
     let mut modify = 0;
     files
@@ -35,9 +35,9 @@ pub fn roles(files: &[(&str, FilePurpose, f32)]) -> Vec<Role> {
             let changes = matches!(kind, FilePurpose::Source) && *score >= share * best || place == 0;
             if changes && modify < MAX_MODIFY {
                 modify += 1;
-                Role::Modify
+                FileCategory::Modify
             } else {
-                Role::Reference
+                FileCategory::Reference
             }
         })
         .collect()
@@ -65,7 +65,7 @@ mod tests {
             ("tests/basket.rs", FilePurpose::Test, 2.0),
             ("src/far.rs", FilePurpose::Source, 0.5),
         ];
-        use Role::{Modify, Reference};
+        use FileCategory::{Modify, Reference};
         assert_eq!(roles(&files), [Modify, Reference, Modify, Reference, Reference]);
         let many: Vec<_> = (0..30).map(|_| ("a.rs", FilePurpose::Source, 1.0)).collect();
         assert_eq!(roles(&many).iter().filter(|role| **role == Modify).count(), MAX_MODIFY);

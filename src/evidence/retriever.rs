@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::categorize::Role;
+use super::categorize::FileCategory;
 use super::hints::HintSource;
 use super::keywords::{self, Keyword};
 use super::task_context::TaskContext;
@@ -40,7 +40,7 @@ impl ContextRetriever {
     }
 
     /// The `limit` best files for `text`. Blocks.
-    pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(RankedFile, Role)>, String> {
+    pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(RankedFile, FileCategory)>, String> {
         self.with_project(|project| project.locate(text, limit))
     }
 

@@ -29,7 +29,7 @@ const MANIFESTS: &str = "\
     composer.json gemspec gemfile dockerfile";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Service {
+pub struct ProjectService {
     pub name: String,
     /// Relative; empty for the project itself.
     pub path: String,
@@ -37,7 +37,7 @@ pub struct Service {
     pub keywords: Vec<String>,
 }
 
-impl Service {
+impl ProjectService {
     /// The path, or the name of the project itself.
     pub fn place(&self) -> &str {
         if self.path.is_empty() { &self.name } else { &self.path }
@@ -49,7 +49,7 @@ pub struct ProjectIndex {
     version: u32,
     /// Identifies the set of files it was built from.
     stamp: u64,
-    pub services: Vec<Service>,
+    pub services: Vec<ProjectService>,
 }
 
 impl ProjectIndex {
@@ -71,8 +71,8 @@ impl ProjectIndex {
     }
 
     /// The services named by a keyword, best first; keywords of their files add to the score.
-    pub fn matching(&self, keywords: &[Keyword]) -> Vec<&Service> {
-        let mut found: Vec<(&Service, u32)> = self
+    pub fn matching(&self, keywords: &[Keyword]) -> Vec<&ProjectService> {
+        let mut found: Vec<(&ProjectService, u32)> = self
             .services
             .iter()
             .map(|service| {
@@ -106,7 +106,7 @@ fn stamp(index: &Index) -> u64 {
     sum
 }
 
-fn find(index: &Index) -> Vec<Service> {
+fn find(index: &Index) -> Vec<ProjectService> {
     let mut code: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut packages: BTreeSet<String> = BTreeSet::new();
     for (_, doc) in index.files() {
@@ -120,7 +120,7 @@ fn find(index: &Index) -> Vec<Service> {
             code.entry(folder).or_default().push(stem_of(&path).to_lowercase());
         }
     }
-    let mut services: Vec<Service> = code
+    let mut services: Vec<ProjectService> = code
         .into_iter()
         .filter(|(folder, stems)| packages.contains(folder) || stems.len() >= MIN_FILES)
         .map(|(folder, stems)| {
@@ -136,7 +136,7 @@ fn find(index: &Index) -> Vec<Service> {
                 folder.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("(root)").to_owned();
             let keywords =
                 keywords.into_iter().filter(|word| word.chars().count() > 2).take(MAX_KEYWORDS).collect();
-            Service { name, path: folder, files: stems.len(), keywords }
+            ProjectService { name, path: folder, files: stems.len(), keywords }
         })
         .collect();
     services.sort_by(|a, b| b.files.cmp(&a.files).then_with(|| a.path.cmp(&b.path)));

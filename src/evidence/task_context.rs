@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::categorize::{MAX_MODIFY, MAX_REFERENCE, Role};
+use super::categorize::{FileCategory, MAX_MODIFY, MAX_REFERENCE};
 use super::hints::{self, HintSource};
 use super::keywords::{self, Keyword};
 use super::patterns;
-use super::services::{ProjectIndex, Service};
+use super::services::{ProjectIndex, ProjectService};
 use crate::index::format::Damaged;
 use crate::rank::locate::{Project, RankedFile};
 use crate::rank::query::Query;
@@ -58,10 +58,11 @@ impl TaskContext {
         let keywords = keywords::extract(&query);
         let mut context = Self::default();
         for (mut hit, role) in project.rank(&query, MAX_MODIFY + MAX_REFERENCE)? {
-            if role == Role::Modify && hit.chance >= LINES_CHANCE {
+            if role == FileCategory::Modify && hit.chance >= LINES_CHANCE {
                 project.add_lines(&query, std::iter::once(&mut hit));
             }
-            let list = if role == Role::Modify { &mut context.modify } else { &mut context.reference };
+            let list =
+                if role == FileCategory::Modify { &mut context.modify } else { &mut context.reference };
             list.push(FileNote::from(hit));
         }
         context.modify.truncate(MAX_MODIFY);
@@ -73,7 +74,7 @@ impl TaskContext {
             let services = ProjectIndex::current(&project.index, project.folder());
             let said: Vec<Keyword> =
                 keywords.iter().filter(|keyword| is_said(keyword, text)).cloned().collect();
-            let services = services.matching(&said).into_iter().map(Service::place);
+            let services = services.matching(&said).into_iter().map(ProjectService::place);
             context.services = services
                 .filter(|place| !context.files().any(|file| file.path.starts_with(*place)))
                 .map(str::to_owned)

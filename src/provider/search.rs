@@ -57,7 +57,7 @@ pub struct Source {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct SearchResult {
     /// With marks such as `[1]` if the server names its sources.
     pub answer: String,
     /// The cited ones first.
@@ -84,16 +84,16 @@ impl Searcher {
         Ok(Some(Self { kind, endpoint, model: settings.model.to_string() }))
     }
 
-    pub async fn search(&self, query: &str, model: Option<&str>) -> Result<Found, ProviderError> {
+    pub async fn search(&self, query: &str, model: Option<&str>) -> Result<SearchResult, ProviderError> {
         let late = ProviderError::TooLong { seconds: SEARCH_TIME.as_secs() };
         // Gemini's address contains the model.
         let model = model.filter(|_| self.kind != Kind::Gemini).unwrap_or(&self.model);
         timeout(SEARCH_TIME, self.ask(query, model)).await.unwrap_or(Err(late))
     }
 
-    async fn ask(&self, query: &str, model: &str) -> Result<Found, ProviderError> {
+    async fn ask(&self, query: &str, model: &str) -> Result<SearchResult, ProviderError> {
         let mut body = self.body(query, model);
-        let mut found = Found { model: model.to_owned(), ..Found::default() };
+        let mut found = SearchResult { model: model.to_owned(), ..SearchResult::default() };
         for _ in 0..=MAX_PAUSES {
             let reply = self.reply(&body).await?;
             match self.kind {
@@ -181,7 +181,7 @@ fn gemini_url(base: &str, model: &str) -> String {
     format!("{base}/models/{}:generateContent", model.trim_start_matches("models/"))
 }
 
-impl Found {
+impl SearchResult {
     fn cite(&mut self, url: &Value, title: &Value) -> Option<usize> {
         let url = url.as_str().filter(|url| !url.is_empty())?;
         if let Some(at) = self.sources.iter().position(|source| source.url == url) {
@@ -200,7 +200,7 @@ impl Found {
 }
 
 /// Text comes in pieces with citations; results come with links or with an error.
-fn read_messages(reply: &Value, found: &mut Found) -> Result<(), ProviderError> {
+fn read_messages(reply: &Value, found: &mut SearchResult) -> Result<(), ProviderError> {
     found.spent(anthropic::read_usage(&reply["usage"]));
     let mut failure = None;
     let blocks = || reply["content"].as_array().into_iter().flatten();
@@ -229,7 +229,7 @@ fn read_messages(reply: &Value, found: &mut Found) -> Result<(), ProviderError> 
     }
 }
 
-fn read_responses(reply: &Value, found: &mut Found) -> Result<(), ProviderError> {
+fn read_responses(reply: &Value, found: &mut SearchResult) -> Result<(), ProviderError> {
     found.spent(responses::read_usage(&reply["usage"]));
     if let Some(message) = reply["error"]["message"].as_str() {
         return Err(ProviderError::Protocol { message: message.to_owned() });
@@ -247,7 +247,7 @@ fn read_responses(reply: &Value, found: &mut Found) -> Result<(), ProviderError>
     Ok(())
 }
 
-fn read_chat(reply: &Value, found: &mut Found) {
+fn read_chat(reply: &Value, found: &mut SearchResult) {
     found.spent(chat::read_usage(&reply["usage"]));
     let message = &reply["choices"][0]["message"];
     found.answer.push_str(message["content"].as_str().unwrap_or_default());
@@ -257,7 +257,7 @@ fn read_chat(reply: &Value, found: &mut Found) {
 }
 
 /// Citations are placed by where their text ends, in bytes.
-fn read_gemini(reply: &Value, found: &mut Found) {
+fn read_gemini(reply: &Value, found: &mut SearchResult) {
     let (candidate, usage) = (&reply["candidates"][0], &reply["usageMetadata"]);
     let count = |key: &str| usage[key].as_u64().unwrap_or(0);
     found.spent(usage.is_object().then(|| Usage {
@@ -365,7 +365,7 @@ mod tests {
             }],
             "usageMetadata": {"promptTokenCount": 5, "toolUsePromptTokenCount": 20, "candidatesTokenCount": 3, "thoughtsTokenCount": 2},
         });
-        let mut found = Found::default();
+        let mut found = SearchResult::default();
         read_gemini(&reply, &mut found);
         assert_eq!(found.answer, "Größe 1.[1] Zwei.[1][2]");
         assert_eq!(found.sources[1].title, "b.example");
@@ -385,7 +385,7 @@ mod tests {
                 "annotations": [{"type": "url_citation", "url_citation": citation}]}}],
             "usage": {"prompt_tokens": 7, "completion_tokens": 3, "server_tool_use": {"web_search_requests": 1}},
         });
-        let mut found = Found::default();
+        let mut found = SearchResult::default();
         read_chat(&reply, &mut found);
         assert_eq!((found.answer.as_str(), found.sources[0].title.as_str()), ("Yes.", "A"));
         assert_eq!(found.usage.unwrap().total(), 10);

@@ -9,7 +9,7 @@ use base::model::item::{Item, ItemId, ToolResult, UserMessage};
 use base::model::usage::Usage;
 use base::protocol::event::{EndReason, TurnEnd};
 use context::builder;
-use context::compaction::policy::{self, Situation};
+use context::compaction::policy::{self, PolicyInputs};
 use context::history::manager::HistoryManager;
 use context::layer::LayerInputs;
 use context::parts::{FixedPart, FixedParts};
@@ -69,7 +69,7 @@ fn context_step(bencher: Bencher, items: u64) {
         history.push(ItemId(2 * n + 3), Arc::new(Item::ToolResult(result)), None);
         history.count_request();
         let settings = ContextSettings::for_window(128_000, Origin::User);
-        let situation = Situation {
+        let situation = PolicyInputs {
             settings: &settings,
             cold: false,
             turn_start: false,
@@ -83,7 +83,7 @@ fn context_step(bencher: Bencher, items: u64) {
     let settings = ContextSettings::for_window(128_000, Origin::User);
     let parts = FixedParts { system: FixedPart::new("You are an agent.".into()), ..FixedParts::default() };
     bencher.bench(|| {
-        let situation = Situation {
+        let situation = PolicyInputs {
             settings: &settings,
             cold: false,
             turn_start: false,

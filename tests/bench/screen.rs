@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use base::model::item::{Item, ItemId, UserMessage};
+use context::session::effective::EffectiveSession;
 use context::session::log::SessionLog;
 use context::session::record::{ItemRecord, Record};
-use context::session::standing::StandingSession;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use divan::{Bencher, black_box};
 use frontend::tui::pager::cell;
@@ -61,7 +61,7 @@ fn million_tokens() -> (tempfile::TempDir, std::path::PathBuf) {
 }
 
 fn opened(log: &std::path::Path) -> Pager {
-    let session = StandingSession::read(log).unwrap();
+    let session = EffectiveSession::read(log).unwrap();
     let items: Vec<(ItemId, Arc<Item>)> = session.items().map(|(id, item)| (id, Arc::clone(item))).collect();
     let mut pager = Pager::new(PagerKind::Transcript);
     pager.arrange((200, 50), Theme::new(true));

@@ -7,7 +7,7 @@ use base::config::settings::Binding;
 use base::config::settings::{ContextSettings, Origin};
 use base::model::request::Message;
 use records::trace::metrics::measure::{Meter, Sums};
-use records::trace::metrics::originals::Originals;
+use records::trace::metrics::originals::SourceTexts;
 use records::trace::policy::Policy;
 use records::trace::recording::events::{self, ReplayEvent};
 use records::trace::recording::reader::Recording;
@@ -122,7 +122,7 @@ fn requests(events: &[ReplayEvent]) -> Vec<Request> {
 }
 
 fn measured(events: &[ReplayEvent], requests: &[Request], options: ReplayOptions) -> Sums {
-    let originals = Originals::of(events);
+    let originals = SourceTexts::of(events);
     let mut meter = Meter::new(&originals, 128_000, options);
     for (n, request) in requests.iter().enumerate() {
         let &Request { turn_start, cold, ref messages } = request;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::git;
 use super::plan::{self, Subtask};
 use super::prompts;
-use super::roles::{Part, Stop};
+use super::roles::{RoleTask, Stop};
 use super::state::Build;
 use crate::build::progress::BuildEvent;
 use tools::cx::ToolCx;
@@ -49,7 +49,7 @@ async fn together(build: &mut Build, spec: &str, plan: &str, subtasks: &[Subtask
             git::Worktree::open(&root, &place, format!("mycode/{}/{}", build.id, subtask.number)).await?;
         let agents = build.roles.session.setup.agents_in(&tree.path);
         let prompt = prompt(build, spec, plan, subtask).await;
-        parts.push(Part { elsewhere: Some(agents), ..part(subtask, prompt) });
+        parts.push(RoleTask { elsewhere: Some(agents), ..part(subtask, prompt) });
         trees.push(tree);
     }
     let outcomes = build.roles.work_together(parts).await?;
@@ -68,7 +68,7 @@ async fn together(build: &mut Build, spec: &str, plan: &str, subtasks: &[Subtask
             build.roles.show.say(&BuildEvent::Note {
                 text: &format!("Subtask {} conflicts in {}", subtask.number, conflicts.join(", ")),
             });
-            let part = Part::new(
+            let part = RoleTask::new(
                 "qa_fixer",
                 format!("merge of subtask {}", subtask.number),
                 prompts::merge(subtask, &conflicts),
@@ -82,9 +82,9 @@ async fn together(build: &mut Build, spec: &str, plan: &str, subtasks: &[Subtask
     failed.map_or(Ok(()), Err)
 }
 
-fn part(subtask: &Subtask, prompt: String) -> Part {
+fn part(subtask: &Subtask, prompt: String) -> RoleTask {
     let about = subtask.title().to_owned();
-    Part { about, ..Part::new("coder", format!("subtask {}", subtask.number), prompt) }
+    RoleTask { about, ..RoleTask::new("coder", format!("subtask {}", subtask.number), prompt) }
 }
 
 /// Writes the answer before checking off the subtask: a kill in between only repeats the answer.

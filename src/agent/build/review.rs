@@ -1,7 +1,7 @@
 //! The review stage: for a few rounds, a reviewer checks the changes against the spec and a fixer fixes them.
 
 use super::prompts;
-use super::roles::{Part, Stop};
+use super::roles::{RoleTask, Stop};
 use super::state::Build;
 use base::pattern::Pattern;
 
@@ -19,7 +19,7 @@ pub async fn review(build: &mut Build, spec: &str) -> Result<bool, Stop> {
                 let changed = build.roles.changed();
                 let changed: Vec<String> = changed.iter().map(|path| path.display().to_string()).collect();
                 let part =
-                    Part::new("qa_reviewer", format!("review {round}"), prompts::review(spec, &changed));
+                    RoleTask::new("qa_reviewer", format!("review {round}"), prompts::review(spec, &changed));
                 let answer = build.roles.work(part).await?.answer;
                 build.wrote(&file, &answer)?;
                 answer
@@ -32,7 +32,7 @@ pub async fn review(build: &mut Build, spec: &str) -> Result<bool, Stop> {
         if round == ROUNDS || build.folder.read(&fix).is_some() {
             continue;
         }
-        let part = Part::new("qa_fixer", format!("fix {round}"), prompts::fix(&review, &files(&review)));
+        let part = RoleTask::new("qa_fixer", format!("fix {round}"), prompts::fix(&review, &files(&review)));
         let answer = build.roles.work(part).await?.answer;
         build.wrote(&fix, &answer)?;
         build.commit("Mend what the review found").await?;

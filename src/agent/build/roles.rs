@@ -47,7 +47,7 @@ impl From<LogError> for Stop {
     }
 }
 
-pub struct Part {
+pub struct RoleTask {
     /// The sub-agent type.
     pub role: &'static str,
     /// Its name in the build; must be the same after a resume.
@@ -59,7 +59,7 @@ pub struct Part {
     pub elsewhere: Option<FolderAgents>,
 }
 
-impl Part {
+impl RoleTask {
     pub fn new(role: &'static str, name: impl Into<String>, prompt: String) -> Self {
         Self { role, name: name.into(), about: String::new(), prompt, elsewhere: None }
     }
@@ -72,13 +72,16 @@ pub struct Roles {
 
 impl Roles {
     /// Runs one part, or resumes it if an earlier run was interrupted.
-    pub async fn work(&mut self, part: Part) -> Result<SubReport, Stop> {
+    pub async fn work(&mut self, part: RoleTask) -> Result<SubReport, Stop> {
         let mut reports = self.work_together(vec![part]).await?;
         reports.pop().unwrap_or_else(|| Err(Stop::failed("nothing was done", "run the build again")))
     }
 
     /// Runs parts in parallel, as one turn of the session.
-    pub async fn work_together(&mut self, parts: Vec<Part>) -> Result<Vec<Result<SubReport, Stop>>, Stop> {
+    pub async fn work_together(
+        &mut self,
+        parts: Vec<RoleTask>,
+    ) -> Result<Vec<Result<SubReport, Stop>>, Stop> {
         let RoleSession { conversation, agents, setup } = &mut self.session;
         let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
         let title = format!("{} of the build", names.join(", "));

@@ -11,7 +11,7 @@ use super::progress::{BuildEvent, Show};
 use super::prompts;
 use super::report;
 use super::review;
-use super::roles::{Part, Roles, Stop};
+use super::roles::{RoleTask, Roles, Stop};
 use super::state::{Build, BuildOptions, Outcome};
 use crate::assemble::RoleSession;
 use base::model::item::{Item, UserMessage};
@@ -123,7 +123,7 @@ async fn specify(build: &mut Build, task: &str) -> Result<String, Stop> {
     let root = Arc::clone(&build.roles.session.agents.cx.root);
     let looked = tokio::task::spawn_blocking(move || survey::structure(&root, STRUCTURE_CHARS));
     let structure = looked.await.unwrap_or_default();
-    let part = Part::new("spec_writer", "specification", prompts::spec(task, &structure));
+    let part = RoleTask::new("spec_writer", "specification", prompts::spec(task, &structure));
     let spec = build.roles.work(part).await?.answer;
     build.wrote("spec.md", &spec)?;
     build.pause_after("spec")?;
@@ -132,10 +132,11 @@ async fn specify(build: &mut Build, task: &str) -> Result<String, Stop> {
 
 async fn plan(build: &mut Build, spec: &str) -> Result<(), Stop> {
     let files = coding::task_context(&build.roles.session.agents.cx, spec).await;
-    let mut plan = build.roles.work(Part::new("planner", "plan", prompts::plan(spec, &files))).await?.answer;
+    let mut plan =
+        build.roles.work(RoleTask::new("planner", "plan", prompts::plan(spec, &files))).await?.answer;
     if plan::subtasks(&plan).is_empty() {
         let again = format!("{}\n\n{}", prompts::plan(spec, &files), prompts::PLAN_AGAIN);
-        plan = build.roles.work(Part::new("planner", "plan, again", again)).await?.answer;
+        plan = build.roles.work(RoleTask::new("planner", "plan, again", again)).await?.answer;
     }
     build.wrote("plan.md", &plan)?;
     if plan::subtasks(&plan).is_empty() {

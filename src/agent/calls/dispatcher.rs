@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::approval::{Approver, denied, envelope_of, never_run};
+use super::call_effects;
 use super::policy_engine::{AssessedToolCall, PolicyEngine};
 use super::result;
-use super::surroundings;
 use crate::control::{Events, TurnControl, UserPrompter};
 use crate::hooks::tool_hooks::{self, Hooked, SharedHooks};
 use base::model::call::{ToolCall, ToolSpec};
@@ -176,7 +176,7 @@ impl Dispatcher {
                 .resolve(call, call.parsed_args().unwrap_or_default())
                 .and_then(|(tool, args)| tool.prepare(args));
             let title = prepared.map_or_else(|_| call.name.to_string(), |prepared| prepared.title());
-            let title = surroundings::shown_title(&self.cx, &title);
+            let title = call_effects::shown_title(&self.cx, &title);
             let _ = events.send(Event::ToolWaiting { call_id: Arc::clone(&call.id), title });
         }
     }
@@ -226,7 +226,7 @@ impl Dispatcher {
         let mut results = Vec::with_capacity(calls.len());
         for (call, mut envelope) in calls.iter().zip(join_all(running).await) {
             if is_command {
-                news.extend(surroundings::changed(&self.cx, changes).await);
+                news.extend(call_effects::changed(&self.cx, changes).await);
             }
             let found = self.cx.language_servers.after_edits(&control.cancel).await;
             for news in news.drain(..).chain(found) {
@@ -294,7 +294,7 @@ impl Dispatcher {
         let _ = events.send(Event::ToolStarted {
             call_id: Arc::clone(&call.id),
             tool: Arc::clone(&call.name),
-            title: surroundings::shown_title(&self.cx, &title),
+            title: call_effects::shown_title(&self.cx, &title),
             args: self.cx.redactor.redact_args(&call.args).into(),
         });
     }
@@ -430,7 +430,7 @@ impl Dispatcher {
         }
         (cx.observation, cx.calls) = (limits, assessed.calls());
         if let Some(command) = &command
-            && !surroundings::before_command(&self.cx, command, control, events).await
+            && !call_effects::before_command(&self.cx, command, control, events).await
         {
             return *never_run();
         }
@@ -441,13 +441,13 @@ impl Dispatcher {
         };
         let took = begun.elapsed();
         if command.is_some() {
-            surroundings::after_command(&self.cx, events).await;
+            call_effects::after_command(&self.cx, events).await;
         }
         let Some(outcome) = outcome else { return *result::interrupted() };
         let mut envelope = outcome.unwrap_or_else(|error| *envelope_of(&error));
         envelope.took(took);
         if let (Some(hooks), Some(hooked)) = (&self.hooks, hooked) {
-            surroundings::after_hooks(&self.cx, hooks, hooked, &mut envelope, control, events).await;
+            call_effects::after_hooks(&self.cx, hooks, hooked, &mut envelope, control, events).await;
         }
         envelope
     }
@@ -460,7 +460,7 @@ impl Dispatcher {
         let mut cx = self.cx.clone();
         cx.cancel = control.cancel.child_token();
         cx.call_id = Arc::clone(&call.id);
-        cx.progress = surroundings::progress(&self.cx, call, events);
+        cx.progress = call_effects::progress(&self.cx, call, events);
         if self.interactive && self.find("AskUser").is_ok() {
             cx.asker = Some(Arc::new(UserPrompter {
                 questions: Arc::clone(&control.questions),
@@ -472,7 +472,7 @@ impl Dispatcher {
 
     /// Changes on disk, made by others, to files that the model has seen.
     pub async fn file_news(&self) -> Option<String> {
-        surroundings::changed(&self.cx, false).await
+        call_effects::changed(&self.cx, false).await
     }
 
     pub fn root(&self) -> &Arc<PathBuf> {

@@ -13,7 +13,7 @@ use base::model::usage::Usage;
 use base::protocol::event::{EndReason, TurnEnd};
 use context::builder::Built;
 use context::compaction::batch::Batch;
-use context::history::entry::Entry;
+use context::history::entry::HistoryEntry;
 use context::history::manager::HistoryManager;
 use context::parts::FixedParts;
 use context::prefix::Prefix;
@@ -91,7 +91,7 @@ impl Conversation {
     pub fn record(&mut self, item: Item) -> Result<(ItemId, Arc<Item>), LogError> {
         let item = Arc::new(item);
         let id = ItemId(self.next_id);
-        let tokens = Entry::new(id, Arc::clone(&item), None, 0).full_tokens();
+        let tokens = HistoryEntry::new(id, Arc::clone(&item), None, 0).full_tokens();
         let ms = clock::now_ms();
         self.write(&Record::Item(ItemRecord { id, ms, tokens, item: Arc::clone(&item) }))?;
         self.next_id += 1;
@@ -275,7 +275,8 @@ impl Conversation {
     /// User messages of the running turn that aren't sent in full.
     pub fn cut_messages(&self) -> usize {
         let running = &self.history.entries()[self.history.turn_start()..];
-        let cut = |entry: &&Entry| matches!(&*entry.item, Item::User(_)) && entry.form() != FormName::Full;
+        let cut =
+            |entry: &&HistoryEntry| matches!(&*entry.item, Item::User(_)) && entry.form() != FormName::Full;
         running.iter().filter(cut).count()
     }
 

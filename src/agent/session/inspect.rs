@@ -16,8 +16,8 @@ use context::replay::item_history;
 use context::replay::session_replay::SessionReplay;
 use context::report::gather::Report;
 use context::report::render;
+use context::session::effective::EffectiveSession;
 use context::session::reader;
-use context::session::standing::StandingSession;
 
 /// Most paths offered to the `@` popup.
 const MAX_FILES: usize = 50_000;
@@ -59,7 +59,7 @@ pub fn stats(log: PathBuf, events: Events) {
 
 /// Sends the current items and those that a summary replaced; `agent` is the sub-agent whose log it is.
 pub fn transcript(log: PathBuf, agent: Option<String>, events: Events) {
-    tokio::task::spawn_blocking(move || match StandingSession::read(&log) {
+    tokio::task::spawn_blocking(move || match EffectiveSession::read(&log) {
         Ok(session) => {
             let items = session.items().map(|(id, item)| (id, Arc::clone(item))).collect();
             let _ = events.send(Event::Transcript { agent, items });

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::control::{Events, Questions};
-use crate::keep;
+use crate::memo;
 use base::clock;
 use base::protocol::event::{Event, PastPrompt};
 use context::session::draft::Drafts;
@@ -39,7 +39,7 @@ impl Prompts {
     }
 
     pub fn keep(&self, text: &str, questions: &Arc<Questions>, events: &Events) {
-        keep::keep(self.redacted(text), self.folder.clone(), Arc::clone(questions), events.clone());
+        memo::keep(self.redacted(text), self.folder.clone(), Arc::clone(questions), events.clone());
     }
 
     pub fn list(&self, events: &Events) {

@@ -8,10 +8,10 @@ use base::protocol::notice as texts;
 use base::search::bm25::Corpus;
 use base::search::words::{self, Term};
 use base::text;
+use context::session::effective::EffectiveSession;
 use context::session::list;
 use context::session::log;
 use context::session::reader;
-use context::session::standing::StandingSession;
 use tools::ports::{Originals, RecallMatch};
 
 const SNIPPET: usize = 160;
@@ -61,7 +61,7 @@ impl Originals for LogOriginals {
     }
 
     fn search(&self, query: &str, most: usize) -> Vec<RecallMatch> {
-        let Ok(session) = StandingSession::read(&self.path()) else { return Vec::new() };
+        let Ok(session) = EffectiveSession::read(&self.path()) else { return Vec::new() };
         // Skip Recall's own calls and results.
         let mut items: Vec<(ItemId, &Arc<Item>)> = session.items().collect();
         items.retain(|(_, item)| match &***item {

@@ -16,7 +16,7 @@ use base::path::on_one_line;
 use base::protocol::review::HunkId;
 use base::protocol::rewind::{PointId, RewindDone, RewindPoint, RewindPreview, RewindRow, RewindScope};
 use base::text::{one_line, plural};
-use context::history::entry::Entry;
+use context::history::entry::HistoryEntry;
 use context::session::journal::record::JournalRecord;
 use context::session::journal::recorder::Journal;
 use context::session::journal::restore::{self, RestoreOutcome};
@@ -78,7 +78,7 @@ pub fn points(conversation: &Conversation, journal: &[JournalRecord]) -> Vec<Rew
     let mut oldest = None;
     let history = &conversation.history;
     // A pinned message that comes after the summary of what followed it isn't a point to go back to.
-    let begins = |entry: &&Entry| entry.item.begins_round() && history.reaches(entry.id);
+    let begins = |entry: &&HistoryEntry| entry.item.begins_round() && history.reaches(entry.id);
     for entry in history.entries().iter().filter(begins) {
         let Item::User(message) = &*entry.item else { continue };
         oldest.get_or_insert(entry.id.0);

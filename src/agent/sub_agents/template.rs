@@ -10,7 +10,7 @@ use crate::parts::Agent;
 use crate::sampling::sampler::Sampler;
 use crate::session::conversation::Conversation;
 use crate::session::recall::LogOriginals;
-use crate::turn::additions::skills::Offers;
+use crate::turn::additions::skills::SkillHints;
 use crate::turn::input::message::TurnInput;
 use crate::window::context_window::ContextWindow;
 use crate::window::fixed_prompt::FixedPrompt;
@@ -85,7 +85,8 @@ impl AgentTemplate {
         dispatcher.hooks = self.hooks.as_ref().map(for_agent);
         let rules = ProjectRules::new(HeldBack::new(&self.project_state), &self.loaded.config);
         let prompt = FixedPrompt::new(&kind.prompt, dispatcher.specs(), rules);
-        let input = TurnInput { sub_agent: true, offers: Offers::of(&self.skills), ..TurnInput::default() };
+        let input =
+            TurnInput { sub_agent: true, offers: SkillHints::of(&self.skills), ..TurnInput::default() };
         let mut window = ContextWindow::new(settings, prompt);
         window.compactor.hooks = dispatcher.hooks.clone();
         Ok(Agent {

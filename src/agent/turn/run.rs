@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::additions::news;
+use super::additions::reminders;
 use super::error::{self, TurnError};
 use super::input::{begin, images, steering};
 use super::plan_file;
@@ -136,7 +136,9 @@ impl<'a> Turn<'a> {
                     continue;
                 }
                 let Agent { conversation, dispatcher, .. } = &mut *self.agent;
-                if news::end_of_turn(conversation, &dispatcher.hooks, self.continued, self.control).await? {
+                if reminders::end_of_turn(conversation, &dispatcher.hooks, self.continued, self.control)
+                    .await?
+                {
                     self.continued += 1;
                     continue;
                 }
@@ -156,10 +158,10 @@ impl<'a> Turn<'a> {
     fn tell_news(&mut self) -> Result<(), TurnError> {
         let Agent { conversation, dispatcher, input, max_steps, .. } = &mut *self.agent;
         let now = dispatcher.policy.permission();
-        news::permission(conversation, input.permission.replace(now), now)?;
-        news::mode(conversation, dispatcher.policy.mode())?;
-        news::todos(conversation, &dispatcher.cx.todos)?;
-        Ok(news::steps(conversation, *max_steps, self.steps)?)
+        reminders::permission(conversation, input.permission.replace(now), now)?;
+        reminders::mode(conversation, dispatcher.policy.mode())?;
+        reminders::todos(conversation, &dispatcher.cx.todos)?;
+        Ok(reminders::steps(conversation, *max_steps, self.steps)?)
     }
 
     /// Sends late findings of language servers; returns whether there are any.
@@ -170,7 +172,7 @@ impl<'a> Turn<'a> {
             return Ok(false);
         };
         let found = cx.redactor.redact_typed(&found).into_owned();
-        Ok(news::findings(conversation, found).map(|()| true)?)
+        Ok(reminders::findings(conversation, found).map(|()| true)?)
     }
 
     async fn ask(&mut self) -> Result<Reply, TurnError> {
@@ -209,7 +211,7 @@ impl<'a> Turn<'a> {
             let results = dispatcher.run_group(group, window_tokens, self.control, self.events).await;
             if watched {
                 window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
-                news::tell_of_rules(window, dispatcher.root(), self.events);
+                reminders::tell_of_rules(window, dispatcher.root(), self.events);
             }
             for result in results {
                 touched.extend(results::touched(&result, dispatcher.root()));
@@ -222,8 +224,8 @@ impl<'a> Turn<'a> {
             let _ = self.events.send(Event::ToolDone { id, result: Arc::new(result) });
         }
         let sections = window.prompt.rules_of_touched(dispatcher.root(), touched).await;
-        news::rules_of_touched(conversation, sections)?;
-        news::tell_of_rules(window, dispatcher.root(), self.events);
+        reminders::rules_of_touched(conversation, sections)?;
+        reminders::tell_of_rules(window, dispatcher.root(), self.events);
         images::record(conversation, &dispatcher.cx)?;
         if self.control.cancel.is_cancelled() { Err(TurnError::Interrupted) } else { Ok(()) }
     }

@@ -15,7 +15,7 @@ use base::config::settings::ContextSettings;
 use base::model::item::{Item, ItemId, Reminder, ReminderTopic, Summary};
 use base::protocol::event::Level;
 use base::protocol::notice as texts;
-use context::compaction::policy::{self, Situation};
+use context::compaction::policy::{self, PolicyInputs};
 use context::compaction::stages::{CompactionStage, CompactionStages, SizeTarget};
 use context::session::log::LogError;
 use context::summary::compressor::{self, SummaryOutcome};
@@ -44,7 +44,7 @@ pub struct Compactor {
 }
 
 #[derive(Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct CompactionCx<'a> {
     pub prompt: &'a FixedPrompt,
     pub settings: &'a ContextSettings,
     pub sampler: &'a Sampler,
@@ -54,7 +54,7 @@ pub struct Surroundings<'a> {
     pub events: &'a Events,
 }
 
-impl<'a> Surroundings<'a> {
+impl<'a> CompactionCx<'a> {
     fn sizes(&self, conversation: &'a Conversation) -> RequestSizes<'a> {
         RequestSizes { prompt: self.prompt, conversation, settings: self.settings }
     }
@@ -126,7 +126,7 @@ impl Compactor {
     pub async fn fit(
         &mut self,
         conversation: &mut Conversation,
-        with: Surroundings<'_>,
+        with: CompactionCx<'_>,
     ) -> Result<(), FitError> {
         adopt_where_it_pays(conversation, with)?;
         let sizes = with.sizes(conversation);
@@ -151,7 +151,7 @@ impl Compactor {
     pub async fn archive_rounds(
         &mut self,
         conversation: &mut Conversation,
-        with: Surroundings<'_>,
+        with: CompactionCx<'_>,
         focus: Option<String>,
     ) -> Result<CompactionOutcome, LogError> {
         let Some(hooks) = self.hooks.clone() else { return self.archive(conversation, with, focus).await };
@@ -180,7 +180,7 @@ impl Compactor {
     async fn archive(
         &mut self,
         conversation: &mut Conversation,
-        with: Surroundings<'_>,
+        with: CompactionCx<'_>,
         focus: Option<String>,
     ) -> Result<CompactionOutcome, LogError> {
         let Some(before) = summary_task::archive_cut(with.sizes(conversation), focus.is_some(), 0) else {
@@ -228,8 +228,8 @@ impl Compactor {
 }
 
 /// Rewrites the past where the policy says that it pays off, or the soft cap demands it.
-fn adopt_where_it_pays(conversation: &mut Conversation, with: Surroundings<'_>) -> Result<(), LogError> {
-    let situation = Situation {
+fn adopt_where_it_pays(conversation: &mut Conversation, with: CompactionCx<'_>) -> Result<(), LogError> {
+    let situation = PolicyInputs {
         settings: with.settings,
         cold: with.cold,
         turn_start: conversation.history.at_turn_start(),
@@ -243,7 +243,7 @@ fn adopt_where_it_pays(conversation: &mut Conversation, with: Surroundings<'_>) 
 }
 
 /// The final guard: a request larger than the window is never sent.
-fn force_fit(conversation: &mut Conversation, with: Surroundings<'_>) -> Result<(), FitError> {
+fn force_fit(conversation: &mut Conversation, with: CompactionCx<'_>) -> Result<(), FitError> {
     let window = with.settings.room_tokens();
     let mut stages = CompactionStages::hard();
     loop {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::compactor::{CompactionOutcome, Compactor, FitError, Surroundings};
+use super::compactor::{CompactionCx, CompactionOutcome, Compactor, FitError};
 use super::fixed_prompt::FixedPrompt;
 use super::request::NextRequest;
 use super::sizes::RequestSizes;
@@ -132,7 +132,7 @@ impl ContextWindow {
     ) -> Result<(), FitError> {
         let cold = self.is_cold(conversation);
         let (prompt, settings) = (&self.prompt, &self.settings);
-        let with = Surroundings { prompt, settings, sampler, cold, control, events };
+        let with = CompactionCx { prompt, settings, sampler, cold, control, events };
         let failed = match self.compactor.fit(conversation, with).await {
             Err(failed @ FitError::TooSmall { .. }) => failed,
             other => return other,
@@ -157,7 +157,7 @@ impl ContextWindow {
     ) -> Result<CompactionOutcome, LogError> {
         let cold = self.is_cold(conversation);
         let (prompt, settings) = (&self.prompt, &self.settings);
-        let with = Surroundings { prompt, settings, sampler, cold, control, events };
+        let with = CompactionCx { prompt, settings, sampler, cold, control, events };
         self.compactor.archive_rounds(conversation, with, Some(focus)).await
     }
 

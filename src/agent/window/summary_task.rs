@@ -8,7 +8,7 @@ use crate::sampling::sampler::Sampler;
 use crate::session::conversation::Conversation;
 use base::model::item::{ItemId, Summary};
 use base::protocol::event::Event;
-use context::history::entry::Entry;
+use context::history::entry::HistoryEntry;
 use context::session::log::LogError;
 use context::session::record::CauseKind;
 use context::summary::compressor::SummaryOutcome;
@@ -66,7 +66,7 @@ impl SummaryTask {
     }
 }
 
-pub fn covered(conversation: &Conversation, before: ItemId) -> Vec<Entry> {
+pub fn covered(conversation: &Conversation, before: ItemId) -> Vec<HistoryEntry> {
     let entries = conversation.history.entries();
     entries.iter().take_while(|entry| entry.id != before).cloned().collect()
 }

@@ -102,7 +102,7 @@ pub struct Summary {
 /// How a model labels its text: interim or final. Some models need the label back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum ReplyPhase {
     Commentary,
     FinalAnswer,
 }
@@ -193,7 +193,7 @@ pub enum Item {
     Assistant {
         text: Arc<str>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        phase: Option<Phase>,
+        phase: Option<ReplyPhase>,
     },
     Reasoning(Reasoning),
     ToolCall(ToolCall),

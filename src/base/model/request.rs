@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::call::{ToolCall, ToolSpec};
-use super::item::{Image, Phase, Reasoning};
+use super::item::{Image, Reasoning, ReplyPhase};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
@@ -15,7 +15,7 @@ pub struct Block {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AssistantText {
     pub text: Arc<str>,
-    pub phase: Option<Phase>,
+    pub phase: Option<ReplyPhase>,
 }
 
 impl<T: Into<Arc<str>>> From<T> for AssistantText {

@@ -11,7 +11,7 @@ use super::work::exec::ExecArgs;
 use super::work::{acp, build, chat, demo, exec, maintain, tool};
 use crate::cli::command_line::{self, Cli, Command, SchemaOf};
 use crate::cli::report::{self, Failure, FailureKind};
-use crate::cli::setup::open::Which;
+use crate::cli::setup::open::SessionSelector;
 use base::search::fuzzy;
 use frontend::exec::events;
 
@@ -74,7 +74,7 @@ pub async fn run(cli: &Cli) -> Result<u8, Failure> {
         }
         None => {
             refuse_mistyped_command(cli)?;
-            let which = if cli.shared.continue_last { Which::Last } else { Which::New };
+            let which = if cli.shared.continue_last { SessionSelector::Last } else { SessionSelector::New };
             chat::chat(shared, cli.prompt.clone(), which, None).await
         }
         Some(Command::Resume(args)) => chat::resume(shared, args).await,

@@ -48,7 +48,7 @@ pub struct EachArgs {
 
     /// Run only part I of N of the tasks, such as 1/8
     #[arg(long, value_name = "I/N", requires = "each", help_heading = "Many tasks")]
-    pub only: Option<Part>,
+    pub only: Option<Shard>,
 
     /// Continue the tasks whose result says that they failed
     #[arg(long, requires = "each", help_heading = "Many tasks")]
@@ -61,19 +61,19 @@ pub struct EachArgs {
 
 /// Part `number` of `of`, both from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct Shard {
     pub number: usize,
     pub of: usize,
 }
 
-impl Part {
+impl Shard {
     /// Whether the task at `index` (from 0) belongs to it.
     pub fn has(self, index: usize) -> bool {
         index % self.of == self.number - 1
     }
 }
 
-impl FromStr for Part {
+impl FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

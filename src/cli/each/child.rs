@@ -84,7 +84,7 @@ pub fn end_with(batch: u32) -> Result<(), Failure> {
 }
 
 #[derive(Debug, Default)]
-pub struct Output {
+pub struct TaskOutput {
     pub session: Option<String>,
     /// The model's last text since that session was opened.
     pub answer: Option<String>,
@@ -93,7 +93,7 @@ pub struct Output {
     pub hint: Option<String>,
 }
 
-impl Output {
+impl TaskOutput {
     /// Reads the file from `start` on, ignoring incomplete lines.
     pub fn read(path: &PathBuf, start: usize) -> Self {
         let bytes = fs::read(path).unwrap_or_default();

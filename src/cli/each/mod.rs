@@ -2,7 +2,7 @@
 
 pub mod args;
 pub mod child;
-pub mod place;
 pub mod results;
 pub mod run;
+pub mod task_dir;
 pub mod tasks;

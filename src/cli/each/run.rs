@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::args::EachArgs;
-use super::child::{self, Output};
-use super::place::{FOLDER, Kind, Place};
+use super::child::{self, TaskOutput};
 use super::results::Results;
-use super::tasks::{self, Task};
+use super::task_dir::{FOLDER, Isolation, TaskDir};
+use super::tasks::{self, BatchTask};
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::open;
@@ -61,7 +61,7 @@ pub async fn run(cli: &SharedArgs, args: &EachArgs, file: &Path, json: bool) -> 
     }
     let path = args.results.clone().unwrap_or_else(|| results_path(file, args));
     let results = Results::open(&path)?;
-    let all: Vec<Task> = tasks.clone();
+    let all: Vec<BatchTask> = tasks.clone();
     tasks.retain(|task| results.code(&task.id).is_none_or(|code| args.again && code != 0));
     let name = batch_name(&path);
     let batch = Batch {
@@ -149,7 +149,7 @@ fn batch_name(results: &Path) -> String {
 
 impl Batch {
     /// Finds what would go wrong later, before anything runs.
-    async fn check(&self, tasks: &[Task], jobs: usize) -> Result<(), Failure> {
+    async fn check(&self, tasks: &[BatchTask], jobs: usize) -> Result<(), Failure> {
         let mut repositories = Vec::new();
         let mut in_place = Vec::new();
         for task in tasks {
@@ -162,12 +162,14 @@ impl Batch {
                 );
                 Failure::usage(message, "correct its dir; nothing was run")
             })?;
-            let kind = Kind::of(&dir, self.copy);
-            if kind == Kind::InPlace && jobs > 1 && in_place.contains(&dir) {
+            let kind = Isolation::of(&dir, self.copy);
+            if kind == Isolation::InPlace && jobs > 1 && in_place.contains(&dir) {
                 let message = format!("several tasks would work in {} at the same time", dir.display());
                 return Err(Failure::usage(message, "add --copy, use --jobs 1, or make it a git repository"));
             }
-            if kind == Kind::Worktree && !self.folder.join(&task.id).exists() && !repositories.contains(&dir)
+            if kind == Isolation::Worktree
+                && !self.folder.join(&task.id).exists()
+                && !repositories.contains(&dir)
             {
                 if !git::is_at_head(&dir).await {
                     let message =
@@ -187,28 +189,28 @@ impl Batch {
         })
     }
 
-    fn dir(&self, task: &Task) -> Option<PathBuf> {
+    fn dir(&self, task: &BatchTask) -> Option<PathBuf> {
         let dir = self.root.join(&task.dir).canonicalize().ok()?;
         (dir.is_dir() && dir.starts_with(&self.root)).then_some(dir)
     }
 
-    async fn one(&self, task: &Task) -> Result<Ended, Failure> {
+    async fn one(&self, task: &BatchTask) -> Result<Ended, Failure> {
         if self.cancel.is_cancelled() {
             return Ok(Ended::Open);
         }
         let dir = self.dir(task).unwrap_or_else(|| self.root.clone());
-        let kind = Kind::of(&dir, self.copy);
+        let kind = Isolation::of(&dir, self.copy);
         let branch = format!("mycode/each/{}/{}", self.name, task.id);
         let place = {
             let _one_at_a_time = self.git.lock().await;
-            Place::open(kind, &dir, &self.folder.join(&task.id), branch).await
+            TaskDir::open(kind, &dir, &self.folder.join(&task.id), branch).await
         };
         let place = match place {
             Ok(place) => place,
             Err(error) => return self.record(task, 1, None, json!({"error": error})),
         };
         let path = self.folder.join(format!("{}.events.jsonl", task.id));
-        let earlier = Output::read(&path, 0);
+        let earlier = TaskOutput::read(&path, 0);
         let recorded = self.results.borrow().code(&task.id).is_some();
         // The task ended before the batch was killed: only its line is missing.
         let (output, code) = match earlier.exit_code.filter(|code| !recorded && *code != INTERRUPTED) {
@@ -222,7 +224,7 @@ impl Batch {
                     return self.record(task, 1, None, json!({"error": stop.to_string()}));
                 }
                 let status = self.work(task, &place, resume.as_deref(), &path).await?;
-                let output = Output::read(&path, start);
+                let output = TaskOutput::read(&path, start);
                 match exit_code(status) {
                     INTERRUPTED => return Ok(Ended::Open),
                     _ if self.cancel.is_cancelled() && output.exit_code.is_none() => return Ok(Ended::Open),
@@ -251,8 +253,8 @@ impl Batch {
     /// Waits for the task's process, and passes on an interrupt once.
     async fn work(
         &self,
-        task: &Task,
-        place: &Place,
+        task: &BatchTask,
+        place: &TaskDir,
         resume: Option<&str>,
         output: &Path,
     ) -> Result<ExitStatus, Failure> {
@@ -265,7 +267,13 @@ impl Batch {
         Ok(child.wait().await?)
     }
 
-    fn record(&self, task: &Task, code: u8, session: Option<String>, facts: Value) -> Result<Ended, Failure> {
+    fn record(
+        &self,
+        task: &BatchTask,
+        code: u8,
+        session: Option<String>,
+        facts: Value,
+    ) -> Result<Ended, Failure> {
         let mut line = json!({"id": task.id, "exit_code": code, "session": session});
         if let (Some(line), Value::Object(facts)) = (line.as_object_mut(), facts) {
             line.extend(facts);
@@ -297,7 +305,7 @@ fn exit_code(status: ExitStatus) -> u8 {
 }
 
 /// An error that affects all tasks: no model, a bad flag, a sandbox that can't be made.
-fn cannot_begin(task: &Task, code: u8, output: Output) -> Failure {
+fn cannot_begin(task: &BatchTask, code: u8, output: TaskOutput) -> Failure {
     let kind = if code == 2 { FailureKind::Usage } else { FailureKind::Config };
     let error = output.error.unwrap_or_else(|| format!("exit code {code}"));
     let hint = output.hint.unwrap_or_else(|| "correct that, then run the same command again".to_owned());
@@ -313,7 +321,7 @@ fn has_message(folder: &Path, id: &str) -> bool {
     session_of(folder, id).is_some_and(|session| !session.title.is_empty())
 }
 
-fn facts(output: &Output, place: &Place) -> Value {
+fn facts(output: &TaskOutput, place: &TaskDir) -> Value {
     let session = output.session.as_ref().and_then(|id| session_of(&place.folder, id)).unwrap_or_default();
     let figures = session.figures;
     json!({

@@ -12,7 +12,7 @@ use base::file;
 const MAX_BYTES: u64 = 256 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Task {
+pub struct BatchTask {
     pub id: String,
     pub prompt: String,
     /// Relative to the folder that the batch works in.
@@ -29,7 +29,7 @@ struct Fields {
     dir: PathBuf,
 }
 
-pub fn read(path: &Path) -> Result<Vec<Task>, Failure> {
+pub fn read(path: &Path) -> Result<Vec<BatchTask>, Failure> {
     let (bytes, _) = file::read(path, MAX_BYTES).map_err(|error| {
         Failure::usage(
             format!("can't read {}: {error}", path.display()),
@@ -56,7 +56,7 @@ pub fn read(path: &Path) -> Result<Vec<Task>, Failure> {
     Ok(tasks)
 }
 
-fn task(line: &[u8], number: usize) -> Result<Task, String> {
+fn task(line: &[u8], number: usize) -> Result<BatchTask, String> {
     let value: Value = serde_json::from_slice(line).map_err(|error| format!("it is not JSON: {error}"))?;
     let fields = match value {
         Value::String(prompt) => Fields { prompt, id: Value::Null, dir: PathBuf::new() },
@@ -77,7 +77,7 @@ fn task(line: &[u8], number: usize) -> Result<Task, String> {
     if !fields.dir.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
         return Err(format!("the dir '{}' leads out of this folder", fields.dir.display()));
     }
-    Ok(Task { id, prompt: fields.prompt, dir: fields.dir })
+    Ok(BatchTask { id, prompt: fields.prompt, dir: fields.dir })
 }
 
 /// Whether it is a valid name for a file and a git branch.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::limits;
-use super::open::{self, Opened, Which};
+use super::open::{self, OpenedProject, SessionSelector};
 use crate::cli::args::SharedArgs;
 use crate::cli::report::Failure;
 use agent::assemble::{self, Handle, Setup};
@@ -19,12 +19,12 @@ use provider::window::probe;
 use records::export::write;
 
 /// Without a configured model, looks for local servers; without those, an interactive agent opens anyway.
-pub async fn setup(cli: &SharedArgs, interactive: bool, which: &Which) -> Result<Setup, Failure> {
+pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector) -> Result<Setup, Failure> {
     let limits = limits::of(&cli.model)?;
     let default_permission = if interactive { Permission::Ask } else { Permission::Auto };
     let opened = open::open(&cli.model, default_permission)?;
     let own_folders = opened.own_folders();
-    let Opened { mut loaded, workspace, project_state, .. } = opened;
+    let OpenedProject { mut loaded, workspace, project_state, .. } = opened;
     if !interactive {
         refuse_unconfined(&loaded.work)?;
     }

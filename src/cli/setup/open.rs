@@ -11,21 +11,21 @@ use base::config::settings::Permission;
 use base::file;
 use context::session::list;
 
-pub struct Opened {
+pub struct OpenedProject {
     pub loaded: Loaded,
     pub workspace: PathBuf,
     pub project_state: PathBuf,
     pub paths: Paths,
 }
 
-impl Opened {
+impl OpenedProject {
     /// Commands must not see these.
     pub fn own_folders(&self) -> Vec<PathBuf> {
         vec![self.paths.config.clone(), self.paths.state.clone()]
     }
 }
 
-pub enum Which {
+pub enum SessionSelector {
     New,
     Last,
     Id(String),
@@ -44,7 +44,7 @@ pub fn workspace(folder: Option<&Path>) -> Result<PathBuf, Failure> {
     }
 }
 
-pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened, Failure> {
+pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<OpenedProject, Failure> {
     let workspace = workspace(model.folder.as_deref())?;
     let paths = Paths::from_env();
     let flags = Raw {
@@ -69,14 +69,14 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<Opened,
     })?;
     file::make_private(&paths.state);
     let project_state = paths.project(&workspace);
-    Ok(Opened { loaded, workspace, project_state, paths })
+    Ok(OpenedProject { loaded, workspace, project_state, paths })
 }
 
-pub fn session(project_state: &Path, which: &Which) -> Result<Option<PathBuf>, Failure> {
+pub fn session(project_state: &Path, which: &SessionSelector) -> Result<Option<PathBuf>, Failure> {
     match which {
-        Which::New => Ok(None),
-        Which::Last => last(project_state).map(Some),
-        Which::Id(id) => list::find(project_state, id).map(Some).map_err(no_session),
+        SessionSelector::New => Ok(None),
+        SessionSelector::Last => last(project_state).map(Some),
+        SessionSelector::Id(id) => list::find(project_state, id).map(Some).map_err(no_session),
     }
 }
 

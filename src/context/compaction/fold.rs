@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::thresholds::Thresholds;
-use crate::history::entry::{self, Entry};
+use crate::history::entry::{self, HistoryEntry};
 use crate::history::manager::HistoryManager;
 use crate::session::record::FormName;
 use base::model::envelope::Status;
@@ -56,14 +56,14 @@ pub fn foldable(history: &HistoryManager, limits: &Thresholds, again: bool) -> V
     found
 }
 
-fn overdue(part: &[Entry], now: u64, limits: &Thresholds) -> u64 {
-    let over = |entry: &Entry| now.saturating_sub(entry.arrived_at + limits.fold_steps);
+fn overdue(part: &[HistoryEntry], now: u64, limits: &Thresholds) -> u64 {
+    let over = |entry: &HistoryEntry| now.saturating_sub(entry.arrived_at + limits.fold_steps);
     let carried: u64 = part.iter().map(|entry| u64::from(entry.tokens()) * over(entry)).sum();
     carried / entry::tokens_of(part).max(1)
 }
 
 /// `run` up to the last entry after which no call waits for its result.
-fn complete(entries: &[Entry], run: Range<usize>) -> Range<usize> {
+fn complete(entries: &[HistoryEntry], run: Range<usize>) -> Range<usize> {
     let mut open = 0usize;
     let mut end = run.start;
     for index in run.clone() {
@@ -80,17 +80,18 @@ fn complete(entries: &[Entry], run: Range<usize>) -> Range<usize> {
 }
 
 /// Index of a round's last assistant message if no call follows it and it is in view; else the round's end.
-fn closing_answer(entries: &[Entry], round: &Range<usize>) -> usize {
+fn closing_answer(entries: &[HistoryEntry], round: &Range<usize>) -> usize {
     let mut at = round.end;
-    let closes =
-        |entry: &Entry| matches!(&*entry.item, Item::Assistant { .. }) && entry.form() < FormName::Folded;
+    let closes = |entry: &HistoryEntry| {
+        matches!(&*entry.item, Item::Assistant { .. }) && entry.form() < FormName::Folded
+    };
     while at > round.start && closes(&entries[at - 1]) {
         at -= 1;
     }
     at
 }
 
-pub fn head_estimate(part: &[Entry], limits: &Thresholds) -> u64 {
+pub fn head_estimate(part: &[HistoryEntry], limits: &Thresholds) -> u64 {
     let words_tokens = u32::try_from(limits.words_chars / 4).unwrap_or(u32::MAX);
     let sum: u32 = part
         .iter()
@@ -103,7 +104,7 @@ pub fn head_estimate(part: &[Entry], limits: &Thresholds) -> u64 {
     u64::from(sum) + 60
 }
 
-pub fn lines_budget(part: &[Entry], limits: &Thresholds) -> u64 {
+pub fn lines_budget(part: &[HistoryEntry], limits: &Thresholds) -> u64 {
     let full: u64 = part.iter().map(|entry| u64::from(entry.full_tokens())).sum();
     (full as f64 * limits.lines_share) as u64
 }
@@ -111,7 +112,7 @@ pub fn lines_budget(part: &[Entry], limits: &Thresholds) -> u64 {
 const COMMAND_CHARS: usize = 80;
 
 /// The digest of `entries` without its kept lines; `words_chars` are kept of each agent message.
-pub fn head(entries: &[Entry], words_chars: usize) -> String {
+pub fn head(entries: &[HistoryEntry], words_chars: usize) -> String {
     let mut out = String::new();
     let mut files: Vec<(&str, Vec<String>)> = Vec::new();
     let mut ran: Vec<String> = Vec::new();
@@ -177,7 +178,7 @@ pub fn head(entries: &[Entry], words_chars: usize) -> String {
     out
 }
 
-pub fn lines(entries: &[Entry]) -> impl Iterator<Item = &str> {
+pub fn lines(entries: &[HistoryEntry]) -> impl Iterator<Item = &str> {
     let texts = entries.iter().filter_map(|entry| match &*entry.item {
         Item::ToolResult(result) => Some(result.envelope.body.as_str()),
         Item::Assistant { text, .. } => Some(&**text),

@@ -12,7 +12,7 @@ use crate::session::record::CauseKind;
 use base::config::settings::{Binding, ContextSettings};
 
 #[derive(Clone, Copy, Debug)]
-pub struct Situation<'a> {
+pub struct PolicyInputs<'a> {
     pub settings: &'a ContextSettings,
     /// The prompt cache has expired since the last request.
     pub cold: bool,
@@ -49,7 +49,7 @@ pub fn folded_tokens(history: &HistoryManager, settings: &ContextSettings) -> u6
 }
 
 /// The batches to adopt before the next request, in order.
-pub fn before_request(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch> {
+pub fn before_request(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Batch> {
     let mut batches = due_batches(history, situation);
     let orphans = if batches.is_empty() {
         references::orphans(history)
@@ -64,7 +64,7 @@ pub fn before_request(history: &HistoryManager, situation: &Situation<'_>) -> Ve
     batches
 }
 
-fn due_batches(history: &HistoryManager, situation: &Situation<'_>) -> Vec<Batch> {
+fn due_batches(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Batch> {
     let settings = situation.settings;
     let mut limits = Thresholds::of(settings.profile, settings.window_tokens, history.requests());
     // Batches come before the stages, which know less about what will be used.
@@ -130,7 +130,7 @@ struct Occasion {
 /// worth it, unless the request is too large.
 fn occasion(
     history: &HistoryManager,
-    situation: &Situation<'_>,
+    situation: &PolicyInputs<'_>,
     limits: &Thresholds,
     size: u64,
 ) -> Option<Occasion> {

@@ -12,7 +12,7 @@ use super::fold::{self, FoldRange};
 use super::thresholds::Thresholds;
 use super::working_set;
 use crate::compress::{identifiers, telling_lines, tool_result};
-use crate::history::entry::{self, Entry};
+use crate::history::entry::{self, HistoryEntry};
 use crate::history::manager::HistoryManager;
 use crate::history::references;
 use crate::session::record::{Cause, FormName};
@@ -34,7 +34,7 @@ enum Rewrite {
 }
 
 pub struct RewritePlan<'a> {
-    entries: &'a [Entry],
+    entries: &'a [HistoryEntry],
     limits: &'a Thresholds,
     rewrites: Vec<Rewrite>,
     /// One per entry; a fold range counts as one, under its first entry.
@@ -47,8 +47,9 @@ pub struct RewritePlan<'a> {
 impl<'a> RewritePlan<'a> {
     pub fn of(history: &'a HistoryManager, limits: &'a Thresholds) -> Self {
         let mut plan = Self::unfolded(history, limits, false);
-        let estimate =
-            |part: &[Entry]| fold::head_estimate(part, limits) + fold::lines_budget(part, limits) * 2 / 3;
+        let estimate = |part: &[HistoryEntry]| {
+            fold::head_estimate(part, limits) + fold::lines_budget(part, limits) * 2 / 3
+        };
         plan.add_folds(history, estimate);
         plan.add_pointers(history);
         plan
@@ -87,7 +88,7 @@ impl<'a> RewritePlan<'a> {
         references::referenced(self.entries, history.requests(), self.limits.set_requests)
     }
 
-    fn add_folds(&mut self, history: &HistoryManager, estimate: impl Fn(&[Entry]) -> u64) {
+    fn add_folds(&mut self, history: &HistoryManager, estimate: impl Fn(&[HistoryEntry]) -> u64) {
         let referenced = self.referenced(history);
         for (number, fold) in self.ranges.iter().enumerate() {
             let part = &self.entries[fold.range.clone()];
@@ -139,7 +140,7 @@ impl<'a> RewritePlan<'a> {
     }
 
     fn names_in_view(&self, chosen: &Range<usize>) -> HashSet<&'a str> {
-        let stays = |(index, entry): (usize, &'a Entry)| {
+        let stays = |(index, entry): (usize, &'a HistoryEntry)| {
             let rewritten = chosen.contains(&index) && self.rewrites[index] != Rewrite::Keep;
             let observed = matches!(&*entry.item, Item::ToolResult(_)) || entry.form() == FormName::Folded;
             (!rewritten && observed).then(|| entry.text())

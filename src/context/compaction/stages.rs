@@ -4,7 +4,7 @@
 use super::batch::Batch;
 use super::trim;
 use super::working_set;
-use crate::history::entry::{self, Entry};
+use crate::history::entry::{self, HistoryEntry};
 use crate::history::manager::HistoryManager;
 use crate::session::record::{Cause, CauseKind, FormName};
 use crate::summary::compressor;
@@ -180,13 +180,18 @@ pub fn finished_results(history: &HistoryManager, form: FormName) -> Vec<Batch> 
     })
 }
 
-fn is_result(entry: &Entry) -> bool {
+fn is_result(entry: &HistoryEntry) -> bool {
     matches!(&*entry.item, Item::ToolResult(_) | Item::Image(_))
 }
 
 /// One batch with the chosen entries in `form`, if that makes them smaller and they aren't pinned; or none.
-fn smaller(entries: &[Entry], form: FormName, cause: Cause, chosen: impl Fn(&Entry) -> bool) -> Vec<Batch> {
-    let shrinks = |entry: &&Entry| !entry.pinned && chosen(entry) && entry.tokens_in(form).is_some();
+fn smaller(
+    entries: &[HistoryEntry],
+    form: FormName,
+    cause: Cause,
+    chosen: impl Fn(&HistoryEntry) -> bool,
+) -> Vec<Batch> {
+    let shrinks = |entry: &&HistoryEntry| !entry.pinned && chosen(entry) && entry.tokens_in(form).is_some();
     let items: Vec<ItemId> = entries.iter().filter(shrinks).map(|entry| entry.id).collect();
     if items.is_empty() { Vec::new() } else { vec![Batch::plain(items, form, cause)] }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::batch::Batch;
 use super::fold;
 use crate::compress::cut;
-use crate::history::entry::{self, Entry};
+use crate::history::entry::{self, HistoryEntry};
 use crate::history::forms;
 use crate::history::manager::HistoryManager;
 use crate::session::record::{Cause, CauseKind, FormName};
@@ -96,7 +96,7 @@ pub fn last_results(history: &HistoryManager, count: usize, budget: u64) -> Vec<
     let entries = history.entries();
     let from = newest_steps(history, 1);
     let results = entries[from..].iter().rev().filter(|entry| matches!(&*entry.item, Item::ToolResult(_)));
-    let kept: HashSet<_> = results.take(count).filter_map(Entry::call_id).collect();
+    let kept: HashSet<_> = results.take(count).filter_map(HistoryEntry::call_id).collect();
     let stays = |index: usize| entries[index].call_id().is_some_and(|id| kept.contains(id));
     fold_range(history, from..entries.len(), budget, stays, &CauseKind::Trim.because("results of one step"))
 }
@@ -104,12 +104,14 @@ pub fn last_results(history: &HistoryManager, count: usize, budget: u64) -> Vec<
 /// Cuts the longest texts until everything fits into `room` tokens: results, arguments and the agent's words
 /// first, user text only if it takes more than half of the room.
 pub fn cut_longest(history: &HistoryManager, room: u64) -> Vec<Batch> {
-    let (pinned, free): (Vec<&Entry>, Vec<&Entry>) = history.entries().iter().partition(|entry| entry.pinned);
-    let sizes = |entries: &[&Entry]| -> Vec<u64> {
+    let (pinned, free): (Vec<&HistoryEntry>, Vec<&HistoryEntry>) =
+        history.entries().iter().partition(|entry| entry.pinned);
+    let sizes = |entries: &[&HistoryEntry]| -> Vec<u64> {
         entries.iter().map(|entry| u64::from(entry.upper_bound())).collect()
     };
-    let is_request = |entry: &Entry| matches!(&*entry.item, Item::User(_));
-    let (requests, work): (Vec<&Entry>, Vec<&Entry>) = free.iter().partition(|entry| is_request(entry));
+    let is_request = |entry: &HistoryEntry| matches!(&*entry.item, Item::User(_));
+    let (requests, work): (Vec<&HistoryEntry>, Vec<&HistoryEntry>) =
+        free.iter().partition(|entry| is_request(entry));
     let (requests, work) = (sizes(&requests), sizes(&work));
     let room = room.saturating_sub(sizes(&pinned).iter().sum());
     let work_cap = cap(&work, room.saturating_sub(requests.iter().sum()).max(room / 2));

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use crate::history::entry::Entry;
+use crate::history::entry::HistoryEntry;
 use crate::session::record::FormName;
 use base::model::envelope::Status;
 use base::model::item::{Item, ItemId};
@@ -52,7 +52,7 @@ fn changed_path(item: &Item) -> Option<(&str, bool)> {
 
 /// Ids of the views that stay in full: the newest of each file and range, at most `age` requests old, up to
 /// `size` tokens in total. A view that is a diff against an earlier one keeps that one too.
-pub fn protected(entries: &[Entry], requests: u64, age: u64, size: u64) -> HashSet<ItemId> {
+pub fn protected(entries: &[HistoryEntry], requests: u64, age: u64, size: u64) -> HashSet<ItemId> {
     let mut seen: HashSet<(&str, Option<u64>)> = HashSet::new();
     // Views whose base, sent in full, is yet to be found.
     let mut bases: HashSet<(&str, Option<u64>)> = HashSet::new();
@@ -83,7 +83,7 @@ pub fn protected(entries: &[Entry], requests: u64, age: u64, size: u64) -> HashS
 
 /// Views that are stale: a later view covers the same or a wider range, the file was rewritten, or it was
 /// changed and a later view shows at least half of the range. The newest view and the changes after it stay.
-pub fn superseded(entries: &[Entry]) -> HashSet<ItemId> {
+pub fn superseded(entries: &[HistoryEntry]) -> HashSet<ItemId> {
     let range = |item: &Item| {
         let line = |key: &str| view(item)?.get(key).and_then(Value::as_u64);
         (line("start_line").unwrap_or(1), line("end_line").unwrap_or(u64::MAX))
@@ -127,7 +127,7 @@ mod tests {
     use base::model::envelope::Envelope;
     use base::model::item::ToolResult;
 
-    fn entries(results: &[(&str, Envelope)]) -> Vec<Entry> {
+    fn entries(results: &[(&str, Envelope)]) -> Vec<HistoryEntry> {
         let item = |tool: &str, envelope: &Envelope| {
             Arc::new(Item::ToolResult(ToolResult {
                 call_id: "c".into(),
@@ -139,7 +139,7 @@ mod tests {
         results
             .iter()
             .enumerate()
-            .map(|(at, (tool, envelope))| Entry::new(number(at), item(tool, envelope), None, 0))
+            .map(|(at, (tool, envelope))| HistoryEntry::new(number(at), item(tool, envelope), None, 0))
             .collect()
     }
 

@@ -11,7 +11,7 @@ use base::model::item::{Item, ItemId};
 use base::model::request::Message;
 
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct HistoryEntry {
     pub id: ItemId,
     pub item: Arc<Item>,
     pub arrived_at: u64,
@@ -26,7 +26,7 @@ pub struct Entry {
     upper_bound: OnceLock<u32>,
 }
 
-impl Entry {
+impl HistoryEntry {
     /// An item in full form. `tokens` is its cached size; `None` estimates it.
     pub fn new(id: ItemId, item: Arc<Item>, tokens: Option<u32>, arrived_at: u64) -> Self {
         let message = forms::full(&item);
@@ -122,15 +122,15 @@ impl Entry {
     }
 }
 
-pub fn tokens_of(entries: &[Entry]) -> u64 {
+pub fn tokens_of(entries: &[HistoryEntry]) -> u64 {
     entries.iter().map(|entry| u64::from(entry.tokens())).sum()
 }
 
-pub fn upper_bound_of(entries: &[Entry]) -> u64 {
+pub fn upper_bound_of(entries: &[HistoryEntry]) -> u64 {
     entries.iter().map(|entry| u64::from(entry.upper_bound())).sum()
 }
 
 /// The ids of calls that are pinned or whose result is pinned: the two stay together.
-pub fn pinned_calls(entries: &[Entry]) -> HashSet<Arc<str>> {
+pub fn pinned_calls(entries: &[HistoryEntry]) -> HashSet<Arc<str>> {
     entries.iter().filter(|entry| entry.pinned).filter_map(|entry| entry.call_id().cloned()).collect()
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use similar::TextDiff;
 
-use super::entry::Entry;
+use super::entry::HistoryEntry;
 use super::manager::HistoryManager;
 use super::references;
 use crate::compaction::batch::Batch;
@@ -53,7 +53,7 @@ pub fn on_arrival(history: &HistoryManager, profile: Profile, window: u64) -> Op
         .then(|| Batch::with_texts(vec![(entry.id, Arc::from(text))], FormName::Filtered, CauseKind::Arrival))
 }
 
-fn repeated(history: &HistoryManager, entry: &Entry, result: &ToolResult) -> Option<String> {
+fn repeated(history: &HistoryManager, entry: &HistoryEntry, result: &ToolResult) -> Option<String> {
     if entry.tokens() < COMPARED_FROM {
         return None;
     }
@@ -61,7 +61,7 @@ fn repeated(history: &HistoryManager, entry: &Entry, result: &ToolResult) -> Opt
     let now = history.requests();
     let entries = history.entries();
     let hash = working_set::content_hash(&entry.item);
-    let mut in_view: Vec<&Entry> = Vec::new();
+    let mut in_view: Vec<&HistoryEntry> = Vec::new();
     let earlier = entries[..entries.len() - 1]
         .iter()
         .rev()
@@ -90,7 +90,7 @@ fn repeated(history: &HistoryManager, entry: &Entry, result: &ToolResult) -> Opt
 const LEFT_OUT_FROM: usize = 8;
 
 /// The numbered lines of a view that no earlier view of the same content shows; ids replace the others.
-fn only_new(path: &str, now: &str, in_view: &[&Entry]) -> Option<String> {
+fn only_new(path: &str, now: &str, in_view: &[&HistoryEntry]) -> Option<String> {
     let numbered = |line: &str| line.split_once('\t').and_then(|(number, _)| number.parse::<u64>().ok());
     let mut shown: HashMap<u64, (ItemId, &str)> = HashMap::new();
     for other in in_view {
@@ -133,7 +133,7 @@ fn only_new(path: &str, now: &str, in_view: &[&Entry]) -> Option<String> {
     (left_out > 0).then(|| out.join("\n"))
 }
 
-fn changed(id: ItemId, base: &Entry, now: &str) -> Option<String> {
+fn changed(id: ItemId, base: &HistoryEntry, now: &str) -> Option<String> {
     if now.len() + base.text().len() > DIFF_BYTES {
         return None;
     }

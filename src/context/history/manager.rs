@@ -4,14 +4,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::entry::{self, Entry};
+use super::entry::{self, HistoryEntry};
 use crate::compaction::batch::Batch;
 use crate::session::record::FormName;
 use base::model::item::{Item, ItemId, Summary};
 
 #[derive(Clone, Debug, Default)]
 pub struct HistoryManager {
-    entries: Vec<Entry>,
+    entries: Vec<HistoryEntry>,
     /// Index of the running turn's first entry; `entries.len()` if no turn is running.
     turn_start: usize,
     /// Requests answered so far; the clock by which entries age.
@@ -19,7 +19,7 @@ pub struct HistoryManager {
     /// The value of `requests` at the last rewrite of something already sent.
     rewritten_at: u64,
     /// What the last archives removed, newest last, for undo.
-    archived: Vec<Vec<Entry>>,
+    archived: Vec<Vec<HistoryEntry>>,
     /// The newest item of the archives that can no longer be undone.
     beyond_undo: Option<ItemId>,
     /// What rewinds removed, for undo.
@@ -29,7 +29,7 @@ pub struct HistoryManager {
 #[derive(Clone, Debug)]
 struct InvalidatedItems {
     to: ItemId,
-    entries: Vec<Entry>,
+    entries: Vec<HistoryEntry>,
 }
 
 /// Archives that can be undone; older ones are only in the log.
@@ -37,11 +37,11 @@ const UNDOABLE_ARCHIVES: usize = 3;
 
 impl HistoryManager {
     /// Adds an item. A user message that begins a round starts the running turn.
-    pub fn push(&mut self, id: ItemId, item: Arc<Item>, tokens: Option<u32>) -> &Entry {
+    pub fn push(&mut self, id: ItemId, item: Arc<Item>, tokens: Option<u32>) -> &HistoryEntry {
         if item.begins_round() {
             self.turn_start = self.entries.len();
         }
-        self.entries.push(Entry::new(id, item, tokens, self.requests));
+        self.entries.push(HistoryEntry::new(id, item, tokens, self.requests));
         &self.entries[self.entries.len() - 1]
     }
 
@@ -49,7 +49,7 @@ impl HistoryManager {
     pub fn at_turn_start(&self) -> bool {
         let running = self.entries.get(self.turn_start..).unwrap_or_default();
         let aside =
-            |entry: &Entry| matches!(&*entry.item, Item::User(_) | Item::Reminder(_) | Item::Image(_));
+            |entry: &HistoryEntry| matches!(&*entry.item, Item::User(_) | Item::Reminder(_) | Item::Image(_));
         !running.is_empty() && running.iter().all(aside)
     }
 
@@ -70,7 +70,7 @@ impl HistoryManager {
         self.requests
     }
 
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[HistoryEntry] {
         &self.entries
     }
 
@@ -130,7 +130,7 @@ impl HistoryManager {
         self.set_form(&batch.items, batch.form, &batch.texts);
     }
 
-    pub fn entry(&self, id: ItemId) -> Option<&Entry> {
+    pub fn entry(&self, id: ItemId) -> Option<&HistoryEntry> {
         self.position(id).map(|index| &self.entries[index])
     }
 
@@ -139,16 +139,16 @@ impl HistoryManager {
     pub fn archive(&mut self, before: ItemId, id: ItemId, summary: Summary) {
         self.rewritten_at = self.requests;
         let cut = self.entries.partition_point(|entry| entry.id < before || is_summary(entry));
-        let old: Vec<Entry> = self.entries.drain(..cut).collect();
+        let old: Vec<HistoryEntry> = self.entries.drain(..cut).collect();
         let pinned = entry::pinned_calls(&old);
-        let stays = |entry: &&Entry| match entry.call_id() {
+        let stays = |entry: &&HistoryEntry| match entry.call_id() {
             Some(call) => pinned.contains(call),
             None => entry.pinned && !is_summary(entry),
         };
-        let kept: Vec<Entry> =
+        let kept: Vec<HistoryEntry> =
             old.iter().filter(|entry| entry.message().is_some()).filter(stays).cloned().collect();
         self.turn_start = self.turn_start.saturating_sub(cut) + 1 + kept.len();
-        let summary = Entry::new(id, Arc::new(Item::Summary(summary)), None, self.requests);
+        let summary = HistoryEntry::new(id, Arc::new(Item::Summary(summary)), None, self.requests);
         self.entries.splice(0..0, std::iter::once(summary).chain(kept));
         if self.archived.len() == UNDOABLE_ARCHIVES {
             self.beyond_undo = newest(&self.archived.remove(0)).or(self.beyond_undo);
@@ -175,7 +175,7 @@ impl HistoryManager {
     }
 
     /// Number of entries that replaced those an archive removed: the summary, and what was pinned.
-    fn replacement_len(&self, taken: &[Entry]) -> usize {
+    fn replacement_len(&self, taken: &[HistoryEntry]) -> usize {
         let newest = newest(taken);
         1 + self.entries[1..].iter().take_while(|entry| Some(entry.id) <= newest).count()
     }
@@ -204,7 +204,7 @@ impl HistoryManager {
         let Some(to) = self.invalidated[first..].iter().map(|invalidated| invalidated.to).min() else {
             return;
         };
-        let gone: Vec<Entry> =
+        let gone: Vec<HistoryEntry> =
             self.entries.iter().filter(|entry| entry.id >= to && !is_summary(entry)).cloned().collect();
         // Newest first: each restores the history that the previous one left.
         for index in (first..self.invalidated.len()).rev() {
@@ -220,8 +220,8 @@ impl HistoryManager {
         u32::try_from(self.invalidated.len()).unwrap_or(u32::MAX)
     }
 
-    fn remove_from(&mut self, to: ItemId) -> Vec<Entry> {
-        let goes = |entry: &mut Entry| entry.id >= to && !is_summary(entry);
+    fn remove_from(&mut self, to: ItemId) -> Vec<HistoryEntry> {
+        let goes = |entry: &mut HistoryEntry| entry.id >= to && !is_summary(entry);
         let gone = self.entries.extract_if(.., goes).collect();
         self.turn_start = self.entries.len();
         gone
@@ -257,10 +257,10 @@ impl HistoryManager {
     }
 }
 
-fn newest(entries: &[Entry]) -> Option<ItemId> {
+fn newest(entries: &[HistoryEntry]) -> Option<ItemId> {
     entries.iter().filter(|entry| !is_summary(entry)).map(|entry| entry.id).max()
 }
 
-fn is_summary(entry: &Entry) -> bool {
+fn is_summary(entry: &HistoryEntry) -> bool {
     matches!(&*entry.item, Item::Summary(_))
 }

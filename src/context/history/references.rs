@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::entry::Entry;
+use super::entry::HistoryEntry;
 use super::manager::HistoryManager;
 use crate::compaction::batch::Batch;
 use crate::session::record::{CauseKind, FormName};
@@ -26,7 +26,7 @@ pub fn changes(id: ItemId, own: ItemId, hunks: &str) -> String {
 }
 
 /// The ids referenced by entries at most `age` requests old.
-pub fn referenced(entries: &[Entry], requests: u64, age: u64) -> HashSet<ItemId> {
+pub fn referenced(entries: &[HistoryEntry], requests: u64, age: u64) -> HashSet<ItemId> {
     let fresh = entries.iter().rev().take_while(|entry| requests.saturating_sub(entry.arrived_at) <= age);
     fresh.filter(|entry| entry.form() == FormName::Filtered).flat_map(|entry| named(entry.text())).collect()
 }
@@ -34,12 +34,12 @@ pub fn referenced(entries: &[Entry], requests: u64, age: u64) -> HashSet<ItemId>
 /// References to items no longer in view unchanged: they become pointers to their own originals.
 pub fn orphans(history: &HistoryManager) -> Option<Batch> {
     let in_view = |id: ItemId| history.entry(id).is_some_and(|entry| entry.form() <= FormName::Filtered);
-    let orphan = |entry: &&Entry| {
+    let orphan = |entry: &&HistoryEntry| {
         entry.form() == FormName::Filtered
             && !entry.pinned
             && entry.text().lines().count() == 1
             && named(entry.text()).any(|id| !in_view(id))
-            && Entry::clone(entry).set_form(FormName::Pointer, None)
+            && HistoryEntry::clone(entry).set_form(FormName::Pointer, None)
     };
     let items: Vec<ItemId> = history.entries().iter().filter(orphan).map(|entry| entry.id).collect();
     (!items.is_empty()).then(|| {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::entry::{self, Entry};
+use super::entry::{self, HistoryEntry};
 use super::manager::HistoryManager;
 use crate::compaction::batch::Batch;
 use crate::compress::tool_result;
@@ -46,7 +46,7 @@ pub fn plan(history: &HistoryManager, edit: ContextEdit, id: ItemId) -> Result<U
     }
 }
 
-fn dropped(entry: &Entry) -> Result<UserEditPlan, String> {
+fn dropped(entry: &HistoryEntry) -> Result<UserEditPlan, String> {
     let id = entry.id;
     let recall = format!("Recall {{\"id\":{}}}", id.0);
     let (form, line) = match (&*entry.item, entry.form()) {
@@ -109,7 +109,7 @@ fn dropped(entry: &Entry) -> Result<UserEditPlan, String> {
 }
 
 /// Restores the item and everything else in the same digest, so calls and results come back together.
-fn restored(entries: &[Entry], at: usize) -> Result<UserEditPlan, String> {
+fn restored(entries: &[HistoryEntry], at: usize) -> Result<UserEditPlan, String> {
     let id = entries[at].id;
     let range = if matches!(entries[at].form(), FormName::Folded | FormName::Gone) {
         let start = (0..=at).rev().find(|&index| entries[index].form() == FormName::Folded).unwrap_or(at);

@@ -17,7 +17,7 @@ pub struct Figures {
     pub failed_commands: u64,
     pub notes: u64,
     /// Files that differ from before the session.
-    pub files: BTreeMap<String, Lines>,
+    pub files: BTreeMap<String, LineCounts>,
     /// As reported by the servers, including sub-agents and summaries.
     pub tokens: Usage,
     /// Estimated tokens by the layer through which they entered the window.
@@ -38,7 +38,7 @@ pub struct ToolFigures {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Lines {
+pub struct LineCounts {
     pub added: u64,
     pub removed: u64,
 }
@@ -134,8 +134,8 @@ impl Figures {
         self.tools.get("Bash").map_or(0, |tool| tool.calls)
     }
 
-    pub fn lines(&self) -> Lines {
-        self.files.values().fold(Lines::default(), |sum, file| Lines {
+    pub fn lines(&self) -> LineCounts {
+        self.files.values().fold(LineCounts::default(), |sum, file| LineCounts {
             added: sum.added + file.added,
             removed: sum.removed + file.removed,
         })

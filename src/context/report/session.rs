@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use memchr::memmem;
 use serde::Serialize;
 
-use super::figures::{Figures, Lines};
+use super::figures::{Figures, LineCounts};
 use super::period::Days;
 use crate::parts::FixedParts;
 use crate::session::journal::path_state::PathState;
@@ -241,8 +241,11 @@ fn word<'a>(line: &'a [u8], key: &[u8], belongs: impl Fn(u8) -> bool) -> Option<
 }
 
 /// Files that differ from before, with the changed lines; minus what a rewind undid.
-pub fn changed_files(lines: impl IntoIterator<Item = JournalRecord>, since: u64) -> BTreeMap<String, Lines> {
-    let mut files: BTreeMap<PathBuf, (PathState, PathState, Lines)> = BTreeMap::new();
+pub fn changed_files(
+    lines: impl IntoIterator<Item = JournalRecord>,
+    since: u64,
+) -> BTreeMap<String, LineCounts> {
+    let mut files: BTreeMap<PathBuf, (PathState, PathState, LineCounts)> = BTreeMap::new();
     let (mut counts, mut back) = (true, false);
     for line in lines {
         match line {
@@ -255,7 +258,7 @@ pub fn changed_files(lines: impl IntoIterator<Item = JournalRecord>, since: u64)
                 }
                 let file = files
                     .entry(change.path)
-                    .or_insert_with(|| (change.before, PathState::Absent, Lines::default()));
+                    .or_insert_with(|| (change.before, PathState::Absent, LineCounts::default()));
                 file.1 = change.after;
                 let (plus, minus) = (u64::from(change.plus), u64::from(change.minus));
                 if back {

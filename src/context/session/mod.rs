@@ -2,6 +2,7 @@
 //! it, and everything else (lists, compressed forms) is derived.
 
 pub mod draft;
+pub mod effective;
 pub mod holder;
 pub mod journal;
 pub mod list;
@@ -11,6 +12,5 @@ pub mod projects;
 pub mod prompt_history;
 pub mod reader;
 pub mod record;
-pub mod standing;
 pub mod stored;
 pub mod undo_stack;

@@ -11,7 +11,7 @@ use super::merge;
 use super::state_block::StateBlock;
 use super::verify;
 use crate::compress::tool_result;
-use crate::history::entry::{self, Entry};
+use crate::history::entry::{self, HistoryEntry};
 use crate::tokens::estimate::estimate;
 use base::config::prompts;
 use base::model::item::{Item, Summary};
@@ -40,7 +40,7 @@ pub struct SummaryOutcome {
 
 impl SummaryCompressor {
     /// Always returns a summary, within the time-out.
-    pub async fn summarize(&self, entries: Vec<Entry>, focus: Option<String>) -> SummaryOutcome {
+    pub async fn summarize(&self, entries: Vec<HistoryEntry>, focus: Option<String>) -> SummaryOutcome {
         let mut state = facts(&entries);
         let budget = usize::try_from(self.window_tokens * 3 / 2).unwrap_or(usize::MAX);
         let transcript = transcript(&entries, budget);
@@ -108,11 +108,11 @@ impl SummaryCompressor {
 }
 
 /// The summary that needs no model: what the program itself recorded of `entries`, sized for a window.
-pub fn facts_only(entries: &[Entry], window_tokens: u64) -> Summary {
+pub fn facts_only(entries: &[HistoryEntry], window_tokens: u64) -> Summary {
     finish(window_tokens, facts(entries))
 }
 
-fn facts(entries: &[Entry]) -> StateBlock {
+fn facts(entries: &[HistoryEntry]) -> StateBlock {
     StateBlock::gather(entries.iter().map(|entry| (entry.id, &*entry.item)))
 }
 
@@ -153,8 +153,8 @@ fn checked(answer: String, before: u64) -> Result<String, String> {
 
 /// The summarizer's input: `[role] content`, tools as `[tool:Name] {json}`, results in their history form;
 /// middle cut to `max_bytes`. Excludes an earlier summary: it isn't summarized again.
-fn transcript(entries: &[Entry], max_bytes: usize) -> String {
-    let line = |entry: &Entry| {
+fn transcript(entries: &[HistoryEntry], max_bytes: usize) -> String {
+    let line = |entry: &HistoryEntry| {
         Some(match &*entry.item {
             Item::User(message) => format!("[user] {}\n", text::elide(&message.text, 4_000)),
             Item::Assistant { text: words, .. } => format!("[assistant] {}\n", text::elide(words, 2_000)),

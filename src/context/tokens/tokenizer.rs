@@ -15,11 +15,11 @@ const PIECE_BYTES: usize = 4 << 10;
 const COUNTED_BYTES: usize = 256 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encoding {
+pub enum TokenEncoding {
     O200k,
 }
 
-impl Encoding {
+impl TokenEncoding {
     /// The tokenizer of a model by its name, with or without a vendor prefix; `None` if it isn't public.
     pub fn of_model(model: &str) -> Option<Self> {
         let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
@@ -90,15 +90,15 @@ mod tests {
 
     #[test]
     fn only_public_tokenizers_are_named() {
-        assert_eq!(Encoding::of_model("gpt-5-mini"), Some(Encoding::O200k));
-        assert_eq!(Encoding::of_model("openai/gpt-4o"), Some(Encoding::O200k));
+        assert_eq!(TokenEncoding::of_model("gpt-5-mini"), Some(TokenEncoding::O200k));
+        assert_eq!(TokenEncoding::of_model("openai/gpt-4o"), Some(TokenEncoding::O200k));
         assert_eq!(
-            Encoding::of_model("gpt-4-turbo"),
+            TokenEncoding::of_model("gpt-4-turbo"),
             None,
             "its tables would weigh 1.7 MB for a model of 2023"
         );
-        assert_eq!(Encoding::of_model("claude-sonnet-4-5"), None);
-        assert_eq!(Encoding::of_model("qwen3-coder"), None);
+        assert_eq!(TokenEncoding::of_model("claude-sonnet-4-5"), None);
+        assert_eq!(TokenEncoding::of_model("qwen3-coder"), None);
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn adversarial_text_is_counted_in_bounded_pieces() {
-        let tokenizer = Encoding::O200k.load();
+        let tokenizer = TokenEncoding::O200k.load();
         let code = "fn main() { println!(\"hello, {}\", name); }\n".repeat(1_000);
         let exact = tiktoken_rs::o200k_base().unwrap().count_ordinary(&code) as f64;
         let counted = f64::from(tokenizer.count(&code).unwrap());

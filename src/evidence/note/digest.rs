@@ -2,7 +2,7 @@
 
 use super::index::Listing;
 use super::record::{Note, NoteKind};
-use super::retrieval::search::Wanted;
+use super::retrieval::search::NoteQuery;
 use base::text;
 
 const LATEST: usize = 5;
@@ -41,7 +41,7 @@ pub fn day(note: &Note) -> String {
 }
 
 /// Indexes of the matching notes, newest first.
-pub fn newest(listing: &Listing, wanted: &Wanted) -> Vec<usize> {
+pub fn newest(listing: &Listing, wanted: &NoteQuery) -> Vec<usize> {
     let mut places: Vec<usize> =
         (0..listing.notes.len()).filter(|&at| wanted.fits(&listing.notes[at])).collect();
     places.sort_by_key(|&at| (std::cmp::Reverse(listing.notes[at].changed_ms), at));
@@ -77,7 +77,7 @@ pub fn summary(listing: &Listing) -> String {
         }
     }
     out.push_str("Latest:\n");
-    for at in newest(listing, &Wanted::default()).into_iter().take(LATEST) {
+    for at in newest(listing, &NoteQuery::default()).into_iter().take(LATEST) {
         out.push_str(&format!("  {}\n", row(&listing.notes[at])));
     }
     out

@@ -27,7 +27,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// May not exist yet.
 #[derive(Clone, Debug)]
-pub struct Folder {
+pub struct NoteFolder {
     /// The project: absolute and canonical.
     pub root: PathBuf,
     pub path: PathBuf,
@@ -47,7 +47,7 @@ pub struct Lock {
     _file: File,
 }
 
-impl Folder {
+impl NoteFolder {
     pub fn new(root: &Path) -> Self {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         Self { path: root.join(FOLDER), root }

@@ -7,7 +7,7 @@ use std::fs;
 use serde::{Deserialize, Serialize};
 
 use super::error::NoteError;
-use super::folder::{ARCHIVE, Folder, FolderEntry, INDEX_FILE, Lock};
+use super::folder::{ARCHIVE, FolderEntry, INDEX_FILE, Lock, NoteFolder};
 use super::name;
 use super::record::{Facts, Note, NoteKind, USUAL_IMPORTANCE};
 use base::clock;
@@ -53,7 +53,7 @@ pub struct Listing {
 }
 
 /// Updates the index if possible; a read-only folder works too.
-pub fn load(folder: &Folder) -> Result<Listing, NoteError> {
+pub fn load(folder: &NoteFolder) -> Result<Listing, NoteError> {
     let (listing, outdated) = look(folder)?;
     match outdated.is_some().then(|| folder.lock_if_free()).flatten() {
         Some(lock) => load_locked(folder, &lock),
@@ -63,7 +63,7 @@ pub fn load(folder: &Folder) -> Result<Listing, NoteError> {
 }
 
 /// Like [`load`], for a writer.
-pub fn load_locked(folder: &Folder, _lock: &Lock) -> Result<Listing, NoteError> {
+pub fn load_locked(folder: &NoteFolder, _lock: &Lock) -> Result<Listing, NoteError> {
     let (mut listing, outdated) = look(folder)?;
     if let Some(Err(why)) = outdated.map(|entries| write(folder, entries)) {
         listing.notices.push(format!("{INDEX_FILE} can't be written: it {why}"));
@@ -72,7 +72,7 @@ pub fn load_locked(folder: &Folder, _lock: &Lock) -> Result<Listing, NoteError> 
 }
 
 /// The notes, and new index entries if the stored ones are outdated.
-fn look(folder: &Folder) -> Result<(Listing, Option<Vec<NoteEntry>>), NoteError> {
+fn look(folder: &NoteFolder) -> Result<(Listing, Option<Vec<NoteEntry>>), NoteError> {
     let (files, mut notices) = folder.files()?;
     let stored = stored(folder).unwrap_or_default();
     let known: HashMap<&str, &NoteEntry> =
@@ -99,7 +99,7 @@ fn look(folder: &Folder) -> Result<(Listing, Option<Vec<NoteEntry>>), NoteError>
     Ok((Listing { notes, notices }, outdated))
 }
 
-fn stored(folder: &Folder) -> Option<IndexFile> {
+fn stored(folder: &NoteFolder) -> Option<IndexFile> {
     let bytes = folder.read(INDEX_FILE, MAX_INDEX_BYTES).ok()?;
     let index: IndexFile = serde_json::from_slice(&bytes).ok()?;
     let whole =
@@ -111,7 +111,7 @@ fn check(notes: &[NoteEntry]) -> String {
     file::hash(&serde_json::to_vec(notes).unwrap_or_default())
 }
 
-fn write(folder: &Folder, notes: Vec<NoteEntry>) -> Result<(), String> {
+fn write(folder: &NoteFolder, notes: Vec<NoteEntry>) -> Result<(), String> {
     let path = folder.path.join(INDEX_FILE);
     if fs::symlink_metadata(&path).is_ok_and(|meta| !meta.is_file()) {
         return Err("is a link or a folder; remove it".to_owned());
@@ -128,7 +128,7 @@ fn write(folder: &Folder, notes: Vec<NoteEntry>) -> Result<(), String> {
     folder.write(INDEX_FILE, &bytes, Expect::Anything).map_err(|error| error.to_string())
 }
 
-fn read(folder: &Folder, seen: &FolderEntry) -> Result<NoteEntry, String> {
+fn read(folder: &NoteFolder, seen: &FolderEntry) -> Result<NoteEntry, String> {
     let bytes = folder.read(&seen.file, MAX_NOTE_BYTES).map_err(|error| error.to_string())?;
     let Ok((text, _)) = encoding::decode(&bytes) else {
         return Err(format!("is a {}, not text", file::binary_kind(&bytes)));
@@ -138,7 +138,7 @@ fn read(folder: &Folder, seen: &FolderEntry) -> Result<NoteEntry, String> {
 
 static WIKI_LINK: Pattern = Pattern::new(r"\[\[([^\[\]|#\n]{1,200})(?:[|#][^\[\]\n]*)?\]\]");
 
-pub fn facts(folder: &Folder, file: &str, text: &str) -> Facts {
+pub fn facts(folder: &NoteFolder, file: &str, text: &str) -> Facts {
     let parts = frontmatter::split(text);
     let head = parts.head.unwrap_or("");
     let mut oddities = Vec::new();

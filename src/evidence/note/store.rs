@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::error::NoteError;
-use super::folder::{ARCHIVE, Folder, Lock};
+use super::folder::{ARCHIVE, Lock, NoteFolder};
 use super::index::{self, Listing, MAX_NOTE_BYTES};
 use super::name;
 use super::record::{FOLDER, Note, NoteKind, USUAL_IMPORTANCE};
@@ -21,7 +21,7 @@ const MAX_NAMES: usize = 1_000;
 
 #[derive(Clone, Debug)]
 pub struct NoteStore {
-    pub folder: Folder,
+    pub folder: NoteFolder,
 }
 
 /// What to set; `None` leaves a field unchanged.
@@ -53,7 +53,7 @@ impl NoteChange {
 
 impl NoteStore {
     pub fn new(root: &Path) -> Self {
-        Self { folder: Folder::new(root) }
+        Self { folder: NoteFolder::new(root) }
     }
 
     pub fn list(&self) -> Result<Listing, NoteError> {

@@ -12,7 +12,7 @@ use super::gather;
 use super::query::{PLAIN_WORD, Query};
 use super::signals::{GENERAL, PRIORS, Signal, best};
 use super::verbatim;
-use crate::categorize::{self, Role};
+use crate::categorize::{self, FileCategory};
 use crate::commits::cache;
 use crate::commits::history::CommitHistory;
 use crate::index::format::Damaged;
@@ -105,7 +105,7 @@ impl Project {
     }
 
     /// The `limit` best files for `text`, each with its role.
-    pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(RankedFile, Role)>, Damaged> {
+    pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(RankedFile, FileCategory)>, Damaged> {
         let query = Query::parse(text);
         let mut files = self.rank(&query, limit)?;
         self.add_lines(&query, files.iter_mut().map(|(file, _)| file));
@@ -113,7 +113,7 @@ impl Project {
     }
 
     /// The same without the files' lines.
-    pub fn rank(&self, query: &Query, limit: usize) -> Result<Vec<(RankedFile, Role)>, Damaged> {
+    pub fn rank(&self, query: &Query, limit: usize) -> Result<Vec<(RankedFile, FileCategory)>, Damaged> {
         let columns = gather::gather(&self.root, &self.index, &self.history, query)
             .inspect_err(|_| self.store.forget())?;
         let scores = columns.scores();

@@ -20,7 +20,7 @@ const OTHER_SPELLING_SURE: f32 = 0.6;
 const MAX_SPELT: usize = 60;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Word {
+pub struct QueryWord {
     pub term: String,
     pub weight: f32,
     pub in_title: bool,
@@ -30,7 +30,7 @@ pub struct Word {
 pub struct Query {
     pub title: String,
     pub text: String,
-    pub words: Vec<Word>,
+    pub words: Vec<QueryWord>,
     /// Lower-case names that look like code, with a confidence of 0–1.
     pub identifiers: Vec<(String, f32)>,
     /// `a.b.c` and `a::b::c` as parts.
@@ -118,7 +118,7 @@ impl Query {
             for spelt in [parts.join("_"), parts.concat()] {
                 if self.words.len() < MAX_WORDS && !self.words.iter().any(|word| word.term == spelt) {
                     let in_title = self.title.contains(&found[0]);
-                    self.words.push(Word { term: spelt.clone(), weight: OTHER_SPELLING, in_title });
+                    self.words.push(QueryWord { term: spelt.clone(), weight: OTHER_SPELLING, in_title });
                 }
                 if !self.identifiers.iter().any(|(known, _)| *known == spelt) {
                     self.identifiers.push((spelt, OTHER_SPELLING_SURE));
@@ -226,10 +226,10 @@ const STOP: &str = "\
     happens currently bug issue problem description expected actual behavior reproduce steps see think maybe \
     want need needs make makes get gets use used using work works working way instead one two am ve ll re";
 
-fn weighted(title: &str, text: &str) -> Vec<Word> {
-    let mut words: Vec<Word> = Vec::new();
+fn weighted(title: &str, text: &str) -> Vec<QueryWord> {
+    let mut words: Vec<QueryWord> = Vec::new();
     let mut known: FxHashMap<String, (usize, f32, f32)> = FxHashMap::default();
-    let mut add = |term: &str, part: WordPart, in_title: bool, words: &mut Vec<Word>| {
+    let mut add = |term: &str, part: WordPart, in_title: bool, words: &mut Vec<QueryWord>| {
         if term.chars().count() < 2 || words::listed(STOP, term) {
             return;
         }
@@ -246,7 +246,7 @@ fn weighted(title: &str, text: &str) -> Vec<Word> {
             }
             None if words.len() < MAX_WORDS => {
                 known.insert(term.to_owned(), (words.len(), 1.0, base));
-                words.push(Word { term: term.to_owned(), weight: base, in_title });
+                words.push(QueryWord { term: term.to_owned(), weight: base, in_title });
             }
             None => {}
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tokio::task::spawn_blocking;
 
-use super::known_windows::{KnownWindow, KnownWindows, Place, Record};
+use super::known_windows::{KnownWindow, KnownWindows, LearnedWindow, ModelKey};
 use super::probe::{self, ServerWindow};
 use crate::wire::address::Host;
 use crate::wire::http;
@@ -76,7 +76,7 @@ impl WindowFinder {
         }
     }
 
-    async fn ask(&self, place: Place, settings: &ProviderSettings) -> FoundWindow {
+    async fn ask(&self, place: ModelKey, settings: &ProviderSettings) -> FoundWindow {
         let answer: Option<ServerWindow> = probe::context_window(settings).await;
         let advice = answer.as_ref().and_then(|window| window.advice.clone());
         // Too small to work in: the user must know, at every start.
@@ -97,7 +97,7 @@ impl WindowFinder {
         FoundWindow { window: record.window(clock::now_ms()), advice }
     }
 
-    async fn get(&self, place: &Place) -> Record {
+    async fn get(&self, place: &ModelKey) -> LearnedWindow {
         let (known, place) = (self.known.clone(), place.clone());
         spawn_blocking(move || known.get(&place)).await.unwrap_or_default()
     }
@@ -123,9 +123,9 @@ fn wait(settings: &ProviderSettings) -> Option<Wait> {
     })
 }
 
-fn place(settings: &ProviderSettings) -> Option<Place> {
+fn place(settings: &ProviderSettings) -> Option<ModelKey> {
     let url = http::parse(&settings.base_url).ok().filter(|_| settings.kind != ProviderKind::Scripted)?;
-    Some(Place { server: http::display_url(&url), model: settings.model.to_string() })
+    Some(ModelKey { server: http::display_url(&url), model: settings.model.to_string() })
 }
 
 /// Remembers the windows that refusals name, for the next session.
@@ -150,7 +150,7 @@ impl LearningProvider {
 
 impl Provider for LearningProvider {
     fn stream(&self, request: &Request) -> ReplyStream {
-        let place = Place { server: self.server.clone(), model: request.params.model.to_string() };
+        let place = ModelKey { server: self.server.clone(), model: request.params.model.to_string() };
         let known = self.finder.known.clone();
         let reply = self.provider.stream(request);
         Box::pin(reply.then(move |event| {

@@ -21,7 +21,7 @@ const DAY_MS: u64 = 24 * 3_600_000;
 const KEPT_MS: u64 = 7 * DAY_MS;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct ModelKey {
     /// Without user name, password and query.
     pub server: String,
     pub model: String,
@@ -29,7 +29,7 @@ pub struct Place {
 
 /// Times in milliseconds since the Unix epoch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct LearnedWindow {
     /// 0 if it should be asked again.
     #[serde(default)]
     asked_ms: u64,
@@ -57,7 +57,7 @@ pub struct KnownWindow {
     pub source: String,
 }
 
-impl Record {
+impl LearnedWindow {
     pub fn is_fresh(&self, now: u64) -> bool {
         now.abs_diff(self.asked_ms) < DAY_MS
     }
@@ -106,9 +106,9 @@ impl Record {
 #[derive(Serialize, Deserialize)]
 struct Entry {
     #[serde(flatten)]
-    place: Place,
+    place: ModelKey,
     #[serde(flatten)]
-    record: Record,
+    record: LearnedWindow,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -128,16 +128,16 @@ impl KnownWindows {
         Self { path: path.to_owned() }
     }
 
-    pub fn get(&self, place: &Place) -> Record {
+    pub fn get(&self, place: &ModelKey) -> LearnedWindow {
         let entry = self.read().into_iter().find(|entry| entry.place == *place);
         entry.map(|entry| entry.record).unwrap_or_default()
     }
 
-    pub fn asked(&self, place: &Place, answer: Option<&ServerWindow>) -> Record {
+    pub fn asked(&self, place: &ModelKey, answer: Option<&ServerWindow>) -> LearnedWindow {
         self.change(place, |record| record.ask(answer, clock::now_ms()))
     }
 
-    pub fn refused(&self, place: &Place, tokens: u64) {
+    pub fn refused(&self, place: &ModelKey, tokens: u64) {
         if tokens >= MIN_WINDOW_TOKENS {
             self.change(place, |record| record.refuse(tokens, clock::now_ms()));
         }
@@ -152,13 +152,13 @@ impl KnownWindows {
             .unwrap_or_default()
     }
 
-    fn change(&self, place: &Place, change: impl FnOnce(&mut Record)) -> Record {
+    fn change(&self, place: &ModelKey, change: impl FnOnce(&mut LearnedWindow)) -> LearnedWindow {
         static WRITING: Mutex<()> = Mutex::new(());
         let _writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
         let mut windows = self.read();
         let at = windows.iter().position(|entry| entry.place == *place);
         let mut entry = at.map_or_else(
-            || Entry { place: place.clone(), record: Record::default() },
+            || Entry { place: place.clone(), record: LearnedWindow::default() },
             |at| windows.swap_remove(at),
         );
         change(&mut entry.record);
@@ -179,15 +179,15 @@ impl KnownWindows {
 mod tests {
     use super::*;
 
-    fn place(model: &str) -> Place {
-        Place { server: "http://h/v1".to_owned(), model: model.to_owned() }
+    fn place(model: &str) -> ModelKey {
+        ModelKey { server: "http://h/v1".to_owned(), model: model.to_owned() }
     }
 
     fn said(tokens: u64) -> ServerWindow {
         ServerWindow { tokens, source: "its list of models", advice: None }
     }
 
-    fn window(record: &Record) -> Option<(u64, Origin)> {
+    fn window(record: &LearnedWindow) -> Option<(u64, Origin)> {
         record.window(clock::now_ms()).map(|window| (window.tokens, window.origin))
     }
 
@@ -195,7 +195,7 @@ mod tests {
     fn what_a_server_says_and_refuses() {
         let folder = tempfile::tempdir().unwrap();
         let windows = KnownWindows::new(&folder.path().join("state/servers.json"));
-        assert_eq!(windows.get(&place("m")), Record::default());
+        assert_eq!(windows.get(&place("m")), LearnedWindow::default());
         windows.asked(&place("m"), Some(&said(32_768)));
         windows.asked(&place("other"), None);
         assert_eq!(window(&windows.get(&place("m"))), Some((32_768, Origin::Server)));
@@ -210,7 +210,7 @@ mod tests {
         windows.refused(&place("m"), 100_000);
         assert_eq!(window(&windows.get(&place("m"))), Some((16_384, Origin::Server)));
         windows.refused(&place("tiny"), 100);
-        assert_eq!(windows.get(&place("tiny")), Record::default());
+        assert_eq!(windows.get(&place("tiny")), LearnedWindow::default());
         // A server that is down for once is as it was, but not for ever.
         assert_eq!(window(&windows.asked(&place("m"), None)), Some((16_384, Origin::Server)));
         assert_eq!(windows.get(&place("m")).window(clock::now_ms() + 8 * DAY_MS), None);
@@ -223,7 +223,7 @@ mod tests {
         let windows = KnownWindows::new(&path);
         for text in ["", "{}", "[1]", "{\"version\":2,\"windows\":[]}", "\u{0}"] {
             std::fs::write(&path, text).unwrap();
-            assert_eq!(windows.get(&place("m")), Record::default(), "{text}");
+            assert_eq!(windows.get(&place("m")), LearnedWindow::default(), "{text}");
         }
         let now = clock::now_ms();
         for (said, expected) in

@@ -8,17 +8,17 @@ use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd,
 use super::markdown::{facts, outcome, title};
 use base::model::item::{Item, ToolResult};
 use base::sanitize;
-use context::session::standing::{Standing, StandingSession};
+use context::session::effective::{EffectiveEntry, EffectiveSession};
 use frontend::tui::render::highlight::languages;
 use frontend::tui::render::highlight::scanner::{self, Role, State};
 
 const STYLE: &str = include_str!("style.css");
 
-pub fn render(session: &StandingSession) -> String {
+pub fn render(session: &EffectiveSession) -> String {
     let mut body = String::new();
     let mut titles: HashMap<&str, String> = HashMap::new();
     for (_, standing) in &session.all {
-        let Standing::Item(_, item) = standing else { continue };
+        let EffectiveEntry::Item(_, item) = standing else { continue };
         let _ = match item.as_ref() {
             Item::ToolCall(call) => {
                 titles.insert(&call.id, call.title());

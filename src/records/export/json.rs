@@ -9,14 +9,14 @@
 
 use serde_json::{Value, json};
 
-use context::session::standing::{Standing, StandingSession};
+use context::session::effective::{EffectiveEntry, EffectiveSession};
 
-pub fn render(session: &StandingSession) -> String {
+pub fn render(session: &EffectiveSession) -> String {
     let (mut items, mut turns) = (Vec::new(), Vec::new());
     for (id, standing) in &session.all {
         match standing {
-            Standing::Item(ms, item) => items.push(json!({"id": id, "ms": ms, "item": item})),
-            Standing::TurnEnd(end) => turns.push(json!({"after": id, "end": end})),
+            EffectiveEntry::Item(ms, item) => items.push(json!({"id": id, "ms": ms, "item": item})),
+            EffectiveEntry::TurnEnd(end) => turns.push(json!({"after": id, "end": end})),
         }
     }
     let meta = session.meta.as_ref().map_or(Value::Null, |meta| {

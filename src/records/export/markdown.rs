@@ -8,10 +8,10 @@ use base::model::envelope::Envelope;
 use base::model::item::Item;
 use base::sanitize;
 use base::text::one_line;
-use context::session::standing::{Standing, StandingSession};
+use context::session::effective::{EffectiveEntry, EffectiveSession};
 use frontend::tui::transcript::tool;
 
-pub fn title(session: &StandingSession) -> String {
+pub fn title(session: &EffectiveSession) -> String {
     let first = session.items().find_map(|(_, item)| match item.as_ref() {
         Item::User(message) => Some(one_line(&sanitize::clean(&message.text), 100)),
         _ => None,
@@ -19,7 +19,7 @@ pub fn title(session: &StandingSession) -> String {
     first.unwrap_or_else(|| "Empty session".to_owned())
 }
 
-pub fn facts(session: &StandingSession) -> String {
+pub fn facts(session: &EffectiveSession) -> String {
     let Some(meta) = &session.meta else { return "mycode".to_owned() };
     let folder = meta.workspace.rsplit('/').next().unwrap_or_default();
     let date = clock::local(meta.created_ms);
@@ -33,12 +33,12 @@ pub fn outcome(tool: &str, envelope: &Envelope) -> (String, Option<String>) {
     (format!("{failed}{}", one_line(&sanitize::clean(&outcome.summary), 200)), outcome.diff)
 }
 
-pub fn render(session: &StandingSession) -> String {
+pub fn render(session: &EffectiveSession) -> String {
     let mut out = format!("# {}\n\n*{}*\n", title(session), facts(session));
     let mut titles: HashMap<&str, String> = HashMap::new();
     let mut in_calls = false;
     for (_, standing) in &session.all {
-        let Standing::Item(_, item) = standing else { continue };
+        let EffectiveEntry::Item(_, item) = standing else { continue };
         if let Item::ToolResult(result) = item.as_ref() {
             let title = titles.remove(result.call_id.as_ref()).unwrap_or_else(|| result.tool.to_string());
             let (summary, diff) = outcome(&result.tool, &result.envelope);

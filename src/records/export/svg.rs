@@ -9,7 +9,7 @@ use ratatui::text::Line;
 
 use super::html::escaped;
 use base::config::theme::ThemeName;
-use context::session::standing::{Standing, StandingSession};
+use context::session::effective::{EffectiveEntry, EffectiveSession};
 use frontend::tui::render::theme::{Background, Depth, Look};
 use frontend::tui::render::wrap;
 use frontend::tui::transcript::entry::TranscriptEntry;
@@ -20,7 +20,7 @@ const FONT: f64 = 14.0;
 const MARGIN: f64 = 16.0;
 const BAR: f64 = 30.0;
 
-pub fn render(session: &StandingSession, columns: u16, theme: ThemeName) -> String {
+pub fn render(session: &EffectiveSession, columns: u16, theme: ThemeName) -> String {
     let light = theme == ThemeName::Light;
     let background = Some(if light { Background::Light } else { Background::Dark });
     let name = if theme == ThemeName::Ansi { ThemeName::Auto } else { theme };
@@ -31,8 +31,8 @@ pub fn render(session: &StandingSession, columns: u16, theme: ThemeName) -> Stri
     let mut titles = HashMap::new();
     for (_, standing) in &session.all {
         let entries = match standing {
-            Standing::Item(_, item) => replay::of_item(item, &mut titles),
-            Standing::TurnEnd(end) => vec![TranscriptEntry::TurnEnd(end.clone())],
+            EffectiveEntry::Item(_, item) => replay::of_item(item, &mut titles),
+            EffectiveEntry::TurnEnd(end) => vec![TranscriptEntry::TurnEnd(end.clone())],
         };
         for entry in entries {
             lines.extend(entry.lines(before, usize::from(columns.max(20)), theme));

@@ -10,7 +10,7 @@ use super::{html, json, markdown, svg};
 use base::config::theme::ThemeName;
 use base::file::FileError;
 use base::folder::atomic_write::{self, Expect};
-use context::session::standing::StandingSession;
+use context::session::effective::EffectiveSession;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExportFormat {
@@ -62,7 +62,7 @@ pub enum ExportError {
 }
 
 pub fn text(log: &Path, options: ExportOptions) -> io::Result<String> {
-    let mut session = StandingSession::read(log)?;
+    let mut session = EffectiveSession::read(log)?;
     if options.last_turn {
         session.keep_last_turn();
     }

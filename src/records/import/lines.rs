@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::transcript::Picture;
+use super::transcript::RecordedImage;
 use base::file;
 
 const MAX_LINE_BYTES: u64 = 64 << 20;
@@ -58,8 +58,8 @@ pub fn moment(value: &Value) -> u64 {
     at.ok().and_then(|at| u64::try_from(at.as_millisecond()).ok()).unwrap_or(0)
 }
 
-pub fn picture(url: &str, name: &str) -> Option<Picture> {
+pub fn picture(url: &str, name: &str) -> Option<RecordedImage> {
     let (kind, data) = url.strip_prefix("data:image/")?.split_once(";base64,")?;
     let name = if name.is_empty() { format!("image.{kind}") } else { name.to_owned() };
-    Some(Picture { name, data: data.to_owned() })
+    Some(RecordedImage { name, data: data.to_owned() })
 }

@@ -25,7 +25,7 @@ pub struct Transcript {
     pub kept_at: Option<usize>,
     calls: HashMap<String, usize>,
     /// Returned where a reply is required but missing.
-    spare: Reply,
+    spare: RecordedReply,
 }
 
 #[derive(Debug)]
@@ -33,9 +33,9 @@ pub enum Step {
     User {
         ms: u64,
         text: String,
-        images: Vec<Picture>,
+        images: Vec<RecordedImage>,
     },
-    Reply(Reply),
+    Reply(RecordedReply),
     /// From here on the model saw the summary instead of the steps before `kept`.
     Compacted {
         summary: String,
@@ -45,35 +45,35 @@ pub enum Step {
 
 /// Base64 data.
 #[derive(Clone, Debug)]
-pub struct Picture {
+pub struct RecordedImage {
     pub name: String,
     pub data: String,
 }
 
 #[derive(Debug, Default)]
-pub struct Reply {
+pub struct RecordedReply {
     key: String,
     pub ms: u64,
     pub model: String,
     pub usage: Option<Usage>,
-    pub parts: Vec<Part>,
-    pub results: Vec<CallResult>,
+    pub parts: Vec<ReplyBlock>,
+    pub results: Vec<RecordedResult>,
 }
 
 #[derive(Debug)]
-pub enum Part {
+pub enum ReplyBlock {
     Reasoning(String),
     Text(String),
     Call { id: String, name: String, args: Value },
 }
 
 #[derive(Debug, Default)]
-pub struct CallResult {
+pub struct RecordedResult {
     pub call: String,
     pub text: String,
     pub failed: bool,
     pub exit_code: Option<i64>,
-    pub images: Vec<Picture>,
+    pub images: Vec<RecordedImage>,
 }
 
 impl Transcript {
@@ -81,17 +81,22 @@ impl Transcript {
         Self { id: id.to_owned(), folder, side, ..Self::default() }
     }
 
-    pub fn user(&mut self, ms: u64, text: &str, images: Vec<Picture>) {
+    pub fn user(&mut self, ms: u64, text: &str, images: Vec<RecordedImage>) {
         if !text.trim().is_empty() || !images.is_empty() {
             self.steps.push(Step::User { ms, text: bounded(text), images });
         }
     }
 
     /// The reply with this key: the current one, or a new one.
-    pub fn reply(&mut self, key: &str, ms: u64, model: &str) -> &mut Reply {
+    pub fn reply(&mut self, key: &str, ms: u64, model: &str) -> &mut RecordedReply {
         let same = matches!(self.steps.last(), Some(Step::Reply(reply)) if reply.key == key);
         if !same {
-            let reply = Reply { key: key.to_owned(), ms, model: model.to_owned(), ..Reply::default() };
+            let reply = RecordedReply {
+                key: key.to_owned(),
+                ms,
+                model: model.to_owned(),
+                ..RecordedReply::default()
+            };
             self.steps.push(Step::Reply(reply));
         }
         match self.steps.last_mut() {
@@ -106,12 +111,16 @@ impl Transcript {
         if id.is_empty() || self.calls.contains_key(&id) {
             return;
         }
-        self.reply(key, ms, model).parts.push(Part::Call { id: id.clone(), name: name.to_owned(), args });
+        self.reply(key, ms, model).parts.push(ReplyBlock::Call {
+            id: id.clone(),
+            name: name.to_owned(),
+            args,
+        });
         self.calls.insert(id, self.steps.len() - 1);
     }
 
     /// Adds a call's first result; returns whether the call exists.
-    pub fn result(&mut self, mut result: CallResult) -> bool {
+    pub fn result(&mut self, mut result: RecordedResult) -> bool {
         let step = self.calls.get(&result.call).and_then(|at| self.steps.get_mut(*at));
         let Some(Step::Reply(reply)) = step else { return false };
         if !reply.results.iter().any(|known| known.call == result.call) {
@@ -125,7 +134,7 @@ impl Transcript {
         self.calls.contains_key(id)
     }
 
-    pub fn last_reply(&mut self) -> Option<&mut Reply> {
+    pub fn last_reply(&mut self) -> Option<&mut RecordedReply> {
         self.steps.iter_mut().rev().find_map(|step| match step {
             Step::Reply(reply) => Some(reply),
             _ => None,
@@ -133,7 +142,7 @@ impl Transcript {
     }
 
     /// The last reply, if it has this key.
-    pub fn told_reply(&mut self, key: &str) -> Option<&mut Reply> {
+    pub fn told_reply(&mut self, key: &str) -> Option<&mut RecordedReply> {
         self.last_reply().filter(|reply| reply.key == key)
     }
 
@@ -162,7 +171,7 @@ impl Transcript {
         text::one_line(first.unwrap_or_default(), 80)
     }
 
-    pub fn replies(&self) -> impl Iterator<Item = &Reply> {
+    pub fn replies(&self) -> impl Iterator<Item = &RecordedReply> {
         self.steps.iter().filter_map(|step| match step {
             Step::Reply(reply) => Some(reply),
             _ => None,
@@ -170,17 +179,17 @@ impl Transcript {
     }
 }
 
-impl Reply {
+impl RecordedReply {
     pub fn say(&mut self, text: &str) {
         if !text.trim().is_empty() {
-            self.parts.push(Part::Text(bounded(text)));
+            self.parts.push(ReplyBlock::Text(bounded(text)));
         }
     }
 
     /// Adds a non-empty thought without the vendor's signature, which is only valid for its own request.
     pub fn think(&mut self, text: &str) {
         if !text.trim().is_empty() {
-            self.parts.push(Part::Reasoning(bounded(text)));
+            self.parts.push(ReplyBlock::Reasoning(bounded(text)));
         }
     }
 }

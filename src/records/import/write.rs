@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::calls::{self, OurCall};
-use super::transcript::{CallResult, Part, Picture, Reply, Step, Transcript};
+use super::transcript::{RecordedImage, RecordedReply, RecordedResult, ReplyBlock, Step, Transcript};
 use base::config::image_tokens::image_tokens;
 use base::format::picture;
 use base::model::call::ToolCall;
@@ -17,7 +17,7 @@ use base::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};
 use base::model::item::{Image, Item, ItemId, Reasoning, Summary, ToolResult, UserMessage};
 use base::model::usage::Usage;
 use base::protocol::event::{EndReason, TurnEnd};
-use context::history::entry::Entry;
+use context::history::entry::HistoryEntry;
 use context::session::log::{LogError, SessionLog};
 use context::session::record::{CauseKind, ItemRecord, Record, RequestRecord, SessionOrigin};
 use guard::redact::detector::TextSource;
@@ -95,7 +95,7 @@ impl Writer<'_> {
         let item = std::sync::Arc::new(item);
         self.next += 1;
         let id = ItemId(self.next);
-        let tokens = Entry::new(id, std::sync::Arc::clone(&item), None, 0).full_tokens();
+        let tokens = HistoryEntry::new(id, std::sync::Arc::clone(&item), None, 0).full_tokens();
         self.records.push(Record::Item(ItemRecord { id, ms: self.ms, tokens, item }));
     }
 
@@ -115,17 +115,17 @@ impl Writer<'_> {
         self.records.push(Record::TurnEnd { ms, end, turn: self.turns });
     }
 
-    fn reply(&mut self, reply: &Reply) {
+    fn reply(&mut self, reply: &RecordedReply) {
         self.ms = reply.ms;
         self.steps += 1;
         let mut called: HashMap<&str, OurCall> = HashMap::new();
         for part in &reply.parts {
             let mut item = match part {
-                Part::Text(text) => Item::assistant(text.as_str()),
-                Part::Reasoning(text) => {
+                ReplyBlock::Text(text) => Item::assistant(text.as_str()),
+                ReplyBlock::Reasoning(text) => {
                     Item::Reasoning(Reasoning { text: text.as_str().into(), opaque: None })
                 }
-                Part::Call { id, name, args } => {
+                ReplyBlock::Call { id, name, args } => {
                     let call = calls::ours(name, args, self.folder);
                     let args = call.args.to_string().into();
                     let item = Item::ToolCall(ToolCall {
@@ -144,7 +144,7 @@ impl Writer<'_> {
         let mut images = Vec::new();
         // In the order of the calls; a call without a result was interrupted.
         for part in &reply.parts {
-            let Part::Call { id, .. } = part else { continue };
+            let ReplyBlock::Call { id, .. } = part else { continue };
             let Some(call) = called.remove(id.as_str()) else { continue };
             let given = reply.results.iter().find(|result| result.call == *id);
             images.extend(given.into_iter().flat_map(|given| &given.images));
@@ -156,7 +156,7 @@ impl Writer<'_> {
     }
 
     /// Pictures that can't be decoded are skipped.
-    fn image(&mut self, given: &Picture) {
+    fn image(&mut self, given: &RecordedImage) {
         let Some(picture) =
             STANDARD.decode(&given.data).ok().and_then(|bytes| picture::from_bytes(bytes).ok())
         else {
@@ -186,7 +186,7 @@ impl Writer<'_> {
     }
 }
 
-fn result(id: &str, call: OurCall, given: Option<&CallResult>) -> ToolResult {
+fn result(id: &str, call: OurCall, given: Option<&RecordedResult>) -> ToolResult {
     let mut envelope = match given {
         None => Envelope::error(ErrorCode::Interrupted, "the call was cut off; its effect is unknown"),
         Some(given) if given.failed && given.exit_code.is_none() => {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use super::metrics::measure::{Meter, Sent, Sums};
-use super::metrics::originals::Originals;
+use super::metrics::measure::{Meter, SentRequest, Sums};
+use super::metrics::originals::SourceTexts;
 use super::policy::Policy;
 use super::recording::events::{self, ReplayEvent};
 use super::recording::reader;
@@ -60,9 +60,13 @@ impl PolicySums {
 
 impl Comparison {
     /// Replays one session; `sink` gets each request as sent.
-    pub fn session(&self, session: &RecordedSession, mut sink: impl FnMut(usize, &[Sent])) -> PolicySums {
-        let originals = Originals::of(&session.events);
-        let play = |policy: Policy, originals: &Originals, sink: &mut dyn FnMut(usize, &[Sent])| {
+    pub fn session(
+        &self,
+        session: &RecordedSession,
+        mut sink: impl FnMut(usize, &[SentRequest]),
+    ) -> PolicySums {
+        let originals = SourceTexts::of(&session.events);
+        let play = |policy: Policy, originals: &SourceTexts, sink: &mut dyn FnMut(usize, &[SentRequest])| {
             let mut meter = Meter::new(originals, self.settings.window_tokens, self.options);
             simulate::play(&session.events, policy, &self.settings, self.options, |request| {
                 sink(request.n, meter.record(request));
@@ -74,7 +78,7 @@ impl Comparison {
         let raw = match self.policies.iter().position(|policy| *policy == Policy::Raw) {
             Some(at) => by_policy[at].clone(),
             // Only the cost of raw is needed, so there's nothing to look for.
-            None => play(Policy::Raw, &Originals::default(), &mut |_, _| {}),
+            None => play(Policy::Raw, &SourceTexts::default(), &mut |_, _| {}),
         };
         PolicySums { sessions: 1, raw, by_policy }
     }

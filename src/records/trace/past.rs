@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::metrics::measure::Meter;
-use super::metrics::originals::Originals;
+use super::metrics::originals::SourceTexts;
 use super::policy::Policy;
 use super::recording::events;
 use super::simulate::{self, ReplayOptions};
@@ -79,7 +79,7 @@ impl PastCost {
         }
         let options = ReplayOptions { binding: settings.binding, system_tokens: SYSTEM_TOKENS };
         let events = events::of_session(records);
-        let nothing = Originals::default();
+        let nothing = SourceTexts::default();
         for (at, policy) in POLICIES.into_iter().enumerate() {
             let mut meter = Meter::new(&nothing, settings.window_tokens, options);
             simulate::play(&events, policy, &settings, options, |request| {

@@ -8,7 +8,7 @@ use super::recording::events::ReplayEvent;
 use base::config::settings::{Binding, ContextSettings, Profile};
 use base::model::item::{Item, ItemId, Summary};
 use base::model::request::Message;
-use context::compaction::policy::{self, Situation};
+use context::compaction::policy::{self, PolicyInputs};
 use context::compaction::stages::{self, CompactionStage, CompactionStages, SizeTarget};
 use context::history::entry;
 use context::history::ingest;
@@ -104,7 +104,7 @@ impl Player<'_> {
         match policy {
             Policy::Raw | Policy::Seed => {}
             Policy::LastFive => {
-                let is_result = |entry: &&entry::Entry| matches!(&*entry.item, Item::ToolResult(_));
+                let is_result = |entry: &&entry::HistoryEntry| matches!(&*entry.item, Item::ToolResult(_));
                 let results = self.history.entries().iter().filter(is_result);
                 let results: Vec<ItemId> = results.map(|entry| entry.id).collect();
                 let old = results.len().saturating_sub(5);
@@ -116,7 +116,7 @@ impl Player<'_> {
 
     fn ours(&mut self, profile: Profile, cold: bool) {
         let ReplayOptions { binding, system_tokens: fixed_tokens } = self.options;
-        let situation = Situation {
+        let situation = PolicyInputs {
             settings: &ContextSettings { profile, binding, ..self.settings.clone() },
             cold,
             turn_start: self.turn_start,

@@ -54,14 +54,14 @@ const KEPT: &[Figure] = &[
 /// Minimum number of sessions for confidence intervals.
 const SURE_FROM: usize = 8;
 
-pub struct Table<'a> {
+pub struct PolicyTable<'a> {
     comparison: &'a Comparison,
     prices: InputPrices,
     sessions: &'a [(String, PolicySums)],
     sources: BTreeMap<&'a str, PolicySums>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> PolicyTable<'a> {
     pub fn new(
         comparison: &'a Comparison,
         prices: InputPrices,

@@ -11,7 +11,7 @@ use base::config::prompts;
 use base::model::envelope::{Envelope, ErrorCode};
 use base::path::on_one_line;
 use base::text::one_line;
-use evidence::categorize::Role;
+use evidence::categorize::FileCategory;
 use evidence::rank::locate::RankedFile;
 use evidence::retriever::ContextRetriever;
 use guard::policy::access::Access;
@@ -108,7 +108,7 @@ fn companions(args: &Args, retriever: &ContextRetriever, limit: usize) -> ToolOu
     };
     let mut body = String::new();
     for (rank, file) in files.iter().enumerate() {
-        show(&mut body, rank, file, Role::Modify, LINES_BESIDE);
+        show(&mut body, rank, file, FileCategory::Modify, LINES_BESIDE);
     }
     let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
     Ok(Envelope::success(text)
@@ -121,8 +121,8 @@ fn no_index(error: String) -> ToolError {
     ToolError::model(ErrorCode::ExecutionError, format!("{error}; use Grep and Glob"))
 }
 
-fn show(body: &mut String, rank: usize, file: &RankedFile, role: Role, lines: usize) {
-    let mark = if role == Role::Modify { "" } else { " (to read)" };
+fn show(body: &mut String, rank: usize, file: &RankedFile, role: FileCategory, lines: usize) {
+    let mark = if role == FileCategory::Modify { "" } else { " (to read)" };
     let _ = writeln!(
         body,
         "{}{mark}: {}",

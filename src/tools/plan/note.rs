@@ -13,7 +13,7 @@ use evidence::note::digest;
 use evidence::note::error::NoteError;
 use evidence::note::record::{Note as Kept, NoteKind};
 use evidence::note::retrieval::graph;
-use evidence::note::retrieval::search::{self, Wanted};
+use evidence::note::retrieval::search::{self, NoteQuery};
 use evidence::note::store::{self, NoteChange, NoteStore};
 use guard::policy::access::Access;
 use guard::redact::detector;
@@ -151,7 +151,7 @@ fn act(args: &Args, store: &NoteStore) -> Result<Envelope, NoteError> {
             Ok(Envelope::success(notices).with_body("summary", digest::summary(&listing)))
         }
         NoteAction::Search | NoteAction::List => {
-            let wanted = Wanted {
+            let wanted = NoteQuery {
                 kind,
                 tags: args.tags.clone().unwrap_or_default(),
                 files: args.files.clone().unwrap_or_default(),
@@ -221,7 +221,7 @@ fn read(store: &NoteStore, wanted: &str) -> Result<Envelope, NoteError> {
 fn listing(
     store: &NoteStore,
     query: Option<&str>,
-    wanted: &Wanted,
+    wanted: &NoteQuery,
     limit: usize,
 ) -> Result<Envelope, NoteError> {
     let listing = store.list()?;

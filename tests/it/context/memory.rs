@@ -17,7 +17,7 @@ use base::model::usage::FinishReason;
 use base::protocol::event::{EndReason, Event, Level};
 use base::protocol::op::Op;
 use context::compaction::batch::Batch;
-use context::history::entry::Entry;
+use context::history::entry::HistoryEntry;
 use context::session::record::{CauseKind, FormName};
 use context::summary::compressor::{self, SummaryCompressor};
 use context::summary::state_block::StateBlock;
@@ -144,7 +144,7 @@ proptest! {
                     decided.push(format!("which {n}? → the {number}th"));
                 }
                 Step::Compact { model, tiny } => {
-                    let entries: Vec<Entry> = conversation.history.entries().to_vec();
+                    let entries: Vec<HistoryEntry> = conversation.history.entries().to_vec();
                     let cut = entries.iter().rposition(|entry| entry.item.begins_round()).unwrap_or(0);
                     if cut > 0 {
                         let said = "## Objectives & Status\n- all of `src/file_1.rs`, src/ghost.rs\n## Current Plan & Progress\n- go on";
@@ -160,10 +160,10 @@ proptest! {
                 }
                 Step::Resume => {
                     let path = conversation.log_path();
-                    let before = format!("{:?}", conversation.history.entries().iter().map(Entry::message).collect::<Vec<_>>());
+                    let before = format!("{:?}", conversation.history.entries().iter().map(HistoryEntry::message).collect::<Vec<_>>());
                     drop(conversation);
                     conversation = reopen::restore(&state, &work_folder, &path).unwrap().conversation;
-                    let after = format!("{:?}", conversation.history.entries().iter().map(Entry::message).collect::<Vec<_>>());
+                    let after = format!("{:?}", conversation.history.entries().iter().map(HistoryEntry::message).collect::<Vec<_>>());
                     prop_assert_eq!(before, after);
                 }
                 Step::TakeBack => conversation.unarchive().unwrap(),

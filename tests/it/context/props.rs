@@ -9,7 +9,7 @@ use base::model::envelope::Envelope;
 use base::model::item::{Item, ItemId, ToolResult, UserMessage};
 use base::model::request::Message;
 use context::compaction::batch::Batch;
-use context::compaction::policy::{self, Situation};
+use context::compaction::policy::{self, PolicyInputs};
 use context::history::ingest;
 use context::history::manager::HistoryManager;
 use context::history::normalize;
@@ -102,7 +102,7 @@ proptest! {
                 }
                 Op::Pause => cold = true,
             }
-            let situation = Situation { settings: &settings, cold, turn_start: false, fixed_tokens: 2_000, scale: 1.0 };
+            let situation = PolicyInputs { settings: &settings, cold, turn_start: false, fixed_tokens: 2_000, scale: 1.0 };
             let batches = policy::before_request(&session.history, &situation);
             let rewritten = !batches.is_empty();
             batches.into_iter().for_each(|batch| session.adopt(batch));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base::config::settings::ProviderKind;
 use base::model::call::ToolSpec;
-use base::model::item::Phase;
+use base::model::item::ReplyPhase;
 use base::model::provider::{Provider, ProviderError};
 use base::model::request::{AssistantText, Block, Message, Params, Request};
 use futures_util::StreamExt;
@@ -33,7 +33,7 @@ fn sealed(id: &str, content: &str) -> Message {
     reasoning("", json!({"kind": "openai-responses", "item": item}))
 }
 
-fn said(text: &str, phase: Phase) -> Message {
+fn said(text: &str, phase: ReplyPhase) -> Message {
     Message::Assistant(AssistantText { text: text.into(), phase: Some(phase) })
 }
 
@@ -52,7 +52,7 @@ fn request() -> Request {
             Message::User("Fix a.rs".into()),
             sealed("rs_1", "gAAA"),
             reasoning("hm", json!({"kind": "openai-reasoning-content", "field": "reasoning_content"})),
-            said("I read.", Phase::Commentary),
+            said("I read.", ReplyPhase::Commentary),
             call("c1", "Read", "{\"path\": \"a.rs\"}"),
             sealed("rs_2", "gBBB"),
             call(&long, "functions.Read", "{\"path\": "),
@@ -60,7 +60,7 @@ fn request() -> Request {
             result(&long, "error INVALID_PARAM: no JSON", true),
             Message::System("Permission is now auto.".into()),
             Message::Assistant("".into()),
-            said("Done.", Phase::FinalAnswer),
+            said("Done.", ReplyPhase::FinalAnswer),
             sealed("rs_3", "gCCC"),
             Message::User("go on".into()),
             sealed("rs_4", ""),

@@ -1,7 +1,7 @@
 //! Streams of the Responses API and of servers that imitate it: pieces, ends, usage, errors.
 
 use base::config::settings::ProviderKind;
-use base::model::item::{Item, Phase};
+use base::model::item::{Item, ReplyPhase};
 use base::model::stream::StreamEvent;
 use base::model::usage::Usage;
 use provider::registry;
@@ -37,7 +37,7 @@ async fn streamed_answer() {
         StreamEvent::Item(Item::Assistant { phase, .. }) => *phase,
         _ => None,
     });
-    assert_eq!(phase, Some(Phase::FinalAnswer));
+    assert_eq!(phase, Some(ReplyPhase::FinalAnswer));
 }
 
 fn events(events: &[Value]) -> Reply {

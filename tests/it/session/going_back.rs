@@ -11,7 +11,7 @@ use base::model::call::ToolCall;
 use base::model::envelope::Envelope;
 use base::model::item::{Item, ItemId, ToolResult, UserMessage};
 use context::compaction::batch::Batch;
-use context::compaction::policy::{self, Situation};
+use context::compaction::policy::{self, PolicyInputs};
 use context::history::ingest;
 use context::replay::item_history;
 use context::session::reader;
@@ -196,7 +196,7 @@ fn a_pointer_whose_target_left_the_view_says_how_to_get_at_the_original() {
     conversation.adopt(&batch).unwrap();
     let settings = ContextSettings::for_window(128_000, Origin::User);
     let situation =
-        Situation { settings: &settings, cold: false, turn_start: false, fixed_tokens: 0, scale: 1.0 };
+        PolicyInputs { settings: &settings, cold: false, turn_start: false, fixed_tokens: 0, scale: 1.0 };
     assert!(
         conversation.history.entry(second).unwrap().text().contains(&format!("the same output as {first}"))
     );

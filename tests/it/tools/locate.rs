@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use evidence::categorize::Role;
+use evidence::categorize::FileCategory;
 use evidence::index::segment::Field;
 use evidence::index::store::{IndexStore, Refreshed};
 use evidence::rank::locate::Project;
@@ -351,7 +351,7 @@ fn tests_and_documents_only_when_asked_for() {
     let found = project.locate("best_sellers of an empty week", 10).unwrap();
     assert_eq!(found[0].0.path, "shop/report/weekly.py");
     let test = found.iter().find(|(hit, _)| hit.path == "tests/test_weekly.py").unwrap();
-    assert_eq!(test.1, Role::Reference);
+    assert_eq!(test.1, FileCategory::Reference);
     assert_eq!(paths(&project, "Fix the flaky test in tests/test_weekly.py", 1), ["tests/test_weekly.py"]);
     let all = paths(&project, "basket voucher session receipt total checkout format", 5);
     assert!(!all.iter().any(|path| path.contains("jquery") || path.contains("lock")), "{all:?}");

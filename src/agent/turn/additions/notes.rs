@@ -15,7 +15,7 @@ use evidence::hints::{ContextPacket, HintSource};
 use evidence::keywords::Keyword;
 use evidence::note::record::Note;
 use evidence::note::retrieval::frame;
-use evidence::note::retrieval::retrieve::{self, Form, Task};
+use evidence::note::retrieval::retrieve::{self, NoteForm, NoteTask};
 use evidence::note::store::NoteStore;
 use guard::redact::detector::TextSource;
 use guard::redact::redactor::Redactor;
@@ -40,7 +40,7 @@ impl HintSource for NoteHints {
     fn hints(&self, _: &[Keyword], files: &[String]) -> Result<Vec<ContextPacket>, String> {
         let store = NoteStore::new(&self.root);
         let listing = store.list().map_err(|error| error.to_string())?;
-        let task = Task {
+        let task = NoteTask {
             text: "",
             files,
             budget_tokens: GATHERED_TOKENS,
@@ -50,7 +50,7 @@ impl HintSource for NoteHints {
         };
         let hints = retrieve::retrieve(&store, &listing, &task).into_iter();
         Ok(hints
-            .filter(|packet| packet.form == Form::Hint)
+            .filter(|packet| packet.form == NoteForm::Hint)
             .map(|packet| {
                 let mark = frame::mark(&packet.source, &packet.version);
                 // A note's text must not end the block or imitate the program.
@@ -98,7 +98,7 @@ pub fn block(
     let mut packets = retrieve::retrieve(
         &store,
         &listing,
-        &Task {
+        &NoteTask {
             text,
             files: &files,
             budget_tokens: u32::try_from(budget).unwrap_or(u32::MAX),

@@ -14,7 +14,7 @@ use base::protocol::event::Level;
 use base::protocol::notice as texts;
 use base::sanitize;
 use base::text::elide;
-use context::history::entry::Entry;
+use context::history::entry::HistoryEntry;
 use context::session::log::LogError;
 use tools::plan::skill;
 use tools::skill::set::SkillSet;
@@ -30,13 +30,13 @@ const CALLED: &str = "<skill>";
 const MAY_FIT: &str = "<skills>";
 
 #[derive(Clone, Default)]
-pub struct Offers {
+pub struct SkillHints {
     pub skills: Arc<SkillSet>,
     /// Paths and descriptions of rules that the model may read.
     pub rules: Arc<[(String, String)]>,
 }
 
-impl Offers {
+impl SkillHints {
     pub fn of(skills: &Arc<SkillSet>) -> Self {
         Self { skills: Arc::clone(skills), ..Self::default() }
     }
@@ -143,7 +143,7 @@ pub fn is_call(message: &UserMessage) -> bool {
     message.injected.iter().any(|block| block.starts_with(CALLED))
 }
 
-fn holds_skill(entry: &Entry) -> bool {
+fn holds_skill(entry: &HistoryEntry) -> bool {
     match &*entry.item {
         Item::User(message) => is_call(message),
         Item::ToolResult(result) => {

@@ -1,12 +1,12 @@
 //! Starts a turn: records the user's message with everything that is appended to it.
 
-use super::blocks::{self, BlockInputs, Occasion};
+use super::blocks::{self, BlockInputs, MessageKind};
 use super::images;
 use super::waiting;
 use crate::control::{Events, TurnControl, notice};
 use crate::hooks::turn_hooks;
 use crate::parts::Agent;
-use crate::turn::additions::{news, skills};
+use crate::turn::additions::{reminders, skills};
 use crate::turn::error::TurnError;
 use base::model::item::{Item, ItemId, UserMessage};
 use base::protocol::event::Level;
@@ -51,7 +51,7 @@ pub async fn record_prompt(
     window.prompt.refresh_rules(dispatcher.root()).await;
     input.offers.rules = window.prompt.rules_on_demand(dispatcher.root()).await.into();
     window.fix_rules(conversation, &sampler.params);
-    news::tell_of_rules(window, dispatcher.root(), events);
+    reminders::tell_of_rules(window, dispatcher.root(), events);
     let again = attachments.is_empty() && waiting::waiting(text, conversation, &cx.redactor).is_some();
     let mut message = UserMessage::new(&cx.redactor.redact_typed(text));
     let mut inputs = BlockInputs {
@@ -64,7 +64,7 @@ pub async fn record_prompt(
         mode: dispatcher.policy.mode(),
         window_tokens,
         cancel: &control.cancel,
-        occasion: if again { Occasion::Again } else { Occasion::NewTurn },
+        occasion: if again { MessageKind::Again } else { MessageKind::NewTurn },
         blocks: Vec::new(),
     };
     blocks::append(&mut message, &mut inputs).await.map_err(|blocks::Interrupted| TurnError::Interrupted)?;
@@ -93,7 +93,7 @@ pub async fn record_prompt(
     for image in images::record(conversation, cx)? {
         notice(events, Level::Info, texts::image_attached(&image));
     }
-    if news::rules(conversation, &window.prompt)? {
+    if reminders::rules(conversation, &window.prompt)? {
         notice(events, Level::Info, texts::rules_changed());
     }
     if let Some(journal) = cx.journal.as_ref().filter(|_| !input.sub_agent) {

@@ -38,7 +38,7 @@ pub struct BlockInputs<'a> {
     pub mode: Mode,
     pub window_tokens: u64,
     pub cancel: &'a CancellationToken,
-    pub occasion: Occasion,
+    pub occasion: MessageKind,
     /// The blocks so far.
     pub blocks: Vec<Arc<str>>,
 }
@@ -55,7 +55,7 @@ impl BlockInputs<'_> {
 
 /// Which messages a block follows.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Occasion {
+pub enum MessageKind {
     /// Typed during a turn.
     Steering,
     /// Sent again because it got no reply: its blocks are there.
@@ -63,12 +63,12 @@ pub enum Occasion {
     NewTurn,
 }
 
-use Occasion::{Again, NewTurn, Steering};
+use MessageKind::{Again, NewTurn, Steering};
 
 type MakeBlock = for<'a> fn(&'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>>;
 
 /// Name, when, and how.
-const SOURCES: &[(&str, &[Occasion], MakeBlock)] = &[
+const SOURCES: &[(&str, &[MessageKind], MakeBlock)] = &[
     ("the command", &[Steering, NewTurn], command),
     ("skills", &[Steering, NewTurn], skill),
     ("mentioned files", &[Steering, NewTurn], mentions),

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::asked::Asked;
+use super::prompt_expansion::PromptExpander;
 use crate::control::TurnControl;
 use crate::session::conversation::Conversation;
-use crate::turn::additions::skills::Offers;
+use crate::turn::additions::skills::SkillHints;
 use base::config::settings::Permission;
 use base::model::item::{Item, ItemId};
 
@@ -26,8 +26,8 @@ pub struct TurnInput {
     pub told: Option<String>,
     /// Whether to append relevant notes to a new task.
     pub inject_notes: bool,
-    pub asked: Asked,
-    pub offers: Offers,
+    pub asked: PromptExpander,
+    pub offers: SkillHints,
     /// Time limit for finding the files of a new task; `None` if that is off.
     pub task_context: Option<Duration>,
 }

@@ -1,11 +1,11 @@
 //! The user's input: the message that starts a turn, what comes with it, and what is typed during the turn.
 
-pub mod asked;
 pub mod attachments;
 pub mod begin;
 pub mod blocks;
 pub mod images;
 pub mod message;
+pub mod prompt_expansion;
 pub mod steering;
 pub mod task_context;
 pub mod user_command;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::blocks::{self, BlockInputs, Occasion};
+use super::blocks::{self, BlockInputs, MessageKind};
 use super::images;
 use super::user_command;
 use crate::control::{Events, TurnControl, notice};
@@ -58,7 +58,7 @@ pub async fn record_steering(
             mode: dispatcher.policy.mode(),
             window_tokens: window.settings().window_tokens,
             cancel: &control.cancel,
-            occasion: Occasion::Steering,
+            occasion: MessageKind::Steering,
             blocks: Vec::new(),
         };
         if blocks::append(&mut message, &mut inputs).await.is_err() {

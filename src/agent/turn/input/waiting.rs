@@ -2,7 +2,7 @@
 
 use crate::session::conversation::Conversation;
 use base::model::item::{Image, Item, ItemId, UserMessage};
-use context::history::entry::Entry;
+use context::history::entry::HistoryEntry;
 use context::session::log::LogError;
 use guard::redact::redactor::Redactor;
 
@@ -14,8 +14,9 @@ pub fn waiting(
 ) -> Option<(ItemId, UserMessage)> {
     let typed = redactor.redact_typed(text);
     let entries = conversation.history.entries().iter().rev();
-    let aside =
-        |entry: &&Entry| matches!(&*entry.item, Item::Reasoning(_) | Item::Reminder(_) | Item::Image(_));
+    let aside = |entry: &&HistoryEntry| {
+        matches!(&*entry.item, Item::Reasoning(_) | Item::Reminder(_) | Item::Image(_))
+    };
     let last = entries.into_iter().find(|entry| !aside(entry))?;
     match &*last.item {
         Item::User(message) if !message.steering && *message.text == *typed => {

@@ -1,16 +1,16 @@
 //! Collects what the checks find.
 
-use crate::cli::setup::open::Opened;
+use crate::cli::setup::open::OpenedProject;
 
 pub struct Findings<'a> {
-    pub opened: &'a Opened,
+    pub opened: &'a OpenedProject,
     text: String,
     /// Whether a model is set up and answers.
     pub works: bool,
 }
 
 impl<'a> Findings<'a> {
-    pub fn new(opened: &'a Opened) -> Self {
+    pub fn new(opened: &'a OpenedProject) -> Self {
         Self { opened, text: format!("mycode {}\n", env!("CARGO_PKG_VERSION")), works: true }
     }
 

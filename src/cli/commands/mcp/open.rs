@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::cli::args::SharedArgs;
 use crate::cli::report::Failure;
-use crate::cli::setup::open::{self, Opened};
+use crate::cli::setup::open::{self, OpenedProject};
 use base::config::settings::Permission;
 use base::secret;
 use guard::sandbox::session::Sandbox;
@@ -14,7 +14,7 @@ use tools::mcp::config::server::Server;
 use tools::mcp::servers;
 
 pub struct OpenedServers {
-    pub opened: Opened,
+    pub opened: OpenedProject,
     pub servers: Vec<Server>,
     pub problems: Vec<String>,
     pub place: Place,

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::args::{ModelArgs, SharedArgs};
 use crate::cli::report::Failure;
 use crate::cli::setup::agent_setup;
-use crate::cli::setup::open::{self, Which};
+use crate::cli::setup::open::{self, SessionSelector};
 use agent::assemble;
 use agent::calls::dispatcher::Dispatcher;
 use agent::control::{Questions, TurnControl};
@@ -59,7 +59,7 @@ impl ToolOffer {
     async fn with_sub_agents(&self) -> Result<Dispatcher, String> {
         let said = |failure: Failure| failure.to_string();
         let opened = open::open(&self.model, Permission::Auto).map_err(said)?;
-        let setup = agent_setup::setup(&self.cli(), false, &Which::New).await.map_err(said)?;
+        let setup = agent_setup::setup(&self.cli(), false, &SessionSelector::New).await.map_err(said)?;
         let session = assemble::roles(setup).map_err(|error| error.to_string())?;
         session.agents.begin(&session.conversation.id);
         let own_folders = opened.own_folders();

@@ -8,12 +8,12 @@ use clap::Args;
 use crate::cli::args::SharedArgs;
 use crate::cli::commands::work::chat;
 use crate::cli::report::{self, Failure};
-use crate::cli::setup::open::{self, Which};
+use crate::cli::setup::open::{self, SessionSelector};
 use base::clock;
 use base::config::paths::Paths;
 use base::path::on_one_line;
 use base::text;
-use records::import::peers::found::Found;
+use records::import::peers::found::PeerSession;
 use records::import::peers::list::{self, Peer};
 use records::import::transcript::Step;
 use records::import::write;
@@ -43,7 +43,7 @@ pub async fn run(cli: &SharedArgs, args: &ImportArgs) -> Result<u8, Failure> {
     let workspace = open::workspace(cli.model.folder.as_deref())?;
     let asks = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let found = match &args.session {
-        Some(file) if Path::new(file).is_file() => Some(Found {
+        Some(file) if Path::new(file).is_file() => Some(PeerSession {
             id: file.clone(),
             path: file.into(),
             title: String::new(),
@@ -88,7 +88,7 @@ pub async fn run(cli: &SharedArgs, args: &ImportArgs) -> Result<u8, Failure> {
         report::print(&format!("{id}\n"))?;
         return Ok(0);
     }
-    chat::chat(cli, None, Which::Id(id), None).await
+    chat::chat(cli, None, SessionSelector::Id(id), None).await
 }
 
 pub fn peer(name: &str) -> Result<&'static Peer, Failure> {
@@ -114,7 +114,7 @@ fn choose(
     wanted: Option<&str>,
     last: bool,
     asks: bool,
-) -> Result<Option<Found>, Failure> {
+) -> Result<Option<PeerSession>, Failure> {
     // A named session may have been started elsewhere.
     let folder = if wanted.is_some() { None } else { Some(workspace) };
     let mut found = (peer.find)(folder)?;

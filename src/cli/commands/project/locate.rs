@@ -12,7 +12,7 @@ use crate::cli::setup::open;
 use base::config::settings::Permission;
 use base::path::on_one_line;
 use base::sanitize;
-use evidence::categorize::Role;
+use evidence::categorize::FileCategory;
 use evidence::index::format::Damaged;
 use evidence::rank::locate::RankedFile;
 use evidence::retriever::ContextRetriever;
@@ -66,7 +66,7 @@ pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {
                 (project.locate(&text, limit)?, Vec::new())
             } else {
                 let (hits, unknown) = project.companions(&args.with, &text, limit)?;
-                (hits.into_iter().map(|hit| (hit, Role::Modify)).collect(), unknown)
+                (hits.into_iter().map(|hit| (hit, FileCategory::Modify)).collect(), unknown)
             };
             Ok::<_, Damaged>((hits, unknown, project.unkept.clone()))
         })
@@ -104,7 +104,7 @@ pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {
     report::say(&out)
 }
 
-fn as_json(hit: &RankedFile, role: Role, explain: bool) -> Value {
+fn as_json(hit: &RankedFile, role: FileCategory, explain: bool) -> Value {
     let lines: Vec<Value> =
         hit.lines.iter().map(|(number, line)| json!({"line": number, "text": line})).collect();
     let mut file = json!({
@@ -130,7 +130,7 @@ fn rounded(value: f32) -> Value {
     json!((f64::from(value) * 1_000.0).round() / 1_000.0)
 }
 
-fn as_text(number: usize, hit: &RankedFile, role: Role, explain: bool) -> String {
+fn as_text(number: usize, hit: &RankedFile, role: FileCategory, explain: bool) -> String {
     use std::fmt::Write as _;
     let mut out = format!("{number:>2}. {}  {:.2}  {}", on_one_line(&hit.path), hit.score, role.as_str());
     let reasons = hit.reasons();

@@ -17,7 +17,7 @@ use evidence::note::forget;
 use evidence::note::index::{Listing, MAX_NOTE_BYTES};
 use evidence::note::record::Note;
 use evidence::note::retrieval::graph;
-use evidence::note::retrieval::search::{self, Wanted};
+use evidence::note::retrieval::search::{self, NoteQuery};
 use evidence::note::store::{self, NoteChange, NoteStore};
 
 const RELATED: usize = 8;
@@ -27,9 +27,9 @@ pub fn run(cli: &SharedArgs, args: &NotesArgs) -> Result<(), Failure> {
     let store = NoteStore::new(&opened.workspace);
     let json = args.json;
     match &args.command {
-        None => list(&store, &Wanted::default(), json),
+        None => list(&store, &NoteQuery::default(), json),
         Some(NotesCommand::List { archived, filter }) => {
-            list(&store, &Wanted { archived: *archived, ..wanted(filter) }, json)
+            list(&store, &NoteQuery { archived: *archived, ..wanted(filter) }, json)
         }
         Some(NotesCommand::Show { id }) => show(&store, id, json),
         Some(NotesCommand::Search { words, limit, filter }) => {
@@ -59,8 +59,8 @@ pub fn run(cli: &SharedArgs, args: &NotesArgs) -> Result<(), Failure> {
     }
 }
 
-fn wanted(filter: &FilterArgs) -> Wanted {
-    Wanted { kind: filter.kind, tags: filter.tag.clone(), files: filter.file.clone(), archived: false }
+fn wanted(filter: &FilterArgs) -> NoteQuery {
+    NoteQuery { kind: filter.kind, tags: filter.tag.clone(), files: filter.file.clone(), archived: false }
 }
 
 fn fields_of(fields: &FieldArgs) -> NoteChange {
@@ -136,7 +136,7 @@ fn print_rows(listing: &Listing, rows: &[String], json: bool, nothing: &str) -> 
     report::print(&if rows.is_empty() && !json { nothing.to_owned() } else { rows.concat() })
 }
 
-fn list(store: &NoteStore, wanted: &Wanted, json: bool) -> Result<(), Failure> {
+fn list(store: &NoteStore, wanted: &NoteQuery, json: bool) -> Result<(), Failure> {
     let listing = store.list()?;
     let places = digest::newest(&listing, wanted).into_iter();
     let rows: Vec<String> = places.map(|at| row(&listing.notes[at], "", &[], json)).collect();
@@ -148,7 +148,7 @@ fn list(store: &NoteStore, wanted: &Wanted, json: bool) -> Result<(), Failure> {
     print_rows(&listing, &rows, json, nothing)
 }
 
-fn find(store: &NoteStore, query: &str, wanted: &Wanted, limit: usize, json: bool) -> Result<(), Failure> {
+fn find(store: &NoteStore, query: &str, wanted: &NoteQuery, limit: usize, json: bool) -> Result<(), Failure> {
     let listing = store.list()?;
     let found = search::search(store, &listing, query, wanted, clock::now_ms()).into_iter().take(limit);
     let rows: Vec<String> = found

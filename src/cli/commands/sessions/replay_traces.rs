@@ -19,7 +19,7 @@ use records::trace::metrics::measure::InputPrices;
 use records::trace::policy::{ALL, Policy};
 use records::trace::recording::reader;
 use records::trace::simulate::ReplayOptions;
-use records::trace::table::Table;
+use records::trace::table::PolicyTable;
 
 pub fn run(cli: &SharedArgs, args: &ReplayArgs) -> Result<(), Failure> {
     let folder = cli.model.folder.as_deref();
@@ -82,7 +82,7 @@ pub fn run(cli: &SharedArgs, args: &ReplayArgs) -> Result<(), Failure> {
         }
         None => comparison.sessions(&files, read).map_err(|(path, error)| unreadable(&path, &error))?,
     };
-    let table = Table::new(&comparison, prices, &sessions);
+    let table = PolicyTable::new(&comparison, prices, &sessions);
     report::print(&if args.json { format!("{}\n", table.to_json()) } else { table.render(args.by_source) })?;
     Ok(())
 }

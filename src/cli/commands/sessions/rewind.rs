@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, FailureKind};
-use crate::cli::setup::open::{self, Which};
+use crate::cli::setup::open::{self, SessionSelector};
 use agent::session::reopen;
 use agent::session::rewind::{self, RewindError, RewindTask};
 use base::config::settings::Permission;
@@ -66,7 +66,7 @@ impl From<RewindError> for Failure {
 /// Returns whether everything was done.
 pub fn run(cli: &SharedArgs, args: &RewindArgs) -> Result<bool, Failure> {
     let opened = open::open(&cli.model, Permission::ReadOnly)?;
-    let which = args.session.clone().map_or(Which::Last, Which::Id);
+    let which = args.session.clone().map_or(SessionSelector::Last, SessionSelector::Id);
     let Some(path) = open::session(&opened.project_state, &which)? else { return Ok(true) };
     let mut conversation = reopen::restore(&opened.project_state, &opened.workspace, &path)?.conversation;
     let journal = Journal::new(&opened.project_state, &opened.workspace);

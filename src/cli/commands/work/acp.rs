@@ -10,7 +10,7 @@ use super::acp_editor::{self, Editor};
 use crate::cli::args::{ModelArgs, SharedArgs};
 use crate::cli::report::Failure;
 use crate::cli::setup::agent_setup;
-use crate::cli::setup::open::Which;
+use crate::cli::setup::open::SessionSelector;
 use agent::assemble;
 use base::config::paths::Paths;
 use base::protocol::event::SessionRow;
@@ -46,11 +46,11 @@ impl Source {
     async fn opened(&self, wanted: Wanted) -> Result<Opened, OpenError> {
         let Wanted { folder, which, mcp_servers, files } = wanted;
         let (which, fork) = match which {
-            Asked::New => (Which::New, false),
-            Asked::Stored(id) => (Which::Id(id), false),
-            Asked::ForkOf(id) => (Which::Id(id), true),
+            Asked::New => (SessionSelector::New, false),
+            Asked::Stored(id) => (SessionSelector::Id(id), false),
+            Asked::ForkOf(id) => (SessionSelector::Id(id), true),
         };
-        if let Which::Id(id) = &which {
+        if let SessionSelector::Id(id) = &which {
             stored_in(&folder, id)?;
         }
         let cli = self.cli(folder, fork);
@@ -76,7 +76,7 @@ impl SessionSource for Source {
     fn authenticate(&self) -> BoxFuture<'_, Result<(), OpenError>> {
         async {
             let cli = self.cli(std::env::temp_dir(), false);
-            let setup = agent_setup::setup(&cli, true, &Which::New).await.map_err(failed)?;
+            let setup = agent_setup::setup(&cli, true, &SessionSelector::New).await.map_err(failed)?;
             setup.loaded.provider.map(|_| ()).ok_or_else(no_model)
         }
         .boxed()

@@ -10,7 +10,7 @@ use crate::cli::args::SharedArgs;
 use crate::cli::choice::{STAGES, choice};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::agent_setup;
-use crate::cli::setup::open::{self, Which};
+use crate::cli::setup::open::{self, SessionSelector};
 use agent::assemble::{self, RoleSession};
 use agent::build::folder::BuildFolder;
 use agent::build::progress::Show;
@@ -60,11 +60,12 @@ pub async fn run(cli: &SharedArgs, args: &BuildArgs) -> Result<u8, Failure> {
         return list(cli);
     }
     let which = match (&args.resume, args.last) {
-        (Some(id), _) => Which::Id(id.clone()),
-        (None, true) => Which::Id(last(cli)?),
-        (None, false) => Which::New,
+        (Some(id), _) => SessionSelector::Id(id.clone()),
+        (None, true) => SessionSelector::Id(last(cli)?),
+        (None, false) => SessionSelector::New,
     };
-    if matches!(which, Which::New) && args.task.as_deref().is_none_or(|task| task.trim().is_empty()) {
+    if matches!(which, SessionSelector::New) && args.task.as_deref().is_none_or(|task| task.trim().is_empty())
+    {
         let hint =
             "describe the task: mycode build \"add a --json flag\", or go on with --resume ID or --last";
         return Err(Failure::usage("the task is empty", hint));

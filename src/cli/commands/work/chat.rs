@@ -7,7 +7,7 @@ use clap::Args;
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::agent_setup;
-use crate::cli::setup::open::{self, Which};
+use crate::cli::setup::open::{self, SessionSelector};
 use crate::cli::setup::{ask_busy, ask_trust, first_run};
 use base::config::paths::Paths;
 use base::protocol::op::Op;
@@ -34,19 +34,19 @@ pub struct ResumeArgs {
 pub async fn resume(cli: &SharedArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     let last = args.last || cli.continue_last;
     let (which, prompt) = match &args.id {
-        Some(text) if last => (Which::Last, Some(text.clone())),
-        Some(id) => (Which::Id(id.clone()), args.prompt.clone()),
-        None if last => (Which::Last, None),
-        None => (Which::New, None),
+        Some(text) if last => (SessionSelector::Last, Some(text.clone())),
+        Some(id) => (SessionSelector::Id(id.clone()), args.prompt.clone()),
+        None if last => (SessionSelector::Last, None),
+        None => (SessionSelector::New, None),
     };
-    let first = matches!(which, Which::New).then_some(Op::ListSessions);
+    let first = matches!(which, SessionSelector::New).then_some(Op::ListSessions);
     chat(cli, prompt, which, first).await
 }
 
 pub async fn chat(
     cli: &SharedArgs,
     prompt: Option<String>,
-    which: Which,
+    which: SessionSelector,
     first: Option<Op>,
 ) -> Result<u8, Failure> {
     let plain = is_plain(cli);

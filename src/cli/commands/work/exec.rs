@@ -14,7 +14,7 @@ use crate::cli::each::child;
 use crate::cli::each::run as each;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::agent_setup;
-use crate::cli::setup::open::Which;
+use crate::cli::setup::open::SessionSelector;
 use base::file;
 use frontend::exec::output_schema::OutputSchema;
 use frontend::exec::run::{self, ExecOptions};
@@ -77,9 +77,9 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
         ));
     }
     let which = match (&args.resume, cli.continue_last) {
-        (Some(id), _) => Which::Id(id.clone()),
-        (None, true) => Which::Last,
-        (None, false) => Which::New,
+        (Some(id), _) => SessionSelector::Id(id.clone()),
+        (None, true) => SessionSelector::Last,
+        (None, false) => SessionSelector::New,
     };
     if let Some(file) = args.output.as_deref().filter(|file| !can_hold(file)) {
         return Err(Failure::usage(

@@ -11,7 +11,7 @@ use crate::cli::args::SharedArgs;
 use crate::cli::choice::{PHASES, choice};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::agent_setup;
-use crate::cli::setup::open::{self, Opened, Which};
+use crate::cli::setup::open::{self, OpenedProject, SessionSelector};
 use agent::maintainer::Baseline;
 use agent::session::reopen;
 use base::config::settings::Permission;
@@ -45,8 +45,8 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let task = args.task.as_deref().unwrap_or_default();
     let (mut which, work) = match cli.continue_last {
-        true => (Which::Last, left_of_last(&opened, args)?),
-        false => (Which::New, Maintain::new(task, phases(args.phase, Phase::ALL.to_vec()))),
+        true => (SessionSelector::Last, left_of_last(&opened, args)?),
+        false => (SessionSelector::New, Maintain::new(task, phases(args.phase, Phase::ALL.to_vec()))),
     };
     let journal = Journal::new(&opened.project_state, &opened.workspace);
     let mut baseline = Baseline::take(&journal);
@@ -65,7 +65,7 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
             journal.open(&handle.session);
             baseline = Baseline::take(&journal);
         }
-        which = Which::Id(handle.session.clone());
+        which = SessionSelector::Id(handle.session.clone());
         if !args.json {
             report::print(&format!("\n› {}\n\n", phase.as_str()))?;
         }
@@ -82,7 +82,7 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
         done.push(phase);
     }
     let mut found = MaintainReport { tokens, ..MaintainReport::default() };
-    if let Which::Id(session) = &which {
+    if let SessionSelector::Id(session) = &which {
         journal.open(session);
         let path = open::session(&opened.project_state, &which).ok().flatten();
         let reopened =
@@ -109,10 +109,10 @@ fn phases(only: Option<Phase>, all: Vec<Phase>) -> Vec<Phase> {
 }
 
 /// The phases left by the last session: from the interrupted one, or the one after the last that was done.
-fn left_of_last(opened: &Opened, args: &MaintainArgs) -> Result<Maintain, Failure> {
+fn left_of_last(opened: &OpenedProject, args: &MaintainArgs) -> Result<Maintain, Failure> {
     let none =
         || Failure::usage("the last session is no maintenance", "start one with `mycode maintain \"task\"`");
-    let path = open::session(&opened.project_state, &Which::Last)?.ok_or_else(none)?;
+    let path = open::session(&opened.project_state, &SessionSelector::Last)?.ok_or_else(none)?;
     let (task, left) = maintained::left(&path)?.ok_or_else(none)?;
     let left = phases(args.phase, left);
     if left.is_empty() {

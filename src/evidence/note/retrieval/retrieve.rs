@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::graph;
-use super::search::{NoteMatch, Searchable, Wanted, standing, touches};
+use super::search::{NoteMatch, NoteQuery, Searchable, standing, touches};
 use crate::note::index::Listing;
 use crate::note::record::{Note, NoteKind};
 use crate::note::store::NoteStore;
@@ -34,7 +34,7 @@ const MAX_EXCERPT_CHARS: usize = 700;
 const MIN_EXCERPT_CHARS: usize = 80;
 const MAX_HINT_CHARS: usize = 220;
 
-pub struct Task<'a> {
+pub struct NoteTask<'a> {
     pub text: &'a str,
     pub files: &'a [String],
     pub budget_tokens: u32,
@@ -45,7 +45,7 @@ pub struct Task<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum NoteForm {
     Note,
     Hint,
 }
@@ -62,7 +62,7 @@ pub struct Packet {
     /// The start of the content's hash.
     pub version: String,
     pub kind: NoteKind,
-    pub form: Form,
+    pub form: NoteForm,
 }
 
 pub fn version(note: &Note) -> &str {
@@ -77,12 +77,12 @@ struct NoteCandidate {
 }
 
 /// In reading order.
-pub fn retrieve(store: &NoteStore, listing: &Listing, task: &Task<'_>) -> Vec<Packet> {
+pub fn retrieve(store: &NoteStore, listing: &Listing, task: &NoteTask<'_>) -> Vec<Packet> {
     if !listing.notes.iter().any(|note| !note.archived) {
         return Vec::new();
     }
     let query: Vec<Term> = words::telling(task.text).into_iter().take(MAX_TERMS).collect();
-    let searchable = Searchable::new(store, listing, &Wanted::default(), &query);
+    let searchable = Searchable::new(store, listing, &NoteQuery::default(), &query);
     let mut candidates = candidates(listing, &searchable, &query, task);
     add_neighbors(listing, &mut candidates);
     candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.at.cmp(&b.at)));
@@ -91,8 +91,10 @@ pub fn retrieve(store: &NoteStore, listing: &Listing, task: &Task<'_>) -> Vec<Pa
         let kind = listing.notes[candidate.at].facts.kind;
         matches!(kind, NoteKind::Gotcha | NoteKind::Pattern | NoteKind::Outcome)
     };
-    let notes = chosen(listing, &candidates, is_hint).into_iter().map(|candidate| (candidate, Form::Note));
-    let hints = candidates.iter().filter(is_hint).take(MAX_HINTS).map(|candidate| (candidate, Form::Hint));
+    let notes =
+        chosen(listing, &candidates, is_hint).into_iter().map(|candidate| (candidate, NoteForm::Note));
+    let hints =
+        candidates.iter().filter(is_hint).take(MAX_HINTS).map(|candidate| (candidate, NoteForm::Hint));
     let mut left = task.budget_tokens;
     let mut packets = Vec::new();
     for (candidate, form) in notes.chain(hints) {
@@ -108,7 +110,7 @@ fn candidates(
     listing: &Listing,
     searchable: &Searchable,
     query: &[Term],
-    task: &Task<'_>,
+    task: &NoteTask<'_>,
 ) -> Vec<NoteCandidate> {
     let found = searchable.rank(listing, query, task.now_ms);
     let best = found.first().map_or(1.0, |first| first.score.max(f64::MIN_POSITIVE));
@@ -231,9 +233,9 @@ fn packet(
     store: &NoteStore,
     note: &Note,
     fit: f64,
-    form: Form,
+    form: NoteForm,
     left: u32,
-    task: &Task<'_>,
+    task: &NoteTask<'_>,
 ) -> Option<Packet> {
     let base = match note.facts.kind {
         NoteKind::Blocker => 0.9,
@@ -243,8 +245,8 @@ fn packet(
         _ => 0.6,
     };
     let mut contents: Box<dyn Iterator<Item = String>> = match form {
-        Form::Hint => Box::new(std::iter::once_with(|| hint(note))),
-        Form::Note => {
+        NoteForm::Hint => Box::new(std::iter::once_with(|| hint(note))),
+        NoteForm::Note => {
             let lengths = std::iter::successors(Some(MAX_EXCERPT_CHARS), |chars| Some(chars / 2));
             let lengths = lengths.take_while(|chars| *chars >= MIN_EXCERPT_CHARS);
             Box::new(lengths.map(|chars| excerpt(store, note, chars)))

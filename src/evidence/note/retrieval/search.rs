@@ -26,7 +26,7 @@ const MAX_BODY_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The search filters; empty ones don't filter.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct NoteQuery {
     pub kind: Option<NoteKind>,
     /// All of them must match.
     pub tags: Vec<String>,
@@ -35,7 +35,7 @@ pub struct Wanted {
     pub archived: bool,
 }
 
-impl Wanted {
+impl NoteQuery {
     pub fn fits(&self, note: &Note) -> bool {
         let same = |a: &str, b: &str| a.to_lowercase() == b.trim_start_matches('#').to_lowercase();
         note.archived == self.archived
@@ -76,7 +76,7 @@ pub struct Searchable {
 
 impl Searchable {
     /// Reads the matching notes for this one query. Notes removed meanwhile are left out.
-    pub fn new(store: &NoteStore, listing: &Listing, wanted: &Wanted, query: &[Term]) -> Self {
+    pub fn new(store: &NoteStore, listing: &Listing, wanted: &NoteQuery, query: &[Term]) -> Self {
         let mut made = Self { corpus: Corpus::only(query), places: Vec::new(), bodies: Vec::new() };
         let mut budget = MAX_BODY_BYTES;
         for (at, note) in listing.notes.iter().enumerate().filter(|(_, note)| wanted.fits(note)) {
@@ -137,7 +137,7 @@ pub fn search(
     store: &NoteStore,
     listing: &Listing,
     query: &str,
-    wanted: &Wanted,
+    wanted: &NoteQuery,
     now_ms: u64,
 ) -> Vec<NoteMatch> {
     let mut terms = words::telling(query);

@@ -9,9 +9,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::found::{self, Found};
+use super::found::{self, PeerSession};
 use crate::import::lines::{self, count, moment, text};
-use crate::import::transcript::{CallResult, Picture, Transcript};
+use crate::import::transcript::{RecordedImage, RecordedResult, Transcript};
 use base::model::usage::Usage;
 
 /// Line kinds outside the conversation.
@@ -42,7 +42,7 @@ const NOT_TYPED: &[&str] =
 /// Claude Code truncates long folder names.
 const NAME_CHARS: usize = 150;
 
-pub fn find(folder: Option<&Path>) -> io::Result<Vec<Found>> {
+pub fn find(folder: Option<&Path>) -> io::Result<Vec<PeerSession>> {
     let Some(base) = found::base("CLAUDE_CONFIG_DIR", ".claude") else { return Ok(Vec::new()) };
     let wanted = folder.map(|folder| {
         let name = folder.to_string_lossy();
@@ -66,7 +66,7 @@ pub fn find(folder: Option<&Path>) -> io::Result<Vec<Found>> {
         head.iter().for_each(|line| tell(line, &mut told, &HashMap::new()));
         let id = path.file_stem()?.to_string_lossy().into_owned();
         let side = path.parent().is_some_and(|parent| parent.ends_with("subagents"));
-        Some(Found { id, title: told.title(), side, path, updated_ms })
+        Some(PeerSession { id, title: told.title(), side, path, updated_ms })
     });
     Ok(found.collect())
 }
@@ -151,7 +151,7 @@ fn tell(line: &Value, told: &mut Transcript, steps: &HashMap<String, usize>) {
                 if text(block, "type") == "tool_result" {
                     let (text_of, images) = content(&block["content"]);
                     let exit = text_of.strip_prefix("Exit code ").and_then(|rest| rest.split_once('\n'));
-                    told.result(CallResult {
+                    told.result(RecordedResult {
                         call: text(block, "tool_use_id").to_owned(),
                         exit_code: exit.and_then(|(code, _)| code.parse().ok()),
                         text: exit.map_or(text_of.as_str(), |(_, rest)| rest).to_owned(),
@@ -218,14 +218,15 @@ fn reply(line: &Value, message: &Value, told: &mut Transcript) {
     }
 }
 
-fn content(content: &Value) -> (String, Vec<Picture>) {
+fn content(content: &Value) -> (String, Vec<RecordedImage>) {
     if let Some(text) = content.as_str() {
         return (text.to_owned(), Vec::new());
     }
     let blocks = || content.as_array().into_iter().flatten();
     let texts: Vec<&str> = blocks().filter_map(|block| block["text"].as_str()).collect();
-    let images = blocks()
-        .filter(|block| block["type"] == "image")
-        .map(|block| Picture { name: "image".to_owned(), data: text(&block["source"], "data").to_owned() });
+    let images = blocks().filter(|block| block["type"] == "image").map(|block| RecordedImage {
+        name: "image".to_owned(),
+        data: text(&block["source"], "data").to_owned(),
+    });
     (texts.join("\n"), images.collect())
 }

@@ -8,9 +8,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::found::{self, Found};
+use super::found::{self, PeerSession};
 use crate::import::lines::{self, count, moment, text};
-use crate::import::transcript::{CallResult, Picture, Transcript};
+use crate::import::transcript::{RecordedImage, RecordedResult, Transcript};
 use base::model::usage::Usage;
 
 /// Kinds of lines and items outside the conversation.
@@ -42,7 +42,7 @@ const NOT_TYPED: &[&str] = &[
     "<collaboration_mode>",
 ];
 
-pub fn find(folder: Option<&Path>) -> io::Result<Vec<Found>> {
+pub fn find(folder: Option<&Path>) -> io::Result<Vec<PeerSession>> {
     let Some(base) = found::base("CODEX_HOME", ".codex") else { return Ok(Vec::new()) };
     let all = ["sessions", "archived_sessions"].map(|name| found::files(&base.join(name), 4, &["jsonl"]));
     let found = all.into_iter().flatten().filter_map(|(path, updated_ms)| {
@@ -54,7 +54,7 @@ pub fn find(folder: Option<&Path>) -> io::Result<Vec<Found>> {
         let mut reading = Reading::default();
         head.iter().for_each(|line| reading.tell(line));
         let Transcript { id, side, .. } = &reading.told;
-        Some(Found { id: id.clone(), side: *side, title: reading.told.title(), path, updated_ms })
+        Some(PeerSession { id: id.clone(), side: *side, title: reading.told.title(), path, updated_ms })
     });
     Ok(found.collect())
 }
@@ -173,7 +173,7 @@ impl Reading {
 }
 
 /// Text and pictures; with `typed`, only the user's own.
-fn content(content: &Value, typed: bool) -> (String, Vec<Picture>) {
+fn content(content: &Value, typed: bool) -> (String, Vec<RecordedImage>) {
     let parts = || content.as_array().into_iter().flatten();
     let texts = parts().filter_map(|part| part["text"].as_str());
     let texts =
@@ -183,7 +183,7 @@ fn content(content: &Value, typed: bool) -> (String, Vec<Picture>) {
 }
 
 /// A call's result without its metadata header.
-fn output(item: &Value) -> CallResult {
+fn output(item: &Value) -> RecordedResult {
     let (mut whole, images) = match &item["output"] {
         Value::String(text) => (text.clone(), Vec::new()),
         Value::Object(object) => {
@@ -210,9 +210,9 @@ fn output(item: &Value) -> CallResult {
         exit_code = about.lines().find_map(code);
         let failed = about.starts_with("Script failed");
         let text = text.to_owned();
-        return CallResult { call: text_of(item), failed, text, exit_code, images };
+        return RecordedResult { call: text_of(item), failed, text, exit_code, images };
     }
-    CallResult { call: text_of(item), failed: false, text: whole, exit_code, images }
+    RecordedResult { call: text_of(item), failed: false, text: whole, exit_code, images }
 }
 
 fn text_of(item: &Value) -> String {

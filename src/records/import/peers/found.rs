@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct PeerSession {
     pub id: String,
     /// For opencode, which uses a database, the session id.
     pub path: PathBuf,

@@ -9,9 +9,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::found::{self, Found};
+use super::found::{self, PeerSession};
 use crate::import::lines::{self, count, moment, text};
-use crate::import::transcript::{CallResult, Picture, Transcript};
+use crate::import::transcript::{RecordedImage, RecordedResult, Transcript};
 use base::file;
 use base::model::usage::Usage;
 
@@ -20,7 +20,7 @@ const MAX_OLD_BYTES: u64 = 256 << 20;
 /// Message kinds outside the conversation.
 const OTHER: &[&str] = &["info", "error", "warning"];
 
-pub fn find(folder: Option<&Path>) -> io::Result<Vec<Found>> {
+pub fn find(folder: Option<&Path>) -> io::Result<Vec<PeerSession>> {
     let Some(home) = found::base("GEMINI_CLI_HOME", "") else { return Ok(Vec::new()) };
     let tmp = home.join(".gemini/tmp");
     let found = found::files(&tmp, 4, &["jsonl", "json"]).into_iter().filter_map(|(path, updated_ms)| {
@@ -37,7 +37,7 @@ pub fn find(folder: Option<&Path>) -> io::Result<Vec<Found>> {
         let told = told(&path, true).ok()?;
         // Resuming leaves empty session files behind.
         let said = !told.title().is_empty();
-        said.then(|| Found { id: told.id.clone(), title: told.title(), side, path, updated_ms })
+        said.then(|| PeerSession { id: told.id.clone(), title: told.title(), side, path, updated_ms })
     });
     Ok(found.collect())
 }
@@ -141,11 +141,11 @@ fn said(content: &Value, thoughts: bool) -> String {
     texts.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("")
 }
 
-fn images(content: &Value) -> Vec<Picture> {
+fn images(content: &Value) -> Vec<RecordedImage> {
     let inline = parts(content).map(|part| &part["inlineData"]).filter(|inline| inline.is_object());
     let pictures = inline.filter(|inline| text(inline, "mimeType").starts_with("image/"));
     pictures
-        .map(|inline| Picture { name: "image".to_owned(), data: text(inline, "data").to_owned() })
+        .map(|inline| RecordedImage { name: "image".to_owned(), data: text(inline, "data").to_owned() })
         .collect()
 }
 
@@ -203,7 +203,7 @@ fn results(content: &Value, told: &mut Transcript, failed: bool) {
         let inner = said.strip_prefix("<untrusted_context>\nOutput: ").unwrap_or(&said);
         let inner = inner.trim_end().strip_suffix("</untrusted_context>").unwrap_or(inner);
         let exit = inner.lines().find_map(|line| line.strip_prefix("Exit Code: ")?.trim().parse().ok());
-        told.result(CallResult {
+        told.result(RecordedResult {
             call: text(answer, "id").to_owned(),
             text: inner.to_owned(),
             failed: failed || error.is_some(),

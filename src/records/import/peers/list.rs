@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::found::Found;
+use super::found::PeerSession;
 use super::{claude, codex, gemini, opencode};
 use crate::import::transcript::Transcript;
 
@@ -11,7 +11,7 @@ pub struct Peer {
     pub name: &'static str,
     /// As displayed.
     pub title: &'static str,
-    pub find: fn(Option<&Path>) -> io::Result<Vec<Found>>,
+    pub find: fn(Option<&Path>) -> io::Result<Vec<PeerSession>>,
     pub read: fn(&Path) -> io::Result<Transcript>,
 }
 

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::found::Found;
+use super::found::PeerSession;
 use crate::import::lines::{self, count, text};
-use crate::import::transcript::{CallResult, Picture, Transcript};
+use crate::import::transcript::{RecordedImage, RecordedResult, Transcript};
 use base::file;
 use base::model::usage::Usage;
 use base::process::timeout;
@@ -26,11 +26,11 @@ const OTHER: &[&str] =
     &["step-start", "step-finish", "snapshot", "patch", "agent", "subtask", "retry", "compaction", "file"];
 
 /// The sessions of `folder` or the current folder: opencode can't list all.
-pub fn find(folder: Option<&Path>) -> io::Result<Vec<Found>> {
+pub fn find(folder: Option<&Path>) -> io::Result<Vec<PeerSession>> {
     let Some(answer) = ask(folder, &["session", "list", "--format", "json"]) else { return Ok(Vec::new()) };
     let rows: Vec<Value> = serde_json::from_slice(&answer).unwrap_or_default();
     let here = |row: &&Value| folder.is_none_or(|folder| Path::new(text(row, "directory")) == folder);
-    let found = rows.iter().filter(here).map(|row| Found {
+    let found = rows.iter().filter(here).map(|row| PeerSession {
         id: text(row, "id").to_owned(),
         path: text(row, "id").into(),
         title: base::text::one_line(text(row, "title"), 80),
@@ -92,7 +92,7 @@ fn user(message: &Value, told: &mut Transcript) {
     told.user(count(&message["info"]["time"], "created"), &typed.join("\n"), images);
 }
 
-fn image(part: &Value) -> Option<Picture> {
+fn image(part: &Value) -> Option<RecordedImage> {
     (part["type"] == "file").then(|| lines::picture(text(part, "url"), text(part, "filename")))?
 }
 
@@ -113,7 +113,7 @@ fn reply(message: &Value, told: &mut Transcript) {
                 told.call(key, ms, model, (id.to_owned(), text(part, "tool"), state["input"].clone()));
                 if matches!(text(state, "status"), "completed" | "error") {
                     let error = state["error"].as_str();
-                    told.result(CallResult {
+                    told.result(RecordedResult {
                         call: id.to_owned(),
                         text: error.unwrap_or(text(state, "output")).to_owned(),
                         failed: error.is_some(),

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::epochs::{EpochMeter, EpochSums};
-use super::originals::{ANYWHERE, GENUINE, OBSERVED, Originals, View};
+use super::originals::{ANYWHERE, GENUINE, OBSERVED, SourceTexts, View};
 use crate::trace::simulate::{ReplayOptions, ReplayedRequest};
 use base::config::settings::Binding;
 use base::model::request::{Message, Request};
@@ -15,7 +15,7 @@ use provider::chat::body::{self, Flavor};
 const STEP_TOKENS: u64 = 128;
 const MIN_TOKENS: u64 = 1_024;
 
-pub struct Sent {
+pub struct SentRequest {
     pub value: Value,
     pub tokens: u64,
 }
@@ -88,11 +88,11 @@ impl Sums {
 }
 
 pub struct Meter<'a> {
-    originals: &'a Originals,
+    originals: &'a SourceTexts,
     window: u64,
     system_tokens: u64,
     sums: Sums,
-    sent: Vec<Sent>,
+    sent: Vec<SentRequest>,
     previous: Vec<Message>,
     view: View<'a>,
     epochs: EpochMeter<'a>,
@@ -102,7 +102,7 @@ pub struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    pub fn new(originals: &'a Originals, window: u64, options: ReplayOptions) -> Self {
+    pub fn new(originals: &'a SourceTexts, window: u64, options: ReplayOptions) -> Self {
         Self {
             originals,
             window,
@@ -118,14 +118,15 @@ impl<'a> Meter<'a> {
     }
 
     /// Measures a request; returns its messages as sent.
-    pub fn record(&mut self, request: &ReplayedRequest<'_>) -> &[Sent] {
+    pub fn record(&mut self, request: &ReplayedRequest<'_>) -> &[SentRequest] {
         let &ReplayedRequest { n, messages, .. } = request;
         let same = self.previous.iter().zip(messages).take_while(|(a, b)| a == b).count();
         self.view.update(n, messages, same);
         self.epochs.record(request, same, self.previous.len());
         let prefix = self.send(messages, same);
         self.previous = messages.to_vec();
-        let tokens = |sent: &[Sent]| sent.iter().map(|sent| sent.tokens).sum::<u64>() + self.system_tokens;
+        let tokens =
+            |sent: &[SentRequest]| sent.iter().map(|sent| sent.tokens).sum::<u64>() + self.system_tokens;
         let total = tokens(&self.sent);
         let cached = tokens(&self.sent[..prefix]) / STEP_TOKENS * STEP_TOKENS;
         let cold = request.cold || self.sums.requests == 0;
@@ -156,7 +157,7 @@ impl<'a> Meter<'a> {
             from -= 1;
         }
         let kept_wire = wire(&messages[..from]).len();
-        let fresh: Vec<Sent> = wire(&messages[from..]).into_iter().map(sent).collect();
+        let fresh: Vec<SentRequest> = wire(&messages[from..]).into_iter().map(sent).collect();
         let known = self.sent[kept_wire..].iter().zip(&fresh);
         let prefix = kept_wire + known.take_while(|(known, next)| known.value == next.value).count();
         self.sent.truncate(kept_wire);
@@ -180,8 +181,8 @@ fn wire(messages: &[Message]) -> Vec<Value> {
     body::messages(&request, Flavor { strict: false })
 }
 
-fn sent(value: Value) -> Sent {
-    Sent { tokens: message_tokens(&value), value }
+fn sent(value: Value) -> SentRequest {
+    SentRequest { tokens: message_tokens(&value), value }
 }
 
 pub fn message_tokens(message: &Value) -> u64 {

@@ -25,7 +25,7 @@ struct GenuineLine {
 }
 
 #[derive(Default)]
-pub struct Originals {
+pub struct SourceTexts {
     pub needs: Needs,
     /// For each need, the first request after an observation showed it.
     observed_since: Vec<usize>,
@@ -34,7 +34,7 @@ pub struct Originals {
     pub replies: Vec<Vec<Fingerprint>>,
 }
 
-impl Originals {
+impl SourceTexts {
     pub fn of(events: &[ReplayEvent]) -> Self {
         let needs = Needs::of(events);
         let observed_since = vec![usize::MAX; needs.len()];
@@ -102,14 +102,14 @@ impl Originals {
 }
 
 pub struct View<'a> {
-    originals: &'a Originals,
+    originals: &'a SourceTexts,
     messages: Vec<Vec<(usize, usize)>>,
     /// Occurrences of each need, by strictness.
     counts: Vec<[u32; 3]>,
 }
 
 impl<'a> View<'a> {
-    pub fn new(originals: &'a Originals) -> Self {
+    pub fn new(originals: &'a SourceTexts) -> Self {
         Self { originals, messages: Vec::new(), counts: vec![[0; 3]; originals.needs.len()] }
     }
 

@@ -14,14 +14,14 @@ use base::repository;
 pub const FOLDER: &str = ".mycode/each";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Isolation {
     Worktree,
     Copy,
     /// Works in the folder itself.
     InPlace,
 }
 
-impl Kind {
+impl Isolation {
     pub fn of(dir: &Path, copy: bool) -> Self {
         match repository::root(dir) {
             _ if copy => Self::Copy,
@@ -31,17 +31,17 @@ impl Kind {
     }
 }
 
-pub struct Place {
+pub struct TaskDir {
     pub folder: PathBuf,
     pub tree: Option<Worktree>,
 }
 
-impl Place {
+impl TaskDir {
     /// Makes the folder of a task in `dir`, or reuses what an earlier run left at `own`.
-    pub async fn open(kind: Kind, dir: &Path, own: &Path, branch: String) -> Result<Self, String> {
+    pub async fn open(kind: Isolation, dir: &Path, own: &Path, branch: String) -> Result<Self, String> {
         let place = match kind {
-            Kind::InPlace => return Ok(Self { folder: dir.to_owned(), tree: None }),
-            Kind::Copy => {
+            Isolation::InPlace => return Ok(Self { folder: dir.to_owned(), tree: None }),
+            Isolation::Copy => {
                 let (from, to) = (dir.to_owned(), own.to_owned());
                 let copied = tokio::task::spawn_blocking(move || copy(&from, &to)).await;
                 copied
@@ -50,7 +50,7 @@ impl Place {
                     .map_err(|error| format!("the folder can't be copied: {error}"))?;
                 Self { folder: own.to_owned(), tree: None }
             }
-            Kind::Worktree => {
+            Isolation::Worktree => {
                 let root = repository::root(dir).unwrap_or(dir);
                 let inner = dir.strip_prefix(root).unwrap_or(Path::new(""));
                 let tree = Worktree::open(root, own, branch).await.map_err(|stop| stop.to_string())?;

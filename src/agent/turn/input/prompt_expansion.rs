@@ -11,12 +11,12 @@ use tools::mcp::typed;
 use tools::own_commands::{self, OwnCommand};
 
 #[derive(Clone, Default)]
-pub struct Asked {
+pub struct PromptExpander {
     pub commands: Arc<[OwnCommand]>,
     pub servers: Option<Arc<Servers>>,
 }
 
-impl Asked {
+impl PromptExpander {
     /// The prompt that a command expands to; `None` if `text` isn't one.
     pub async fn prompt(&self, text: &str, cancel: &CancellationToken) -> Option<String> {
         if let Some(prompt) = own_commands::expand(&self.commands, text) {

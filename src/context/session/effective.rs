@@ -12,20 +12,20 @@ use base::model::item::{Item, ItemId};
 use base::protocol::event::TurnEnd;
 
 #[derive(Clone, Debug)]
-pub enum Standing {
+pub enum EffectiveEntry {
     /// With its arrival time, in milliseconds since the Unix epoch.
     Item(u64, Arc<Item>),
     TurnEnd(TurnEnd),
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct StandingSession {
+pub struct EffectiveSession {
     pub meta: Option<Meta>,
     /// Oldest first; the end of a turn has the number of the item before it.
-    pub all: Vec<(ItemId, Standing)>,
+    pub all: Vec<(ItemId, EffectiveEntry)>,
 }
 
-impl StandingSession {
+impl EffectiveSession {
     pub fn read(log: &Path) -> io::Result<Self> {
         Ok(Self::of(reader::read(log)?.records))
     }
@@ -38,12 +38,12 @@ impl StandingSession {
                 Record::Meta(found) => meta = Some(found),
                 Record::Item(record) => {
                     last = record.id;
-                    stack.push(record.id, Standing::Item(record.ms, record.item));
+                    stack.push(record.id, EffectiveEntry::Item(record.ms, record.item));
                 }
                 Record::Archive { id: Some(id), summary, .. } => {
-                    stack.push(id, Standing::Item(0, Arc::new(Item::Summary(summary))));
+                    stack.push(id, EffectiveEntry::Item(0, Arc::new(Item::Summary(summary))));
                 }
-                Record::TurnEnd { end, .. } => stack.push(last, Standing::TurnEnd(end)),
+                Record::TurnEnd { end, .. } => stack.push(last, EffectiveEntry::TurnEnd(end)),
                 Record::Rewind { to } => stack.rewind(to),
                 Record::Revive { rewind } => stack.revive(rewind),
                 _ => {}
@@ -54,13 +54,13 @@ impl StandingSession {
 
     pub fn items(&self) -> impl Iterator<Item = (ItemId, &Arc<Item>)> {
         self.all.iter().filter_map(|(id, standing)| match standing {
-            Standing::Item(_, item) => Some((*id, item)),
-            Standing::TurnEnd(_) => None,
+            EffectiveEntry::Item(_, item) => Some((*id, item)),
+            EffectiveEntry::TurnEnd(_) => None,
         })
     }
 
     pub fn keep_last_turn(&mut self) {
-        let begins = |(_, standing): &(ItemId, Standing)| matches!(standing, Standing::Item(_, item) if item.begins_round());
+        let begins = |(_, standing): &(ItemId, EffectiveEntry)| matches!(standing, EffectiveEntry::Item(_, item) if item.begins_round());
         if let Some(at) = self.all.iter().rposition(begins) {
             self.all.drain(..at);
         }
