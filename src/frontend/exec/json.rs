@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::printer::{Printer, end_words, result_line};
+use super::printer::{Printer, declined, end_words, result_line};
 use base::model::item::{Item, ItemId, ToolResult};
 use base::protocol::approval::Question;
 use base::protocol::event::{Event, TurnEnd};
@@ -105,17 +105,7 @@ impl<O: Write> Printer for Json<O> {
     }
 
     fn denied(&mut self, question: &Question) -> io::Result<()> {
-        let (tool, title, reason) = match question {
-            Question::Approval(request) => {
-                (request.tool.as_str(), request.title.as_str(), request.reason.as_str())
-            }
-            Question::Ask { questions } => {
-                let first = questions.first().map_or("", |asked| &asked.question);
-                ("AskUser", first, "no user is available")
-            }
-            // Plans are never asked about when headless.
-            Question::Plan(plan) => ("", plan.path.as_str(), "no user is available"),
-        };
+        let (tool, title, reason) = declined(question);
         self.line(json!({"type": "denied", "tool": tool, "title": title, "reason": reason}))
     }
 
