@@ -158,9 +158,14 @@ impl App {
     }
 
     pub fn print_finished(&mut self) {
-        for entry in self.live.take_finished() {
-            self.print(entry);
-        }
+        let entries = self.live.take_finished();
+        entries.into_iter().for_each(|entry| self.print(entry));
+    }
+
+    /// Prints everything live, at the end of a turn.
+    pub fn print_all(&mut self) {
+        let entries = self.live.take_all();
+        entries.into_iter().for_each(|entry| self.print(entry));
     }
 
     /// Sends a message; the turn counts as running at once, so that the next Enter steers.

@@ -87,18 +87,18 @@ fn layer_line(
     ])
 }
 
-pub fn item_line(row: &LedgerRow, chosen: bool, width: usize, theme: Theme) -> Line<'static> {
+pub fn item_spans(row: &LedgerRow, chosen: bool, width: usize, theme: Theme) -> Vec<Span<'static>> {
     let pin = if row.pinned && row.id.starts_with('#') { " · pinned" } else { "" };
     let origin = text::one_line(&sanitize::clean(&row.origin), 300);
-    let mark = if chosen { "▸" } else { " " };
+    let width = width.saturating_sub(2);
     let fixed =
-        format!("{mark}{:>7}  {:<3}{:<7}{:<11}", text::human_tokens(row.tokens), row.layer, row.id, row.form);
+        format!("{:>6}  {:<3}{:<7}{:<11}", text::human_tokens(row.tokens), row.layer, row.id, row.form);
     let room = width.saturating_sub(wrap::width(&fixed) + wrap::width(pin));
-    Line::from(vec![
+    vec![
         Span::styled(wrap::clip(&fixed, width), if chosen { theme.selected() } else { theme.dim() }),
         Span::styled(wrap::clip(&origin, room), if chosen { theme.selected() } else { theme.plain() }),
         Span::styled(pin, theme.warning()),
-    ])
+    ]
 }
 
 /// A share of the window: `7%`, `0.4%`.

@@ -66,17 +66,11 @@ impl RewindPicker {
     }
 
     fn list(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
-        let mut lines = vec![Line::from(vec![
-            Span::styled("Rewind to before…", theme.strong()),
-            Span::styled(
-                wrap::clip("  ↑↓ select · Enter preview · Esc cancel", width.saturating_sub(17)),
-                theme.dim(),
-            ),
-        ])];
+        let keys = "  ↑↓ select · Enter preview · Esc cancel";
+        let mut lines = vec![list::heading("Rewind to before…", keys, width, theme)];
         let now = clock::now_ms();
-        lines.extend(self.selection.lines(room.saturating_sub(1), width, theme, |index| {
+        lines.extend(self.selection.lines(room.saturating_sub(1), width, theme, |index, style| {
             let point = &self.points[index];
-            let (mark, style) = theme.row(index == self.selection.index);
             let when = if point.ms == 0 { String::new() } else { age(now, point.ms) };
             let changed = match point.files {
                 0 => "no files".to_owned(),
@@ -84,11 +78,8 @@ impl RewindPicker {
             };
             let facts = format!("{when:<8} {changed:<20} ");
             let title = text::one_line(&sanitize::clean(&point.title), 300);
-            Line::from(vec![
-                Span::styled(mark, style),
-                Span::styled(facts.clone(), theme.dim()),
-                Span::styled(wrap::clip(&title, width.saturating_sub(2 + wrap::width(&facts))), style),
-            ])
+            let title = wrap::clip(&title, width.saturating_sub(2 + wrap::width(&facts)));
+            vec![Span::styled(facts, theme.dim()), Span::styled(title, style)]
         }));
         lines
     }

@@ -4,6 +4,7 @@ use ratatui::text::Line;
 
 use super::wrap;
 use crate::tui::app::App;
+use crate::tui::popup::list::PickRow as _;
 use crate::tui::popup::pickers::todos::Todo;
 use crate::tui::terminal::key_table::Action;
 use crate::tui::terminal::keymap;
@@ -51,9 +52,8 @@ fn todos(app: &App, width: usize, most: usize) -> Vec<Line<'static>> {
     if !folded {
         let most = most.clamp(1, TODOS);
         for todo in open.iter().take(most) {
-            let mut line = Line::from("  ");
-            todo.spans(width.saturating_sub(2), app.theme).into_iter().for_each(|span| line.push_span(span));
-            lines.push(line);
+            let spans = todo.spans(width.saturating_sub(2), app.theme);
+            lines.push(Line::from([vec!["  ".into()], spans].concat()));
         }
         lines.extend(more(app, open.len().saturating_sub(most), width, ""));
     }

@@ -6,9 +6,10 @@ use std::time::Duration;
 use super::{on_lists, viewing};
 use crate::tui::app::{App, RetryStatus, Silent};
 use crate::tui::msg::Cmd;
-use crate::tui::popup::completion::state::{Completion, Files};
+use crate::tui::popup::completion::state::Files;
 use crate::tui::popup::ledger;
 use crate::tui::popup::open::Popup;
+use crate::tui::popup::pickers::permissions;
 use crate::tui::popup::question::OpenQuestion;
 use crate::tui::popup::rewind::RewindPicker;
 use crate::tui::transcript::entry::TranscriptEntry;
@@ -60,9 +61,7 @@ pub fn apply(app: &mut App, event: Event) {
         }
         Event::CommandStarted => app.begin_turn(),
         Event::CommandEnded => {
-            for entry in app.live.take_all() {
-                app.print(entry);
-            }
+            app.print_all();
             app.turn = None;
         }
         Event::TextDelta(delta) => {
@@ -126,8 +125,8 @@ pub fn apply(app: &mut App, event: Event) {
             if let Some(session) = &mut app.session {
                 session.permission = permission;
             }
-            if let Some(Popup::Permissions(picker)) = &mut app.popup {
-                picker.set_level(permission);
+            if let Some(Popup::Permissions(list)) = &mut app.popup {
+                permissions::refresh(list, permission, None);
             }
         }
         Event::Mode(mode) => {
@@ -212,8 +211,8 @@ pub fn apply(app: &mut App, event: Event) {
 }
 
 fn files(app: &mut App, paths: Arc<[String]>) {
-    if let Some(Completion::Files(popup)) = &mut app.completion {
-        popup.set_paths(Arc::clone(&paths));
+    if let Some(completion) = &mut app.completion {
+        completion.set_paths(&paths);
     }
     app.files.paths = Some(paths);
 }
@@ -235,9 +234,7 @@ fn session(app: &mut App, info: SessionInfo) {
     match before {
         None => app.print(TranscriptEntry::Welcome(info)),
         Some(before) if before.id != info.id => {
-            for entry in app.live.take_all() {
-                app.print(entry);
-            }
+            app.print_all();
             app.turn = None;
             app.waiting.clear();
             app.todos.clear();
@@ -322,9 +319,7 @@ fn finished_item(app: &mut App, item: &Item) {
 }
 
 fn turn_ended(app: &mut App, end: TurnEnd) {
-    for entry in app.live.take_all() {
-        app.print(entry);
-    }
+    app.print_all();
     app.turn = None;
     app.waiting.clear();
     app.turn_label = None;

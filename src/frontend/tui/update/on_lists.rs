@@ -5,6 +5,7 @@ use crate::tui::pager::cell;
 use crate::tui::pager::kind::PagerKind;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::sessions::SessionPicker;
+use crate::tui::popup::pickers::{models, permissions};
 use crate::tui::transcript::entry::TranscriptEntry;
 use base::protocol::event::{Event, JobRow, Level, SessionRow};
 use base::text;
@@ -16,9 +17,16 @@ pub fn apply(app: &mut App, event: Event) {
         (Event::SessionPreview { session, messages }, Some(Popup::Sessions(picker))) => {
             picker.show(&session, messages);
         }
-        (Event::Models(rows), Some(Popup::Models(picker))) => picker.fill(rows),
-        (Event::Rules(rows), Some(Popup::Permissions(picker))) => picker.set_rules(rows),
-        (Event::JobOutput { id, text }, Some(Popup::Jobs(picker))) => picker.show(id, text),
+        (Event::Models(rows), Some(Popup::Models(list))) => {
+            let current = app.session.as_ref().map_or("", |info| &info.model);
+            list.fill(models::rows(current, rows));
+        }
+        (Event::Rules(rows), Some(Popup::Permissions(list))) => {
+            if let Some(info) = &app.session {
+                permissions::refresh(list, info.permission, Some(rows));
+            }
+        }
+        (Event::JobOutput { id, text }, Some(Popup::Jobs(picker))) => picker.output = Some((id, text)),
         (Event::Transcript { agent, items }, Some(Popup::Pager(pager)))
             if pager.kind.shows_items(agent.is_some()) =>
         {
@@ -55,7 +63,7 @@ fn sessions(app: &mut App, mut rows: Vec<SessionRow>) {
     rows.retain(|row| app.session.as_ref().is_none_or(|session| session.id != row.id));
     let mut picker = match app.popup.take() {
         Some(Popup::Sessions(mut picker)) => {
-            picker.fill(rows);
+            picker.list.fill(rows);
             picker
         }
         _ if rows.is_empty() => {
@@ -70,7 +78,7 @@ fn sessions(app: &mut App, mut rows: Vec<SessionRow>) {
 
 pub fn jobs(app: &mut App, rows: Vec<JobRow>) {
     if let Some(Popup::Jobs(picker)) = &mut app.popup {
-        picker.fill(rows.clone());
+        picker.list.fill(rows.clone());
     }
     app.jobs = rows;
 }

@@ -276,13 +276,9 @@ impl Vim {
         if range.is_empty() && operator != 'c' && !lines {
             return false;
         }
-        let taken = text[range.clone()].trim_end_matches(if lines { "\n" } else { "" }).to_owned();
-        let taken = if lines {
-            text[range.clone()].strip_suffix('\n').unwrap_or(&text[range.clone()]).to_owned()
-        } else {
-            taken
-        };
-        self.register = (taken, lines);
+        let taken = &text[range.clone()];
+        let taken = taken.strip_suffix('\n').filter(|_| lines).unwrap_or(taken);
+        self.register = (taken.to_owned(), lines);
         match operator {
             'y' => {
                 if !lines || range.start > buffer.cursor() {
