@@ -157,6 +157,18 @@ impl App {
         self.print(TranscriptEntry::Notice { level, text });
     }
 
+    pub fn inform(&mut self, text: impl Into<String>) {
+        self.notice(Level::Info, text);
+    }
+
+    pub fn warn(&mut self, text: impl Into<String>) {
+        self.notice(Level::Warning, text);
+    }
+
+    pub fn table(&mut self, heading: &str, rows: Vec<(String, String)>) {
+        self.print(TranscriptEntry::Table { heading: heading.to_owned(), rows });
+    }
+
     pub fn print_finished(&mut self) {
         let entries = self.live.take_finished();
         entries.into_iter().for_each(|entry| self.print(entry));

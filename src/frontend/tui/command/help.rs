@@ -3,7 +3,6 @@
 use super::table::COMMANDS;
 use crate::tui::app::App;
 use crate::tui::terminal::keymap;
-use crate::tui::transcript::entry::TranscriptEntry;
 
 const SIGNS: [(&str, &str); 4] = [
     ("/command", "run a command; your own: .mycode/commands/*.md, .claude/commands"),
@@ -15,7 +14,7 @@ const SIGNS: [(&str, &str); 4] = [
 /// `/help keys` prints the key names for `config.toml`.
 pub fn show(app: &mut App, args: &str) {
     if args == "keys" {
-        return app.print(TranscriptEntry::Table { heading: "Keys".to_owned(), rows: keymap::actions() });
+        return app.table("Keys", keymap::actions());
     }
     let commands = COMMANDS.map(|command| {
         (format!("/{} {}", command.name, command.args).trim_end().to_owned(), command.help.to_owned())
@@ -24,8 +23,8 @@ pub fn show(app: &mut App, args: &str) {
         (format!("/{} {}", command.name, command.args).trim_end().to_owned(), command.help.clone())
     });
     let rows = commands.into_iter().chain(own).collect();
-    app.print(TranscriptEntry::Table { heading: "Commands".to_owned(), rows });
+    app.table("Commands", rows);
     let signs = SIGNS.map(|(sign, text)| (sign.to_owned(), text.to_owned()));
-    app.print(TranscriptEntry::Table { heading: "Input".to_owned(), rows: signs.into() });
-    app.print(TranscriptEntry::Table { heading: "Keys".to_owned(), rows: keymap::help() });
+    app.table("Input", signs.into());
+    app.table("Keys", keymap::help());
 }

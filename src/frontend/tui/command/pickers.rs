@@ -5,7 +5,6 @@ use crate::tui::popup::list::PickList;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::jobs::JobPicker;
 use crate::tui::popup::pickers::{models, permissions};
-use base::protocol::event::Level;
 use base::protocol::op::Op;
 
 pub fn models(app: &mut App) {
@@ -16,7 +15,7 @@ pub fn models(app: &mut App) {
 
 pub fn permissions(app: &mut App) {
     let Some(level) = app.session.as_ref().map(|info| info.permission) else {
-        return app.notice(Level::Info, "The session is still starting. Try again in a moment.");
+        return app.inform("The session is still starting. Try again in a moment.");
     };
     app.popup = Some(Popup::Permissions(permissions::open(level)));
     app.send(Op::ListRules);
@@ -24,14 +23,14 @@ pub fn permissions(app: &mut App) {
 
 pub fn todos(app: &mut App) {
     if app.todos.is_empty() {
-        return app.notice(Level::Info, "No todos. The model makes a list for larger tasks.");
+        return app.inform("No todos. The model makes a list for larger tasks.");
     }
     app.popup = Some(Popup::Todos(PickList::new(app.todos.clone())));
 }
 
 pub fn jobs(app: &mut App) {
     if app.jobs.is_empty() {
-        return app.notice(Level::Info, "No background jobs.");
+        return app.inform("No background jobs.");
     }
     let list = PickList::new(app.jobs.clone());
     app.popup = Some(Popup::Jobs(JobPicker { list, output: None }));

@@ -6,7 +6,6 @@ use crate::tui::app::App;
 use crate::tui::msg::Cmd;
 use base::config::mode::Mode;
 use base::config::settings::Permission;
-use base::protocol::event::Level;
 use base::protocol::maintain::Maintain;
 use base::protocol::notice;
 use base::protocol::op::Op;
@@ -43,15 +42,12 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "compact" => compact(app, args),
         "uncompact" => app.send(Op::Uncompact),
         "recall" if args.is_empty() => {
-            app.notice(
-                Level::Info,
-                "/recall 12 shows item #12 in full; /recall WORDS searches this session.",
-            );
+            app.inform("/recall 12 shows item #12 in full; /recall WORDS searches this session.");
         }
         "recall" => app.send(Op::Recall { what: args.to_owned() }),
         "maintain" => match Maintain::parse(args) {
             Ok(work) => between_turns(app, name, Op::Maintain(work)),
-            Err(message) => app.notice(Level::Warning, format!("{message}.")),
+            Err(message) => app.warn(format!("{message}.")),
         },
         "init" => init(app, args),
         "resume" if args.is_empty() => between_turns(app, name, Op::ListSessions),
@@ -80,9 +76,7 @@ fn unknown(app: &mut App, name: &str, text: &str) -> bool {
             Some(nearest) => format!(" Did you mean /{nearest}?"),
             None => String::new(),
         };
-        app.notice(
-            Level::Warning,
-            format!(
+        app.warn(format!(
                 "Unknown command: /{name}.{meant} /help lists all commands. To send it as text, put a space before it."
             ),
         );
@@ -114,10 +108,7 @@ fn kept(text: &str) -> Option<&str> {
 
 fn refuses_during_turn(app: &mut App, name: &str) -> bool {
     if app.turn.is_some() {
-        app.notice(
-            Level::Warning,
-            format!("A turn is running. Press Esc to stop it, then try {name} again."),
-        );
+        app.warn(format!("A turn is running. Press Esc to stop it, then try {name} again."));
     }
     app.turn.is_some()
 }
@@ -132,7 +123,7 @@ fn permission(app: &mut App, args: &str) {
     }
     match args.parse::<Permission>() {
         Ok(permission) => app.send(Op::SetPermission { permission }),
-        Err(message) => app.notice(Level::Warning, format!("{message}.")),
+        Err(message) => app.warn(format!("{message}.")),
     }
 }
 
@@ -141,9 +132,9 @@ fn mode(app: &mut App, args: &str) {
         return match args.parse::<Mode>() {
             Ok(mode) => {
                 app.set_mode(mode);
-                app.notice(Level::Info, notice::mode_changed(mode));
+                app.inform(notice::mode_changed(mode));
             }
-            Err(message) => app.notice(Level::Warning, format!("{message}.")),
+            Err(message) => app.warn(format!("{message}.")),
         };
     }
     let text = match &app.session {
@@ -153,7 +144,7 @@ fn mode(app: &mut App, args: &str) {
         ),
         None => STARTING.to_owned(),
     };
-    app.notice(Level::Info, text);
+    app.inform(text);
 }
 
 const STARTING: &str = "The session is still starting. Try again in a moment.";
@@ -162,7 +153,7 @@ fn jobs(app: &mut App, args: &str) {
     let id = args.strip_prefix("stop").map(str::trim).map(str::parse::<u32>);
     match id {
         Some(Ok(id)) => app.send(Op::StopJob { id }),
-        Some(Err(_)) => app.notice(Level::Warning, "Usage: /jobs stop N, such as /jobs stop 1."),
+        Some(Err(_)) => app.warn("Usage: /jobs stop N, such as /jobs stop 1."),
         None => pickers::jobs(app),
     }
 }
@@ -174,7 +165,7 @@ fn vim(app: &mut App) {
         true => "Vim mode: Esc for normal mode. `vim = true` in config.toml keeps it on.",
         false => "Vim mode is off.",
     };
-    app.notice(Level::Info, text);
+    app.inform(text);
 }
 
 fn compact(app: &mut App, args: &str) {
@@ -197,12 +188,9 @@ fn init(app: &mut App, args: &str) {
         }
         "no" => {
             app.send(Op::DeclineInit);
-            app.notice(
-                Level::Info,
-                "mycode won't offer a rules file in this project again. /init still writes one.",
-            );
+            app.inform("mycode won't offer a rules file in this project again. /init still writes one.");
         }
-        _ => app.notice(Level::Warning, "Usage: /init writes CODE_LAW.md; /init no stops the offer."),
+        _ => app.warn("Usage: /init writes CODE_LAW.md; /init no stops the offer."),
     }
 }
 

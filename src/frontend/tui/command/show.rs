@@ -7,7 +7,6 @@ use crate::tui::popup::theme::ThemePicker;
 use crate::tui::render::markdown;
 use crate::tui::update::viewing;
 use base::config::theme::ThemeName;
-use base::protocol::event::Level;
 use base::protocol::ledger::{self, ContextEdit};
 use base::protocol::op::Op;
 
@@ -26,10 +25,7 @@ pub fn context(app: &mut App, args: &str) {
         .find(|edit| edit.as_str() == verb);
     match (edit, ledger::item_id(id)) {
         (Some(edit), Some(id)) => viewing::edit_context(app, edit, id),
-        _ => app.notice(
-            Level::Warning,
-            "Usage: /context, or /context why|pin|unpin|drop|restore ID, such as /context why 12.",
-        ),
+        _ => app.warn("Usage: /context, or /context why|pin|unpin|drop|restore ID, such as /context why 12."),
     }
 }
 
@@ -37,10 +33,7 @@ pub fn diff(app: &mut App, args: &str) {
     match args {
         "" => viewing::open_changes(app, false),
         "turn" => viewing::open_changes(app, true),
-        _ => app.notice(
-            Level::Warning,
-            "Usage: /diff shows what this session changed; /diff turn: the last turn.",
-        ),
+        _ => app.warn("Usage: /diff shows what this session changed; /diff turn: the last turn."),
     }
 }
 
@@ -57,12 +50,12 @@ pub fn copy(app: &mut App, args: &str) {
         "code" => answer.and_then(|text| markdown::code_blocks(&text).pop()),
         _ => {
             let usage = "Usage: /copy copies the last answer; /copy code its last code block.";
-            return app.notice(Level::Warning, usage);
+            return app.warn(usage);
         }
     };
     match text {
         Some(text) => viewing::copy(app, text),
-        None => app.notice(Level::Info, "Nothing to copy yet."),
+        None => app.inform("Nothing to copy yet."),
     }
 }
 
@@ -74,8 +67,8 @@ pub fn theme(app: &mut App, args: &str) {
     match args.parse::<ThemeName>() {
         Ok(name) => {
             viewing::choose_theme(app, name, true);
-            app.notice(Level::Info, format!("Theme: {args}."));
+            app.inform(format!("Theme: {args}."));
         }
-        Err(message) => app.notice(Level::Warning, format!("{message}.")),
+        Err(message) => app.warn(format!("{message}.")),
     }
 }

@@ -284,7 +284,7 @@ impl Approval {
         } else {
             format!("  … {hidden} · PgUp/PgDn · {unfold} · / search")
         };
-        shown.push(Line::styled(wrap::clip(&more, width), theme.dim()));
+        shown.push(wrap::line(&more, width, theme.dim()));
         shown.truncate(limit);
         shown
     }

@@ -9,7 +9,6 @@ use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap::{self, LinesWithCaret};
 use base::protocol::approval::{Answer, AskedQuestion};
 use base::sanitize;
-use base::text;
 
 #[derive(Clone, Debug)]
 pub struct Ask {
@@ -85,7 +84,7 @@ impl Ask {
         let mut lines = wrap::wrap_text(asked.trim(), theme.strong(), &mark, "  ", width);
         for (index, option) in question.options.iter().enumerate() {
             let (mark, style) = theme.row(self.chosen == Some(index));
-            let option = text::one_line(&sanitize::clean(option), 300);
+            let option = wrap::one_line(option, 300);
             lines.extend(wrap::wrap_text(&option, style, &format!("{mark}{}. ", index + 1), "     ", width));
         }
         let room_for_text = width.saturating_sub(3);
@@ -110,7 +109,7 @@ impl Ask {
             } else {
                 format!("Number, or ↑↓ and Enter · or type an answer · {escape}")
             };
-            lines.push(Line::styled(wrap::clip(&format!("  {help}"), width), theme.dim()));
+            lines.push(wrap::line(&format!("  {help}"), width, theme.dim()));
         }
         let excess = lines.len().saturating_sub(room);
         lines.drain(..excess.min(caret_row));

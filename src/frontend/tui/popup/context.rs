@@ -119,7 +119,7 @@ impl ContextPopup {
 }
 
 fn keys(text: &str, width: usize, theme: Theme) -> Line<'static> {
-    Line::styled(wrap::clip(&format!("  {text}"), width), theme.dim())
+    wrap::line(&format!("  {text}"), width, theme.dim())
 }
 
 /// An item's history in exactly `room` rows.

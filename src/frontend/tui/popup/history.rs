@@ -13,7 +13,6 @@ use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use crate::tui::terminal::key_table::EditCommand;
 use base::protocol::event::PastPrompt;
-use base::sanitize;
 use base::text;
 
 /// Limit for merely similar prompts.
@@ -98,9 +97,9 @@ impl HistorySearch {
                 true => String::new(),
                 false => format!("  {}", prompt.folder.rsplit('/').next().unwrap_or_default()),
             };
-            let place = text::one_line(&sanitize::clean(&place), 30);
+            let place = wrap::one_line(&place, 30);
             let cut = &prompt.text[..text::floor_boundary(&prompt.text, 1_000)];
-            let shown = text::one_line(&sanitize::clean(cut), width.saturating_sub(3 + wrap::width(&place)));
+            let shown = wrap::one_line(cut, width.saturating_sub(3 + wrap::width(&place)));
             let spaces = " ".repeat(usize::from(!place.is_empty()) * 2);
             let place = format!("{spaces}{}", place.trim_start());
             vec![Span::styled(shown, style), Span::styled(place, theme.dim())]
@@ -109,7 +108,7 @@ impl HistorySearch {
             0 => "  No such prompt · Esc closes".to_owned(),
             _ => format!("  {} of {rows} · Enter takes it · Esc closes", self.selection.index + 1),
         };
-        lines.push(Line::styled(wrap::clip(&help, width), theme.dim()));
+        lines.push(wrap::line(&help, width, theme.dim()));
         (lines, caret.min(width.saturating_sub(1)))
     }
 }

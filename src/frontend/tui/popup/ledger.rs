@@ -44,10 +44,10 @@ pub fn head(ledger: &LedgerView, width: usize, theme: Theme) -> Vec<Line<'static
     let free = ledger.window_tokens.saturating_sub(ledger.total_tokens);
     let share = percent(free, window);
     let free = format!("   {:<15}{:>7}  {share}", "free", text::human_tokens(free));
-    lines.push(Line::styled(wrap::clip(&free, width), theme.dim()));
-    lines.push(Line::styled(wrap::clip(&epochs(&ledger.epochs), width), theme.dim()));
+    lines.push(wrap::line(&free, width, theme.dim()));
+    lines.push(wrap::line(&epochs(&ledger.epochs), width, theme.dim()));
     let agents = account::agents_line(&ledger.agents).map(|line| format!("   {line}"));
-    lines.extend(agents.map(|line| Line::styled(wrap::clip(&line, width), theme.dim())));
+    lines.extend(agents.map(|line| wrap::line(&line, width, theme.dim())));
     lines
 }
 
@@ -89,7 +89,7 @@ fn layer_line(
 
 pub fn item_spans(row: &LedgerRow, chosen: bool, width: usize, theme: Theme) -> Vec<Span<'static>> {
     let pin = if row.pinned && row.id.starts_with('#') { " · pinned" } else { "" };
-    let origin = text::one_line(&sanitize::clean(&row.origin), 300);
+    let origin = wrap::one_line(&row.origin, 300);
     let width = width.saturating_sub(2);
     let fixed =
         format!("{:>6}  {:<3}{:<7}{:<11}", text::human_tokens(row.tokens), row.layer, row.id, row.form);
@@ -108,7 +108,7 @@ fn percent(part: u64, whole: u64) -> String {
 }
 
 pub fn history_heading(history: &ItemHistory) -> String {
-    format!("{}  {}", history.id, text::one_line(&sanitize::clean(&history.origin), 120))
+    format!("{}  {}", history.id, wrap::one_line(&history.origin, 120))
 }
 
 pub fn history_rows(history: &ItemHistory) -> Vec<(String, String)> {

@@ -82,7 +82,7 @@ impl Selection {
                 (above, 0) => format!("  ↑ {above} more"),
                 _ => format!("  ↑ {above} more · ↓ {below} more"),
             };
-            lines.push(Line::styled(wrap::clip(&more, width), theme.dim()));
+            lines.push(wrap::line(&more, width, theme.dim()));
         }
         lines
     }
@@ -198,7 +198,7 @@ impl<T: PickRow> PickList<T> {
         let mut lines = vec![heading(T::TITLE, &typed, width, theme)];
         // Key hints are dropped first.
         if room > 4 {
-            lines.push(Line::styled(wrap::clip(&format!("  {keys}"), width), theme.dim()));
+            lines.push(wrap::line(&format!("  {keys}"), width, theme.dim()));
         }
         if self.found.is_empty() {
             let nothing = if self.rows.is_empty() { "  Nothing here" } else { "  No match" };

@@ -117,7 +117,7 @@ pub fn agent_line(view: &ToolView) -> Option<String> {
         view.title.strip_prefix("Task ").filter(|_| &*view.tool == "Task" && view.outcome.is_none())?;
     let doing = view.tail.split_once(": ").map_or("", |(_, doing)| doing);
     let gap = if doing.is_empty() { "" } else { " · " };
-    Some(text::one_line(&sanitize::clean(&format!("{task}{gap}{doing}")), 400))
+    Some(wrap::one_line(&format!("{task}{gap}{doing}"), 400))
 }
 
 /// `frame` is the spinner's frame while it runs.
@@ -128,7 +128,7 @@ pub fn render(view: &ToolView, width: usize, frame: &str, theme: Theme) -> Vec<L
         Some(outcome) if outcome.partial => ("●", theme.warning()),
         Some(_) => ("●", theme.good()),
     };
-    let title = text::one_line(&sanitize::clean(&view.title), 400);
+    let title = wrap::one_line(&view.title, 400);
     let rest =
         title.strip_prefix(view.tool.as_ref()).filter(|rest| rest.is_empty() || rest.starts_with([' ', ':']));
     let spans = [

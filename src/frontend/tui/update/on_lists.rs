@@ -6,8 +6,7 @@ use crate::tui::pager::kind::PagerKind;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::sessions::SessionPicker;
 use crate::tui::popup::pickers::{models, permissions};
-use crate::tui::transcript::entry::TranscriptEntry;
-use base::protocol::event::{Event, JobRow, Level, SessionRow};
+use base::protocol::event::{Event, JobRow, SessionRow};
 use base::text;
 
 /// Applies a list event; ignored if its popup is closed.
@@ -41,18 +40,18 @@ pub fn apply(app: &mut App, event: Event) {
         }
         (Event::Status(rows), _) => {
             let rows = own_facts(app).into_iter().chain(rows).collect();
-            app.print(TranscriptEntry::Table { heading: "Status".to_owned(), rows });
+            app.table("Status", rows);
         }
         (Event::Skills(rows), _) if rows.is_empty() => {
-            app.notice(Level::Info, "No skills. `mycode skills` says where to put them.");
+            app.inform("No skills. `mycode skills` says where to put them.");
         }
         (Event::Skills(rows), _) => {
-            app.print(TranscriptEntry::Table { heading: "Skills".to_owned(), rows });
+            app.table("Skills", rows);
         }
         (Event::Cost(rows), _) => {
             let nothing = || vec![("session".to_owned(), "nothing was sent yet".to_owned())];
             let rows = if rows.is_empty() { nothing() } else { rows };
-            app.print(TranscriptEntry::Table { heading: "Cost".to_owned(), rows });
+            app.table("Cost", rows);
         }
         _ => {}
     }
@@ -67,7 +66,7 @@ fn sessions(app: &mut App, mut rows: Vec<SessionRow>) {
             picker
         }
         _ if rows.is_empty() => {
-            return app.notice(Level::Info, "No other session to resume in this project.");
+            return app.inform("No other session to resume in this project.");
         }
         _ => SessionPicker::new(rows),
     };

@@ -11,7 +11,6 @@ use crate::tui::terminal::keymap;
 use base::protocol::event::JobRow;
 use base::protocol::op::Op;
 use base::sanitize;
-use base::text;
 
 impl PickRow for JobRow {
     const TITLE: &'static str = "Background jobs";
@@ -22,10 +21,9 @@ impl PickRow for JobRow {
 
     fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>> {
         let state = self.ended.as_deref().unwrap_or("running");
-        let facts =
-            format!("{:<3} {:<14} ", self.id, wrap::clip(&text::one_line(&sanitize::clean(state), 100), 14));
+        let facts = format!("{:<3} {:<14} ", self.id, wrap::clip(&wrap::one_line(state, 100), 14));
         let style = if self.ended.is_none() { theme.accent() } else { theme.dim() };
-        let command = text::one_line(&sanitize::clean(&self.command), 300);
+        let command = wrap::one_line(&self.command, 300);
         let room = width.saturating_sub(wrap::width(&facts));
         vec![Span::styled(facts, style), Span::raw(wrap::clip(&command, room))]
     }
@@ -67,7 +65,7 @@ impl JobPicker {
         let Some((id, output)) = &self.output else { return self.list.lines(width, room, theme) };
         let remove = keymap::name(Action::List(ListMove::Remove));
         let head = format!("Job {id}  Enter again · {remove} stop · Esc back");
-        let mut lines = vec![Line::styled(wrap::clip(&head, width), theme.strong())];
+        let mut lines = vec![wrap::line(&head, width, theme.strong())];
         let shown = sanitize::clean(output);
         let shown = if shown.trim().is_empty() { "No output yet." } else { shown.trim_end() };
         let mut rows = wrap::wrap_text(shown, theme.plain(), "", "", width);

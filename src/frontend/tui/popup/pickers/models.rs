@@ -8,7 +8,6 @@ use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use base::protocol::lists::ModelRow;
 use base::protocol::op::Op;
-use base::sanitize;
 use base::text;
 
 /// What marks the row of the current model.
@@ -30,7 +29,7 @@ impl PickRow for ModelRow {
         let facts = format!("  {window:>7}  {price}  {}", self.source);
         // The name is cut last.
         let name_room = (width * 2 / 5).max(width.saturating_sub(wrap::width(&facts)).min(28)).min(width);
-        let name = wrap::clip(&text::one_line(&sanitize::clean(&self.name), 200), name_room);
+        let name = wrap::clip(&wrap::one_line(&self.name, 200), name_room);
         let pad = " ".repeat(name_room.saturating_sub(wrap::width(&name)));
         let facts = wrap::clip(&facts, width - name_room);
         vec![Span::raw(format!("{name}{pad}")), Span::styled(facts, theme.dim())]

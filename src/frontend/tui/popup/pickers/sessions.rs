@@ -43,7 +43,7 @@ impl PickRow for SessionRow {
     fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>> {
         let age = age(clock::now_ms(), self.updated_ms);
         let facts = format!("{age:<8} {:<10} ", text::plural(self.turns, "turn"));
-        let title = text::one_line(&sanitize::clean(&self.title), 300);
+        let title = wrap::one_line(&self.title, 300);
         let room = width.saturating_sub(facts.len());
         vec![Span::styled(facts, theme.dim()), Span::raw(wrap::clip(&title, room))]
     }
@@ -138,10 +138,7 @@ impl SessionPicker {
         if let Some(title) = &self.title {
             let text = format!("New title: {}▏  Enter keeps it · Esc back", sanitize::clean(title.text()));
             let at = lines.len().min(1);
-            lines.splice(
-                at..(at + 1).min(lines.len()),
-                [Line::styled(wrap::clip(&text, width), theme.warning())],
-            );
+            lines.splice(at..(at + 1).min(lines.len()), [wrap::line(&text, width, theme.warning())]);
         }
         if preview_room > 0 {
             lines.resize(room - preview_room, Line::default());

@@ -7,8 +7,6 @@ use ratatui::text::Span;
 use crate::tui::popup::list::{PickRow, PopupAction};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use base::sanitize;
-use base::text;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Todo {
@@ -30,7 +28,7 @@ impl Todo {
             "cancelled" => ("☒ ", theme.dim()),
             _ => ("☐ ", theme.plain()),
         };
-        (mark, text::one_line(&sanitize::clean(&self.content), 300), style)
+        (mark, wrap::one_line(&self.content, 300), style)
     }
 }
 
