@@ -28,7 +28,7 @@ use super::connection::Client;
 use super::error;
 use super::incoming::{self, Incoming};
 use super::prompt::Input;
-use super::session::command::Command;
+use super::session::work::Command;
 use super::sessions::{Request, Sessions, open_error};
 use super::source::{SessionSource, Which};
 use base::protocol::event::SessionRow;

@@ -13,8 +13,8 @@ use tokio::task::JoinHandle;
 use super::client_files::ClientFiles;
 use super::connection::Client;
 use super::error;
-use super::session::command::Command;
 use super::session::run::Session;
+use super::session::work::Command;
 use super::source::{OpenError, SessionSource, Wanted, Which};
 
 struct Entry {

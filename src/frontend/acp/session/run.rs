@@ -14,10 +14,9 @@ use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use super::command::Command;
 use super::options::{self, Options, WayOfWork};
 use super::slash::{self, EndsWith};
-use super::work::{Busy, Open, Waiting};
+use super::work::{Busy, Command, Open, Waiting};
 use super::{questions, stop};
 use crate::acp::connection::Client;
 use crate::acp::error;

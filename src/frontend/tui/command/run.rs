@@ -1,7 +1,7 @@
 //! Recognizes slash commands and `#text`, and runs them.
 
+use super::show;
 use super::table::{ALIASES, COMMANDS};
-use super::{help, pickers, show};
 use crate::tui::app::App;
 use crate::tui::msg::Cmd;
 use base::config::mode::Mode;
@@ -26,7 +26,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
     let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| *name);
     let args = args.trim();
     match name {
-        "help" => help::show(app, args),
+        "help" => show::help(app, args),
         "model" => model(app, args),
         "permission" => permission(app, args),
         "mode" => mode(app, args),
@@ -37,7 +37,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "mcp" => app.send(Op::ShowMcp),
         "stats" => app.send(Op::ShowStats),
         "cost" => app.send(Op::ShowCost),
-        "todos" => pickers::todos(app),
+        "todos" => show::todos(app),
         "jobs" => jobs(app, args),
         "compact" => compact(app, args),
         "uncompact" => app.send(Op::Uncompact),
@@ -114,12 +114,12 @@ fn refuses_during_turn(app: &mut App, name: &str) -> bool {
 }
 
 fn model(app: &mut App, args: &str) {
-    if args.is_empty() { pickers::models(app) } else { app.send(Op::SetModel { model: args.to_owned() }) }
+    if args.is_empty() { show::models(app) } else { app.send(Op::SetModel { model: args.to_owned() }) }
 }
 
 fn permission(app: &mut App, args: &str) {
     if args.is_empty() {
-        return pickers::permissions(app);
+        return show::permissions(app);
     }
     match args.parse::<Permission>() {
         Ok(permission) => app.send(Op::SetPermission { permission }),
@@ -154,7 +154,7 @@ fn jobs(app: &mut App, args: &str) {
     match id {
         Some(Ok(id)) => app.send(Op::StopJob { id }),
         Some(Err(_)) => app.warn("Usage: /jobs stop N, such as /jobs stop 1."),
-        None => pickers::jobs(app),
+        None => show::jobs(app),
     }
 }
 
