@@ -6,7 +6,7 @@ use agent_client_protocol_schema::v1::{ContentBlock, EmbeddedResourceResource, E
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::error;
+use super::error::invalid_params;
 use base::protocol::attachment::Attachment;
 use base::text::{human_bytes, unescaped};
 
@@ -29,12 +29,12 @@ impl Input {
                     input.say(&mention.unwrap_or_else(|| format!("[{}]({})", link.name, link.uri)));
                 }
                 ContentBlock::Resource(embedded) => input.resource(embedded.resource, root)?,
-                ContentBlock::Audio(_) => return Err(refused("audio is not supported")),
-                _ => return Err(refused("this kind of content is not supported")),
+                ContentBlock::Audio(_) => return Err(invalid_params("audio is not supported")),
+                _ => return Err(invalid_params("this kind of content is not supported")),
             }
         }
         if input.text.trim().is_empty() && input.attachments.is_empty() {
-            return Err(refused("the prompt is empty"));
+            return Err(invalid_params("the prompt is empty"));
         }
         Ok(input)
     }
@@ -55,7 +55,7 @@ impl Input {
 
     fn picture(&mut self, data: &str, name: String) -> Result<(), Error> {
         let bytes =
-            STANDARD.decode(data).map_err(|error| refused(&format!("{name} is no base64: {error}")))?;
+            STANDARD.decode(data).map_err(|error| invalid_params(format!("{name} is no base64: {error}")))?;
         self.say(&format!("[{name}]"));
         self.attachments.push(Attachment::Image { name, bytes });
         Ok(())
@@ -78,14 +78,10 @@ impl Input {
                 let text = format!("({kind} of {size}, which is no text and is not shown)");
                 self.attachments.push(Attachment::Text { name: resource.uri, text });
             }
-            _ => return Err(refused("this kind of resource is not supported")),
+            _ => return Err(invalid_params("this kind of resource is not supported")),
         }
         Ok(())
     }
-}
-
-fn refused(why: &str) -> Error {
-    error::invalid_params(why)
 }
 
 /// The workspace-relative path of a file, with the lines from the address as `:3-9`.

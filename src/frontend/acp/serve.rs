@@ -10,16 +10,14 @@ use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
     AgentCapabilities, AuthMethod, AuthMethodAgent, AuthenticateResponse, CancelNotification,
     CancelRequestNotification, CloseSessionRequest, CloseSessionResponse, DeleteSessionRequest,
-    DeleteSessionResponse, Error, ForkSessionRequest, ForkSessionResponse, Implementation, InitializeRequest,
-    InitializeResponse, ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, LoadSessionResponse,
-    McpCapabilities, McpServer, NewSessionRequest, NewSessionResponse, PromptCapabilities, PromptRequest,
-    RequestId, ResumeSessionRequest, ResumeSessionResponse, SessionCapabilities, SessionCloseCapabilities,
-    SessionConfigOption, SessionDeleteCapabilities, SessionForkCapabilities, SessionId, SessionInfo,
-    SessionListCapabilities, SessionModeState, SessionResumeCapabilities, SetSessionConfigOptionRequest,
+    DeleteSessionResponse, Error, ForkSessionRequest, Implementation, InitializeRequest, InitializeResponse,
+    ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, McpCapabilities, McpServer,
+    NewSessionRequest, PromptCapabilities, PromptRequest, RequestId, ResumeSessionRequest,
+    SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities, SessionForkCapabilities,
+    SessionInfo, SessionListCapabilities, SessionResumeCapabilities, SetSessionConfigOptionRequest,
     SetSessionModeRequest,
 };
 use futures_util::stream::{Stream, StreamExt as _};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt as _};
@@ -30,7 +28,7 @@ use super::connection::Client;
 use super::error;
 use super::incoming::{self, Incoming};
 use super::prompt::Input;
-use super::session::command::Command;
+use super::session::work::Command;
 use super::sessions::{Request, Sessions, open_error};
 use super::source::{SessionSource, Which};
 use base::protocol::event::SessionRow;
@@ -119,30 +117,19 @@ impl Server {
             "authenticate" => self.authenticate(id.clone()),
             "session/new" => {
                 let NewSessionRequest { cwd, mcp_servers, .. } = parsed(params)?;
-                self.open(id, Which::New, cwd, mcp_servers, false, |session, modes, options| {
-                    NewSessionResponse::new(session).modes(modes).config_options(options)
-                });
+                self.open(id, Which::New, cwd, mcp_servers, false);
             }
             "session/load" => {
                 let LoadSessionRequest { session_id, cwd, mcp_servers, .. } = parsed(params)?;
-                let which = Which::Stored(session_id.to_string());
-                self.open(id, which, cwd, mcp_servers, true, |_, modes, options| {
-                    LoadSessionResponse::new().modes(modes).config_options(options)
-                });
+                self.open(id, Which::Stored(session_id.to_string()), cwd, mcp_servers, true);
             }
             "session/resume" => {
                 let ResumeSessionRequest { session_id, cwd, mcp_servers, .. } = parsed(params)?;
-                let which = Which::Stored(session_id.to_string());
-                self.open(id, which, cwd, mcp_servers, false, |_, modes, options| {
-                    ResumeSessionResponse::new().modes(modes).config_options(options)
-                });
+                self.open(id, Which::Stored(session_id.to_string()), cwd, mcp_servers, false);
             }
             "session/fork" => {
                 let ForkSessionRequest { session_id, cwd, mcp_servers, .. } = parsed(params)?;
-                let which = Which::ForkOf(session_id.to_string());
-                self.open(id, which, cwd, mcp_servers, false, |session, modes, options| {
-                    ForkSessionResponse::new(session).modes(modes).config_options(options)
-                });
+                self.open(id, Which::ForkOf(session_id.to_string()), cwd, mcp_servers, false);
             }
             "session/list" => self.list(id.clone(), parsed(params)?)?,
             "session/delete" => self.delete(id.clone(), parsed(params)?),
@@ -218,17 +205,16 @@ impl Server {
         self.work.spawn(work);
     }
 
-    fn open<R: Serialize>(
+    fn open(
         &mut self,
         id: &RequestId,
         which: Which,
         folder: PathBuf,
         mcp_servers: Vec<McpServer>,
         replay: bool,
-        answer: impl FnOnce(SessionId, SessionModeState, Vec<SessionConfigOption>) -> R + Send + 'static,
     ) {
         let request = Request { id: id.clone(), which, folder, mcp_servers, replay };
-        self.beside(|sessions| async move { sessions.open(request, answer).await });
+        self.beside(|sessions| async move { sessions.open(request).await });
     }
 
     fn authenticate(&mut self, id: RequestId) {

@@ -5,17 +5,16 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use agent_client_protocol_schema::v1::{
-    ClientCapabilities, Error, McpServer, RequestId, SessionConfigOption, SessionId, SessionModeState,
+    ClientCapabilities, Error, LoadSessionResponse, McpServer, NewSessionResponse, RequestId, SessionId,
 };
-use serde::Serialize;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
 use super::client_files::ClientFiles;
 use super::connection::Client;
 use super::error;
-use super::session::command::Command;
 use super::session::run::Session;
+use super::session::work::Command;
 use super::source::{OpenError, SessionSource, Wanted, Which};
 
 struct Entry {
@@ -66,31 +65,20 @@ impl Sessions {
         self.lock().get(session).map(|entry| entry.folder.clone()).ok_or_else(|| not_found(session))
     }
 
-    /// Closes a session and waits until it's fully written; `false` if it wasn't open.
-    pub async fn close(&self, session: &SessionId) -> bool {
+    /// Closes a session and waits until it's fully written.
+    pub async fn close(&self, session: &SessionId) {
         let entry = self.lock().remove(session);
-        let Some(entry) = entry else { return false };
-        let _ = entry.commands.send(Command::Close);
-        let _ = entry.task.await;
-        true
+        end(entry.into_iter().collect()).await;
     }
 
     pub async fn close_all(&self) {
-        let entries: Vec<Entry> = self.lock().drain().map(|(_, entry)| entry).collect();
-        for entry in &entries {
-            let _ = entry.commands.send(Command::Close);
-        }
-        for entry in entries {
-            let _ = entry.task.await;
-        }
+        let entries = self.lock().drain().map(|(_, entry)| entry).collect();
+        end(entries).await;
     }
 
-    pub async fn open<R: Serialize>(
-        &self,
-        request: Request,
-        answer: impl FnOnce(SessionId, SessionModeState, Vec<SessionConfigOption>) -> R,
-    ) {
+    pub async fn open(&self, request: Request) {
         let id = request.id.clone();
+        let known = matches!(request.which, Which::Stored(_));
         match self.opened(request).await {
             Err(error) => self.client.answer(&id, Err::<(), _>(error)),
             Ok((session, name, folder)) => {
@@ -98,7 +86,14 @@ impl Sessions {
                 let (commands, receiver) = unbounded_channel();
                 // Answer first: updates may only follow it.
                 let mut open = self.lock();
-                self.client.answer(&id, Ok(answer(name.clone(), modes, options)));
+                // A forked session is answered like a new one, a resumed one like a loaded one.
+                if known {
+                    let answer = LoadSessionResponse::new().modes(modes).config_options(options);
+                    self.client.answer(&id, Ok(answer));
+                } else {
+                    let answer = NewSessionResponse::new(name.clone()).modes(modes).config_options(options);
+                    self.client.answer(&id, Ok(answer));
+                }
                 let task = tokio::spawn(session.run(receiver));
                 open.insert(name, Entry { folder, commands, task });
             }
@@ -125,6 +120,15 @@ impl Sessions {
             Session::new(id.clone(), queues, opened.folder.clone(), self.client.clone(), capabilities);
         session.begin(replay).await?;
         Ok((session, id, opened.folder))
+    }
+}
+
+async fn end(entries: Vec<Entry>) {
+    for entry in &entries {
+        let _ = entry.commands.send(Command::Close);
+    }
+    for entry in entries {
+        let _ = entry.task.await;
     }
 }
 

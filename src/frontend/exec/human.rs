@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::printer::{LINE_CHARS, Printer, end_words, result_line};
+use super::printer::{LINE_CHARS, Printer, declined, end_words, result_line};
 use base::config::settings::Permission;
 use base::diff_cut::DiffCut;
 use base::model::envelope::{Envelope, Status};
@@ -178,13 +178,7 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
     }
 
     fn denied(&mut self, question: &Question) -> io::Result<()> {
-        let (title, reason) = match question {
-            Question::Approval(request) => (request.title.as_str(), request.reason.as_str()),
-            Question::Ask { questions } => {
-                (questions.first().map_or("", |asked| &asked.question), "no user is available")
-            }
-            Question::Plan(plan) => (plan.path.as_str(), "no user is available"),
-        };
+        let (_, title, reason) = declined(question);
         let line = format!("denied: {} ({reason})", text::one_line(title, LINE_CHARS));
         self.line(YELLOW, &line);
         Ok(())

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::printer::{Printer, end_words, result_line};
+use super::printer::{Printer, declined, end_words, result_line};
 use base::model::item::{Item, ItemId, ToolResult};
 use base::protocol::approval::Question;
 use base::protocol::event::{Event, TurnEnd};
@@ -56,23 +56,19 @@ impl<O: Write> Json<O> {
 impl<O: Write> Printer for Json<O> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
         match event {
-            Event::Session(session) => self.session = Some(session.id.clone()),
-            Event::Window(window) => self.cost_usd = window.cost_usd,
-            Event::Item { item, .. } => {
-                if let Item::Assistant { text, .. } = &**item {
-                    self.result = Some(Arc::clone(text));
-                }
+            Event::Session(session) => {
+                self.session = Some(session.id.clone());
+                self.line(json!({
+                    "type": "session", "id": session.id, "model": session.model, "provider": session.provider,
+                    "permission": session.permission, "mode": session.mode, "workspace": session.workspace, "turns": session.turns,
+                }))
             }
-            _ => {}
-        }
-        match event {
-            Event::Session(session) => self.line(json!({
-                "type": "session", "id": session.id, "model": session.model, "provider": session.provider,
-                "permission": session.permission, "mode": session.mode, "workspace": session.workspace, "turns": session.turns,
-            })),
             Event::TurnStarted { text } => self.line(json!({"type": "turn_started", "text": text})),
             Event::Item { id, item } => match &**item {
-                Item::Assistant { text, .. } => self.line(json!({"type": "text", "id": id, "text": text})),
+                Item::Assistant { text, .. } => {
+                    self.result = Some(Arc::clone(text));
+                    self.line(json!({"type": "text", "id": id, "text": text}))
+                }
                 Item::Reasoning(reasoning) => {
                     self.line(json!({"type": "reasoning", "id": id, "text": reasoning.text}))
                 }
@@ -96,26 +92,19 @@ impl<O: Write> Printer for Json<O> {
                 self.line(json!({"type": "silent", "since_ms": since_ms, "left_ms": left_ms, "alive": alive}))
             }
             Event::Compacting { running } => self.line(json!({"type": "compacting", "running": running})),
-            Event::Window(window) => self.line(json!({
-                "type": "usage", "used_tokens": window.used_tokens, "window_tokens": window.window_tokens,
-                "estimated": window.estimated, "total": window.total, "cost_usd": window.cost_usd,
-            })),
+            Event::Window(window) => {
+                self.cost_usd = window.cost_usd;
+                self.line(json!({
+                    "type": "usage", "used_tokens": window.used_tokens, "window_tokens": window.window_tokens,
+                    "estimated": window.estimated, "total": window.total, "cost_usd": window.cost_usd,
+                }))
+            }
             _ => Ok(()),
         }
     }
 
     fn denied(&mut self, question: &Question) -> io::Result<()> {
-        let (tool, title, reason) = match question {
-            Question::Approval(request) => {
-                (request.tool.as_str(), request.title.as_str(), request.reason.as_str())
-            }
-            Question::Ask { questions } => {
-                let first = questions.first().map_or("", |asked| &asked.question);
-                ("AskUser", first, "no user is available")
-            }
-            // Plans are never asked about when headless.
-            Question::Plan(plan) => ("", plan.path.as_str(), "no user is available"),
-        };
+        let (tool, title, reason) = declined(question);
         self.line(json!({"type": "denied", "tool": tool, "title": title, "reason": reason}))
     }
 

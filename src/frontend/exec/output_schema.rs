@@ -7,12 +7,10 @@ use serde_json::{Map, Value};
 
 const MAX_DEPTH: usize = 64;
 /// Keywords that don't affect validity; `format` is only an annotation, as in the standard.
-const NOTES: [&str; 18] = [
+const NOTES: [&str; 16] = [
     "$schema",
     "$id",
     "$comment",
-    "$defs",
-    "definitions",
     "title",
     "description",
     "default",
@@ -26,44 +24,6 @@ const NOTES: [&str; 18] = [
     "contentMediaType",
     "discriminator",
     "markdownDescription",
-];
-const KNOWN: [&str; 36] = [
-    "$ref",
-    "type",
-    "enum",
-    "const",
-    "properties",
-    "required",
-    "additionalProperties",
-    "minProperties",
-    "maxProperties",
-    "items",
-    "prefixItems",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "minLength",
-    "maxLength",
-    "pattern",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "anyOf",
-    "oneOf",
-    "allOf",
-    "not",
-    "if",
-    "then",
-    "else",
-    "contains",
-    "minContains",
-    "maxContains",
-    "additionalItems",
-    "patternProperties",
-    "propertyNames",
-    "dependentRequired",
-    "multipleOf",
 ];
 const TYPES: [&str; 7] = ["null", "boolean", "object", "array", "number", "integer", "string"];
 
@@ -117,21 +77,25 @@ fn check(root: &Value, schema: &Value, at: &str, depth: usize) -> Result<(), Str
     };
     let below = |schema: &Value, name: &str| check(root, schema, &format!("{at}/{name}"), depth + 1);
     for (keyword, value) in object {
-        let wrong = |should: &str| Err(format!("{at}/{keyword} must be {should}"));
-        match keyword.as_str() {
+        let members = || value.as_object().into_iter().flatten();
+        let items = || value.as_array().into_iter().flatten();
+        let is_list = |of: fn(&Value) -> bool| value.is_array() && items().all(of);
+        // Whether the value is one for this keyword, and what it must be.
+        let (fits, should) = match keyword.as_str() {
             "patternProperties"
-                if value.as_object().is_none_or(|all| all.keys().any(|key| Regex::new(key).is_err())) =>
+                if !value.is_object() || members().any(|(name, _)| Regex::new(name).is_err()) =>
             {
-                return wrong("an object with regular expressions as names");
+                (false, "an object with regular expressions as names")
             }
-            "$defs" | "definitions" | "properties" | "patternProperties" => match value.as_object() {
-                Some(all) => {
-                    all.iter().try_for_each(|(name, schema)| below(schema, &format!("{keyword}/{name}")))?;
-                }
-                None => return wrong("an object"),
-            },
-            note if NOTES.contains(&note) || note.starts_with("x-") => {}
-            "items" if !value.is_array() => below(value, keyword)?,
+            "$defs" | "definitions" | "properties" | "patternProperties" => {
+                members().try_for_each(|(name, schema)| below(schema, &format!("{keyword}/{name}")))?;
+                (value.is_object(), "an object")
+            }
+            "items" if !value.is_array() => (below(value, keyword).map(|()| true)?, "a schema"),
+            "anyOf" | "oneOf" | "allOf" | "prefixItems" | "items" => {
+                items().enumerate().try_for_each(|(n, schema)| below(schema, &format!("{keyword}/{n}")))?;
+                (value.is_array(), "a list of schemas")
+            }
             "additionalProperties"
             | "additionalItems"
             | "not"
@@ -139,72 +103,43 @@ fn check(root: &Value, schema: &Value, at: &str, depth: usize) -> Result<(), Str
             | "then"
             | "else"
             | "contains"
-            | "propertyNames" => below(value, keyword)?,
-            "anyOf" | "oneOf" | "allOf" | "prefixItems" | "items" => match value.as_array() {
-                Some(all) => all
-                    .iter()
-                    .enumerate()
-                    .try_for_each(|(n, schema)| below(schema, &format!("{keyword}/{n}")))?,
-                None => return wrong("a list of schemas"),
-            },
+            | "propertyNames" => (below(value, keyword).map(|()| true)?, "a schema"),
             "$ref" => {
                 let target = value.as_str().and_then(|target| resolve(root, target));
-                if target.is_none() {
-                    return wrong("a place in the same schema, such as #/$defs/name");
-                }
+                (target.is_some(), "a place in the same schema, such as #/$defs/name")
             }
-            "type" => {
-                let known = |value: &Value| value.as_str().is_some_and(|name| TYPES.contains(&name));
-                if !known(value) && !value.as_array().is_some_and(|all| all.iter().all(known)) {
-                    return wrong(
-                        "one of null, boolean, object, array, number, integer, string, or a list of them",
-                    );
-                }
-            }
+            "type" => (
+                is_type_name(value) || is_list(is_type_name),
+                "one of null, boolean, object, array, number, integer, string, or a list of them",
+            ),
             "pattern" => {
-                let built = value.as_str().map(Regex::new);
-                if !matches!(built, Some(Ok(_))) {
-                    return wrong("a regular expression");
-                }
+                (value.as_str().is_some_and(|text| Regex::new(text).is_ok()), "a regular expression")
             }
-            "required" => {
-                if !value.as_array().is_some_and(|all| all.iter().all(Value::is_string)) {
-                    return wrong("a list of names");
-                }
-            }
-            "dependentRequired" => {
-                if !value.as_object().is_some_and(|all| all.values().all(Value::is_array)) {
-                    return wrong("an object of lists of names");
-                }
-            }
-            "multipleOf" => {
-                if !value.as_f64().is_some_and(|step| step > 0.0) {
-                    return wrong("a number above 0");
-                }
-            }
-            "enum" => {
-                if !value.is_array() {
-                    return wrong("a list");
-                }
-            }
+            "required" => (is_list(Value::is_string), "a list of names"),
+            "dependentRequired" => (
+                value.is_object() && members().all(|(_, names)| names.is_array()),
+                "an object of lists of names",
+            ),
+            "multipleOf" => (value.as_f64().is_some_and(|step| step > 0.0), "a number above 0"),
+            "enum" => (value.is_array(), "a list"),
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
-                if !value.is_number() {
-                    return wrong("a number");
-                }
+                (value.is_number(), "a number")
             }
-            counted if counted.starts_with("min") || counted.starts_with("max") => {
-                if !KNOWN.contains(&counted) {
-                    return Err(format!("{at}/{keyword}: this keyword is not supported"));
-                }
-                if value.as_u64().is_none() {
-                    return wrong("a whole number");
-                }
-            }
-            known if KNOWN.contains(&known) => {}
+            "minProperties" | "maxProperties" | "minItems" | "maxItems" | "minLength" | "maxLength"
+            | "minContains" | "maxContains" => (value.is_u64(), "a whole number"),
+            "const" | "uniqueItems" => (true, ""),
+            note if NOTES.contains(&note) || note.starts_with("x-") => (true, ""),
             _ => return Err(format!("{at}/{keyword}: this keyword is not supported")),
+        };
+        if !fits {
+            return Err(format!("{at}/{keyword} must be {should}"));
         }
     }
     Ok(())
+}
+
+fn is_type_name(value: &Value) -> bool {
+    value.as_str().is_some_and(|name| TYPES.contains(&name))
 }
 
 fn resolve<'a>(root: &'a Value, target: &str) -> Option<&'a Value> {

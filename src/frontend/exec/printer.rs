@@ -25,6 +25,19 @@ pub trait Printer {
     fn end(&mut self, end: &TurnEnd, exit_code: u8) -> io::Result<()>;
 }
 
+/// The tool, the title and the reason of a declined question.
+pub fn declined(question: &Question) -> (&str, &str, &str) {
+    match question {
+        Question::Approval(request) => (&request.tool, &request.title, &request.reason),
+        Question::Ask { questions } => {
+            let first = questions.first().map_or("", |asked| &asked.question);
+            ("AskUser", first, "no user is available")
+        }
+        // Plans are never asked about when headless.
+        Question::Plan(plan) => ("", &plan.path, "no user is available"),
+    }
+}
+
 /// The stable name of an end, with a message and a hint for people.
 pub fn end_words(reason: &EndReason) -> (&'static str, Option<String>, Option<String>) {
     let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());

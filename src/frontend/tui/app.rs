@@ -157,10 +157,27 @@ impl App {
         self.print(TranscriptEntry::Notice { level, text });
     }
 
+    pub fn inform(&mut self, text: impl Into<String>) {
+        self.notice(Level::Info, text);
+    }
+
+    pub fn warn(&mut self, text: impl Into<String>) {
+        self.notice(Level::Warning, text);
+    }
+
+    pub fn table(&mut self, heading: &str, rows: Vec<(String, String)>) {
+        self.print(TranscriptEntry::Table { heading: heading.to_owned(), rows });
+    }
+
     pub fn print_finished(&mut self) {
-        for entry in self.live.take_finished() {
-            self.print(entry);
-        }
+        let entries = self.live.take_finished();
+        entries.into_iter().for_each(|entry| self.print(entry));
+    }
+
+    /// Prints everything live, at the end of a turn.
+    pub fn print_all(&mut self) {
+        let entries = self.live.take_all();
+        entries.into_iter().for_each(|entry| self.print(entry));
     }
 
     /// Sends a message; the turn counts as running at once, so that the next Enter steers.

@@ -268,18 +268,15 @@ impl<W: Write> PlainChat<W> {
 
     fn ask(&mut self) -> io::Result<()> {
         let (width, theme) = (usize::from(self.app.size.0), self.app.theme);
-        if self.app.popup.is_some() && self.asked != Some(0) && self.quiet_at.is_none() {
+        if self.app.popup.is_some() {
+            if self.asked == Some(0) || self.quiet_at.is_some() {
+                return Ok(());
+            }
             // Start at the first row, so that the numbers match.
             self.press(KeyCode::Home)?;
-        }
-        if let Some(popup) = &self.app.popup {
-            if self.asked != Some(0) && self.quiet_at.is_none() {
-                let lines: Vec<String> =
-                    popup.lines(width, LIST_ROWS, theme).iter().map(ToString::to_string).collect();
-                self.asked = Some(0);
-                self.list(&lines)?;
-            }
-            return Ok(());
+            self.asked = Some(0);
+            let lines = self.app.popup.as_ref().map(|popup| popup.lines(width, LIST_ROWS, theme));
+            return self.list(&lines.unwrap_or_default());
         }
         let Some(question) = self.app.questions.first_mut().filter(|first| self.asked != Some(first.id))
         else {
@@ -305,7 +302,8 @@ impl<W: Write> PlainChat<W> {
     }
 
     /// Prints a list: the lines above it, without key hints, then numbered rows.
-    fn list(&mut self, lines: &[String]) -> io::Result<()> {
+    fn list(&mut self, lines: &[Line<'_>]) -> io::Result<()> {
+        let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
         let rows = lines.iter().position(|line| line.starts_with('▸')).unwrap_or(lines.len());
         let mut number = 0;
         for (at, line) in lines.iter().enumerate().filter(|(_, line)| !line.contains(" close")) {

@@ -244,9 +244,7 @@ impl FrontEnd {
                 }
                 _ = continued.recv() => {
                     if !std::mem::take(&mut own_continue) {
-                        setup::enter_again()?;
-                        self.attention.forget_title();
-                        self.screen.enter()?;
+                        self.take_terminal()?;
                     }
                 }
                 count = events.recv_many(&mut batch, BATCH) => {
@@ -325,14 +323,8 @@ impl FrontEnd {
 
     /// Retakes the terminal after a panic elsewhere; its message stays in the scrollback.
     fn recover(&mut self) -> io::Result<()> {
-        setup::enter_again()?;
-        self.attention.forget_title();
-        self.screen.enter()?;
-        let text = "Internal error; its message is in the scrollback above. Please report it.";
-        self.app.notice(Level::Error, text);
-        let commands = self.app.take_commands();
-        self.execute(commands)?;
-        Ok(())
+        self.take_terminal()?;
+        self.tell(Level::Error, "Internal error; its message is in the scrollback above. Please report it.")
     }
 
     fn draw(&mut self) -> io::Result<()> {
@@ -371,23 +363,30 @@ impl FrontEnd {
 
     async fn edit(&mut self) -> io::Result<()> {
         let Some(edited) = self.edited.take() else { return Ok(()) };
-        self.screen.leave()?;
-        self.output.send()?;
-        setup::set_alternate(false);
-        setup::leave();
+        self.give_terminal()?;
         let outcome = match edited {
             Edited::File(file) => external::edit(&self.workspace().join(&file)).await,
             Edited::Text(text) => external::compose(&self.settings.folder, &text).await.and_then(|text| {
                 self.done.send(Msg::Edited(text)).map_err(|_| "The interface ended.".to_owned())
             }),
         };
+        self.take_terminal()?;
+        outcome.or_else(|message| self.tell(Level::Warning, &message))
+    }
+
+    /// For another program.
+    fn give_terminal(&mut self) -> io::Result<()> {
+        self.screen.leave()?;
+        self.output.send()?;
+        setup::set_alternate(false);
+        setup::leave();
+        Ok(())
+    }
+
+    fn take_terminal(&mut self) -> io::Result<()> {
         setup::enter_again()?;
         self.attention.forget_title();
-        self.screen.enter()?;
-        if let Err(message) = outcome {
-            self.warn(message)?;
-        }
-        Ok(())
+        self.screen.enter()
     }
 
     fn workspace(&self) -> PathBuf {
@@ -412,24 +411,18 @@ impl FrontEnd {
         }
     }
 
-    fn warn(&mut self, text: String) -> io::Result<()> {
-        self.app.notice(Level::Warning, text);
+    fn tell(&mut self, level: Level, text: &str) -> io::Result<()> {
+        self.app.notice(level, text);
         let commands = self.app.take_commands();
-        self.execute(commands)?;
-        Ok(())
+        self.execute(commands).map(drop)
     }
 
     fn suspend(&mut self) -> io::Result<()> {
-        self.screen.leave()?;
-        self.output.send()?;
-        setup::set_alternate(false);
-        setup::leave();
+        self.give_terminal()?;
         // The process group: our parent (a script, cargo) must stop too, or the shell would keep waiting.
         let _ = kill_current_process_group(Signal::TSTP);
         let _ = kill_process(getpid(), Signal::STOP);
-        setup::enter_again()?;
-        self.attention.forget_title();
-        self.screen.enter()
+        self.take_terminal()
     }
 }
 

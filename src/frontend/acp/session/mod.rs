@@ -1,6 +1,5 @@
 //! One open session: its commands and replies.
 
-pub mod command;
 pub mod options;
 pub mod questions;
 pub mod run;

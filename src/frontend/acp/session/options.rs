@@ -8,6 +8,7 @@ use agent_client_protocol_schema::v1::{
 
 use base::config::mode::Mode;
 use base::config::settings::Permission;
+use base::protocol::event::SessionInfo;
 use base::protocol::lists::ModelRow;
 use base::protocol::op::Op;
 
@@ -48,28 +49,16 @@ impl WayOfWork {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    level: Option<Permission>,
-    mode: Mode,
+    pub level: Option<Permission>,
+    pub mode: Mode,
     pub model: String,
-    models: Vec<ModelRow>,
+    pub models: Vec<ModelRow>,
 }
 
 impl Options {
-    pub fn set(&mut self, level: Permission, mode: Mode, model: &str) {
-        (self.level, self.mode) = (Some(level), mode);
-        model.clone_into(&mut self.model);
-    }
-
-    pub fn set_level(&mut self, level: Permission) {
-        self.level = Some(level);
-    }
-
-    pub fn set_mode(&mut self, mode: Mode) {
-        self.mode = mode;
-    }
-
-    pub fn set_models(&mut self, models: Vec<ModelRow>) {
-        self.models = models;
+    pub fn set(&mut self, info: &SessionInfo) {
+        (self.level, self.mode) = (Some(info.permission), info.mode);
+        info.model.clone_into(&mut self.model);
     }
 
     /// The operations that switch to `way`, which takes effect here at once.

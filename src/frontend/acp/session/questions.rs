@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::acp::connection::Client;
 use crate::acp::updates::{diff, tool_call};
 use base::config::settings::Permission;
-use base::protocol::approval::{Answer, ApprovalRequest, AskedQuestion, PlanRequest, Question};
+use base::protocol::approval::{Answer, ApprovalRequest, AskedQuestion, Question};
 
 /// Sent to the model when the client can't show its question.
 const NOT_SHOWN: &str =
@@ -76,7 +76,7 @@ pub fn ask(
 ) -> Outcome {
     match question {
         Question::Approval(request) => permission(choices(&request), call, session, client),
-        Question::Plan(plan) => permission(plan_choices(&plan), call, session, client),
+        Question::Plan(_) => permission(plan_choices(), call, session, client),
         Question::Ask { questions } => {
             let forms = capabilities.elicitation.as_ref().is_some_and(|offered| offered.supports_form());
             match questions.as_slice() {
@@ -106,7 +106,7 @@ fn choices(request: &ApprovalRequest) -> Vec<Choice> {
     choices
 }
 
-fn plan_choices(_: &PlanRequest) -> Vec<Choice> {
+fn plan_choices() -> Vec<Choice> {
     use PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
     let accept = |permission| Answer::Accept { permission };
     vec![

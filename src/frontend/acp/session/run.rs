@@ -14,10 +14,9 @@ use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use super::command::Command;
 use super::options::{self, Options, WayOfWork};
 use super::slash::{self, EndsWith};
-use super::work::{Busy, Open, Waiting};
+use super::work::{Busy, Command, Open, Waiting};
 use super::{questions, stop};
 use crate::acp::connection::Client;
 use crate::acp::error;
@@ -85,7 +84,7 @@ impl Session {
             match self.events.recv().await.ok_or_else(gone)? {
                 Event::Session(info) => {
                     self.untitled = info.turns == 0;
-                    self.options.set(info.permission, info.mode, &info.model);
+                    self.options.set(&info);
                 }
                 Event::Notice { level, text } => self.held.push((level, text)),
                 // The last of the opening events.
@@ -307,16 +306,16 @@ impl Session {
         }
         match event {
             Event::Session(info) => {
-                self.change_options(|options| options.set(info.permission, info.mode, &info.model));
+                self.change_options(|options| options.set(&info));
                 if let Some(Busy::Model { id }) = self.busy.take_if(|busy| matches!(busy, Busy::Model { .. }))
                 {
                     self.answer_options(&id);
                     self.next();
                 }
             }
-            Event::Permission(level) => self.change_options(|options| options.set_level(level)),
-            Event::Mode(mode) => self.change_options(|options| options.set_mode(mode)),
-            Event::Models(rows) => self.change_options(|options| options.set_models(rows)),
+            Event::Permission(level) => self.change_options(|options| options.level = Some(level)),
+            Event::Mode(mode) => self.change_options(|options| options.mode = mode),
+            Event::Models(rows) => self.change_options(|options| options.models = rows),
             Event::Ask { id, question } => self.ask(id, question),
             Event::AskClosed { id } => self.closed(id),
             Event::TurnStarted { text } => {

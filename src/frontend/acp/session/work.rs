@@ -1,9 +1,32 @@
-//! The work in progress of an open session: one client request at a time, and the agent's open questions.
+//! Commands of the client to an open session, and its work in progress: one request at a time, and the agent's
+//! open questions.
 
-use agent_client_protocol_schema::v1::{RequestId, StopReason, ToolCallUpdate};
+use agent_client_protocol_schema::v1::{
+    RequestId, SetSessionConfigOptionRequest, SetSessionModeRequest, StopReason, ToolCallUpdate,
+};
 
 use super::slash::EndsWith;
 use crate::acp::prompt::Input;
+
+pub enum Command {
+    Prompt {
+        id: RequestId,
+        input: Input,
+    },
+    /// Stop everything running and waiting.
+    Cancel,
+    /// Stop the running request, if it's this one.
+    CancelRequest(RequestId),
+    SetMode {
+        id: RequestId,
+        request: SetSessionModeRequest,
+    },
+    SetOption {
+        id: RequestId,
+        request: SetSessionConfigOptionRequest,
+    },
+    Close,
+}
 
 pub enum Busy {
     /// `turns` counts started turns, or messages about a compaction. `stop`: result unless the plan is run.

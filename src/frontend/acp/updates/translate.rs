@@ -38,28 +38,35 @@ impl Translator {
         &self.root
     }
 
-    fn said(&self, text: impl Into<String>) -> ContentChunk {
-        let id = MessageId::from(format!("message-{}", self.message));
+    /// A part of the current `message` or `thought`.
+    fn chunk(&self, of: &str, text: impl Into<String>) -> ContentChunk {
+        let id = MessageId::from(format!("{of}-{}", self.message));
         ContentChunk::new(tool_call::text(text)).message_id(id)
     }
 
-    fn thought(&self, text: impl Into<String>) -> ContentChunk {
-        let id = MessageId::from(format!("thought-{}", self.message));
-        ContentChunk::new(tool_call::text(text)).message_id(id)
+    fn said(&self, text: impl Into<String>) -> SessionUpdate {
+        SessionUpdate::AgentMessageChunk(self.chunk("message", text))
+    }
+
+    fn thought(&self, text: impl Into<String>) -> SessionUpdate {
+        SessionUpdate::AgentThoughtChunk(self.chunk("thought", text))
+    }
+
+    /// A whole message of its own.
+    fn alone(&mut self, update: impl Fn(&Self) -> SessionUpdate) -> SessionUpdate {
+        self.message += 1;
+        let update = update(self);
+        self.message += 1;
+        update
     }
 
     pub fn message(&mut self, text: impl Into<String>) -> SessionUpdate {
-        self.message += 1;
-        let update = SessionUpdate::AgentMessageChunk(self.said(text));
-        self.message += 1;
-        update
+        let text = text.into();
+        self.alone(|now| now.said(&text))
     }
 
     pub fn user(&mut self, text: &str) -> SessionUpdate {
-        self.message += 1;
-        let update = SessionUpdate::UserMessageChunk(self.said(text));
-        self.message += 1;
-        update
+        self.alone(|now| SessionUpdate::UserMessageChunk(now.chunk("message", text)))
     }
 
     /// A notice for the user. Clients without notices get errors as messages and warnings as thoughts.
@@ -75,12 +82,7 @@ impl Translator {
         match level {
             Level::Info => None,
             Level::Error => Some(self.message(text)),
-            Level::Warning => {
-                self.message += 1;
-                let thought = SessionUpdate::AgentThoughtChunk(self.thought(text));
-                self.message += 1;
-                Some(thought)
-            }
+            Level::Warning => Some(self.alone(|now| now.thought(text))),
         }
     }
 
@@ -96,11 +98,11 @@ impl Translator {
         match event {
             Event::TextDelta(text) => {
                 self.said = true;
-                vec![SessionUpdate::AgentMessageChunk(self.said(text))]
+                vec![self.said(text)]
             }
             Event::ReasoningDelta(text) => {
                 self.thought = true;
-                vec![SessionUpdate::AgentThoughtChunk(self.thought(text))]
+                vec![self.thought(text)]
             }
             Event::Item { item, .. } => self.item(item),
             Event::Retrying { attempt, of, wait_ms, reason } => {
@@ -146,14 +148,10 @@ impl Translator {
     /// A finished message or thought, sent in full if nothing was streamed.
     fn item(&mut self, item: &Item) -> Vec<SessionUpdate> {
         let update = match item {
-            Item::Assistant { text, .. } => {
-                let whole = (!std::mem::take(&mut self.said)).then(|| self.said(&**text));
-                whole.map(SessionUpdate::AgentMessageChunk)
-            }
+            Item::Assistant { text, .. } => (!std::mem::take(&mut self.said)).then(|| self.said(&**text)),
             Item::Reasoning(reasoning) => {
                 let whole = !std::mem::take(&mut self.thought) && !reasoning.text.is_empty();
-                let whole = whole.then(|| self.thought(&*reasoning.text));
-                whole.map(SessionUpdate::AgentThoughtChunk)
+                whole.then(|| self.thought(&*reasoning.text))
             }
             _ => return Vec::new(),
         };

@@ -1,12 +1,11 @@
 //! Recognizes slash commands and `#text`, and runs them.
 
+use super::show;
 use super::table::{ALIASES, COMMANDS};
-use super::{help, pickers, show};
 use crate::tui::app::App;
 use crate::tui::msg::Cmd;
 use base::config::mode::Mode;
 use base::config::settings::Permission;
-use base::protocol::event::Level;
 use base::protocol::maintain::Maintain;
 use base::protocol::notice;
 use base::protocol::op::Op;
@@ -27,7 +26,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
     let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| *name);
     let args = args.trim();
     match name {
-        "help" => help::show(app, args),
+        "help" => show::help(app, args),
         "model" => model(app, args),
         "permission" => permission(app, args),
         "mode" => mode(app, args),
@@ -38,20 +37,17 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "mcp" => app.send(Op::ShowMcp),
         "stats" => app.send(Op::ShowStats),
         "cost" => app.send(Op::ShowCost),
-        "todos" => pickers::todos(app),
+        "todos" => show::todos(app),
         "jobs" => jobs(app, args),
         "compact" => compact(app, args),
         "uncompact" => app.send(Op::Uncompact),
         "recall" if args.is_empty() => {
-            app.notice(
-                Level::Info,
-                "/recall 12 shows item #12 in full; /recall WORDS searches this session.",
-            );
+            app.inform("/recall 12 shows item #12 in full; /recall WORDS searches this session.");
         }
         "recall" => app.send(Op::Recall { what: args.to_owned() }),
         "maintain" => match Maintain::parse(args) {
             Ok(work) => between_turns(app, name, Op::Maintain(work)),
-            Err(message) => app.notice(Level::Warning, format!("{message}.")),
+            Err(message) => app.warn(format!("{message}.")),
         },
         "init" => init(app, args),
         "resume" if args.is_empty() => between_turns(app, name, Op::ListSessions),
@@ -80,9 +76,7 @@ fn unknown(app: &mut App, name: &str, text: &str) -> bool {
             Some(nearest) => format!(" Did you mean /{nearest}?"),
             None => String::new(),
         };
-        app.notice(
-            Level::Warning,
-            format!(
+        app.warn(format!(
                 "Unknown command: /{name}.{meant} /help lists all commands. To send it as text, put a space before it."
             ),
         );
@@ -114,25 +108,22 @@ fn kept(text: &str) -> Option<&str> {
 
 fn refuses_during_turn(app: &mut App, name: &str) -> bool {
     if app.turn.is_some() {
-        app.notice(
-            Level::Warning,
-            format!("A turn is running. Press Esc to stop it, then try {name} again."),
-        );
+        app.warn(format!("A turn is running. Press Esc to stop it, then try {name} again."));
     }
     app.turn.is_some()
 }
 
 fn model(app: &mut App, args: &str) {
-    if args.is_empty() { pickers::models(app) } else { app.send(Op::SetModel { model: args.to_owned() }) }
+    if args.is_empty() { show::models(app) } else { app.send(Op::SetModel { model: args.to_owned() }) }
 }
 
 fn permission(app: &mut App, args: &str) {
     if args.is_empty() {
-        return pickers::permissions(app);
+        return show::permissions(app);
     }
     match args.parse::<Permission>() {
         Ok(permission) => app.send(Op::SetPermission { permission }),
-        Err(message) => app.notice(Level::Warning, format!("{message}.")),
+        Err(message) => app.warn(format!("{message}.")),
     }
 }
 
@@ -141,9 +132,9 @@ fn mode(app: &mut App, args: &str) {
         return match args.parse::<Mode>() {
             Ok(mode) => {
                 app.set_mode(mode);
-                app.notice(Level::Info, notice::mode_changed(mode));
+                app.inform(notice::mode_changed(mode));
             }
-            Err(message) => app.notice(Level::Warning, format!("{message}.")),
+            Err(message) => app.warn(format!("{message}.")),
         };
     }
     let text = match &app.session {
@@ -153,7 +144,7 @@ fn mode(app: &mut App, args: &str) {
         ),
         None => STARTING.to_owned(),
     };
-    app.notice(Level::Info, text);
+    app.inform(text);
 }
 
 const STARTING: &str = "The session is still starting. Try again in a moment.";
@@ -162,8 +153,8 @@ fn jobs(app: &mut App, args: &str) {
     let id = args.strip_prefix("stop").map(str::trim).map(str::parse::<u32>);
     match id {
         Some(Ok(id)) => app.send(Op::StopJob { id }),
-        Some(Err(_)) => app.notice(Level::Warning, "Usage: /jobs stop N, such as /jobs stop 1."),
-        None => pickers::jobs(app),
+        Some(Err(_)) => app.warn("Usage: /jobs stop N, such as /jobs stop 1."),
+        None => show::jobs(app),
     }
 }
 
@@ -174,7 +165,7 @@ fn vim(app: &mut App) {
         true => "Vim mode: Esc for normal mode. `vim = true` in config.toml keeps it on.",
         false => "Vim mode is off.",
     };
-    app.notice(Level::Info, text);
+    app.inform(text);
 }
 
 fn compact(app: &mut App, args: &str) {
@@ -197,12 +188,9 @@ fn init(app: &mut App, args: &str) {
         }
         "no" => {
             app.send(Op::DeclineInit);
-            app.notice(
-                Level::Info,
-                "mycode won't offer a rules file in this project again. /init still writes one.",
-            );
+            app.inform("mycode won't offer a rules file in this project again. /init still writes one.");
         }
-        _ => app.notice(Level::Warning, "Usage: /init writes CODE_LAW.md; /init no stops the offer."),
+        _ => app.warn("Usage: /init writes CODE_LAW.md; /init no stops the offer."),
     }
 }
 

@@ -1,15 +1,73 @@
-//! Commands about viewing: context, changes, colors, copying, export.
+//! Commands about viewing: help, lists, context, changes, colors, copying, export.
 
+use super::table::COMMANDS;
 use crate::tui::app::App;
 use crate::tui::popup::context::ContextPopup;
+use crate::tui::popup::list::PickList;
 use crate::tui::popup::open::Popup;
+use crate::tui::popup::pickers::jobs::JobPicker;
+use crate::tui::popup::pickers::{models, permissions};
 use crate::tui::popup::theme::ThemePicker;
 use crate::tui::render::markdown;
+use crate::tui::terminal::keymap;
 use crate::tui::update::viewing;
 use base::config::theme::ThemeName;
-use base::protocol::event::Level;
 use base::protocol::ledger::{self, ContextEdit};
 use base::protocol::op::Op;
+
+const SIGNS: [(&str, &str); 4] = [
+    ("/command", "run a command; your own: .mycode/commands/*.md, .claude/commands"),
+    ("!command", "run it in your shell; what it prints goes into the context"),
+    ("#text", "keep it as a rule or a note"),
+    ("@file", "name a file"),
+];
+
+/// `/help keys` prints the key names for `config.toml`.
+pub fn help(app: &mut App, args: &str) {
+    if args == "keys" {
+        return app.table("Keys", keymap::actions());
+    }
+    let commands = COMMANDS.map(|command| {
+        (format!("/{} {}", command.name, command.args).trim_end().to_owned(), command.help.to_owned())
+    });
+    let own = app.own_commands.iter().map(|command| {
+        (format!("/{} {}", command.name, command.args).trim_end().to_owned(), command.help.clone())
+    });
+    let rows = commands.into_iter().chain(own).collect();
+    app.table("Commands", rows);
+    let signs = SIGNS.map(|(sign, text)| (sign.to_owned(), text.to_owned()));
+    app.table("Input", signs.into());
+    app.table("Keys", keymap::help());
+}
+
+pub fn models(app: &mut App) {
+    let current = app.session.as_ref().map(|info| info.model.clone()).unwrap_or_default();
+    app.popup = Some(Popup::Models(PickList::new(models::rows(&current, Vec::new()))));
+    app.send(Op::ListModels);
+}
+
+pub fn permissions(app: &mut App) {
+    let Some(level) = app.session.as_ref().map(|info| info.permission) else {
+        return app.inform("The session is still starting. Try again in a moment.");
+    };
+    app.popup = Some(Popup::Permissions(permissions::open(level)));
+    app.send(Op::ListRules);
+}
+
+pub fn todos(app: &mut App) {
+    if app.todos.is_empty() {
+        return app.inform("No todos. The model makes a list for larger tasks.");
+    }
+    app.popup = Some(Popup::Todos(PickList::new(app.todos.clone())));
+}
+
+pub fn jobs(app: &mut App) {
+    if app.jobs.is_empty() {
+        return app.inform("No background jobs.");
+    }
+    let list = PickList::new(app.jobs.clone());
+    app.popup = Some(Popup::Jobs(JobPicker { list, output: None }));
+}
 
 pub fn context(app: &mut App, args: &str) {
     if args.is_empty() {
@@ -26,10 +84,7 @@ pub fn context(app: &mut App, args: &str) {
         .find(|edit| edit.as_str() == verb);
     match (edit, ledger::item_id(id)) {
         (Some(edit), Some(id)) => viewing::edit_context(app, edit, id),
-        _ => app.notice(
-            Level::Warning,
-            "Usage: /context, or /context why|pin|unpin|drop|restore ID, such as /context why 12.",
-        ),
+        _ => app.warn("Usage: /context, or /context why|pin|unpin|drop|restore ID, such as /context why 12."),
     }
 }
 
@@ -37,10 +92,7 @@ pub fn diff(app: &mut App, args: &str) {
     match args {
         "" => viewing::open_changes(app, false),
         "turn" => viewing::open_changes(app, true),
-        _ => app.notice(
-            Level::Warning,
-            "Usage: /diff shows what this session changed; /diff turn: the last turn.",
-        ),
+        _ => app.warn("Usage: /diff shows what this session changed; /diff turn: the last turn."),
     }
 }
 
@@ -57,12 +109,12 @@ pub fn copy(app: &mut App, args: &str) {
         "code" => answer.and_then(|text| markdown::code_blocks(&text).pop()),
         _ => {
             let usage = "Usage: /copy copies the last answer; /copy code its last code block.";
-            return app.notice(Level::Warning, usage);
+            return app.warn(usage);
         }
     };
     match text {
         Some(text) => viewing::copy(app, text),
-        None => app.notice(Level::Info, "Nothing to copy yet."),
+        None => app.inform("Nothing to copy yet."),
     }
 }
 
@@ -74,8 +126,8 @@ pub fn theme(app: &mut App, args: &str) {
     match args.parse::<ThemeName>() {
         Ok(name) => {
             viewing::choose_theme(app, name, true);
-            app.notice(Level::Info, format!("Theme: {args}."));
+            app.inform(format!("Theme: {args}."));
         }
-        Err(message) => app.notice(Level::Warning, format!("{message}.")),
+        Err(message) => app.warn(format!("{message}.")),
     }
 }

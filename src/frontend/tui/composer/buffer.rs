@@ -3,12 +3,14 @@
 
 use std::ops::Range;
 
+use crossterm::event::KeyEvent;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::grapheme;
 use super::kill_ring::{KillRing, Side};
 use super::paste;
 use crate::tui::terminal::key_table::EditCommand;
+use crate::tui::terminal::keymap;
 
 const UNDO_STEPS: usize = 200;
 
@@ -97,6 +99,18 @@ impl Buffer {
     pub fn merge_undo(&mut self, depth: usize) {
         self.undo.truncate(depth + 1);
         self.last = None;
+    }
+
+    /// Types a key into a field of one line.
+    pub fn type_key(&mut self, key: KeyEvent) {
+        if let Some(edit) = keymap::edit(key).filter(|edit| *edit != EditCommand::Newline) {
+            self.edit(edit);
+        }
+    }
+
+    /// Pastes into a field of one line.
+    pub fn paste_line(&mut self, text: &str) {
+        self.insert(&paste::printable(text).replace('\n', " "));
     }
 
     /// Applies an editing key. Up, Down and folds depend on the screen, so the composer handles them.

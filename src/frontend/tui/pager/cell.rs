@@ -11,9 +11,9 @@ use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use crate::tui::transcript::diff;
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
+use crate::tui::transcript::replay::note;
 use crate::tui::transcript::tool::{self, ToolView};
 use base::model::item::{Item, ItemId, ToolResult};
-use base::protocol::event::Level;
 use base::protocol::review::{ChangedFile, HunkId};
 use base::sanitize;
 
@@ -95,9 +95,13 @@ pub fn of_changes(files: &[ChangedFile]) -> Vec<PagerCell> {
 impl PagerCell {
     /// Whether Ctrl-O stops here: there's more than the transcript shows.
     pub fn expands(&self) -> bool {
+        matches!(self.item(), Some(Item::Reasoning(_) | Item::ToolResult(_)))
+    }
+
+    fn item(&self) -> Option<&Item> {
         match &self.content {
-            CellContent::Item(item, _) => matches!(**item, Item::Reasoning(_) | Item::ToolResult(_)),
-            _ => false,
+            CellContent::Item(item, _) => Some(item),
+            _ => None,
         }
     }
 
@@ -115,31 +119,22 @@ impl PagerCell {
 
     /// The text to copy; results omit their title.
     pub fn copied(&self) -> Cow<'_, str> {
-        match &self.content {
-            CellContent::Item(item, _) => match item.as_ref() {
-                Item::ToolResult(result) => whole(result),
-                _ => self.text(),
-            },
+        match self.item() {
+            Some(Item::ToolResult(result)) => whole(result),
             _ => self.text(),
         }
     }
 
     pub fn agent(&self) -> Option<&str> {
-        match &self.content {
-            CellContent::Item(item, _) => match item.as_ref() {
-                Item::ToolResult(result) => result.envelope.data.get("agent").and_then(|id| id.as_str()),
-                _ => None,
-            },
+        match self.item()? {
+            Item::ToolResult(result) => result.envelope.data.get("agent")?.as_str(),
             _ => None,
         }
     }
 
     pub fn code_blocks(&self) -> Vec<String> {
-        match &self.content {
-            CellContent::Item(item, _) => match item.as_ref() {
-                Item::Assistant { text, .. } => markdown::code_blocks(text),
-                _ => Vec::new(),
-            },
+        match self.item() {
+            Some(Item::Assistant { text, .. }) => markdown::code_blocks(text),
             _ => Vec::new(),
         }
     }
@@ -157,10 +152,8 @@ impl PagerCell {
     }
 
     pub fn kind(&self) -> TranscriptKind {
-        match &self.content {
-            CellContent::Item(item, _) if matches!(**item, Item::ToolResult(_)) && !self.open => {
-                TranscriptKind::Tool
-            }
+        match self.item() {
+            Some(Item::ToolResult(_)) if !self.open => TranscriptKind::Tool,
             _ => TranscriptKind::Other,
         }
     }
@@ -178,18 +171,11 @@ fn item_lines(item: &Item, title: &str, open: bool, layout: PageLayout) -> Vec<L
         Item::Reasoning(reasoning) if open => TranscriptEntry::WholeReasoning(Arc::clone(&reasoning.text)),
         Item::Reasoning(reasoning) => TranscriptEntry::Reasoning(reasoning.text.to_string()),
         Item::ToolResult(result) => {
-            let mut outcome = tool::outcome(&result.tool, &result.envelope);
-            if open {
+            let mut view = ToolView::of_result(result, title.to_owned());
+            for outcome in view.outcome.iter_mut().filter(|_| open) {
                 outcome.tail.clear();
                 outcome.diff = None;
             }
-            let view = ToolView {
-                call_id: Arc::clone(&result.call_id),
-                tool: Arc::clone(&result.tool),
-                title: title.to_owned(),
-                tail: String::new(),
-                outcome: Some(outcome),
-            };
             let mut lines = tool::render(&view, width, "●", theme);
             if open {
                 lines.extend(output(result, layout));
@@ -202,10 +188,6 @@ fn item_lines(item: &Item, title: &str, open: bool, layout: PageLayout) -> Vec<L
         Item::ToolCall(_) | Item::Reminder(_) => return Vec::new(),
     };
     entry.lines(None, width, theme)
-}
-
-fn note(text: String) -> TranscriptEntry {
-    TranscriptEntry::Notice { level: Level::Info, text }
 }
 
 fn diff_of(result: &ToolResult) -> Option<&str> {

@@ -1,7 +1,8 @@
 //! Which content a pager shows.
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PagerKind {
+    #[default]
     Transcript,
     /// One output at a time.
     Outputs,

@@ -11,10 +11,10 @@ use super::kind::PagerKind;
 use super::marks::{marked, shifted};
 use super::page::{Page, Place};
 use crate::tui::composer::buffer::Buffer;
-use crate::tui::popup::list::PopupAction;
+use crate::tui::popup::list::{self, PopupAction};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use crate::tui::terminal::key_table::{Action, EditCommand, PagerMove, Place as KeyPlace};
+use crate::tui::terminal::key_table::{Action, PagerMove, Place as KeyPlace};
 use crate::tui::terminal::keymap;
 use base::protocol::op::Op;
 use base::protocol::review::HunkId;
@@ -25,7 +25,7 @@ const AROUND: usize = 5;
 /// Cells per horizontal scroll step of an unwrapped page.
 const SHIFT: usize = 8;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Pager {
     pub kind: PagerKind,
     agent: Option<String>,
@@ -56,26 +56,7 @@ pub struct Pager {
 impl Pager {
     /// Opens at once, and is filled when its content has been read.
     pub fn new(kind: PagerKind) -> Self {
-        Self {
-            kind,
-            agent: None,
-            before: None,
-            cells: Vec::new(),
-            loaded: false,
-            reading: false,
-            outdated: false,
-            page: Page::default(),
-            chosen: 0,
-            shift: 0,
-            unwrapped: false,
-            typing: None,
-            search: None,
-            found: None,
-            code: 0,
-            message: None,
-            asks: None,
-            shown: Vec::new(),
-        }
+        Self { kind, ..Self::default() }
     }
 
     pub fn of_agent(agent: String, before: Option<Box<Self>>) -> Self {
@@ -195,28 +176,18 @@ impl Pager {
                 self.go(bottom);
                 self.chosen = self.span().end.saturating_sub(1);
             }
-            PagerMove::NextCell => {
-                let next = (self.chosen + 1..self.cells.len()).find(|at| self.stops_at(*at));
-                next.into_iter().for_each(|at| self.choose(at));
+            PagerMove::NextCell | PagerMove::PreviousCell => {
+                let cell = self.beside(step == PagerMove::NextCell, |at| self.stops_at(at));
+                cell.into_iter().for_each(|at| self.choose(at));
             }
-            PagerMove::PreviousCell => {
-                let before = (0..self.chosen).rev().find(|at| self.stops_at(*at));
-                before.into_iter().for_each(|at| self.choose(at));
+            PagerMove::NextTurn | PagerMove::PreviousTurn => {
+                let cell = self.beside(step == PagerMove::NextTurn, |at| self.cells[at].begins);
+                cell.into_iter().for_each(|at| self.choose_at_top(at));
             }
-            PagerMove::NextTurn => {
-                let next = (self.chosen + 1..self.cells.len()).find(|at| self.cells[*at].begins);
-                next.into_iter().for_each(|at| self.choose_at_top(at));
-            }
-            PagerMove::PreviousTurn => {
-                let before = (0..self.chosen).rev().find(|at| self.cells[*at].begins);
-                before.into_iter().for_each(|at| self.choose_at_top(at));
-            }
-            PagerMove::After => self.choose(self.chosen + 1),
-            PagerMove::Before => self.choose(self.chosen.saturating_sub(1)),
             PagerMove::Next if self.search.is_some() => self.find(true),
             PagerMove::Previous if self.search.is_some() => self.find(false),
-            PagerMove::Next => self.choose(self.chosen + 1),
-            PagerMove::Previous => self.choose(self.chosen.saturating_sub(1)),
+            PagerMove::After | PagerMove::Next => self.choose(self.chosen + 1),
+            PagerMove::Before | PagerMove::Previous => self.choose(self.chosen.saturating_sub(1)),
             PagerMove::Search => self.typing = Some(Buffer::default()),
             PagerMove::Wrap => (self.unwrapped, self.shift) = (!self.unwrapped, 0),
             PagerMove::ShiftLeft => self.shift = self.shift.saturating_sub(SHIFT),
@@ -240,6 +211,14 @@ impl Pager {
             }
         }
         PopupAction::Nothing
+    }
+
+    /// The nearest wanted cell after or before the chosen one.
+    fn beside(&self, after: bool, wanted: impl Fn(usize) -> bool) -> Option<usize> {
+        match after {
+            true => (self.chosen + 1..self.cells.len()).find(|at| wanted(*at)),
+            false => (0..self.chosen).rev().find(|at| wanted(*at)),
+        }
     }
 
     fn scroll(&mut self, rows: isize) {
@@ -356,11 +335,7 @@ impl Pager {
                     self.find(true);
                 }
             }
-            _ => {
-                if let Some(edit) = keymap::edit(key).filter(|edit| *edit != EditCommand::Newline) {
-                    typed.edit(edit);
-                }
-            }
+            _ => typed.type_key(key),
         }
     }
 
@@ -447,10 +422,7 @@ impl Pager {
                 (name, text::plural(files, "file"))
             }
         };
-        Line::from(vec![
-            Span::styled(wrap::clip(name, width), theme.strong()),
-            Span::styled(wrap::clip(&format!("  {facts}"), width.saturating_sub(name.len())), theme.dim()),
-        ])
+        list::heading(name, &format!("  {facts}"), width, theme)
     }
 
     fn foot(&self, width: usize, theme: Theme) -> Line<'static> {

@@ -4,11 +4,10 @@
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 
+use super::list::turned;
 use crate::tui::composer::buffer::Buffer;
-use crate::tui::composer::paste;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap::{self, LinesWithCaret};
-use crate::tui::terminal::key_table::EditCommand;
 use crate::tui::terminal::keymap;
 use crate::tui::transcript::diff;
 use base::config::settings::Permission;
@@ -37,7 +36,7 @@ pub enum Reply {
     Edit(String),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Approval {
     /// Such as `Allow`, before the title.
     verb: &'static str,
@@ -81,7 +80,7 @@ impl Approval {
             Some(agent) => format!("asked by the sub-agent {agent}; {reason}"),
             None => reason,
         };
-        Self { verb: "Allow", title, reason, detail, is_diff, choices, ..Self::empty() }
+        Self { verb: "Allow", title, reason, detail, is_diff, choices, ..Self::default() }
     }
 
     /// The plan's text is already in the transcript.
@@ -98,24 +97,7 @@ impl Approval {
             .into_iter()
             .map(|(letter, short, text, reply)| Choice { letter, short, text: text.to_owned(), reply })
             .collect();
-        Self { verb: "Carry out", title: request.path, choices, ..Self::empty() }
-    }
-
-    fn empty() -> Self {
-        Self {
-            verb: "",
-            title: String::new(),
-            reason: String::new(),
-            detail: String::new(),
-            is_diff: false,
-            choices: Vec::new(),
-            chosen: None,
-            note: None,
-            scroll: 0,
-            unfolded: false,
-            search: Buffer::default(),
-            searching: false,
-        }
+        Self { verb: "Carry out", title: request.path, choices, ..Self::default() }
     }
 
     pub fn choice_texts(&self) -> Vec<String> {
@@ -151,9 +133,8 @@ impl Approval {
         match key.code {
             KeyCode::Esc => return Some(Reply::Answer(Answer::No { note: String::new() })),
             KeyCode::Tab => self.note = Some(Buffer::default()),
-            KeyCode::Down => self.chosen = Some(self.chosen.map_or(0, |index| (index + 1) % count)),
-            KeyCode::Up => {
-                self.chosen = Some(self.chosen.map_or(count - 1, |index| (index + count - 1) % count))
+            KeyCode::Down | KeyCode::Up => {
+                self.chosen = turned(self.chosen, key.code == KeyCode::Down, count)
             }
             // The first Enter only shows what a second one would choose.
             KeyCode::Enter => match self.chosen {
@@ -214,17 +195,13 @@ impl Approval {
                     (self.scroll, self.unfolded) = (at, true);
                 }
             }
-            _ => {
-                if let Some(edit) = keymap::edit(key).filter(|edit| *edit != EditCommand::Newline) {
-                    self.search.edit(edit);
-                }
-            }
+            _ => self.search.type_key(key),
         }
     }
 
     pub fn paste(&mut self, text: &str) {
         if let Some(note) = &mut self.note {
-            note.insert(&paste::printable(text).replace('\n', " "));
+            note.paste_line(text);
         }
     }
 
@@ -235,11 +212,7 @@ impl Approval {
                 return Some(Reply::Answer(Answer::No { note: note.text().trim().to_owned() }));
             }
             KeyCode::Esc | KeyCode::Tab => self.note = None,
-            _ => {
-                if let Some(edit) = keymap::edit(key).filter(|edit| *edit != EditCommand::Newline) {
-                    note.edit(edit);
-                }
-            }
+            _ => note.type_key(key),
         }
         None
     }
@@ -311,7 +284,7 @@ impl Approval {
         } else {
             format!("  … {hidden} · PgUp/PgDn · {unfold} · / search")
         };
-        shown.push(Line::styled(wrap::clip(&more, width), theme.dim()));
+        shown.push(wrap::line(&more, width, theme.dim()));
         shown.truncate(limit);
         shown
     }

@@ -3,15 +3,12 @@
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 
+use super::list::turned;
 use crate::tui::composer::buffer::Buffer;
-use crate::tui::composer::paste;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap::{self, LinesWithCaret};
-use crate::tui::terminal::key_table::EditCommand;
-use crate::tui::terminal::keymap;
 use base::protocol::approval::{Answer, AskedQuestion};
 use base::sanitize;
-use base::text;
 
 #[derive(Clone, Debug)]
 pub struct Ask {
@@ -39,23 +36,20 @@ impl Ask {
                 None => return Some(Answer::No { note: String::new() }),
             },
             KeyCode::Enter => return self.enter(),
-            KeyCode::Down if options > 0 => {
-                self.chosen = Some(self.chosen.map_or(0, |at| (at + 1) % options))
-            }
-            KeyCode::Up if options > 0 => {
-                self.chosen = Some(self.chosen.map_or(options - 1, |at| (at + options - 1) % options));
+            KeyCode::Down | KeyCode::Up if options > 0 => {
+                self.chosen = turned(self.chosen, key.code == KeyCode::Down, options);
             }
             KeyCode::Char(c @ '1'..='9') if self.own.is_empty() && c as usize - '0' as usize <= options => {
                 self.chosen = Some(c as usize - '1' as usize);
                 return self.enter();
             }
-            _ => self.own.edit(keymap::edit(key).filter(|edit| *edit != EditCommand::Newline)?),
+            _ => self.own.type_key(key),
         }
         None
     }
 
     pub fn paste(&mut self, text: &str) {
-        self.own.insert(&paste::printable(text).replace('\n', " "));
+        self.own.paste_line(text);
     }
 
     fn show_again(&mut self, reply: &str) {
@@ -90,7 +84,7 @@ impl Ask {
         let mut lines = wrap::wrap_text(asked.trim(), theme.strong(), &mark, "  ", width);
         for (index, option) in question.options.iter().enumerate() {
             let (mark, style) = theme.row(self.chosen == Some(index));
-            let option = text::one_line(&sanitize::clean(option), 300);
+            let option = wrap::one_line(option, 300);
             lines.extend(wrap::wrap_text(&option, style, &format!("{mark}{}. ", index + 1), "     ", width));
         }
         let room_for_text = width.saturating_sub(3);
@@ -115,7 +109,7 @@ impl Ask {
             } else {
                 format!("Number, or ↑↓ and Enter · or type an answer · {escape}")
             };
-            lines.push(Line::styled(wrap::clip(&format!("  {help}"), width), theme.dim()));
+            lines.push(wrap::line(&format!("  {help}"), width, theme.dim()));
         }
         let excess = lines.len().saturating_sub(room);
         lines.drain(..excess.min(caret_row));

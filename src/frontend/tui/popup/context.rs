@@ -105,8 +105,8 @@ impl ContextPopup {
         let left = room.saturating_sub(head.len() + foot.len());
         let mut lines = head;
         if left > 0 {
-            lines.extend(self.selection.lines(left, width, theme, |index| {
-                ledger::item_line(&self.rows[index], index == self.selection.index, width, theme)
+            lines.extend(self.selection.lines(left, width, theme, |index, _| {
+                ledger::item_spans(&self.rows[index], index == self.selection.index, width, theme)
             }));
         }
         lines.extend(foot);
@@ -119,7 +119,7 @@ impl ContextPopup {
 }
 
 fn keys(text: &str, width: usize, theme: Theme) -> Line<'static> {
-    Line::styled(wrap::clip(&format!("  {text}"), width), theme.dim())
+    wrap::line(&format!("  {text}"), width, theme.dim())
 }
 
 /// An item's history in exactly `room` rows.

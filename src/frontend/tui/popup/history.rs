@@ -9,12 +9,10 @@ use ratatui::text::{Line, Span};
 
 use super::list::Selection;
 use crate::tui::composer::buffer::Buffer;
-use crate::tui::composer::paste;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use crate::tui::terminal::key_table::EditCommand;
 use base::protocol::event::PastPrompt;
-use base::sanitize;
 use base::text;
 
 /// Limit for merely similar prompts.
@@ -46,7 +44,7 @@ impl HistorySearch {
     }
 
     pub fn paste(&mut self, text: &str) {
-        self.query.insert(&paste::printable(text).replace('\n', " "));
+        self.query.paste_line(text);
         self.find();
     }
 
@@ -93,29 +91,24 @@ impl HistorySearch {
             lines.push(Line::styled("  Reading…", theme.dim()));
             return (lines, caret);
         };
-        let window = self.selection.window(room.saturating_sub(2));
-        for row in window.clone() {
-            let Some(prompt) = prompts.get(self.found[row]) else { continue };
-            let (mark, style) = theme.row(row == self.selection.index);
+        lines.extend(self.selection.rows(room.saturating_sub(2), theme, |row, style| {
+            let Some(prompt) = prompts.get(self.found[row]) else { return Vec::new() };
             let place = match prompt.folder == here {
                 true => String::new(),
                 false => format!("  {}", prompt.folder.rsplit('/').next().unwrap_or_default()),
             };
-            let place = text::one_line(&sanitize::clean(&place), 30);
+            let place = wrap::one_line(&place, 30);
             let cut = &prompt.text[..text::floor_boundary(&prompt.text, 1_000)];
-            let shown = text::one_line(&sanitize::clean(cut), width.saturating_sub(3 + wrap::width(&place)));
+            let shown = wrap::one_line(cut, width.saturating_sub(3 + wrap::width(&place)));
             let spaces = " ".repeat(usize::from(!place.is_empty()) * 2);
-            lines.push(Line::from(vec![
-                Span::styled(mark, style),
-                Span::styled(shown, style),
-                Span::styled(format!("{spaces}{}", place.trim_start()), theme.dim()),
-            ]));
-        }
+            let place = format!("{spaces}{}", place.trim_start());
+            vec![Span::styled(shown, style), Span::styled(place, theme.dim())]
+        }));
         let help = match rows {
             0 => "  No such prompt · Esc closes".to_owned(),
             _ => format!("  {} of {rows} · Enter takes it · Esc closes", self.selection.index + 1),
         };
-        lines.push(Line::styled(wrap::clip(&help, width), theme.dim()));
+        lines.push(wrap::line(&help, width, theme.dim()));
         (lines, caret.min(width.saturating_sub(1)))
     }
 }

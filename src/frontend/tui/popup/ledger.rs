@@ -44,10 +44,10 @@ pub fn head(ledger: &LedgerView, width: usize, theme: Theme) -> Vec<Line<'static
     let free = ledger.window_tokens.saturating_sub(ledger.total_tokens);
     let share = percent(free, window);
     let free = format!("   {:<15}{:>7}  {share}", "free", text::human_tokens(free));
-    lines.push(Line::styled(wrap::clip(&free, width), theme.dim()));
-    lines.push(Line::styled(wrap::clip(&epochs(&ledger.epochs), width), theme.dim()));
+    lines.push(wrap::line(&free, width, theme.dim()));
+    lines.push(wrap::line(&epochs(&ledger.epochs), width, theme.dim()));
     let agents = account::agents_line(&ledger.agents).map(|line| format!("   {line}"));
-    lines.extend(agents.map(|line| Line::styled(wrap::clip(&line, width), theme.dim())));
+    lines.extend(agents.map(|line| wrap::line(&line, width, theme.dim())));
     lines
 }
 
@@ -87,18 +87,18 @@ fn layer_line(
     ])
 }
 
-pub fn item_line(row: &LedgerRow, chosen: bool, width: usize, theme: Theme) -> Line<'static> {
+pub fn item_spans(row: &LedgerRow, chosen: bool, width: usize, theme: Theme) -> Vec<Span<'static>> {
     let pin = if row.pinned && row.id.starts_with('#') { " · pinned" } else { "" };
-    let origin = text::one_line(&sanitize::clean(&row.origin), 300);
-    let mark = if chosen { "▸" } else { " " };
+    let origin = wrap::one_line(&row.origin, 300);
+    let width = width.saturating_sub(2);
     let fixed =
-        format!("{mark}{:>7}  {:<3}{:<7}{:<11}", text::human_tokens(row.tokens), row.layer, row.id, row.form);
+        format!("{:>6}  {:<3}{:<7}{:<11}", text::human_tokens(row.tokens), row.layer, row.id, row.form);
     let room = width.saturating_sub(wrap::width(&fixed) + wrap::width(pin));
-    Line::from(vec![
+    vec![
         Span::styled(wrap::clip(&fixed, width), if chosen { theme.selected() } else { theme.dim() }),
         Span::styled(wrap::clip(&origin, room), if chosen { theme.selected() } else { theme.plain() }),
         Span::styled(pin, theme.warning()),
-    ])
+    ]
 }
 
 /// A share of the window: `7%`, `0.4%`.
@@ -108,7 +108,7 @@ fn percent(part: u64, whole: u64) -> String {
 }
 
 pub fn history_heading(history: &ItemHistory) -> String {
-    format!("{}  {}", history.id, text::one_line(&sanitize::clean(&history.origin), 120))
+    format!("{}  {}", history.id, wrap::one_line(&history.origin, 120))
 }
 
 pub fn history_rows(history: &ItemHistory) -> Vec<(String, String)> {

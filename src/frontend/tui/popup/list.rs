@@ -1,6 +1,7 @@
 //! Shared by popups: a scrolling list with a selection, search by typing, and key actions.
 
 use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::tui::render::theme::Theme;
@@ -48,25 +49,40 @@ impl Selection {
         true
     }
 
-    /// The visible rows, drawn by `line`; if there are more, the last line says how many.
+    /// The visible rows, each after its mark; `spans` gets a row's index and style.
+    pub fn rows(
+        &self,
+        room: usize,
+        theme: Theme,
+        mut spans: impl FnMut(usize, Style) -> Vec<Span<'static>>,
+    ) -> Vec<Line<'static>> {
+        let row = |index| {
+            let (mark, style) = theme.row(index == self.index);
+            Line::from([vec![Span::styled(mark, style)], spans(index, style)].concat())
+        };
+        self.window(room).map(row).collect()
+    }
+
+    /// [`Selection::rows`]; if there are more, the last line says how many.
     pub fn lines(
         &self,
         room: usize,
         width: usize,
         theme: Theme,
-        line: impl FnMut(usize) -> Line<'static>,
+        spans: impl FnMut(usize, Style) -> Vec<Span<'static>>,
     ) -> Vec<Line<'static>> {
         let whole = self.len <= room || room < 2;
-        let window = self.window(if whole { room } else { room - 1 });
+        let room = if whole { room } else { room - 1 };
+        let window = self.window(room);
         let (above, below) = (window.start, self.len - window.end);
-        let mut lines: Vec<Line<'static>> = window.map(line).collect();
+        let mut lines = self.rows(room, theme, spans);
         if !whole {
             let more = match (above, below) {
                 (0, below) => format!("  ↓ {below} more"),
                 (above, 0) => format!("  ↑ {above} more"),
                 _ => format!("  ↑ {above} more · ↓ {below} more"),
             };
-            lines.push(Line::styled(wrap::clip(&more, width), theme.dim()));
+            lines.push(wrap::line(&more, width, theme.dim()));
         }
         lines
     }
@@ -78,13 +94,26 @@ impl Selection {
     }
 }
 
-pub trait PickRow {
+/// A row of a list, and what its keys do.
+pub trait PickRow: Sized {
+    const TITLE: &'static str;
+
     /// The text that searching matches.
     fn searched(&self) -> String;
+
     /// Whether both rows represent the same thing.
-    fn is_same(&self, other: &Self) -> bool;
+    fn is_same(&self, other: &Self) -> bool {
+        self.searched() == other.searched()
+    }
+
     /// The row within `width` cells, after the selection mark.
     fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>>;
+
+    /// The key hints.
+    fn keys(chosen: Option<&Self>) -> String;
+
+    /// What `key` does to the chosen row; other keys move and search. Without a row, `search` may name one.
+    fn act(chosen: Option<&Self>, search: &str, key: KeyEvent) -> Option<PopupAction>;
 }
 
 /// A list with a search: shows the rows that contain all typed words.
@@ -101,6 +130,10 @@ impl<T: PickRow> PickList<T> {
     pub fn new(rows: Vec<T>) -> Self {
         let found: Vec<usize> = (0..rows.len()).collect();
         Self { selection: Selection::new(found.len()), search: String::new(), found, rows }
+    }
+
+    pub fn rows(&self) -> &[T] {
+        &self.rows
     }
 
     /// Takes a newer list; the selection stays on its row, or its position if the row is gone.
@@ -122,22 +155,25 @@ impl<T: PickRow> PickList<T> {
         self.selection.index = at.unwrap_or(self.selection.index);
     }
 
-    pub fn search(&self) -> &str {
-        &self.search
-    }
-
-    pub fn key(&mut self, key: KeyEvent) {
+    pub fn key(&mut self, key: KeyEvent) -> PopupAction {
+        if closes(key) {
+            return PopupAction::Close;
+        }
+        if let Some(action) = T::act(self.chosen(), self.search.trim(), key) {
+            return action;
+        }
         if self.selection.key(key) {
-            return;
+            return PopupAction::Nothing;
         }
         if key.code == KeyCode::Backspace {
             self.search.pop();
         } else if let Some(letter) = keymap::plain_char(key) {
             self.search.push(letter);
         } else {
-            return;
+            return PopupAction::Nothing;
         }
         self.find();
+        PopupAction::Nothing
     }
 
     fn find(&mut self) {
@@ -150,39 +186,46 @@ impl<T: PickRow> PickList<T> {
         self.selection = Selection::new(self.found.len());
     }
 
-    pub fn lines(
-        &self,
-        title: &str,
-        keys: &str,
-        width: usize,
-        room: usize,
-        theme: Theme,
-    ) -> Vec<Line<'static>> {
+    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        self.lines_with(&T::keys(self.chosen()), width, room, theme)
+    }
+
+    pub fn lines_with(&self, keys: &str, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let typed = match self.search.as_str() {
             "" => "  type to search".to_owned(),
             search => format!("  search: {}▏", sanitize::clean(search)),
         };
-        let typed = wrap::clip(&typed, width.saturating_sub(wrap::width(title)));
-        let heading =
-            [Span::styled(wrap::clip(title, width), theme.strong()), Span::styled(typed, theme.dim())];
-        let mut lines = vec![Line::from(heading.to_vec())];
+        let mut lines = vec![heading(T::TITLE, &typed, width, theme)];
         // Key hints are dropped first.
         if room > 4 {
-            lines.push(Line::styled(wrap::clip(&format!("  {keys}"), width), theme.dim()));
+            lines.push(wrap::line(&format!("  {keys}"), width, theme.dim()));
         }
         if self.found.is_empty() {
             let nothing = if self.rows.is_empty() { "  Nothing here" } else { "  No match" };
             lines.push(Line::styled(nothing, theme.dim()));
         }
         let left = room.saturating_sub(lines.len());
-        lines.extend(self.selection.lines(left, width, theme, |at| {
-            let (mark, style) = theme.row(at == self.selection.index);
+        lines.extend(self.selection.lines(left, width, theme, |at, style| {
             let spans = self.rows[self.found[at]].spans(width.saturating_sub(2), theme).into_iter();
-            let patched = spans.map(|span| if at == self.selection.index { span.style(style) } else { span });
-            Line::from([Span::styled(mark, style)].into_iter().chain(patched).collect::<Vec<_>>())
+            spans.map(|span| if at == self.selection.index { span.style(style) } else { span }).collect()
         }));
         lines
     }
+}
+
+/// A title, and facts or key hints behind it.
+pub fn heading(title: &str, rest: &str, width: usize, theme: Theme) -> Line<'static> {
+    let room = width.saturating_sub(wrap::width(title));
+    Line::from(vec![
+        Span::styled(wrap::clip(title, width), theme.strong()),
+        Span::styled(wrap::clip(rest, room), theme.dim()),
+    ])
+}
+
+/// The choice after or before `chosen` of `count` choices, wrapping around.
+pub fn turned(chosen: Option<usize>, down: bool, count: usize) -> Option<usize> {
+    let next = |at: usize| if down { at + 1 } else { at + count - 1 };
+    chosen.map_or(if down { 0 } else { count.checked_sub(1)? }, next).checked_rem(count)
 }
 
 pub fn does(key: KeyEvent, what: ListMove) -> bool {
@@ -211,7 +254,7 @@ pub enum PopupAction {
 }
 
 pub fn closes(key: KeyEvent) -> bool {
-    keymap::action(Place::List, key) == Some(Action::List(ListMove::Close))
+    does(key, ListMove::Close)
 }
 
 #[cfg(test)]

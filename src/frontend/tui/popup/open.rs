@@ -4,16 +4,16 @@ use crossterm::event::KeyEvent;
 use ratatui::text::Line;
 
 use super::context::ContextPopup;
-use super::list::PopupAction;
+use super::list::{PickList, PopupAction};
 use super::pickers::jobs::JobPicker;
-use super::pickers::models::ModelPicker;
-use super::pickers::permissions::PermissionPicker;
+use super::pickers::permissions::PermissionRow;
 use super::pickers::sessions::SessionPicker;
-use super::pickers::todos::TodoList;
+use super::pickers::todos::Todo;
 use super::rewind::RewindPicker;
 use super::theme::ThemePicker;
 use crate::tui::pager::state::Pager;
 use crate::tui::render::theme::Theme;
+use base::protocol::lists::ModelRow;
 
 const REWIND_ROWS: usize = 16;
 
@@ -22,9 +22,9 @@ pub enum Popup {
     Sessions(SessionPicker),
     Context(ContextPopup),
     Rewind(RewindPicker),
-    Models(ModelPicker),
-    Permissions(PermissionPicker),
-    Todos(TodoList),
+    Models(PickList<ModelRow>),
+    Permissions(PickList<PermissionRow>),
+    Todos(PickList<Todo>),
     Jobs(JobPicker),
     Theme(ThemePicker),
     Pager(Box<Pager>),

@@ -10,7 +10,6 @@ use crate::tui::render::wrap;
 use base::clock;
 use base::protocol::op::Op;
 use base::protocol::rewind::{RewindPoint, RewindPreview, RewindRow, RewindScope};
-use base::sanitize;
 use base::text;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -66,29 +65,20 @@ impl RewindPicker {
     }
 
     fn list(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
-        let mut lines = vec![Line::from(vec![
-            Span::styled("Rewind to before…", theme.strong()),
-            Span::styled(
-                wrap::clip("  ↑↓ select · Enter preview · Esc cancel", width.saturating_sub(17)),
-                theme.dim(),
-            ),
-        ])];
+        let keys = "  ↑↓ select · Enter preview · Esc cancel";
+        let mut lines = vec![list::heading("Rewind to before…", keys, width, theme)];
         let now = clock::now_ms();
-        lines.extend(self.selection.lines(room.saturating_sub(1), width, theme, |index| {
+        lines.extend(self.selection.lines(room.saturating_sub(1), width, theme, |index, style| {
             let point = &self.points[index];
-            let (mark, style) = theme.row(index == self.selection.index);
             let when = if point.ms == 0 { String::new() } else { age(now, point.ms) };
             let changed = match point.files {
                 0 => "no files".to_owned(),
                 count => format!("{} +{} -{}", text::plural(count, "file"), point.plus, point.minus),
             };
             let facts = format!("{when:<8} {changed:<20} ");
-            let title = text::one_line(&sanitize::clean(&point.title), 300);
-            Line::from(vec![
-                Span::styled(mark, style),
-                Span::styled(facts.clone(), theme.dim()),
-                Span::styled(wrap::clip(&title, width.saturating_sub(2 + wrap::width(&facts))), style),
-            ])
+            let title = wrap::one_line(&point.title, 300);
+            let title = wrap::clip(&title, width.saturating_sub(2 + wrap::width(&facts)));
+            vec![Span::styled(facts, theme.dim()), Span::styled(title, style)]
         }));
         lines
     }
@@ -127,7 +117,7 @@ impl Page {
 
     fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let clip = |text: String| wrap::clip(&text, width);
-        let title = text::one_line(&sanitize::clean(&self.preview.point.title), 300);
+        let title = wrap::one_line(&self.preview.point.title, 300);
         let mut lines = vec![Line::styled(clip(format!("Before: {title}")), theme.strong())];
         let mut choice = Vec::new();
         for part in [RewindScope::Both, RewindScope::Files, RewindScope::Conversation] {
@@ -156,7 +146,7 @@ impl Page {
             lines.push(Line::styled(clip(text), theme.warning()));
         }
         for path in self.preview.outside.iter().take(2) {
-            let path = text::one_line(&sanitize::clean(path), 300);
+            let path = wrap::one_line(path, 300);
             lines.push(Line::styled(
                 clip(format!("not restored: {path} (outside the workspace)")),
                 theme.dim(),
@@ -178,7 +168,7 @@ impl Page {
 
     fn row(&self, row: &RewindRow, width: usize, theme: Theme) -> Line<'static> {
         let stays = row.impossible.as_ref().or(row.conflict.as_ref().filter(|_| !self.force));
-        let path = text::one_line(&sanitize::clean(&row.path), 300);
+        let path = wrap::one_line(&row.path, 300);
         let (word, style) = match stays {
             Some(_) => ("skip", theme.warning()),
             None => (row.action.as_str(), theme.plain()),
@@ -186,13 +176,10 @@ impl Page {
         let tail = match stays {
             Some(why) => format!("  {why}"),
             None => {
-                let differs = row
-                    .differs
-                    .as_deref()
-                    .map(|what| format!(" ({})", text::one_line(&sanitize::clean(what), 300)));
+                let differs = row.differs.as_deref().map(|what| format!(" ({})", wrap::one_line(what, 300)));
                 format!("  +{} -{}{}", row.plus, row.minus, differs.unwrap_or_default())
             }
         };
-        Line::styled(wrap::clip(&format!("  {word:<9}{path}{tail}"), width), style)
+        wrap::line(&format!("  {word:<9}{path}{tail}"), width, style)
     }
 }

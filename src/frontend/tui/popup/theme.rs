@@ -44,19 +44,12 @@ impl ThemePicker {
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let keys = "  ↑↓ try · Enter keep · Esc cancel";
-        let mut lines = vec![Line::from(vec![
-            Span::styled("Theme", theme.strong()),
-            Span::styled(wrap::clip(keys, width.saturating_sub(5)), theme.dim()),
-        ])];
-        for index in self.selection.window(room.saturating_sub(1).min(ThemeName::ALL.len())) {
+        let mut lines = vec![list::heading("Theme", keys, width, theme)];
+        lines.extend(self.selection.rows(room.saturating_sub(1), theme, |index, style| {
             let name = ThemeName::ALL[index];
-            let (mark, style) = theme.row(index == self.selection.index);
-            let room = width.saturating_sub(16);
-            lines.push(Line::from(vec![
-                Span::styled(format!("{mark}{:<14}", name.as_str()), style),
-                Span::styled(wrap::clip(&self.described(name), room), theme.dim()),
-            ]));
-        }
+            let about = wrap::clip(self.described(name), width.saturating_sub(16));
+            vec![Span::styled(format!("{:<14}", name.as_str()), style), Span::styled(about, theme.dim())]
+        }));
         lines.push(Line::default());
         lines.extend(markdown::render(SAMPLE, width, theme));
         lines.extend(diff::render(SAMPLE_DIFF, width, usize::MAX, theme));
@@ -64,8 +57,8 @@ impl ThemePicker {
         lines
     }
 
-    fn described(&self, name: ThemeName) -> String {
-        let text = match (name, self.before.depth) {
+    fn described(&self, name: ThemeName) -> &'static str {
+        match (name, self.before.depth) {
             (_, Depth::None) => "no colors: NO_COLOR is set",
             (_, Depth::Sixteen) => "this terminal has 16 colors: its own are used",
             (ThemeName::Auto, _) => match self.before.background {
@@ -77,7 +70,6 @@ impl ThemePicker {
             (ThemeName::Light, _) => "for light backgrounds",
             (ThemeName::HighContrast, _) => "at least 7:1",
             (ThemeName::Ansi, _) => "the terminal's own 16 colors",
-        };
-        text.to_owned()
+        }
     }
 }

@@ -23,22 +23,7 @@ pub fn render(markdown: &str, width: usize, theme: Theme) -> Vec<Line<'static>> 
 pub fn render_from(markdown: &str, width: usize, theme: Theme, open: Option<State>) -> Vec<Line<'static>> {
     let text = sanitize::clean(markdown);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut writer = Writer {
-        width,
-        theme,
-        lines: Vec::new(),
-        spans: Vec::new(),
-        styles: vec![theme.plain()],
-        lists: Vec::new(),
-        marker: None,
-        quotes: 0,
-        code: None,
-        language: None,
-        goes_on: open,
-        link: None,
-        table: None,
-        gap: false,
-    };
+    let mut writer = Writer { width, theme, styles: vec![theme.plain()], goes_on: open, ..Writer::default() };
     for event in Parser::new_ext(&text, options) {
         writer.event(event);
     }
@@ -46,6 +31,7 @@ pub fn render_from(markdown: &str, width: usize, theme: Theme, open: Option<Stat
     writer.lines
 }
 
+#[derive(Default)]
 struct Writer {
     width: usize,
     theme: Theme,

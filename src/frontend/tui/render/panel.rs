@@ -4,10 +4,10 @@ use ratatui::text::Line;
 
 use super::wrap;
 use crate::tui::app::App;
+use crate::tui::popup::list::PickRow as _;
 use crate::tui::popup::pickers::todos::Todo;
 use crate::tui::terminal::key_table::Action;
 use crate::tui::terminal::keymap;
-use base::sanitize;
 use base::text;
 
 const TODOS: usize = 5;
@@ -47,13 +47,12 @@ fn todos(app: &App, width: usize, most: usize) -> Vec<Line<'static>> {
         _ => "/todos".to_owned(),
     };
     let head = format!("  {done} of {} done · {key}", text::plural(app.todos.len(), "todo"));
-    let mut lines = vec![Line::styled(wrap::clip(&head, width), app.theme.dim())];
+    let mut lines = vec![wrap::line(&head, width, app.theme.dim())];
     if !folded {
         let most = most.clamp(1, TODOS);
         for todo in open.iter().take(most) {
-            let mut line = Line::from("  ");
-            todo.spans(width.saturating_sub(2), app.theme).into_iter().for_each(|span| line.push_span(span));
-            lines.push(line);
+            let spans = todo.spans(width.saturating_sub(2), app.theme);
+            lines.push(Line::from([vec!["  ".into()], spans].concat()));
         }
         lines.extend(more(app, open.len().saturating_sub(most), width, ""));
     }
@@ -65,7 +64,7 @@ pub fn waiting(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
     match titles.len() {
         count @ 1.. if room < SMALL => {
             let text = format!("○ {} waiting", text::plural(count, "call"));
-            vec![Line::styled(wrap::clip(&text, width), app.theme.dim())]
+            vec![wrap::line(&text, width, app.theme.dim())]
         }
         _ => each(app, "○", &titles, width, ""),
     }
@@ -73,8 +72,8 @@ pub fn waiting(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
 
 fn each(app: &App, mark: &str, titles: &[String], width: usize, how: &str) -> Vec<Line<'static>> {
     let line = |title: &String| {
-        let title = text::one_line(&sanitize::clean(title), 300);
-        Line::styled(wrap::clip(&format!("{mark} {title}"), width), app.theme.dim())
+        let title = wrap::one_line(title, 300);
+        wrap::line(&format!("{mark} {title}"), width, app.theme.dim())
     };
     let mut lines: Vec<Line<'static>> = titles.iter().take(OTHERS).map(line).collect();
     lines.extend(more(app, titles.len().saturating_sub(OTHERS), width, how));
@@ -84,5 +83,5 @@ fn each(app: &App, mark: &str, titles: &[String], width: usize, how: &str) -> Ve
 fn more(app: &App, count: usize, width: usize, how: &str) -> Option<Line<'static>> {
     let how = if how.is_empty() { String::new() } else { format!(" · {how}") };
     let text = format!("  … {count} more{how}");
-    (count > 0).then(|| Line::styled(wrap::clip(&text, width), app.theme.dim()))
+    (count > 0).then(|| wrap::line(&text, width, app.theme.dim()))
 }

@@ -29,7 +29,7 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
                 "Interrupting".to_owned()
             } else if let Some(retry) = &turn.retry {
                 // The reason goes last, since it's cut first.
-                let reason = text::one_line(&sanitize::clean(&retry.reason), 400);
+                let reason = wrap::one_line(&retry.reason, 400);
                 let left = retry.at.saturating_sub(app.now).as_millis().div_ceil(1000);
                 let (attempt, of) = (retry.attempt, retry.of);
                 if left > 0 {
@@ -117,7 +117,7 @@ fn vim(app: &App) -> String {
 /// The facts that fit into `room` cells: cost is dropped first, then token counts, then the model.
 fn facts(app: &App, room: usize) -> String {
     let Some(info) = &app.session else { return "Starting…".to_owned() };
-    let model = text::one_line(&sanitize::clean(&info.model), 40);
+    let model = wrap::one_line(&info.model, 40);
     let (share, counts) = app.window.as_ref().and_then(window).unzip();
     let cost = app.window.as_ref().and_then(|window| window.cost_usd).map(|cost| format!("${cost:.2}"));
     let both = share.as_ref().zip(counts.as_ref()).map(|(share, counts)| format!("{share} {counts}"));

@@ -8,7 +8,6 @@ use crate::tui::app::App;
 use crate::tui::transcript::entry::TranscriptEntry;
 use crate::tui::transcript::live::Piece;
 use crate::tui::transcript::tool;
-use base::sanitize;
 use base::text;
 
 /// Maximum rows of the composer: a third of the screen, or this many if larger.
@@ -146,8 +145,8 @@ fn completion(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
 
 fn queued(app: &App, width: usize) -> Vec<Line<'static>> {
     let line = |text: &String| {
-        let text = text::one_line(&sanitize::clean(&text[..text::floor_boundary(text, 1_000)]), 500);
-        Line::styled(wrap::clip(&format!("  queued: {text}"), width), app.theme.dim())
+        let text = wrap::one_line(&text[..text::floor_boundary(text, 1_000)], 500);
+        wrap::line(&format!("  queued: {text}"), width, app.theme.dim())
     };
     let mut lines: Vec<Line<'static>> = app.queued.iter().map(line).collect();
     if let Some(last) = lines.last_mut().filter(|last| wrap::width(&last.to_string()) + 11 <= width) {

@@ -8,6 +8,9 @@ use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
+use base::sanitize;
+use base::text;
+
 /// Tabs have a fixed width, since tab stops would move when lines are wrapped.
 const TAB: &str = "    ";
 
@@ -174,6 +177,16 @@ pub fn clip(text: &str, max: usize) -> String {
     out
 }
 
+/// A line cut to `max` cells.
+pub fn line(text: &str, max: usize, style: Style) -> Line<'static> {
+    Line::styled(clip(text, max), style)
+}
+
+/// Foreign text on one line.
+pub fn one_line(text: &str, max_chars: usize) -> String {
+    text::one_line(&sanitize::clean(text), max_chars)
+}
+
 /// The longest suffix that fits into `max` cells.
 pub fn tail(text: &str, max: usize) -> &str {
     let mut column = 0;
@@ -186,6 +199,31 @@ pub fn tail(text: &str, max: usize) -> &str {
         from = index;
     }
     &text[from..]
+}
+
+/// The spans with another style within `ranges` of their text, which are in order.
+pub fn restyled(
+    spans: Vec<Span<'static>>,
+    ranges: &[Range<usize>],
+    style: impl Fn(Style) -> Style,
+) -> Vec<Span<'static>> {
+    if ranges.is_empty() {
+        return spans;
+    }
+    let (mut cut_spans, mut at) = (Vec::new(), 0);
+    for span in spans {
+        let end = at + span.content.len();
+        let cuts = ranges.iter().flat_map(|range| [range.start, range.end]);
+        let mut from = at;
+        for cut in cuts.filter(|cut| (at + 1..end).contains(cut)).chain([end]) {
+            let inside = ranges.iter().any(|range| range.start <= from && from < range.end);
+            let style = if inside { style(span.style) } else { span.style };
+            cut_spans.push(Span::styled(span.content[from - at..cut - at].to_owned(), style));
+            from = cut;
+        }
+        at = end;
+    }
+    cut_spans
 }
 
 pub fn spans_width(spans: &[Span<'_>]) -> usize {

@@ -12,9 +12,8 @@
 use std::time::Duration;
 
 use crate::tui::app::App;
+use crate::tui::render::wrap;
 use base::config::settings::Notify;
-use base::sanitize;
-use base::text;
 
 /// If the terminal doesn't report focus, a user without a key press for this long counts as away.
 const AWAY: Duration = Duration::from_secs(10);
@@ -155,7 +154,7 @@ fn is_away(app: &App) -> bool {
 fn project(app: &App) -> String {
     let folder = app.session.as_ref().map_or("", |info| info.workspace.trim_end_matches('/'));
     let name = folder.rsplit('/').next().unwrap_or_default();
-    text::one_line(&sanitize::clean(name), 40)
+    wrap::one_line(name, 40)
 }
 
 fn title(app: &App) -> String {

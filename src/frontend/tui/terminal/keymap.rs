@@ -60,12 +60,6 @@ pub fn name(action: Action) -> String {
     index.and_then(|index| keymap().names(index).into_iter().next()).unwrap_or_default()
 }
 
-pub fn is_ctrl(key: KeyEvent, letter: char) -> bool {
-    key.modifiers.contains(KeyModifiers::CONTROL)
-        && !key.modifiers.contains(KeyModifiers::ALT)
-        && matches!(key.code, KeyCode::Char(c) if c.eq_ignore_ascii_case(&letter))
-}
-
 /// A character typed without Ctrl or Alt.
 pub fn plain_char(key: KeyEvent) -> Option<char> {
     match key.code {

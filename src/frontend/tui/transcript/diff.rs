@@ -131,40 +131,10 @@ fn color(parts: &mut [Part], language: Option<&Language>, cap: usize, theme: The
             sign => theme.changed(sign == '+', theme.syntax(role)),
         };
         let marked = theme.changed_words(row.sign == '+');
-        row.spans = pieces(&row.text, &roles, &row.marks)
-            .map(|(range, role, is_marked)| {
-                let style = if is_marked { marked } else { style(role) };
-                Span::styled(row.text[range].to_owned(), style)
-            })
-            .collect();
+        let spans =
+            roles.into_iter().map(|(part, role)| Span::styled(row.text[part].to_owned(), style(role)));
+        row.spans = wrap::restyled(spans.collect(), &row.marks, |_| marked);
     }
-}
-
-/// The parts by role, cut at the bounds of marks.
-fn pieces(
-    text: &str,
-    roles: &[(Range<usize>, scanner::Role)],
-    marks: &[Range<usize>],
-) -> impl Iterator<Item = (Range<usize>, scanner::Role, bool)> {
-    let mut cuts: Vec<usize> = roles.iter().map(|(range, _)| range.end).collect();
-    cuts.extend(marks.iter().flat_map(|mark| [mark.start, mark.end]));
-    cuts.retain(|at| *at > 0 && *at <= text.len());
-    cuts.sort_unstable();
-    cuts.dedup();
-    let mut pieces = Vec::with_capacity(cuts.len());
-    let (mut from, mut role_at, mut mark_at) = (0, 0, 0);
-    for end in cuts {
-        while roles.get(role_at).is_some_and(|(range, _)| range.end <= from) {
-            role_at += 1;
-        }
-        while marks.get(mark_at).is_some_and(|mark| mark.end <= from) {
-            mark_at += 1;
-        }
-        let role = roles.get(role_at).map_or(scanner::Role::Plain, |(_, role)| *role);
-        pieces.push((from..end, role, marks.get(mark_at).is_some_and(|mark| mark.start <= from)));
-        from = end;
-    }
-    pieces.into_iter()
 }
 
 /// Marks the words that differ between removed lines and the lines that replace them.

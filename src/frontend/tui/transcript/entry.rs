@@ -123,7 +123,7 @@ fn user(text: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
 }
 
 fn reasoning(text: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
-    let text = text::one_line(&sanitize::clean(text), width * REASONING_LINES);
+    let text = wrap::one_line(text, width * REASONING_LINES);
     if text.is_empty() {
         return Vec::new();
     }

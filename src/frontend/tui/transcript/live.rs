@@ -167,22 +167,14 @@ impl Live {
 
     /// Completes the answer with its full text, unless a part is already in the scrollback.
     pub fn finish_answer(&mut self, whole: &str) {
-        match self.open_answer() {
-            Some(answer) => {
-                if answer.passed == 0 {
-                    whole.trim_start_matches('\n').clone_into(&mut answer.open);
-                }
-                answer.done = true;
-            }
-            None => {
-                let open = whole.trim_start_matches('\n').to_owned();
-                self.pieces.push(Piece::Answer(StreamingReply {
-                    open,
-                    done: true,
-                    ..StreamingReply::default()
-                }));
-            }
+        if self.open_answer().is_none() {
+            self.pieces.push(Piece::Answer(StreamingReply::default()));
         }
+        let Some(answer) = self.open_answer() else { return };
+        if answer.passed == 0 {
+            whole.trim_start_matches('\n').clone_into(&mut answer.open);
+        }
+        answer.done = true;
     }
 
     pub fn finish_reasoning(&mut self, whole: &str) {
@@ -217,19 +209,9 @@ impl Live {
 
     /// Finishes a call; one that never started (refused, bad arguments) is added now.
     pub fn tool_done(&mut self, result: &ToolResult) {
-        let outcome = tool::outcome(&result.tool, &result.envelope);
         match self.tool(&result.call_id) {
-            Some(view) => {
-                view.tail.clear();
-                view.outcome = Some(outcome);
-            }
-            None => self.pieces.push(Piece::Tool(ToolView {
-                call_id: Arc::clone(&result.call_id),
-                tool: Arc::clone(&result.tool),
-                title: result.tool.to_string(),
-                tail: String::new(),
-                outcome: Some(outcome),
-            })),
+            Some(view) => *view = ToolView::of_result(result, std::mem::take(&mut view.title)),
+            None => self.pieces.push(Piece::Tool(ToolView::of_result(result, result.tool.to_string()))),
         }
     }
 

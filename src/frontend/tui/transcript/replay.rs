@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::entry::TranscriptEntry;
 use super::tool::{self, ToolView};
-use base::model::item::{Item, ToolResult};
+use base::model::item::Item;
 use base::protocol::event::Level;
 use base::text;
 
@@ -36,7 +36,8 @@ pub fn of_item<'a>(item: &'a Item, titles: &mut HashMap<&'a str, String>) -> Vec
         }
         Item::User(message) => {
             let ran = tool::run_by_user(message);
-            let result = ran.map(|(title, result)| TranscriptEntry::Tool(of_result(&result, title)));
+            let result =
+                ran.map(|(title, result)| TranscriptEntry::Tool(ToolView::of_result(&result, title)));
             return [Some(TranscriptEntry::User(Arc::clone(&message.text))), result]
                 .into_iter()
                 .flatten()
@@ -47,7 +48,7 @@ pub fn of_item<'a>(item: &'a Item, titles: &mut HashMap<&'a str, String>) -> Vec
         }
         Item::ToolResult(result) => {
             let title = titles.remove(result.call_id.as_ref()).unwrap_or_else(|| result.tool.to_string());
-            TranscriptEntry::Tool(of_result(result, title))
+            TranscriptEntry::Tool(ToolView::of_result(result, title))
         }
         Item::Image(image) => note(image.placeholder("")),
         Item::Summary(_) => note("Earlier turns were summarized here.".to_owned()),
@@ -55,17 +56,7 @@ pub fn of_item<'a>(item: &'a Item, titles: &mut HashMap<&'a str, String>) -> Vec
     }]
 }
 
-fn of_result(result: &ToolResult, title: String) -> ToolView {
-    ToolView {
-        call_id: Arc::clone(&result.call_id),
-        tool: Arc::clone(&result.tool),
-        title,
-        tail: String::new(),
-        outcome: Some(tool::outcome(&result.tool, &result.envelope)),
-    }
-}
-
-fn note(text: String) -> TranscriptEntry {
+pub fn note(text: String) -> TranscriptEntry {
     TranscriptEntry::Notice { level: Level::Info, text }
 }
 

@@ -32,6 +32,19 @@ pub struct ToolView {
     pub outcome: Option<OutcomeLine>,
 }
 
+impl ToolView {
+    /// A finished call.
+    pub fn of_result(result: &ToolResult, title: String) -> Self {
+        Self {
+            call_id: Arc::clone(&result.call_id),
+            tool: Arc::clone(&result.tool),
+            title,
+            tail: String::new(),
+            outcome: Some(outcome(&result.tool, &result.envelope)),
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OutcomeLine {
     pub failed: bool,
@@ -40,8 +53,7 @@ pub struct OutcomeLine {
     pub diff: Option<String>,
     pub tail: String,
     pub by_user: bool,
-    /// Status and content.
-    pub todos: Vec<(String, String)>,
+    pub todos: Vec<Todo>,
 }
 
 pub fn outcome(tool: &str, envelope: &Envelope) -> OutcomeLine {
@@ -85,7 +97,7 @@ pub fn outcome(tool: &str, envelope: &Envelope) -> OutcomeLine {
             let said = first_line(&envelope.text);
             if said.is_empty() { first_line(&envelope.body) } else { said }
         } else {
-            let done = outcome.todos.iter().filter(|(status, _)| status == "completed").count();
+            let done = outcome.todos.iter().filter(|todo| todo.status == "completed").count();
             format!("{done} of {} done", outcome.todos.len())
         }
     });
@@ -105,7 +117,7 @@ pub fn agent_line(view: &ToolView) -> Option<String> {
         view.title.strip_prefix("Task ").filter(|_| &*view.tool == "Task" && view.outcome.is_none())?;
     let doing = view.tail.split_once(": ").map_or("", |(_, doing)| doing);
     let gap = if doing.is_empty() { "" } else { " · " };
-    Some(text::one_line(&sanitize::clean(&format!("{task}{gap}{doing}")), 400))
+    Some(wrap::one_line(&format!("{task}{gap}{doing}"), 400))
 }
 
 /// `frame` is the spinner's frame while it runs.
@@ -116,7 +128,7 @@ pub fn render(view: &ToolView, width: usize, frame: &str, theme: Theme) -> Vec<L
         Some(outcome) if outcome.partial => ("●", theme.warning()),
         Some(_) => ("●", theme.good()),
     };
-    let title = text::one_line(&sanitize::clean(&view.title), 400);
+    let title = wrap::one_line(&view.title, 400);
     let rest =
         title.strip_prefix(view.tool.as_ref()).filter(|rest| rest.is_empty() || rest.starts_with([' ', ':']));
     let spans = [
@@ -155,15 +167,9 @@ fn render_outcome(outcome: &OutcomeLine, width: usize, theme: Theme) -> Vec<Line
     if let Some(diff) = &outcome.diff {
         lines.extend(diff::render(diff, width, DIFF_LINES, theme));
     }
-    for (status, content) in &outcome.todos {
-        let (mark, style) = match status.as_str() {
-            "completed" => ("☑", theme.dim()),
-            "in_progress" => ("▶", theme.accent()),
-            "cancelled" => ("☒", theme.dim()),
-            _ => ("☐", theme.plain()),
-        };
-        let content = text::one_line(&sanitize::clean(content), 300);
-        lines.extend(wrap::wrap_text(&content, style, &format!("    {mark} "), "      ", width));
+    for todo in &outcome.todos {
+        let (mark, content, style) = todo.shown(theme);
+        lines.extend(wrap::wrap_text(&content, style, &format!("    {mark}"), "      ", width));
     }
     lines
 }
@@ -223,15 +229,15 @@ fn replies(data: &Map<String, Value>) -> Option<String> {
 
 pub fn todo_list(result: &ToolResult) -> Option<Vec<Todo>> {
     let written = &*result.tool == "TodoWrite" && result.envelope.error.is_none();
-    let todo = |(status, content)| Todo { status, content };
-    written.then(|| todos(&result.envelope.data).into_iter().map(todo).collect())
+    written.then(|| todos(&result.envelope.data))
 }
 
-fn todos(data: &Map<String, Value>) -> Vec<(String, String)> {
+fn todos(data: &Map<String, Value>) -> Vec<Todo> {
     let field =
         |todo: &Value, key: &str| todo.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let list = data.get("todos").and_then(Value::as_array);
-    list.into_iter().flatten().map(|todo| (field(todo, "status"), field(todo, "content"))).collect()
+    let todo = |todo| Todo { status: field(todo, "status"), content: field(todo, "content") };
+    list.into_iter().flatten().map(todo).collect()
 }
 
 fn counted(data: &Map<String, Value>, keys: &[&str], noun: &str) -> Option<String> {

@@ -1,12 +1,12 @@
 //! Keys that belong to the composer: completion, vi's normal mode, prompt search.
 
-use crossterm::event::{KeyCode, KeyEvent};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::tui::app::App;
 use crate::tui::composer::vim::state::REDO;
 use crate::tui::msg::Cmd;
 use crate::tui::popup::completion::complete;
-use crate::tui::popup::completion::state::Completion;
+use crate::tui::popup::completion::state::CompletionKind;
 use crate::tui::popup::history::HistorySearch;
 use crate::tui::terminal::key_table::{Action, EditCommand, ListMove, Place};
 use crate::tui::terminal::keymap;
@@ -23,19 +23,16 @@ pub enum Taken {
 pub fn completion(app: &mut App, key: KeyEvent) -> Taken {
     let Some(completion) = &mut app.completion else { return Taken::No };
     if let Some(Action::List(step @ (ListMove::Up | ListMove::Down))) = keymap::action(Place::List, key) {
-        completion.selection().step(step);
+        completion.selection.step(step);
         return Taken::Yes;
     }
-    let accepted = |done: bool| if done { Taken::Yes } else { Taken::No };
-    match (keymap::action(Place::Composer, key), completion) {
-        (Some(Action::Escape), _) => complete::dismiss(app),
-        (Some(Action::Complete), _) | (Some(Action::Send), Completion::Files(_) | Completion::Shell(_)) => {
-            return accepted(complete::accept(app));
-        }
-        (Some(Action::Send), Completion::Commands(_)) => {
+    match keymap::action(Place::Composer, key) {
+        Some(Action::Escape) => complete::dismiss(app),
+        Some(Action::Send) if matches!(completion.kind, CompletionKind::Commands) => {
             complete::accept(app);
             return Taken::Send;
         }
+        Some(Action::Complete | Action::Send) if complete::accept(app) => {}
         _ => return Taken::No,
     }
     Taken::Yes
@@ -48,7 +45,7 @@ pub fn vim(app: &mut App, key: KeyEvent, action: Option<Action>) -> bool {
     let letter = match key.code {
         KeyCode::Backspace => Some('h'),
         KeyCode::Delete => Some('x'),
-        KeyCode::Char('r') if keymap::is_ctrl(key, 'r') => Some(REDO),
+        KeyCode::Char('r') if key.modifiers - KeyModifiers::SHIFT == KeyModifiers::CONTROL => Some(REDO),
         _ => keymap::plain_char(key),
     };
     let width = app.composer_width();

@@ -6,17 +6,17 @@ use std::time::Duration;
 use super::{on_lists, viewing};
 use crate::tui::app::{App, RetryStatus, Silent};
 use crate::tui::msg::Cmd;
-use crate::tui::popup::completion::state::{Completion, Files};
+use crate::tui::popup::completion::state::Files;
 use crate::tui::popup::ledger;
 use crate::tui::popup::open::Popup;
+use crate::tui::popup::pickers::permissions;
 use crate::tui::popup::question::OpenQuestion;
 use crate::tui::popup::rewind::RewindPicker;
+use crate::tui::render::wrap;
 use crate::tui::transcript::entry::TranscriptEntry;
 use crate::tui::transcript::{replay, tool};
 use base::model::item::Item;
-use base::protocol::event::{Event, JobRow, Level, SessionInfo, TurnEnd};
-use base::sanitize;
-use base::text;
+use base::protocol::event::{Event, JobRow, SessionInfo, TurnEnd};
 
 pub fn apply(app: &mut App, event: Event) {
     let went_on = matches!(
@@ -60,9 +60,7 @@ pub fn apply(app: &mut App, event: Event) {
         }
         Event::CommandStarted => app.begin_turn(),
         Event::CommandEnded => {
-            for entry in app.live.take_all() {
-                app.print(entry);
-            }
+            app.print_all();
             app.turn = None;
         }
         Event::TextDelta(delta) => {
@@ -126,8 +124,8 @@ pub fn apply(app: &mut App, event: Event) {
             if let Some(session) = &mut app.session {
                 session.permission = permission;
             }
-            if let Some(Popup::Permissions(picker)) = &mut app.popup {
-                picker.set_level(permission);
+            if let Some(Popup::Permissions(list)) = &mut app.popup {
+                permissions::refresh(list, permission, None);
             }
         }
         Event::Mode(mode) => {
@@ -169,7 +167,7 @@ pub fn apply(app: &mut App, event: Event) {
         // Available with Up, in case the user already started typing.
         Event::Draft { text } => app.composer.remember(&text),
         Event::RewindPoints(points) if points.is_empty() => {
-            app.notice(Level::Info, "Nothing to rewind yet.");
+            app.inform("Nothing to rewind yet.");
         }
         Event::RewindPoints(points) => app.popup = Some(Popup::Rewind(RewindPicker::new(points))),
         Event::RewindPreview(preview) => {
@@ -212,8 +210,8 @@ pub fn apply(app: &mut App, event: Event) {
 }
 
 fn files(app: &mut App, paths: Arc<[String]>) {
-    if let Some(Completion::Files(popup)) = &mut app.completion {
-        popup.set_paths(Arc::clone(&paths));
+    if let Some(completion) = &mut app.completion {
+        completion.set_paths(&paths);
     }
     app.files.paths = Some(paths);
 }
@@ -223,8 +221,8 @@ fn jobs(app: &mut App, rows: Vec<JobRow>) {
     for row in &rows {
         let ran = app.jobs.iter().any(|before| before.id == row.id && before.ended.is_none());
         if let Some(ended) = row.ended.as_deref().filter(|_| ran) {
-            let command = text::one_line(&sanitize::clean(&row.command), 100);
-            app.notice(Level::Info, format!("Job {} {ended}: {command}", row.id));
+            let command = wrap::one_line(&row.command, 100);
+            app.inform(format!("Job {} {ended}: {command}", row.id));
         }
     }
     on_lists::jobs(app, rows);
@@ -235,9 +233,7 @@ fn session(app: &mut App, info: SessionInfo) {
     match before {
         None => app.print(TranscriptEntry::Welcome(info)),
         Some(before) if before.id != info.id => {
-            for entry in app.live.take_all() {
-                app.print(entry);
-            }
+            app.print_all();
             app.turn = None;
             app.waiting.clear();
             app.todos.clear();
@@ -250,14 +246,14 @@ fn session(app: &mut App, info: SessionInfo) {
                 app.files = Files::default();
             }
             app.command(Cmd::ClearScreen);
-            app.notice(Level::Info, format!("──── session {} ────", info.id));
+            app.inform(format!("──── session {} ────", info.id));
         }
         Some(before) => {
             if before.model != info.model {
-                app.notice(Level::Info, format!("Model: {}.", info.model));
+                app.inform(format!("Model: {}.", info.model));
             }
             if before.permission != info.permission {
-                app.notice(Level::Info, format!("Permission level: {}.", info.permission.as_str()));
+                app.inform(format!("Permission level: {}.", info.permission.as_str()));
             }
         }
     }
@@ -298,7 +294,7 @@ fn going_on(app: &mut App) {
 fn retrying(app: &mut App, [attempt, of]: [u32; 2], wait_ms: u64, reason: String) {
     app.print_finished();
     if app.live.void() {
-        app.notice(Level::Warning, "Connection lost; discarding the partial reply and retrying.");
+        app.warn("Connection lost; discarding the partial reply and retrying.");
     }
     let at = app.now + Duration::from_millis(wait_ms);
     if let Some(turn) = &mut app.turn {
@@ -322,9 +318,7 @@ fn finished_item(app: &mut App, item: &Item) {
 }
 
 fn turn_ended(app: &mut App, end: TurnEnd) {
-    for entry in app.live.take_all() {
-        app.print(entry);
-    }
+    app.print_all();
     app.turn = None;
     app.waiting.clear();
     app.turn_label = None;

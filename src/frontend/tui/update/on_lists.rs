@@ -5,8 +5,8 @@ use crate::tui::pager::cell;
 use crate::tui::pager::kind::PagerKind;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::sessions::SessionPicker;
-use crate::tui::transcript::entry::TranscriptEntry;
-use base::protocol::event::{Event, JobRow, Level, SessionRow};
+use crate::tui::popup::pickers::{models, permissions};
+use base::protocol::event::{Event, JobRow, SessionRow};
 use base::text;
 
 /// Applies a list event; ignored if its popup is closed.
@@ -16,9 +16,16 @@ pub fn apply(app: &mut App, event: Event) {
         (Event::SessionPreview { session, messages }, Some(Popup::Sessions(picker))) => {
             picker.show(&session, messages);
         }
-        (Event::Models(rows), Some(Popup::Models(picker))) => picker.fill(rows),
-        (Event::Rules(rows), Some(Popup::Permissions(picker))) => picker.set_rules(rows),
-        (Event::JobOutput { id, text }, Some(Popup::Jobs(picker))) => picker.show(id, text),
+        (Event::Models(rows), Some(Popup::Models(list))) => {
+            let current = app.session.as_ref().map_or("", |info| &info.model);
+            list.fill(models::rows(current, rows));
+        }
+        (Event::Rules(rows), Some(Popup::Permissions(list))) => {
+            if let Some(info) = &app.session {
+                permissions::refresh(list, info.permission, Some(rows));
+            }
+        }
+        (Event::JobOutput { id, text }, Some(Popup::Jobs(picker))) => picker.output = Some((id, text)),
         (Event::Transcript { agent, items }, Some(Popup::Pager(pager)))
             if pager.kind.shows_items(agent.is_some()) =>
         {
@@ -33,18 +40,18 @@ pub fn apply(app: &mut App, event: Event) {
         }
         (Event::Status(rows), _) => {
             let rows = own_facts(app).into_iter().chain(rows).collect();
-            app.print(TranscriptEntry::Table { heading: "Status".to_owned(), rows });
+            app.table("Status", rows);
         }
         (Event::Skills(rows), _) if rows.is_empty() => {
-            app.notice(Level::Info, "No skills. `mycode skills` says where to put them.");
+            app.inform("No skills. `mycode skills` says where to put them.");
         }
         (Event::Skills(rows), _) => {
-            app.print(TranscriptEntry::Table { heading: "Skills".to_owned(), rows });
+            app.table("Skills", rows);
         }
         (Event::Cost(rows), _) => {
             let nothing = || vec![("session".to_owned(), "nothing was sent yet".to_owned())];
             let rows = if rows.is_empty() { nothing() } else { rows };
-            app.print(TranscriptEntry::Table { heading: "Cost".to_owned(), rows });
+            app.table("Cost", rows);
         }
         _ => {}
     }
@@ -55,11 +62,11 @@ fn sessions(app: &mut App, mut rows: Vec<SessionRow>) {
     rows.retain(|row| app.session.as_ref().is_none_or(|session| session.id != row.id));
     let mut picker = match app.popup.take() {
         Some(Popup::Sessions(mut picker)) => {
-            picker.fill(rows);
+            picker.list.fill(rows);
             picker
         }
         _ if rows.is_empty() => {
-            return app.notice(Level::Info, "No other session to resume in this project.");
+            return app.inform("No other session to resume in this project.");
         }
         _ => SessionPicker::new(rows),
     };
@@ -70,7 +77,7 @@ fn sessions(app: &mut App, mut rows: Vec<SessionRow>) {
 
 pub fn jobs(app: &mut App, rows: Vec<JobRow>) {
     if let Some(Popup::Jobs(picker)) = &mut app.popup {
-        picker.fill(rows.clone());
+        picker.list.fill(rows.clone());
     }
     app.jobs = rows;
 }

@@ -9,7 +9,6 @@ use crate::tui::popup::open::Popup;
 use crate::tui::render::theme::{Background, Look};
 use base::config::theme::ThemeName;
 use base::model::item::ItemId;
-use base::protocol::event::Level;
 use base::protocol::ledger::ContextEdit;
 use base::protocol::op::Op;
 use base::text;
@@ -101,6 +100,6 @@ pub fn set_background(app: &mut App, background: Background) {
 pub fn edit_context(app: &mut App, edit: ContextEdit, id: ItemId) {
     app.send(Op::EditContext { edit, id });
     if app.turn.is_some() {
-        app.notice(Level::Info, format!("{} {id} takes effect before the next request.", edit.as_str()));
+        app.inform(format!("{} {id} takes effect before the next request.", edit.as_str()));
     }
 }

@@ -231,36 +231,26 @@ fn quoted(text: &str, at: usize, around: bool, mark: char) -> Option<Range<usize
 }
 
 fn bracketed(text: &str, at: usize, around: bool, (open, close): (char, char)) -> Option<Range<usize>> {
-    let mut depth = 0usize;
-    let mut from = None;
     // A bracket under the cursor counts as its own pair.
     let upto = at + text[at..].chars().next().filter(|c| *c == open).map_or(0, char::len_utf8);
-    for (index, c) in text[..upto].char_indices().rev() {
-        if c == close {
+    let from = unmatched(text[..upto].char_indices().rev(), open, close)?;
+    let inner = from + open.len_utf8();
+    let to = inner + unmatched(text[inner..].char_indices(), close, open)?;
+    Some(if around { from..to + close.len_utf8() } else { inner..to })
+}
+
+/// The first `wanted` that no `other` before it pairs with.
+fn unmatched(chars: impl Iterator<Item = (usize, char)>, wanted: char, other: char) -> Option<usize> {
+    let mut depth = 0usize;
+    for (index, c) in chars {
+        if c == other {
             depth += 1;
-        } else if c == open {
+        } else if c == wanted {
             match depth.checked_sub(1) {
                 Some(less) => depth = less,
-                None => {
-                    from = Some(index);
-                    break;
-                }
+                None => return Some(index),
             }
         }
     }
-    let from = from?;
-    let mut depth = 0usize;
-    let inner = from + open.len_utf8();
-    let to = text[inner..].char_indices().find_map(|(index, c)| {
-        if c == open {
-            depth += 1;
-        } else if c == close {
-            match depth.checked_sub(1) {
-                Some(less) => depth = less,
-                None => return Some(inner + index),
-            }
-        }
-        None
-    })?;
-    Some(if around { from..to + close.len_utf8() } else { inner..to })
+    None
 }

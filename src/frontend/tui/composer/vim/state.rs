@@ -12,6 +12,17 @@ use crate::tui::terminal::key_table::EditCommand;
 /// Larger counts are typing mistakes.
 const MAX_COUNT: usize = 9_999;
 
+/// Keys that stand for an operator and its motion.
+const SHORT: [(char, char, char); 7] = [
+    ('x', 'd', 'l'),
+    ('X', 'd', 'h'),
+    ('s', 'c', 'l'),
+    ('D', 'd', '$'),
+    ('C', 'c', '$'),
+    ('S', 'c', 'c'),
+    ('Y', 'y', 'y'),
+];
+
 /// A key in normal mode, or an edit in insert mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
@@ -154,9 +165,8 @@ impl Vim {
         let (text, at) = (buffer.text(), buffer.cursor());
         let count = command.count.unwrap_or(1);
         let (start, end) = (line_start(text, at), line_end(text, at));
-        // Ends of `count` characters forward and back, within the line.
+        // The end of `count` characters within the line.
         let forward = || (0..count).fold(at, |to, _| if to < end { next(text, to) } else { to });
-        let back = || (0..count).fold(at, |to, _| if to > start { previous(text, to) } else { to });
         match (command.key, command.argument) {
             ('i', _) => return self.insert_at(buffer, at),
             ('I', _) => return self.insert_at(buffer, first_word(buffer.text(), at)),
@@ -173,16 +183,6 @@ impl Vim {
                 buffer.replace_range(start..start, "\n", start);
                 return self.insert_at(buffer, start);
             }
-            ('x', _) => return self.operate(buffer, 'd', at..forward(), false),
-            ('X', _) => return self.operate(buffer, 'd', back()..at, false),
-            ('s', _) => return self.operate(buffer, 'c', at..forward(), false),
-            ('D' | 'C', _) => {
-                let operator = command.key.to_ascii_lowercase();
-                let to = motion(text, at, '$', command.count).map_or(end, |(to, _)| to);
-                return self.operate(buffer, operator, at..to, false);
-            }
-            ('S', _) => return self.operate(buffer, 'c', lines(text, at, count), true),
-            ('Y', _) => return self.operate(buffer, 'y', lines(text, at, count), true),
             ('r', Some(c)) => {
                 let to = forward();
                 let whole = text[at..to].split_inclusive(|_| true).count() >= count && to > at;
@@ -276,13 +276,9 @@ impl Vim {
         if range.is_empty() && operator != 'c' && !lines {
             return false;
         }
-        let taken = text[range.clone()].trim_end_matches(if lines { "\n" } else { "" }).to_owned();
-        let taken = if lines {
-            text[range.clone()].strip_suffix('\n').unwrap_or(&text[range.clone()]).to_owned()
-        } else {
-            taken
-        };
-        self.register = (taken, lines);
+        let taken = &text[range.clone()];
+        let taken = taken.strip_suffix('\n').filter(|_| lines).unwrap_or(taken);
+        self.register = (taken.to_owned(), lines);
         match operator {
             'y' => {
                 if !lines || range.start > buffer.cursor() {
@@ -377,6 +373,8 @@ fn parse(keys: &str) -> Option<Option<Command>> {
         None => "hlwWbBeE0^$Gjk fFtT;,giIaAoOxXsSDCYr~JpPu.".contains(key) || key == REDO,
     };
     let known = known && (key != 'g' || argument == Some('g'));
+    let short = SHORT.iter().find(|(short, ..)| *short == key && operator.is_none());
+    let (operator, key) = short.map_or((operator, key), |(_, operator, key)| (Some(*operator), *key));
     Some(known.then_some(Command { count, operator, key, argument }))
 }
 

@@ -1,20 +1,21 @@
 //! Opens, refreshes, accepts and closes completions. The only popup file that knows the app.
 
-use super::commands::CommandsPopup;
-use super::files::{self, FilesPopup};
-use super::shell_words::{self, ShellWords};
-use super::state::Completion;
+use super::files::{self, FileRanking};
+use super::shell_words;
+use super::state::{Completion, CompletionKind, Offer};
 use crate::tui::app::App;
+use crate::tui::command::table::COMMANDS;
 use base::protocol::op::Op;
 
 pub fn refresh(app: &mut App) {
-    if let Some(popup) = command_popup(app) {
+    let commands = commands(app);
+    if !commands.is_empty() {
         if app.dismissed == Some(0) {
             return;
         }
         match &mut app.completion {
-            Some(Completion::Commands(open)) => open.refresh(popup),
-            _ => app.completion = Some(Completion::Commands(popup)),
+            Some(open) if matches!(open.kind, CompletionKind::Commands) => open.refresh(commands),
+            _ => app.completion = Some(Completion::new(CompletionKind::Commands, 0, commands)),
         }
         return;
     }
@@ -27,51 +28,28 @@ pub fn refresh(app: &mut App) {
         app.completion = None;
         return;
     }
-    let opens = !matches!(app.completion, Some(Completion::Files(_)));
-    if opens && !app.files.requested {
+    if let Some(open) = app.completion.as_mut().filter(|open| matches!(open.kind, CompletionKind::Files(_))) {
+        return open.set_token(token);
+    }
+    if !app.files.requested {
         app.files.requested = true;
         app.send(Op::ListFiles);
     }
-    match &mut app.completion {
-        Some(Completion::Files(open)) => open.set_token(token),
-        _ => app.completion = Some(Completion::Files(FilesPopup::new(token, app.files.paths.clone()))),
-    }
+    app.completion = Some(Completion::of_files(FileRanking::new(token, app.files.paths.clone())));
 }
 
 /// Closes the completion until a new token starts.
 pub fn dismiss(app: &mut App) {
-    app.dismissed = match app.completion.take() {
-        Some(Completion::Files(popup)) => Some(popup.token.at),
-        Some(Completion::Commands(_)) => Some(0),
-        Some(Completion::Shell(_)) | None => None,
-    };
+    let open = app.completion.take().filter(|open| !matches!(open.kind, CompletionKind::Shell));
+    app.dismissed = open.map(|open| open.at);
 }
 
 pub fn accept(app: &mut App) -> bool {
-    match &app.completion {
-        Some(Completion::Files(popup)) => {
-            let Some(path) = popup.chosen() else { return false };
-            let insertion = FilesPopup::insertion(path);
-            let at = popup.token.at;
-            app.composer.complete(at, &insertion);
-            refresh(app);
-            true
-        }
-        Some(Completion::Commands(popup)) => {
-            let Some(offer) = popup.chosen() else { return false };
-            app.composer.complete(0, &format!("/{} ", offer.name));
-            refresh(app);
-            true
-        }
-        Some(Completion::Shell(popup)) => {
-            let Some(word) = popup.chosen() else { return false };
-            let at = popup.at;
-            app.composer.complete(at, &word);
-            refresh(app);
-            true
-        }
-        None => false,
-    }
+    let Some(open) = &app.completion else { return false };
+    let Some(offer) = open.chosen() else { return false };
+    app.composer.complete(open.at, &offer.insertion);
+    refresh(app);
+    true
 }
 
 /// The text of a `!command` up to the cursor, for Tab completion.
@@ -94,21 +72,30 @@ pub fn shell_words(app: &mut App, before: &str, words: Vec<String>) {
             if common.trim_end().len() > before.len() - at {
                 app.composer.complete(at, common.trim_end());
             }
-            app.completion = Some(Completion::Shell(ShellWords::new(at, words.to_vec())));
+            let offer = |word: &String| Offer::new(word, shell_words::insertion(word));
+            let offers = words.iter().map(offer).collect();
+            app.completion = Some(Completion::new(CompletionKind::Shell, at, offers));
         }
     }
 }
 
 pub fn mention(path: &str) -> String {
-    FilesPopup::insertion(path).trim_end().to_owned()
+    files::insertion(path).trim_end().to_owned()
 }
 
-/// For a composer with a single word that starts with `/`.
-fn command_popup(app: &App) -> Option<CommandsPopup> {
+/// The commands that start with the composer's text, if that is a single word that starts with `/`. Built-in
+/// names take precedence.
+fn commands(app: &App) -> Vec<Offer> {
     let text = app.composer.text();
-    let typed = text.strip_prefix('/')?;
-    if app.composer.cursor() != text.len() || typed.contains(char::is_whitespace) {
-        return None;
-    }
-    CommandsPopup::new(typed, &app.own_commands)
+    let typed = text.strip_prefix('/').filter(|typed| !typed.contains(char::is_whitespace));
+    let Some(typed) = typed.filter(|_| app.composer.cursor() == text.len()) else { return Vec::new() };
+    let own = app.own_commands.iter().filter(|row| COMMANDS.iter().all(|command| command.name != row.name));
+    let own = own.map(|row| (row.name.as_str(), row.args.as_str(), row.help.as_str()));
+    let all = COMMANDS.iter().map(|command| (command.name, command.args, command.help)).chain(own);
+    let offer = |(name, args, help): (&str, &str, &str)| Offer {
+        shown: format!("/{name} {args}"),
+        help: Some(help.to_owned()),
+        insertion: format!("/{name} "),
+    };
+    all.filter(|(name, ..)| name.starts_with(typed)).map(offer).collect()
 }

@@ -5,12 +5,6 @@ use std::sync::Arc;
 
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
-use ratatui::text::{Line, Span};
-
-use crate::tui::popup::list::Selection;
-use crate::tui::render::theme::Theme;
-use crate::tui::render::wrap;
-use base::sanitize;
 
 /// Paths ranked at most; the list starts with the most useful ones.
 const RANKED: usize = 50_000;
@@ -41,79 +35,56 @@ pub fn token(text: &str, cursor: usize) -> Option<Token> {
 }
 
 #[derive(Clone, Debug)]
-pub struct FilesPopup {
+pub struct FileRanking {
     pub token: Token,
     paths: Option<Arc<[String]>>,
     /// Indices of all matching paths, in list order.
     candidates: Vec<u32>,
     /// Indices of the best ones, best first.
     best: Vec<u32>,
-    pub selection: Selection,
 }
 
-impl FilesPopup {
+impl FileRanking {
     /// `paths` is `None` while loading.
     pub fn new(token: Token, paths: Option<Arc<[String]>>) -> Self {
-        let mut popup =
-            Self { token, paths, candidates: Vec::new(), best: Vec::new(), selection: Selection::default() };
-        popup.start();
-        popup
+        let mut ranking = Self { token, paths, candidates: Vec::new(), best: Vec::new() };
+        ranking.start();
+        ranking
     }
 
-    pub fn set_paths(&mut self, paths: Arc<[String]>) {
-        if self.paths.as_ref() == Some(&paths) {
-            return;
+    /// Returns whether the list is new.
+    pub fn set_paths(&mut self, paths: &Arc<[String]>) -> bool {
+        if self.paths.as_ref() == Some(paths) {
+            return false;
         }
-        let chosen = self.chosen().map(str::to_owned);
-        self.paths = Some(Arc::clone(&paths));
+        self.paths = Some(Arc::clone(paths));
         self.start();
-        let same = |row: &u32| paths.get(*row as usize) == chosen.as_ref();
-        if let Some(at) = self.best.iter().position(same).filter(|_| chosen.is_some()) {
-            self.selection.index = at;
-        }
+        true
     }
 
-    pub fn set_token(&mut self, token: Token) {
+    /// Returns whether the token is new.
+    pub fn set_token(&mut self, token: Token) -> bool {
         if token == self.token {
-            return;
+            return false;
         }
         let narrowed = token.at == self.token.at && token.query.starts_with(&self.token.query);
         self.token = token;
-        if narrowed { self.rank() } else { self.start() }
-    }
-
-    pub fn chosen(&self) -> Option<&str> {
-        let index = *self.best.get(self.selection.index)?;
-        self.paths.as_ref()?.get(index as usize).map(String::as_str)
-    }
-
-    /// The replacement for the token; folders stay open for more.
-    pub fn insertion(path: &str) -> String {
-        let folder = path.ends_with('/');
-        match (path.chars().any(char::is_whitespace), folder) {
-            (true, true) => format!("@\"{path}"),
-            (true, false) => format!("@\"{path}\" "),
-            (false, true) => format!("@{path}"),
-            (false, false) => format!("@{path} "),
+        if narrowed {
+            self.rank()
+        } else {
+            self.start()
         }
+        true
     }
 
-    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
-        let Some(paths) = &self.paths else {
-            return vec![Line::styled("  Listing files…", theme.dim())];
-        };
-        if self.best.is_empty() {
-            return vec![Line::styled("  No matching files · Esc closes", theme.dim())];
-        }
-        let window = self.selection.window(room);
-        window
-            .filter_map(|row| {
-                let path = paths.get(self.best[row] as usize)?;
-                let path = wrap::clip(&sanitize::clean(path).replace('\n', " "), width.saturating_sub(4));
-                let (mark, style) = theme.row(row == self.selection.index);
-                Some(Line::from(vec![Span::styled(mark, style), Span::styled(path, style)]))
-            })
-            .collect()
+    /// The best paths, best first.
+    pub fn found(&self) -> impl Iterator<Item = &String> {
+        self.best.iter().filter_map(|index| self.paths.as_ref()?.get(*index as usize))
+    }
+
+    /// Why there is no path.
+    pub fn nothing(&self) -> &'static str {
+        if self.paths.is_none() { "  Listing files…" } else { "  No matching files · Esc closes" }
     }
 
     fn start(&mut self) {
@@ -124,11 +95,6 @@ impl FilesPopup {
 
     fn rank(&mut self) {
         self.best.clear();
-        self.rank_candidates();
-        self.selection = Selection::new(self.best.len());
-    }
-
-    fn rank_candidates(&mut self) {
         let Some(paths) = &self.paths else { return };
         if self.token.query.is_empty() {
             self.best = self.candidates.iter().copied().take(OFFERED).collect();
@@ -156,7 +122,16 @@ impl FilesPopup {
     }
 }
 
+/// The replacement for the token; folders stay open for more.
+pub fn insertion(path: &str) -> String {
+    let quote = if path.contains(char::is_whitespace) { "\"" } else { "" };
+    let end = if path.ends_with('/') { "" } else { quote };
+    let space = if path.ends_with('/') { "" } else { " " };
+    format!("@{quote}{path}{end}{space}")
+}
+
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -181,15 +156,15 @@ mod tests {
         let paths: Arc<[String]> =
             ["src/tui/view.rs", "src/tui/app.rs", "docs/a view.md", "src/"].map(str::to_owned).into();
         let at = |query: &str| Token { at: 0, query: query.to_owned() };
-        let mut popup = FilesPopup::new(at(""), Some(paths));
+        let mut popup = FileRanking::new(at(""), Some(paths));
         assert_eq!(popup.best.len(), 4);
         popup.set_token(at("view"));
         assert_eq!(popup.best.len(), 2);
         popup.set_token(at("viewrs"));
-        assert_eq!(popup.chosen(), Some("src/tui/view.rs"));
+        assert_eq!(popup.found().next().unwrap(), "src/tui/view.rs");
         popup.set_token(at("app"));
-        assert_eq!(popup.chosen(), Some("src/tui/app.rs"));
-        assert_eq!(FilesPopup::insertion("docs/a view.md"), "@\"docs/a view.md\" ");
-        assert_eq!(FilesPopup::insertion("src/"), "@src/");
+        assert_eq!(popup.found().next().unwrap(), "src/tui/app.rs");
+        assert_eq!(insertion("docs/a view.md"), "@\"docs/a view.md\" ");
+        assert_eq!(insertion("src/"), "@src/");
     }
 }

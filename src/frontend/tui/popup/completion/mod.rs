@@ -1,6 +1,5 @@
 //! Completion while typing: files, commands, words of a shell line.
 
-pub mod commands;
 pub mod complete;
 pub mod files;
 pub mod shell_words;

@@ -1,44 +1,6 @@
-//! Completion of a `!command`: programs or paths. Shows given results; doesn't read the disk.
-
-use ratatui::text::{Line, Span};
-
-use crate::tui::popup::list::Selection;
-use crate::tui::render::theme::Theme;
-use crate::tui::render::wrap;
-use base::sanitize;
+//! The words of a `!command`: where the last one starts, and what replaces it.
 
 const ENDS: [char; 9] = [' ', '\t', '\n', '|', ';', '&', '<', '>', '('];
-
-#[derive(Clone, Debug)]
-pub struct ShellWords {
-    /// Byte index of the word in the composer's text.
-    pub at: usize,
-    words: Vec<String>,
-    pub selection: Selection,
-}
-
-impl ShellWords {
-    pub fn new(at: usize, words: Vec<String>) -> Self {
-        Self { at, selection: Selection::new(words.len()), words }
-    }
-
-    pub fn chosen(&self) -> Option<String> {
-        let word = self.words.get(self.selection.index)?;
-        Some(insertion(word))
-    }
-
-    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
-        let row = |row: usize| {
-            let (mark, style) = theme.row(row == self.selection.index);
-            let word = sanitize::clean(&self.words[row]).replace('\n', " ");
-            Line::from(vec![
-                Span::styled(mark, style),
-                Span::styled(wrap::clip(&word, width.saturating_sub(4)), style),
-            ])
-        };
-        self.selection.window(room).map(row).collect()
-    }
-}
 
 /// The replacement for a word; folders stay open for more.
 pub fn insertion(word: &str) -> String {

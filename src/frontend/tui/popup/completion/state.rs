@@ -1,37 +1,117 @@
-//! The open completion, and its list of files.
+//! The open completion: what may replace the text before the cursor. And the paths for files.
 
 use std::sync::Arc;
 
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 
-use super::commands::CommandsPopup;
-use super::files::FilesPopup;
-use super::shell_words::ShellWords;
+use super::files::{self, FileRanking, Token};
 use crate::tui::popup::list::Selection;
 use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
+use base::sanitize;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    pub shown: String,
+    pub help: Option<String>,
+    /// Replaces the text from [`Completion::at`].
+    pub insertion: String,
+}
+
+impl Offer {
+    pub fn new(shown: &str, insertion: String) -> Self {
+        Self { shown: shown.to_owned(), help: None, insertion }
+    }
+}
 
 #[derive(Clone, Debug)]
-pub enum Completion {
-    Files(FilesPopup),
-    Commands(CommandsPopup),
-    Shell(ShellWords),
+pub enum CompletionKind {
+    Files(FileRanking),
+    Commands,
+    Shell,
+}
+
+#[derive(Clone, Debug)]
+pub struct Completion {
+    pub kind: CompletionKind,
+    /// Byte index in the composer's text.
+    pub at: usize,
+    offers: Vec<Offer>,
+    pub selection: Selection,
 }
 
 impl Completion {
-    pub fn selection(&mut self) -> &mut Selection {
-        match self {
-            Self::Files(popup) => &mut popup.selection,
-            Self::Commands(popup) => &mut popup.selection,
-            Self::Shell(popup) => &mut popup.selection,
+    pub fn new(kind: CompletionKind, at: usize, offers: Vec<Offer>) -> Self {
+        Self { kind, at, selection: Selection::new(offers.len()), offers }
+    }
+
+    pub fn of_files(ranking: FileRanking) -> Self {
+        let mut completion = Self::new(CompletionKind::Files(ranking), 0, Vec::new());
+        completion.offer_files();
+        completion
+    }
+
+    fn offer_files(&mut self) {
+        if let CompletionKind::Files(ranking) = &self.kind {
+            self.at = ranking.token.at;
+            self.offers = ranking.found().map(|path| Offer::new(path, files::insertion(path))).collect();
+            self.selection = Selection::new(self.offers.len());
         }
     }
 
-    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
-        match self {
-            Self::Files(popup) => popup.lines(width, room, theme),
-            Self::Commands(popup) => popup.lines(width, room, theme),
-            Self::Shell(popup) => popup.lines(width, room, theme),
+    /// Takes new offers; keeps the selection if they're unchanged.
+    pub fn refresh(&mut self, offers: Vec<Offer>) {
+        if offers != self.offers {
+            (self.selection, self.offers) = (Selection::new(offers.len()), offers);
         }
+    }
+
+    pub fn set_token(&mut self, token: Token) {
+        if let CompletionKind::Files(ranking) = &mut self.kind
+            && ranking.set_token(token)
+        {
+            self.offer_files();
+        }
+    }
+
+    /// Takes a newer list of files; the selection stays on its path.
+    pub fn set_paths(&mut self, paths: &Arc<[String]>) {
+        let chosen = self.chosen().cloned();
+        if let CompletionKind::Files(ranking) = &mut self.kind
+            && ranking.set_paths(paths)
+        {
+            self.offer_files();
+            let at = self.offers.iter().position(|offer| Some(offer) == chosen.as_ref());
+            self.selection.index = at.unwrap_or(0);
+        }
+    }
+
+    pub fn chosen(&self) -> Option<&Offer> {
+        self.offers.get(self.selection.index)
+    }
+
+    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        if let CompletionKind::Files(ranking) = &self.kind
+            && self.offers.is_empty()
+        {
+            return vec![Line::styled(ranking.nothing(), theme.dim())];
+        }
+        let end = self.selection.window(room).end;
+        let below = self.offers.len() - end;
+        self.selection.rows(room, theme, |row, style| {
+            let offer = &self.offers[row];
+            let shown = sanitize::clean(&offer.shown).replace('\n', " ");
+            let Some(help) = &offer.help else {
+                return vec![Span::styled(wrap::clip(&shown, width.saturating_sub(4)), style)];
+            };
+            let usage = wrap::clip(&shown, width / 2);
+            // The last row says how many more there are.
+            let more =
+                if below > 0 && row + 1 == end { format!(" · {below} more ↓") } else { String::new() };
+            let room = width.saturating_sub(wrap::width(&usage).max(20) + 4 + wrap::width(&more));
+            let help = format!(" {}{more}", wrap::clip(&sanitize::clean(help), room));
+            vec![Span::styled(format!("{usage:<20}"), style), Span::styled(help, theme.dim())]
+        })
     }
 }
 

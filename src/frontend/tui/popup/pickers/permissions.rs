@@ -1,7 +1,7 @@
 //! What may run without asking (`/permissions`): the level, and rules beyond it, which can be revoked.
 
 use crossterm::event::{KeyCode, KeyEvent};
-use ratatui::text::{Line, Span};
+use ratatui::text::Span;
 
 use crate::tui::popup::list::{self, PickList, PickRow, PopupAction};
 use crate::tui::render::theme::Theme;
@@ -22,21 +22,19 @@ pub const LEVELS: [(Permission, &str); 4] = [
 ];
 
 #[derive(Clone, Debug, PartialEq)]
-enum PermissionRow {
+pub enum PermissionRow {
     Level { level: Permission, current: bool },
     Rule(RuleRow),
 }
 
 impl PickRow for PermissionRow {
+    const TITLE: &'static str = "Permissions";
+
     fn searched(&self) -> String {
         match self {
             Self::Level { level, .. } => level.as_str().to_owned(),
             Self::Rule(rule) => rule.text.clone(),
         }
-    }
-
-    fn is_same(&self, other: &Self) -> bool {
-        self.searched() == other.searched()
     }
 
     fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>> {
@@ -54,62 +52,38 @@ impl PickRow for PermissionRow {
         let room = width.saturating_sub(wrap::width(&name));
         vec![Span::raw(wrap::clip(&name, width)), Span::styled(wrap::clip(&about, room), theme.dim())]
     }
-}
 
-#[derive(Clone, Debug)]
-pub struct PermissionPicker {
-    list: PickList<PermissionRow>,
-    rules: Vec<RuleRow>,
-    level: Permission,
-}
-
-impl PermissionPicker {
-    pub fn new(level: Permission) -> Self {
-        let mut picker = Self { list: PickList::new(Vec::new()), rules: Vec::new(), level };
-        picker.set(level, Vec::new());
-        picker.list.choose(|row| matches!(row, PermissionRow::Level { current: true, .. }));
-        picker
-    }
-
-    pub fn set_level(&mut self, level: Permission) {
-        self.set(level, self.rules.clone());
-    }
-
-    pub fn set_rules(&mut self, rules: Vec<RuleRow>) {
-        self.set(self.level, rules);
-    }
-
-    fn set(&mut self, now: Permission, rules: Vec<RuleRow>) {
-        let levels = LEVELS.iter().map(|&(level, _)| PermissionRow::Level { level, current: level == now });
-        self.list.fill(levels.chain(rules.iter().cloned().map(PermissionRow::Rule)).collect());
-        (self.level, self.rules) = (now, rules);
-    }
-
-    pub fn key(&mut self, key: KeyEvent) -> PopupAction {
-        if list::closes(key) {
-            return PopupAction::Close;
-        }
-        match self.list.chosen() {
-            Some(PermissionRow::Level { level, .. }) if key.code == KeyCode::Enter => {
-                PopupAction::Send(Op::SetPermission { permission: *level })
-            }
-            Some(PermissionRow::Rule(rule)) if list::removes(key) => {
-                PopupAction::Send(Op::RemoveRule { rule: rule.clone() })
-            }
-            _ => {
-                self.list.key(key);
-                PopupAction::Nothing
-            }
-        }
-    }
-
-    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
-        let keys = match self.list.chosen() {
-            Some(PermissionRow::Rule(_)) => {
+    fn keys(chosen: Option<&Self>) -> String {
+        match chosen {
+            Some(Self::Rule(_)) => {
                 format!("{} takes it back · Esc close", keymap::name(Action::List(ListMove::Remove)))
             }
             _ => "Enter sets the level · Esc close".to_owned(),
-        };
-        self.list.lines("Permissions", &keys, width, room, theme)
+        }
     }
+
+    fn act(chosen: Option<&Self>, _: &str, key: KeyEvent) -> Option<PopupAction> {
+        Some(PopupAction::Send(match chosen? {
+            Self::Level { level, .. } if key.code == KeyCode::Enter => {
+                Op::SetPermission { permission: *level }
+            }
+            Self::Rule(rule) if list::removes(key) => Op::RemoveRule { rule: rule.clone() },
+            _ => return None,
+        }))
+    }
+}
+
+/// The rows for a new level, or new rules.
+pub fn refresh(list: &mut PickList<PermissionRow>, now: Permission, rules: Option<Vec<RuleRow>>) {
+    let levels = LEVELS.iter().map(|&(level, _)| PermissionRow::Level { level, current: level == now });
+    let listed = list.rows().iter().filter(|row| matches!(row, PermissionRow::Rule(_))).cloned();
+    let rules = rules.map(|rules| rules.into_iter().map(PermissionRow::Rule).collect());
+    list.fill(levels.chain(rules.unwrap_or_else(|| listed.collect::<Vec<_>>())).collect());
+}
+
+pub fn open(level: Permission) -> PickList<PermissionRow> {
+    let mut list = PickList::new(Vec::new());
+    refresh(&mut list, level, None);
+    list.choose(|row| matches!(row, PermissionRow::Level { current: true, .. }));
+    list
 }

@@ -8,7 +8,7 @@ use crate::tui::composer::buffer::Buffer;
 use crate::tui::popup::list::{self, PickList, PickRow, PopupAction};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use crate::tui::terminal::key_table::{Action, EditCommand, ListMove};
+use crate::tui::terminal::key_table::{Action, ListMove};
 use crate::tui::terminal::keymap;
 use base::clock;
 use base::protocol::event::SessionRow;
@@ -22,7 +22,7 @@ const PREVIEW_FROM: usize = 14;
 
 #[derive(Clone, Debug)]
 pub struct SessionPicker {
-    list: PickList<SessionRow>,
+    pub list: PickList<SessionRow>,
     /// The session's id, and its messages once loaded.
     preview: Option<(String, Option<Vec<PreviewMessage>>)>,
     title: Option<Buffer>,
@@ -30,6 +30,8 @@ pub struct SessionPicker {
 }
 
 impl PickRow for SessionRow {
+    const TITLE: &'static str = "Resume a session";
+
     fn searched(&self) -> String {
         format!("{} {}", self.title, self.id)
     }
@@ -41,19 +43,32 @@ impl PickRow for SessionRow {
     fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>> {
         let age = age(clock::now_ms(), self.updated_ms);
         let facts = format!("{age:<8} {:<10} ", text::plural(self.turns, "turn"));
-        let title = text::one_line(&sanitize::clean(&self.title), 300);
+        let title = wrap::one_line(&self.title, 300);
         let room = width.saturating_sub(facts.len());
         vec![Span::styled(facts, theme.dim()), Span::raw(wrap::clip(&title, room))]
+    }
+
+    fn keys(_: Option<&Self>) -> String {
+        let name = |what| keymap::name(Action::List(what));
+        let (fork, rename, remove) = (name(ListMove::Fork), name(ListMove::Rename), name(ListMove::Remove));
+        format!("Enter resume · {fork} fork · {rename} rename · {remove} delete")
+    }
+
+    fn act(chosen: Option<&Self>, _: &str, key: KeyEvent) -> Option<PopupAction> {
+        let session = chosen?.id.clone();
+        if key.code == KeyCode::Enter {
+            return Some(PopupAction::CloseAndSend(Op::Resume { session }));
+        }
+        if list::removes(key) {
+            return Some(PopupAction::Send(Op::DeleteSession { session }));
+        }
+        list::does(key, ListMove::Fork).then_some(PopupAction::CloseAndSend(Op::ForkSession { session }))
     }
 }
 
 impl SessionPicker {
     pub fn new(rows: Vec<SessionRow>) -> Self {
         Self { list: PickList::new(rows), preview: None, title: None, deleted: Vec::new() }
-    }
-
-    pub fn fill(&mut self, rows: Vec<SessionRow>) {
-        self.list.fill(rows);
     }
 
     pub fn show(&mut self, session: &str, messages: Vec<PreviewMessage>) {
@@ -76,39 +91,23 @@ impl SessionPicker {
         if self.title.is_some() {
             return self.title_key(key);
         }
+        let sent = |op: Option<Op>| op.map_or(PopupAction::Nothing, PopupAction::Send);
         if list::does(key, ListMove::Undo) {
-            return self
-                .deleted
-                .pop()
-                .map_or(PopupAction::Nothing, |session| PopupAction::Send(Op::RestoreSession { session }));
+            return sent(self.deleted.pop().map(|session| Op::RestoreSession { session }));
         }
-        if list::closes(key) {
-            return PopupAction::Close;
-        }
-        let Some(session) = self.list.chosen().map(|row| row.id.clone()) else {
-            self.list.key(key);
-            return self.look();
-        };
-        if key.code == KeyCode::Enter {
-            return PopupAction::CloseAndSend(Op::Resume { session });
-        }
-        if list::does(key, ListMove::Fork) {
-            return PopupAction::CloseAndSend(Op::ForkSession { session });
-        }
-        if list::does(key, ListMove::Rename) {
+        if list::does(key, ListMove::Rename) && self.list.chosen().is_some() {
             self.title = Some(Buffer::default());
             return PopupAction::Nothing;
         }
-        if list::removes(key) {
-            self.deleted.push(session.clone());
-            return PopupAction::Send(Op::DeleteSession { session });
+        match self.list.key(key) {
+            PopupAction::Nothing => sent(self.wanted()),
+            action => {
+                if let PopupAction::Send(Op::DeleteSession { session }) = &action {
+                    self.deleted.push(session.clone());
+                }
+                action
+            }
         }
-        self.list.key(key);
-        self.look()
-    }
-
-    fn look(&mut self) -> PopupAction {
-        self.wanted().map_or(PopupAction::Nothing, PopupAction::Send)
     }
 
     fn title_key(&mut self, key: KeyEvent) -> PopupAction {
@@ -118,37 +117,28 @@ impl SessionPicker {
             KeyCode::Enter => {
                 let title = title.text().trim().to_owned();
                 self.title = None;
-                let chosen = self.list.chosen().map(|row| row.id.clone());
-                return chosen.map_or(PopupAction::Nothing, |session| {
-                    PopupAction::Send(Op::RenameSession { session, title })
-                });
-            }
-            _ => {
-                if let Some(edit) = keymap::edit(key).filter(|edit| *edit != EditCommand::Newline) {
-                    title.edit(edit);
+                if let Some(row) = self.list.chosen() {
+                    return PopupAction::Send(Op::RenameSession { session: row.id.clone(), title });
                 }
             }
+            _ => title.type_key(key),
         }
         PopupAction::Nothing
     }
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let name = |what| keymap::name(Action::List(what));
-        let mut keys = vec!["Enter resume".to_owned(), format!("{} fork", name(ListMove::Fork))];
-        keys.push(format!("{} rename", name(ListMove::Rename)));
-        keys.push(format!("{} delete", name(ListMove::Remove)));
-        keys.extend((!self.deleted.is_empty()).then(|| format!("{} undo", name(ListMove::Undo))));
-        keys.push(format!("{} close", name(ListMove::Close)));
-        let keys = keys.join(" · ");
+        let mut keys = SessionRow::keys(None);
+        if !self.deleted.is_empty() {
+            keys.push_str(&format!(" · {} undo", name(ListMove::Undo)));
+        }
+        keys.push_str(&format!(" · {} close", name(ListMove::Close)));
         let preview_room = if room >= PREVIEW_FROM { room / 2 } else { 0 };
-        let mut lines = self.list.lines("Resume a session", &keys, width, room - preview_room, theme);
+        let mut lines = self.list.lines_with(&keys, width, room - preview_room, theme);
         if let Some(title) = &self.title {
             let text = format!("New title: {}▏  Enter keeps it · Esc back", sanitize::clean(title.text()));
             let at = lines.len().min(1);
-            lines.splice(
-                at..(at + 1).min(lines.len()),
-                [Line::styled(wrap::clip(&text, width), theme.warning())],
-            );
+            lines.splice(at..(at + 1).min(lines.len()), [wrap::line(&text, width, theme.warning())]);
         }
         if preview_room > 0 {
             lines.resize(room - preview_room, Line::default());

@@ -2,13 +2,11 @@
 
 use crossterm::event::KeyEvent;
 use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::text::Span;
 
-use crate::tui::popup::list::{self, PickList, PickRow, PopupAction};
+use crate::tui::popup::list::{PickRow, PopupAction};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use base::sanitize;
-use base::text;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Todo {
@@ -22,53 +20,35 @@ impl Todo {
         !matches!(self.status.as_str(), "completed" | "cancelled")
     }
 
-    pub fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>> {
-        let (mark, style): (&str, Style) = match self.status.as_str() {
+    /// Its mark, its content on one line, and their style.
+    pub fn shown(&self, theme: Theme) -> (&'static str, String, Style) {
+        let (mark, style) = match self.status.as_str() {
             "completed" => ("☑ ", theme.dim()),
             "in_progress" => ("▶ ", theme.accent()),
             "cancelled" => ("☒ ", theme.dim()),
             _ => ("☐ ", theme.plain()),
         };
-        let content = text::one_line(&sanitize::clean(&self.content), 300);
-        vec![Span::styled(format!("{mark}{}", wrap::clip(&content, width.saturating_sub(2))), style)]
+        (mark, wrap::one_line(&self.content, 300), style)
     }
 }
 
 impl PickRow for Todo {
+    const TITLE: &'static str = "Todos";
+
     fn searched(&self) -> String {
         self.content.clone()
     }
 
-    fn is_same(&self, other: &Self) -> bool {
-        self.content == other.content
-    }
-
     fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>> {
-        Self::spans(self, width, theme)
-    }
-}
-
-#[derive(Clone, Debug)]
-pub struct TodoList(PickList<Todo>);
-
-impl TodoList {
-    pub fn new(todos: Vec<Todo>) -> Self {
-        Self(PickList::new(todos))
+        let (mark, content, style) = self.shown(theme);
+        vec![Span::styled(format!("{mark}{}", wrap::clip(&content, width.saturating_sub(2))), style)]
     }
 
-    pub fn fill(&mut self, todos: Vec<Todo>) {
-        self.0.fill(todos);
+    fn keys(_: Option<&Self>) -> String {
+        "Esc close".to_owned()
     }
 
-    pub fn key(&mut self, key: KeyEvent) -> PopupAction {
-        if list::closes(key) {
-            return PopupAction::Close;
-        }
-        self.0.key(key);
-        PopupAction::Nothing
-    }
-
-    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
-        self.0.lines("Todos", "Esc close", width, room, theme)
+    fn act(_: Option<&Self>, _: &str, _: KeyEvent) -> Option<PopupAction> {
+        None
     }
 }
