@@ -1,10 +1,10 @@
 //! Edit and MultiEdit: replacements in one file, in order, all or nothing.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::change::{self, AppliedEdits, Intent};
-use crate::api::{Preview, ToolError, TypedTool, Work, object};
+use crate::api::{Preview, ToolError, TypedTool, Work};
 use crate::cx::ToolCx;
 use crate::file::matching::apply::apply;
 use crate::file::matching::diagnose;
@@ -38,19 +38,8 @@ impl TypedTool for Edit {
     type Args = EditArgs;
     const NAME: &'static str = "Edit";
     const DESCRIPTION: &'static str = prompts::TOOL_EDIT;
+    const ARGUMENTS: &'static str = "path, old_string, new_string, replace_all? boolean";
     const WORK: Work<EditArgs> = Work::Blocking(|args, cx| change::carry_out(cx, || plan(args, cx)));
-
-    fn schema() -> Value {
-        object(
-            &["path", "old_string", "new_string"],
-            json!({
-                "path": {"type": "string"},
-                "old_string": {"type": "string"},
-                "new_string": {"type": "string"},
-                "replace_all": {"type": "boolean"}
-            }),
-        )
-    }
 
     /// Both tools accept one edit next to the path as well as a list.
     fn accepted() -> Value {
@@ -76,22 +65,8 @@ impl TypedTool for MultiEdit {
     type Args = EditArgs;
     const NAME: &'static str = "MultiEdit";
     const DESCRIPTION: &'static str = prompts::TOOL_MULTI_EDIT;
+    const ARGUMENTS: &'static str = "path, edits [old_string, new_string, replace_all? boolean]";
     const WORK: Work<EditArgs> = Edit::WORK;
-
-    fn schema() -> Value {
-        let edit = object(
-            &["old_string", "new_string"],
-            json!({
-                "old_string": {"type": "string"},
-                "new_string": {"type": "string"},
-                "replace_all": {"type": "boolean"}
-            }),
-        );
-        object(
-            &["path", "edits"],
-            json!({"path": {"type": "string"}, "edits": {"type": "array", "items": edit}}),
-        )
-    }
 
     fn access(args: &EditArgs, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         write_access(cx, &args.path)

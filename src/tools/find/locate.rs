@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::envelope::{Envelope, ErrorCode};
@@ -38,19 +37,9 @@ impl TypedTool for Locate {
     type Args = Args;
     const NAME: &'static str = "Locate";
     const DESCRIPTION: &'static str = prompts::TOOL_LOCATE;
+    const ARGUMENTS: &'static str = "query?, with? strings, k? integer";
     const READ_ONLY: bool = true;
     const WORK: Work<Args> = Work::Blocking(locate);
-
-    fn schema() -> Value {
-        object(
-            &[],
-            json!({
-                "query": {"type": "string"},
-                "with": {"type": "array", "items": {"type": "string"}},
-                "k": {"type": "integer"}
-            }),
-        )
-    }
 
     fn access(_: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Read(cx.root.to_path_buf())])

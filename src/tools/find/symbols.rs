@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, blocking, object};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work, blocking};
 use crate::cx::ToolCx;
 use crate::lsp::protocol::{self, Place, Symbol};
 use crate::lsp::server::Server;
@@ -74,6 +74,8 @@ impl TypedTool for Symbols {
     type Args = Args;
     const NAME: &'static str = "Symbols";
     const DESCRIPTION: &'static str = prompts::TOOL_SYMBOLS;
+    const ARGUMENTS: &'static str =
+        "action? definition|references|hover|symbols, symbol?, path?, line? integer";
     const READ_ONLY: bool = true;
     const WORK: Work<Args> = Work::Async(|args, cx| {
         Box::pin(async move {
@@ -84,18 +86,6 @@ impl TypedTool for Symbols {
             }
         })
     });
-
-    fn schema() -> Value {
-        object(
-            &[],
-            json!({
-                "action": {"enum": ["definition", "references", "hover", "symbols"]},
-                "symbol": {"type": "string"},
-                "path": {"type": "string"},
-                "line": {"type": "integer"}
-            }),
-        )
-    }
 
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         read_access(cx, folder_or_root(args.path.as_deref()))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use crate::cx::ToolCx;
 use crate::ports::Originals;
 use base::config::prompts;
@@ -34,20 +34,9 @@ impl TypedTool for Recall {
     type Args = Args;
     const NAME: &'static str = "Recall";
     const DESCRIPTION: &'static str = prompts::TOOL_RECALL;
+    const ARGUMENTS: &'static str = "id? integer, query?, agent?, offset? integer";
     const READ_ONLY: bool = true;
     const WORK: Work<Args> = Work::Blocking(recall);
-
-    fn schema() -> Value {
-        object(
-            &[],
-            json!({
-                "id": {"type": "integer"},
-                "query": {"type": "string"},
-                "agent": {"type": "string"},
-                "offset": {"type": "integer"}
-            }),
-        )
-    }
 
     fn title(args: &Args) -> String {
         match (args.id, &args.query) {

@@ -40,27 +40,20 @@ impl TypedTool for Task {
     type Args = Args;
     const NAME: &'static str = "Task";
     const DESCRIPTION: &'static str = prompts::TOOL_TASK;
+    const ARGUMENTS: &'static str = "description?, prompt, type, model?, resume?";
     const WORK: Work<Args> = Work::Async(work);
     const CLEAN_UP: Duration = CLEAN_UP;
 
     fn schema() -> Value {
-        let names: Vec<&str> = TYPES.iter().map(|kind| &*kind.name).collect();
-        object(
-            &["prompt", "type"],
-            json!({
-                "description": {"type": "string"},
-                "prompt": {"type": "string"},
-                "type": {"type": "string", "enum": names},
-                "model": {"type": "string", "enum": ["main", "light"]},
-                "resume": {"type": "string"}
-            }),
-        )
+        let mut schema = Self::accepted();
+        schema["properties"]["type"]["enum"] = TYPES.iter().map(|kind| &*kind.name).collect();
+        schema
     }
 
     /// User-defined types aren't in the schema shown to the model.
     fn accepted() -> Value {
-        let mut schema = Self::schema();
-        schema["properties"]["type"] = json!({"type": "string"});
+        let mut schema = object(Self::ARGUMENTS);
+        schema["properties"]["model"]["enum"] = json!(["main", "light"]);
         schema
     }
 

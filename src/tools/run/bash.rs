@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::visible_output::{Progress, visible_output};
-use crate::api::{Preview, ToolError, ToolOutcome, TypedTool, Work, blocking, object};
+use crate::api::{Preview, ToolError, ToolOutcome, TypedTool, Work, blocking};
 use crate::cx::ToolCx;
 use crate::paths::{disk_error, target};
 use crate::run::file_view::{self, Printed};
@@ -56,20 +56,9 @@ impl TypedTool for Bash {
     type Args = Args;
     const NAME: &'static str = "Bash";
     const DESCRIPTION: &'static str = prompts::TOOL_BASH;
+    const ARGUMENTS: &'static str =
+        "command, timeout_ms? integer, directory?, background? boolean, network? boolean";
     const WORK: Work<Args> = Work::Async(|args, cx| Box::pin(run(args, cx)));
-
-    fn schema() -> Value {
-        object(
-            &["command"],
-            json!({
-                "command": {"type": "string"},
-                "timeout_ms": {"type": "integer"},
-                "directory": {"type": "string"},
-                "background": {"type": "boolean"},
-                "network": {"type": "boolean"}
-            }),
-        )
-    }
 
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         let cwd = match &args.directory {

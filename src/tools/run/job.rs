@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::jobs::Jobs;
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use base::config::prompts;
 use base::model::envelope::{Envelope, ErrorCode};
 
@@ -25,12 +24,9 @@ impl TypedTool for Job {
     type Args = Args;
     const NAME: &'static str = "Job";
     const DESCRIPTION: &'static str = prompts::TOOL_JOB;
+    const ARGUMENTS: &'static str = "id? integer, stop? boolean";
     const WORK: Work<Args> =
         Work::Async(|args, cx| Box::pin(async move { look(&args, &cx.shell.jobs).await }));
-
-    fn schema() -> Value {
-        object(&[], json!({"id": {"type": "integer"}, "stop": {"type": "boolean"}}))
-    }
 
     fn title(args: &Args) -> String {
         match (args.id, args.stop) {

@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use reqwest::Url;
 use serde::Deserialize;
-use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::address;
 use super::client::{Fetched, Reply, WebError};
 use super::page::Page;
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, blocking, object};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work, blocking};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::envelope::{Envelope, ErrorCode};
@@ -37,12 +36,9 @@ impl TypedTool for WebFetch {
     type Args = Args;
     const NAME: &'static str = "WebFetch";
     const DESCRIPTION: &'static str = prompts::TOOL_WEB_FETCH;
+    const ARGUMENTS: &'static str = "url";
     const READ_ONLY: bool = true;
     const WORK: Work<Args> = Work::Async(fetch);
-
-    fn schema() -> Value {
-        object(&["url"], json!({"url": {"type": "string"}}))
-    }
 
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Host(address::host(&wanted(args, cx)?))])

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::envelope::{Envelope, ErrorCode};
@@ -24,12 +23,9 @@ impl TypedTool for WebSearch {
     type Args = Args;
     const NAME: &'static str = "WebSearch";
     const DESCRIPTION: &'static str = prompts::TOOL_WEB_SEARCH;
+    const ARGUMENTS: &'static str = "query";
     const READ_ONLY: bool = true;
     const WORK: Work<Args> = Work::Async(search);
-
-    fn schema() -> Value {
-        object(&["query"], json!({"query": {"type": "string"}}))
-    }
 
     fn title(args: &Args) -> String {
         format!("WebSearch \"{}\"", one_line(&args.query, 120))

@@ -75,8 +75,8 @@ pub(super) fn is_place_of(lines: &Lines, old: &str, new: &str, taken: &[(usize, 
         let sum: f64 = pairs.map(|(given, other)| strsim::normalized_levenshtein(given, other)).sum();
         sum / given.len().max(1) as f64
     };
-    let least = likeness(&becomes).max(NEAR);
-    if !stays && likeness(&becomes) < NEAR {
+    let likeness_now = likeness(&becomes);
+    if !stays && likeness_now < NEAR {
         return false;
     }
     let elsewhere = |first: &usize| {
@@ -86,7 +86,8 @@ pub(super) fn is_place_of(lines: &Lines, old: &str, new: &str, taken: &[(usize, 
     let quoted: Vec<&str> = old.lines().collect();
     !candidates(lines, &quoted).into_iter().filter(elsewhere).any(|first| {
         let there = (first..lines.count()).map(|line| bare(lines.content(line)));
-        likeness(&there.filter(|line| !line.is_empty()).take(given.len()).collect::<Vec<_>>()) >= least
+        likeness(&there.filter(|line| !line.is_empty()).take(given.len()).collect::<Vec<_>>())
+            >= likeness_now.max(NEAR)
     })
 }
 
@@ -181,14 +182,8 @@ fn align(lines: &Lines, first: usize, given: &[&str], together: bool) -> Vec<Pai
     let has_partner = |pair: &Pair| pair.0.is_some() && pair.1.is_some();
     let from = if together { 0 } else { pairs.iter().position(has_partner).unwrap_or(0) };
     let to = pairs.iter().rposition(has_partner).map_or(0, |at| at + 1);
-    let of_file = |pair: &Pair| pair.1.is_none();
-    let mut kept = Vec::new();
-    for (at, pair) in pairs.into_iter().enumerate() {
-        if (from..to).contains(&at) || !of_file(&pair) {
-            kept.push(pair);
-        }
-    }
-    kept
+    let kept = |(at, pair): &(usize, Pair)| (from..to).contains(at) || pair.1.is_some();
+    pairs.into_iter().enumerate().filter(kept).map(|(_, pair)| pair).collect()
 }
 
 /// First and last file line, the number of equal lines at the start, and the differences.
