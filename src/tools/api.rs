@@ -35,6 +35,18 @@ impl ToolError {
         Self::model(ErrorCode::InvalidParam, message)
     }
 
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::model(ErrorCode::NotFound, message)
+    }
+
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self::model(ErrorCode::Conflict, message)
+    }
+
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::model(ErrorCode::ExecutionError, message)
+    }
+
     pub fn interrupted() -> Self {
         Self::model(ErrorCode::Interrupted, "the user interrupted this call; it changed nothing")
     }

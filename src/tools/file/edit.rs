@@ -115,10 +115,10 @@ fn plan(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
         });
     };
     if first.old.is_empty() {
-        return Err(ToolError::model(
-            ErrorCode::Conflict,
-            format!("{} exists and is not empty; an empty old_string only creates new files", target.shown),
-        ));
+        return Err(ToolError::conflict(format!(
+            "{} exists and is not empty; an empty old_string only creates new files",
+            target.shown
+        )));
     }
     change::must_be_known(cx, &target, &loaded)?;
     for edit in &edits {
@@ -234,9 +234,8 @@ fn elsewhere(cx: &ToolCx, target: &PathTarget, old: &str) -> String {
     let others = cx.files.latest().into_iter().filter(|path| *path != target.resolved.canonical);
     let found = others.take(OTHER_FILES).filter(|_| old.trim().len() >= TELLING_CHARS).find_map(|path| {
         let text = change::text_of(&path, OTHER_BYTES)?;
-        let lines = Lines::new(&text);
-        let (_, matches) = match_edit::find(&lines, old, false)?;
-        Some((path::display(&cx.root, &path), lines.line_of(matches.first()?.start) + 1))
+        let line = match_edit::first_line(&Lines::new(&text), old)?;
+        Some((path::display(&cx.root, &path), line + 1))
     });
     found.map_or(String::new(), |(name, line)| format!(", but stands in {name} at line {line}"))
 }

@@ -13,7 +13,7 @@ use crate::api::{Prepared, Tool, ToolError, ToolOutcome, object};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::call::ToolSpec;
-use base::model::envelope::{Envelope, ErrorCode};
+use base::model::envelope::Envelope;
 use base::search::bm25::Corpus;
 use base::search::words;
 use base::text::{elide, floor_boundary, one_line};
@@ -194,7 +194,7 @@ impl Lookup {
         };
         if found.is_empty() {
             let message = format!("no tool has to do with \"{}\" ({all} searched)", elide(&self.query, 80));
-            return Err(ToolError::model(ErrorCode::NotFound, message));
+            return Err(ToolError::not_found(message));
         }
         let short = self.name.is_none();
         let shown: Vec<String> = match found.len() {

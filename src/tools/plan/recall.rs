@@ -9,7 +9,7 @@ use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use crate::cx::ToolCx;
 use crate::ports::Originals;
 use base::config::prompts;
-use base::model::envelope::{Envelope, ErrorCode};
+use base::model::envelope::Envelope;
 use base::model::item::ItemId;
 use base::text;
 
@@ -48,16 +48,13 @@ impl TypedTool for Recall {
 
 fn recall(args: &Args, cx: &ToolCx) -> ToolOutcome {
     let Some(own) = &cx.originals else {
-        return Err(ToolError::model(
-            ErrorCode::NotFound,
-            "no session is kept here, so there are no originals",
-        ));
+        return Err(ToolError::not_found("no session is kept here, so there are no originals"));
     };
     let originals = match &args.agent {
         None => Arc::clone(own),
-        Some(agent) => own.of_agent(agent).ok_or_else(|| {
-            ToolError::model(ErrorCode::NotFound, format!("there is no agent {agent} in this project"))
-        })?,
+        Some(agent) => own
+            .of_agent(agent)
+            .ok_or_else(|| ToolError::not_found(format!("there is no agent {agent} in this project")))?,
     };
     match (args.id, args.query.as_deref().map(str::trim)) {
         (Some(id), _) => page(&*originals, ItemId(id), args.offset.unwrap_or(0)),
@@ -68,12 +65,9 @@ fn recall(args: &Args, cx: &ToolCx) -> ToolOutcome {
 
 fn page(originals: &dyn Originals, id: ItemId, offset: usize) -> ToolOutcome {
     let Some(item) = originals.original(id) else {
-        return Err(ToolError::model(
-            ErrorCode::NotFound,
-            format!(
-                "this session has no item {id}. Ids are given where results were shortened; a query finds others"
-            ),
-        ));
+        return Err(ToolError::not_found(format!(
+            "this session has no item {id}. Ids are given where results were shortened; a query finds others"
+        )));
     };
     let whole = item.text();
     if offset > whole.len() {

@@ -13,7 +13,7 @@ use crate::cx::ToolCx;
 use crate::on_demand::more_tools;
 use crate::sub_agent::{SubReport, SubTask};
 use base::config::prompts;
-use base::model::envelope::{Envelope, ErrorCode, Status};
+use base::model::envelope::{Envelope, Status};
 use base::model::item::ToolResult;
 use base::model::usage::Usage;
 use base::text::{self, human_tokens, plural};
@@ -76,10 +76,7 @@ impl Args {
 fn work(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
     Box::pin(async move {
         let Some(agents) = &cx.sub_agents else {
-            return Err(ToolError::model(
-                ErrorCode::ExecutionError,
-                "no sub-agents can run here; do the work yourself",
-            ));
+            return Err(ToolError::failed("no sub-agents can run here; do the work yourself"));
         };
         let task = SubTask {
             kind: args.kind().to_owned(),

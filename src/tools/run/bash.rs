@@ -100,10 +100,7 @@ async fn run(args: Arc<Args>, cx: &ToolCx) -> ToolOutcome {
         Err(error) if error.kind() == io::ErrorKind::ArgumentListTooLong => Err(ToolError::invalid(
             "the command is too long for the system (128 KiB); put the text into a file with Write",
         )),
-        Err(error) => Err(ToolError::model(
-            ErrorCode::ExecutionError,
-            format!("the shell could not be started: {error}"),
-        )),
+        Err(error) => Err(ToolError::failed(format!("the shell could not be started: {error}"))),
     }
 }
 
@@ -128,9 +125,7 @@ fn check(args: &Args, cx: &ToolCx) -> Result<(PathBuf, Duration), ToolError> {
 }
 
 async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
-    let failed = |error: io::Error| {
-        ToolError::model(ErrorCode::ExecutionError, format!("the job could not be started: {error}"))
-    };
+    let failed = |error: io::Error| ToolError::failed(format!("the job could not be started: {error}"));
     // Without the sandbox, something else must end the job with this process.
     let wrapper =
         cx.sandbox.wrap(cx.confinement.clone(), cwd, None).map_err(failed)?.or_else(launch::end_with_command);
@@ -170,17 +165,13 @@ fn start_folder(args: &Args, cx: &ToolCx) -> Result<PathBuf, ToolError> {
     let gone = cwd.display();
     if cwd != *cx.root && cx.root.is_dir() {
         cx.shell.set_cwd(cx.root.to_path_buf());
-        return Err(ToolError::model(
-            ErrorCode::NotFound,
-            format!(
-                "the current folder {gone} no longer exists. Nothing ran; commands now start in the workspace root"
-            ),
-        ));
+        return Err(ToolError::not_found(format!(
+            "the current folder {gone} no longer exists. Nothing ran; commands now start in the workspace root"
+        )));
     }
-    Err(ToolError::model(
-        ErrorCode::NotFound,
-        format!("the workspace folder {gone} no longer exists, so no command can run; tell the user"),
-    ))
+    Err(ToolError::not_found(format!(
+        "the workspace folder {gone} no longer exists, so no command can run; tell the user"
+    )))
 }
 
 async fn start(

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::jobs::Jobs;
 use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use base::config::prompts;
-use base::model::envelope::{Envelope, ErrorCode};
+use base::model::envelope::Envelope;
 
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -47,8 +47,7 @@ async fn look(args: &Args, jobs: &Jobs) -> ToolOutcome {
         let note = if list.is_empty() { "no background jobs" } else { "" };
         return Ok(Envelope::success(note).with_body("jobs", list));
     };
-    let unknown =
-        || ToolError::model(ErrorCode::NotFound, format!("there is no job {id}; Job without id lists them"));
+    let unknown = || ToolError::not_found(format!("there is no job {id}; Job without id lists them"));
     if args.stop && jobs.stop(id) {
         jobs.ended(id, STOP_TIMEOUT).await;
     }

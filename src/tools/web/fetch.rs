@@ -1,7 +1,6 @@
 //! WebFetch: a page as Markdown. Permission is per host, so redirects to other hosts aren't followed.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -129,14 +128,10 @@ fn show_picture(page: &Page, cx: &ToolCx) -> Result<String, ToolError> {
     if let Some(why) = cx.images.refusal() {
         return Err(ToolError::model(ErrorCode::BinaryFile, format!("{} is a picture, and {why}", page.url)));
     }
-    let failed = |error: &dyn std::fmt::Display| {
-        ToolError::model(ErrorCode::ExecutionError, format!("{} can't be shown: {error}", page.url))
-    };
-    let bytes = page.picture.as_deref().unwrap_or_default();
-    let path = cx.spill.store("picture", bytes).map_err(|error| failed(&error))?;
-    let file = File::open(&path).map_err(|error| failed(&error))?;
-    let _ = std::fs::remove_file(&path);
-    let (width, height) = cx.images.put(file, &page.url).map_err(|error| failed(&error))?;
+    let bytes = page.picture.clone().unwrap_or_default();
+    let put = cx.images.put_bytes(bytes, &page.url);
+    let (width, height) =
+        put.map_err(|error| ToolError::failed(format!("{} can't be shown: {error}", page.url)))?;
     Ok(format!("a picture of {width} x {height}, below"))
 }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use crate::cx::ToolCx;
 use base::config::prompts;
-use base::model::envelope::{Envelope, ErrorCode};
+use base::model::envelope::Envelope;
 use base::text::{human_tokens, one_line};
 
 #[derive(Deserialize)]
@@ -34,7 +34,7 @@ impl TypedTool for WebSearch {
 
 fn search(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
     Box::pin(async move {
-        let failed = |message: String| ToolError::model(ErrorCode::ExecutionError, message);
+        let failed = |message: String| ToolError::failed(message);
         let Some(searcher) = &cx.web.searcher else {
             return Err(failed("the model's server has no search; go on without it".to_owned()));
         };

@@ -246,23 +246,17 @@ fn is_same(real: &str, at: usize, given: &[&str]) -> bool {
 
 fn row(lines: &Lines, given: &[&str], pair: Pair) -> String {
     let shown = |line: &str| elide(&visible(line), SHOWN_CHARS);
+    let in_file = |real: usize, line: &str| format!("file line {}: {}", real + 1, shown(line));
+    let in_old = |old: usize, line: &str| format!("old_string line {}: {}", old + 1, shown(line));
     match pair {
         (Some(real), Some(old)) => {
-            let (in_file, in_old) = around_difference(lines.content(real), given[old]);
-            format!(
-                "file line {}: {}\nold_string line {}: {}",
-                real + 1,
-                shown(&in_file),
-                old + 1,
-                shown(&in_old)
-            )
+            let (line, given) = around_difference(lines.content(real), given[old]);
+            format!("{}\n{}", in_file(real, &line), in_old(old, &given))
         }
-        (Some(real), None) => {
-            format!("file line {}: {} (not in old_string)", real + 1, shown(lines.content(real)))
-        }
+        (Some(real), None) => format!("{} (not in old_string)", in_file(real, lines.content(real))),
         (None, old) => {
             let old = old.unwrap_or_default();
-            format!("old_string line {}: {} (not in the file)", old + 1, shown(given[old]))
+            format!("{} (not in the file)", in_old(old, given[old]))
         }
     }
 }

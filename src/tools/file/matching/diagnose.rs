@@ -3,7 +3,7 @@
 
 use super::compare::{self, line_range};
 use super::lines::Lines;
-use super::match_edit::find;
+use super::match_edit::first_line;
 use super::white_space;
 
 /// Larger files aren't copied just for an error message.
@@ -34,9 +34,8 @@ pub fn not_found(text: &str, old: &str) -> String {
 /// The line of `new`, which may explain why the old text is gone. Short texts occur too often to tell.
 pub fn stands_at(text: &str, new: &str) -> Option<usize> {
     const TELLING_CHARS: usize = 8;
-    let lines = Lines::new(text);
-    let (_, matches) = find(&lines, new, false).filter(|_| new.trim().chars().count() >= TELLING_CHARS)?;
-    Some(lines.line_of(matches.first()?.start) + 1)
+    let tells = new.trim().chars().count() >= TELLING_CHARS;
+    first_line(&Lines::new(text), new).filter(|_| tells).map(|line| line + 1)
 }
 
 /// Whether every non-blank line starts with a rising number and a tab (Read) or an arrow (other viewers).
@@ -73,10 +72,7 @@ pub fn has_pasted_line(text: &str, new: &str) -> bool {
 }
 
 fn known_mistake(lines: &Lines, old: &str) -> Option<String> {
-    let line_with = |old: &str| {
-        let (_, matches) = find(lines, old, false)?;
-        matches.first().map(|found| lines.line_of(found.start) + 1)
-    };
+    let line_with = |old: &str| first_line(lines, old).map(|line| line + 1);
     if let Some(said) = line_numbers(old, line_with) {
         return Some(said);
     }
@@ -92,12 +88,7 @@ fn known_mistake(lines: &Lines, old: &str) -> Option<String> {
     if lines.text().len() > COPIED_BYTES {
         return None;
     }
-    let plain_text = plain(lines.text());
-    let plain_lines = Lines::new(&plain_text);
-    if let Some((_, matches)) = find(&plain_lines, &plain(old), false)
-        && let Some(found) = matches.first()
-    {
-        let line = plain_lines.line_of(found.start);
+    if let Some(line) = first_line(&Lines::new(&plain(lines.text())), &plain(old)) {
         return Some(format!(
             "at line {} the text differs only in typographic or invisible characters (quotes, dashes, spaces). {}",
             line + 1,
@@ -116,10 +107,7 @@ fn known_mistake(lines: &Lines, old: &str) -> Option<String> {
         let beside = compare::beside(lines, found.first, old);
         return Some(format!("at {place} the text differs only in white space, {what}. {beside}"));
     }
-    let lower_text = lines.text().to_lowercase();
-    let (lower, lower_old) = (Lines::new(&lower_text), old.to_lowercase());
-    let (_, matches) = find(&lower, &lower_old, false)?;
-    let line = lower.line_of(matches.first()?.start);
+    let line = first_line(&Lines::new(&lines.text().to_lowercase()), &old.to_lowercase())?;
     let beside = compare::beside(lines, line, old);
     Some(format!("at line {} the text differs only in letter case. {beside}", line + 1))
 }
