@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use thiserror::Error;
 use tokio::task::spawn_blocking;
 
@@ -35,6 +35,18 @@ impl ToolError {
         Self::model(ErrorCode::InvalidParam, message)
     }
 
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::model(ErrorCode::NotFound, message)
+    }
+
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self::model(ErrorCode::Conflict, message)
+    }
+
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::model(ErrorCode::ExecutionError, message)
+    }
+
     pub fn interrupted() -> Self {
         Self::model(ErrorCode::Interrupted, "the user interrupted this call; it changed nothing")
     }
@@ -58,6 +70,8 @@ pub enum Work<A> {
     Async(for<'a> fn(Arc<A>, &'a ToolCx) -> BoxFuture<'a, ToolOutcome>),
 }
 
+const CLEAN_UP: Duration = Duration::from_millis(80);
+
 /// A tool with typed arguments, implemented once per tool. Everything but `title` may block.
 pub trait TypedTool: Send + Sync + 'static {
     type Args: DeserializeOwned + Send + Sync + 'static;
@@ -71,7 +85,7 @@ pub trait TypedTool: Send + Sync + 'static {
     const READ_ONLY: bool = false;
 
     /// How long an interrupted call may clean up before it is dropped.
-    const CLEAN_UP: Duration = Duration::from_millis(80);
+    const CLEAN_UP: Duration = CLEAN_UP;
 
     fn parallel(_: &Value) -> bool {
         Self::READ_ONLY
@@ -79,8 +93,13 @@ pub trait TypedTool: Send + Sync + 'static {
 
     const WORK: Work<Self::Args>;
 
-    /// JSON Schema of the arguments, kept minimal: see [`object`].
-    fn schema() -> Value;
+    /// As [`object`] reads them.
+    const ARGUMENTS: &'static str;
+
+    /// JSON Schema of the arguments, kept minimal.
+    fn schema() -> Value {
+        object(Self::ARGUMENTS)
+    }
 
     /// The accepted schema, if broader than the one the model sees.
     fn accepted() -> Value {
@@ -102,7 +121,26 @@ pub trait TypedTool: Send + Sync + 'static {
     }
 }
 
-pub fn object(required: &[&str], properties: Value) -> Value {
+/// The schema of arguments listed as in `path, limit? integer, tags? strings, kind a|b`: required unless marked
+/// with `?`, and strings unless a type or the possible values follow. The last may be a list of objects with
+/// arguments of their own: `path, edits [old, new]`.
+pub fn object(arguments: &str) -> Value {
+    let (arguments, items) = arguments.split_once(" [").unwrap_or((arguments, ""));
+    let (mut properties, mut required) = (Map::new(), Vec::new());
+    for argument in arguments.split(", ") {
+        let (name, kind) = argument.split_once(' ').unwrap_or((argument, "string"));
+        let optional = name.strip_suffix('?');
+        required.extend(optional.is_none().then_some(name));
+        let shape = match kind {
+            "strings" => json!({"type": "array", "items": {"type": "string"}}),
+            values if values.contains('|') => json!({"enum": values.split('|').collect::<Vec<_>>()}),
+            kind => json!({"type": kind}),
+        };
+        properties.insert(optional.unwrap_or(name).to_owned(), shape);
+    }
+    if let (Some(items), Some(last)) = (items.strip_suffix(']'), properties.values_mut().next_back()) {
+        *last = json!({"type": "array", "items": object(items)});
+    }
     let mut schema = json!({"type": "object", "properties": properties});
     if !required.is_empty() {
         schema["required"] = json!(required);
@@ -114,10 +152,17 @@ pub fn object(required: &[&str], properties: Value) -> Value {
 pub trait Prepared: Send + Sync {
     fn title(&self) -> String;
     /// See [`TypedTool::access`]. Returns at once when the turn is interrupted.
-    fn access<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Result<Vec<Access>, ToolError>>;
+    fn access<'a>(&'a self, _: &'a ToolCx) -> BoxFuture<'a, Result<Vec<Access>, ToolError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
     /// See [`TypedTool::preview`]. Returns at once when the turn is interrupted.
-    fn preview<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, Preview>;
-    fn clean_up(&self) -> Duration;
+    fn preview<'a>(&'a self, _: &'a ToolCx) -> BoxFuture<'a, Preview> {
+        Box::pin(async { Preview::Text(self.title()) })
+    }
+    /// See [`TypedTool::CLEAN_UP`].
+    fn clean_up(&self) -> Duration {
+        CLEAN_UP
+    }
     fn run<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutcome>;
 }
 

@@ -38,13 +38,10 @@ fn as_judged(cx: &ToolCx, target: PathTarget) -> Result<PathTarget, ToolError> {
 }
 
 fn replaced(shown: &str) -> ToolError {
-    ToolError::model(
-        ErrorCode::Conflict,
-        format!(
-            "{shown} leads elsewhere than when this call was checked: another program moved it or a folder above it, or \
+    ToolError::conflict(format!(
+        "{shown} leads elsewhere than when this call was checked: another program moved it or a folder above it, or \
              put a link in its place. Nothing was done; look at it with LS, then repeat the call"
-        ),
-    )
+    ))
 }
 
 fn resolve(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
@@ -58,10 +55,10 @@ fn resolve(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
         return Err(ToolError::invalid("path is longer than any file system allows"));
     }
     if !cx.root.is_dir() {
-        return Err(ToolError::model(
-            ErrorCode::NotFound,
-            format!("the workspace folder {} no longer exists; tell the user", cx.root.display()),
-        ));
+        return Err(ToolError::not_found(format!(
+            "the workspace folder {} no longer exists; tell the user",
+            cx.root.display()
+        )));
     }
     let mut resolved = path::resolve(&cx.root, text);
     if text.contains(['\\', '\u{fffd}'])
@@ -144,25 +141,23 @@ pub(crate) fn disk_error(cx: &ToolCx, target: &PathTarget, error: &FileError) ->
             ToolError::invalid(format!("{shown} is a {kind}, not a file; it cannot be read or edited"))
         }
         FileError::Denied(why) => ToolError::model(ErrorCode::PermissionDenied, format!("{shown}: {why}")),
-        FileError::Unable(why) => ToolError::model(ErrorCode::ExecutionError, format!("{shown}: {why}")),
+        FileError::Unable(why) => ToolError::failed(format!("{shown}: {why}")),
         FileError::TooLarge { .. } => {
             ToolError::invalid(format!("{shown} {error}; use Bash (head, tail, sed) on it instead"))
         }
-        FileError::Changed | FileError::Exists => ToolError::model(
-            ErrorCode::Conflict,
-            format!("{shown} {error}. Nothing was written; Read it again"),
-        ),
+        FileError::Changed | FileError::Exists => {
+            ToolError::conflict(format!("{shown} {error}. Nothing was written; Read it again"))
+        }
         FileError::Links => {
             let looped = std::fs::metadata(&target.resolved.canonical).map_err(FileError::from);
             match looped {
-                Err(FileError::Links) => ToolError::model(
-                    ErrorCode::ExecutionError,
-                    format!("{shown}: its symbolic links form a loop"),
-                ),
+                Err(FileError::Links) => {
+                    ToolError::failed(format!("{shown}: its symbolic links form a loop"))
+                }
                 _ => replaced(shown),
             }
         }
-        FileError::Io(error) => ToolError::model(ErrorCode::ExecutionError, format!("{shown}: {error}")),
+        FileError::Io(error) => ToolError::failed(format!("{shown}: {error}")),
     }
 }
 
@@ -178,7 +173,7 @@ fn not_found(cx: &ToolCx, target: &PathTarget) -> ToolError {
     } else if let Some(parent) = target.resolved.absolute.ancestors().skip(1).find(|folder| folder.is_dir()) {
         message.push_str(&format!("; the nearest existing folder is {}", parent.display()));
     }
-    ToolError::model(ErrorCode::NotFound, message)
+    ToolError::not_found(message)
 }
 
 pub(crate) fn skipped_folders(count: usize) -> String {

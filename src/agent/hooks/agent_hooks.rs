@@ -178,7 +178,7 @@ impl AgentHooks {
         payload.insert("transcript_path".to_owned(), log.to_string_lossy().into());
         payload.insert("cwd".to_owned(), self.cx.shell.cwd().to_string_lossy().into());
         payload.insert("permission_mode".to_owned(), self.permission_mode().into());
-        payload.insert("hook_event_name".to_owned(), event.as_str().into());
+        payload.insert("hook_event_name".to_owned(), format!("{event:?}").into());
         if let Some((id, kind)) = &self.agent {
             payload.insert("agent_id".to_owned(), id.as_str().into());
             payload.insert("agent_type".to_owned(), kind.as_str().into());

@@ -314,7 +314,8 @@ fn read_ready(mut pipe: io::PipeReader) -> Vec<u8> {
     bytes
 }
 
-struct KillOnDrop(Option<i32>);
+/// Kills everything that this command started, unless taken out.
+pub struct KillOnDrop(pub Option<i32>);
 
 impl Drop for KillOnDrop {
     fn drop(&mut self) {

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::coerce::{kind, number, truth};
 use super::ignored::Ignored;
+use base::pattern::Pattern;
 
 type Arguments = Map<String, Value>;
 
@@ -63,24 +64,14 @@ fn lines(args: &mut Arguments) -> Result<(), String> {
     Ok(())
 }
 
+/// A dash right after a number is a range, not a sign.
+static NUMBER: Pattern = Pattern::new(r"(?:^|[^0-9])(-?[0-9]+)");
+
 /// The numbers of `[3, 9]`, `"3-9"`, `"3 9"` or `"[3, -1]"`.
 fn numbers(value: &Value) -> Vec<f64> {
     match value {
         Value::Array(list) => list.iter().map_while(number).collect(),
-        Value::String(text) => {
-            let mut found = Vec::new();
-            let mut rest = text.as_str();
-            while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
-                let digits =
-                    rest[at..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |end| at + end);
-                // A dash right after a number is a range, not a sign.
-                let negative = rest[..at].ends_with('-') && (found.is_empty() || at > 1);
-                let number: f64 = rest[at..digits].parse().unwrap_or(0.0);
-                found.push(if negative { -number } else { number });
-                rest = &rest[digits..];
-            }
-            found
-        }
+        Value::String(text) => NUMBER.captures_iter(text).filter_map(|found| found[1].parse().ok()).collect(),
         other => number(other).into_iter().collect(),
     }
 }

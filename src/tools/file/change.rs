@@ -119,13 +119,10 @@ fn written_by_editor(cx: &ToolCx, plan: &PlannedChange) -> Result<bool, ToolErro
     let Some(editor) = cx.editor.as_ref().filter(|_| target.resolved.inside) else { return Ok(false) };
     let Ok(text) = std::str::from_utf8(after_bytes) else { return Ok(false) };
     editor.write(&target.resolved.canonical, text).map_err(|why| {
-        ToolError::model(
-            ErrorCode::ExecutionError,
-            format!(
-                "the user's editor could not write {}: {why}. Nothing was written; tell the user",
-                target.shown
-            ),
-        )
+        ToolError::failed(format!(
+            "the user's editor could not write {}: {why}. Nothing was written; tell the user",
+            target.shown
+        ))
     })
 }
 
@@ -157,13 +154,10 @@ pub(crate) fn must_be_known(cx: &ToolCx, target: &PathTarget, loaded: &LoadedFil
             format!(". What changed:\n{}{}", lines.join("\n"), if cut { "\n…" } else { "" })
         })
         .unwrap_or_default();
-    Err(ToolError::model(
-        ErrorCode::Conflict,
-        format!(
-            "{shown} has changed on disk since you last saw it. Nothing was written; Read it again, then repeat this \
+    Err(ToolError::conflict(format!(
+        "{shown} has changed on disk since you last saw it. Nothing was written; Read it again, then repeat this \
              call{changes}"
-        ),
-    ))
+    )))
 }
 
 /// Rejects characters that we use internally as stand-ins for non-text bytes.
@@ -180,13 +174,10 @@ pub(crate) fn must_be_storable(target: &PathTarget, loaded: &LoadedFile, new: &s
 
 /// The file existed when the model saw it.
 pub(crate) fn vanished(target: &PathTarget) -> ToolError {
-    ToolError::model(
-        ErrorCode::NotFound,
-        format!(
-            "{} no longer exists (deleted or moved since you read it); look for it with Glob",
-            target.shown
-        ),
-    )
+    ToolError::not_found(format!(
+        "{} no longer exists (deleted or moved since you read it); look for it with Glob",
+        target.shown
+    ))
 }
 
 /// `line 3`, `lines 3, 9, 12`.

@@ -1,10 +1,10 @@
 //! Edit and MultiEdit: replacements in one file, in order, all or nothing.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::change::{self, AppliedEdits, Intent};
-use crate::api::{Preview, ToolError, TypedTool, Work, object};
+use crate::api::{Preview, ToolError, TypedTool, Work};
 use crate::cx::ToolCx;
 use crate::file::matching::apply::apply;
 use crate::file::matching::diagnose;
@@ -38,19 +38,8 @@ impl TypedTool for Edit {
     type Args = EditArgs;
     const NAME: &'static str = "Edit";
     const DESCRIPTION: &'static str = prompts::TOOL_EDIT;
+    const ARGUMENTS: &'static str = "path, old_string, new_string, replace_all? boolean";
     const WORK: Work<EditArgs> = Work::Blocking(|args, cx| change::carry_out(cx, || plan(args, cx)));
-
-    fn schema() -> Value {
-        object(
-            &["path", "old_string", "new_string"],
-            json!({
-                "path": {"type": "string"},
-                "old_string": {"type": "string"},
-                "new_string": {"type": "string"},
-                "replace_all": {"type": "boolean"}
-            }),
-        )
-    }
 
     /// Both tools accept one edit next to the path as well as a list.
     fn accepted() -> Value {
@@ -76,22 +65,8 @@ impl TypedTool for MultiEdit {
     type Args = EditArgs;
     const NAME: &'static str = "MultiEdit";
     const DESCRIPTION: &'static str = prompts::TOOL_MULTI_EDIT;
+    const ARGUMENTS: &'static str = "path, edits [old_string, new_string, replace_all? boolean]";
     const WORK: Work<EditArgs> = Edit::WORK;
-
-    fn schema() -> Value {
-        let edit = object(
-            &["old_string", "new_string"],
-            json!({
-                "old_string": {"type": "string"},
-                "new_string": {"type": "string"},
-                "replace_all": {"type": "boolean"}
-            }),
-        );
-        object(
-            &["path", "edits"],
-            json!({"path": {"type": "string"}, "edits": {"type": "array", "items": edit}}),
-        )
-    }
 
     fn access(args: &EditArgs, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         write_access(cx, &args.path)
@@ -140,10 +115,10 @@ fn plan(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
         });
     };
     if first.old.is_empty() {
-        return Err(ToolError::model(
-            ErrorCode::Conflict,
-            format!("{} exists and is not empty; an empty old_string only creates new files", target.shown),
-        ));
+        return Err(ToolError::conflict(format!(
+            "{} exists and is not empty; an empty old_string only creates new files",
+            target.shown
+        )));
     }
     change::must_be_known(cx, &target, &loaded)?;
     for edit in &edits {
@@ -259,9 +234,8 @@ fn elsewhere(cx: &ToolCx, target: &PathTarget, old: &str) -> String {
     let others = cx.files.latest().into_iter().filter(|path| *path != target.resolved.canonical);
     let found = others.take(OTHER_FILES).filter(|_| old.trim().len() >= TELLING_CHARS).find_map(|path| {
         let text = change::text_of(&path, OTHER_BYTES)?;
-        let lines = Lines::new(&text);
-        let (_, matches) = match_edit::find(&lines, old, false)?;
-        Some((path::display(&cx.root, &path), lines.line_of(matches.first()?.start) + 1))
+        let line = match_edit::first_line(&Lines::new(&text), old)?;
+        Some((path::display(&cx.root, &path), line + 1))
     });
     found.map_or(String::new(), |(name, line)| format!(", but stands in {name} at line {line}"))
 }

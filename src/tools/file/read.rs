@@ -5,10 +5,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
 
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::change::{EDIT_LIMIT_BYTES, shown_in_editor};
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use crate::cx::ToolCx;
 use crate::file::matching::lines::Lines;
 use crate::output::Limits;
@@ -42,19 +41,9 @@ impl TypedTool for Read {
     type Args = Args;
     const NAME: &'static str = "Read";
     const DESCRIPTION: &'static str = prompts::TOOL_READ;
+    const ARGUMENTS: &'static str = "path, start_line? integer, limit? integer";
     const READ_ONLY: bool = true;
     const WORK: Work<Args> = Work::Blocking(|args, cx| read_at(cx, &args.path, |at| read(cx, at, args)));
-
-    fn schema() -> Value {
-        object(
-            &["path"],
-            json!({
-                "path": {"type": "string"},
-                "start_line": {"type": "integer"},
-                "limit": {"type": "integer"}
-            }),
-        )
-    }
 
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         read_access(cx, &args.path)

@@ -1,10 +1,9 @@
 //! Write: a complete file. An existing one must have been read; it keeps its encoding, line ends and mode.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::change::{self, Intent, LoadedFile};
-use crate::api::{Preview, ToolError, TypedTool, Work, object};
+use crate::api::{Preview, ToolError, TypedTool, Work};
 use crate::cx::ToolCx;
 use crate::file::matching::splice;
 use crate::paths::{target, write_access};
@@ -24,11 +23,8 @@ impl TypedTool for Write {
     type Args = Args;
     const NAME: &'static str = "Write";
     const DESCRIPTION: &'static str = prompts::TOOL_WRITE;
+    const ARGUMENTS: &'static str = "path, content";
     const WORK: Work<Args> = Work::Blocking(|args, cx| change::carry_out(cx, || plan(args, cx)));
-
-    fn schema() -> Value {
-        object(&["path", "content"], json!({"path": {"type": "string"}, "content": {"type": "string"}}))
-    }
 
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         write_access(cx, &args.path)

@@ -1,9 +1,8 @@
 //! Glob: files by name pattern, newest first.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use crate::cx::ToolCx;
 use crate::paths::{PathTarget, folder_or_root, look, skipped_folders, target};
 use base::config::prompts;
@@ -45,19 +44,9 @@ impl TypedTool for Glob {
     type Args = Args;
     const NAME: &'static str = "Glob";
     const DESCRIPTION: &'static str = prompts::TOOL_GLOB;
+    const ARGUMENTS: &'static str = "pattern, path?, limit? integer";
     const READ_ONLY: bool = true;
     const WORK: Work<Args> = Work::Blocking(search);
-
-    fn schema() -> Value {
-        object(
-            &["pattern"],
-            json!({
-                "pattern": {"type": "string"},
-                "path": {"type": "string"},
-                "limit": {"type": "integer"}
-            }),
-        )
-    }
 
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Read(args.split(cx)?.0.resolved.canonical)])

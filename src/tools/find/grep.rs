@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::readings::{Reading, readings};
 use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
@@ -52,29 +52,15 @@ impl TypedTool for Grep {
     type Args = Args;
     const NAME: &'static str = "Grep";
     const DESCRIPTION: &'static str = prompts::TOOL_GREP;
+    const ARGUMENTS: &'static str =
+        "pattern, path?, include?, ignore_case? boolean, context? integer, limit? integer";
     const READ_ONLY: bool = true;
     const WORK: Work<Args> = Work::Blocking(|args, cx| {
         read_at(cx, folder_or_root(args.path.as_deref()), |at| search(cx, at, args))
     });
 
-    fn schema() -> Value {
-        object(
-            &["pattern"],
-            json!({
-                "pattern": {"type": "string"},
-                "path": {"type": "string"},
-                "include": {"type": "string"},
-                "ignore_case": {"type": "boolean"},
-                "context": {"type": "integer"},
-                "limit": {"type": "integer"}
-            }),
-        )
-    }
-
     fn accepted() -> Value {
-        let mut accepted = Self::schema();
-        accepted["properties"]["output_mode"] = json!({"enum": ["content", "files_with_matches", "count"]});
-        accepted
+        object(&format!("{}, output_mode? content|files_with_matches|count", Self::ARGUMENTS))
     }
 
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {

@@ -3,12 +3,11 @@
 use std::fmt::Write as _;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use crate::cx::ToolCx;
 use base::config::prompts;
-use base::model::envelope::{Envelope, ErrorCode};
+use base::model::envelope::Envelope;
 use base::path::on_one_line;
 use base::text::one_line;
 use evidence::categorize::FileCategory;
@@ -38,19 +37,9 @@ impl TypedTool for Locate {
     type Args = Args;
     const NAME: &'static str = "Locate";
     const DESCRIPTION: &'static str = prompts::TOOL_LOCATE;
+    const ARGUMENTS: &'static str = "query?, with? strings, k? integer";
     const READ_ONLY: bool = true;
     const WORK: Work<Args> = Work::Blocking(locate);
-
-    fn schema() -> Value {
-        object(
-            &[],
-            json!({
-                "query": {"type": "string"},
-                "with": {"type": "array", "items": {"type": "string"}},
-                "k": {"type": "integer"}
-            }),
-        )
-    }
 
     fn access(_: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Read(cx.root.to_path_buf())])
@@ -70,10 +59,7 @@ fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
         return Err(ToolError::invalid("query is empty; say what is looked for, or name files in `with`"));
     }
     let Some(retriever) = &cx.evidence else {
-        return Err(ToolError::model(
-            ErrorCode::ExecutionError,
-            "this folder has no index; use Grep and Glob",
-        ));
+        return Err(ToolError::failed("this folder has no index; use Grep and Glob"));
     };
     let limit = args.k.filter(|&k| k > 0).unwrap_or(DEFAULT_FILES).min(MAX_FILES);
     if !args.with.is_empty() {
@@ -99,7 +85,7 @@ fn companions(args: &Args, retriever: &ContextRetriever, limit: usize) -> ToolOu
     let (files, unknown) = retriever.companions(&args.with, &args.query, limit).map_err(no_index)?;
     let missing = format!("not in the index (hidden, ignored, or misspelled): {}", unknown.join(", "));
     if args.with.iter().all(|given| unknown.contains(given)) {
-        return Err(ToolError::model(ErrorCode::NotFound, missing));
+        return Err(ToolError::not_found(missing));
     }
     let text = match (unknown.is_empty(), files.is_empty()) {
         (false, _) => missing,
@@ -118,7 +104,7 @@ fn companions(args: &Args, retriever: &ContextRetriever, limit: usize) -> ToolOu
 }
 
 fn no_index(error: String) -> ToolError {
-    ToolError::model(ErrorCode::ExecutionError, format!("{error}; use Grep and Glob"))
+    ToolError::failed(format!("{error}; use Grep and Glob"))
 }
 
 fn show(body: &mut String, rank: usize, file: &RankedFile, role: FileCategory, lines: usize) {

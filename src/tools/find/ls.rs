@@ -5,9 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use crate::cx::ToolCx;
 use crate::paths::{PathTarget, disk_error, folder_or_root, look, read_access, read_at};
 use base::config::prompts;
@@ -35,20 +34,10 @@ impl TypedTool for Ls {
     type Args = Args;
     const NAME: &'static str = "LS";
     const DESCRIPTION: &'static str = prompts::TOOL_LS;
+    const ARGUMENTS: &'static str = "path?, offset? integer, limit? integer";
     const READ_ONLY: bool = true;
     const WORK: Work<Args> =
         Work::Blocking(|args, cx| read_at(cx, folder_or_root(args.path.as_deref()), |at| list(cx, at, args)));
-
-    fn schema() -> Value {
-        object(
-            &[],
-            json!({
-                "path": {"type": "string"},
-                "offset": {"type": "integer"},
-                "limit": {"type": "integer"}
-            }),
-        )
-    }
 
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         read_access(cx, folder_or_root(args.path.as_deref()))

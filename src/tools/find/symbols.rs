@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, blocking, object};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work, blocking};
 use crate::cx::ToolCx;
 use crate::lsp::protocol::{self, Place, Symbol};
 use crate::lsp::server::Server;
@@ -19,7 +19,7 @@ use crate::paths::{folder_or_root, read_access, target};
 use base::config::prompts;
 use base::folder::exact;
 use base::format::encoding;
-use base::model::envelope::{Envelope, ErrorCode};
+use base::model::envelope::Envelope;
 use base::path::display;
 use base::search::grep::{self, GrepQuery};
 use base::search::walk::Walk;
@@ -74,6 +74,8 @@ impl TypedTool for Symbols {
     type Args = Args;
     const NAME: &'static str = "Symbols";
     const DESCRIPTION: &'static str = prompts::TOOL_SYMBOLS;
+    const ARGUMENTS: &'static str =
+        "action? definition|references|hover|symbols, symbol?, path?, line? integer";
     const READ_ONLY: bool = true;
     const WORK: Work<Args> = Work::Async(|args, cx| {
         Box::pin(async move {
@@ -84,18 +86,6 @@ impl TypedTool for Symbols {
             }
         })
     });
-
-    fn schema() -> Value {
-        object(
-            &[],
-            json!({
-                "action": {"enum": ["definition", "references", "hover", "symbols"]},
-                "symbol": {"type": "string"},
-                "path": {"type": "string"},
-                "line": {"type": "integer"}
-            }),
-        )
-    }
 
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         read_access(cx, folder_or_root(args.path.as_deref()))
@@ -177,7 +167,7 @@ fn named(args: &Args) -> Envelope {
 fn nothing(args: &Args) -> ToolError {
     let name = args.symbol().unwrap_or("this place");
     let message = format!("the language server knows nothing of {}. Grep finds text", elide(name, 80));
-    ToolError::model(ErrorCode::NotFound, message)
+    ToolError::not_found(message)
 }
 
 /// The file and line of a mention, in a language that has a server, preferably of the definition.
@@ -224,17 +214,14 @@ async fn defined(args: &Args, cx: &ToolCx) -> Vec<Place> {
 async fn open(cx: &ToolCx, file: &Path) -> Result<OpenFile, ToolError> {
     let path = file.to_owned();
     let text = blocking(cx, move |cx| {
-        let refused = |why: String| {
-            ToolError::model(ErrorCode::NotFound, format!("{}: {why}", display(&cx.root, &path)))
-        };
+        let refused = |why: String| ToolError::not_found(format!("{}: {why}", display(&cx.root, &path)));
         let (bytes, _) = exact::read(&path, FILE_BYTES).map_err(|error| refused(error.to_string()))?;
         encoding::decode(&bytes).map(|(text, _)| text).map_err(|_| refused("it is no text".to_owned()))
     })
     .await?;
     let servers = &cx.language_servers;
-    let without = |why: NoServer| {
-        ToolError::model(ErrorCode::NotFound, format!("{}: {why}. Use Grep", display(&cx.root, file)))
-    };
+    let without =
+        |why: NoServer| ToolError::not_found(format!("{}: {why}. Use Grep", display(&cx.root, file)));
     (cx.progress)("waiting for the language server".to_owned());
     let server = match timeout(READY, servers.server(file)).await {
         Ok(server) => server.map_err(without)?,
@@ -252,7 +239,7 @@ async fn open(cx: &ToolCx, file: &Path) -> Result<OpenFile, ToolError> {
 async fn ask(open: &OpenFile, method: &str, params: Value) -> Result<Value, ToolError> {
     open.server.ask(method, params, ANSWER).await.map_err(|error| {
         let message = format!("{} gave no answer ({error:?}). Use Grep", open.server.program);
-        ToolError::model(ErrorCode::ExecutionError, message)
+        ToolError::failed(message)
     })
 }
 
@@ -273,7 +260,7 @@ fn position(args: &Args, near: Option<u32>, cx: &ToolCx, open: &OpenFile) -> Res
     });
     let Some((number, line, at)) = nearest else {
         let shown = display(&cx.root, &open.path);
-        return Err(ToolError::model(ErrorCode::NotFound, format!("{name} does not stand in {shown}")));
+        return Err(ToolError::not_found(format!("{name} does not stand in {shown}")));
     };
     Ok((u32::try_from(number).unwrap_or(0), column(line, at, bytes)))
 }

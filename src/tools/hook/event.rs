@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use serde::Deserialize;
+
+/// Each by its own name in settings and payloads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum HookEvent {
     SessionStart,
     UserPromptSubmit,
@@ -19,29 +22,9 @@ pub enum HookEvent {
     SessionEnd,
 }
 
-const ALL: [(HookEvent, &str); 13] = [
-    (HookEvent::SessionStart, "SessionStart"),
-    (HookEvent::UserPromptSubmit, "UserPromptSubmit"),
-    (HookEvent::PreToolUse, "PreToolUse"),
-    (HookEvent::PermissionRequest, "PermissionRequest"),
-    (HookEvent::PostToolUse, "PostToolUse"),
-    (HookEvent::PostToolUseFailure, "PostToolUseFailure"),
-    (HookEvent::Notification, "Notification"),
-    (HookEvent::SubagentStart, "SubagentStart"),
-    (HookEvent::SubagentStop, "SubagentStop"),
-    (HookEvent::Stop, "Stop"),
-    (HookEvent::PreCompact, "PreCompact"),
-    (HookEvent::PostCompact, "PostCompact"),
-    (HookEvent::SessionEnd, "SessionEnd"),
-];
-
 impl HookEvent {
     pub fn parse(name: &str) -> Option<Self> {
-        ALL.iter().find(|(_, known)| *known == name).map(|(event, _)| *event)
-    }
-
-    pub fn as_str(self) -> &'static str {
-        ALL.iter().find(|(event, _)| *event == self).map_or("", |(_, name)| name)
+        serde_json::from_value(name.into()).ok()
     }
 
     /// Whether it concerns a tool call; conditions only apply to those.

@@ -43,8 +43,8 @@ fn rows(settings: &HookSettings, more: &str, workspace: &Path, lines: &mut Vec<S
         let seconds = hook.timeout.as_secs_f64();
         let how = if hook.in_background { "in the background".to_owned() } else { format!("{seconds} s") };
         lines.push(format!(
-            "{}{matcher}{}: {} ({how}; {}{more})",
-            hook.event.as_str(),
+            "{:?}{matcher}{}: {} ({how}; {}{more})",
+            hook.event,
             on_one_line(&hook.matched),
             one_line(&command, 160),
             shown(&hook.source, workspace)

@@ -62,9 +62,12 @@ pub fn said(name: &str, text: &str) -> String {
 
 /// `closed` if the failure blocks.
 pub fn failed(name: &str, event: HookEvent, why: &str, closed: bool) -> String {
-    let (event, name) = (event.as_str(), on_one_line(name));
+    let name = on_one_line(name);
     let then = if closed { "that counts as a no (onFailure)" } else { "the work goes on without it" };
-    format!("hook {name} ({event}) failed: {}; {then}. `mycode hooks` lists all", one_line(why, REASON_CHARS))
+    format!(
+        "hook {name} ({event:?}) failed: {}; {then}. `mycode hooks` lists all",
+        one_line(why, REASON_CHARS)
+    )
 }
 
 pub fn too_slow(limit: Duration) -> String {

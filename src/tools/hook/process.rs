@@ -11,6 +11,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::settings::Program;
+use base::process::run::KillOnDrop;
 use base::process::{descriptor, reap};
 use base::secret;
 
@@ -117,15 +118,5 @@ async fn keep(pipe: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
     while let Ok(count @ 1..) = pipe.read(&mut buffer).await {
         let room = KEPT_BYTES.saturating_sub(kept.len()).min(count);
         kept.extend_from_slice(&buffer[..room]);
-    }
-}
-
-struct KillOnDrop(Option<i32>);
-
-impl Drop for KillOnDrop {
-    fn drop(&mut self) {
-        if let Some(leader) = self.0 {
-            reap::signal_all(leader, Signal::KILL);
-        }
     }
 }

@@ -169,7 +169,7 @@ fn hook(
     }
     let condition = handler.condition.as_deref().map(ToolRule::parse).transpose()?;
     if condition.is_some() && !event.is_about_tool() {
-        return Err(format!("`if` is about tools, and {} is not", event.as_str()));
+        return Err(format!("`if` is about tools, and {event:?} is not"));
     }
     let command = handler.command.filter(|command| !command.trim().is_empty()).ok_or("it has no command")?;
     let asked = handler.timeout.filter(|seconds| *seconds > 0.0);

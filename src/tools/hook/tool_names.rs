@@ -7,45 +7,32 @@ use serde_json::{Map, Value};
 
 use base::path;
 
-struct Row {
-    ours: &'static str,
-    /// The first one is reported to hooks.
-    theirs: &'static [&'static str],
-    /// Our arguments and their names; the rest are the same.
-    arguments: &'static [(&'static str, &'static str)],
-}
-
-const fn row(
-    ours: &'static str,
-    theirs: &'static [&'static str],
-    arguments: &'static [(&'static str, &'static str)],
-) -> Row {
-    Row { ours, theirs, arguments }
-}
+/// Our name, theirs with the one reported to hooks first, and our arguments with their names where these differ.
+type Row = (&'static str, &'static [&'static str], &'static [(&'static str, &'static str)]);
 
 const FILE: (&str, &str) = ("path", "file_path");
 
 const TABLE: [Row; 9] = [
-    row("Read", &["Read"], &[FILE, ("start_line", "offset")]),
-    row("Write", &["Write"], &[FILE]),
-    row("Edit", &["Edit"], &[FILE]),
-    row("MultiEdit", &["MultiEdit", "Edit"], &[FILE]),
-    row("Bash", &["Bash"], &[("timeout_ms", "timeout"), ("background", "run_in_background")]),
-    row(
+    ("Read", &["Read"], &[FILE, ("start_line", "offset")]),
+    ("Write", &["Write"], &[FILE]),
+    ("Edit", &["Edit"], &[FILE]),
+    ("MultiEdit", &["MultiEdit", "Edit"], &[FILE]),
+    ("Bash", &["Bash"], &[("timeout_ms", "timeout"), ("background", "run_in_background")]),
+    (
         "Grep",
         &["Grep"],
         &[("include", "glob"), ("ignore_case", "-i"), ("context", "-C"), ("limit", "head_limit")],
     ),
-    row("Task", &["Agent", "Task"], &[("type", "subagent_type")]),
-    row("AskUser", &["AskUserQuestion"], &[]),
-    row("Job", &["TaskOutput", "BashOutput"], &[("id", "task_id")]),
+    ("Task", &["Agent", "Task"], &[("type", "subagent_type")]),
+    ("AskUser", &["AskUserQuestion"], &[]),
+    ("Job", &["TaskOutput", "BashOutput"], &[("id", "task_id")]),
 ];
 
 /// All names of our tool, the one for hooks first. A server's `server.tool` is `mcp__server__tool` there.
 pub fn names(ours: &str) -> Vec<String> {
-    let row = TABLE.iter().find(|row| row.ours == ours);
+    let rows = TABLE.iter().filter(|(name, ..)| *name == ours);
     let mut names: Vec<String> =
-        row.iter().flat_map(|row| row.theirs).map(|name| (*name).to_owned()).collect();
+        rows.flat_map(|(_, theirs, _)| *theirs).map(|name| (*name).to_owned()).collect();
     names.extend(ours.split_once('.').map(|(server, tool)| format!("mcp__{server}__{tool}")));
     if !names.iter().any(|name| name == ours) {
         names.push(ours.to_owned());
@@ -83,7 +70,7 @@ pub fn args(ours: &str, input: &Map<String, Value>) -> Value {
 }
 
 fn renamed<'a>(ours: &str, name: &'a str, back: bool) -> &'a str {
-    let rows = TABLE.iter().filter(|row| row.ours == ours).flat_map(|row| row.arguments);
+    let rows = TABLE.iter().filter(|(name, ..)| *name == ours).flat_map(|(.., arguments)| *arguments);
     let pair =
         |(our, their): &(&'static str, &'static str)| if back { (*their, *our) } else { (*our, *their) };
     rows.map(pair).find(|(from, _)| *from == name).map_or(name, |(_, to)| to)

@@ -31,6 +31,12 @@ pub fn installed(row: &LanguageServer, projects: &[PathBuf], search: &OsStr) -> 
     commands.filter_map(|(name, args)| Some(Program { path: find(name)?, args: args.to_vec() })).collect()
 }
 
+/// The names of a row's programs, for messages.
+pub fn names(row: &LanguageServer) -> String {
+    let names: Vec<&str> = row.commands.iter().filter_map(|words| Some(words.first()?.as_str())).collect();
+    names.join(", ")
+}
+
 fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }

@@ -54,7 +54,6 @@ pub struct Place {
 pub struct Symbol {
     pub name: String,
     pub kind: String,
-    pub container: Option<String>,
     pub place: Place,
     pub depth: usize,
 }
@@ -239,8 +238,7 @@ pub fn symbols(answer: Value, file: &Path) -> Vec<Symbol> {
             };
             let Some(place) = place(uri, range, range) else { continue };
             let of = symbol.base_symbol_information;
-            let (name, container) = (of.name, of.container_name.filter(|name| !name.is_empty()));
-            found.push(Symbol { name, kind: kind(of.kind), container, place, depth: 0 });
+            found.push(Symbol { name: of.name, kind: kind(of.kind), place, depth: 0 });
         } else if let Some(symbol) = one::<lsp::DocumentSymbol>(value) {
             outline(symbol, file, 0, &mut found);
         }
@@ -257,7 +255,7 @@ fn outline(symbol: lsp::DocumentSymbol, file: &Path, depth: usize, found: &mut V
         end_line: symbol.range.end.line,
     };
     if found.len() < MOST {
-        found.push(Symbol { name: symbol.name, kind: kind(symbol.kind), container: None, place, depth });
+        found.push(Symbol { name: symbol.name, kind: kind(symbol.kind), place, depth });
     }
     for child in symbol.children.into_iter().flatten() {
         outline(child, file, depth + 1, found);

@@ -296,9 +296,7 @@ impl LanguageServers {
         let setup = &self.0.setup;
         let programs = programs::installed(row, &setup.projects, &self.0.search);
         if programs.is_empty() {
-            let names: Vec<&str> =
-                row.commands.iter().filter_map(|words| Some(words.first()?.as_str())).collect();
-            return Err(NoServer::Absent(names.join(", ")));
+            return Err(NoServer::Absent(programs::names(row)));
         }
         let root = programs::root(row, &setup.workspace, file);
         let failed = |program: &Program, why: &str| Err(NoServer::Failed(program.name(), why.to_owned()));

@@ -32,11 +32,7 @@ pub fn languages(workspace: &Path, loaded: &Loaded) -> Vec<(String, String)> {
         let server = match (installed.first(), &refusal) {
             (Some(program), None) => program.path.display().to_string(),
             (Some(program), Some(why)) => format!("{} is not started: {why}", program.name()),
-            (None, _) => {
-                let names: Vec<&str> =
-                    row.commands.iter().filter_map(|words| Some(words.first()?.as_str())).collect();
-                format!("no language server on PATH ({} would do)", names.join(", "))
-            }
+            (None, _) => format!("no language server on PATH ({} would do)", programs::names(row)),
         };
         (name.to_owned(), format!("{server} ({})", plural(count, "file")))
     });

@@ -78,8 +78,6 @@ pub struct PromptArgument {
 pub struct RemoteResource {
     pub uri: String,
     pub name: String,
-    #[serde(default)]
-    pub description: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -1,12 +1,9 @@
 //! Converts a server's result to an envelope: joined texts, images for the model, other bytes as files.
 
-use std::io::{self, Seek, SeekFrom, Write};
-
 use super::catalog::{CallResult, Content};
 use crate::cx::ToolCx;
 use base::model::envelope::{Envelope, ErrorCode};
 use base::text::human_bytes;
-use guard::sandbox::launch;
 
 const BODY: &str = "content";
 
@@ -16,7 +13,7 @@ pub fn envelope(result: CallResult, tool: &str, cx: &ToolCx) -> Envelope {
     for content in result.content {
         match content {
             Content::Text(text) => texts.push(text),
-            Content::Bytes { media_type, data } => notes.push(attach(&media_type, &data, tool, cx)),
+            Content::Bytes { media_type, data } => notes.push(attach(&media_type, data, tool, cx)),
         }
     }
     let body = texts.join("\n");
@@ -39,26 +36,16 @@ pub fn text(contents: Vec<Content>) -> String {
     contents.into_iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
-fn attach(media_type: &str, data: &[u8], tool: &str, cx: &ToolCx) -> String {
+fn attach(media_type: &str, data: Vec<u8>, tool: &str, cx: &ToolCx) -> String {
     let size = human_bytes(data.len() as u64);
     if media_type.starts_with("image/") && cx.images.refusal().is_none() {
-        let shown = in_memory(data)
-            .map_err(|error| error.to_string())
-            .and_then(|file| cx.images.put(file, tool).map_err(|error| error.to_string()));
-        return match shown {
+        return match cx.images.put_bytes(data, tool) {
             Ok((width, height)) => format!("the image ({width}x{height}) follows"),
             Err(why) => format!("an image that cannot be shown: {why}"),
         };
     }
-    match cx.spill.store("attachment", data) {
+    match cx.spill.store("attachment", &data) {
         Ok(path) => format!("{media_type}, {size}, is in {}", path.display()),
         Err(error) => format!("{media_type}, {size}, could not be stored: {error}"),
     }
-}
-
-fn in_memory(data: &[u8]) -> io::Result<std::fs::File> {
-    let mut file = launch::unnamed_file()?;
-    file.write_all(data)?;
-    file.seek(SeekFrom::Start(0))?;
-    Ok(file)
 }

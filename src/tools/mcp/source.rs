@@ -1,7 +1,6 @@
 //! The servers' tools, named `server.tool`: listed from what was learned last time, called on demand.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Map, Value};
@@ -206,11 +205,6 @@ impl Prepared for RemoteCall {
     fn preview<'a>(&'a self, _: &'a ToolCx) -> BoxFuture<'a, Preview> {
         let args = serde_json::to_string_pretty(&self.args).unwrap_or_default();
         Box::pin(async move { Preview::Text(format!("{}.{}\n{args}", self.server, self.tool)) })
-    }
-
-    /// Time to send the server a cancellation.
-    fn clean_up(&self) -> Duration {
-        Duration::from_millis(80)
     }
 
     fn run<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutcome> {

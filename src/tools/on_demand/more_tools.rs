@@ -6,18 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::source::ToolSource;
-use crate::api::{Prepared, Preview, Tool, ToolError, ToolOutcome, object};
+use crate::api::{Prepared, Tool, ToolError, ToolOutcome, object};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::call::ToolSpec;
-use base::model::envelope::{Envelope, ErrorCode};
+use base::model::envelope::Envelope;
 use base::search::bm25::Corpus;
 use base::search::words;
 use base::text::{elide, floor_boundary, one_line};
-use guard::policy::access::Access;
 
 pub const NAME: &str = "MoreTools";
 /// Characters of the names listed in every request: about 60 tokens.
@@ -106,10 +105,7 @@ impl Tool for MoreTools {
         ToolSpec {
             name: NAME.into(),
             description: format!("{} There are: {}.", prompts::TOOL_MORE_TOOLS.trim(), self.listing()).into(),
-            schema: object(
-                &[],
-                json!({"name": {"type": "string"}, "args": {"type": "object"}, "query": {"type": "string"}}),
-            ),
+            schema: object("name?, args? object, query?"),
         }
     }
 
@@ -198,7 +194,7 @@ impl Lookup {
         };
         if found.is_empty() {
             let message = format!("no tool has to do with \"{}\" ({all} searched)", elide(&self.query, 80));
-            return Err(ToolError::model(ErrorCode::NotFound, message));
+            return Err(ToolError::not_found(message));
         }
         let short = self.name.is_none();
         let shown: Vec<String> = match found.len() {
@@ -255,14 +251,6 @@ impl Prepared for Lookup {
         }
     }
 
-    fn access<'a>(&'a self, _: &'a ToolCx) -> BoxFuture<'a, Result<Vec<Access>, ToolError>> {
-        Box::pin(async { Ok(Vec::new()) })
-    }
-
-    fn preview<'a>(&'a self, _: &'a ToolCx) -> BoxFuture<'a, Preview> {
-        Box::pin(async { Preview::Text(self.title()) })
-    }
-
     fn clean_up(&self) -> Duration {
         Duration::ZERO
     }
@@ -281,6 +269,8 @@ impl Prepared for Lookup {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::file::write::Write;
     use crate::find::ls::Ls;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::envelope::{Envelope, ErrorCode};
@@ -23,18 +23,8 @@ impl TypedTool for AskUser {
     type Args = Args;
     const NAME: &'static str = "AskUser";
     const DESCRIPTION: &'static str = prompts::TOOL_ASK_USER;
+    const ARGUMENTS: &'static str = "questions [question, options? strings]";
     const WORK: Work<Args> = Work::Async(|args, cx| Box::pin(ask(args, cx)));
-
-    fn schema() -> Value {
-        let question = object(
-            &["question"],
-            json!({
-                "question": {"type": "string"},
-                "options": {"type": "array", "items": {"type": "string"}}
-            }),
-        );
-        object(&["questions"], json!({"questions": {"type": "array", "items": question}}))
-    }
 
     fn title(args: &Args) -> String {
         let first = args.questions.first().map_or("", |asked| &asked.question);

@@ -54,28 +54,17 @@ impl TypedTool for Note {
     type Args = Args;
     const NAME: &'static str = "Note";
     const DESCRIPTION: &'static str = prompts::TOOL_NOTE;
+    const ARGUMENTS: &'static str = "action create|read|update|search|list|summary|delete, id?, title?, content?, type?, \
+                                     tags? strings, files? strings, query?, limit? integer";
     const WORK: Work<Args> = Work::Blocking(|args, cx| {
         act(args, &NoteStore::new(&cx.root))
             .map_err(|error| ToolError::model(error.code(), error.to_string()))
     });
 
     fn schema() -> Value {
-        let kinds: Vec<&str> = NoteKind::ALL.iter().map(|kind| kind.as_str()).collect();
-        let texts = json!({"type": "array", "items": {"type": "string"}});
-        object(
-            &["action"],
-            json!({
-                "action": {"enum": ["create", "read", "update", "search", "list", "summary", "delete"]},
-                "id": {"type": "string"},
-                "title": {"type": "string"},
-                "content": {"type": "string"},
-                "type": {"enum": kinds},
-                "tags": texts,
-                "files": texts,
-                "query": {"type": "string"},
-                "limit": {"type": "integer"}
-            }),
-        )
+        let mut schema = object(Self::ARGUMENTS);
+        schema["properties"]["type"] = json!({"enum": NoteKind::ALL.map(NoteKind::as_str)});
+        schema
     }
 
     /// Notes need no extra approval where writing is allowed: this tool can only write to the notes folder

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use crate::cx::ToolCx;
 use crate::ports::Originals;
 use base::config::prompts;
-use base::model::envelope::{Envelope, ErrorCode};
+use base::model::envelope::Envelope;
 use base::model::item::ItemId;
 use base::text;
 
@@ -34,20 +34,9 @@ impl TypedTool for Recall {
     type Args = Args;
     const NAME: &'static str = "Recall";
     const DESCRIPTION: &'static str = prompts::TOOL_RECALL;
+    const ARGUMENTS: &'static str = "id? integer, query?, agent?, offset? integer";
     const READ_ONLY: bool = true;
     const WORK: Work<Args> = Work::Blocking(recall);
-
-    fn schema() -> Value {
-        object(
-            &[],
-            json!({
-                "id": {"type": "integer"},
-                "query": {"type": "string"},
-                "agent": {"type": "string"},
-                "offset": {"type": "integer"}
-            }),
-        )
-    }
 
     fn title(args: &Args) -> String {
         match (args.id, &args.query) {
@@ -59,16 +48,13 @@ impl TypedTool for Recall {
 
 fn recall(args: &Args, cx: &ToolCx) -> ToolOutcome {
     let Some(own) = &cx.originals else {
-        return Err(ToolError::model(
-            ErrorCode::NotFound,
-            "no session is kept here, so there are no originals",
-        ));
+        return Err(ToolError::not_found("no session is kept here, so there are no originals"));
     };
     let originals = match &args.agent {
         None => Arc::clone(own),
-        Some(agent) => own.of_agent(agent).ok_or_else(|| {
-            ToolError::model(ErrorCode::NotFound, format!("there is no agent {agent} in this project"))
-        })?,
+        Some(agent) => own
+            .of_agent(agent)
+            .ok_or_else(|| ToolError::not_found(format!("there is no agent {agent} in this project")))?,
     };
     match (args.id, args.query.as_deref().map(str::trim)) {
         (Some(id), _) => page(&*originals, ItemId(id), args.offset.unwrap_or(0)),
@@ -79,12 +65,9 @@ fn recall(args: &Args, cx: &ToolCx) -> ToolOutcome {
 
 fn page(originals: &dyn Originals, id: ItemId, offset: usize) -> ToolOutcome {
     let Some(item) = originals.original(id) else {
-        return Err(ToolError::model(
-            ErrorCode::NotFound,
-            format!(
-                "this session has no item {id}. Ids are given where results were shortened; a query finds others"
-            ),
-        ));
+        return Err(ToolError::not_found(format!(
+            "this session has no item {id}. Ids are given where results were shortened; a query finds others"
+        )));
     };
     let whole = item.text();
     if offset > whole.len() {

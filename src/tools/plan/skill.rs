@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::task;
-use crate::api::{Prepared, Preview, Tool, ToolError, ToolOutcome, blocking, object};
+use crate::api::{Prepared, Tool, ToolError, ToolOutcome, blocking, object};
 use crate::cx::ToolCx;
 use crate::skill::definition::Skill;
 use crate::skill::set::SkillSet;
@@ -16,7 +16,6 @@ use base::config::prompts;
 use base::model::call::ToolSpec;
 use base::model::envelope::{Envelope, ErrorCode};
 use base::text::{elide, one_line};
-use guard::policy::access::Access;
 
 pub const NAME: &str = "Skill";
 const FOUND: usize = 6;
@@ -49,7 +48,7 @@ impl Tool for SkillTool {
         ToolSpec {
             name: NAME.into(),
             description: format!("{} Skills: {}", prompts::TOOL_SKILL.trim(), self.skills.listing()).into(),
-            schema: object(&["name"], json!({"name": {"type": "string"}, "args": {"type": "string"}})),
+            schema: object("name, args?"),
         }
     }
 
@@ -136,14 +135,6 @@ impl Prepared for SkillCall {
         one_line(format!("{NAME} {} {}", self.name, self.args).trim_end(), 120)
     }
 
-    fn access<'a>(&'a self, _: &'a ToolCx) -> BoxFuture<'a, Result<Vec<Access>, ToolError>> {
-        Box::pin(async { Ok(Vec::new()) })
-    }
-
-    fn preview<'a>(&'a self, _: &'a ToolCx) -> BoxFuture<'a, Preview> {
-        Box::pin(async { Preview::Text(self.title()) })
-    }
-
     fn clean_up(&self) -> Duration {
         task::CLEAN_UP
     }
@@ -156,6 +147,8 @@ impl Prepared for SkillCall {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use base::config::trusted::skill_files::SkillFile;
 

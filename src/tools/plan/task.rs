@@ -13,7 +13,7 @@ use crate::cx::ToolCx;
 use crate::on_demand::more_tools;
 use crate::sub_agent::{SubReport, SubTask};
 use base::config::prompts;
-use base::model::envelope::{Envelope, ErrorCode, Status};
+use base::model::envelope::{Envelope, Status};
 use base::model::item::ToolResult;
 use base::model::usage::Usage;
 use base::text::{self, human_tokens, plural};
@@ -40,27 +40,20 @@ impl TypedTool for Task {
     type Args = Args;
     const NAME: &'static str = "Task";
     const DESCRIPTION: &'static str = prompts::TOOL_TASK;
+    const ARGUMENTS: &'static str = "description?, prompt, type, model?, resume?";
     const WORK: Work<Args> = Work::Async(work);
     const CLEAN_UP: Duration = CLEAN_UP;
 
     fn schema() -> Value {
-        let names: Vec<&str> = TYPES.iter().map(|kind| &*kind.name).collect();
-        object(
-            &["prompt", "type"],
-            json!({
-                "description": {"type": "string"},
-                "prompt": {"type": "string"},
-                "type": {"type": "string", "enum": names},
-                "model": {"type": "string", "enum": ["main", "light"]},
-                "resume": {"type": "string"}
-            }),
-        )
+        let mut schema = Self::accepted();
+        schema["properties"]["type"]["enum"] = TYPES.iter().map(|kind| &*kind.name).collect();
+        schema
     }
 
     /// User-defined types aren't in the schema shown to the model.
     fn accepted() -> Value {
-        let mut schema = Self::schema();
-        schema["properties"]["type"] = json!({"type": "string"});
+        let mut schema = object(Self::ARGUMENTS);
+        schema["properties"]["model"]["enum"] = json!(["main", "light"]);
         schema
     }
 
@@ -83,10 +76,7 @@ impl Args {
 fn work(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
     Box::pin(async move {
         let Some(agents) = &cx.sub_agents else {
-            return Err(ToolError::model(
-                ErrorCode::ExecutionError,
-                "no sub-agents can run here; do the work yourself",
-            ));
+            return Err(ToolError::failed("no sub-agents can run here; do the work yourself"));
         };
         let task = SubTask {
             kind: args.kind().to_owned(),

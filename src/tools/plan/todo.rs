@@ -1,10 +1,10 @@
 //! TodoWrite: the model's own plan. Each call sends the full list.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::todo_board::{Todo, TodoStatus, recap};
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::envelope::Envelope;
@@ -23,18 +23,9 @@ impl TypedTool for TodoWrite {
     type Args = Args;
     const NAME: &'static str = "TodoWrite";
     const DESCRIPTION: &'static str = prompts::TOOL_TODO_WRITE;
+    const ARGUMENTS: &'static str =
+        "summary?, todos [content, status pending|in_progress|completed|cancelled]";
     const WORK: Work<Args> = Work::Blocking(replace);
-
-    fn schema() -> Value {
-        let todo = object(
-            &["content", "status"],
-            json!({
-                "content": {"type": "string"},
-                "status": {"enum": ["pending", "in_progress", "completed", "cancelled"]}
-            }),
-        );
-        object(&["todos"], json!({"summary": {"type": "string"}, "todos": {"type": "array", "items": todo}}))
-    }
 
     fn title(args: &Args) -> String {
         match text::one_line(&args.summary, 80) {

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::visible_output::{Progress, visible_output};
-use crate::api::{Preview, ToolError, ToolOutcome, TypedTool, Work, blocking, object};
+use crate::api::{Preview, ToolError, ToolOutcome, TypedTool, Work, blocking};
 use crate::cx::ToolCx;
 use crate::paths::{disk_error, target};
 use crate::run::file_view::{self, Printed};
@@ -56,20 +56,9 @@ impl TypedTool for Bash {
     type Args = Args;
     const NAME: &'static str = "Bash";
     const DESCRIPTION: &'static str = prompts::TOOL_BASH;
+    const ARGUMENTS: &'static str =
+        "command, timeout_ms? integer, directory?, background? boolean, network? boolean";
     const WORK: Work<Args> = Work::Async(|args, cx| Box::pin(run(args, cx)));
-
-    fn schema() -> Value {
-        object(
-            &["command"],
-            json!({
-                "command": {"type": "string"},
-                "timeout_ms": {"type": "integer"},
-                "directory": {"type": "string"},
-                "background": {"type": "boolean"},
-                "network": {"type": "boolean"}
-            }),
-        )
-    }
 
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         let cwd = match &args.directory {
@@ -111,10 +100,7 @@ async fn run(args: Arc<Args>, cx: &ToolCx) -> ToolOutcome {
         Err(error) if error.kind() == io::ErrorKind::ArgumentListTooLong => Err(ToolError::invalid(
             "the command is too long for the system (128 KiB); put the text into a file with Write",
         )),
-        Err(error) => Err(ToolError::model(
-            ErrorCode::ExecutionError,
-            format!("the shell could not be started: {error}"),
-        )),
+        Err(error) => Err(ToolError::failed(format!("the shell could not be started: {error}"))),
     }
 }
 
@@ -139,9 +125,7 @@ fn check(args: &Args, cx: &ToolCx) -> Result<(PathBuf, Duration), ToolError> {
 }
 
 async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
-    let failed = |error: io::Error| {
-        ToolError::model(ErrorCode::ExecutionError, format!("the job could not be started: {error}"))
-    };
+    let failed = |error: io::Error| ToolError::failed(format!("the job could not be started: {error}"));
     // Without the sandbox, something else must end the job with this process.
     let wrapper =
         cx.sandbox.wrap(cx.confinement.clone(), cwd, None).map_err(failed)?.or_else(launch::end_with_command);
@@ -181,17 +165,13 @@ fn start_folder(args: &Args, cx: &ToolCx) -> Result<PathBuf, ToolError> {
     let gone = cwd.display();
     if cwd != *cx.root && cx.root.is_dir() {
         cx.shell.set_cwd(cx.root.to_path_buf());
-        return Err(ToolError::model(
-            ErrorCode::NotFound,
-            format!(
-                "the current folder {gone} no longer exists. Nothing ran; commands now start in the workspace root"
-            ),
-        ));
+        return Err(ToolError::not_found(format!(
+            "the current folder {gone} no longer exists. Nothing ran; commands now start in the workspace root"
+        )));
     }
-    Err(ToolError::model(
-        ErrorCode::NotFound,
-        format!("the workspace folder {gone} no longer exists, so no command can run; tell the user"),
-    ))
+    Err(ToolError::not_found(format!(
+        "the workspace folder {gone} no longer exists, so no command can run; tell the user"
+    )))
 }
 
 async fn start(

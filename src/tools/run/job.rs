@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::jobs::Jobs;
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use base::config::prompts;
-use base::model::envelope::{Envelope, ErrorCode};
+use base::model::envelope::Envelope;
 
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -25,12 +24,9 @@ impl TypedTool for Job {
     type Args = Args;
     const NAME: &'static str = "Job";
     const DESCRIPTION: &'static str = prompts::TOOL_JOB;
+    const ARGUMENTS: &'static str = "id? integer, stop? boolean";
     const WORK: Work<Args> =
         Work::Async(|args, cx| Box::pin(async move { look(&args, &cx.shell.jobs).await }));
-
-    fn schema() -> Value {
-        object(&[], json!({"id": {"type": "integer"}, "stop": {"type": "boolean"}}))
-    }
 
     fn title(args: &Args) -> String {
         match (args.id, args.stop) {
@@ -51,8 +47,7 @@ async fn look(args: &Args, jobs: &Jobs) -> ToolOutcome {
         let note = if list.is_empty() { "no background jobs" } else { "" };
         return Ok(Envelope::success(note).with_body("jobs", list));
     };
-    let unknown =
-        || ToolError::model(ErrorCode::NotFound, format!("there is no job {id}; Job without id lists them"));
+    let unknown = || ToolError::not_found(format!("there is no job {id}; Job without id lists them"));
     if args.stop && jobs.stop(id) {
         jobs.ended(id, STOP_TIMEOUT).await;
     }

@@ -129,12 +129,6 @@ pub struct Jobs {
     watcher: Arc<Mutex<Option<Watcher>>>,
 }
 
-impl std::fmt::Debug for Jobs {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.list().iter()).finish()
-    }
-}
-
 impl Jobs {
     fn jobs(&self) -> MutexGuard<'_, Vec<Arc<BackgroundJob>>> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::jobs::Jobs;
 use base::process::reap::Leftovers;
 
-#[derive(Debug)]
 pub struct Shell {
     cwd: Mutex<PathBuf>,
     /// Background processes of finished calls; they end with the session.

@@ -3,70 +3,34 @@
 //! anthropics/claude-code#85899, checked 2026-11-22). Until 2026 `$1` was the first argument, now `$0` is; a
 //! file that uses `$0` counts from zero, any other from one.
 
+use base::pattern::Pattern;
+use regex::Captures;
+
+static PLACEHOLDER: Pattern =
+    Pattern::new(r"\$(?:ARGUMENTS\[([0-9]+)\]|(ARGUMENTS)|([0-9])|([\p{Alphabetic}\p{N}_-]+))");
+static WORD: Pattern = Pattern::new(r#""([^"]*)"|'([^']*)'|(\S+)"#);
+
 pub fn fill(prompt: &str, args: &str, names: &[String]) -> String {
-    let each = words(args);
+    let words = WORD.captures_iter(args).filter_map(|word| word.iter().skip(1).flatten().next());
+    let words: Vec<&str> = words.map(|word| word.as_str()).collect();
     let first = usize::from(!prompt.contains("$0"));
-    let word = |place: Option<usize>| place.and_then(|place| each.get(place)).map_or("", String::as_str);
-    let mut out = String::with_capacity(prompt.len() + args.len());
     let mut used = false;
-    let mut rest = prompt;
-    while let Some(at) = rest.find('$') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at + 1..];
-        let digit = rest.chars().next().and_then(|c| c.to_digit(10));
-        if let Some((place, behind)) = indexed(rest) {
-            out.push_str(word(Some(place)));
-            (rest, used) = (behind, true);
-        } else if let Some(behind) = rest.strip_prefix("ARGUMENTS") {
-            out.push_str(args);
-            (rest, used) = (behind, true);
-        } else if let Some(digit) = digit {
-            out.push_str(word((digit as usize).checked_sub(first)));
-            (rest, used) = (&rest[1..], true);
-        } else if let Some((place, behind)) = named(rest, names) {
-            out.push_str(word(Some(place)));
-            (rest, used) = (behind, true);
-        } else {
-            out.push('$');
-        }
-    }
-    out.push_str(rest);
-    // A prompt without placeholders gets the arguments appended.
-    if !used && !args.is_empty() {
-        out.push_str(&format!("\n\n{args}"));
-    }
-    out
-}
-
-/// The index in `ARGUMENTS[index]`, and the rest.
-fn indexed(text: &str) -> Option<(usize, &str)> {
-    let (place, behind) = text.strip_prefix("ARGUMENTS[")?.split_once(']')?;
-    Some((place.parse().ok()?, behind))
-}
-
-/// The index of the argument whose name starts `text`, and the rest.
-fn named<'a>(text: &'a str, names: &[String]) -> Option<(usize, &'a str)> {
-    let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).unwrap_or(text.len());
-    let place = names.iter().position(|name| *name == text[..end])?;
-    Some((place, &text[end..]))
-}
-
-fn words(args: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut rest = args.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let quoted = matches!(first, '"' | '\'').then(|| rest[1..].find(first)).flatten();
-        let (word, end) = match quoted {
-            Some(length) => (&rest[1..=length], length + 2),
-            None => {
-                let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
-                (&rest[..length], length)
-            }
+    let filled = PLACEHOLDER.replace_all(prompt, |found: &Captures| {
+        let number = |group| found.get(group).and_then(|digits| digits.as_str().parse::<usize>().ok());
+        let named = found.get(4).map(|name| names.iter().position(|known| known == name.as_str()));
+        let place = match (number(3), named) {
+            (_, Some(None)) => return found[0].to_owned(),
+            (_, Some(place)) => place,
+            (Some(digit), _) => digit.checked_sub(first),
+            _ => number(1),
         };
-        words.push(word.to_owned());
-        rest = rest[end..].trim_start();
-    }
-    words
+        used = true;
+        let word = || place.and_then(|place| words.get(place)).copied().unwrap_or_default();
+        if found.get(2).is_some() { args.to_owned() } else { word().to_owned() }
+    });
+    // A prompt without placeholders gets the arguments appended.
+    let rest = if used || args.is_empty() { String::new() } else { format!("\n\n{args}") };
+    filled.into_owned() + &rest
 }
 
 #[cfg(test)]

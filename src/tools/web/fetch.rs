@@ -1,20 +1,18 @@
 //! WebFetch: a page as Markdown. Permission is per host, so redirects to other hosts aren't followed.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use reqwest::Url;
 use serde::Deserialize;
-use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::address;
 use super::client::{Fetched, Reply, WebError};
 use super::page::Page;
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, blocking, object};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work, blocking};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::envelope::{Envelope, ErrorCode};
@@ -37,12 +35,9 @@ impl TypedTool for WebFetch {
     type Args = Args;
     const NAME: &'static str = "WebFetch";
     const DESCRIPTION: &'static str = prompts::TOOL_WEB_FETCH;
+    const ARGUMENTS: &'static str = "url";
     const READ_ONLY: bool = true;
     const WORK: Work<Args> = Work::Async(fetch);
-
-    fn schema() -> Value {
-        object(&["url"], json!({"url": {"type": "string"}}))
-    }
 
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Host(address::host(&wanted(args, cx)?))])
@@ -133,14 +128,10 @@ fn show_picture(page: &Page, cx: &ToolCx) -> Result<String, ToolError> {
     if let Some(why) = cx.images.refusal() {
         return Err(ToolError::model(ErrorCode::BinaryFile, format!("{} is a picture, and {why}", page.url)));
     }
-    let failed = |error: &dyn std::fmt::Display| {
-        ToolError::model(ErrorCode::ExecutionError, format!("{} can't be shown: {error}", page.url))
-    };
-    let bytes = page.picture.as_deref().unwrap_or_default();
-    let path = cx.spill.store("picture", bytes).map_err(|error| failed(&error))?;
-    let file = File::open(&path).map_err(|error| failed(&error))?;
-    let _ = std::fs::remove_file(&path);
-    let (width, height) = cx.images.put(file, &page.url).map_err(|error| failed(&error))?;
+    let bytes = page.picture.clone().unwrap_or_default();
+    let put = cx.images.put_bytes(bytes, &page.url);
+    let (width, height) =
+        put.map_err(|error| ToolError::failed(format!("{} can't be shown: {error}", page.url)))?;
     Ok(format!("a picture of {width} x {height}, below"))
 }
 

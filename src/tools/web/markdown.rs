@@ -45,8 +45,8 @@ pub struct Markdown {
 pub fn from_html(html: &str, url: &Url) -> Markdown {
     let (document, whole) = parsed(html);
     let title =
-        find(&document, &mut |node| tag(node) == "title").map(|node| one_line(&text_of(&node), TITLE_CHARS));
-    let base = find(&document, &mut |node| tag(node) == "base").and_then(|node| attribute(&node, "href"));
+        nodes(&document).find(|node| tag(node) == "title").map(|node| one_line(&text_of(&node), TITLE_CHARS));
+    let base = nodes(&document).find(|node| tag(node) == "base").and_then(|node| attribute(&node, "href"));
     let base = base.and_then(|base| url.join(&base).ok()).unwrap_or_else(|| url.clone());
     tidy(&document, &base);
     let main = main_part(&document);
@@ -115,11 +115,7 @@ fn is_dropped(node: &Rc<Node>) -> bool {
                 || has("src").is_none_or(|src| src.trim_start().starts_with("data:")))
         || name == "a"
             && text_of(node).trim_matches(['#', '¶', '§', '\u{200b}', ' ']).is_empty()
-            && !has_picture(node)
-}
-
-fn has_picture(node: &Rc<Node>) -> bool {
-    find(node, &mut |inner| tag(inner) == "img").is_some()
+            && nodes(node).all(|inner| tag(&inner) != "img")
 }
 
 fn is_furniture(node: &Rc<Node>) -> bool {
@@ -130,26 +126,18 @@ fn is_furniture(node: &Rc<Node>) -> bool {
 fn main_part(document: &Rc<Node>) -> Option<Rc<Node>> {
     let is_main =
         |node: &Rc<Node>| tag(node) == "main" || attribute(node, "role").is_some_and(|role| role == "main");
-    let found = find(document, &mut |node| is_main(node)).or_else(|| {
-        let (mut articles, mut last) = (0, None);
-        find(document, &mut |node| {
-            if tag(node) == "article" {
-                (articles, last) = (articles + 1, Some(Rc::clone(node)));
-            }
-            false
-        });
-        last.filter(|_| articles == 1)
-    })?;
+    let only_article = || {
+        let mut articles = nodes(document).filter(|node| tag(node) == "article");
+        articles.next().filter(|_| articles.next().is_none())
+    };
+    let found = nodes(document).find(is_main).or_else(only_article)?;
     remove(&found, &|node| matches!(tag(node), "nav" | "footer"));
     (text_of(&found).trim().chars().count() >= MAIN_CHARS).then_some(found)
 }
 
 fn remove(top: &Rc<Node>, unwanted: &dyn Fn(&Rc<Node>) -> bool) {
-    let mut open = vec![Rc::clone(top)];
-    while let Some(node) = open.pop() {
-        let mut children = node.children.borrow_mut();
-        children.retain(|child| !unwanted(child));
-        open.extend(children.iter().map(Rc::clone));
+    for node in nodes(top) {
+        node.children.borrow_mut().retain(|child| !unwanted(child));
     }
 }
 
@@ -219,31 +207,27 @@ fn on_one_row(text: &str) -> String {
 
 fn is_layout(table: &Rc<Node>) -> bool {
     const PARTS: [&str; 9] = ["table", "h1", "h2", "h3", "h4", "pre", "form", "article", "section"];
-    let holds =
-        |parts: &[&str]| find(table, &mut |node| !Rc::ptr_eq(node, table) && parts.contains(&tag(node)));
-    holds(&["table"]).is_some() || holds(&["th"]).is_none() && holds(&PARTS).is_some()
+    let holds = |parts: &[&str]| nodes(table).skip(1).any(|node| parts.contains(&tag(&node)));
+    holds(&["table"]) || !holds(&["th"]) && holds(&PARTS)
 }
 
-/// The first node below `top`, in document order, that `meant` accepts.
-fn find(top: &Rc<Node>, meant: &mut dyn FnMut(&Rc<Node>) -> bool) -> Option<Rc<Node>> {
+/// `top` and all nodes below it, in document order.
+fn nodes(top: &Rc<Node>) -> impl Iterator<Item = Rc<Node>> + use<> {
     let mut open = vec![Rc::clone(top)];
-    while let Some(node) = open.pop() {
-        if meant(&node) {
-            return Some(node);
-        }
+    std::iter::from_fn(move || {
+        let node = open.pop()?;
         open.extend(node.children.borrow().iter().rev().map(Rc::clone));
-    }
-    None
+        Some(node)
+    })
 }
 
 fn text_of(node: &Rc<Node>) -> String {
     let mut text = String::new();
-    find(node, &mut |node| {
+    for node in nodes(node) {
         if let NodeData::Text { contents } = &node.data {
             text.push_str(&RefCell::borrow(contents));
         }
-        false
-    });
+    }
     text
 }
 

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use crate::cx::ToolCx;
 use base::config::prompts;
-use base::model::envelope::{Envelope, ErrorCode};
+use base::model::envelope::Envelope;
 use base::text::{human_tokens, one_line};
 
 #[derive(Deserialize)]
@@ -24,12 +23,9 @@ impl TypedTool for WebSearch {
     type Args = Args;
     const NAME: &'static str = "WebSearch";
     const DESCRIPTION: &'static str = prompts::TOOL_WEB_SEARCH;
+    const ARGUMENTS: &'static str = "query";
     const READ_ONLY: bool = true;
     const WORK: Work<Args> = Work::Async(search);
-
-    fn schema() -> Value {
-        object(&["query"], json!({"query": {"type": "string"}}))
-    }
 
     fn title(args: &Args) -> String {
         format!("WebSearch \"{}\"", one_line(&args.query, 120))
@@ -38,7 +34,7 @@ impl TypedTool for WebSearch {
 
 fn search(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
     Box::pin(async move {
-        let failed = |message: String| ToolError::model(ErrorCode::ExecutionError, message);
+        let failed = |message: String| ToolError::failed(message);
         let Some(searcher) = &cx.web.searcher else {
             return Err(failed("the model's server has no search; go on without it".to_owned()));
         };

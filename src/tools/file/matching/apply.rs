@@ -87,7 +87,9 @@ fn already_there(lines: &Lines, edit: TextEdit) -> Option<usize> {
 fn repeats_itself(lines: &Lines, found: EditMatch, edit: TextEdit) -> bool {
     let plain = |text: &str| text.replace("\r\n", "\n");
     let (old, new) = (plain(edit.old), plain(edit.new));
-    let Some(extra) = new.len().checked_sub(old.len()).filter(|&extra| extra > 0) else { return false };
+    if new.len() <= old.len() {
+        return false;
+    }
     let text = lines.text();
     // Enough context to contain the new text, with line ends counted twice for CRLF.
     let reach = new.len() * 2;
@@ -102,9 +104,6 @@ fn repeats_itself(lines: &Lines, found: EditMatch, edit: TextEdit) -> bool {
         let ends_line =
             rest_after.starts_with('\n') || new.ends_with('\n') || rest_after.is_empty() && to == text.len();
         let says_something = [lead, trail].iter().any(|part| !part.trim().is_empty());
-        starts_line
-            && ends_line
-            && extra > 0
-            && (says_something || !(lead.contains('\n') || trail.contains('\n')))
+        starts_line && ends_line && (says_something || !(lead.contains('\n') || trail.contains('\n')))
     })
 }

@@ -75,8 +75,8 @@ pub(super) fn is_place_of(lines: &Lines, old: &str, new: &str, taken: &[(usize, 
         let sum: f64 = pairs.map(|(given, other)| strsim::normalized_levenshtein(given, other)).sum();
         sum / given.len().max(1) as f64
     };
-    let least = likeness(&becomes).max(NEAR);
-    if !stays && likeness(&becomes) < NEAR {
+    let likeness_now = likeness(&becomes);
+    if !stays && likeness_now < NEAR {
         return false;
     }
     let elsewhere = |first: &usize| {
@@ -86,7 +86,8 @@ pub(super) fn is_place_of(lines: &Lines, old: &str, new: &str, taken: &[(usize, 
     let quoted: Vec<&str> = old.lines().collect();
     !candidates(lines, &quoted).into_iter().filter(elsewhere).any(|first| {
         let there = (first..lines.count()).map(|line| bare(lines.content(line)));
-        likeness(&there.filter(|line| !line.is_empty()).take(given.len()).collect::<Vec<_>>()) >= least
+        likeness(&there.filter(|line| !line.is_empty()).take(given.len()).collect::<Vec<_>>())
+            >= likeness_now.max(NEAR)
     })
 }
 
@@ -181,14 +182,8 @@ fn align(lines: &Lines, first: usize, given: &[&str], together: bool) -> Vec<Pai
     let has_partner = |pair: &Pair| pair.0.is_some() && pair.1.is_some();
     let from = if together { 0 } else { pairs.iter().position(has_partner).unwrap_or(0) };
     let to = pairs.iter().rposition(has_partner).map_or(0, |at| at + 1);
-    let of_file = |pair: &Pair| pair.1.is_none();
-    let mut kept = Vec::new();
-    for (at, pair) in pairs.into_iter().enumerate() {
-        if (from..to).contains(&at) || !of_file(&pair) {
-            kept.push(pair);
-        }
-    }
-    kept
+    let kept = |(at, pair): &(usize, Pair)| (from..to).contains(at) || pair.1.is_some();
+    pairs.into_iter().enumerate().filter(kept).map(|(_, pair)| pair).collect()
 }
 
 /// First and last file line, the number of equal lines at the start, and the differences.
@@ -251,23 +246,17 @@ fn is_same(real: &str, at: usize, given: &[&str]) -> bool {
 
 fn row(lines: &Lines, given: &[&str], pair: Pair) -> String {
     let shown = |line: &str| elide(&visible(line), SHOWN_CHARS);
+    let in_file = |real: usize, line: &str| format!("file line {}: {}", real + 1, shown(line));
+    let in_old = |old: usize, line: &str| format!("old_string line {}: {}", old + 1, shown(line));
     match pair {
         (Some(real), Some(old)) => {
-            let (in_file, in_old) = around_difference(lines.content(real), given[old]);
-            format!(
-                "file line {}: {}\nold_string line {}: {}",
-                real + 1,
-                shown(&in_file),
-                old + 1,
-                shown(&in_old)
-            )
+            let (line, given) = around_difference(lines.content(real), given[old]);
+            format!("{}\n{}", in_file(real, &line), in_old(old, &given))
         }
-        (Some(real), None) => {
-            format!("file line {}: {} (not in old_string)", real + 1, shown(lines.content(real)))
-        }
+        (Some(real), None) => format!("{} (not in old_string)", in_file(real, lines.content(real))),
         (None, old) => {
             let old = old.unwrap_or_default();
-            format!("old_string line {}: {} (not in the file)", old + 1, shown(given[old]))
+            format!("{} (not in the file)", in_old(old, given[old]))
         }
     }
 }

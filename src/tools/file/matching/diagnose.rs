@@ -3,11 +3,23 @@
 
 use super::compare::{self, line_range};
 use super::lines::Lines;
-use super::match_edit::find;
+use super::match_edit::first_line;
 use super::white_space;
 
 /// Larger files aren't copied just for an error message.
 const COPIED_BYTES: usize = 4 * 1024 * 1024;
+
+/// What each escape stands for, and what to say if that was all.
+const ESCAPES: [(&[(&str, &str)], &str); 2] = [
+    (
+        &[("\\n", "\n"), ("\\t", "\t"), ("\\\"", "\""), ("\\\\", "\\")],
+        "double-escaped: with its \\n, \\t, \\\" or \\\\ unescaped",
+    ),
+    (
+        &[("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")],
+        "HTML-escaped: with plain < > & \" '",
+    ),
+];
 
 pub fn not_found(text: &str, old: &str) -> String {
     let lines = Lines::new(text);
@@ -22,32 +34,23 @@ pub fn not_found(text: &str, old: &str) -> String {
 /// The line of `new`, which may explain why the old text is gone. Short texts occur too often to tell.
 pub fn stands_at(text: &str, new: &str) -> Option<usize> {
     const TELLING_CHARS: usize = 8;
-    let lines = Lines::new(text);
-    let (_, matches) = find(&lines, new, false).filter(|_| new.trim().chars().count() >= TELLING_CHARS)?;
-    Some(lines.line_of(matches.first()?.start) + 1)
+    let tells = new.trim().chars().count() >= TELLING_CHARS;
+    first_line(&Lines::new(text), new).filter(|_| tells).map(|line| line + 1)
 }
 
 /// Whether every non-blank line starts with a rising number and a tab (Read) or an arrow (other viewers).
 pub fn is_numbered(text: &str) -> bool {
-    marked(text, &['\t', '→'])
-}
-
-fn marked(text: &str, marks: &[char]) -> bool {
     let mut last: Option<u64> = None;
     text.lines().filter(|line| !line.is_empty()).all(|line| {
-        let number = split_mark(line, marks).and_then(|(number, _)| number.trim_start().parse().ok());
+        let number = line.split_once(['\t', '→']).and_then(|(number, _)| number.trim_start().parse().ok());
         let before = std::mem::replace(&mut last, number);
         number.is_some_and(|number| before.is_none_or(|before| before.checked_add(1) == Some(number)))
     }) && last.is_some()
 }
 
-fn split_mark<'a>(line: &'a str, marks: &[char]) -> Option<(&'a str, &'a str)> {
-    line.split_once(marks)
-}
-
 /// The line without its number and mark, and with `space` without the space after them.
 fn behind_number<'a>(line: &'a str, marks: &[char], space: bool) -> Option<&'a str> {
-    let (number, rest) = split_mark(line, marks)?;
+    let (number, rest) = line.split_once(marks)?;
     let number = number.trim_start();
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| rest.strip_prefix(' ').filter(|_| space).unwrap_or(rest))
@@ -69,38 +72,23 @@ pub fn has_pasted_line(text: &str, new: &str) -> bool {
 }
 
 fn known_mistake(lines: &Lines, old: &str) -> Option<String> {
-    let line_with = |old: &str| {
-        let (_, matches) = find(lines, old, false)?;
-        matches.first().map(|found| lines.line_of(found.start) + 1)
-    };
+    let line_with = |old: &str| first_line(lines, old).map(|line| line + 1);
     if let Some(said) = line_numbers(old, line_with) {
         return Some(said);
     }
-    let unescaped = old.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"").replace("\\\\", "\\");
-    if unescaped != old
-        && let Some(line) = line_with(&unescaped)
-    {
-        return Some(format!(
-            "old_string is double-escaped: with its \\n, \\t, \\\" or \\\\ unescaped it matches at line {line}"
-        ));
-    }
-    let plain_html = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
-    let unescaped =
-        plain_html.iter().fold(old.to_owned(), |text, (escaped, plain)| text.replace(escaped, plain));
-    if unescaped != old
-        && let Some(line) = line_with(&unescaped)
-    {
-        return Some(format!("old_string is HTML-escaped: with plain < > & \" ' it matches at line {line}"));
+    for (escapes, said) in ESCAPES {
+        let unescaped =
+            escapes.iter().fold(old.to_owned(), |text, (escape, plain)| text.replace(escape, plain));
+        if unescaped != old
+            && let Some(line) = line_with(&unescaped)
+        {
+            return Some(format!("old_string is {said} it matches at line {line}"));
+        }
     }
     if lines.text().len() > COPIED_BYTES {
         return None;
     }
-    let plain_text = plain(lines.text());
-    let plain_lines = Lines::new(&plain_text);
-    if let Some((_, matches)) = find(&plain_lines, &plain(old), false)
-        && let Some(found) = matches.first()
-    {
-        let line = plain_lines.line_of(found.start);
+    if let Some(line) = first_line(&Lines::new(&plain(lines.text())), &plain(old)) {
         return Some(format!(
             "at line {} the text differs only in typographic or invisible characters (quotes, dashes, spaces). {}",
             line + 1,
@@ -119,10 +107,7 @@ fn known_mistake(lines: &Lines, old: &str) -> Option<String> {
         let beside = compare::beside(lines, found.first, old);
         return Some(format!("at {place} the text differs only in white space, {what}. {beside}"));
     }
-    let lower_text = lines.text().to_lowercase();
-    let (lower, lower_old) = (Lines::new(&lower_text), old.to_lowercase());
-    let (_, matches) = find(&lower, &lower_old, false)?;
-    let line = lower.line_of(matches.first()?.start);
+    let line = first_line(&Lines::new(&lines.text().to_lowercase()), &old.to_lowercase())?;
     let beside = compare::beside(lines, line, old);
     Some(format!("at line {} the text differs only in letter case. {beside}", line + 1))
 }

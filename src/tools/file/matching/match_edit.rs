@@ -97,6 +97,12 @@ pub fn find<'a>(lines: &Lines<'a>, old: &'a str, all: bool) -> Option<(MatchLeve
     (!shifted.is_empty()).then_some((MatchLevel::Indentation, shifted))
 }
 
+/// The line, 0-based, of the first match on any level.
+pub fn first_line<'a>(lines: &Lines<'a>, old: &'a str) -> Option<usize> {
+    let (_, matches) = find(lines, old, false)?;
+    Some(lines.line_of(matches.first()?.start))
+}
+
 fn exact<'a>(text: &'a str, old: &str, all: bool) -> Vec<EditMatch<'a>> {
     let mut matches = Vec::new();
     let step = if all { old.len() } else { old.chars().next().map_or(1, char::len_utf8) };

@@ -55,8 +55,6 @@ impl Place {
     }
 }
 
-type Started = Result<Connection, ClientInitializeError>;
-
 /// If `challenge` is given (from a refused request), signs in first.
 pub async fn connect(
     server: &Server,
@@ -151,14 +149,13 @@ async fn over_http(
         let Ok(answer) = timeout(server.start_timeout, serve).await else {
             return Err(McpError::Timeout(server.start_timeout));
         };
-        let answer: Started = answer.map(|running| Connection::new(running, calls, None));
         match answer {
-            Ok(connection) => return Ok(connection),
-            Err(error) if another_lifecycle_may_work(&error) => last = last.or(Some(error)),
+            Ok(running) => return Ok(Connection::new(running, calls, None)),
+            Err(error) if another_lifecycle_may_work(&error) => last = last.or(Some(start_error(&error))),
             Err(error) => return Err(start_error(&error)),
         }
     }
-    Err(last.map_or_else(|| McpError::Start(String::new()), |error| start_error(&error)))
+    Err(last.unwrap_or_else(|| McpError::Start(String::new())))
 }
 
 async fn over_stdio(server: &Server, place: &Place) -> Result<Connection, McpError> {
@@ -202,11 +199,8 @@ fn another_lifecycle_may_work(error: &ClientInitializeError) -> bool {
 }
 
 fn start_error(error: &ClientInitializeError) -> McpError {
-    if let Some(challenge) = error.auth_challenge() {
-        return McpError::SignIn { challenge: challenge.to_owned(), failed: None };
-    }
-    if error.is_authorization_required() {
-        return McpError::SignIn { challenge: String::new(), failed: None };
+    if let Some(sign_in) = McpError::sign_in(error.auth_challenge(), error.is_authorization_required()) {
+        return sign_in;
     }
     McpError::Start(match error {
         // `source()` doesn't return this error.

@@ -27,13 +27,18 @@ pub enum McpError {
     Cancelled,
 }
 
+impl McpError {
+    /// `None` if the server doesn't ask for a sign-in.
+    pub fn sign_in(challenge: Option<&str>, required: bool) -> Option<Self> {
+        let challenge = challenge.or(required.then_some(""))?.to_owned();
+        Some(Self::SignIn { challenge, failed: None })
+    }
+}
+
 impl From<ServiceError> for McpError {
     fn from(error: ServiceError) -> Self {
-        if let Some(challenge) = error.auth_challenge() {
-            return Self::SignIn { challenge: challenge.to_owned(), failed: None };
-        }
-        if error.is_authorization_required() {
-            return Self::SignIn { challenge: String::new(), failed: None };
+        if let Some(sign_in) = Self::sign_in(error.auth_challenge(), error.is_authorization_required()) {
+            return sign_in;
         }
         match error {
             ServiceError::McpError(said) => Self::Refused(said.message.into_owned()),

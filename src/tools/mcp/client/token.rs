@@ -4,8 +4,6 @@
 
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use rmcp::transport::auth::AuthorizationMetadata;
 use serde_json::Value;
 
@@ -75,8 +73,7 @@ async fn post(endpoint: &str, form: &[(&str, &str)], client: Option<(&str, &str)
         .header("content-type", "application/x-www-form-urlencoded")
         .body(body.query().unwrap_or_default().to_owned());
     if let Some((id, secret)) = client {
-        let pair = STANDARD.encode(format!("{}:{}", encoded(id), encoded(secret)));
-        request = request.header("authorization", format!("Basic {pair}"));
+        request = request.basic_auth(encoded(id), Some(encoded(secret)));
     }
     let sent = tokio::time::timeout(PATIENCE, request.send()).await;
     let response = sent.map_err(|_| said(&"no answer in time"))?.map_err(|error| said(&error))?;

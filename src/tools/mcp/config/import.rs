@@ -6,9 +6,14 @@ use serde_json::Value;
 
 use super::entry::{Entry, check_name, servers_of};
 use base::file;
+use base::pattern::Pattern;
 
 /// Claude Code's file also contains the history of all projects.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// A string, which is kept, or what is left out.
+static COMMENT: Pattern = Pattern::new(r#"(?s)("(?:\\.|[^"\\])*"?)|//[^\n]*|/\*.*?(?:\*/|\z)"#);
+static TRAILING_COMMA: Pattern = Pattern::new(r#"(?s)("(?:\\.|[^"\\])*"?)|,(\s*[}\]])"#);
 
 struct Agent {
     name: &'static str,
@@ -94,42 +99,8 @@ fn parse(path: &Path, text: &str) -> Result<Value, String> {
 
 /// Strips comments and trailing commas from JSON.
 fn without_comments(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        if c == '"' {
-            let end = string_end(rest);
-            out.push_str(&rest[..end]);
-            rest = &rest[end..];
-        } else if rest.starts_with("//") {
-            rest = rest.find('\n').map_or("", |at| &rest[at..]);
-        } else if rest.starts_with("/*") {
-            rest = rest.split_once("*/").map_or("", |(_, after)| after);
-        } else {
-            if matches!(c, '}' | ']') {
-                let kept = out.trim_end();
-                if let Some(kept) = kept.strip_suffix(',') {
-                    out.truncate(kept.len());
-                }
-            }
-            out.push(c);
-            rest = &rest[c.len_utf8()..];
-        }
-    }
-    out
-}
-
-fn string_end(text: &str) -> usize {
-    let mut escaped = false;
-    for (at, c) in text.char_indices().skip(1) {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '"' => return at + 1,
-            _ => {}
-        }
-    }
-    text.len()
+    let plain = COMMENT.replace_all(text, "$1");
+    TRAILING_COMMA.replace_all(&plain, "$1$2").into_owned()
 }
 
 #[cfg(test)]

@@ -1,51 +1,28 @@
 //! `${VARIABLE}` and `${VARIABLE:-default}` in a server's configuration, as in Claude Code's `.mcp.json`.
 
+use base::pattern::Pattern;
+use regex::Captures;
+
+static REFERENCE: Pattern = Pattern::new(r"\$\{([A-Za-z0-9_]+)(?::-([^}]*))?\}");
+static GEMINI: Pattern = Pattern::new(r"\$([A-Za-z_][A-Za-z0-9_]*)");
+
+/// The error is the name of a variable without a value.
 pub fn expand(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, (name, default, after))) =
-        rest.find("${").and_then(|at| Some((&rest[..at], reference(&rest[at + 2..])?)))
-    {
-        out.push_str(before);
-        match value(name).or_else(|| default.map(str::to_owned)) {
-            Some(value) => out.push_str(&value),
-            None => return Err(name.to_owned()),
-        }
-        rest = after;
-    }
-    out.push_str(rest);
-    Ok(out)
-}
-
-/// The name, the default and the rest.
-fn reference(text: &str) -> Option<(&str, Option<&str>, &str)> {
-    let (inside, after) = text.split_once('}')?;
-    let (name, default) = match inside.split_once(":-") {
-        Some((name, default)) => (name, Some(default)),
-        None => (inside, None),
-    };
-    is_name(name).then_some((name, default, after))
-}
-
-fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    let mut missing = None;
+    let expanded = REFERENCE.replace_all(text, |found: &Captures| {
+        let default = found.get(2).map(|default| default.as_str().to_owned());
+        value(&found[1]).or(default).unwrap_or_else(|| {
+            missing.get_or_insert_with(|| found[1].to_owned());
+            String::new()
+        })
+    });
+    let expanded = expanded.into_owned();
+    missing.map_or(Ok(expanded), Err)
 }
 
 /// Converts opencode's `{env:NAME}` and Gemini CLI's `$NAME`.
 pub fn in_our_form(text: &str) -> String {
-    let text = text.replace("{env:", "${");
-    let mut out = String::new();
-    let mut rest = text.as_str();
-    while let Some(at) = rest.find('$') {
-        out.push_str(&rest[..=at]);
-        rest = &rest[at + 1..];
-        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
-        if end > 0 && !rest.starts_with(|c: char| c.is_ascii_digit()) {
-            out.push_str(&format!("{{{}}}", &rest[..end]));
-            rest = &rest[end..];
-        }
-    }
-    out + rest
+    GEMINI.replace_all(&text.replace("{env:", "${"), "$${${1}}").into_owned()
 }
 
 #[cfg(test)]
