@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::sandbox::protected_paths::IN_GIT;
 use base::file;
 
-/// A pointer file or a configuration, in bytes.
-const MAX_BYTES: u64 = 256 * 1024;
+/// A pointer file, a list of submodules or a configuration, in bytes.
+pub const MAX_BYTES: u64 = 256 * 1024;
 const MAX_MODULES: usize = 256;
 const MAX_MODULE_DEPTH: usize = 6;
 
@@ -82,7 +82,6 @@ fn worktree(dot_git: &Path) -> Option<(PathBuf, PathBuf)> {
 
 /// The main git folder, its submodules and worktrees, and the configured hooks folder.
 fn whole(git: &Path, top: &Path, workspace: &Path, found: &mut GitFolders) {
-    protect(git, &mut found.protected);
     let hooks = read(&git.join("config"))
         .and_then(|text| text.lines().find_map(|line| setting(line, "hookspath").map(str::to_owned)));
     if let Some(hooks) = hooks {
@@ -91,26 +90,34 @@ fn whole(git: &Path, top: &Path, workspace: &Path, found: &mut GitFolders) {
             found.protected.push(folder);
         }
     }
-    let mut left = MAX_MODULES;
-    modules(&git.join("modules"), MAX_MODULE_DEPTH, &mut left, &mut found.protected);
-    for entry in fs::read_dir(git.join("worktrees")).into_iter().flatten().flatten().take(MAX_MODULES) {
-        protect(&entry.path(), &mut found.protected);
-    }
+    with_modules(git).iter().for_each(|git| protect(git, &mut found.protected));
+    worktrees(git).take(MAX_MODULES).for_each(|git| protect(&git, &mut found.protected));
 }
 
-fn modules(folder: &Path, depth: usize, left: &mut usize, protected: &mut Vec<PathBuf>) {
+pub fn worktrees(git: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = fs::read_dir(git.join("worktrees")).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path())
+}
+
+/// A git folder, and those of its submodules.
+pub fn with_modules(git: &Path) -> Vec<PathBuf> {
+    let mut found = vec![git.to_owned()];
+    modules(&git.join("modules"), MAX_MODULE_DEPTH, &mut found);
+    found
+}
+
+fn modules(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if depth == 0 || *left == 0 || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        if depth == 0 || found.len() > MAX_MODULES || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
         let path = entry.path();
         if path.join("HEAD").is_file() {
-            *left -= 1;
-            protect(&path, protected);
-            modules(&path.join("modules"), depth - 1, left, protected);
+            found.push(path.clone());
+            modules(&path.join("modules"), depth - 1, found);
         } else {
             // A module's name may contain slashes.
-            modules(&path, depth - 1, left, protected);
+            modules(&path, depth - 1, found);
         }
     }
 }
@@ -126,28 +133,6 @@ fn setting<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 
 pub fn read(path: &Path) -> Option<String> {
     file::small_text(path, MAX_BYTES)
-}
-
-/// Whether a configuration has only what `git init` writes.
-pub fn is_plain_config(text: &str) -> bool {
-    const PLAIN: &[&str] = &[
-        "repositoryformatversion",
-        "filemode",
-        "bare",
-        "logallrefupdates",
-        "ignorecase",
-        "precomposeunicode",
-        "symlinks",
-    ];
-    text.lines().map(str::trim).all(|line| {
-        line.is_empty()
-            || line == "[core]"
-            || line.split_once('=').is_some_and(|(key, value)| {
-                let value = value.trim();
-                PLAIN.contains(&key.trim().to_ascii_lowercase().as_str())
-                    && value.bytes().all(|byte| byte.is_ascii_alphanumeric())
-            })
-    })
 }
 
 #[cfg(test)]
@@ -192,15 +177,5 @@ mod tests {
         let found = find(&root.join("repo/packages/one"));
         assert_eq!(found.outside, [root.join("repo/.git")]);
         assert!(found.protected.contains(&root.join("repo/packages/one/githooks")));
-    }
-
-    #[test]
-    fn plain_config() {
-        assert!(is_plain_config(
-            "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"
-        ));
-        assert!(!is_plain_config("[core]\n\tfsmonitor = ./x\n"));
-        assert!(!is_plain_config("[core]\n\tbare = false\n[alias]\n\tst = !sh\n"));
-        assert!(!is_plain_config("[include]\n\tpath = x\n"));
     }
 }

@@ -6,14 +6,12 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use base::file;
+use super::git_folders;
 
 /// Folders opened in the search, nearest to the workspace first.
 const MAX_FOLDERS: usize = 2_000;
 /// Each costs some mounts for every command.
 const MAX_FOUND: usize = 64;
-/// A list of submodules or a pointer, in bytes.
-const MAX_BYTES: u64 = 256 * 1024;
 /// Folders of installed or built files.
 pub const SKIPPED: &[&str] =
     &[".git", "node_modules", "target", "__pycache__", ".venv", "venv", ".tox", ".gradle"];
@@ -70,15 +68,13 @@ fn search(workspace: &Path) -> Vec<PathBuf> {
 
 /// Those that git's own lists name, at any depth.
 fn listed(workspace: &Path) -> Vec<PathBuf> {
-    let modules = file::small_text(&workspace.join(".gitmodules"), MAX_BYTES).unwrap_or_default();
+    let modules = git_folders::read(&workspace.join(".gitmodules")).unwrap_or_default();
     let modules = modules.lines().filter_map(|line| {
         let (key, value) = line.split_once('=')?;
         (key.trim() == "path").then(|| workspace.join(value.trim().trim_matches('"')).join(".git"))
     });
-    let trees = fs::read_dir(workspace.join(".git/worktrees")).into_iter().flatten().flatten();
-    let trees = trees.filter_map(|entry| {
-        Some(PathBuf::from(file::small_text(&entry.path().join("gitdir"), MAX_BYTES)?.trim()))
-    });
+    let trees = git_folders::worktrees(&workspace.join(".git"));
+    let trees = trees.filter_map(|tree| Some(PathBuf::from(git_folders::read(&tree.join("gitdir"))?.trim())));
     modules
         .chain(trees)
         // A list may name anything: only what is really below counts, and no links.

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use super::assessment::{Assessment, Effect, Risk};
 use super::interpret;
 use crate::policy::path_scope::PathScope;
-use crate::sandbox::git::arguments::GitArguments;
+use crate::sandbox::git::arguments::{GitArguments, OWN_VALUED};
 use crate::sandbox::git::guarded::GuardedPaths;
-use crate::sandbox::git::preview::{self, CHANGING};
+use crate::sandbox::git::preview;
 use crate::sandbox::git::question::GitQuestion;
 use crate::sandbox::git::settings::{self, WRITING};
 use crate::shell::interpret::call::{Arg, Call};
@@ -22,9 +22,6 @@ const HARMLESS_KEYS: &str = "color. advice. user.name user.email core.quotepath 
 /// Options without a value that run nothing and lead nowhere.
 const HARMLESS: &str = "--no-pager -P --no-optional-locks --literal-pathspecs --version --help -p --paginate";
 
-const VALUED: &[&str] =
-    &["--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env", "--super-prefix"];
-
 pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
     let args = call.args();
     let mut inside = call.clone();
@@ -33,7 +30,7 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
     while let Some(arg) = args.get(at).filter(|arg| arg.text.starts_with('-')) {
         let text = arg.text.as_str();
         let value = args.get(at + 1).and_then(Arg::certain);
-        at += 1 + usize::from(matches!(text, "-C" | "-c") || VALUED.contains(&text));
+        at += 1 + usize::from(OWN_VALUED.contains(&text));
         match (text, value) {
             ("-C", Some(folder)) => {
                 inside.folders = inside.folders.iter().map(|from| path::follow(&from.join(folder))).collect();
@@ -54,7 +51,11 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
     }
     inside.argv = std::iter::once(Arg::known("git")).chain(args[at..].iter().cloned()).collect();
     let is_plain = result.risk == Risk::Reads;
-    let settings = if is_plain { settings(&inside) } else { None };
+    let words: Option<Vec<String>> =
+        inside.args().iter().map(|arg| arg.certain().map(str::to_owned)).collect();
+    // If an argument is unknown, the sandbox's own git checks.
+    let certain = words.filter(|_| is_plain).and_then(|words| GitArguments::read(&words));
+    let settings = certain.as_ref().and_then(|args| settings(&inside, args));
     if settings.is_some() && sub.certain() == Some("config") {
         let why = "it changes the repository's settings, none that runs a program";
         result.raise(Assessment::new(Risk::Workspace, why).with(Effect::Write(".git/config".to_owned())));
@@ -62,8 +63,8 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
         result.raise(found);
     }
     result.settings = settings.unwrap_or_default();
-    if is_plain && (Risk::Workspace..=Risk::Unknown).contains(&result.risk) {
-        protected(&inside, scope, &mut result);
+    if let Some(args) = certain.filter(|_| (Risk::Workspace..=Risk::Unknown).contains(&result.risk)) {
+        protected(&inside, &args, scope, &mut result);
     }
     if result.risk > Risk::Reads && inside.folders.is_empty() {
         result.raise(unsure("it is not known where git works".to_owned()));
@@ -76,25 +77,22 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
 }
 
 /// The configuration that git would write as a side effect, or with harmless settings.
-fn settings(call: &Call) -> Option<Vec<PathBuf>> {
-    let words: Option<Vec<String>> = call.args().iter().map(|arg| arg.certain().map(str::to_owned)).collect();
-    let args = GitArguments::read(&words?).filter(|args| WRITING.contains(&args.sub.as_str()))?;
+fn settings(call: &Call, args: &GitArguments) -> Option<Vec<PathBuf>> {
     let [folder] = &call.folders[..] else { return None };
     let git = GitQuestion::about(folder);
-    (settings::writes(&git, &args) == Some(true)).then(|| settings::files(&git, &args))
+    let writes = WRITING.contains(&args.sub.as_str()) && settings::writes(&git, args) == Some(true);
+    writes.then(|| settings::files(&git, args))
 }
 
-/// The protected files that git would change. If an argument is unknown, the sandbox's own git checks.
-fn protected(call: &Call, scope: &PathScope, result: &mut Assessment) {
-    let words: Option<Vec<String>> = call.args().iter().map(|arg| arg.certain().map(str::to_owned)).collect();
-    let Some(args) = words.and_then(|words| GitArguments::read(&words)) else { return };
-    if !CHANGING.contains(&args.sub.as_str()) {
+/// The protected files that git would change.
+fn protected(call: &Call, args: &GitArguments, scope: &PathScope, result: &mut Assessment) {
+    if !preview::may_change(&args.sub) {
         return;
     }
     let guarded = GuardedPaths::of_workspace(&scope.workspace, scope.home.as_deref());
     for folder in &call.folders {
         let git = GitQuestion::about(folder);
-        let paths = preview::guarded_changes(&git, &args, &guarded, b"").unwrap_or_default();
+        let paths = preview::guarded_changes(&git, args, &guarded, b"").unwrap_or_default();
         if paths.is_empty() {
             continue;
         }

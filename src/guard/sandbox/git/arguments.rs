@@ -8,7 +8,8 @@ pub struct GitArguments {
     pub rest: Vec<String>,
 }
 
-const OWN_VALUED: &[&str] = &[
+/// git's own options whose value is the next word.
+pub const OWN_VALUED: &[&str] = &[
     "-C",
     "-c",
     "--git-dir",
@@ -72,6 +73,12 @@ impl GitArguments {
 
     pub fn paths(&self) -> Option<&[String]> {
         self.rest.iter().position(|arg| arg == "--").map(|at| &self.rest[at + 1..])
+    }
+
+    /// The words before and after `--`.
+    pub fn named(&self) -> Vec<&str> {
+        let paths = self.paths().unwrap_or_default();
+        self.words().into_iter().chain(paths.iter().map(String::as_str)).collect()
     }
 
     /// Also if long ones are abbreviated or have a value, or letters are in a bundle.

@@ -1,10 +1,14 @@
 //! Collects the files that a git command would change, by asking git for names.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::arguments::GitArguments;
 use super::question::GitQuestion;
+use base::file;
+
+/// A list of steps, or one of git's own refs, in bytes.
+const MAX_STATE_BYTES: u64 = 4 * 1024 * 1024;
 
 pub struct Changes<'a> {
     pub git: &'a GitQuestion,
@@ -17,18 +21,19 @@ pub struct Changes<'a> {
 }
 
 impl Changes<'_> {
-    pub fn add(&mut self, names: Vec<String>) {
-        self.found.extend(names);
+    /// The names that one of git's diff commands, or `log`, prints.
+    fn diff(&self, command: &str, options: &[&str], paths: &[&str]) -> Option<Vec<String>> {
+        let names = ["--name-only", "-z", "--no-renames"];
+        self.git.names(&[&[command], &names[..], options, &["--"], paths].concat())
     }
 
     pub fn between(&self, one: &str, other: &str) -> Option<Vec<String>> {
-        self.git.names(&["diff-tree", "-r", "--name-only", "-z", "--no-renames", one, other, "--"])
+        self.diff("diff-tree", &["-r", one, other], &[])
     }
 
     pub fn switch_to(&mut self, commit: &str) -> Option<()> {
-        let head = self.head();
-        let names = self.between(&head, commit)?;
-        self.add(names);
+        let names = self.between(&self.head(), commit)?;
+        self.found.extend(names);
         Some(())
     }
 
@@ -43,36 +48,25 @@ impl Changes<'_> {
 
     /// What differs between a commit's tree and the work tree or the index, in `paths` or everywhere.
     pub fn against(&mut self, commit: &str, paths: &[&str]) -> Option<()> {
-        for cached in [true, false] {
-            let mut args = vec!["diff-index", "--name-only", "-z", "--no-renames", "--ignore-submodules=all"];
-            args.extend(cached.then_some("--cached"));
-            args.extend([commit, "--"]);
-            args.extend(paths);
-            let names = self.git.names(&args)?;
-            if cached { &mut self.found } else { &mut self.touched }.extend(names);
-        }
+        let cached = self.diff("diff-index", &["--ignore-submodules=all", "--cached", commit], paths)?;
+        self.found.extend(cached);
+        let touched = self.diff("diff-index", &["--ignore-submodules=all", commit], paths)?;
+        self.touched.extend(touched);
         Some(())
     }
 
     pub fn index(&mut self, paths: &[&str]) -> Option<()> {
-        let mut args =
-            vec!["diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=all", "--"];
-        args.extend(paths);
-        let names = self.git.names(&args)?;
-        self.touched.extend(names);
+        let touched = self.diff("diff-files", &["--ignore-submodules=all"], paths)?;
+        self.touched.extend(touched);
         Some(())
     }
 
     /// Everything that the commits themselves change; `revisions` as for `git log`.
     pub fn commits(&mut self, revisions: &[&str], walk: bool) -> Option<()> {
-        let mut args =
-            vec!["log", "--format=", "--name-only", "-z", "--no-renames", "--diff-merges=separate"];
-        args.extend((!walk).then_some("--no-walk"));
-        args.push("--end-of-options");
-        args.extend(revisions);
-        args.push("--");
-        let names = self.git.names(&args)?;
-        self.add(names);
+        let walk = if walk { "--do-walk" } else { "--no-walk" };
+        let options = ["--format=", "--diff-merges=separate", walk, "--end-of-options"];
+        let names = self.diff("log", &[&options[..], revisions].concat(), &[])?;
+        self.found.extend(names);
         Some(())
     }
 
@@ -81,20 +75,26 @@ impl Changes<'_> {
         text.lines().map(str::to_owned).collect()
     }
 
-    pub fn untracked(&mut self, options: &[&str], paths: &[&str]) -> Option<()> {
-        let mut args = vec!["ls-files", "--others", "-z", "--full-name"];
-        args.extend(options);
-        args.push("--");
-        args.extend(paths);
-        let names = self.git.names(&args)?;
-        self.add(names);
+    /// Tracked files, or with `--others` among the options those that aren't.
+    pub fn listed(&mut self, options: &[&str], paths: &[&str]) -> Option<()> {
+        let names =
+            self.git.names(&[&["ls-files", "-z", "--full-name"], options, &["--"], paths].concat())?;
+        self.found.extend(names);
         Some(())
     }
 
-    pub fn tracked(&self, paths: &[&str]) -> Option<Vec<String>> {
-        let mut args = vec!["ls-files", "-z", "--full-name", "--"];
-        args.extend(paths);
-        self.git.names(&args)
+    /// What git noted of a command in progress.
+    pub fn state(&self, name: &str) -> Option<String> {
+        file::small_text(&self.git_folder()?.join(name), MAX_STATE_BYTES)
+    }
+
+    pub fn git_folder(&self) -> Option<PathBuf> {
+        self.git.line(&["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
+    }
+
+    /// From the top to the command's folder.
+    pub fn prefix(&self) -> String {
+        self.git.line(&["rev-parse", "--show-prefix"]).unwrap_or_default()
     }
 
     /// Whether a touched file still has the content in the index.

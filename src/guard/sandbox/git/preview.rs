@@ -2,39 +2,46 @@
 //! it can't write, or continue and leave its old text.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::arguments::GitArguments;
 use super::changes::Changes;
-use super::files::{self, of_numstat};
+use super::files;
 use super::guarded::GuardedPaths;
 use super::question::GitQuestion;
-use base::file;
 
-/// A list of steps, or one of git's own refs, in bytes.
-const MAX_STATE_BYTES: u64 = 4 * 1024 * 1024;
 const MAX_STEPS: usize = 2_000;
 
-pub const CHANGING: &[&str] = &[
-    "switch",
-    "checkout",
-    "restore",
-    "reset",
-    "merge",
-    "rebase",
-    "cherry-pick",
-    "revert",
-    "stash",
-    "am",
-    "apply",
-    "bisect",
-    "rm",
-    "mv",
-    "clean",
-    "read-tree",
-    "checkout-index",
-    "sparse-checkout",
+type Preview = fn(&mut Changes<'_>) -> Option<()>;
+
+const CHANGING: &[(&str, Preview)] = &[
+    ("switch", checkout),
+    ("checkout", checkout),
+    ("restore", restore),
+    ("reset", reset),
+    ("merge", merge),
+    ("rebase", rebase),
+    ("cherry-pick", pick),
+    ("revert", pick),
+    ("stash", stash),
+    ("am", files::patch),
+    ("apply", files::patch),
+    ("bisect", bisect),
+    ("rm", files::remove),
+    ("mv", files::rename),
+    ("clean", files::clean),
+    ("read-tree", files::read_tree),
+    ("checkout-index", |on| on.index(&[])),
+    ("sparse-checkout", files::sparse),
 ];
+
+fn preview_of(sub: &str) -> Option<Preview> {
+    CHANGING.iter().find(|(name, _)| *name == sub).map(|(_, preview)| *preview)
+}
+
+pub fn may_change(sub: &str) -> bool {
+    preview_of(sub).is_some()
+}
 
 /// The guarded paths that the command would change; `None` if unknown, such as when git itself refuses.
 pub fn guarded_changes(
@@ -43,71 +50,38 @@ pub fn guarded_changes(
     guarded: &GuardedPaths,
     input: &[u8],
 ) -> Option<Vec<PathBuf>> {
-    if !CHANGING.contains(&args.sub.as_str()) {
-        return Some(Vec::new());
-    }
+    let Some(preview) = preview_of(&args.sub) else { return Some(Vec::new()) };
     let top = PathBuf::from(git.line(&["rev-parse", "--show-toplevel"])?);
-    let mut preview = Changes { git, args, input, found: BTreeSet::new(), touched: BTreeSet::new() };
-    look(&mut preview)?;
-    let held = |name: &String| guarded.hold(&top.join(name.trim_end_matches('/')));
-    let really = |name: &String| held(name) && !preview.is_same(&top, name);
-    let touched: BTreeSet<&String> = preview.touched.iter().filter(|name| really(name)).collect();
-    let found = preview.found.iter().filter(|name| held(name)).chain(touched).collect::<BTreeSet<_>>();
-    let mut paths: Vec<PathBuf> =
-        found.into_iter().map(|name| top.join(name.trim_end_matches('/'))).collect();
+    let mut on = Changes { git, args, input, found: BTreeSet::new(), touched: BTreeSet::new() };
+    let resumes = matches!(&*args.sub, "merge" | "rebase" | "cherry-pick" | "revert" | "am")
+        && args.has(&["--continue", "--skip", "--abort", "--resolved"]);
+    if resumes {
+        resume(&mut on)?
+    } else {
+        preview(&mut on)?
+    }
+    let path = |name: &String| top.join(name.trim_end_matches('/'));
+    let held = |name: &&String| guarded.hold(&path(name));
+    let touched = on.touched.iter().filter(held).filter(|name| !on.is_same(&top, name));
+    let mut paths: BTreeSet<PathBuf> = on.found.iter().filter(held).chain(touched).map(path).collect();
     // Removing a folder removes what is guarded in it.
-    let folders = preview
-        .found
-        .iter()
-        .filter(|name| name.ends_with('/'))
-        .map(|name| top.join(name.trim_end_matches('/')));
-    for folder in folders {
+    for folder in on.found.iter().filter(|name| name.ends_with('/')).map(path) {
         let inside = guarded.protected.iter().map(|path| &path.0);
         paths.extend(inside.filter(|path| path.starts_with(&folder) && path.exists()).cloned());
     }
-    Some(paths)
-}
-
-fn look(on: &mut Changes<'_>) -> Option<()> {
-    let resumes = on.args.has(&["--continue", "--skip", "--abort", "--resolved"]);
-    match on.args.sub.as_str() {
-        "switch" | "checkout" => checkout(on),
-        "restore" => restore(on),
-        "reset" => reset(on),
-        "merge" | "rebase" | "cherry-pick" | "revert" | "am" if resumes => resume(on),
-        "merge" => merge(on),
-        "rebase" => rebase(on),
-        "cherry-pick" | "revert" => pick(on),
-        "stash" => stash(on),
-        "am" | "apply" => files::patch(on),
-        "bisect" => bisect(on),
-        "rm" => files::remove(on),
-        "mv" => files::rename(on),
-        "clean" => files::clean(on),
-        "read-tree" => files::read_tree(on),
-        "checkout-index" => on.index(&[]),
-        "sparse-checkout" => files::sparse(on),
-        _ => None,
-    }
+    Some(paths.into_iter().collect())
 }
 
 fn checkout(on: &mut Changes<'_>) -> Option<()> {
-    let words = on.args.words();
     let force = on.args.has(&["-f", "--force", "--discard-changes"]) || on.args.has(&["-m", "--merge"]);
-    let is_switch = on.args.sub == "switch";
-    if is_switch && on.args.has(&["--orphan"]) {
+    if on.args.sub == "switch" && on.args.has(&["--orphan"]) {
         let empty = on.empty_tree();
         return on.switch_to(&empty);
     }
-    let first = words.first().copied();
-    let commit = first.and_then(|word| on.git.commit(word)).or_else(|| {
-        // A remote branch becomes a local one of the same name.
-        let pattern = format!("refs/remotes/*/{}", first?);
-        let found = on.git.line(&["for-each-ref", "--format=%(objectname)", &pattern])?;
-        found.lines().next().map(str::to_owned)
-    });
-    let mut paths: Vec<&str> = on.args.paths().unwrap_or_default().iter().map(String::as_str).collect();
-    paths.extend(words.iter().skip(usize::from(commit.is_some())));
+    let first = on.args.words().first().copied();
+    let commit = first.and_then(|word| on.git.commit(word).or_else(|| on.git.remote_branch(word)));
+    let mut paths = on.args.named();
+    paths.drain(..usize::from(commit.is_some()));
     match commit {
         Some(commit) if paths.is_empty() => {
             on.switch_to(&commit)?;
@@ -130,15 +104,9 @@ fn restore(on: &mut Changes<'_>) -> Option<()> {
     if staged && !on.args.has(&["-W", "--worktree"]) {
         return Some(());
     }
-    let words = on.args.words();
-    let behind = on.args.paths().unwrap_or_default().iter().map(String::as_str);
-    let paths: Vec<&str> = words.into_iter().chain(behind).collect();
-    let source = on.args.value(&["--source", "-s"]).or(staged.then_some("HEAD"));
-    match source {
-        Some(source) => {
-            let commit = on.git.commit(source)?;
-            on.against(&commit, &paths)
-        }
+    let paths = on.args.named();
+    match on.args.value(&["--source", "-s"]).or(staged.then_some("HEAD")) {
+        Some(source) => on.against(&on.git.commit(source)?, &paths),
         None => on.index(&paths),
     }
 }
@@ -155,8 +123,7 @@ fn reset(on: &mut Changes<'_>) -> Option<()> {
 fn autostash(on: &mut Changes<'_>) -> Option<()> {
     let set = |key: &str| on.git.line(&["config", "--type=bool", "--get", key]).as_deref() == Some("true");
     if on.args.has(&["--autostash"]) || set("merge.autoStash") || set("rebase.autoStash") {
-        let head = on.head();
-        on.against(&head, &[])?;
+        on.against(&on.head(), &[])?;
     }
     Some(())
 }
@@ -183,7 +150,7 @@ fn merge(on: &mut Changes<'_>) -> Option<()> {
         }
         for base in bases {
             let changed = on.between(&base, &commit)?;
-            on.add(changed.into_iter().filter(|name| differ.contains(name)).collect());
+            on.found.extend(changed.into_iter().filter(|name| differ.contains(name)));
         }
     }
     Some(())
@@ -229,33 +196,30 @@ fn pick(on: &mut Changes<'_>) -> Option<()> {
     if on.args.has(&["--quit"]) {
         return Some(());
     }
-    let words = on.args.words();
-    on.commits(&words, false)
+    on.commits(&on.args.words(), false)
 }
 
 /// A merge, rebase or similar that is in progress.
 fn resume(on: &mut Changes<'_>) -> Option<()> {
-    let folder = PathBuf::from(on.git.line(&["rev-parse", "--absolute-git-dir"])?);
-    let text = |name: &str| file::small_text(&folder.join(name), MAX_STATE_BYTES);
     if !on.args.has(&["--continue", "--resolved"]) {
-        let head = on.head();
-        on.against(&head, &[])?;
+        on.against(&on.head(), &[])?;
     }
     if on.args.has(&["--abort"]) {
-        for name in [
+        let before = [
             "rebase-merge/orig-head",
             "rebase-apply/orig-head",
             "rebase-apply/abort-safety",
             "sequencer/head",
-        ] {
-            if let Some(commit) = text(name).and_then(|text| on.git.commit(text.trim())) {
+        ];
+        for name in before {
+            if let Some(commit) = on.state(name).and_then(|text| on.git.commit(text.trim())) {
                 on.switch_to(&commit)?;
             }
         }
         return Some(());
     }
     for name in ["rebase-merge/git-rebase-todo", "sequencer/todo"] {
-        let text = text(name).unwrap_or_default();
+        let text = on.state(name).unwrap_or_default();
         let words =
             text.lines().filter(|line| !line.starts_with('#')).flat_map(|line| line.split(' ').take(4));
         let is_id = |word: &&str| word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -265,13 +229,10 @@ fn resume(on: &mut Changes<'_>) -> Option<()> {
             on.commits(&steps.iter().map(String::as_str).collect::<Vec<_>>(), false)?;
         }
     }
-    let patches = std::fs::read_dir(folder.join("rebase-apply")).into_iter().flatten().flatten();
-    let is_patch = |path: &PathBuf| {
-        path.file_name().is_some_and(|name| name.as_encoded_bytes().iter().all(u8::is_ascii_digit))
-    };
-    for path in patches.map(|entry| entry.path()).filter(is_patch).take(MAX_STEPS) {
-        let names = on.git.names(&["apply", "--numstat", "-z", "--", path.to_str()?])?;
-        on.add(of_numstat(names));
+    let patches = std::fs::read_dir(on.git_folder()?.join("rebase-apply")).into_iter().flatten().flatten();
+    let is_patch = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
+    for patch in patches.filter(|entry| entry.file_name().to_str().is_some_and(is_patch)).take(MAX_STEPS) {
+        files::patched(on, &["--", patch.path().to_str()?])?;
     }
     Some(())
 }
@@ -282,71 +243,51 @@ fn stash(on: &mut Changes<'_>) -> Option<()> {
         Some("list" | "show" | "drop" | "clear" | "create" | "store") => Some(()),
         Some(sub @ ("pop" | "apply" | "branch")) => {
             let name = words.get(1 + usize::from(sub == "branch")).copied().unwrap_or("0");
-            let name = if name.bytes().all(|byte| byte.is_ascii_digit()) {
-                format!("stash@{{{name}}}")
-            } else {
-                name.to_owned()
-            };
+            let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
+            let name = if is_number { format!("stash@{{{name}}}") } else { name.to_owned() };
             let stash = on.git.commit(&name)?;
-            let (base, index) = (format!("{stash}^1"), format!("{stash}^2"));
-            for tree in [&stash, &index] {
-                let names = on.between(&base, tree)?;
-                on.add(names);
-            }
-            if let Some(others) = on.git.commit(&format!("{stash}^3")) {
-                let names = on.git.names(&["ls-tree", "-r", "--name-only", "-z", "--full-tree", &others])?;
-                on.add(names);
-            }
-            if sub == "branch" { on.switch_to(&on.git.commit(&base)?) } else { Some(()) }
+            let base = on.git.commit(&format!("{stash}^1"))?;
+            let names = on.between(&base, &stash)?;
+            on.found.extend(names);
+            // What was added, and what was untracked.
+            let others = [2, 3].iter().filter_map(|number| on.git.commit(&format!("{stash}^{number}")));
+            let others: Vec<String> = others.collect();
+            on.commits(&others.iter().map(String::as_str).collect::<Vec<_>>(), false)?;
+            if sub == "branch" { on.switch_to(&base) } else { Some(()) }
         }
         _ => {
-            let mut paths: Vec<&str> =
-                on.args.paths().unwrap_or_default().iter().map(String::as_str).collect();
-            paths.extend(words.iter().skip(1));
-            let head = on.head();
-            on.against(&head, &paths)?;
+            let paths = &on.args.named()[usize::from(!words.is_empty())..];
+            on.against(&on.head(), paths)?;
             if on.args.has(&["-u", "--include-untracked"]) {
-                on.untracked(&["--exclude-standard"], &paths)?;
+                on.listed(&["--others", "--exclude-standard"], paths)
             } else if on.args.has(&["-a", "--all"]) {
-                on.untracked(&[], &paths)?;
+                on.listed(&["--others"], paths)
+            } else {
+                Some(())
             }
-            Some(())
         }
     }
 }
 
 /// May check out any commit between the good and the bad ones.
 fn bisect(on: &mut Changes<'_>) -> Option<()> {
-    let mut words = on.args.words().into_iter();
-    let sub = words.next();
-    if matches!(sub, None | Some("log" | "view" | "visualize" | "terms" | "help")) {
-        return Some(());
+    let words = on.args.words();
+    let (sub, words) = words.split_first()?;
+    match *sub {
+        "log" | "view" | "visualize" | "terms" | "help" => return Some(()),
+        "reset" => {
+            let start = on.state("BISECT_START").unwrap_or_default();
+            return on.switch_to(&on.git.commit(words.first().copied().unwrap_or(start.trim()))?);
+        }
+        _ => {}
     }
-    let mut commits: Vec<String> = words.filter_map(|word| on.git.commit(word)).collect();
     let kept = on.git.line(&["for-each-ref", "--format=%(objectname)", "refs/bisect"]).unwrap_or_default();
-    commits.extend(kept.lines().map(str::to_owned));
-    let start = on.git.line(&["rev-parse", "--git-path", "BISECT_START"]).and_then(|path| {
-        let folder = on.git.line(&["rev-parse", "--absolute-git-dir"])?;
-        let path = if Path::new(&path).is_absolute() {
-            PathBuf::from(path)
-        } else {
-            Path::new(&folder).join("BISECT_START")
-        };
-        on.git.commit(file::small_text(&path, MAX_STATE_BYTES)?.trim())
-    });
-    commits.extend(start);
-    commits.push(on.git.commit("HEAD")?);
-    commits.sort();
-    commits.dedup();
-    for commit in &commits {
-        on.switch_to(commit)?;
-    }
-    if sub == Some("reset") || commits.len() < 2 {
-        return Some(());
-    }
-    let mut args = vec!["merge-base", "--octopus"];
-    args.extend(commits.iter().map(String::as_str));
-    let base = on.git.line(&args).map(|base| format!("^{base}"));
-    let revisions: Vec<&str> = commits.iter().chain(&base).map(String::as_str).collect();
+    let start = on.state("BISECT_START").unwrap_or_default();
+    let all = words.iter().copied().chain(kept.lines()).chain([start.trim(), "HEAD"]);
+    let commits: Vec<String> = all.filter_map(|word| on.git.commit(word)).collect();
+    let commits: Vec<&str> = commits.iter().map(String::as_str).collect();
+    let base = on.git.line(&[&["merge-base", "--octopus"], &commits[..]].concat());
+    let base = base.map(|base| format!("^{base}"));
+    let revisions: Vec<&str> = commits.into_iter().chain(base.as_deref()).collect();
     on.commits(&revisions, true)
 }

@@ -98,7 +98,17 @@ impl GitQuestion {
             let or_head = |name: &str| if name.is_empty() { "HEAD".to_owned() } else { name.to_owned() };
             return self.line(&["merge-base", &or_head(one), &or_head(other)]);
         }
-        let word = if word == "-" { "@{-1}" } else { word };
-        self.line(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{word}^{{commit}}")])
+        self.object(if word == "-" { "@{-1}" } else { word }, "commit")
+    }
+
+    pub fn object(&self, word: &str, kind: &str) -> Option<String> {
+        self.line(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{word}^{{{kind}}}")])
+    }
+
+    /// The commit of a remote branch, which becomes a local one of the same name.
+    pub fn remote_branch(&self, name: &str) -> Option<String> {
+        let pattern = format!("refs/remotes/*/{name}");
+        let found = self.line(&["for-each-ref", "--format=%(objectname)", &pattern])?;
+        found.lines().next().map(str::to_owned)
     }
 }

@@ -97,11 +97,10 @@ fn checkout(git: &GitQuestion, args: &GitArguments, words: &[&str]) -> bool {
     if creates || args.has(&["-t", "--track"]) {
         return tracks(git, args, words.first().copied());
     }
-    // A remote branch becomes a local one of the same name.
     let Some(name) = words.first().filter(|_| words.len() == 1 && args.paths().is_none()) else {
         return false;
     };
-    git.commit(name).is_none() && git.line(&["for-each-ref", &format!("refs/remotes/*/{name}")]).is_some()
+    git.commit(name).is_none() && git.remote_branch(name).is_some()
 }
 
 /// Whether a new branch that starts there tracks another one.

@@ -1,6 +1,7 @@
 //! The `git` that sandboxed commands find first: it runs the real one only if the predicted changes are
 //! allowed. Not a security boundary (mounts and the guard are): it keeps git from stopping halfway.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, IsTerminal, Read, Write};
@@ -13,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::arguments::GitArguments;
 use super::guarded::GuardedPaths;
-use super::preview::{self, CHANGING};
+use super::preview;
 use super::question::GitQuestion;
 use super::settings::{self, WRITING};
 use crate::sandbox::launch;
@@ -29,64 +30,6 @@ const REFUSED: i32 = 128;
 const MAX_ALIASES: usize = 8;
 /// The list of guarded paths, in bytes.
 const MAX_LIST: u64 = 4 * 1024 * 1024;
-/// These change no work tree file and no settings.
-const DIRECT: &[&str] = &[
-    "add",
-    "annotate",
-    "archive",
-    "blame",
-    "bundle",
-    "cat-file",
-    "check-attr",
-    "check-ignore",
-    "clone",
-    "commit",
-    "commit-tree",
-    "count-objects",
-    "describe",
-    "diff",
-    "diff-files",
-    "diff-index",
-    "diff-tree",
-    "fetch",
-    "for-each-ref",
-    "format-patch",
-    "fsck",
-    "gc",
-    "grep",
-    "hash-object",
-    "help",
-    "log",
-    "ls-files",
-    "ls-remote",
-    "ls-tree",
-    "merge-base",
-    "merge-tree",
-    "name-rev",
-    "notes",
-    "push",
-    "range-diff",
-    "reflog",
-    "rev-list",
-    "rev-parse",
-    "shortlog",
-    "show",
-    "show-branch",
-    "show-ref",
-    "status",
-    "symbolic-ref",
-    "tag",
-    "update-index",
-    "update-ref",
-    "var",
-    "verify-commit",
-    "version",
-    "write-tree",
-    "--version",
-    "--help",
-    "--exec-path",
-];
-
 /// Puts the wrapper first in the path. If that fails, commands find git itself.
 pub fn install(spec: &mut SandboxSpec) {
     let Ok(text) = serde_json::to_string(&guarded(spec)) else { return };
@@ -142,8 +85,11 @@ fn make(folder: &Path, list: &str, real: &Path, helper: &Path) -> io::Result<()>
     fs::create_dir_all(folder)?;
     let at = folder.join("guarded.json");
     fs::write(&at, list)?;
+    // An alias can't replace git's own commands.
+    let own = GitQuestion::in_place_of(real, &[]).line(&["--list-cmds=builtins"]).unwrap_or_default();
+    let unchecked = own.lines().filter(|sub| !is_checked(sub));
+    let direct = std::iter::once("--version").chain(unchecked).collect::<Vec<_>>().join("|");
     let [real, helper, at] = [real, helper, &at].map(quoted);
-    let direct = DIRECT.join("|");
     let script = format!(
         "#!/bin/sh\ncase \"$1\" in {direct}) exec {real} \"$@\" ;; esac\n[ -x {helper} ] || exec {real} \"$@\"\nexec {helper} {NAME} {real} {at} \"$@\"\n"
     );
@@ -173,9 +119,6 @@ fn refusal(real: &Path, list: &Path, rest: &[OsString]) -> Option<String> {
     let words: Vec<String> =
         rest.iter().map(|word| word.to_str().map(str::to_owned)).collect::<Option<_>>()?;
     let mut args = GitArguments::read(&words)?;
-    if DIRECT.contains(&args.sub.as_str()) {
-        return None;
-    }
     let guarded: GuardedPaths = serde_json::from_slice(&file::read(list, MAX_LIST).ok()?.0).ok()?;
     let git = GitQuestion::in_place_of(real, &args.own);
     expand_alias(&git, &mut args);
@@ -188,16 +131,15 @@ fn refusal(real: &Path, list: &Path, rest: &[OsString]) -> Option<String> {
         }
     }
     let plans = if args.sub == "pull" { pulled(real, &args)? } else { vec![args] };
-    if plans.iter().all(|args| !CHANGING.contains(&args.sub.as_str())) {
+    if plans.iter().all(|args| !preview::may_change(&args.sub)) {
         return None;
     }
     let input = plans.first().and_then(input).unwrap_or_default();
     // Otherwise a file that was only touched would count as changed.
     let _ = git.ask(&["update-index", "-q", "--refresh"]);
     let found = plans.iter().filter_map(|args| preview::guarded_changes(&git, args, &guarded, &input));
-    let mut paths: Vec<PathBuf> = found.flatten().collect();
-    paths.sort();
-    paths.dedup();
+    let paths: BTreeSet<PathBuf> = found.flatten().collect();
+    let paths = Vec::from_iter(paths);
     if paths.is_empty() {
         return None;
     }
@@ -211,10 +153,14 @@ fn not_run(written: &str, what: &str) -> String {
     )
 }
 
+/// Whether it may change work tree files or settings.
+fn is_checked(sub: &str) -> bool {
+    preview::may_change(sub) || WRITING.contains(&sub) || sub == "pull"
+}
+
 fn expand_alias(git: &GitQuestion, args: &mut GitArguments) {
     for _ in 0..MAX_ALIASES {
-        if CHANGING.contains(&args.sub.as_str()) || WRITING.contains(&args.sub.as_str()) || args.sub == "pull"
-        {
+        if is_checked(&args.sub) {
             return;
         }
         let Some(meaning) = git.line(&["config", "--get", &format!("alias.{}", args.sub)]) else { return };

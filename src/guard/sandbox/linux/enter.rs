@@ -18,7 +18,7 @@ use super::mounts::{self, Outside};
 use super::reaper;
 use super::seccomp;
 use super::supervisor;
-use super::system;
+use super::system::{self, NOT_STARTED};
 use super::trial;
 use crate::sandbox::launch::{LIFELINE_FD, SPEC_FD};
 use crate::sandbox::private_folder;
@@ -29,7 +29,6 @@ use base::process::descriptor;
 /// The helper's own failures: in a user's own call (a configuration error), and for the agent.
 const FAILED_FOREGROUND: i32 = 3;
 const FAILED: i32 = 125;
-const NOT_STARTED: i32 = 127;
 /// Tags in the pipe from the first process: how the command ended, or why it did not start.
 const ENDED: u8 = b'S';
 const NEVER_BEGAN: u8 = b'E';

@@ -16,24 +16,19 @@ pub fn adopt_orphans() {
 }
 
 pub fn end_all() {
-    let own = rustix::process::getpid();
-    for _ in 0..ROUNDS {
-        reap::kill_descendants(own.as_raw_nonzero().get());
-        // Collect what has ended; without any children, nothing is left.
-        loop {
-            match rustix::process::wait(WaitOptions::NOHANG) {
-                Ok(Some(_)) => {}
-                Ok(None) => break,
-                Err(_) => return,
-            }
-        }
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    remain_after(ROUNDS, || reap::kill_descendants(own));
 }
 
 /// Whether children remain; those about to end get a moment.
 pub fn someone_is_left() -> bool {
-    for _ in 0..ENDING_ROUNDS {
+    remain_after(ENDING_ROUNDS, || {})
+}
+
+/// Collects the children that have ended; ends early when none are left.
+fn remain_after(rounds: usize, each: impl Fn()) -> bool {
+    for _ in 0..rounds {
+        each();
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
                 Ok(Some(_)) => {}

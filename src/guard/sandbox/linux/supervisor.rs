@@ -11,9 +11,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 
 use super::reaper;
-use super::system;
+use super::system::{self, NOT_STARTED};
 
-const NOT_STARTED: i32 = 127;
 const STDERR: RawFd = 2;
 
 /// Starts the keeper and ends as the command does; the keeper may keep running.

@@ -15,6 +15,9 @@ pub const RDONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 pub const NOSUID: u64 = libc::MOUNT_ATTR_NOSUID;
 pub const NODEV: u64 = libc::MOUNT_ATTR_NODEV;
 
+/// The exit code of a command that could not be started.
+pub const NOT_STARTED: i32 = 127;
+
 /// As in `linux/mount.h`.
 #[repr(C)]
 struct MountAttributes {

@@ -18,11 +18,9 @@ use super::handles::{self, Identity};
 use super::repositories::RepositoryWatch;
 use super::set_aside;
 use crate::sandbox::git::harmless_config::{self, Owner};
+use crate::sandbox::git_folders::MAX_BYTES;
 use crate::sandbox::protected_paths::{IN_GIT, is_rules_file, users_make};
 use crate::sandbox::spec::{RawPath, SandboxSpec};
-
-/// A plain configuration, in bytes.
-const MAX_CONFIG: u64 = 256 * 1024;
 
 #[derive(Debug)]
 enum PriorState {
@@ -195,8 +193,9 @@ impl ProtectedFiles {
         let (folder, _) = self.open(root, path.parent()?).ok()?;
         match handles::look(&folder, name) {
             None => Some(PriorState::Settings(Vec::new(), 0o644)),
-            Some(_) => handles::read(&folder, name, MAX_CONFIG)
-                .map(|(bytes, mode)| PriorState::Settings(bytes, mode)),
+            Some(_) => {
+                handles::read(&folder, name, MAX_BYTES).map(|(bytes, mode)| PriorState::Settings(bytes, mode))
+            }
         }
     }
 
@@ -209,7 +208,7 @@ impl ProtectedFiles {
             }
             return;
         };
-        let now = handles::read(&folder, name, MAX_CONFIG).map(|(bytes, _)| bytes);
+        let now = handles::read(&folder, name, MAX_BYTES).map(|(bytes, _)| bytes);
         let harmful = now.as_deref().and_then(|now| match now == before {
             true => Some(Vec::new()),
             false => harmless_config::harmful(before, now, Owner::User),
@@ -406,7 +405,7 @@ fn harmless(folder: &OwnedFd, path: &Path) -> bool {
     let in_git = head.is_some_and(|stat| handles::kind(&stat) == FileType::RegularFile);
     let Some(name) = path.file_name().filter(|_| in_git) else { return false };
     match name.to_str() {
-        Some("config") => handles::read(folder, name, MAX_CONFIG)
+        Some("config") => handles::read(folder, name, MAX_BYTES)
             .and_then(|(bytes, _)| harmless_config::harmful(b"", &bytes, Owner::Command))
             .is_some_and(|harmful| harmful.is_empty()),
         // git's samples never run.

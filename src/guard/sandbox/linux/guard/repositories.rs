@@ -16,7 +16,7 @@ use super::backup;
 use super::handles::{self, Identity};
 use super::set_aside;
 use crate::sandbox::git::harmless_config::{self, Owner};
-use crate::sandbox::git_folders;
+use crate::sandbox::git_folders::{self, MAX_BYTES, with_modules};
 use crate::sandbox::nested_repositories::SKIPPED;
 use crate::sandbox::spec::SandboxSpec;
 
@@ -24,9 +24,6 @@ use crate::sandbox::spec::SandboxSpec;
 const MAX_FOLDERS: usize = 6_000;
 const MAX_NEW: usize = 20_000;
 const MAX_REPOSITORIES: usize = 256;
-const MAX_DEPTH: usize = 6;
-/// A configuration, in bytes.
-const MAX_CONFIG: u64 = 256 * 1024;
 const CONFIGS: [&str; 2] = ["config", "config.worktree"];
 
 /// Inode and time of the last change, in nanoseconds.
@@ -147,12 +144,7 @@ impl RepositoryWatch {
             .roots
             .iter()
             .map(|root| if *root == self.workspace { root.join(".git") } else { root.clone() });
-        own.flat_map(|git| {
-            let worktrees = fs::read_dir(git.join("worktrees")).into_iter().flatten().flatten();
-            let worktrees: Vec<PathBuf> = worktrees.map(|entry| entry.path()).collect();
-            with_modules(&git).into_iter().chain(worktrees)
-        })
-        .collect()
+        own.flat_map(|git| with_modules(&git).into_iter().chain(git_folders::worktrees(&git))).collect()
     }
 
     fn root_of(&self, path: &Path) -> Option<&PathBuf> {
@@ -167,7 +159,7 @@ impl RepositoryWatch {
 
     fn steering(&self, git: &Path) -> Steering {
         let Some(folder) = self.open(git) else { return Steering::default() };
-        let read = |name: &str| handles::read(&folder, OsStr::new(name), MAX_CONFIG).map(|(bytes, _)| bytes);
+        let read = |name: &str| handles::read(&folder, OsStr::new(name), MAX_BYTES).map(|(bytes, _)| bytes);
         let configs = CONFIGS.into_iter().filter_map(|name| Some((name, read(name)?))).collect();
         let hooks = handles::below(&folder, Path::new("hooks")).map_or_else(
             |_| BTreeMap::new(),
@@ -285,13 +277,12 @@ impl RepositoryWatch {
         if handles::look(folder, file).is_none() {
             return;
         }
-        let Some((bytes, mode)) = handles::read(folder, file, MAX_CONFIG) else {
+        let Some((bytes, mode)) = handles::read(folder, file, MAX_BYTES) else {
             notices.extend(self.away(folder, file, &path));
             return;
         };
         let old = before.configs.get(name).map_or(&b""[..], Vec::as_slice);
-        let plain = || std::str::from_utf8(&bytes).is_ok_and(git_folders::is_plain_config);
-        if bytes == old || plain() {
+        if bytes == old {
             return;
         }
         let harmful = harmless_config::harmful(old, &bytes, Owner::Command);
@@ -316,7 +307,7 @@ impl RepositoryWatch {
     /// A worktree must name the repository that contains it.
     fn common(&self, git: &Path, folder: &OwnedFd, before: &Steering, notices: &mut Vec<String>) {
         let name = OsStr::new("commondir");
-        let Some((bytes, _)) = handles::read(folder, name, MAX_CONFIG) else { return };
+        let Some((bytes, _)) = handles::read(folder, name, MAX_BYTES) else { return };
         let own = || {
             let common = git.join(String::from_utf8_lossy(&bytes).trim()).canonicalize().ok()?;
             Some(git.parent()?.file_name()? == "worktrees" && git.parent()?.parent()? == common)
@@ -334,27 +325,4 @@ fn stamp_of(folder: &OwnedFd, name: &OsStr) -> Option<Stamp> {
 
 fn is_skipped(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| SKIPPED.iter().any(|skipped| name == *skipped))
-}
-
-fn with_modules(git: &Path) -> Vec<PathBuf> {
-    let mut found = vec![git.to_owned()];
-    modules(&git.join("modules"), MAX_DEPTH, &mut found);
-    found
-}
-
-fn modules(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if depth == 0 || found.len() >= MAX_REPOSITORIES || !entry.file_type().is_ok_and(|kind| kind.is_dir())
-        {
-            continue;
-        }
-        let path = entry.path();
-        if path.join("HEAD").is_file() {
-            found.push(path.clone());
-            modules(&path.join("modules"), depth - 1, found);
-        } else {
-            // A module's name may contain slashes.
-            modules(&path, depth - 1, found);
-        }
-    }
 }
