@@ -136,7 +136,8 @@ struct FrontEnd {
     pace: Duration,
     /// A key was pressed since the last frame.
     typed: bool,
-    edited: Option<Edited>,
+    /// What to open in the user's editor.
+    edited: Option<Cmd>,
     attention: Attention,
     settings: ScreenSettings,
     /// For results of other programs.
@@ -145,12 +146,6 @@ struct FrontEnd {
     draft: String,
     draft_due: Option<Instant>,
     late_answer: LateAnswer,
-}
-
-enum Edited {
-    /// Relative to the workspace.
-    File(String),
-    Text(String),
 }
 
 /// What the loop does after a message; the greater value wins.
@@ -301,12 +296,8 @@ impl FrontEnd {
                     effects::keep_theme(self.settings.config.clone(), name, self.done.clone());
                 }
                 Cmd::Suspend => next = next.max(Next::Suspend),
-                Cmd::Edit(file) => {
-                    self.edited = Some(Edited::File(file));
-                    next = next.max(Next::Edit);
-                }
-                Cmd::Compose(text) => {
-                    self.edited = Some(Edited::Text(text));
+                Cmd::Edit(_) | Cmd::Compose(_) => {
+                    self.edited = Some(command);
                     next = next.max(Next::Edit);
                 }
                 Cmd::PastePicture => {
@@ -365,10 +356,11 @@ impl FrontEnd {
         let Some(edited) = self.edited.take() else { return Ok(()) };
         self.give_terminal()?;
         let outcome = match edited {
-            Edited::File(file) => external::edit(&self.workspace().join(&file)).await,
-            Edited::Text(text) => external::compose(&self.settings.folder, &text).await.and_then(|text| {
+            Cmd::Edit(file) => external::edit(&self.workspace().join(&file)).await,
+            Cmd::Compose(text) => external::compose(&self.settings.folder, &text).await.and_then(|text| {
                 self.done.send(Msg::Edited(text)).map_err(|_| "The interface ended.".to_owned())
             }),
+            _ => Ok(()),
         };
         self.take_terminal()?;
         outcome.or_else(|message| self.tell(Level::Warning, &message))

@@ -157,13 +157,12 @@ impl Composer {
     /// Opens the fold at or before the cursor.
     fn open_paste(&mut self) {
         let cursor = self.buffer.cursor();
-        let behind = self.buffer.text()[cursor..].chars().next();
-        let before = self.buffer.text()[..cursor].chars().next_back();
-        if let Some((c, text)) = behind.and_then(|c| Some((c, self.pastes.get(c)?.to_string()))) {
-            self.buffer.move_to(cursor + c.len_utf8());
-            self.buffer.replace_before(cursor, &text);
-        } else if let Some((c, text)) = before.and_then(|c| Some((c, self.pastes.get(c)?.to_string()))) {
-            self.buffer.replace_before(cursor - c.len_utf8(), &text);
+        let behind = self.buffer.text()[cursor..].chars().next().map(|c| (cursor, c));
+        let before = self.buffer.text()[..cursor].chars().next_back().map(|c| (cursor - c.len_utf8(), c));
+        let fold = behind.into_iter().chain(before).find_map(|(at, c)| Some((at, c, self.pastes.get(c)?)));
+        if let Some((at, c, text)) = fold {
+            self.buffer.move_to(at + c.len_utf8());
+            self.buffer.replace_before(at, text);
         }
     }
 

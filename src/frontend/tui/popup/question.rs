@@ -51,14 +51,16 @@ impl OpenQuestion {
 
     pub fn key(&mut self, key: KeyEvent, now: Duration, size: (u16, u16)) -> Taken {
         let waiting = self.waiting.take();
-        let letter = keymap::plain_char(key).filter(|_| self.reads_letters());
+        // Letters may be commands rather than text.
+        let commands = self.approval().filter(|form| !form.writes());
+        let letter = keymap::plain_char(key).filter(|_| commands.is_some());
+        let is_command =
+            |letter: char| commands.is_some_and(|form| form.takes_letter(letter.to_ascii_lowercase()));
         match (waiting, letter) {
             (Some((first, _)), Some(second)) => {
                 Taken::Typed(keymap::plain_char(first).into_iter().chain([second]).collect())
             }
-            (None, Some(letter)) if !self.takes_letter(letter.to_ascii_lowercase()) => {
-                Taken::Typed(letter.to_string())
-            }
+            (None, Some(letter)) if !is_command(letter) => Taken::Typed(letter.to_string()),
             (None, Some(_)) => {
                 self.waiting = Some((key, now));
                 Taken::Nothing
@@ -71,9 +73,13 @@ impl OpenQuestion {
 
     /// The numbered choices; none for free-text questions.
     pub fn choices(&self) -> Vec<String> {
+        self.approval().map(Approval::choice_texts).unwrap_or_default()
+    }
+
+    fn approval(&self) -> Option<&Approval> {
         match &self.form {
-            QuestionForm::Approval(form) => form.choice_texts(),
-            QuestionForm::Ask(_) => Vec::new(),
+            QuestionForm::Approval(form) => Some(form),
+            QuestionForm::Ask(_) => None,
         }
     }
 
@@ -104,15 +110,6 @@ impl OpenQuestion {
             QuestionForm::Ask(form) => form.key(key).map(Reply::Answer),
         };
         reply.map_or(Taken::Nothing, Taken::Reply)
-    }
-
-    /// Whether letters are commands rather than text.
-    fn reads_letters(&self) -> bool {
-        matches!(&self.form, QuestionForm::Approval(form) if !form.writes())
-    }
-
-    fn takes_letter(&self, letter: char) -> bool {
-        matches!(&self.form, QuestionForm::Approval(form) if form.takes_letter(letter))
     }
 
     pub fn paste(&mut self, text: &str) {

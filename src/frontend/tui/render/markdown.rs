@@ -264,10 +264,14 @@ impl Writer {
         }
     }
 
+    /// Of the open quotes.
+    fn bars(&self) -> Vec<Span<'static>> {
+        vec![Span::styled("▌ ", self.theme.dim()); self.quotes]
+    }
+
     /// Writes one logical line after the open quote bars and indents.
     fn emit(&mut self, spans: Vec<Span<'static>>) {
-        let bars: Vec<Span<'static>> =
-            (0..self.quotes).map(|_| Span::styled("▌ ", self.theme.dim())).collect();
+        let bars = self.bars();
         let depth = self.lists.len().saturating_sub(1).min(6) * 2;
         let (mut first, mut rest) = (bars.clone(), bars);
         if !self.lists.is_empty() {
@@ -293,8 +297,7 @@ impl Writer {
         let mut state = self.goes_on.take().unwrap_or_default();
         // Code keeps its indentation: cut at the edge, not wrapped at words.
         let max = self.width.saturating_sub(2 + self.quotes * 2 + self.lists.len() * 2).max(1);
-        let mut first: Vec<Span<'static>> =
-            (0..self.quotes).map(|_| Span::styled("▌ ", self.theme.dim())).collect();
+        let mut first = self.bars();
         first.push(Span::raw(" ".repeat(2 + self.lists.len() * 2)));
         for line in code.strip_suffix('\n').unwrap_or(&code).split('\n') {
             let spans = code_spans(self.language, line, &mut state, self.theme);

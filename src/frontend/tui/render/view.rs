@@ -80,31 +80,21 @@ fn foot(app: &App, width: usize, room: usize) -> Drawing {
             lines.drain(..excess.min(lines.len()));
             picture.lines.extend(lines);
         }
+        let left = body_room.saturating_sub(picture.lines.len() - rule_rows);
         if let Some(search) = &app.search {
             let here = app.session.as_ref().map_or("", |session| &session.workspace);
-            let search_room = body_room.saturating_sub(picture.lines.len() - rule_rows).min(SEARCH_ROWS);
+            let search_room = left.min(SEARCH_ROWS);
             let (lines, column) = search.lines(width, search_room, here, theme);
             caret = Some((picture.lines.len(), column));
             picture.lines.extend(lines.into_iter().take(search_room));
-            return finish(app, picture, caret, status_rows, width);
+        } else {
+            let (lines, at) = composer(app, width, left.max(1), room);
+            caret = Some((picture.lines.len() + at.0, at.1));
+            let left = left.max(1).saturating_sub(lines.len());
+            picture.lines.extend(lines);
+            picture.lines.extend(completion(app, width, left.min(COMPLETION_ROWS)));
         }
-        let composer_room = body_room.saturating_sub(picture.lines.len() - rule_rows).max(1);
-        let (lines, at) = composer(app, width, composer_room, room);
-        caret = Some((picture.lines.len() + at.0, at.1));
-        let left = composer_room.saturating_sub(lines.len());
-        picture.lines.extend(lines);
-        picture.lines.extend(completion(app, width, left.min(COMPLETION_ROWS)));
     }
-    finish(app, picture, caret, status_rows, width)
-}
-
-fn finish(
-    app: &App,
-    mut picture: Drawing,
-    caret: Option<(usize, usize)>,
-    status_rows: usize,
-    width: usize,
-) -> Drawing {
     if status_rows > 0 {
         picture.lines.push(status::status(app, width));
     }

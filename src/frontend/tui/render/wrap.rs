@@ -48,29 +48,16 @@ pub fn rows_with(line: &str, max: usize, measure: impl Fn(&str) -> usize) -> Vec
         if space && column + cells > max && index > start {
             // A space after a full row hangs there, so that the next row starts with a word.
             rows.push(start..index + grapheme.len());
-            start = index + grapheme.len();
-            column = 0;
-            chance = None;
+            (start, column, chance) = (index + grapheme.len(), 0, None);
             continue;
         }
         if column + cells > max && index > start {
-            match chance {
-                Some((at, column_there)) if at > start => {
-                    rows.push(start..at);
-                    start = at;
-                    column -= column_there;
-                }
-                _ => {
-                    rows.push(start..index);
-                    start = index;
-                    column = 0;
-                }
-            }
-            chance = None;
+            let (at, there) = chance.take().filter(|(at, _)| *at > start).unwrap_or((index, column));
+            rows.push(start..at);
+            (start, column) = (at, column - there);
             if column + cells > max && index > start {
                 rows.push(start..index);
-                start = index;
-                column = 0;
+                (start, column) = (index, 0);
             }
         }
         column += cells;

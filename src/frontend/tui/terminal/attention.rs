@@ -95,19 +95,17 @@ impl Attention {
     }
 
     fn call(&self, text: &str) -> String {
-        let sequence = match self.channel {
-            _ if self.notify == Notify::Bell => String::new(),
+        let plain = match self.channel {
+            _ if self.notify == Notify::Bell => return "\x07".to_owned(),
+            Channel::Bell => return "\x07".to_owned(),
             Channel::Osc9 => format!("\x1b]9;mycode: {text}\x07"),
             Channel::Osc777 => format!("\x1b]777;notify;mycode;{text}\x07"),
             Channel::Osc99 => format!("\x1b]99;;mycode: {text}\x1b\\"),
-            Channel::Bell => String::new(),
         };
-        let sequence = match sequence.as_str() {
-            "" => sequence,
-            plain if self.tmux => format!("\x1bPtmux;{}\x1b\\", plain.replace('\x1b', "\x1b\x1b")),
-            _ => sequence,
-        };
-        format!("\x07{sequence}")
+        match self.tmux {
+            true => format!("\x07\x1bPtmux;{}\x1b\\", plain.replace('\x1b', "\x1b\x1b")),
+            false => format!("\x07{plain}"),
+        }
     }
 }
 

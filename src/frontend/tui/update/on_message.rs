@@ -9,6 +9,7 @@ use super::viewing;
 use crate::tui::app::App;
 use crate::tui::command::run;
 use crate::tui::msg::{Cmd, Msg};
+use crate::tui::pager::kind::PagerKind;
 use crate::tui::popup::completion::complete;
 use crate::tui::popup::open::Popup;
 use crate::tui::terminal::key_name;
@@ -74,8 +75,8 @@ fn on_key(app: &mut App, key: KeyEvent) {
             app.todos_folded = !app.todos_folded;
             return;
         }
-        Some(Action::Transcript) => return viewing::open_transcript(app),
-        Some(Action::Expand) => return viewing::open_outputs(app),
+        Some(Action::Transcript) => return viewing::open_pager(app, PagerKind::Transcript),
+        Some(Action::Expand) => return viewing::open_pager(app, PagerKind::Outputs),
         _ => {}
     }
     // Tab switches from the context popup to an open question.

@@ -13,20 +13,12 @@ use base::protocol::ledger::ContextEdit;
 use base::protocol::op::Op;
 use base::text;
 
-pub fn open_transcript(app: &mut App) {
-    open_pager(app, PagerKind::Transcript);
-}
-
-pub fn open_outputs(app: &mut App) {
-    open_pager(app, PagerKind::Outputs);
-}
-
 pub fn open_changes(app: &mut App, turn: bool) {
     open_pager(app, PagerKind::Changes { turn });
 }
 
 /// Opens the pager, or closes it if it's already open.
-fn open_pager(app: &mut App, kind: PagerKind) {
+pub fn open_pager(app: &mut App, kind: PagerKind) {
     if matches!(&app.popup, Some(Popup::Pager(pager)) if pager.kind == kind) {
         app.popup = None;
         return;
