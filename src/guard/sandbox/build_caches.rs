@@ -5,39 +5,30 @@ use std::path::{Path, PathBuf};
 
 use base::file;
 
-struct BuildCache {
-    folder: &'static str,
-    /// The variable that moves it; set if the folder doesn't exist.
-    variable: Option<&'static str>,
-}
-
-const fn cache(folder: &'static str, variable: Option<&'static str>) -> BuildCache {
-    BuildCache { folder, variable }
-}
-
-const CACHES: &[BuildCache] = &[
-    cache(".cache", Some("XDG_CACHE_HOME")),
-    cache(".cargo", Some("CARGO_HOME")),
-    cache(".npm", Some("npm_config_cache")),
-    cache(".gradle", Some("GRADLE_USER_HOME")),
-    cache(".m2", None),
-    cache("go/pkg", Some("GOMODCACHE")),
-    cache(".ivy2", None),
-    cache(".sbt", None),
-    cache(".yarn", None),
-    cache(".local/share/pnpm", None),
-    cache(".local/state/pnpm", None),
-    cache(".bun/install", None),
-    cache(".nuget/packages", Some("NUGET_PACKAGES")),
-    cache(".dotnet", Some("DOTNET_CLI_HOME")),
-    cache(".hex", None),
-    cache(".mix", None),
-    cache(".stack", None),
-    cache(".cabal", None),
-    cache(".konan", None),
-    cache(".ccache", None),
-    cache(".local/share/virtualenv", None),
-    cache(".local/share/uv", None),
+/// Folders, and the variable that moves each; set if the folder doesn't exist.
+const CACHES: &[(&str, Option<&str>)] = &[
+    (".cache", Some("XDG_CACHE_HOME")),
+    (".cargo", Some("CARGO_HOME")),
+    (".npm", Some("npm_config_cache")),
+    (".gradle", Some("GRADLE_USER_HOME")),
+    (".m2", None),
+    ("go/pkg", Some("GOMODCACHE")),
+    (".ivy2", None),
+    (".sbt", None),
+    (".yarn", None),
+    (".local/share/pnpm", None),
+    (".local/state/pnpm", None),
+    (".bun/install", None),
+    (".nuget/packages", Some("NUGET_PACKAGES")),
+    (".dotnet", Some("DOTNET_CLI_HOME")),
+    (".hex", None),
+    (".mix", None),
+    (".stack", None),
+    (".cabal", None),
+    (".konan", None),
+    (".ccache", None),
+    (".local/share/virtualenv", None),
+    (".local/share/uv", None),
 ];
 
 pub const NAMED_BY_VARIABLE: &[&str] = &[
@@ -85,15 +76,15 @@ pub fn find(
 ) -> (Vec<PathBuf>, Vec<(String, Option<String>)>) {
     let mut folders = Vec::new();
     let mut environment = Vec::new();
-    for cache in CACHES {
-        let named = cache.variable.and_then(&variable);
-        let Some(folder) = named.or_else(|| Some(home?.join(cache.folder))) else { continue };
+    for (place, moved_by) in CACHES {
+        let named = moved_by.and_then(&variable);
+        let Some(folder) = named.or_else(|| Some(home?.join(place))) else { continue };
         match folder.canonicalize() {
             Ok(folder) if folder.is_dir() => folders.push(folder),
             _ => {
-                if let Some(name) = cache.variable {
-                    let place = temporary.join(cache.folder.replace('/', "-"));
-                    environment.push((name.to_owned(), Some(place.to_string_lossy().into_owned())));
+                if let Some(name) = moved_by {
+                    let folder = temporary.join(place.replace('/', "-"));
+                    environment.push(((*name).to_owned(), Some(folder.to_string_lossy().into_owned())));
                 }
             }
         }

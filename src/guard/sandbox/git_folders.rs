@@ -44,14 +44,10 @@ pub fn find(workspace: &Path) -> GitFolders {
     }
     found.protected.push(dot_git.clone());
     let Some((own, common)) = kind.is_file().then(|| worktree(&dot_git)).flatten() else { return found };
-    for folder in [&own, &common] {
-        if !folder.starts_with(workspace) && !found.outside.iter().any(|other| folder.starts_with(other)) {
-            found.outside.push(folder.clone());
-        }
+    // The worktree's own is inside it.
+    if !common.starts_with(workspace) {
+        found.outside.push(common.clone());
     }
-    found.outside.sort();
-    let all = found.outside.clone();
-    found.outside.retain(|folder| !all.iter().any(|other| other != folder && folder.starts_with(other)));
     protect(&own, &mut found.protected);
     if common != own {
         whole(&common, &top, workspace, &mut found);

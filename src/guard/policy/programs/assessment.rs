@@ -59,13 +59,7 @@ pub struct Assessment {
 
 impl Assessment {
     pub fn reads() -> Self {
-        Self {
-            risk: Risk::Reads,
-            reason: "it only reads".to_owned(),
-            effects: Vec::new(),
-            opens: Vec::new(),
-            settings: Vec::new(),
-        }
+        Self::new(Risk::Reads, "it only reads")
     }
 
     pub fn new(risk: Risk, reason: impl Into<String>) -> Self {

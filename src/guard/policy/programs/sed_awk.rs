@@ -96,27 +96,13 @@ pub fn awk_looks(program: &str) -> bool {
         }
         word.clear();
         match c {
-            '"' => loop {
-                match chars.next() {
-                    None => return false,
-                    Some('\\') => {
-                        chars.next();
-                    }
-                    Some('"') => break,
-                    Some(_) => {}
-                }
-            },
+            '"' if !quoted(&mut chars, '"') => return false,
             // A pattern starts where a value can't end.
-            '/' if !(before.is_ascii_alphanumeric() || matches!(before, ')' | ']' | '_' | '$')) => loop {
-                match chars.next() {
-                    None => return false,
-                    Some('\\') => {
-                        chars.next();
-                    }
-                    Some('/') => break,
-                    Some(_) => {}
-                }
-            },
+            '/' if !(before.is_ascii_alphanumeric() || matches!(before, ')' | ']' | '_' | '$'))
+                && !quoted(&mut chars, '/') =>
+            {
+                return false;
+            }
             '#' => while chars.next_if(|c| *c != '\n').is_some() {},
             '|' if chars.next_if_eq(&'|').is_none() => return false,
             '@' => return false,
@@ -134,6 +120,18 @@ pub fn awk_looks(program: &str) -> bool {
     !matches!(word.as_str(), "system" | "getline")
         // `print > 1` writes a file of that name.
         && !writes(&bare)
+}
+
+/// Skips to the next `end` that no backslash precedes; false if there is none.
+fn quoted(chars: &mut impl Iterator<Item = char>, end: char) -> bool {
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => drop(chars.next()),
+            _ if c == end => return true,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// A number, field or variable follows, as in a comparison.

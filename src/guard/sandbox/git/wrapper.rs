@@ -10,8 +10,6 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use sha2::{Digest, Sha256};
-
 use super::arguments::GitArguments;
 use super::guarded::GuardedPaths;
 use super::preview;
@@ -35,8 +33,7 @@ pub fn install(spec: &mut SandboxSpec) {
     let Ok(text) = serde_json::to_string(&guarded(spec)) else { return };
     let (Some(path), Ok(helper)) = (std::env::var("PATH").ok(), helper()) else { return };
     let Some(real) = find_git(&path) else { return };
-    let digest: String = Sha256::digest(&text).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    let folder = spec.private.join(FOLDER).join(digest);
+    let folder = spec.private.join(FOLDER).join(file::hash(text.as_bytes()));
     let made = make(&folder, &text, &real, &helper);
     let Ok(folder) = made.and_then(|()| folder.canonicalize()) else { return };
     let shown = folder.display();

@@ -17,12 +17,11 @@ use rustix::mount::{
     open_tree,
 };
 
-use sha2::{Digest, Sha256};
-
 use super::guard::protected_files::ProtectedFiles;
 use super::sockets;
 use super::system::{self, NODEV, NOSUID, RDONLY};
 use crate::sandbox::spec::SandboxSpec;
+use base::file;
 
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
 const LINKS: &[(&str, &str)] = &[
@@ -178,7 +177,8 @@ impl CacheFolder {
 
 /// Shows `path`, but writes go to the private folder.
 fn layered(spec: &SandboxSpec, path: &Path, writes: &CacheFolder) -> io::Result<OwnedFd> {
-    let folder = writes.path.join(cache_name(path));
+    // The same name in each command of a session.
+    let folder = writes.path.join(file::hash(path.as_os_str().as_encoded_bytes()));
     let (upper, work) = (folder.join("upper"), folder.join("work"));
     fs::create_dir_all(&upper)?;
     fs::create_dir_all(&work)?;
@@ -207,12 +207,6 @@ fn overlay(spec: &SandboxSpec, parts: &[(&str, &Path)], hasty: bool) -> io::Resu
     }
     fsconfig_create(fs.as_fd())?;
     Ok(fsmount(fs.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, NO_SPECIAL_FILES)?)
-}
-
-/// Must be the same in each command of a session.
-fn cache_name(path: &Path) -> String {
-    let digest = Sha256::digest(path.as_os_str().as_encoded_bytes());
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What replaces hidden files and folders, and their mount, without which they can't be copied.
