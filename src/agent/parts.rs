@@ -68,7 +68,7 @@ impl Agent {
     }
 
     pub fn ledger(&mut self) -> LedgerView {
-        self.window.ledger(&mut self.conversation, &self.sampler.params)
+        self.window.ledger(&self.conversation, &self.sampler.params)
     }
 
     pub fn measure(&mut self) {

@@ -152,8 +152,6 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Ends the turn at its cost limit.
-
     /// Appends what the model must know besides the results.
     fn tell_news(&mut self) -> Result<(), TurnError> {
         let Agent { conversation, dispatcher, input, max_steps, .. } = &mut *self.agent;

@@ -98,8 +98,9 @@ pub fn awk_looks(program: &str) -> bool {
         match c {
             '"' if !quoted(&mut chars, '"') => return false,
             // A pattern starts where a value can't end.
-            '/' if !(before.is_ascii_alphanumeric() || matches!(before, ')' | ']' | '_' | '$'))
-                && !quoted(&mut chars, '/') =>
+            '/' if !(before.is_ascii_alphanumeric()
+                || matches!(before, ')' | ']' | '_' | '$')
+                || quoted(&mut chars, '/')) =>
             {
                 return false;
             }
