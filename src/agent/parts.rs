@@ -67,7 +67,7 @@ impl Agent {
         let _ = tokio::task::spawn_blocking(move || restore_tools(&cx, &items, todos, &log)).await;
     }
 
-    pub fn ledger(&mut self) -> LedgerView {
+    pub fn ledger(&self) -> LedgerView {
         self.window.ledger(&self.conversation, &self.sampler.params)
     }
 

@@ -1,4 +1,4 @@
-//! The blocks that follow a user's message: one function each, in the order of [`SOURCES`]. All of them together have one
+//! The blocks that follow a user's message: one function each, in the order of `SOURCES`. All of them together have one
 //! deadline and hear Esc. Appended blocks are permanent, so that the prefix stays stable and a replay needs no disk.
 
 use std::sync::Arc;
