@@ -80,7 +80,11 @@ impl Drop for End<'_> {
 
 fn while_exchanged<T>(folder: &Path, link: &Path, work: impl FnOnce() -> T) -> T {
     let done = AtomicBool::new(false);
-    let exchange = || renameat_with(CWD, folder, CWD, link, RenameFlags::EXCHANGE).unwrap();
+    // The work may be putting one of the two back at this moment.
+    let exchange = || match renameat_with(CWD, folder, CWD, link, RenameFlags::EXCHANGE) {
+        Err(error) if error != rustix::io::Errno::NOENT => panic!("{error}"),
+        _ => {}
+    };
     let result = std::thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
