@@ -32,9 +32,12 @@ fn every_command_has_a_manual_page() {
 #[test]
 fn a_copy_knows_how_it_is_updated() {
     let place = Workplace::new();
-    let said = stdout(&place.command(&["update"]).output().unwrap());
+    let copy = place.home().join("mycode-copy");
+    std::fs::copy(env!("CARGO_BIN_EXE_mycode"), &copy).unwrap();
+    let said = stdout(&std::process::Command::new(&copy).arg("update").output().unwrap());
     assert!(
-        said.contains("built in a checkout\ngit -C ") && said.contains("cargo build --release"),
+        said.contains("mycode-copy: a copied program\nDownload the new release")
+            && said.contains("SHA256SUMS"),
         "{said}"
     );
 }

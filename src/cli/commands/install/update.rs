@@ -1,6 +1,6 @@
 //! `mycode update`: says how to update this copy, judging by its location. Downloads nothing.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::cli::report::{self, Failure};
 use base::file;
@@ -10,17 +10,16 @@ const MAX_LIST_BYTES: u64 = 4 * 1024 * 1024;
 pub fn run() -> Result<(), Failure> {
     let exe = std::env::current_exe()?;
     let exe = exe.canonicalize().unwrap_or(exe);
-    let sources = file::read(&exe.with_extension("d"), MAX_LIST_BYTES).ok();
-    let sources = sources.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned());
-    let (what, command) = way(&exe, sources.as_deref(), &|path| path.exists());
+    let (what, command) = way(&exe, Path::new(env!("CARGO_MANIFEST_DIR")), &|path| path.exists());
     report::say(&format!("mycode {} in {}: {what}\n{command}\n", env!("CARGO_PKG_VERSION"), exe.display()))?;
     Ok(())
 }
 
-fn way(exe: &Path, sources: Option<&str>, exists: &dyn Fn(&Path) -> bool) -> (&'static str, String) {
+fn way(exe: &Path, source: &Path, exists: &dyn Fn(&Path) -> bool) -> (&'static str, String) {
     let folder = exe.parent().unwrap_or(Path::new("/"));
     let within = |part: &str| exe.to_string_lossy().contains(part);
-    if let Some(source) = checkout(exe, sources) {
+    // Cargo builds into a folder with `deps` in it and copies elsewhere only what it installs.
+    if exists(&folder.join("deps")) && exists(&source.join("Cargo.toml")) {
         let source = source.display();
         return (
             "built in a checkout",
@@ -64,13 +63,6 @@ fn way(exe: &Path, sources: Option<&str>, exists: &dyn Fn(&Path) -> bool) -> (&'
     ("a copied program", command)
 }
 
-/// The checkout that the program was built in: cargo writes a `.d` file with the sources next to it.
-fn checkout(exe: &Path, sources: Option<&str>) -> Option<PathBuf> {
-    let (_, sources) = sources?.split_once(&format!("{}: ", exe.display()))?;
-    let main = sources.split_whitespace().find(|source| source.ends_with("/src/main.rs"))?;
-    Path::new(main).ancestors().nth(2).map(Path::to_owned)
-}
-
 /// Cargo records the source of an installed program: `mycode 0.1.0 (path+file:///src)`,
 /// `(git+https://host/repo#commit)` or `(registry+https://…)`.
 fn by_cargo(root: &Path) -> String {
@@ -104,12 +96,12 @@ mod tests {
     #[test]
     fn copies_are_told_apart_by_where_they_lie() {
         let said = |exe: &str, there: &[&str]| {
-            let sources = "/build/debug/mycode: /src/prompts/init.md /src/src/base/lib.rs /src/src/main.rs";
-            let (what, command) =
-                way(Path::new(exe), Some(sources), &|path| there.iter().any(|name| Path::new(name) == path));
+            let (what, command) = way(Path::new(exe), Path::new("/src"), &|path| {
+                there.iter().any(|name| Path::new(name) == path)
+            });
             format!("{what}: {command}")
         };
-        let checkout = said("/build/debug/mycode", &[]);
+        let checkout = said("/build/debug/mycode", &["/build/debug/deps", "/src/Cargo.toml"]);
         assert!(checkout.contains("git -C /src pull"), "{checkout}");
         assert!(said("/h/.cargo/bin/mycode", &["/h/.cargo/.crates2.json"]).contains("cargo install mycode"));
         let debian = ["/var/lib/dpkg/info/mycode.list"];
