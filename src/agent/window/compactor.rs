@@ -251,7 +251,9 @@ fn force_fit(conversation: &mut Conversation, with: CompactionCx<'_>) -> Result<
         if needed <= window {
             return Ok(());
         }
-        let room = window.saturating_sub(needed.saturating_sub(conversation.history.upper_bound()));
+        // What must go, in the terms of the upper bounds by which the stages measure.
+        let bound = conversation.history.upper_bound();
+        let room = window.saturating_sub(with.prompt.upper_bound()).min(bound.saturating_sub(needed - window));
         match stages.next(&conversation.history, SizeTarget { most: room, landing: room * 7 / 10 }) {
             Some(stage) => apply(conversation, stage)?,
             None => {

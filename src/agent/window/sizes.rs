@@ -8,6 +8,9 @@ use context::compaction::policy;
 /// The least that a message and the work on it need, in tokens.
 const WORKING_TOKENS: u64 = 1_500;
 
+/// Servers count their own framing differently from request to request.
+const REPORT_MARGIN: f64 = 1.02;
+
 /// Everything that the size depends on. All figures are in tokens.
 #[derive(Clone, Copy)]
 pub struct RequestSizes<'a> {
@@ -27,8 +30,8 @@ impl RequestSizes<'_> {
         self.conversation.usage.calibration.apply(tokens)
     }
 
-    /// The most that the next request may take. What a server has counted is known; what arrived since, and
-    /// everything before the first reply, counts with its upper bound.
+    /// The most that the next request may take: what the server has counted, and the upper bound of what arrived
+    /// since; before the first report, the upper bound of everything.
     pub fn at_most(&self) -> u64 {
         let history = &self.conversation.history;
         let bound = self.prompt.upper_bound() + history.upper_bound();
@@ -45,12 +48,8 @@ impl RequestSizes<'_> {
             .sum();
         let estimated = (self.prompt.tokens() + history.tokens()) as f64;
         let corrected = (self.estimated() as f64).max(estimated / 2.0);
-        let known = (corrected * 1.1) as u64 + unsure;
-        if corrected > estimated * 1.1 {
-            return known.max(bound);
-        }
-        // In scripts with many characters the bound is far too high, so trust the report; elsewhere don't.
-        if bound as f64 > estimated * 1.6 { known.min(bound) } else { bound }
+        let ratio = (corrected / estimated.max(1.0)).max(1.0);
+        (corrected * REPORT_MARGIN + unsure as f64 * ratio) as u64
     }
 
     pub fn free(&self) -> u64 {

@@ -1,19 +1,20 @@
-//! Decides before every request which items are sent in which smaller form: when dispensable text has cost
-//! more than the cache that the rewrite breaks, when the cache is cold anyway, or at the soft cap. Shared by
-//! the live agent and the trace replay; the caller applies and logs.
+//! Decides before every request whether the past is rewritten: at the user's turn if that pays, with a cold
+//! cache, or at the soft cap; never within a turn because it pays. A rewrite costs the prompt cache from its
+//! first change on, and where the model binds its reasoning to the past, the reasoning too. Shared by the
+//! live agent and the trace replay; the caller applies and logs.
 
 use super::batch::Batch;
-use super::cache_model::{self, Prices};
-use super::rewrite_plan::RewritePlan;
-use super::thresholds::{NARROW_WINDOW_TOKENS, Thresholds};
+use super::fold_plan::{FoldGoal, FoldPlan};
+use super::thresholds::Thresholds;
 use crate::history::manager::HistoryManager;
 use crate::history::references;
 use crate::session::record::CauseKind;
-use base::config::settings::{Binding, ContextSettings};
+use base::config::settings::ContextSettings;
 
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyInputs<'a> {
     pub settings: &'a ContextSettings,
+    pub limits: Thresholds,
     /// The prompt cache has expired since the last request.
     pub cold: bool,
     pub turn_start: bool,
@@ -34,8 +35,7 @@ pub fn limit(settings: &ContextSettings) -> u64 {
 /// Where a compaction should land, in tokens: well below the trigger, or every request would compact again.
 pub fn low_water(settings: &ContextSettings) -> u64 {
     let share = (settings.window_tokens as f64 * settings.low_water) as u64;
-    let tenths = if settings.window_tokens < NARROW_WINDOW_TOKENS { 6 } else { 8 };
-    share.min(limit(settings) * tenths / 10)
+    share.min(limit(settings) * 6 / 10)
 }
 
 /// If folding can't get a request below this, in tokens, it needs a summary.
@@ -43,9 +43,11 @@ pub fn early(settings: &ContextSettings) -> u64 {
     limit(settings) * 8 / 10
 }
 
+/// What would be left if everything that may be folded were.
 pub fn folded_tokens(history: &HistoryManager, settings: &ContextSettings) -> u64 {
-    let limits = Thresholds::of(settings.profile, settings.window_tokens, history.requests());
-    RewritePlan::anew(history, &limits, 0).left()
+    let limits = Thresholds::of(settings.profile, settings.window_tokens);
+    let goal = FoldGoal { landing: 0, keep_requests: limits.keep_requests, at_most: false };
+    FoldPlan::new(history, &limits, goal).left()
 }
 
 /// The batches to adopt before the next request, in order.
@@ -65,88 +67,44 @@ pub fn before_request(history: &HistoryManager, situation: &PolicyInputs<'_>) ->
 }
 
 fn due_batches(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Batch> {
-    let settings = situation.settings;
-    let mut limits = Thresholds::of(settings.profile, settings.window_tokens, history.requests());
-    // Batches come before the stages, which know less about what will be used.
-    limits.soft_cap = limits.soft_cap.min(limit(settings) * 19 / 20);
-    limits.landing = limits.landing.min(limits.soft_cap * 8 / 10);
-    if settings.window_tokens < NARROW_WINDOW_TOKENS {
-        limits.landing = limits.landing.min(limits.soft_cap / 2);
-    }
+    let &PolicyInputs { settings, limits, cold, turn_start, fixed_tokens, scale } = situation;
     let tokens = history.tokens();
-    let size = ((situation.fixed_tokens + tokens) as f64 * situation.scale) as u64;
-    let Some(Occasion { patience, least_gain }) = occasion(history, situation, &limits, size) else {
+    let size = ((fixed_tokens + tokens) as f64 * scale) as u64;
+    // Before the stages at the limit, which know less about what will be used.
+    let soft_cap = limits.soft_cap.min(limit(settings) * 19 / 20);
+    let rested = history.requests_since_rewrite() >= limits.epoch_requests;
+    let (landing, kind) = if size > soft_cap {
+        (limits.landing, CauseKind::SoftCap)
+    } else if cold {
+        (limits.cold_landing, CauseKind::ColdCache)
+    } else if turn_start && rested {
+        (limits.turn_landing, CauseKind::Pays)
+    } else {
         return Vec::new();
     };
-    let everything = 0..history.entries().len();
-    let room =
-        |landing: u64| ((landing as f64 / situation.scale) as u64).saturating_sub(situation.fixed_tokens);
-    if situation.cold {
-        // Everything is read uncached anyway: each digest gets the lines that are most telling now.
-        let plan = RewritePlan::anew(history, &limits, room(limits.cold_landing));
-        if tokens.saturating_sub(plan.left()) >= least_gain {
-            let cause = CauseKind::ColdCache.because(format!("{tokens} tokens, landing at {}", plan.left()));
-            return plan.batches(everything, &cause);
+    let landing = landing.min(soft_cap * 8 / 10);
+    let room = ((landing as f64 / scale) as u64).saturating_sub(fixed_tokens);
+    let goal = FoldGoal { landing: room, keep_requests: limits.keep_requests, at_most: false };
+    let plan = FoldPlan::new(history, &limits, goal);
+    let (left, tail) = (plan.left(), plan.tail());
+    let gain = tokens.saturating_sub(left);
+    let worth = match kind {
+        // A rewrite that makes no room for the next few steps would break the cache at each of them.
+        CauseKind::SoftCap => gain >= size * 15 / 100,
+        CauseKind::ColdCache => gain >= limits.cold_epoch_saves,
+        _ => {
+            let saved = gain as f64 * settings.cached_price * expected_requests(history.requests());
+            let lost = tail as f64 * (settings.write_price - settings.cached_price);
+            gain >= limits.epoch_saves && saved > lost
         }
-    } else {
-        let plan = RewritePlan::of(history, &limits);
-        let prices = Prices {
-            cached: settings.cached_price,
-            write: settings.write_price,
-            expected_requests: cache_model::expected_requests(history.requests()),
-            patience,
-            least_gain,
-        };
-        if let Some(due) = cache_model::due_cut(&plan.candidates, prices) {
-            let cause = CauseKind::Pays.because(due.explain(prices));
-            return plan.batches(due.cut..everything.end, &cause);
-        }
-    }
-    if size <= limits.soft_cap {
+    };
+    if !worth {
         return Vec::new();
     }
-    let cause =
-        CauseKind::SoftCap.because(format!("{size} > {}, landing at {}", limits.soft_cap, limits.landing));
-    let landing = room(limits.landing);
-    for _ in 0..5 {
-        let plan = RewritePlan::anew(history, &limits, landing);
-        if plan.left() <= landing {
-            return plan.batches(everything, &cause);
-        }
-        limits = limits.tighter();
-    }
-    // A batch that makes no room for the next few steps would break the cache at each of them.
-    let plan = RewritePlan::anew(history, &limits, landing);
-    if plan.left() <= room(early(settings)) { plan.batches(everything, &cause) } else { Vec::new() }
+    plan.batches(&kind.because(format!("{tokens} tokens to {left}, {tail} of them read again")))
 }
 
-struct Occasion {
-    patience: f64,
-    least_gain: u64,
-}
-
-/// Whether the past may be rewritten now, and what that must be worth. Without bound reasoning: whenever it
-/// pays. With it, a rewrite starts an epoch, so it waits for the user's turn or a cold cache and must be
-/// worth it, unless the request is too large.
-fn occasion(
-    history: &HistoryManager,
-    situation: &PolicyInputs<'_>,
-    limits: &Thresholds,
-    size: u64,
-) -> Option<Occasion> {
-    if situation.settings.binding == Binding::None {
-        return Some(Occasion { patience: 2.0, least_gain: 0 });
-    }
-    let worth = |least_gain| Some(Occasion { patience: 1.0, least_gain });
-    let long_enough = history.requests_since_rewrite() >= limits.epoch_requests;
-    let much = limits.epoch_saves + history.tokens() * 3 / 10;
-    if size > limits.soft_cap {
-        worth(much)
-    } else if situation.cold {
-        worth(limits.cold_epoch_saves)
-    } else if situation.turn_start && long_enough {
-        worth(much)
-    } else {
-        None
-    }
+/// Expected further requests after `so_far`: sessions that went on long tend to continue.
+fn expected_requests(so_far: u64) -> f64 {
+    so_far.max(10) as f64
 }

@@ -1,49 +1,53 @@
 //! Thresholds for `eco`, `default` and `high`, which differ in how much of the past stays verbatim. Found by
-//! a search over 101 recorded sessions (`mycode replay --trace`) that weighs cost against S1 and S2, over all
-//! sessions and over those under 150 requests. The README has results for held-out sources.
+//! trials over recorded sessions (`mycode replay --trace`, `--set`); the README has results for sources left out.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use base::config::settings::Profile;
 
-/// In smaller windows, a few steps fill what a batch has freed.
-pub const NARROW_WINDOW_TOKENS: u64 = 64_000;
-/// A session is short up to this many requests, and long from `LONG_SESSION` on.
-const SHORT_SESSION: u64 = 40;
-const LONG_SESSION: u64 = 240;
-
 /// Ages are in requests, sizes in estimated tokens.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Thresholds {
-    /// The largest output of each kind that is sent in full.
+    /// The largest output of each kind that is sent in full on arrival.
     pub run_tokens: u32,
     pub view_tokens: u32,
+    pub shown_tokens: u32,
     pub search_tokens: u32,
-    pub other_tokens: u32,
-    /// Younger observations are never touched: they are about to be used.
-    pub fresh: u64,
-    /// The newest view of a file stays in full this long, all together up to `set_tokens`.
-    pub set_requests: u64,
-    pub set_tokens: u64,
-    /// Size of the kept lines of a digest, as a share of what it replaces.
-    pub lines_share: f64,
+    /// What a fresh reference names stays complete this long.
+    pub fresh_requests: u64,
+    /// Younger calls are never folded by choice.
+    pub keep_requests: u64,
+    /// The newest view of a file is among the last to go for this long, all together up to `view_budget`;
+    /// after an edit, only until the file was left alone for `alone_requests`.
+    pub view_requests: u64,
+    pub view_budget: u64,
+    pub alone_requests: u64,
+    /// How much the age of these views counts, relative to other results.
+    pub edited_weight: f64,
+    pub read_weight: f64,
+    /// The agent's words and everything in one note.
+    pub words_tokens: u32,
+    pub note_tokens: u64,
+    /// Of a note on an older round.
+    pub old_note_tokens: u64,
     pub closing_turns: usize,
-    /// Older steps are folded even inside the running turn.
-    pub fold_steps: u64,
-    pub words_chars: usize,
-    /// Above `soft_cap` a batch is made whether or not it pays, and it lands below `landing`.
+    /// Above `soft_cap` the history is folded to `landing`.
     pub soft_cap: u64,
     pub landing: u64,
-    /// Where the history lands when the cache has expired and everything is read uncached.
+    /// Where it lands when the cache has expired and everything is read uncached, and at the user's turn.
     pub cold_landing: u64,
-    /// With bound reasoning: tokens a new epoch must save, or with a cold cache; requests in the last epoch.
+    pub turn_landing: u64,
+    /// Tokens that a rewrite must save at the user's turn, and with a cold cache.
     pub epoch_saves: u64,
     pub cold_epoch_saves: u64,
+    /// Requests between rewrites that aren't forced.
     pub epoch_requests: u64,
 }
 
 impl Thresholds {
-    /// The thresholds in a window of `window` tokens: in a small one the sizes shrink with it. After many
-    /// `requests` more has been seen that may be needed again, so digests get more room.
-    pub fn of(profile: Profile, window: u64, requests: u64) -> Self {
+    /// The thresholds in a window of `window` tokens: in a small one the sizes shrink with it.
+    pub fn of(profile: Profile, window: u64) -> Self {
         let column = match profile {
             Profile::Eco => 0,
             Profile::Default => 1,
@@ -52,47 +56,38 @@ impl Thresholds {
         let small = |tokens: [u32; 3], share: u64| {
             tokens[column].min(u32::try_from(window / share).unwrap_or(u32::MAX))
         };
-        let grown = if window < NARROW_WINDOW_TOKENS {
-            0.0
-        } else {
-            (requests.saturating_sub(SHORT_SESSION) as f64 / (LONG_SESSION - SHORT_SESSION) as f64).min(1.0)
-        };
-        let between =
-            |short: [f64; 3], long: [f64; 3]| short[column] + grown * (long[column] - short[column]);
-        let landing =
-            |short, long| (between(short, long) as u64).min(window * if grown > 0.0 { 6 } else { 4 } / 10);
         // Each as eco, default, high.
         Self {
-            run_tokens: small([2_000, 3_000, 6_000], 8),
-            view_tokens: small([6_000, 7_000, 16_000], 6),
+            run_tokens: small([2_000, 2_500, 4_000], 8),
+            view_tokens: small([30_000; 3], 4),
+            shown_tokens: small([4_000, 4_000, 6_000], 8),
             search_tokens: small([2_000, 2_500, 3_000], 8),
-            other_tokens: small([2_000, 3_000, 4_000], 8),
-            fresh: 2,
-            set_requests: 3,
-            set_tokens: 24_000.min(window / 4),
-            lines_share: between([0.1, 0.16, 0.35], [0.4, 1.0, 1.2]),
+            fresh_requests: 3,
+            keep_requests: [2, 3, 4][column],
+            view_requests: 60,
+            view_budget: [24_000, 48_000, 64_000][column].min(window * 3 / 8),
+            alone_requests: 10,
+            edited_weight: 0.02,
+            read_weight: 0.1,
+            words_tokens: small([400, 600, 800], 60),
+            note_tokens: [1_200, 1_600, 2_000][column].min(window / 20),
+            old_note_tokens: [300, 400, 500][column].min(window / 80),
             closing_turns: [1, 3, 3][column],
-            fold_steps: [4, 4, 5][column].min(window / 4_000).max(2),
-            words_chars: [120, 120, 160][column],
-            soft_cap: [60_000, 90_000, 90_000][column].min(window * 7 / 10),
-            landing: landing([36_000.0, 36_000.0, 40_000.0], [45_000.0, 60_000.0, 70_000.0]),
-            cold_landing: landing([24_000.0, 45_000.0, 45_000.0], [45_000.0, 70_000.0, 76_000.0]),
+            soft_cap: [60_000, 90_000, 90_000][column].min(window * 85 / 100),
+            landing: [20_000, 25_000, 35_000][column].min(window / 2),
+            cold_landing: [8_000, 15_000, 25_000][column].min(window * 4 / 10),
+            turn_landing: [8_000, 15_000, 25_000][column].min(window * 4 / 10),
             epoch_saves: [10_000, 14_000, 16_000][column].min(window / 8),
             cold_epoch_saves: [3_000, 3_000, 4_000][column].min(window / 10),
             epoch_requests: [20, 20, 25][column],
         }
     }
 
-    /// The next step if a batch doesn't land: younger text may go.
-    pub fn tighter(self) -> Self {
-        Self {
-            fresh: (self.fresh / 2).max(1),
-            set_requests: self.set_requests / 2,
-            set_tokens: self.set_tokens / 2,
-            lines_share: self.lines_share * 0.6,
-            fold_steps: (self.fold_steps / 2).max(4).min(self.fold_steps),
-            words_chars: (self.words_chars * 2 / 3).max(80),
-            ..self
-        }
+    /// With another value for one threshold, by its name.
+    pub fn with(self, name: &str, value: f64) -> Option<Self> {
+        let mut all = serde_json::to_value(self).ok()?;
+        let old = all.get_mut(name)?;
+        *old = if old.is_f64() { Value::from(value) } else { Value::from(value as u64) };
+        serde_json::from_value(all).ok()
     }
 }

@@ -1,11 +1,14 @@
-//! Which observations stay in full: the newest view of each file being worked on. Measured on real sessions:
-//! 92% of the old text that edits quote comes from the last 20 requests, 80% from the last 3.
+//! Which observations the next edits need: the newest view of each file. Agents read ten files and then edit
+//! them one by one; in recorded sessions an edit lies within 20 requests of the newest view of its text in 83%
+//! of the cases, within 4 only in 53%.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
+use super::thresholds::Thresholds;
 use crate::history::entry::HistoryEntry;
+use crate::history::references;
 use crate::session::record::FormName;
 use base::model::envelope::Status;
 use base::model::item::{Item, ItemId};
@@ -36,8 +39,14 @@ fn view(item: &Item) -> Option<&Map<String, Value>> {
     }
 }
 
+/// The first and the last line of a view; the last is `u64::MAX` if unknown.
+pub fn range(item: &Item) -> (u64, u64) {
+    let line = |key: &str| view(item)?.get(key).and_then(Value::as_u64);
+    (line("start_line").unwrap_or(1), line("end_line").unwrap_or(u64::MAX))
+}
+
 /// The path of a changed file, and whether the change gave its full content.
-fn changed_path(item: &Item) -> Option<(&str, bool)> {
+pub fn changed_path(item: &Item) -> Option<(&str, bool)> {
     let Item::ToolResult(result) = item else { return None };
     let data = &result.envelope.data;
     let whole = match &*result.tool {
@@ -45,49 +54,74 @@ fn changed_path(item: &Item) -> Option<(&str, bool)> {
         "Edit" | "MultiEdit" => false,
         _ => return None,
     };
-    (data.get("applied") == Some(&Value::Bool(true)))
+    (data.get("applied") != Some(&Value::Bool(false)) && result.envelope.status != Status::Error)
         .then(|| data.get("path").and_then(Value::as_str))?
         .map(|path| (path, whole))
 }
 
-/// Ids of the views that stay in full: the newest of each file and range, at most `age` requests old, up to
-/// `size` tokens in total. A view that is a diff against an earlier one keeps that one too.
-pub fn protected(entries: &[HistoryEntry], requests: u64, age: u64, size: u64) -> HashSet<ItemId> {
-    let mut seen: HashSet<(&str, Option<u64>)> = HashSet::new();
-    // Views whose base, sent in full, is yet to be found.
-    let mut bases: HashSet<(&str, Option<u64>)> = HashSet::new();
-    let mut kept = HashSet::new();
-    let mut tokens = 0;
-    for entry in entries.iter().rev() {
-        let old = requests.saturating_sub(entry.arrived_at) > age;
-        if old && bases.is_empty() {
-            break;
+/// What is still worth how much: the newest view of each file stays last, stale ones go first.
+pub struct Views {
+    stale: HashSet<ItemId>,
+    /// Newest views of files being worked on, and of files only read.
+    edited: HashSet<ItemId>,
+    read: HashSet<ItemId>,
+}
+
+impl Views {
+    pub fn of(entries: &[HistoryEntry], limits: &Thresholds, now: u64) -> Self {
+        let mut views =
+            Self { stale: superseded(entries), edited: HashSet::new(), read: HashSet::new() };
+        let age = |entry: &HistoryEntry| now.saturating_sub(entry.arrived_at);
+        // The newest change of each file, and when anything happened to it last.
+        let mut changed: HashSet<&str> = HashSet::new();
+        let mut touched: HashMap<&str, u64> = HashMap::new();
+        let mut tokens = 0;
+        for entry in entries.iter().rev() {
+            let written = changed_path(&entry.item);
+            let Some(path) = viewed_path(&entry.item).or(written.map(|(path, _)| path)) else { continue };
+            let last = *touched.entry(path).or_insert(age(entry));
+            let whole = written.is_none_or(|(_, whole)| whole);
+            if written.is_some() {
+                changed.insert(path);
+            }
+            if !whole
+                || views.stale.contains(&entry.id)
+                || entry.form() > FormName::Filtered
+                || age(entry) > limits.view_requests
+                || changed.contains(path) && last > limits.alone_requests
+                || tokens + u64::from(entry.tokens()) > limits.view_budget
+            {
+                continue;
+            }
+            tokens += u64::from(entry.tokens());
+            let kind = if changed.contains(path) { &mut views.edited } else { &mut views.read };
+            kind.insert(entry.id);
+            // A view that is a difference needs the one that it refers to.
+            kind.extend(references::of(entry));
         }
-        let Some(path) = viewed_path(&entry.item) else { continue };
-        let view = (path, first_line(&entry.item));
-        let wanted = bases.contains(&view) || !old && !seen.contains(&view);
-        if !wanted || tokens + u64::from(entry.tokens()) > size {
-            continue;
-        }
-        tokens += u64::from(entry.tokens());
-        kept.insert(entry.id);
-        seen.insert(view);
-        if entry.form() == FormName::Full {
-            bases.remove(&view);
-        } else if entry.form() == FormName::Filtered {
-            bases.insert(view);
+        views
+    }
+
+    /// By how much the age of a result counts when room is needed.
+    pub fn weight(&self, id: ItemId, limits: &Thresholds) -> f64 {
+        if self.edited.contains(&id) {
+            limits.edited_weight
+        } else if self.read.contains(&id) {
+            limits.read_weight
+        } else if self.stale.contains(&id) {
+            STALE_WEIGHT
+        } else {
+            1.0
         }
     }
-    kept
 }
+
+/// Before anything that isn't stale.
+const STALE_WEIGHT: f64 = 10_000.0;
 
 /// Views that are stale: a later view covers the same or a wider range, the file was rewritten, or it was
 /// changed and a later view shows at least half of the range. The newest view and the changes after it stay.
 pub fn superseded(entries: &[HistoryEntry]) -> HashSet<ItemId> {
-    let range = |item: &Item| {
-        let line = |key: &str| view(item)?.get(key).and_then(Value::as_u64);
-        (line("start_line").unwrap_or(1), line("end_line").unwrap_or(u64::MAX))
-    };
     let mut later: HashMap<&str, Vec<(u64, u64)>> = HashMap::new();
     let mut changed: HashMap<&str, bool> = HashMap::new();
     let mut stale = HashSet::new();

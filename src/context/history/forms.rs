@@ -23,7 +23,7 @@ const POINTER_ARG: usize = 160;
 /// The message for `item` in `form`, or `None` if that is the same as the full form.
 pub fn shortened(id: ItemId, item: &Item, form: FormName) -> Option<Message> {
     match (item, form) {
-        (_, FormName::Full | FormName::Filtered | FormName::Folded | FormName::Gone) => None,
+        (_, FormName::Full | FormName::Filtered | FormName::Folded | FormName::Note | FormName::Gone) => None,
         (Item::ToolResult(result), form) => {
             let text = match form {
                 FormName::Pointer => tool_result::pointer(id, result),
@@ -72,6 +72,8 @@ pub fn with_text(item: &Item, form: FormName, text: &Arc<str>) -> Message {
     let text = Arc::clone(text);
     match item {
         _ if form == FormName::Folded => Message::Assistant(text.into()),
+        // It quotes what others wrote, so it isn't in the program's own role.
+        _ if form == FormName::Note => Message::User(text),
         Item::User(_) | Item::Summary(_) | Item::Image(_) => Message::User(text),
         Item::Assistant { phase, .. } => Message::Assistant(AssistantText { text, phase: *phase }),
         Item::Reminder(reminder) => told(reminder, text),

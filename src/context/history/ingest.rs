@@ -13,10 +13,9 @@ use super::references;
 use crate::compaction::batch::Batch;
 use crate::compaction::thresholds::Thresholds;
 use crate::compaction::working_set;
-use crate::compress::filters::pipeline::{self, FilterOptions};
+use crate::compress::filters::pipeline::{self, FilterOptions, Shape};
 use crate::session::record::{CauseKind, FormName};
 use crate::tokens::estimate::{MESSAGE_OVERHEAD, estimate};
-use base::config::settings::Profile;
 use base::model::item::{Item, ItemId, ToolResult};
 
 /// The smallest observation that is compared with earlier ones, in tokens.
@@ -28,7 +27,7 @@ const IN_VIEW: u64 = 15;
 const DIFF_BYTES: usize = 200_000;
 
 /// The form in which the newest item is first sent, if not in full.
-pub fn on_arrival(history: &HistoryManager, profile: Profile, window: u64) -> Option<Batch> {
+pub fn on_arrival(history: &HistoryManager, limits: &Thresholds) -> Option<Batch> {
     let entry = history.entries().last()?;
     let Item::ToolResult(result) = &*entry.item else { return None };
     // Items requested by id and the user's answers are wanted in full.
@@ -40,17 +39,40 @@ pub fn on_arrival(history: &HistoryManager, profile: Profile, window: u64) -> Op
         if &*result.tool == "Skill" {
             return None;
         }
-        let limits = Thresholds::of(profile, window, 0);
-        let (command, max_tokens) = match &*result.tool {
-            "Read" => (false, limits.view_tokens),
-            "Bash" => (true, limits.run_tokens),
-            "Grep" | "Glob" | "LS" => (false, limits.search_tokens),
-            _ => (false, limits.other_tokens),
+        let command = result.envelope.data.get("command").and_then(serde_json::Value::as_str);
+        let (shape, max_tokens) = match &*result.tool {
+            "Read" => (Shape::Text, limits.view_tokens),
+            "Bash" if command.is_some_and(shows_text) => (Shape::Text, limits.shown_tokens),
+            "Bash" => (Shape::Log, limits.run_tokens),
+            "Grep" | "Glob" | "LS" => (Shape::Text, limits.search_tokens),
+            _ => (Shape::Other, limits.run_tokens),
         };
-        pipeline::filter(entry.id, entry.text(), FilterOptions { command, max_tokens })
+        pipeline::filter(entry.id, entry.text(), FilterOptions { shape, max_tokens })
     })?;
     (estimate(&text) + MESSAGE_OVERHEAD < entry.tokens())
         .then(|| Batch::with_texts(vec![(entry.id, Arc::from(text))], FormName::Filtered, CauseKind::Arrival))
+}
+
+/// Programs that print text as it is, or that narrow it to what was asked for.
+const SHOW_TEXT: [&str; 14] =
+    ["cat", "sed", "head", "tail", "nl", "less", "bat", "awk", "cut", "grep", "rg", "ag", "jq", "diff"];
+/// The same for subcommands of git.
+const GIT_TEXT: [&str; 5] = ["diff", "show", "log", "blame", "grep"];
+
+/// Whether the last program of each pipe shows text: it is wanted as it is, like a Read.
+fn shows_text(command: &str) -> bool {
+    let commands = command.split(['\n', ';']).flat_map(|line| line.split("&&")).map(str::trim);
+    let mut commands = commands.filter(|one| !one.is_empty() && !one.starts_with("cd ")).peekable();
+    commands.peek().is_some()
+        && commands.all(|one| {
+            let last = one.rsplit('|').next().unwrap_or(one);
+            let mut words = last.split_whitespace().filter(|word| !word.contains('=') && !word.starts_with('-'));
+            match words.next() {
+                Some("git") => words.next().is_some_and(|word| GIT_TEXT.contains(&word)),
+                Some("echo" | "printf" | "true") => true,
+                program => program.is_some_and(|program| SHOW_TEXT.contains(&program)),
+            }
+        })
 }
 
 fn repeated(history: &HistoryManager, entry: &HistoryEntry, result: &ToolResult) -> Option<String> {

@@ -28,7 +28,13 @@ pub fn changes(id: ItemId, own: ItemId, hunks: &str) -> String {
 /// The ids referenced by entries at most `age` requests old.
 pub fn referenced(entries: &[HistoryEntry], requests: u64, age: u64) -> HashSet<ItemId> {
     let fresh = entries.iter().rev().take_while(|entry| requests.saturating_sub(entry.arrived_at) <= age);
-    fresh.filter(|entry| entry.form() == FormName::Filtered).flat_map(|entry| named(entry.text())).collect()
+    fresh.flat_map(of).collect()
+}
+
+/// The ids that an entry refers to.
+pub fn of(entry: &HistoryEntry) -> impl Iterator<Item = ItemId> {
+    let refers = entry.form() == FormName::Filtered;
+    refers.then(|| named(entry.text())).into_iter().flatten()
 }
 
 /// References to items no longer in view unchanged: they become pointers to their own originals.

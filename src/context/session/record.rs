@@ -127,9 +127,11 @@ pub enum FormName {
     /// Only some of its lines; no longer made, but still in logs.
     Masked,
     Pointer,
-    /// Represents itself and the following items that are gone: one digest of several steps.
+    /// A digest of itself and the following items that are gone; no longer made, but still in logs.
     Folded,
-    /// Nothing of it is sent separately; a preceding digest replaces it.
+    /// The program's note on what several steps of its round did; those are gone.
+    Note,
+    /// Nothing of it is sent; the note of its round stands for it.
     Gone,
 }
 
@@ -142,6 +144,7 @@ impl FormName {
             Self::Masked => "masked",
             Self::Pointer => "pointer",
             Self::Folded => "folded",
+            Self::Note => "note",
             Self::Gone => "gone",
         }
     }

@@ -67,8 +67,8 @@ impl Comparison {
     ) -> PolicySums {
         let originals = SourceTexts::of(&session.events);
         let play = |policy: Policy, originals: &SourceTexts, sink: &mut dyn FnMut(usize, &[SentRequest])| {
-            let mut meter = Meter::new(originals, self.settings.window_tokens, self.options);
-            simulate::play(&session.events, policy, &self.settings, self.options, |request| {
+            let mut meter = Meter::new(originals, self.settings.window_tokens, &self.options);
+            simulate::play(&session.events, policy, &self.settings, &self.options, |request| {
                 sink(request.n, meter.record(request));
             });
             meter.finish()

@@ -77,12 +77,12 @@ impl PastCost {
         if let Some(facts) = facts {
             facts.inform(&mut settings);
         }
-        let options = ReplayOptions { binding: settings.binding, system_tokens: SYSTEM_TOKENS };
+        let options = ReplayOptions { binding: settings.binding, system_tokens: SYSTEM_TOKENS, set: Vec::new() };
         let events = events::of_session(records);
         let nothing = SourceTexts::default();
         for (at, policy) in POLICIES.into_iter().enumerate() {
-            let mut meter = Meter::new(&nothing, settings.window_tokens, options);
-            simulate::play(&events, policy, &settings, options, |request| {
+            let mut meter = Meter::new(&nothing, settings.window_tokens, &options);
+            simulate::play(&events, policy, &settings, &options, |request| {
                 meter.record(request);
                 if let Some(record) = requests.get(request.n)
                     && let Some(sum) = self.models.get_mut(&record.model)

@@ -1,4 +1,4 @@
-//! The compared policies: ours under each profile, and three simple baselines.
+//! The compared policies: ours under each profile, and two simple baselines.
 
 use std::str::FromStr;
 
@@ -10,16 +10,13 @@ pub enum Policy {
     Raw,
     /// At every step, only the last five observations stay; older ones shrink to a line.
     LastFive,
-    /// Our first design: at every turn end all results take their history form.
-    Seed,
     Ours(Profile),
 }
 
 /// In table order.
-pub const ALL: [Policy; 6] = [
+pub const ALL: [Policy; 5] = [
     Policy::Raw,
     Policy::LastFive,
-    Policy::Seed,
     Policy::Ours(Profile::Eco),
     Policy::Ours(Profile::Default),
     Policy::Ours(Profile::High),
@@ -30,7 +27,6 @@ impl Policy {
         match self {
             Self::Raw => "raw",
             Self::LastFive => "last5",
-            Self::Seed => "seed",
             Self::Ours(Profile::Eco) => "eco",
             Self::Ours(Profile::Default) => "default",
             Self::Ours(Profile::High) => "high",

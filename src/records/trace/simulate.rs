@@ -9,7 +9,8 @@ use base::config::settings::{Binding, ContextSettings, Profile};
 use base::model::item::{Item, ItemId, Summary};
 use base::model::request::Message;
 use context::compaction::policy::{self, PolicyInputs};
-use context::compaction::stages::{self, CompactionStage, CompactionStages, SizeTarget};
+use context::compaction::stages::{CompactionStage, CompactionStages, SizeTarget};
+use context::compaction::thresholds::Thresholds;
 use context::history::entry;
 use context::history::ingest;
 use context::history::manager::HistoryManager;
@@ -19,12 +20,14 @@ use context::summary::compressor;
 use context::tokens::estimate::estimate;
 
 /// Assumptions about the model and the rest of the request.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ReplayOptions {
     /// What happens to the model's reasoning when earlier context changes.
     pub binding: Binding,
     /// Tokens of the constant prefix: system prompt, rules and schemas.
     pub system_tokens: u64,
+    /// Other values for thresholds, by name.
+    pub set: Vec<(String, f64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +45,7 @@ pub fn play(
     events: &[ReplayEvent],
     policy: Policy,
     settings: &ContextSettings,
-    options: ReplayOptions,
+    options: &ReplayOptions,
     mut sink: impl FnMut(&ReplayedRequest<'_>),
 ) {
     let history = HistoryManager::default();
@@ -67,10 +70,18 @@ pub fn play(
     }
 }
 
+/// What the server has counted, and the upper bound of what arrived since.
+fn at_most(history: &HistoryManager) -> u64 {
+    let now = history.requests();
+    let fresh = history.entries().iter().rev().take_while(|entry| entry.arrived_at + 1 >= now);
+    let unsure: u32 = fresh.map(|entry| entry.upper_bound().saturating_sub(entry.tokens())).sum();
+    history.tokens() + u64::from(unsure)
+}
+
 struct Player<'a> {
     history: HistoryManager,
     settings: &'a ContextSettings,
-    options: ReplayOptions,
+    options: &'a ReplayOptions,
     next_id: u64,
     turn_start: bool,
 }
@@ -85,16 +96,11 @@ impl Player<'_> {
         if item.begins_round() {
             self.turn_start = true;
             self.history.end_turn();
-            if policy == Policy::Seed {
-                for batch in stages::finished_results(&self.history, FormName::Compressed) {
-                    self.history.adopt(&batch);
-                }
-            }
         }
         let id = self.next_id();
         self.history.push(id, Arc::clone(item), None);
         if let Policy::Ours(profile) = policy
-            && let Some(batch) = ingest::on_arrival(&self.history, profile, self.settings.window_tokens)
+            && let Some(batch) = ingest::on_arrival(&self.history, &self.limits(profile))
         {
             self.history.adopt(&batch);
         }
@@ -102,7 +108,7 @@ impl Player<'_> {
 
     fn before_request(&mut self, policy: Policy, cold: bool) {
         match policy {
-            Policy::Raw | Policy::Seed => {}
+            Policy::Raw => {}
             Policy::LastFive => {
                 let is_result = |entry: &&entry::HistoryEntry| matches!(&*entry.item, Item::ToolResult(_));
                 let results = self.history.entries().iter().filter(is_result);
@@ -114,10 +120,17 @@ impl Player<'_> {
         }
     }
 
+    fn limits(&self, profile: Profile) -> Thresholds {
+        let limits = Thresholds::of(profile, self.settings.window_tokens);
+        self.options.set.iter().fold(limits, |limits, (name, value)| limits.with(name, *value).unwrap_or(limits))
+    }
+
     fn ours(&mut self, profile: Profile, cold: bool) {
-        let ReplayOptions { binding, system_tokens: fixed_tokens } = self.options;
+        let ReplayOptions { binding, system_tokens: fixed_tokens, .. } = *self.options;
+        let limits = self.limits(profile);
         let situation = PolicyInputs {
             settings: &ContextSettings { profile, binding, ..self.settings.clone() },
+            limits,
             cold,
             turn_start: self.turn_start,
             fixed_tokens,
@@ -131,12 +144,13 @@ impl Player<'_> {
             let low_water = policy::low_water(settings);
             let landing = low_water.saturating_sub(fixed_tokens).max(low_water / 4);
             let target = SizeTarget { most: landing, landing };
-            self.compact(CompactionStages::gentle(), target, |history| history.tokens() <= landing);
+            self.compact(CompactionStages::gentle(limits), target, |history| history.tokens() <= landing);
         }
         let most = settings.room_tokens().saturating_sub(fixed_tokens);
-        if self.history.upper_bound() > most {
-            let target = SizeTarget { most, landing: most * 7 / 10 };
-            self.compact(CompactionStages::hard(), target, |history| history.upper_bound() <= most);
+        if at_most(&self.history) > most {
+            let room = most.min(self.history.upper_bound().saturating_sub(at_most(&self.history) - most));
+            let target = SizeTarget { most: room, landing: room * 7 / 10 };
+            self.compact(CompactionStages::hard(limits), target, |history| at_most(history) <= most);
         }
     }
 

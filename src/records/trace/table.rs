@@ -31,6 +31,9 @@ const COSTS: &[Figure] = &[
     Figure("uncached_tokens", "uncached", Unit::Tokens, |sums, _, _| sums.uncached() as f64),
     Figure("hit", "hit %", Unit::Percent, |sums, _, _| sums.hit()),
     Figure("cost", "cost", Unit::Ratio, |sums, raw, prices| sums.cost(prices) / raw.cost(prices).max(1.0)),
+    Figure("cost_with_rereads", "+ re-reads", Unit::Ratio, |sums, raw, prices| {
+        sums.cost_with_rereads(prices) / raw.cost(prices).max(1.0)
+    }),
     Figure("peak_p95_tokens", "peak p95", Unit::Tokens, |sums, _, _| sums.peak_p95() as f64),
     Figure("peak_max_tokens", "peak max", Unit::Tokens, |sums, _, _| {
         sums.peaks.iter().max().copied().unwrap_or(0) as f64
@@ -42,6 +45,10 @@ const KEPT: &[Figure] = &[
     Figure("verbatim", "verbatim %", Unit::Percent, |sums, _, _| sums.held(ANYWHERE)),
     Figure("s1", "S1 %", Unit::Percent, |sums, _, _| sums.held(GENUINE)),
     Figure("s2", "S2 %", Unit::Percent, |sums, _, _| sums.held(OBSERVED)),
+    Figure("s3", "S3 %", Unit::Percent, |sums, _, _| sums.whole()),
+    Figure("rereads_per_100", "re-reads", Unit::Rate, |sums, _, _| {
+        sums.rereads() as f64 * 100.0 / sums.requests.max(1) as f64
+    }),
     Figure("epochs_per_100", "epochs/100", Unit::Rate, |sums, _, _| {
         (0..3).map(|cause| sums.epochs.per_hundred(cause, sums.requests)).sum()
     }),
@@ -74,8 +81,8 @@ impl<'a> PolicyTable<'a> {
         Self { comparison, prices, sessions, sources }
     }
 
-    /// The 95 % intervals of cost, S1 and S2.
-    fn intervals(&self, policy: usize) -> [Option<RangeInclusive<f64>>; 3] {
+    /// The 95 % intervals of cost, S1, S2 and S3.
+    fn intervals(&self, policy: usize) -> [Option<RangeInclusive<f64>>; 4] {
         let share = |of: &dyn Fn(&PolicySums) -> bootstrap::Share| {
             bootstrap::interval(&self.sessions.iter().map(|(_, sums)| of(sums)).collect::<Vec<_>>())
         };
@@ -86,16 +93,21 @@ impl<'a> PolicyTable<'a> {
             }
         };
         let cost = |sums: &PolicySums| (sums.by_policy[policy].cost(self.prices), sums.raw.cost(self.prices));
-        [share(&cost), share(&held(GENUINE)), share(&held(OBSERVED))]
+        let whole = |sums: &PolicySums| {
+            let Sums { quoted, quoted_held, .. } = sums.by_policy[policy];
+            (quoted_held as f64, quoted as f64)
+        };
+        [share(&cost), share(&held(GENUINE)), share(&held(OBSERVED)), share(&whole)]
     }
 
     fn render_intervals(&self) -> String {
         if self.sessions.len() < SURE_FROM {
             return String::new();
         }
-        let mut out = format!("\n{:<8} {:>13} {:>13} {:>13}\n", "95 %", "cost", "S1 %", "S2 %");
+        let mut out = format!("\n{:<8} {:>13} {:>13} {:>13} {:>13}\n", "95 %", "cost", "S1 %", "S2 %", "S3 %");
         for (policy, name) in self.comparison.policies.iter().enumerate() {
-            let cells = self.intervals(policy).into_iter().zip([Unit::Ratio, Unit::Percent, Unit::Percent]);
+            let units = [Unit::Ratio, Unit::Percent, Unit::Percent, Unit::Percent];
+            let cells = self.intervals(policy).into_iter().zip(units);
             let cells = cells.map(|(interval, unit)| {
                 let range = interval
                     .map(|range| format!("{}–{}", shown(*range.start(), unit), shown(*range.end(), unit)));
@@ -187,7 +199,7 @@ impl<'a> PolicyTable<'a> {
             let mut row = of_sums(&all);
             row.insert("policy".to_owned(), name.name().into());
             let intervals =
-                ["cost", "s1", "s2"].into_iter().zip(self.intervals(policy)).filter_map(|(key, interval)| {
+                ["cost", "s1", "s2", "s3"].into_iter().zip(self.intervals(policy)).filter_map(|(key, interval)| {
                     interval.map(|range| (key.to_owned(), json!([range.start(), range.end()])))
                 });
             row.insert("interval_95".to_owned(), Value::Object(intervals.collect()));

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::edits::{EditView, REREAD_TOKENS};
 use super::epochs::{EpochMeter, EpochSums};
 use super::originals::{ANYWHERE, GENUINE, OBSERVED, SourceTexts, View};
 use crate::trace::simulate::{ReplayOptions, ReplayedRequest};
@@ -41,6 +42,9 @@ pub struct Sums {
     pub used: [[u64; 3]; 3],
     /// How many of those were in view.
     pub held: [[u64; 3]; 3],
+    /// Texts that edits quoted and that had been in one piece before, and how many still were.
+    pub quoted: u64,
+    pub quoted_held: u64,
     pub epochs: EpochSums,
 }
 
@@ -55,6 +59,8 @@ impl Sums {
         for (mine, theirs) in mine.zip(other.used.iter().chain(&other.held).flatten()) {
             *mine += theirs;
         }
+        self.quoted += other.quoted;
+        self.quoted_held += other.quoted_held;
         self.epochs.add(&other.epochs);
     }
 
@@ -65,6 +71,21 @@ impl Sums {
     /// In input tokens at list price.
     pub fn cost(&self, prices: InputPrices) -> f64 {
         prices.uncached * self.uncached() as f64 + prices.cached * self.cached_tokens as f64
+    }
+
+    /// With what reading again would cost.
+    pub fn cost_with_rereads(&self, prices: InputPrices) -> f64 {
+        self.cost(prices) + self.rereads() as f64 * REREAD_TOKENS
+    }
+
+    /// Edits whose text is no longer in one piece.
+    pub fn rereads(&self) -> u64 {
+        self.quoted - self.quoted_held
+    }
+
+    /// Share of edits that find their text in one piece, 0–1; 1 if there were none.
+    pub fn whole(&self) -> f64 {
+        if self.quoted == 0 { 1.0 } else { self.quoted_held as f64 / self.quoted as f64 }
     }
 
     /// Share of input served from the cache, 0–1.
@@ -95,6 +116,7 @@ pub struct Meter<'a> {
     sent: Vec<SentRequest>,
     previous: Vec<Message>,
     view: View<'a>,
+    edits: EditView<'a>,
     epochs: EpochMeter<'a>,
     peak: u64,
     /// Input tokens of the last request, and how many were cached.
@@ -102,7 +124,7 @@ pub struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    pub fn new(originals: &'a SourceTexts, window: u64, options: ReplayOptions) -> Self {
+    pub fn new(originals: &'a SourceTexts, window: u64, options: &ReplayOptions) -> Self {
         Self {
             originals,
             window,
@@ -111,6 +133,7 @@ impl<'a> Meter<'a> {
             sent: Vec::new(),
             previous: Vec::new(),
             view: View::new(originals),
+            edits: EditView::new(&originals.edits),
             epochs: EpochMeter::new(&originals.replies, options.binding != Binding::None),
             peak: 0,
             last: (0, 0),
@@ -122,6 +145,9 @@ impl<'a> Meter<'a> {
         let &ReplayedRequest { n, messages, .. } = request;
         let same = self.previous.iter().zip(messages).take_while(|(a, b)| a == b).count();
         self.view.update(n, messages, same);
+        let (quoted, held) = self.edits.record(n, messages, same);
+        self.sums.quoted += quoted;
+        self.sums.quoted_held += held;
         self.epochs.record(request, same, self.previous.len());
         let prefix = self.send(messages, same);
         self.previous = messages.to_vec();

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use super::edits::EditNeeds;
 use super::verbatim::{self, Needs};
 use crate::trace::recording::events::ReplayEvent;
 use base::model::fingerprint::Fingerprint;
@@ -32,13 +33,15 @@ pub struct SourceTexts {
     lines: HashMap<String, GenuineLine>,
     /// The text and calls of each reply.
     pub replies: Vec<Vec<Fingerprint>>,
+    pub edits: EditNeeds,
 }
 
 impl SourceTexts {
     pub fn of(events: &[ReplayEvent]) -> Self {
         let needs = Needs::of(events);
         let observed_since = vec![usize::MAX; needs.len()];
-        let mut originals = Self { needs, observed_since, ..Self::default() };
+        let edits = EditNeeds::of(events);
+        let mut originals = Self { needs, observed_since, edits, ..Self::default() };
         for event in events {
             match event {
                 ReplayEvent::Request { .. } => originals.replies.push(Vec::new()),

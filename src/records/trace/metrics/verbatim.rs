@@ -14,7 +14,7 @@ use context::history::forms;
 /// The shortest quoted line that counts, in characters without indentation.
 const LINE_CHARS: usize = 8;
 /// Arguments that quote text from a file.
-const QUOTED: &[&str] = &["old_string", "old_str", "oldText", "old_text", "search"];
+pub const QUOTED: &[&str] = &["old_string", "old_str", "oldText", "old_text", "search"];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Need {
@@ -155,7 +155,7 @@ fn of_args(args: &Value) -> Vec<Need> {
     needs
 }
 
-fn strings(value: &Value, key: &str, take: &mut impl FnMut(&str, &str)) {
+pub fn strings(value: &Value, key: &str, take: &mut impl FnMut(&str, &str)) {
     match value {
         Value::String(text) => take(key, text),
         Value::Array(values) => values.iter().for_each(|value| strings(value, key, take)),

@@ -1,0 +1,270 @@
+//! What leaves the history when room is needed, oldest first: superseded copies at once, results of finished
+//! calls by age, and the newest views of files last, since the next edit needs them in one piece. Each
+//! round's folded calls are represented by one note. Pure.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::batch::Batch;
+use super::note;
+use super::steps::{self, Round, Step};
+use super::thresholds::Thresholds;
+use super::working_set::Views;
+use crate::history::entry::HistoryEntry;
+use crate::history::manager::HistoryManager;
+use crate::history::references;
+use crate::session::record::{Cause, FormName};
+use crate::tokens::estimate::{MESSAGE_OVERHEAD, estimate};
+use base::model::item::{Item, ItemId};
+
+/// Assumed size of a folded call in a note, in tokens.
+const NOTE_LINE: u64 = 25;
+
+/// How far to go.
+#[derive(Clone, Copy, Debug)]
+pub struct FoldGoal {
+    /// Size of the history to reach, in tokens.
+    pub landing: u64,
+    /// Calls of the newest requests that stay in any case.
+    pub keep_requests: u64,
+    /// Sizes as upper bounds instead of estimates.
+    pub at_most: bool,
+}
+
+impl FoldGoal {
+    fn size(&self, entry: &HistoryEntry) -> u64 {
+        u64::from(if self.at_most { entry.upper_bound() } else { entry.tokens() })
+    }
+}
+
+pub struct FoldPlan<'a> {
+    entries: &'a [HistoryEntry],
+    /// Whether each entry is represented by its round's note.
+    folded: Vec<bool>,
+    /// Index of the entry that carries a note, and its text.
+    notes: Vec<(usize, Arc<str>)>,
+    /// Old answers to the user by their first and last paragraph.
+    answers: Vec<(usize, Arc<str>)>,
+    goal: FoldGoal,
+}
+
+impl<'a> FoldPlan<'a> {
+    pub fn new(history: &'a HistoryManager, limits: &Thresholds, goal: FoldGoal) -> Self {
+        let entries = history.entries();
+        let rounds = steps::rounds(entries, &history.rounds(), history.turn_start());
+        let folded = entries.iter().map(|entry| entry.form() >= FormName::Folded).collect();
+        let mut plan = Self { entries, folded, notes: Vec::new(), answers: Vec::new(), goal };
+        plan.shorten_answers(&rounds, limits);
+        let order = plan.candidates(history, &rounds, limits);
+        let mut left = order.iter();
+        for _ in 0..3 {
+            let mut size = plan.left();
+            if size <= goal.landing {
+                break;
+            }
+            while size > goal.landing
+                && let Some(&(call, result)) = left.next()
+            {
+                plan.folded[call] = true;
+                plan.folded[result] = true;
+                let freed = goal.size(&entries[call]) + goal.size(&entries[result]);
+                size = size.saturating_sub(freed.saturating_sub(NOTE_LINE));
+            }
+            plan.fold_around(&rounds, history.requests());
+            plan.write_notes(&rounds, limits);
+        }
+        plan
+    }
+
+    /// Tokens of the history as planned.
+    pub fn left(&self) -> u64 {
+        let text = |text: &str| u64::from(estimate(text) + MESSAGE_OVERHEAD);
+        let notes: u64 = self.notes.iter().map(|(_, note)| text(note)).sum();
+        let answers: u64 = self.answers.iter().map(|(_, answer)| text(answer)).sum();
+        let short: HashSet<usize> = self.answers.iter().map(|(index, _)| *index).collect();
+        let stays = (0..self.entries.len()).filter(|index| !self.folded[*index] && !short.contains(index));
+        notes + answers + stays.map(|index| self.goal.size(&self.entries[index])).sum::<u64>()
+    }
+
+    /// Tokens from the first change on, which must be read uncached once.
+    pub fn tail(&self) -> u64 {
+        let changed = |index: &usize| {
+            let entry = &self.entries[*index];
+            self.folded[*index] && entry.form() < FormName::Folded
+        };
+        let first = (0..self.entries.len()).find(changed).unwrap_or(self.entries.len());
+        let before: u64 = self.entries[..first].iter().map(|entry| u64::from(entry.tokens())).sum();
+        self.left().saturating_sub(before)
+    }
+
+    /// Calls that may be folded, with their results, in the order in which they go.
+    fn candidates(
+        &self,
+        history: &HistoryManager,
+        rounds: &[Round],
+        limits: &Thresholds,
+    ) -> Vec<(usize, usize)> {
+        let now = history.requests();
+        let entries = self.entries;
+        let referenced = references::referenced(entries, now, limits.fresh_requests);
+        let views = Views::of(entries, limits, now);
+        let mut found: Vec<(f64, usize, usize)> = Vec::new();
+        for step in rounds.iter().flat_map(|round| &round.steps) {
+            for &(call, result) in &step.calls {
+                let pair = [&entries[call], &entries[result]];
+                let stays = |entry: &&HistoryEntry| entry.pinned || referenced.contains(&entry.id);
+                let age = now.saturating_sub(entries[result].arrived_at);
+                if self.folded[result] || age < self.goal.keep_requests || pair.iter().any(stays) {
+                    continue;
+                }
+                found.push((age as f64 * views.weight(entries[result].id, limits), call, result));
+            }
+        }
+        found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        found.into_iter().map(|(_, call, result)| (call, result)).collect()
+    }
+
+    /// Words, reasoning, reminders of steps whose calls are all folded.
+    fn fold_around(&mut self, rounds: &[Round], now: u64) {
+        for (number, round) in rounds.iter().enumerate() {
+            let finished = number + 1 < rounds.len() || !round.running;
+            for (at, step) in round.steps.iter().enumerate() {
+                if step.is_answer() {
+                    // An answer that more steps follow is no closing one.
+                    let old = now.saturating_sub(step.arrived_at(self.entries)) >= self.goal.keep_requests;
+                    if at + 1 < round.steps.len() && old {
+                        self.fold_all(&step.said);
+                    }
+                } else if !step.open && step.calls.iter().all(|(_, result)| self.folded[*result]) {
+                    self.fold_all(&step.said);
+                    self.fold_all(&step.after);
+                } else if step.calls.iter().any(|(_, result)| self.folded[*result]) {
+                    // Reasoning belongs to the whole reply.
+                    let thoughts: Vec<usize> = step.said.iter().copied().filter(|at| self.is_thought(*at)).collect();
+                    self.fold_all(&thoughts);
+                }
+            }
+            if finished && round.steps.first().is_some_and(|step| self.is_folded(step)) {
+                self.fold_all(&round.lead);
+            }
+        }
+    }
+
+    fn is_thought(&self, index: usize) -> bool {
+        matches!(&*self.entries[index].item, Item::Reasoning(_))
+    }
+
+    fn is_folded(&self, step: &Step) -> bool {
+        !step.calls.is_empty() && step.calls.iter().all(|(_, result)| self.folded[*result])
+    }
+
+    fn fold_all(&mut self, indices: &[usize]) {
+        for index in indices {
+            self.folded[*index] |= !self.entries[*index].pinned;
+        }
+    }
+
+    fn write_notes(&mut self, rounds: &[Round], limits: &Thresholds) {
+        self.notes.clear();
+        for (number, round) in rounds.iter().enumerate() {
+            let recent = number + 1 + limits.closing_turns >= rounds.len();
+            let most = if recent { limits.note_tokens } else { limits.old_note_tokens };
+            let mut members: Vec<usize> = round.lead.clone();
+            for step in &round.steps {
+                members.extend(&step.said);
+                members.extend(step.calls.iter().flat_map(|(call, result)| [call, result]));
+                members.extend(&step.after);
+            }
+            members.sort_unstable();
+            members.retain(|index| self.folded[*index]);
+            if members.is_empty() {
+                continue;
+            }
+            let Some(anchor) = self.anchor(&members) else {
+                members.iter().filter(|index| self.entries[**index].form() < FormName::Folded).for_each(|index| {
+                    self.folded[*index] = false;
+                });
+                continue;
+            };
+            let folded: Vec<&HistoryEntry> = members.iter().map(|index| &self.entries[*index]).collect();
+            let text = note::render(&folded, &[], limits, most);
+            self.notes.push((anchor, text.into()));
+        }
+        // The newest note says what can still be seen.
+        if let Some((_, newest)) = self.notes.last_mut() {
+            let kept = self.entries.iter().enumerate().filter(|(index, _)| !self.folded[*index]);
+            let in_view = note::in_view(kept.map(|(_, entry)| entry));
+            if !in_view.is_empty() {
+                let note = newest.trim_end_matches(']');
+                *newest = format!("{note}\nStill in view:\n- {}]", in_view.join("\n- ")).into();
+            }
+        }
+    }
+
+    /// The first folded entry that doesn't lie between a call in view and its result.
+    fn anchor(&self, members: &[usize]) -> Option<usize> {
+        let mut open: HashSet<&Arc<str>> = HashSet::new();
+        let mut at = members[0];
+        for index in members {
+            for (between, entry) in self.entries.iter().enumerate().take(*index).skip(at) {
+                let Some(id) = entry.call_id().filter(|_| !self.folded[between]) else { continue };
+                match &*entry.item {
+                    Item::ToolCall(_) => open.insert(id),
+                    _ => open.remove(id),
+                };
+            }
+            at = *index;
+            if open.is_empty() {
+                return Some(*index);
+            }
+        }
+        None
+    }
+
+    fn shorten_answers(&mut self, rounds: &[Round], limits: &Thresholds) {
+        let finished = rounds.len().saturating_sub(1 + limits.closing_turns);
+        for step in rounds.iter().take(finished).filter_map(|round| round.steps.last()) {
+            for index in step.said.iter().filter(|_| step.is_answer()) {
+                let entry = &self.entries[*index];
+                if let Item::Assistant { text, .. } = &*entry.item
+                    && entry.form() == FormName::Full
+                    && !entry.pinned
+                    && let Some(short) = ends(entry.id, text)
+                {
+                    self.answers.push((*index, short.into()));
+                }
+            }
+        }
+    }
+
+    /// Views that stay in one piece.
+    pub fn batches(&self, cause: &Cause) -> Vec<Batch> {
+        let anchors: HashSet<usize> = self.notes.iter().map(|(index, _)| *index).collect();
+        let mut notes: Vec<(ItemId, Arc<str>)> = Vec::new();
+        for (index, text) in &self.notes {
+            let entry = &self.entries[*index];
+            if entry.form() != FormName::Note || entry.text() != &**text {
+                notes.push((entry.id, Arc::clone(text)));
+            }
+        }
+        let gone = (0..self.entries.len()).filter(|index| self.folded[*index] && !anchors.contains(index));
+        let gone = gone.filter(|index| self.entries[*index].form() != FormName::Gone);
+        let gone: Vec<ItemId> = gone.map(|index| self.entries[index].id).collect();
+        let answers = self.answers.iter().map(|(index, text)| (self.entries[*index].id, Arc::clone(text)));
+        let mut batches = vec![
+            Batch::with_texts(answers.collect(), FormName::Pointer, cause.clone()),
+            Batch::with_texts(notes, FormName::Note, cause.clone()),
+            Batch::plain(gone, FormName::Gone, cause.clone()),
+        ];
+        batches.retain(|batch| !batch.items.is_empty());
+        batches
+    }
+}
+
+/// The first and the last paragraph of a long answer.
+fn ends(id: ItemId, answer: &str) -> Option<String> {
+    let paragraphs: Vec<&str> = answer.split("\n\n").filter(|part| !part.trim().is_empty()).collect();
+    let [first, .., last] = paragraphs[..] else { return None };
+    let short = format!("{first}\n\n[…, {id}]\n\n{last}");
+    (paragraphs.len() > 2 && short.len() * 3 < answer.len() * 2).then_some(short)
+}

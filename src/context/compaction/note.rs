@@ -1,0 +1,156 @@
+//! The program's note in place of folded steps: what the agent said, changed, read and ran. Facts of the log
+//! only, each with its place; nothing that could pass for text of a file. Pure.
+
+use serde_json::Value;
+
+use super::thresholds::Thresholds;
+use super::working_set;
+use crate::compress::filters::error_lines;
+use crate::history::entry::HistoryEntry;
+use crate::tokens::estimate::estimate;
+use base::model::envelope::Status;
+use base::model::item::{Item, LEFT_OUT, ToolResult};
+use base::text;
+
+const SAID: &str = "You said:";
+const COMMAND_CHARS: usize = 100;
+const LINE_CHARS: usize = 120;
+/// Characters kept of words that are longer than the whole budget.
+const LONG_WORDS_CHARS: usize = 600;
+
+#[derive(Default)]
+struct Touched<'a> {
+    path: &'a str,
+    /// Such as `edited #12`.
+    done: Vec<String>,
+}
+
+/// The note for `folded` entries, in about `max_tokens`; `in_view` are lines about files that stay.
+pub fn render(folded: &[&HistoryEntry], in_view: &[String], limits: &Thresholds, max_tokens: u64) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    let mut files: Vec<Touched> = Vec::new();
+    let mut ran: Vec<String> = Vec::new();
+    for entry in folded {
+        match &*entry.item {
+            Item::Assistant { text, .. } => words.push(text.trim()),
+            Item::Image(image) => ran.push(image.placeholder(LEFT_OUT)),
+            Item::ToolResult(result) => match path_of(result) {
+                Some((path, verb)) => {
+                    let failed = if result.envelope.status == Status::Error { " failed" } else { "" };
+                    let done = format!("{verb} {}{failed}", entry.id);
+                    match files.iter_mut().find(|file| file.path == path) {
+                        Some(file) => file.done.push(done),
+                        None => files.push(Touched { path, done: vec![done] }),
+                    }
+                }
+                None => ran.push(format!("{} {}", entry.id, action(result))),
+            },
+            _ => {}
+        }
+    }
+    let said = kept_words(&words, limits.words_tokens);
+    let files: Vec<String> =
+        files.iter().map(|file| format!("{}: {}", file.path, file.done.join(", "))).collect();
+    let mut sections =
+        [(SAID, said), ("Files:", files), ("Ran:", ran), ("Still in view:", in_view.to_vec())];
+    loop {
+        let whole = written(&sections);
+        if u64::from(estimate(&whole)) <= max_tokens {
+            return whole;
+        }
+        // The oldest actions go before the oldest words, and the list of files goes last.
+        let Some(at) = [2, 0, 1].into_iter().find(|at| sections[*at].1.len() > 1) else { return whole };
+        let lines = &mut sections[at].1;
+        let less = (lines.len() / 4).max(1);
+        lines.drain(..less);
+    }
+}
+
+fn written(sections: &[(&str, Vec<String>)]) -> String {
+    let mut out = String::from("[Steps folded to save room; Recall {\"id\":n} opens #n.");
+    for (heading, lines) in sections.iter().filter(|(_, lines)| !lines.is_empty()) {
+        // Words stand as they were said.
+        let between = if *heading == SAID { "\n" } else { "\n- " };
+        out.push_str(&format!("\n{heading}{between}{}", lines.join(between)));
+    }
+    out.push(']');
+    out
+}
+
+/// The newest words whole, as many as fit, in the order in which they were said.
+fn kept_words(words: &[&str], max_tokens: u32) -> Vec<String> {
+    let mut left = max_tokens;
+    let mut kept: Vec<String> = Vec::new();
+    for text in words.iter().rev().filter(|text| !text.is_empty()) {
+        let size = estimate(text);
+        if size <= left {
+            kept.push((*text).to_owned());
+            left -= size;
+        } else {
+            if kept.is_empty() {
+                kept.push(text::elide(text, LONG_WORDS_CHARS));
+            }
+            break;
+        }
+    }
+    kept.reverse();
+    kept
+}
+
+fn path_of(result: &ToolResult) -> Option<(&str, &'static str)> {
+    let data = &result.envelope.data;
+    let verb = match &*result.tool {
+        "Read" => "read",
+        "Write" => "written",
+        "Edit" | "MultiEdit" => "edited",
+        _ => return None,
+    };
+    Some((data.get("path").and_then(Value::as_str)?, verb))
+}
+
+/// A call that isn't about one file: what ran, how it ended, and the line that tells most.
+fn action(result: &ToolResult) -> String {
+    let envelope = &result.envelope;
+    let get = |key: &str| envelope.data.get(key).and_then(Value::as_str);
+    let code = envelope.data.get("exit_code").and_then(Value::as_i64).filter(|code| *code != 0);
+    let failed = match (code, envelope.status) {
+        (Some(code), _) => format!(" → exit {code}"),
+        (None, Status::Error) => " → failed".to_owned(),
+        _ => String::new(),
+    };
+    let subject = match (get("command"), get("pattern"), get("path")) {
+        (Some(command), ..) => format!("`{}`", text::one_line(command, COMMAND_CHARS)),
+        (None, Some(pattern), path) => {
+            let place = path.map(|path| format!(" in {path}")).unwrap_or_default();
+            format!("{} {}{place}", result.tool, text::one_line(pattern, COMMAND_CHARS))
+        }
+        (None, None, Some(path)) => format!("{} {path}", result.tool),
+        _ => result.tool.to_string(),
+    };
+    let line = if failed.is_empty() { None } else { telling_line(&envelope.body) };
+    let line = line.map(|line| format!(": {}", text::one_line(line, LINE_CHARS))).unwrap_or_default();
+    format!("{subject}{failed}{line}")
+}
+
+fn telling_line(body: &str) -> Option<&str> {
+    let lines = || body.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines().rfind(|line| error_lines::is_error(line)).or_else(|| lines().last())
+}
+
+/// Lines about the files whose newest view stays: path, lines, and whether it was changed since.
+pub fn in_view<'a>(kept: impl Iterator<Item = &'a HistoryEntry>) -> Vec<String> {
+    let mut files: Vec<(&str, String, bool)> = Vec::new();
+    for entry in kept {
+        if let Some(path) = working_set::viewed_path(&entry.item) {
+            let range = working_set::range(&entry.item);
+            let lines = if range == (1, u64::MAX) { String::new() } else { format!(" {}-{}", range.0, range.1) };
+            files.push((path, lines.replace(&format!("-{}", u64::MAX), "-"), false));
+        } else if let Some((path, _)) = working_set::changed_path(&entry.item) {
+            files.iter_mut().filter(|file| file.0 == path).for_each(|file| file.2 = true);
+        }
+    }
+    let lines = files.iter().map(|(path, lines, changed)| {
+        format!("{path}{lines}{}", if *changed { " (as it was before later edits)" } else { "" })
+    });
+    lines.collect()
+}
