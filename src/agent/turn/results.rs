@@ -13,7 +13,6 @@ use base::path;
 use base::protocol::event::Event;
 use context::history::ingest;
 use context::session::log::LogError;
-use tools::plan::task;
 
 pub fn record(
     result: ToolResult,
@@ -22,7 +21,7 @@ pub fn record(
     policy: &PolicyEngine,
     events: &Events,
 ) -> Result<(), LogError> {
-    let spent = task::spent(&result);
+    let spent = result.envelope.data.spent().map(|(model, usage)| (model.to_owned(), usage));
     let (id, item) = conversation.record(Item::ToolResult(result))?;
     if let Some((model, usage)) = spent {
         conversation.add_side_usage(&model, &usage)?;
@@ -42,6 +41,6 @@ pub fn record(
 
 pub fn touched(result: &ToolResult, root: &Path) -> Option<PathBuf> {
     let data = &result.envelope.data;
-    let text = data.get("path").or_else(|| data.get("cwd"))?.as_str()?;
+    let text = data.path().or_else(|| data.command()?.cwd.as_deref())?;
     Some(path::resolve(root, text).canonical)
 }

@@ -4,14 +4,13 @@
 
 use std::ops::Range;
 
-use serde_json::Value;
-
 use super::thresholds::Thresholds;
 use crate::history::entry::{self, HistoryEntry};
 use crate::history::manager::HistoryManager;
 use crate::session::record::FormName;
 use base::model::envelope::Status;
 use base::model::item::{Item, LEFT_OUT, ReminderTopic};
+use base::model::observation::{Command, Observation, Search, Touch};
 use base::text;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -133,24 +132,27 @@ pub fn head(entries: &[HistoryEntry], words_chars: usize) -> String {
             }
             Item::ToolResult(result) => {
                 let data = &result.envelope.data;
-                let get = |key: &str| data.get(key).and_then(Value::as_str);
-                let failed = match (data.get("exit_code").and_then(Value::as_i64), result.envelope.status) {
+                let failed = match (data.exit_code(), result.envelope.status) {
                     (Some(code), _) if code != 0 => format!(" exit {code}"),
                     (_, Status::Error) => " failed".to_owned(),
                     _ => String::new(),
                 };
                 let (id, tool) = (entry.id, &result.tool);
-                match (get("path"), get("command"), get("pattern")) {
-                    (path, _, Some(pattern)) => {
-                        let place = path.map(|path| format!(" in {path}")).unwrap_or_default();
+                match (data.touched(), &*data.observation) {
+                    (path, Observation::Search(Search { pattern: Some(pattern), .. })) => {
+                        let place = path.map(|(path, _)| format!(" in {path}")).unwrap_or_default();
                         let pattern = text::one_line(pattern, COMMAND_CHARS);
                         ran.push(format!("{id} {tool} {pattern}{place}{failed}"));
                     }
-                    (Some(path), ..) => {
-                        let verb = match &**tool {
-                            "Read" => "read",
-                            "Write" => "written",
-                            _ => "edited",
+                    (Some((path, touch)), _) => {
+                        let verb = match touch {
+                            Touch::Read => "read",
+                            Touch::Listed => "listed",
+                            Touch::Searched => "searched",
+                            Touch::Created | Touch::Written => "written",
+                            Touch::Edited => "edited",
+                            Touch::Unchanged => "unchanged",
+                            Touch::Noted => "noted",
                         };
                         let done = format!("{verb} {id}{failed}");
                         match files.iter_mut().find(|(known, _)| *known == path) {
@@ -158,7 +160,7 @@ pub fn head(entries: &[HistoryEntry], words_chars: usize) -> String {
                             None => files.push((path, vec![done])),
                         }
                     }
-                    (None, Some(command), None) => {
+                    (None, Observation::Command(Command { command: Some(command), .. })) => {
                         ran.push(format!("{id} `{}`{failed}", text::one_line(command, COMMAND_CHARS)));
                     }
                     _ => ran.push(format!("{id} {tool}{failed}")),
@@ -218,7 +220,7 @@ mod tests {
             let call = ToolCall { id: Arc::clone(&call_id), name: "LS".into(), args: "{}".into() };
             push(&mut history, Item::ToolCall(call));
             let envelope = Envelope::success("").with_body("entries", "a.rs");
-            push(&mut history, Item::ToolResult(ToolResult { call_id, tool: "LS".into(), envelope }));
+            push(&mut history, Item::ToolResult(ToolResult::new(call_id, "LS", envelope)));
             history.count_request();
             history.set_form(&[thought], FormName::Gone, &[]);
         }
