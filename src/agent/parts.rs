@@ -10,6 +10,7 @@ use super::session::rewind;
 use super::turn::input::message::TurnInput;
 use super::window::context_window::ContextWindow;
 use base::model::item::Item;
+use base::model::observation::Todo;
 use base::path;
 use base::protocol::attachment::Attachment;
 use base::protocol::ledger::LedgerView;
@@ -77,8 +78,8 @@ impl Agent {
 }
 
 /// Rebuilds what tools remember between calls: todos, files read, the shell's folder. Reads the log.
-fn restore_tools(cx: &ToolCx, items: &[Arc<Item>], todos: Option<serde_json::Value>, log: &Path) {
-    if let Some(list) = todos.and_then(|list| serde_json::from_value(list).ok()) {
+fn restore_tools(cx: &ToolCx, items: &[Arc<Item>], todos: Option<Vec<Todo>>, log: &Path) {
+    if let Some(list) = todos {
         cx.todos.set(list);
     }
     if let Ok(log) = std::fs::read(log) {
@@ -87,18 +88,13 @@ fn restore_tools(cx: &ToolCx, items: &[Arc<Item>], todos: Option<serde_json::Val
     for item in items {
         let Item::ToolResult(result) = &**item else { continue };
         let data = &result.envelope.data;
-        let text = |key: &str| data.get(key).and_then(serde_json::Value::as_str);
-        if let Some(cwd) = text("cwd").filter(|_| &*result.tool == "Bash") {
+        if let Some(cwd) = data.command().and_then(|command| command.cwd.as_deref()) {
             let folder = path::resolve(&cx.root, cwd).canonical;
             if folder.is_dir() {
                 cx.shell.set_cwd(folder);
             }
         }
-        let view = data.get("view").and_then(serde_json::Value::as_object);
-        let of_view = |key: &str| view.and_then(|view| view.get(key)).and_then(serde_json::Value::as_str);
-        let (path, hash) =
-            (of_view("path").or_else(|| text("path")), of_view("hash").or_else(|| text("hash")));
-        if let (Some(path), Some(hash)) = (path, hash) {
+        if let Some((path, hash)) = data.content() {
             let canonical = path::resolve(&cx.root, path).canonical;
             cx.files.remember(&canonical, hash);
         }

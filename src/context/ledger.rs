@@ -9,7 +9,7 @@ use crate::tokens::calibration::Calibration;
 use base::config::models;
 use base::config::settings::ContextSettings;
 use base::model::item::{Item, ItemId};
-use base::model::usage::Usage;
+use base::model::observation::Observation;
 use base::protocol::ledger::{AgentSum, Epochs, LedgerRow, LedgerView};
 use base::text;
 
@@ -130,19 +130,17 @@ impl Ledger {
 
 fn agent(entry: &HistoryEntry) -> Option<AgentSum> {
     let Item::ToolResult(result) = &*entry.item else { return None };
-    let data = &result.envelope.data;
-    let text = |key: &str| data.get(key).and_then(serde_json::Value::as_str);
-    let number = |key: &str| data.get(key).and_then(serde_json::Value::as_u64).unwrap_or(0);
-    let usage: Usage = serde_json::from_value(data.get("usage")?.clone()).ok()?;
+    let done = result.envelope.data.delegated()?;
+    let usage = done.usage?;
     let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_write);
     Some(AgentSum {
-        id: text("agent")?.to_owned(),
-        kind: text("type")?.to_owned(),
-        steps: number("steps"),
+        id: done.agent.clone()?,
+        kind: done.kind.clone()?,
+        steps: done.steps.unwrap_or(0),
         tokens: usage.total(),
-        cost_usd: models::facts(text("model")?)
+        cost_usd: models::facts(done.model.as_deref()?)
             .and_then(|facts| facts.cost(fresh, usage.cached, usage.cache_write, usage.output)),
-        held_tokens: number("window_tokens"),
+        held_tokens: done.window_tokens.unwrap_or(0),
         result_tokens: u64::from(entry.tokens()),
     })
 }
@@ -155,8 +153,12 @@ pub fn origin(item: &Item) -> String {
         Item::ToolCall(call) => format!("call {} {}", call.name, text::one_line(&call.args, ORIGIN_CHARS)),
         Item::ToolResult(result) => {
             let data = &result.envelope.data;
-            let subject = result.subject().unwrap_or_default();
-            let range = match (data.get("start_line"), data.get("end_line")) {
+            let subject = data.subject().unwrap_or_default();
+            let lines = match &*data.observation {
+                Observation::Read(view) => (view.start_line, view.end_line),
+                _ => (None, None),
+            };
+            let range = match lines {
                 (Some(start), Some(end)) => format!(":{start}-{end}"),
                 _ => String::new(),
             };

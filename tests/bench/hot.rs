@@ -27,11 +27,10 @@ fn history(items: u64) -> HistoryManager {
         let item = match n % 3 {
             0 => Item::User(UserMessage::new("go on")),
             1 => Item::ToolCall(ToolCall { id: call_id, name: "LS".into(), args: "{}".into() }),
-            _ => Item::ToolResult(ToolResult {
-                call_id,
-                tool: "LS".into(),
-                envelope: Envelope::success("").with_body("entries", "src/ lib.rs\n".repeat(40)),
-            }),
+            _ => {
+                let envelope = Envelope::success("").with_body("entries", "src/ lib.rs\n".repeat(40));
+                Item::ToolResult(ToolResult::new(call_id, "LS", envelope))
+            }
         };
         history.push(ItemId(n + 1), Arc::new(item), None);
     }
@@ -65,7 +64,7 @@ fn context_step(bencher: Bencher, items: u64) {
             history.push(ItemId(1), Arc::new(Item::User(UserMessage::new("go on"))), None);
         }
         history.push(ItemId(2 * n + 2), Arc::new(Item::ToolCall(call)), None);
-        let result = ToolResult { call_id, tool: "Read".into(), envelope };
+        let result = ToolResult::new(call_id, "Read", envelope);
         history.push(ItemId(2 * n + 3), Arc::new(Item::ToolResult(result)), None);
         history.count_request();
         let settings = ContextSettings::for_window(128_000, Origin::User);

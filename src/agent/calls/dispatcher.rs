@@ -234,7 +234,7 @@ impl Dispatcher {
             }
             let (call_id, tool) = (Arc::clone(&call.id), self.name(call));
             result::clean(&self.cx, &mut envelope, &tool, limits);
-            results.push(ToolResult { call_id, tool, envelope });
+            results.push(ToolResult::new(call_id, tool, envelope));
         }
         if let Some(last) = results.last_mut() {
             result::add_news(&mut last.envelope, &self.cx.shell.jobs.take_ended());
@@ -271,8 +271,7 @@ impl Dispatcher {
             Err(envelope) => *envelope,
         };
         result::clean(&self.cx, &mut envelope, "Bash", limits);
-        envelope.data.insert("by_user".to_owned(), true.into());
-        ToolResult { call_id: call.id, tool: call.name, envelope }
+        ToolResult::new(call.id, call.name, envelope.with("by_user", true))
     }
 
     /// The result of a call that the reply's end cut off. A plain retry would be cut off again.
@@ -283,11 +282,8 @@ impl Dispatcher {
             "The reply reached the output limit after {bytes} bytes of these arguments; nothing was done. Split the work: \
              several calls in turn, each less than half as long (write the first part of a file, then add to it with Edit)"
         );
-        ToolResult {
-            call_id: Arc::clone(&call.id),
-            tool: Arc::clone(&call.name),
-            envelope: Envelope::error(ErrorCode::InvalidParam, message),
-        }
+        let envelope = Envelope::error(ErrorCode::InvalidParam, message);
+        ToolResult::new(Arc::clone(&call.id), Arc::clone(&call.name), envelope)
     }
 
     fn started(&self, call: &ToolCall, title: String, events: &Events) {

@@ -10,7 +10,7 @@ pub fn clean(cx: &ToolCx, envelope: &mut Envelope, tool: &str, limits: Limits) {
     cx.redactor.redact_envelope(envelope);
     let keep = if tool == "Bash" { Keep::HeadTail } else { Keep::Head };
     let body = std::mem::take(&mut envelope.body);
-    let known = envelope.data.get("full_output_path").and_then(serde_json::Value::as_str).map(PathBuf::from);
+    let known = envelope.data.full_output_path().map(PathBuf::from);
     let cut = match known {
         // The tool has stored the full output already: don't store its excerpt too.
         Some(path) if !output::fits(&body, limits) => {
@@ -24,7 +24,7 @@ pub fn clean(cx: &ToolCx, envelope: &mut Envelope, tool: &str, limits: Limits) {
         envelope.status = Status::Partial;
     }
     if let Some(path) = cut.full_output_path {
-        envelope.data.insert("full_output_path".to_owned(), path.to_string_lossy().into_owned().into());
+        envelope.data.set_full_output_path(path.to_string_lossy().into_owned());
     }
 }
 

@@ -107,7 +107,7 @@ pub async fn after(hooks: &AgentHooks, hooked: Hooked, envelope: &mut Envelope, 
 
 /// The event for a result, with the fields that hook scripts expect.
 fn told(hooked: &Hooked, envelope: &Envelope) -> (HookEvent, Value) {
-    let exit = envelope.data.get("exit_code").and_then(Value::as_i64).filter(|code| *code != 0);
+    let exit = envelope.data.exit_code().filter(|code| *code != 0);
     if envelope.status == Status::Error || exit.is_some() {
         let code = exit.map_or(String::new(), |code| format!("Exit code {code}\n"));
         let error = format!("{code}{}", envelope.wire());
@@ -116,7 +116,7 @@ fn told(hooked: &Hooked, envelope: &Envelope) -> (HookEvent, Value) {
             json!({"error": error, "is_interrupt": false, "duration_ms": envelope.time_ms}),
         );
     }
-    let mut response = envelope.data.clone();
+    let mut response = envelope.data.to_map();
     if hooked.tool == "Bash" {
         response.insert("stdout".to_owned(), envelope.body.as_str().into());
         response.insert("stderr".to_owned(), "".into());
@@ -135,7 +135,7 @@ fn told(hooked: &Hooked, envelope: &Envelope) -> (HookEvent, Value) {
 
 /// Whether hooks run after a call that changed a file: they may change it too, so we must look again.
 pub fn may_change_files(hooks: &AgentHooks, envelope: &Envelope) -> bool {
-    envelope.data.contains_key("diff") && hooks.wants(HookEvent::PostToolUse)
+    envelope.data.change().is_some_and(|change| change.diff.is_some()) && hooks.wants(HookEvent::PostToolUse)
 }
 
 /// The verdict with the hooks' decisions: their no is a no, their question is asked, and their yes answers a

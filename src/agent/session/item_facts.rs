@@ -5,13 +5,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use base::model::item::{Item, ItemId};
+use base::model::observation::Todo;
 use context::session::undo_stack::UndoStack;
 
 #[derive(Default)]
 pub struct ItemFacts {
     call_ids: HashSet<Arc<str>>,
     /// Every todo list that wasn't rewound: an archived one may still be current.
-    todo_lists: UndoStack<serde_json::Value>,
+    todo_lists: UndoStack<Vec<Todo>>,
     /// When each round started, archived ones too, in milliseconds since the Unix epoch.
     begun: UndoStack<u64>,
 }
@@ -25,9 +26,9 @@ impl ItemFacts {
             Item::ToolCall(call) => {
                 self.call_ids.insert(Arc::clone(&call.id));
             }
-            Item::ToolResult(result) if &*result.tool == "TodoWrite" => {
-                if let Some(list) = result.envelope.data.get("todos") {
-                    self.todo_lists.push(id, list.clone());
+            Item::ToolResult(result) => {
+                if let Some(list) = result.envelope.data.todos() {
+                    self.todo_lists.push(id, list.to_vec());
                 }
             }
             _ => {}
@@ -45,7 +46,7 @@ impl ItemFacts {
         self.begun.revive(rewind);
     }
 
-    pub fn todos(&self) -> Option<serde_json::Value> {
+    pub fn todos(&self) -> Option<Vec<Todo>> {
         self.todo_lists.all().last().map(|(_, list)| list.clone())
     }
 

@@ -87,11 +87,9 @@ fn close_open_calls(conversation: &mut Conversation) -> Result<(), LogError> {
             Item::ToolCall(call) if call.id == call_id => Some(Arc::clone(&call.name)),
             _ => None,
         });
-        conversation.record(Item::ToolResult(ToolResult {
-            call_id,
-            tool: called.unwrap_or_else(|| "unknown".into()),
-            envelope: Envelope::error(ErrorCode::Interrupted, message),
-        }))?;
+        let tool = called.unwrap_or_else(|| "unknown".into());
+        let envelope = Envelope::error(ErrorCode::Interrupted, message);
+        conversation.record(Item::ToolResult(ToolResult::new(call_id, tool, envelope)))?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use base::model::item::ItemId;
+use base::model::observation::Touch;
 use base::protocol::event::Event;
 use base::text::{human_tokens, plural};
 
@@ -27,11 +27,12 @@ impl AgentProgress {
             }
             Event::ToolDone { id, result } => {
                 self.titles.remove(&result.call_id);
-                let path = result.envelope.data.get("path").and_then(serde_json::Value::as_str);
-                match (&*result.tool, path) {
+                match result.envelope.data.touched() {
                     _ if result.envelope.error.is_some() => {}
-                    ("Read", Some(path)) => self.saw(path, *id),
-                    ("Edit" | "MultiEdit" | "Write", Some(path)) => {
+                    Some((path, Touch::Read)) => {
+                        self.read.entry(path.to_owned()).or_insert(id.0);
+                    }
+                    Some((path, Touch::Created | Touch::Written | Touch::Edited)) => {
                         self.changed.insert(path.to_owned());
                     }
                     _ => {}
@@ -45,10 +46,6 @@ impl AgentProgress {
             _ => return false,
         }
         true
-    }
-
-    fn saw(&mut self, path: &str, id: ItemId) {
-        self.read.entry(path.to_owned()).or_insert(id.0);
     }
 
     /// `explore: 4 requests · 12.3k tokens · Read src/a.rs`.

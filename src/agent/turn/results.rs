@@ -11,9 +11,9 @@ use crate::window::context_window::ContextWindow;
 use base::model::item::{Item, ToolResult};
 use base::path;
 use base::protocol::event::Event;
+use context::compaction::thresholds::Thresholds;
 use context::history::ingest;
 use context::session::log::LogError;
-use tools::plan::task;
 
 pub fn record(
     result: ToolResult,
@@ -22,14 +22,15 @@ pub fn record(
     policy: &PolicyEngine,
     events: &Events,
 ) -> Result<(), LogError> {
-    let spent = task::spent(&result);
+    let spent = result.envelope.data.spent().map(|(model, usage)| (model.to_owned(), usage));
     let (id, item) = conversation.record(Item::ToolResult(result))?;
     if let Some((model, usage)) = spent {
         conversation.add_side_usage(&model, &usage)?;
     }
     // The log keeps the full result; less of it may be sent.
     let settings = window.settings();
-    let filtered = ingest::on_arrival(&conversation.history, settings.profile, settings.window_tokens);
+    let limits = Thresholds::of(settings.profile, settings.window_tokens);
+    let filtered = ingest::on_arrival(&conversation.history, &limits);
     if let Some(batch) = filtered {
         conversation.adopt(&batch)?;
     }
@@ -42,6 +43,6 @@ pub fn record(
 
 pub fn touched(result: &ToolResult, root: &Path) -> Option<PathBuf> {
     let data = &result.envelope.data;
-    let text = data.get("path").or_else(|| data.get("cwd"))?.as_str()?;
+    let text = data.path().or_else(|| data.command()?.cwd.as_deref())?;
     Some(path::resolve(root, text).canonical)
 }

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::observation::{Facts, Observation};
 use crate::clock;
 
 /// `partial` means a usable result with a caveat (truncated, exit code ≠ 0, …).
@@ -65,8 +66,8 @@ pub struct EnvelopeError {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
     pub status: Status,
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub data: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "Facts::is_empty")]
+    pub data: Facts,
     /// The name of `body` in `data` when the full envelope is printed (`content`, `stdout`, …).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub body_key: String,
@@ -86,7 +87,7 @@ impl Envelope {
     pub fn success(text: impl Into<String>) -> Self {
         Self {
             status: Status::Success,
-            data: Map::new(),
+            data: Facts::default(),
             body_key: String::new(),
             body: String::new(),
             text: text.into(),
@@ -115,8 +116,15 @@ impl Envelope {
     }
 
     #[must_use]
+    pub fn observed(mut self, observation: Observation) -> Self {
+        *self.data.observation = observation;
+        self
+    }
+
+    /// A fact without a place in the tool's observation.
+    #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.data.insert(key.to_owned(), value.into());
+        self.data.more.insert(key.to_owned(), value.into());
         self
     }
 
@@ -154,7 +162,7 @@ impl Envelope {
 
     /// The public JSON form, as `mycode tool` prints it.
     pub fn to_public(&self, cwd: &str, params_input: &Value, path_resolved: Option<&str>) -> Value {
-        let mut data = self.data.clone();
+        let mut data = self.data.to_map();
         if !self.body_key.is_empty() {
             data.insert(self.body_key.clone(), Value::from(self.body.as_str()));
         }

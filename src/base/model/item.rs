@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::call::ToolCall;
 use super::envelope::Envelope;
+use super::observation::{Facts, Observation};
 
 /// An item's number in its session: the order of arrival, shown as `#12`. Never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
@@ -77,17 +78,35 @@ pub struct Reasoning {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "StoredResult")]
 pub struct ToolResult {
     pub call_id: Arc<str>,
     pub tool: Arc<str>,
     pub envelope: Envelope,
 }
 
+/// The kind of its facts is only known by the tool.
+#[derive(Deserialize)]
+struct StoredResult {
+    call_id: Arc<str>,
+    tool: Arc<str>,
+    envelope: Envelope,
+}
+
+impl From<StoredResult> for ToolResult {
+    fn from(stored: StoredResult) -> Self {
+        Self::new(stored.call_id, stored.tool, stored.envelope)
+    }
+}
+
 impl ToolResult {
-    /// The call's path, command, pattern or query.
-    pub fn subject(&self) -> Option<&str> {
-        let data = &self.envelope.data;
-        ["path", "command", "pattern", "query"].iter().find_map(|key| data.get(*key)?.as_str())
+    /// Facts without a type get that of the tool.
+    pub fn new(call_id: impl Into<Arc<str>>, tool: impl Into<Arc<str>>, mut envelope: Envelope) -> Self {
+        let (call_id, tool) = (call_id.into(), tool.into());
+        if *envelope.data.observation == Observation::Other {
+            envelope.data = Facts::read(&tool, envelope.data.more);
+        }
+        Self { call_id, tool, envelope }
     }
 }
 

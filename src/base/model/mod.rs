@@ -6,6 +6,7 @@ pub mod context_limit;
 pub mod envelope;
 pub mod fingerprint;
 pub mod item;
+pub mod observation;
 pub mod provider;
 pub mod request;
 pub mod stream;

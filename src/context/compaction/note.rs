@@ -1,8 +1,6 @@
 //! The program's note in place of folded steps: what the agent said, changed, read and ran. Facts of the log
 //! only, each with its place; nothing that could pass for text of a file. Pure.
 
-use serde_json::Value;
-
 use super::thresholds::Thresholds;
 use super::working_set;
 use crate::compress::filters::error_lines;
@@ -10,6 +8,7 @@ use crate::history::entry::HistoryEntry;
 use crate::tokens::estimate::estimate;
 use base::model::envelope::Status;
 use base::model::item::{Item, LEFT_OUT, ToolResult};
+use base::model::observation::{Command, Observation, Search, Touch};
 use base::text;
 
 const SAID: &str = "You said:";
@@ -34,7 +33,7 @@ pub fn render(folded: &[&HistoryEntry], in_view: &[String], limits: &Thresholds,
         match &*entry.item {
             Item::Assistant { text, .. } => words.push(text.trim()),
             Item::Image(image) => ran.push(image.placeholder(LEFT_OUT)),
-            Item::ToolResult(result) => match path_of(result) {
+            Item::ToolResult(result) => match file_of(result) {
                 Some((path, verb)) => {
                     let failed = if result.envelope.status == Status::Error { " failed" } else { "" };
                     let done = format!("{verb} {}{failed}", entry.id);
@@ -97,35 +96,40 @@ fn kept_words(words: &[&str], max_tokens: u32) -> Vec<String> {
     kept
 }
 
-fn path_of(result: &ToolResult) -> Option<(&str, &'static str)> {
-    let data = &result.envelope.data;
-    let verb = match &*result.tool {
-        "Read" => "read",
-        "Write" => "written",
-        "Edit" | "MultiEdit" => "edited",
-        _ => return None,
+/// The file that a call was about, and what it did there. Searches and commands are told by what they ran.
+fn file_of(result: &ToolResult) -> Option<(&str, &'static str)> {
+    let (path, touch) = result.envelope.data.touched()?;
+    let verb = match touch {
+        Touch::Read => "read",
+        Touch::Created => "created",
+        Touch::Written => "written",
+        Touch::Edited => "edited",
+        Touch::Unchanged => "unchanged",
+        Touch::Listed | Touch::Searched | Touch::Noted => return None,
     };
-    Some((data.get("path").and_then(Value::as_str)?, verb))
+    Some((path, verb))
 }
 
-/// A call that isn't about one file: what ran, how it ended, and the line that tells most.
+/// Any other call: what ran, how it ended, and for a failure the line that tells most.
 fn action(result: &ToolResult) -> String {
     let envelope = &result.envelope;
-    let get = |key: &str| envelope.data.get(key).and_then(Value::as_str);
-    let code = envelope.data.get("exit_code").and_then(Value::as_i64).filter(|code| *code != 0);
-    let failed = match (code, envelope.status) {
+    let failed = match (envelope.data.exit_code().filter(|code| *code != 0), envelope.status) {
         (Some(code), _) => format!(" → exit {code}"),
         (None, Status::Error) => " → failed".to_owned(),
         _ => String::new(),
     };
-    let subject = match (get("command"), get("pattern"), get("path")) {
-        (Some(command), ..) => format!("`{}`", text::one_line(command, COMMAND_CHARS)),
-        (None, Some(pattern), path) => {
-            let place = path.map(|path| format!(" in {path}")).unwrap_or_default();
+    let subject = match &*envelope.data.observation {
+        Observation::Command(Command { command: Some(command), .. }) => {
+            format!("`{}`", text::one_line(command, COMMAND_CHARS))
+        }
+        Observation::Search(Search { pattern: Some(pattern), path, .. }) => {
+            let place = path.as_deref().map(|path| format!(" in {path}")).unwrap_or_default();
             format!("{} {}{place}", result.tool, text::one_line(pattern, COMMAND_CHARS))
         }
-        (None, None, Some(path)) => format!("{} {path}", result.tool),
-        _ => result.tool.to_string(),
+        _ => match envelope.data.subject() {
+            Some(subject) => format!("{} {}", result.tool, text::one_line(subject, COMMAND_CHARS)),
+            None => result.tool.to_string(),
+        },
     };
     let line = if failed.is_empty() { None } else { telling_line(&envelope.body) };
     let line = line.map(|line| format!(": {}", text::one_line(line, LINE_CHARS))).unwrap_or_default();

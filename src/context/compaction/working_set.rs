@@ -4,59 +4,48 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value};
-
 use super::thresholds::Thresholds;
 use crate::history::entry::HistoryEntry;
 use crate::history::references;
 use crate::session::record::FormName;
 use base::model::envelope::Status;
 use base::model::item::{Item, ItemId};
+use base::model::observation::{Observation, View};
 
 /// The path of a file view: a Read, or a command that only shows one file.
 pub fn viewed_path(item: &Item) -> Option<&str> {
-    view(item)?.get("path").and_then(Value::as_str)
+    view(item)?.path.as_deref()
 }
 
 pub fn first_line(item: &Item) -> Option<u64> {
-    view(item)?.get("start_line").and_then(Value::as_u64)
+    view(item)?.start_line
 }
 
 pub fn content_hash(item: &Item) -> Option<&str> {
-    view(item)?.get("hash").and_then(Value::as_str)
+    view(item)?.hash.as_deref()
 }
 
-fn view(item: &Item) -> Option<&Map<String, Value>> {
+fn view(item: &Item) -> Option<&View> {
     let Item::ToolResult(result) = item else { return None };
     let envelope = &result.envelope;
     if envelope.error.is_some() || envelope.status == Status::Error {
         return None;
     }
-    match &*result.tool {
-        "Read" => Some(&envelope.data),
-        "Bash" => envelope.data.get("view").and_then(Value::as_object),
-        _ => None,
-    }
+    envelope.data.view()
 }
 
 /// The first and the last line of a view; the last is `u64::MAX` if unknown.
 pub fn range(item: &Item) -> (u64, u64) {
-    let line = |key: &str| view(item)?.get(key).and_then(Value::as_u64);
-    (line("start_line").unwrap_or(1), line("end_line").unwrap_or(u64::MAX))
+    let end = view(item).and_then(|view| view.end_line);
+    (first_line(item).unwrap_or(1), end.unwrap_or(u64::MAX))
 }
 
 /// The path of a changed file, and whether the change gave its full content.
 pub fn changed_path(item: &Item) -> Option<(&str, bool)> {
     let Item::ToolResult(result) = item else { return None };
     let data = &result.envelope.data;
-    let whole = match &*result.tool {
-        "Write" => true,
-        "Edit" | "MultiEdit" => false,
-        _ => return None,
-    };
-    (data.get("applied") != Some(&Value::Bool(false)) && result.envelope.status != Status::Error)
-        .then(|| data.get("path").and_then(Value::as_str))?
-        .map(|path| (path, whole))
+    let applied = data.change()?.applied.unwrap_or(result.envelope.status != Status::Error);
+    Some((data.path()?, matches!(*data.observation, Observation::Write(_)))).filter(|_| applied)
 }
 
 /// What is still worth how much: the newest view of each file stays last, stale ones go first.
@@ -163,11 +152,7 @@ mod tests {
 
     fn entries(results: &[(&str, Envelope)]) -> Vec<HistoryEntry> {
         let item = |tool: &str, envelope: &Envelope| {
-            Arc::new(Item::ToolResult(ToolResult {
-                call_id: "c".into(),
-                tool: tool.into(),
-                envelope: envelope.clone(),
-            }))
+            Arc::new(Item::ToolResult(ToolResult::new("c", tool, envelope.clone())))
         };
         let number = |at: usize| ItemId(at as u64 + 1);
         results

@@ -2,8 +2,6 @@
 //! keeps fragments, changes keep what changed. Status, error and the id for Recall always stay. Pure; the
 //! caller refuses a form that isn't smaller.
 
-use serde_json::Value;
-
 use super::cut;
 use super::filters::error_lines;
 use base::model::envelope::{Envelope, Status};
@@ -24,9 +22,9 @@ type Compress = fn(&Envelope) -> Option<String>;
 
 /// One line per tool. An unlisted tool keeps small data and a digest of the rest.
 const TABLE: &[(&str, Compress)] = &[
-    ("LS", |e| Some(first_lines(&e.body, NAMES, &total(e, "total_entries", "entry")))),
-    ("Glob", |e| Some(first_lines(&e.body, NAMES, &total(e, "total", "file")))),
-    ("Grep", |e| Some(first_lines(&e.body, MATCHES, &total(e, "total_matches", "match")))),
+    ("LS", |e| Some(first_lines(&e.body, NAMES, &total(e, "entry")))),
+    ("Glob", |e| Some(first_lines(&e.body, NAMES, &total(e, "file")))),
+    ("Grep", |e| Some(first_lines(&e.body, MATCHES, &total(e, "match")))),
     ("Read", read),
     ("Edit", change),
     ("MultiEdit", change),
@@ -46,7 +44,7 @@ pub fn compress(id: ItemId, result: &ToolResult) -> Option<String> {
     if let Some(error) = &envelope.error {
         short = format!("error {}: {}\n{short}", error.code.as_str(), text::elide(&error.message, 400));
     }
-    if let Some(path) = envelope.data.get("full_output_path").and_then(Value::as_str) {
+    if let Some(path) = envelope.data.full_output_path() {
         short.push_str(&format!("\n[whole output: {path}]"));
     }
     short.push_str(&format!("\n[shortened; Recall {{\"id\":{}}} gives the original]", id.0));
@@ -54,7 +52,7 @@ pub fn compress(id: ItemId, result: &ToolResult) -> Option<String> {
 }
 
 pub fn pointer(id: ItemId, result: &ToolResult) -> String {
-    let subject = result.subject().map(|subject| format!(" {}", text::one_line(subject, 80)));
+    let subject = result.envelope.data.subject().map(|subject| format!(" {}", text::one_line(subject, 80)));
     let subject = subject.unwrap_or_default();
     let status = match result.envelope.status {
         Status::Success => "ok",
@@ -64,8 +62,8 @@ pub fn pointer(id: ItemId, result: &ToolResult) -> String {
     format!("[{}{subject}: {status}; result left out, Recall {{\"id\":{}}} gives it]", result.tool, id.0)
 }
 
-fn total(envelope: &Envelope, key: &str, noun: &str) -> String {
-    envelope.data.get(key).and_then(Value::as_u64).map_or_else(String::new, |count| {
+fn total(envelope: &Envelope, noun: &str) -> String {
+    envelope.data.total().map_or_else(String::new, |count| {
         format!("{} in all", text::plural(usize::try_from(count).unwrap_or(usize::MAX), noun))
     })
 }
@@ -88,7 +86,7 @@ fn read(envelope: &Envelope) -> Option<String> {
     if lines <= READ_LINES {
         return None;
     }
-    Some(first_lines(&envelope.body, READ_LINES, &total(envelope, "total_lines", "line")))
+    Some(first_lines(&envelope.body, READ_LINES, &total(envelope, "line")))
 }
 
 fn change(envelope: &Envelope) -> Option<String> {
@@ -137,7 +135,7 @@ mod tests {
     use super::*;
 
     fn result(tool: &str, envelope: Envelope) -> ToolResult {
-        ToolResult { call_id: "c".into(), tool: tool.into(), envelope }
+        ToolResult::new("c", tool, envelope)
     }
 
     fn lines(count: usize, line: &str) -> String {

@@ -39,7 +39,7 @@ pub fn on_arrival(history: &HistoryManager, limits: &Thresholds) -> Option<Batch
         if &*result.tool == "Skill" {
             return None;
         }
-        let command = result.envelope.data.get("command").and_then(serde_json::Value::as_str);
+        let command = result.envelope.data.command().and_then(|command| command.command.as_deref());
         let (shape, max_tokens) = match &*result.tool {
             "Read" => (Shape::Text, limits.view_tokens),
             "Bash" if command.is_some_and(shows_text) => (Shape::Text, limits.shown_tokens),

@@ -155,7 +155,7 @@ mod tests {
             let call = ToolCall { id: Arc::clone(&call_id), name: "LS".into(), args: "{}".into() };
             history.push(ItemId(number), Arc::new(Item::ToolCall(call)), None);
             let envelope = Envelope::success("").with_body("entries", long.clone());
-            let result = ToolResult { call_id, tool: "LS".into(), envelope };
+            let result = ToolResult::new(call_id, "LS", envelope);
             history.push(ItemId(number + 1), Arc::new(Item::ToolResult(result)), None);
         }
         history.set_form(&[ItemId(2)], FormName::Folded, &["two listings ".repeat(30).into()]);

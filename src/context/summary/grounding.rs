@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use base::model::item::Item;
+use base::model::observation::Observation;
 
 /// Each text is one item, so that it can be checked whether two names occur together.
 #[derive(Clone, Debug, Default)]
@@ -40,8 +41,8 @@ impl Grounding {
             item => add(&item.text()),
         }
         if let Item::ToolResult(result) = item {
-            result.envelope.data.values().for_each(|value| strings(value, &mut add));
-            let names = listed(&result.tool, &result.envelope.data, &result.envelope.body);
+            result.envelope.data.to_map().values().for_each(|value| strings(value, &mut add));
+            let names = listed(&result.envelope.data.observation, &result.envelope.body);
             names.iter().for_each(|name| add(name));
         }
         if let Some((_, rest)) = text.split_once("Workspace: ").filter(|_| matches!(item, Item::User(_))) {
@@ -81,18 +82,17 @@ fn strings(value: &Value, add: &mut impl FnMut(&str)) {
 }
 
 /// Names of a listing, prefixed with the folder that the listing leaves out.
-fn listed(tool: &str, data: &serde_json::Map<String, Value>, body: &str) -> Vec<String> {
-    let text = |key: &str| data.get(key).and_then(Value::as_str);
+fn listed(observation: &Observation, body: &str) -> Vec<String> {
     let mut folders: Vec<String> = Vec::new();
     let mut names: Vec<&str> = Vec::new();
-    match tool {
-        "LS" => {
-            folders.extend(text("path").map(str::to_owned));
+    match observation {
+        Observation::Listing(listing) => {
+            folders.extend(listing.path.clone());
             names.extend(body.lines());
         }
-        "Bash" => {
-            let command = text("command").unwrap_or_default();
-            let cwd = text("cwd").filter(|cwd| *cwd != ".");
+        Observation::Command(ran) => {
+            let command = ran.command.as_deref().unwrap_or_default();
+            let cwd = ran.cwd.as_deref().filter(|cwd| *cwd != ".");
             let words =
                 || command.split(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '"' | '\''));
             folders.extend(cwd.map(str::to_owned));

@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::compress::cut;
 use crate::tokens::estimate::estimate;
 use base::model::envelope::Status;
 use base::model::item::{Item, ItemId, ToolResult};
+use base::model::observation::{Command, Noted, Observation, Todos, Touch, View};
 use base::text;
 
 /// Characters of a user request kept verbatim; a pasted file isn't a request.
@@ -85,57 +85,52 @@ impl StateBlock {
 
     fn add_result(&mut self, result: &ToolResult) {
         let data = &result.envelope.data;
-        let path = data.get("path").and_then(Value::as_str);
         let done = result.envelope.status != Status::Error;
-        match (&*result.tool, path) {
-            ("Read", Some(path)) if done => self.file(path, data).read = true,
-            ("Edit" | "MultiEdit" | "Write", Some(_)) if data.get("applied") == Some(&Value::Bool(false)) => {
-            }
-            ("Edit" | "MultiEdit", Some(path)) if done => self.file(path, data).edited += 1,
-            ("Write", Some(path)) if done => {
-                let created = data.get("operation").and_then(Value::as_str) == Some("create");
-                let fact = self.file(path, data);
-                fact.created |= created;
-                fact.edited += u32::from(!created);
-            }
-            ("Bash", _) => self.add_command(data),
-            ("TodoWrite", _) => {
-                if let Some(todos) = data.get("todos").and_then(Value::as_array) {
-                    self.todos = todos
-                        .iter()
-                        .filter(|todo| matches!(todo["status"].as_str(), Some("pending" | "in_progress")))
-                        .filter_map(|todo| todo["content"].as_str())
-                        .map(|content| text::one_line(content, LINE_CHARS))
-                        .collect();
+        match &*data.observation {
+            Observation::Read(view) if done => self.view(view),
+            Observation::Edit(change) | Observation::Write(change) if done => {
+                let touch = data.touched().map(|(_, touch)| touch).filter(|touch| *touch != Touch::Unchanged);
+                if let Some((path, touch)) = change.path.as_deref().zip(touch) {
+                    let fact = self.file(path, change.hash.as_deref());
+                    match touch {
+                        Touch::Created => fact.created = true,
+                        _ => fact.edited += 1,
+                    }
                 }
             }
-            ("AskUser", _) if done => {
+            Observation::Command(command) => self.add_command(command),
+            Observation::Todos(Todos { todos: Some(todos), .. }) => {
+                let open = todos.iter().filter(|todo| todo.is_open());
+                self.todos = open.map(|todo| text::one_line(&todo.content, LINE_CHARS)).collect();
+            }
+            Observation::Answers(_) if done => {
                 let decided = result.envelope.body.replace("\nA: ", " → ").replace("Q: ", "");
                 self.notes.extend(decided.lines().map(|line| text::one_line(line, LINE_CHARS)));
             }
-            ("Note", _) if done => {
-                let word = |key: &str| data.get(key).and_then(Value::as_str);
-                if let Some(title) = word("title") {
-                    let kind = word("type").unwrap_or("note");
-                    let content = word("content").map(|content| format!(": {content}")).unwrap_or_default();
-                    let note = text::one_line(&format!("{kind} {title}{content}"), LINE_CHARS);
-                    if !self.notes.contains(&note) {
-                        self.notes.push(note);
-                    }
+            Observation::Note(Noted { title: Some(title), kind, content, .. }) if done => {
+                let kind = kind.as_deref().unwrap_or("note");
+                let content = content.as_ref().map(|content| format!(": {content}")).unwrap_or_default();
+                let note = text::one_line(&format!("{kind} {title}{content}"), LINE_CHARS);
+                if !self.notes.contains(&note) {
+                    self.notes.push(note);
                 }
             }
             _ => {}
         }
     }
 
-    fn add_command(&mut self, data: &serde_json::Map<String, Value>) {
-        if let Some(view) = data.get("view").and_then(Value::as_object)
-            && let Some(path) = view.get("path").and_then(Value::as_str)
-        {
-            self.file(path, view).read = true;
+    fn view(&mut self, view: &View) {
+        if let Some(path) = &view.path {
+            self.file(path, view.hash.as_deref()).read = true;
         }
-        let exit = data.get("exit_code").and_then(Value::as_i64).unwrap_or(0);
-        if let Some(command) = data.get("command").and_then(Value::as_str)
+    }
+
+    fn add_command(&mut self, ran: &Command) {
+        if let Some(view) = &ran.view {
+            self.view(view);
+        }
+        let exit = ran.exit_code.unwrap_or(0);
+        if let Some(command) = &ran.command
             && exit != 0
         {
             let command = text::one_line(command, LINE_CHARS);
@@ -144,9 +139,9 @@ impl StateBlock {
         }
     }
 
-    fn file(&mut self, path: &str, data: &serde_json::Map<String, Value>) -> &mut FileFact {
+    fn file(&mut self, path: &str, hash: Option<&str>) -> &mut FileFact {
         let fact = self.files.entry(path.to_owned()).or_default();
-        if let Some(hash) = data.get("hash").and_then(Value::as_str) {
+        if let Some(hash) = hash {
             fact.hash = Some(hash.to_owned());
         }
         fact

@@ -200,9 +200,7 @@ mod tests {
         first.injected.push("<system-reminder>Workspace: /home/u/proj. linux</system-reminder>".into());
         let call =
             |args: &str| Item::ToolCall(ToolCall { id: "c".into(), name: "Bash".into(), args: args.into() });
-        let result = |tool: &str, envelope: Envelope| {
-            Item::ToolResult(ToolResult { call_id: "c".into(), tool: tool.into(), envelope })
-        };
+        let result = |tool: &str, envelope: Envelope| Item::ToolResult(ToolResult::new("c", tool, envelope));
         let items = [
             Item::User(first),
             call(r#"{"command":"cargo test --lib parse_all && grep -n \"foo bar\" src/mylib.rs"}"#),

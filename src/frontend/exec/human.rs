@@ -92,13 +92,13 @@ impl<O: Write, L: Write> Human<O, L> {
         };
         let paint = if envelope.status == Status::Error { RED } else { DIM };
         self.line(paint, &line);
-        if envelope.data.contains_key("exit_code") {
+        if envelope.data.exit_code().is_some() {
             let lines: Vec<&str> = envelope.body.lines().filter(|line| !line.trim().is_empty()).collect();
             for line in &lines[lines.len().saturating_sub(OUTPUT_LINES)..] {
                 self.line(DIM, &format!("    {}", text::elide(line, LINE_CHARS)));
             }
         }
-        if let Some(diff) = envelope.data.get("diff").and_then(Value::as_str) {
+        if let Some(diff) = envelope.data.diff() {
             self.diff(diff);
         }
     }
@@ -262,7 +262,7 @@ mod tests {
     }
 
     fn done(id: &str, envelope: Envelope) -> Event {
-        let result = ToolResult { call_id: id.into(), tool: "T".into(), envelope };
+        let result = ToolResult::new(id, "T", envelope);
         Event::ToolDone { id: ItemId(2), result: Arc::new(result) }
     }
 

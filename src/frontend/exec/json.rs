@@ -139,7 +139,7 @@ mod tests {
         let assistant = Arc::new(Item::assistant("Done."));
         let mut envelope = Envelope::error(ErrorCode::NotFound, "no a.rs").with("path", "a.rs");
         envelope.time_ms = 3;
-        let result = ToolResult { call_id: "c1".into(), tool: "Read".into(), envelope };
+        let result = ToolResult::new("c1", "Read", envelope);
         let session = SessionInfo {
             id: "s1".to_owned(),
             model: "m".to_owned(),

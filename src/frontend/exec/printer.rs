@@ -61,9 +61,9 @@ pub fn result_line(envelope: &Envelope) -> String {
     if let Some(error) = &envelope.error {
         return text::one_line(&format!("{}: {}", error.code.as_str(), error.message), LINE_CHARS);
     }
-    let exit = envelope.data.get("exit_code").and_then(serde_json::Value::as_i64);
+    let exit = envelope.data.exit_code();
     // Truncated output reports its full length.
-    let whole = envelope.data.get("output_lines").and_then(serde_json::Value::as_u64);
+    let whole = envelope.data.command().and_then(|command| command.output_lines);
     let lines = whole.map_or_else(|| envelope.body.lines().count(), |lines| lines as usize);
     let body = (lines > 0).then(|| text::plural(lines, "line"));
     let note = text::one_line(&envelope.text, LINE_CHARS);

@@ -8,12 +8,12 @@ use crate::tui::composer::editor::Composer;
 use crate::tui::popup::completion::state::{Completion, Files};
 use crate::tui::popup::history::HistorySearch;
 use crate::tui::popup::open::Popup;
-use crate::tui::popup::pickers::todos::Todo;
 use crate::tui::popup::question::OpenQuestion;
 use crate::tui::render::theme::{Look, Theme};
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::transcript::live::Live;
 use base::config::mode::Mode;
+use base::model::observation::Todo;
 use base::protocol::event::{CommandRow, JobRow, Level, SessionInfo, WindowState};
 use base::protocol::op::Op;
 

@@ -119,15 +119,16 @@ impl Redactor {
     }
 
     pub fn redact_envelope(&self, envelope: &mut Envelope) {
-        let source = source_of(|name| envelope.data.get(name));
+        let mut facts = envelope.data.to_map();
+        let source = source_of(|name| facts.get(name));
         let error = envelope.error.as_mut().map(|error| &mut error.message);
         for text in [&mut envelope.body, &mut envelope.text].into_iter().chain(error) {
             if let Cow::Owned(clean) = self.redact(text, source) {
                 *text = clean;
             }
         }
-        for value in envelope.data.values_mut() {
-            self.redact_value(value, source);
+        if facts.values_mut().fold(false, |any, value| self.redact_value(value, source) | any) {
+            envelope.data.replace(facts);
         }
     }
 

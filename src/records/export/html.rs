@@ -49,7 +49,7 @@ pub fn render(session: &EffectiveSession) -> String {
 }
 
 fn call(title: &str, result: &ToolResult) -> String {
-    let (summary, diff) = outcome(&result.tool, &result.envelope);
+    let (summary, diff) = outcome(&result.envelope);
     let text = match diff {
         Some(diff) => code("diff", &diff),
         None => escaped(&result.envelope.body),

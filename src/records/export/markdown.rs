@@ -27,8 +27,8 @@ pub fn facts(session: &EffectiveSession) -> String {
     format!("mycode {} · session {} · {date} · {}", meta.app, meta.id, sanitize::clean(folder))
 }
 
-pub fn outcome(tool: &str, envelope: &Envelope) -> (String, Option<String>) {
-    let outcome = tool::outcome(tool, envelope);
+pub fn outcome(envelope: &Envelope) -> (String, Option<String>) {
+    let outcome = tool::outcome(envelope);
     let failed = if outcome.failed { "failed: " } else { "" };
     (format!("{failed}{}", one_line(&sanitize::clean(&outcome.summary), 200)), outcome.diff)
 }
@@ -41,7 +41,7 @@ pub fn render(session: &EffectiveSession) -> String {
         let EffectiveEntry::Item(_, item) = standing else { continue };
         if let Item::ToolResult(result) = item.as_ref() {
             let title = titles.remove(result.call_id.as_ref()).unwrap_or_else(|| result.tool.to_string());
-            let (summary, diff) = outcome(&result.tool, &result.envelope);
+            let (summary, diff) = outcome(&result.envelope);
             let gap = if in_calls { "" } else { "\n" };
             let _ = writeln!(out, "{gap}- {} — {summary}", code_span(&title));
             if let Some(diff) = diff {

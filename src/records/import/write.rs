@@ -199,18 +199,18 @@ fn result(id: &str, call: OurCall, given: Option<&RecordedResult>) -> ToolResult
         Some(given) if given.text.trim().is_empty() => Envelope::success("no output"),
         Some(given) => Envelope::success("").with_body("content", given.text.as_str()),
     };
-    envelope.data = call.data;
+    envelope.data = call.data.into();
     if envelope.status == Status::Error {
         // A rejected list doesn't count.
-        envelope.data.remove("todos");
+        envelope.data.more.remove("todos");
     }
     let code = given.and_then(|given| given.exit_code);
     if let Some(code) = code {
-        envelope.data.insert("exit_code".to_owned(), code.into());
+        envelope = envelope.with("exit_code", code);
     }
     if code.is_some_and(|code| code != 0) {
         envelope.text = format!("exit code {}", code.unwrap_or_default());
         envelope = envelope.partial();
     }
-    ToolResult { call_id: id.into(), tool: call.tool.as_str().into(), envelope }
+    ToolResult::new(id, call.tool, envelope)
 }

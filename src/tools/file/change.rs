@@ -18,6 +18,7 @@ use base::folder::exact;
 use base::folder::handle::Folder;
 use base::format::encoding::{self, Encoding};
 use base::model::envelope::{Envelope, ErrorCode};
+use base::model::observation::{Change, Observation, Operation};
 use base::text::{elide, floor_boundary, human_bytes, plural};
 
 /// Larger files aren't edited as text.
@@ -126,9 +127,10 @@ fn written_by_editor(cx: &ToolCx, plan: &PlannedChange) -> Result<bool, ToolErro
     })
 }
 
-pub(crate) fn text_of(canonical: &Path, limit: u64) -> Option<String> {
-    let (bytes, _) = exact::read(canonical, limit).ok()?;
-    encoding::decode(&bytes).ok().map(|(text, _)| text)
+/// The error is the end of a sentence.
+pub(crate) fn text_of(canonical: &Path, limit: u64) -> Result<String, String> {
+    let (bytes, _) = exact::read(canonical, limit).map_err(|error| error.to_string())?;
+    encoding::decode(&bytes).map(|(text, _)| text).map_err(|_| "it is no text".to_owned())
 }
 
 /// `INVALID_PARAM` if the model never read the file; `CONFLICT` with a short diff if it has changed since.
@@ -187,9 +189,20 @@ pub(crate) fn list_lines(lines: &[usize]) -> String {
     format!("{} {}{more}", if lines.len() == 1 { "line" } else { "lines" }, shown.join(", "))
 }
 
-pub(crate) fn unchanged(target: &PathTarget, text: String) -> Envelope {
-    let envelope = Envelope::success(text).partial().with("path", target.shown.as_str());
-    envelope.with("applied", false).with("operation", "none")
+/// `replacements` only of an edit.
+pub(crate) fn unchanged(target: &PathTarget, text: String, replacements: Option<u64>) -> Envelope {
+    let (applied, operation) = (Some(false), Some(Operation::None));
+    let path = Some(target.shown.clone());
+    let change = Change { path, applied, operation, replacements, ..Change::default() };
+    Envelope::success(text).partial().observed(observation(change))
+}
+
+/// Only an edit counts replacements.
+fn observation(change: Change) -> Observation {
+    match change.replacements {
+        Some(_) => Observation::Edit(change),
+        None => Observation::Write(change),
+    }
 }
 
 /// Encodes the new text in the file's encoding.
@@ -269,16 +282,14 @@ fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
             format!("Edited {shown}: {edits}, {replacements}{notes}")
         }
     };
-    let mut envelope = Envelope::success(text)
-        .with("path", shown.as_str())
-        .with("applied", true)
-        .with("operation", if before.is_none() { "create" } else { "update" })
-        .with("hash", hash)
-        .with("diff", plan.diff());
-    if !applied.is_empty() {
-        envelope = envelope.with("replacements", replacements);
-    }
-    Ok(envelope)
+    Ok(Envelope::success(text).observed(observation(Change {
+        path: Some(shown.clone()),
+        applied: Some(true),
+        operation: Some(if before.is_none() { Operation::Create } else { Operation::Update }),
+        hash: Some(hash),
+        diff: Some(plan.diff()),
+        replacements: (!applied.is_empty()).then_some(replacements as u64),
+    })))
 }
 
 /// Creates missing parent folders; returns the parent, the file name, and the new folders, outermost first.

@@ -135,7 +135,7 @@ fn plan(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
         .collect();
     if let Some(lines) = already {
         let text = format!("Nothing changed: already applied at line {} of {}", lines[0], target.shown);
-        return Ok(Intent::Nothing(change::unchanged(&target, text).with("replacements", 0)));
+        return Ok(Intent::Nothing(change::unchanged(&target, text, Some(0))));
     }
     let (after, applied) = apply_all(cx, &target, text, &edits, edits.len())?;
     let after = loaded.without_double_mark(after);
@@ -233,7 +233,7 @@ const TELLING_CHARS: usize = 12;
 fn elsewhere(cx: &ToolCx, target: &PathTarget, old: &str) -> String {
     let others = cx.files.latest().into_iter().filter(|path| *path != target.resolved.canonical);
     let found = others.take(OTHER_FILES).filter(|_| old.trim().len() >= TELLING_CHARS).find_map(|path| {
-        let text = change::text_of(&path, OTHER_BYTES)?;
+        let text = change::text_of(&path, OTHER_BYTES).ok()?;
         let line = match_edit::first_line(&Lines::new(&text), old)?;
         Some((path::display(&cx.root, &path), line + 1))
     });

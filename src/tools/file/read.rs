@@ -10,7 +10,6 @@ use super::change::{EDIT_LIMIT_BYTES, shown_in_editor};
 use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use crate::cx::ToolCx;
 use crate::file::matching::lines::Lines;
-use crate::output::Limits;
 use crate::paths::{PathTarget, disk_error, open, read_access, read_at};
 use base::clock;
 use base::config::prompts;
@@ -18,6 +17,7 @@ use base::file;
 use base::format::encoding::{self, Encoding};
 use base::format::picture;
 use base::model::envelope::{Envelope, ErrorCode};
+use base::model::observation::{Observation, View};
 use base::text::{human_bytes, one_line, plural};
 use guard::policy::access::Access;
 use guard::redact::detector::TextSource;
@@ -73,8 +73,8 @@ struct Page {
 }
 
 impl Page {
-    fn new(first: usize, limit: usize, observation: Limits) -> Self {
-        let bytes = observation.bytes / 25 * 24;
+    fn new(first: usize, limit: usize, cx: &ToolCx) -> Self {
+        let bytes = cx.observation.bytes / 25 * 24;
         Self { body: String::new(), first, next: first, limit, bytes, full: false }
     }
 
@@ -133,9 +133,9 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     if encoding::looks_binary(&head) {
         return Err(binary(&head));
     }
-    let envelope = Envelope::success("").with("path", target.shown.as_str()).with("mtime_ms", mtime_ms);
+    let view = View { path: Some(target.shown.clone()), mtime_ms: Some(mtime_ms), ..View::default() };
     if meta.len() > EDIT_LIMIT_BYTES {
-        return read_huge(cx, target, handle, meta.len(), Page::new(first, limit, cx.observation), envelope);
+        return read_huge(cx, target, handle, meta.len(), Page::new(first, limit, cx), view);
     }
     handle.seek(SeekFrom::Start(0)).map_err(|error| refuse(error.into()))?;
     let bytes = file::read_all(handle, &meta, EDIT_LIMIT_BYTES).map_err(refuse)?;
@@ -149,7 +149,7 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     let hash = file::hash(&bytes);
     let before = cx.files.saw(path, hash.clone(), &bytes);
     let changed = before.is_some_and(|seen| seen.hash != hash);
-    let mut page = Page::new(first, limit, cx.observation);
+    let mut page = Page::new(first, limit, cx);
     let redacted = cx.redactor.redact_lines(&text, TextSource::of_file(path));
     let clean = redacted.as_ref().map(|(clean, _)| Lines::new(clean));
     let shown = clean.as_ref().unwrap_or(&lines);
@@ -181,23 +181,18 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     if kind == Encoding::DamagedUtf8 {
         notes.push("� stands for bytes that are not UTF-8".to_owned());
     }
-    let mut envelope = envelope
-        .with("start_line", first)
-        .with("end_line", page.next - 1)
-        .with("total_lines", total)
-        .with("hash", hash)
-        .with_body("content", page.body);
-    envelope.text = notes.join("; ");
-    if changed {
-        envelope = envelope.with("modified_externally", true);
-    }
-    if kind != Encoding::Utf8 {
-        envelope = envelope.with("encoding", kind.name());
-    }
-    if let Some(ends) = unusual_ends(&text) {
-        envelope = envelope.with("line_ends", ends);
-    }
-    Ok(envelope)
+    let view = View {
+        start_line: Some(first as u64),
+        end_line: Some(page.next as u64 - 1),
+        total_lines: Some(total as u64),
+        hash: Some(hash),
+        modified_externally: changed.then_some(true),
+        encoding: (kind != Encoding::Utf8).then(|| kind.name().to_owned()),
+        line_ends: unusual_ends(&text).map(str::to_owned),
+        ..view
+    };
+    let envelope = Envelope::success(notes.join("; ")).observed(Observation::Read(view));
+    Ok(envelope.with_body("content", page.body))
 }
 
 /// The picture follows the results of the step.
@@ -209,10 +204,10 @@ fn read_picture(cx: &ToolCx, target: &PathTarget, handle: File, kind: &str) -> T
         return Err(refuse(format!("{why}. Ask the user what it shows, or use a tool that describes it")));
     }
     let (width, height) = cx.images.put(handle, &target.shown).map_err(|error| refuse(error.to_string()))?;
-    Ok(Envelope::success(format!("image, shown at {width}×{height} below"))
-        .with("path", target.shown.as_str())
-        .with("width", width)
-        .with("height", height))
+    let path = Some(target.shown.clone());
+    let view = View { path, width: Some(width), height: Some(height), ..View::default() };
+    let said = format!("image, shown at {width}×{height} below");
+    Ok(Envelope::success(said).observed(Observation::Read(view)))
 }
 
 fn past_end(target: &PathTarget, first: usize, total: usize) -> ToolError {
@@ -237,7 +232,7 @@ fn read_huge(
     mut handle: File,
     size: u64,
     mut page: Page,
-    envelope: Envelope,
+    view: View,
 ) -> ToolOutcome {
     let refuse = |error| disk_error(cx, target, &error);
     handle.seek(SeekFrom::Start(0)).map_err(|error| refuse(error.into()))?;
@@ -289,10 +284,7 @@ fn read_huge(
         note.push_str(&format!("; continue with start_line={}", page.next));
     }
     note.push_str("; too large for Edit");
-    let mut envelope = envelope
-        .with("start_line", page.first)
-        .with("end_line", page.next - 1)
-        .with_body("content", page.body);
-    envelope.text = note;
-    Ok(envelope)
+    let (start_line, end_line) = (Some(page.first as u64), Some(page.next as u64 - 1));
+    let view = View { start_line, end_line, ..view };
+    Ok(Envelope::success(note).observed(Observation::Read(view)).with_body("content", page.body))
 }

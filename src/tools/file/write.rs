@@ -58,7 +58,7 @@ fn plan(args: &Args, cx: &ToolCx) -> Result<Intent, ToolError> {
     let content = loaded.without_double_mark(own_line_ends(&loaded, &content));
     if content == loaded.text {
         let text = format!("Nothing changed: {} already has exactly this content", target.shown);
-        return Ok(Intent::Nothing(change::unchanged(&target, text)));
+        return Ok(Intent::Nothing(change::unchanged(&target, text, None)));
     }
     change::finish(target, Some(loaded), content, Vec::new())
 }

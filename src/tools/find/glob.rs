@@ -7,6 +7,7 @@ use crate::cx::ToolCx;
 use crate::paths::{PathTarget, folder_or_root, look, skipped_folders, target};
 use base::config::prompts;
 use base::model::envelope::Envelope;
+use base::model::observation::{Observation, Search};
 use base::path::{display, on_one_line};
 use base::search::glob;
 use base::search::walk::Walk;
@@ -108,9 +109,12 @@ fn search(args: &Args, cx: &ToolCx) -> ToolOutcome {
         notes.push("stopped early: too many files; narrow path".to_owned());
     }
     let mut envelope = Envelope::success(notes.join("; "))
-        .with("pattern", args.pattern.as_str())
-        .with("path", target.shown.as_str())
-        .with("total", found.total)
+        .observed(Observation::Search(Search {
+            pattern: Some(args.pattern.clone()),
+            path: Some(target.shown.clone()),
+            total: Some(found.total as u64),
+            ..Search::default()
+        }))
         .with_body("paths", paths(&found.files));
     if found.incomplete {
         envelope = envelope.partial();

@@ -12,6 +12,7 @@ use crate::paths::{PathTarget, disk_error, folder_or_root, look, read_access, re
 use base::config::prompts;
 use base::file;
 use base::model::envelope::Envelope;
+use base::model::observation::{Observation, Search};
 use base::path::{display, on_one_line};
 use base::search::glob;
 use base::search::grep::{self, GrepMatches, GrepQuery};
@@ -227,11 +228,14 @@ fn report(
         notes.push("stopped early: too much to search; narrow path or include".to_owned());
     }
     let mut envelope = Envelope::success(notes.join("; "))
-        .with("pattern", args.pattern.as_str())
-        .with("path", target.shown.as_str())
-        .with("total_matches", found.total_matches)
-        .with("total_files", found.total_files)
-        .with("shown", shown)
+        .observed(Observation::Search(Search {
+            pattern: Some(args.pattern.clone()),
+            path: Some(target.shown.clone()),
+            total_matches: Some(found.total_matches as u64),
+            total_files: Some(found.total_files as u64),
+            shown: Some(shown as u64),
+            ..Search::default()
+        }))
         .with_body("matches", body);
     if found.incomplete {
         envelope = envelope.partial();

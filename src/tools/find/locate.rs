@@ -8,6 +8,7 @@ use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::envelope::Envelope;
+use base::model::observation::{Observation, Search};
 use base::path::on_one_line;
 use base::text::one_line;
 use evidence::categorize::FileCategory;
@@ -67,17 +68,17 @@ fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
     }
     let files = retriever.locate(&args.query, limit).map_err(no_index)?;
     if files.is_empty() {
-        return Ok(Envelope::success("No matching files; try other words").with("total", 0));
+        let none = Observation::Search(Search { total: Some(0), ..Search::default() });
+        return Ok(Envelope::success("No matching files; try other words").observed(none));
     }
     let mut body = String::new();
     for (rank, (file, role)) in files.iter().enumerate() {
         show(&mut body, rank, file, *role, LINES);
     }
-    let paths: Vec<&str> = files.iter().map(|(file, _)| file.path.as_str()).collect();
-    Ok(Envelope::success("")
-        .with("query", one_line(&args.query, 200))
-        .with("paths", paths)
-        .with_body("content", body))
+    let paths = files.iter().map(|(file, _)| file.path.clone()).collect();
+    let query = Some(one_line(&args.query, 200));
+    let found = Search { query, paths: Some(paths), ..Search::default() };
+    Ok(Envelope::success("").observed(Observation::Search(found)).with_body("content", body))
 }
 
 /// Files that belong with those already being changed.
@@ -96,11 +97,9 @@ fn companions(args: &Args, retriever: &ContextRetriever, limit: usize) -> ToolOu
     for (rank, file) in files.iter().enumerate() {
         show(&mut body, rank, file, FileCategory::Modify, LINES_BESIDE);
     }
-    let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
-    Ok(Envelope::success(text)
-        .with("with", args.with.clone())
-        .with("paths", paths)
-        .with_body("content", body))
+    let paths = files.iter().map(|file| file.path.clone()).collect();
+    let found = Search { with: Some(args.with.clone()), paths: Some(paths), ..Search::default() };
+    Ok(Envelope::success(text).observed(Observation::Search(found)).with_body("content", body))
 }
 
 fn no_index(error: String) -> ToolError {

@@ -13,6 +13,7 @@ use base::config::prompts;
 use base::file::special_kind;
 use base::folder::handle::Folder;
 use base::model::envelope::Envelope;
+use base::model::observation::{Listing, Observation};
 use base::path::on_one_line;
 use base::search::walk::Walk;
 use base::text::{one_line, plural};
@@ -92,14 +93,13 @@ fn list(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     } else {
         String::new()
     };
-    let mut envelope = Envelope::success(text)
-        .with("path", target.shown.as_str())
-        .with("total_entries", total)
-        .with_body("entries", rows.join("\n"));
-    if offset > 0 {
-        envelope = envelope.with("offset", offset);
-    }
-    Ok(envelope)
+    let listing = Listing {
+        path: Some(target.shown.clone()),
+        total_entries: Some(total as u64),
+        offset: (offset > 0).then_some(offset as u64),
+    };
+    let envelope = Envelope::success(text).observed(Observation::Listing(listing));
+    Ok(envelope.with_body("entries", rows.join("\n")))
 }
 
 fn row(folder: &Folder, name: &OsStr, ignored: bool) -> String {

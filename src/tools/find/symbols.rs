@@ -12,14 +12,14 @@ use tokio::time::timeout;
 
 use crate::api::{ToolError, ToolOutcome, TypedTool, Work, blocking};
 use crate::cx::ToolCx;
+use crate::file::change::text_of;
 use crate::lsp::protocol::{self, Place, Symbol};
 use crate::lsp::server::Server;
 use crate::lsp::servers::{NoServer, column};
 use crate::paths::{folder_or_root, read_access, target};
 use base::config::prompts;
-use base::folder::exact;
-use base::format::encoding;
 use base::model::envelope::Envelope;
+use base::model::observation::{Observation, Search};
 use base::path::display;
 use base::search::grep::{self, GrepQuery};
 use base::search::walk::Walk;
@@ -135,7 +135,7 @@ async fn look(args: &Args, cx: &ToolCx) -> ToolOutcome {
     if args.action == Action::Hover {
         let answer = ask(&open, "textDocument/hover", protocol::at(&open.path, line, column)).await?;
         let text = protocol::hover(answer).ok_or_else(|| nothing(args))?;
-        return Ok(named(args).with_body("hover", elide(&text, HOVER_CHARS)));
+        return Ok(named(args, None).with_body("hover", elide(&text, HOVER_CHARS)));
     }
     let method = match args.action {
         Action::References => "textDocument/references",
@@ -152,7 +152,7 @@ async fn answer(args: &Args, cx: &ToolCx, places: Vec<Place>) -> ToolOutcome {
     let (total, views) = (places.len(), args.action == Action::Definition && places.len() <= 3);
     let body = blocking(cx, move |cx| Ok(listed(cx, &places, views))).await?;
     let what = if args.action == Action::References { "reference" } else { "definition" };
-    let mut envelope = named(args).with("total", total).with_body("places", body);
+    let mut envelope = named(args, Some(total as u64)).with_body("places", body);
     envelope.text = plural(total, what);
     if total > PLACES {
         envelope.text.push_str(&format!(", {PLACES} shown"));
@@ -160,8 +160,9 @@ async fn answer(args: &Args, cx: &ToolCx, places: Vec<Place>) -> ToolOutcome {
     Ok(envelope)
 }
 
-fn named(args: &Args) -> Envelope {
-    Envelope::success("").with("query", args.symbol().unwrap_or(""))
+fn named(args: &Args, total: Option<u64>) -> Envelope {
+    let query = Some(args.symbol().unwrap_or("").to_owned());
+    Envelope::success("").observed(Observation::Search(Search { query, total, ..Search::default() }))
 }
 
 fn nothing(args: &Args) -> ToolError {
@@ -215,8 +216,7 @@ async fn open(cx: &ToolCx, file: &Path) -> Result<OpenFile, ToolError> {
     let path = file.to_owned();
     let text = blocking(cx, move |cx| {
         let refused = |why: String| ToolError::not_found(format!("{}: {why}", display(&cx.root, &path)));
-        let (bytes, _) = exact::read(&path, FILE_BYTES).map_err(|error| refused(error.to_string()))?;
-        encoding::decode(&bytes).map(|(text, _)| text).map_err(|_| refused("it is no text".to_owned()))
+        text_of(&path, FILE_BYTES).map_err(refused)
     })
     .await?;
     let servers = &cx.language_servers;
@@ -287,9 +287,9 @@ async fn outline(args: &Args, cx: &ToolCx, open: &OpenFile) -> ToolOutcome {
     if symbols.len() > NAMES {
         text.push_str(&format!(", {NAMES} shown"));
     }
-    Ok(Envelope::success(text)
-        .with("path", display(&cx.root, &open.path))
-        .with_body("symbols", rows.join("\n")))
+    let found = Search { path: Some(display(&cx.root, &open.path)), ..Search::default() };
+    let envelope = Envelope::success(text).observed(Observation::Search(found));
+    Ok(envelope.with_body("symbols", rows.join("\n")))
 }
 
 fn named_row(symbol: &Symbol) -> String {
@@ -307,9 +307,8 @@ fn listed(cx: &ToolCx, places: &[Place], views: bool) -> String {
     let mut text = String::new();
     for (path, places) in files {
         let inside = path.starts_with(&*cx.root);
-        let read = inside.then(|| exact::read(path, FILE_BYTES).ok()).flatten();
-        let content =
-            read.and_then(|(bytes, _)| encoding::decode(&bytes).ok()).map_or(String::new(), |(text, _)| text);
+        let read = inside.then(|| text_of(path, FILE_BYTES).ok()).flatten();
+        let content = read.unwrap_or_default();
         text.push_str(&format!("{}\n", display(&cx.root, path)));
         for place in places {
             let first = place.line as usize;

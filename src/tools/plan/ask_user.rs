@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::json;
 
 use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::envelope::{Envelope, ErrorCode};
+use base::model::observation::{Answers, Observation};
 use base::protocol::approval::AskedQuestion;
 use base::text;
 
@@ -51,5 +51,6 @@ async fn ask(args: Arc<Args>, cx: &ToolCx) -> ToolOutcome {
     let answers = args.questions.iter().zip(&replies);
     let body: Vec<String> =
         answers.map(|(asked, reply)| format!("Q: {}\nA: {reply}", asked.question)).collect();
-    Ok(Envelope::success("").with("replies", json!(replies)).with_body("answers", body.join("\n")))
+    let answers = Observation::Answers(Answers { replies: Some(replies) });
+    Ok(Envelope::success("").observed(answers).with_body("answers", body.join("\n")))
 }

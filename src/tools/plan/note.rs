@@ -8,6 +8,7 @@ use crate::cx::ToolCx;
 use base::clock;
 use base::config::prompts;
 use base::model::envelope::Envelope;
+use base::model::observation::{Noted, Observation};
 use base::text;
 use evidence::note::digest;
 use evidence::note::error::NoteError;
@@ -230,7 +231,7 @@ fn listing(
             if line.is_empty() { format!("{row}\n") } else { format!("{row}\n    {line}\n") }
         })
         .collect();
-    let ids: Vec<&str> = rows.iter().take(limit).map(|(at, _)| listing.notes[*at].id.as_str()).collect();
+    let ids = rows.iter().take(limit).map(|(at, _)| listing.notes[*at].id.clone()).collect();
     let mut words = match total {
         0 if query.is_some() => "no note matches; try other words, or list".to_owned(),
         0 => "no notes".to_owned(),
@@ -240,14 +241,17 @@ fn listing(
     for notice in &listing.notices {
         words.push_str(&format!("; {notice}"));
     }
-    let envelope = Envelope::success(words).with("total", total).with("ids", json!(ids));
+    let listed = Noted { total: Some(total as u64), ids: Some(ids), ..Noted::default() };
+    let envelope = Envelope::success(words).observed(Observation::Note(listed));
     Ok(if body.is_empty() { envelope } else { envelope.with_body("notes", body) })
 }
 
 fn answer(note: &Kept, words: &str) -> Envelope {
-    Envelope::success(words)
-        .with("id", note.id.as_str())
-        .with("path", note.path())
-        .with("title", note.facts.title.as_str())
-        .with("type", note.facts.kind.as_str())
+    Envelope::success(words).observed(Observation::Note(Noted {
+        id: Some(note.id.clone()),
+        path: Some(note.path()),
+        title: Some(note.facts.title.clone()),
+        kind: Some(note.facts.kind.as_str().to_owned()),
+        ..Noted::default()
+    }))
 }

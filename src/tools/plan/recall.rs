@@ -11,6 +11,7 @@ use crate::ports::Originals;
 use base::config::prompts;
 use base::model::envelope::Envelope;
 use base::model::item::ItemId;
+use base::model::observation::{Observation, Recalled};
 use base::text;
 
 /// Bytes and lines of one page: below the general output limits, so that it is never cut.
@@ -81,32 +82,37 @@ fn page(originals: &dyn Originals, id: ItemId, offset: usize) -> ToolOutcome {
     if let Some((feed, _)) = whole[start..end].match_indices('\n').nth(PAGE_LINES) {
         end = start + feed + 1;
     }
-    let envelope = Envelope::success("").with("id", id.0).with_body("content", &whole[start..end]);
-    if start == 0 && end == whole.len() {
-        return Ok(envelope);
+    let part = (start > 0 || end < whole.len()).then_some(());
+    let recalled = Recalled {
+        id: Some(id.0),
+        offset: part.map(|()| start as u64),
+        total_bytes: part.map(|()| whole.len() as u64),
+        end_offset: part.map(|()| end as u64),
+        ..Recalled::default()
+    };
+    let mut text = String::new();
+    if part.is_some() {
+        text = format!("bytes {start}-{end} of {}", whole.len());
     }
-    let mut envelope =
-        envelope.with("offset", start).with("total_bytes", whole.len()).with("end_offset", end);
-    envelope.text = format!("bytes {start}-{end} of {}", whole.len());
     if end < whole.len() {
-        envelope.text.push_str(&format!("; continue with offset={end}"));
+        text.push_str(&format!("; continue with offset={end}"));
     }
-    Ok(envelope)
+    let envelope = Envelope::success(text).observed(Observation::Recall(recalled));
+    Ok(envelope.with_body("content", &whole[start..end]))
 }
 
 fn search(originals: &dyn Originals, query: &str) -> Envelope {
     let found = originals.search(query, MATCHES);
+    let hits: Vec<Value> =
+        found.iter().map(|hit| json!({"id": hit.id.0, "kind": hit.kind, "snippet": hit.snippet})).collect();
+    let recalled = Recalled { query: Some(query.to_owned()), hits: Some(hits), ..Recalled::default() };
+    let recalled = Observation::Recall(recalled);
     if found.is_empty() {
-        return Envelope::success(format!("no item of this session matches '{query}'"))
-            .with("query", query)
-            .with("hits", json!([]));
+        return Envelope::success(format!("no item of this session matches '{query}'")).observed(recalled);
     }
     let lines: Vec<String> =
         found.iter().map(|hit| format!("{} {}: {}", hit.id, hit.kind, hit.snippet)).collect();
-    let hits: Vec<Value> =
-        found.iter().map(|hit| json!({"id": hit.id.0, "kind": hit.kind, "snippet": hit.snippet})).collect();
     Envelope::success("Recall with an id returns the whole item")
-        .with("query", query)
-        .with("hits", hits)
+        .observed(recalled)
         .with_body("found", lines.join("\n"))
 }

@@ -15,6 +15,7 @@ use crate::sub_agent::SubTask;
 use base::config::prompts;
 use base::model::call::ToolSpec;
 use base::model::envelope::{Envelope, ErrorCode};
+use base::model::observation::{Delegated, Observation};
 use base::text::{elide, one_line};
 
 pub const NAME: &str = "Skill";
@@ -94,7 +95,7 @@ impl SkillCall {
         let (wanted, args, root) = (skill.clone(), self.args.clone(), Arc::clone(&cx.root));
         let loaded = blocking(cx, move |_| Ok((wanted.instructions(&args, &root), wanted.surroundings())));
         let (instructions, surroundings) = loaded.await?;
-        let envelope = match (&skill.fork, &cx.sub_agents) {
+        let mut envelope = match (&skill.fork, &cx.sub_agents) {
             (Some(kind), Some(agents)) => {
                 let task = SubTask {
                     kind: kind.clone(),
@@ -107,11 +108,13 @@ impl SkillCall {
             }
             _ => Envelope::success(surroundings).with_body("instructions", instructions),
         };
-        let envelope = envelope.with("query", skill.name.as_str());
-        Ok(match skill.allowed_tools.is_empty() {
-            true => envelope,
-            false => envelope.with("allowed_tools", skill.allowed_tools.clone()),
-        })
+        let done = Delegated {
+            query: Some(skill.name.clone()),
+            allowed_tools: (!skill.allowed_tools.is_empty()).then(|| skill.allowed_tools.clone()),
+            ..envelope.data.delegated().cloned().unwrap_or_default()
+        };
+        *envelope.data.observation = Observation::Skill(done);
+        Ok(envelope)
     }
 
     fn search(&self) -> Envelope {
@@ -125,7 +128,10 @@ impl SkillCall {
         );
         Envelope::success(said)
             .partial()
-            .with("query", one_line(&self.name, 200))
+            .observed(Observation::Skill(Delegated {
+                query: Some(one_line(&self.name, 200)),
+                ..Delegated::default()
+            }))
             .with_body("skills", lines.join("\n"))
     }
 }

@@ -10,12 +10,10 @@ use serde_json::{Value, json};
 use crate::agent_types::{self, TYPES};
 use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
 use crate::cx::ToolCx;
-use crate::on_demand::more_tools;
 use crate::sub_agent::{SubReport, SubTask};
 use base::config::prompts;
 use base::model::envelope::{Envelope, Status};
-use base::model::item::ToolResult;
-use base::model::usage::Usage;
+use base::model::observation::{Delegated, Observation};
 use base::text::{self, human_tokens, plural};
 
 /// Maximum answer, in bytes: about two thousand tokens.
@@ -91,17 +89,6 @@ fn work(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
     })
 }
 
-/// The model and tokens used by a sub-agent or a web search, from its call's result.
-pub fn spent(result: &ToolResult) -> Option<(String, Usage)> {
-    let data = &result.envelope.data;
-    // A skill may have been done by a sub-agent.
-    if ![Task::NAME, "Skill", more_tools::NAME].contains(&&*result.tool) {
-        return None;
-    }
-    let usage = serde_json::from_value(data.get("usage")?.clone()).ok()?;
-    Some((data.get("model")?.as_str()?.to_owned(), usage))
-}
-
 pub fn envelope(kind: &str, report: &SubReport) -> Envelope {
     let spent = report.usage.total();
     let mut said = format!("{kind} agent {}: {}", report.id, plural(report.steps as usize, "step"));
@@ -135,12 +122,15 @@ pub fn envelope(kind: &str, report: &SubReport) -> Envelope {
         body.push_str(&format!("\n\n[it read {}; Recall with agent and id opens one]", files.join(", ")));
     }
     let mut envelope = Envelope::success(said)
-        .with("agent", report.id.as_str())
-        .with("type", kind)
-        .with("steps", report.steps)
-        .with("window_tokens", report.window_tokens)
-        .with("model", &*report.model)
-        .with("usage", serde_json::to_value(report.usage).unwrap_or_default())
+        .observed(Observation::Task(Delegated {
+            agent: Some(report.id.clone()),
+            kind: Some(kind.to_owned()),
+            steps: Some(report.steps.into()),
+            window_tokens: Some(report.window_tokens),
+            model: Some(report.model.to_string()),
+            usage: Some(report.usage),
+            ..Delegated::default()
+        }))
         .with_body("answer", body);
     if report.ended_early().is_some() {
         envelope.status = Status::Partial;

@@ -1,13 +1,13 @@
 //! TodoWrite: the model's own plan. Each call sends the full list.
 
 use serde::Deserialize;
-use serde_json::json;
 
-use super::todo_board::{Todo, TodoStatus, recap};
+use super::todo_board::recap;
 use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::envelope::Envelope;
+use base::model::observation::{Observation, Todo, TodoStatus, Todos};
 use base::text;
 
 #[derive(Deserialize)]
@@ -47,5 +47,6 @@ fn replace(args: &Args, cx: &ToolCx) -> ToolOutcome {
     }
     let line = recap(&args.todos).unwrap_or_else(|| "All todos are closed.".to_owned());
     cx.todos.set(args.todos.clone());
-    Ok(Envelope::success("ok").with("todos", json!(args.todos)).with("recap", line))
+    let written = Todos { todos: Some(args.todos.clone()), recap: Some(line) };
+    Ok(Envelope::success("ok").observed(Observation::Todos(written)))
 }

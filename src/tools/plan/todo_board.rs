@@ -2,26 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use serde::{Deserialize, Serialize};
-
+use base::model::observation::{Todo, TodoStatus};
 use base::text;
 
 const RECAP_CHARS: usize = 300;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TodoStatus {
-    Pending,
-    InProgress,
-    Completed,
-    Cancelled,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Todo {
-    pub content: String,
-    pub status: TodoStatus,
-}
 
 #[derive(Debug, Default)]
 pub struct TodoBoard(Mutex<Vec<Todo>>);

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::visible_output::{Progress, visible_output};
 use crate::api::{Preview, ToolError, ToolOutcome, TypedTool, Work, blocking};
@@ -16,9 +15,9 @@ use crate::cx::ToolCx;
 use crate::paths::{disk_error, target};
 use crate::run::file_view::{self, Printed};
 use crate::run::network_note;
-use base::clock;
 use base::config::prompts;
 use base::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};
+use base::model::observation::{Command, Observation};
 use base::path;
 use base::process::run::{self, CommandOutcome, CommandSpec, Exit};
 use base::text::{human_bytes, one_line, plural};
@@ -144,8 +143,8 @@ async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
     let id = cx.shell.jobs.start(&args.command, spec, path).map_err(failed)?;
     cx.shell.jobs.wait_for_output(id, FIRST_OUTPUT).await;
     let Some(read) = cx.shell.jobs.read(id) else { return Err(failed(io::ErrorKind::NotFound.into())) };
-    let envelope = Envelope::success(format!("background job {id}: {}", read.status()));
-    Ok(read.fill(envelope.with("command", args.command.as_str()).with("job", id)))
+    let begun = Command { command: Some(args.command.clone()), job: Some(id), ..Command::default() };
+    Ok(read.envelope(format!("background job {id}: {}", read.status()), begun))
 }
 
 /// Where the command starts. A remembered folder that is gone is dropped, or every later call would fail too.
@@ -270,34 +269,32 @@ fn report(
     }
     envelope.text = notes.join("; ");
     let exit = match outcome.exit {
-        Exit::Code(code) => Value::from(code),
-        Exit::Signal(signal) => Value::from(128 + signal),
+        Exit::Code(code) => code,
+        Exit::Signal(signal) => 128 + signal,
     };
-    envelope = envelope
-        .with("command", args.command.as_str())
-        .with("exit_code", exit)
-        .with("timed_out", outcome.timed_out)
-        .with("cwd", path::display(&cx.root, &cx.shell.cwd()))
-        .with("duration_ms", clock::milliseconds(took))
-        .with("output_bytes", outcome.output.total_bytes);
+    let mut ran = Command {
+        command: Some(args.command.clone()),
+        exit_code: Some(exit.into()),
+        timed_out: Some(outcome.timed_out),
+        cwd: Some(path::display(&cx.root, &cx.shell.cwd())),
+        duration_ms: Some(took.as_millis() as u64),
+        output_bytes: Some(outcome.output.total_bytes),
+        ..Command::default()
+    };
     if !outcome.timed_out && !outcome.cancelled {
         let raw = full.is_none().then(|| {
             let (early, late) = outcome.output.tail.as_slices();
             [&outcome.output.head, early, late].concat()
         });
         let printed = Printed { bytes: raw.as_deref().unwrap_or(body.as_bytes()), whole: raw.is_some() };
-        if let Some(view) = file_view::of_command(cx, &printed) {
-            envelope = envelope.with("view", view);
-        }
+        ran.view = file_view::of_command(cx, &printed).map(Box::new);
     }
     if let Some(full) = full {
-        envelope = envelope
-            .with("full_output_path", full.to_string_lossy())
-            .with("truncated", true)
-            // Of the full output: the body has fewer lines.
-            .with("output_lines", outcome.output.lines());
+        ran.full_output_path = Some(full.to_string_lossy().into_owned());
+        ran.truncated = Some(true);
+        ran.output_lines = Some(outcome.output.lines());
     }
-    envelope.with_body("output", body)
+    envelope.observed(Observation::Command(ran)).with_body("output", body)
 }
 
 fn end_folder(side: &[u8]) -> Option<PathBuf> {

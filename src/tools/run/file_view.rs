@@ -5,13 +5,13 @@
 use std::path::{Path, PathBuf};
 
 use memchr::memmem;
-use serde_json::{Value, json};
 
 use super::line_filter::{LineFilter, Row, filter_of};
 use crate::cx::ToolCx;
 use crate::file::change::EDIT_LIMIT_BYTES;
 use base::file;
 use base::folder::exact;
+use base::model::observation::View;
 use base::path;
 use guard::shell::interpret::call::{Call, Input};
 
@@ -32,7 +32,7 @@ struct ViewedFile {
 }
 
 /// Marks shown files as seen. Returns the view if the output is only unchanged lines of one file.
-pub(crate) fn of_command(cx: &ToolCx, printed: &Printed) -> Option<Value> {
+pub(crate) fn of_command(cx: &ToolCx, printed: &Printed) -> Option<View> {
     // A program that reads a pipe comes right after the one that feeds it.
     let pipelines = cx.calls.chunk_by(|_, next| next.input == Input::Pipe);
     let views = pipelines.filter_map(|pipeline| {
@@ -66,7 +66,7 @@ fn view(
     names: &[&str],
     filters: &[LineFilter],
     printed: &Printed,
-) -> Option<Option<Value>> {
+) -> Option<Option<View>> {
     let files: Vec<ViewedFile> = names.iter().filter_map(|name| open(cx, folder, name)).collect();
     let mut rows: Vec<Row> = Vec::new();
     for (index, file) in files.iter().enumerate() {
@@ -83,14 +83,13 @@ fn view(
         cx.files.saw(&file.canonical, hash.clone(), &file.bytes);
         let (from, to) = (rows[0].number, rows[rows.len() - 1].number);
         let lines: Vec<&[u8]> = file.bytes.split_inclusive(|byte| *byte == b'\n').collect();
-        (printed.whole && lines[from - 1..to].concat() == printed.bytes).then(|| {
-            json!({
-                "path": file.shown,
-                "hash": hash,
-                "start_line": from,
-                "end_line": to,
-                "total_lines": lines.len()
-            })
+        (printed.whole && lines[from - 1..to].concat() == printed.bytes).then(|| View {
+            path: Some(file.shown.clone()),
+            start_line: Some(from as u64),
+            end_line: Some(to as u64),
+            total_lines: Some(lines.len() as u64),
+            hash: Some(hash),
+            ..View::default()
         })
     });
     let first = views.next()?;

@@ -8,6 +8,7 @@ use super::jobs::Jobs;
 use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use base::config::prompts;
 use base::model::envelope::Envelope;
+use base::model::observation::Command;
 
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -59,5 +60,5 @@ async fn look(args: &Args, jobs: &Jobs) -> ToolOutcome {
     if read.skipped_bytes > 0 {
         notes.push(format!("{} earlier bytes are only in the file", read.skipped_bytes));
     }
-    Ok(read.fill(Envelope::success(notes.join("; ")).with("id", id)))
+    Ok(read.envelope(notes.join("; "), Command { id: Some(id), ..Command::default() }))
 }

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::decode::readable;
 use base::file;
 use base::model::envelope::Envelope;
+use base::model::observation::{Command, Observation};
 use base::process::run::{self, CommandOutcome, CommandSpec, Exit};
 use base::protocol::event::JobRow;
 use base::text::one_line;
@@ -48,11 +49,14 @@ impl JobOutput {
         self.ended.as_deref().unwrap_or("running")
     }
 
-    pub fn fill(&self, envelope: Envelope) -> Envelope {
-        let mut envelope = envelope.with("running", self.ended.is_none());
-        if let Some(file) = &self.file {
-            envelope = envelope.with("full_output_path", file.to_string_lossy());
-        }
+    /// Its state and output, added to what is known of the call.
+    pub fn envelope(&self, text: String, call: Command) -> Envelope {
+        let looked = Command {
+            running: Some(self.ended.is_none()),
+            full_output_path: self.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
+            ..call
+        };
+        let envelope = Envelope::success(text).observed(Observation::Command(looked));
         envelope.with_body("output", readable(&self.output))
     }
 }

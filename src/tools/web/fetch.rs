@@ -16,6 +16,7 @@ use crate::api::{ToolError, ToolOutcome, TypedTool, Work, blocking};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::envelope::{Envelope, ErrorCode};
+use base::model::observation::{Observation, Web};
 use base::text::{human_bytes, one_line};
 use guard::policy::access::Access;
 use guard::redact::detector::TextSource;
@@ -77,7 +78,10 @@ fn fetch(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
                 let text = format!(
                     "{url} redirects to another host: {target}. Nothing was read; fetch that to go on"
                 );
-                return Ok(Envelope::success(text).with("redirect", target.as_str()));
+                return Ok(Envelope::success(text).observed(Observation::Web(Web {
+                    redirect: Some(target.to_string()),
+                    ..Web::default()
+                })));
             }
             Reply::Page(fetched) if fetched.status >= 400 => return refused(fetched, cx).await,
             Reply::Page(fetched) => fetched,
@@ -106,17 +110,18 @@ async fn shown(page: &Arc<Page>, age: Option<Duration>, cx: &ToolCx) -> ToolOutc
         Some(title) => format!("{title}: {}", page.url),
         None => page.url.clone(),
     };
+    let web = Web { url: Some(page.url.clone()), ..Web::default() };
     if page.picture.is_some() {
         let picture = Arc::clone(page);
         let size = blocking(cx, move |cx| show_picture(&picture, cx)).await?;
-        return Ok(Envelope::success(format!("{said}: {size}")).with("url", page.url.as_str()));
+        return Ok(Envelope::success(format!("{said}: {size}")).observed(Observation::Web(web)));
     }
     said.push_str(&format!(", {}", human_bytes(page.text.len() as u64)));
     if let Some(age) = age {
         said.push_str(&format!(", read {} min ago", age.as_secs() / 60));
     }
     let mut envelope =
-        Envelope::success(said).with("url", page.url.as_str()).with_body("content", page.text.as_str());
+        Envelope::success(said).observed(Observation::Web(web)).with_body("content", page.text.as_str());
     if let Some(note) = page.note.or_else(|| page.text.is_empty().then_some("it is empty")) {
         envelope.text.push_str(&format!("; {note}"));
         envelope = envelope.partial();

@@ -10,6 +10,7 @@ use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::envelope::Envelope;
+use base::model::observation::{Observation, Web};
 use base::text::{human_tokens, one_line};
 
 #[derive(Deserialize)]
@@ -57,9 +58,8 @@ fn search(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
         let spent = found.usage.unwrap_or_default();
         let mut envelope = Envelope::success(format!("{} tokens", human_tokens(spent.total())));
         if found.usage.is_some() {
-            envelope = envelope
-                .with("model", found.model)
-                .with("usage", serde_json::to_value(spent).unwrap_or_default());
+            let (model, usage) = (Some(found.model), Some(spent));
+            envelope = envelope.observed(Observation::Web(Web { model, usage, ..Web::default() }));
         }
         Ok(envelope.with_body("answer", body))
     })

@@ -61,7 +61,7 @@ fn form() -> impl Strategy<Value = Option<FormName>> {
 
 fn result(id: &str, text: String) -> Item {
     let envelope = Envelope::success("").with_body("content", text).with("path", "src/a.rs");
-    Item::ToolResult(ToolResult { call_id: id.into(), tool: "Read".into(), envelope })
+    Item::ToolResult(ToolResult::new(id, "Read", envelope))
 }
 
 /// A history of these things in these forms, with an archived summary in front where wanted.

@@ -89,7 +89,7 @@ fn work(conversation: &mut Conversation, tool: &str, envelope: Envelope) {
     let id = conversation.unique_call_id(&"".into(), &[]);
     let call = ToolCall { id: Arc::clone(&id), name: tool.into(), args: "{}".into() };
     conversation.record(Item::ToolCall(call)).unwrap();
-    let result = ToolResult { call_id: id, tool: tool.into(), envelope };
+    let result = ToolResult::new(id, tool, envelope);
     conversation.record(Item::ToolResult(result)).unwrap();
 }
 
@@ -205,7 +205,7 @@ proptest! {
             let args = json!({"command": &*text}).to_string().into();
             kept.push(conversation.record(Item::ToolCall(ToolCall { id: format!("c{number}").into(), name: "Bash".into(), args })).unwrap());
             let envelope = Envelope::success("exit code 1").partial().with_body("output", &*text);
-            kept.push(conversation.record(Item::ToolResult(ToolResult { call_id: format!("c{number}").into(), tool: "Bash".into(), envelope })).unwrap());
+            kept.push(conversation.record(Item::ToolResult(ToolResult::new(format!("c{number}"), "Bash", envelope))).unwrap());
             let form = [FormName::Compressed, FormName::Pointer, FormName::Gone][forms[number]];
             conversation.adopt(&Batch::plain(kept.iter().map(|(id, _)| *id).collect(), form, CauseKind::Compaction)).unwrap();
         }

@@ -69,7 +69,7 @@ fn result(call: &str, tool: usize, lines: usize, path: usize) -> ToolResult {
     let body: String = (0..lines).map(|n| format!("{n}\tlet name_{path}_{} = value_{n};\n", n % 7)).collect();
     let envelope =
         Envelope::success("").with_body("content", body).with("path", format!("src/file_{path}.rs"));
-    ToolResult { call_id: call.into(), tool: name.into(), envelope }
+    ToolResult::new(call, name, envelope)
 }
 
 proptest! {

@@ -152,11 +152,7 @@ fn events(ops: Vec<Op>) -> Vec<ReplayEvent> {
                     let envelope = Envelope::success("")
                         .with("path", format!("src/f{}.rs", number % 7))
                         .with_body("content", body);
-                    results.push(item(Item::ToolResult(ToolResult {
-                        call_id: id,
-                        tool: tool.into(),
-                        envelope,
-                    })));
+                    results.push(item(Item::ToolResult(ToolResult::new(id, tool, envelope))));
                 }
                 out.extend(results);
             }
@@ -403,11 +399,7 @@ fn requests_share_text_with_the_history() {
     let call = ToolCall { id: "c".into(), name: "Read".into(), args: "{}".into() };
     history.push(ItemId(2), Arc::new(Item::ToolCall(call)), None);
     let envelope = Envelope::success("").with_body("content", "line\n".repeat(1_000));
-    history.push(
-        ItemId(3),
-        Arc::new(Item::ToolResult(ToolResult { call_id: "c".into(), tool: "Read".into(), envelope })),
-        None,
-    );
+    history.push(ItemId(3), Arc::new(Item::ToolResult(ToolResult::new("c", "Read", envelope))), None);
     let parts = FixedParts { system: FixedPart::new("s".into()), ..FixedParts::default() };
     let build = || {
         let inputs = LayerInputs { parts: &parts, history: &history };

@@ -38,7 +38,7 @@ async fn check(cases: &[Case<'_>]) {
             Standing(part) => {
                 assert_eq!(envelope.status, Status::Partial, "{name}: {} -> {shown:?}", envelope.wire());
                 assert!(
-                    envelope.text.contains(part) && envelope.data["applied"] == false,
+                    envelope.text.contains(part) && envelope.data.to_map()["applied"] == false,
                     "{name}: {}",
                     envelope.text
                 );

@@ -51,7 +51,7 @@ async fn read_before_edit_and_staleness() {
     assert_error(&stale, "CONFLICT", "+three");
     assert_eq!(bench.text("f"), "1\n2\nthree\n");
     let read = bench.read("f").await;
-    assert_eq!(read.data["modified_externally"], true);
+    assert_eq!(read.data.to_map()["modified_externally"], true);
     assert_ok(&bench.call("Edit", json!({"path": "f", "old_string": "2", "new_string": "II"})).await);
     fs::remove_file(bench.path("f")).unwrap();
     let gone = bench.call("Edit", json!({"path": "f", "old_string": "II", "new_string": "2"})).await;
@@ -75,9 +75,15 @@ async fn short_answer_and_diff() {
     assert!(is_diff && bench.text("src/a.py") == "a\nb\nc\n");
     let edited = bench.edit("src/a.py", "b", "B", false).await;
     assert_eq!(edited.wire(), "Edited src/a.py: 1 replacement (line 2)");
-    assert_eq!(edited.data["diff"], "--- a/src/a.py\n+++ b/src/a.py\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n");
-    assert_eq!(edited.data["diff"], diff);
-    assert_eq!((&edited.data["operation"], &edited.data["replacements"]), (&json!("update"), &json!(1)));
+    assert_eq!(
+        edited.data.to_map()["diff"],
+        "--- a/src/a.py\n+++ b/src/a.py\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"
+    );
+    assert_eq!(edited.data.to_map()["diff"], diff);
+    assert_eq!(
+        (&edited.data.to_map()["operation"], &edited.data.to_map()["replacements"]),
+        (&json!("update"), &json!(1))
+    );
     let shifted = bench.edit("src/a.py", "  a\n  B", "  x\n  y", false).await;
     assert!(shifted.text.contains("different indentation"), "{}", shifted.text);
 }
@@ -106,7 +112,7 @@ async fn several_edits_atomic() {
     );
     assert_error(&bench.call("MultiEdit", edits(&[])).await, "INVALID_PARAM", "empty");
     let twice = bench.call("MultiEdit", edits(&[("y\nb\n", "y\nc\n"), ("y\nbbb", "y\nc")])).await;
-    assert_eq!((twice.status, &twice.data["applied"]), (Status::Partial, &json!(false)));
+    assert_eq!((twice.status, &twice.data.to_map()["applied"]), (Status::Partial, &json!(false)));
     let some = bench.call("MultiEdit", edits(&[("c", "d"), ("y\nnope", "y\nd")])).await;
     assert_error(&some, "CONFLICT", "already applied at line 1");
     assert_eq!(bench.text("f"), "y\nc\n");

@@ -125,7 +125,7 @@ async fn odd_paths() {
         let done = bench.call("Edit", json!({"path": path, "old_string": "a", "new_string": new})).await;
         assert_ok(&done);
         assert_eq!(bench.text("sub/f.txt"), format!("{new}\n"), "{path}");
-        assert_eq!(done.data["path"], "sub/f.txt");
+        assert_eq!(done.data.to_map()["path"], "sub/f.txt");
     }
     let absolute = bench.path("sub/f.txt");
     assert_ok(&bench.edit(absolute.to_str().unwrap(), "n4", "b", false).await);

@@ -10,6 +10,7 @@ use base::config::settings::{ContextSettings, Origin, Profile};
 use base::model::call::ToolCall;
 use base::model::envelope::Envelope;
 use base::model::item::{Item, ItemId, ToolResult, UserMessage};
+use base::model::observation::{Todo, TodoStatus};
 use context::compaction::batch::Batch;
 use context::compaction::policy::{self, PolicyInputs};
 use context::history::ingest;
@@ -50,7 +51,7 @@ fn tool(conversation: &mut Conversation, name: &str, envelope: Envelope) -> [Ite
     let id = conversation.unique_call_id(&"".into(), &[]);
     let call = ToolCall { id: Arc::clone(&id), name: name.into(), args: "{}".into() };
     let call = conversation.record(Item::ToolCall(call)).unwrap().0;
-    let result = ToolResult { call_id: id, tool: name.into(), envelope };
+    let result = ToolResult::new(id, name, envelope);
     [call, conversation.record(Item::ToolResult(result)).unwrap().0]
 }
 
@@ -84,7 +85,7 @@ proptest! {
                 Step::Work => counts.extend(tool(&mut conversation, "Bash", Envelope::success("done"))),
                 Step::Todos => {
                     let number = conversation.last_item().0;
-                    let ids = tool(&mut conversation, "TodoWrite", Envelope::success("").with("todos", json!([number])));
+                    let ids = tool(&mut conversation, "TodoWrite", Envelope::success("").with("todos", json!([{"content": number.to_string(), "status": "pending"}])));
                     lists.push((ids[1], number));
                     counts.extend(ids);
                 }
@@ -121,7 +122,7 @@ proptest! {
                 }
             }
             prop_assert_eq!(whole(&conversation), counts.clone());
-            let todos = lists.iter().rev().find(|(id, _)| counts.contains(id)).map(|(_, list)| json!([list]));
+            let todos = lists.iter().rev().find(|(id, _)| counts.contains(id)).map(|(_, list)| vec![Todo { content: list.to_string(), status: TodoStatus::Pending }]);
             prop_assert_eq!(conversation.facts.todos(), todos);
         }
         let seen = |conversation: &Conversation| {

@@ -34,10 +34,7 @@ pub fn session() -> SessionInfo {
 }
 
 pub fn result(id: &str, tool: &str, envelope: Envelope) -> Event {
-    Event::ToolDone {
-        id: ItemId(1),
-        result: Arc::new(ToolResult { call_id: id.into(), tool: tool.into(), envelope }),
-    }
+    Event::ToolDone { id: ItemId(1), result: Arc::new(ToolResult::new(id, tool, envelope)) }
 }
 
 pub fn started(id: &str, tool: &str, title: &str) -> Event {

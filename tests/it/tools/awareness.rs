@@ -119,13 +119,16 @@ async fn shell_view_counts_as_read() {
     bench.put("a.rs", lines(30));
     bench.put("b.rs", lines(30));
     let cat = bench.bash("cat a.rs").await;
-    assert_eq!(cat.data["view"]["end_line"], 30);
+    assert_eq!(cat.data.to_map()["view"]["end_line"], 30);
     let edit = json!({"path": "a.rs", "old_string": "let value_2 = ", "new_string": "let two = "});
     assert_ok(&bench.call("Edit", edit).await);
     let part = bench.bash("sed -n '3,9p' b.rs").await;
-    assert_eq!((&part.data["view"]["start_line"], &part.data["view"]["end_line"]), (&json!(3), &json!(9)));
+    assert_eq!(
+        (&part.data.to_map()["view"]["start_line"], &part.data.to_map()["view"]["end_line"]),
+        (&json!(3), &json!(9))
+    );
     bench.put("c.rs", lines(30));
-    assert!(!bench.bash("cat c.rs | tr a b").await.data.contains_key("view"));
+    assert!(!bench.bash("cat c.rs | tr a b").await.data.to_map().contains_key("view"));
     let edit = json!({"path": "c.rs", "old_string": "let value_2 = ", "new_string": "let two = "});
     assert_error(&bench.call("Edit", edit).await, "INVALID_PARAM", "has not been read yet");
 }
@@ -190,7 +193,7 @@ async fn edit_after_a_shell_view() {
 async fn one_view_is_told_as_such() {
     let bench = Bench::new();
     bench.put("src/a.rs", lines(30));
-    let view = async |command: &str| bench.bash(command).await.data.get("view").cloned();
+    let view = async |command: &str| bench.bash(command).await.data.to_map().get("view").cloned();
     let range = |view: Option<Value>| view.map(|view| (view["path"].clone(), view["start_line"].clone()));
     let told = Some((json!("src/a.rs"), json!(3)));
     assert_eq!(range(view("cd src && sed -n '3,9p' a.rs").await), told);

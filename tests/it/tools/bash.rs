@@ -18,7 +18,7 @@ async fn output_and_exit_code() {
     assert_eq!((done.status, done.wire().as_ref()), (Status::Success, "out\nerr\nagain\n"));
     let failed = bench.bash("echo x; exit 3").await;
     assert_eq!((failed.status, failed.wire().as_ref()), (Status::Partial, "x\n[exit code 3]"));
-    assert_eq!(failed.data["exit_code"], 3);
+    assert_eq!(failed.data.to_map()["exit_code"], 3);
     assert_eq!(bench.bash("true").await.wire(), "no output");
     assert_eq!(bench.bash("false").await.wire(), "exit code 1; no output");
     assert_eq!(bench.bash("set -e; echo a; false; echo b").await.wire(), "a\n[exit code 1]");
@@ -27,9 +27,13 @@ async fn output_and_exit_code() {
     assert_eq!(bench.bash("cat; echo $?; read x; echo $?").await.wire(), "0\n1\n");
     assert_eq!(bench.bash("cat <<'E'\n$x `y`\nE\n").await.wire(), "$x `y`\n");
     let wrong = bench.bash("echo 'open").await;
-    assert!(wrong.data["exit_code"] != 0 && !wrong.wire().contains("trap"), "{}", wrong.wire());
+    assert!(wrong.data.to_map()["exit_code"] != 0 && !wrong.wire().contains("trap"), "{}", wrong.wire());
     let missing = bench.bash("no_such_program_here").await;
-    assert!(missing.data["exit_code"] == 127 && missing.wire().contains("not found"), "{}", missing.wire());
+    assert!(
+        missing.data.to_map()["exit_code"] == 127 && missing.wire().contains("not found"),
+        "{}",
+        missing.wire()
+    );
     assert_error(&bench.bash("  ").await, "INVALID_PARAM", "empty");
     let long = bench.bash(&format!(": {}", "x".repeat(200_000))).await;
     assert_error(&long, "INVALID_PARAM", "too long");
@@ -41,7 +45,7 @@ async fn working_directory() {
     fs::create_dir_all(bench.path("sub dir/deep")).unwrap();
     let moved = bench.bash("cd 'sub dir'").await;
     assert_eq!(
-        (moved.wire().as_ref(), &moved.data["cwd"]),
+        (moved.wire().as_ref(), &moved.data.to_map()["cwd"]),
         ("the current folder is now sub dir; no output", &json!("sub dir"))
     );
     assert_eq!(bench.bash("pwd").await.body.trim_end(), bench.path("sub dir").to_str().unwrap());
@@ -54,7 +58,7 @@ async fn working_directory() {
     );
     assert!(bench.bash("(cd ..); pwd").await.body.ends_with("deep\n"));
     let once = bench.call("Bash", json!({"command": "cd /; pwd", "directory": "sub dir"})).await;
-    assert_eq!((once.body.as_str(), &once.data["cwd"]), ("/\n", &json!("sub dir/deep")));
+    assert_eq!((once.body.as_str(), &once.data.to_map()["cwd"]), ("/\n", &json!("sub dir/deep")));
     let wrong = bench.call("Bash", json!({"command": "pwd", "directory": "sub"})).await;
     assert_error(&wrong, "NOT_FOUND", "does not exist");
     fs::remove_dir_all(bench.path("sub dir")).unwrap();
@@ -75,7 +79,7 @@ async fn quiet_environment() {
     }
     assert!(!env.body.contains("__mycode"));
     assert_eq!(bench.bash("echo ${MYCODE_HOME-unset} $#").await.body, "unset 0\n");
-    assert!(bench.bash("echo hi >/dev/tty").await.data["exit_code"] != 0);
+    assert!(bench.bash("echo hi >/dev/tty").await.data.to_map()["exit_code"] != 0);
 }
 
 #[tokio::test]
@@ -85,7 +89,7 @@ async fn timeout_kills_the_process_tree() {
         "trap '' TERM; echo started; (trap '' TERM; sleep 4711) & setsid sleep 4711 & sleep 4711; sleep 4711";
     let done = bench.call("Bash", json!({"command": command, "timeout_ms": 150})).await;
     assert_error(&done, "TIMEOUT", "timed out after 0.15 s");
-    assert!(done.body.contains("started") && done.data["timed_out"] == true);
+    assert!(done.body.contains("started") && done.data.to_map()["timed_out"] == true);
     while running("sleep 4711") > 0 {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
@@ -134,18 +138,18 @@ async fn output_flood() {
     let endless = bench.call("Bash", json!({"command": "yes", "timeout_ms": 120})).await;
     assert_error(&endless, "TIMEOUT", "y\ny\n");
     assert!(
-        endless.wire().len() <= 51 * 1024 && endless.data["truncated"] == true,
+        endless.wire().len() <= 51 * 1024 && endless.data.to_map()["truncated"] == true,
         "{}",
         endless.wire().len()
     );
-    let path = endless.data["full_output_path"].as_str().unwrap();
+    let path = endless.data.full_output_path().unwrap();
     assert!(endless.body.contains(path) && fs::metadata(path).unwrap().len() > 256 * 1024);
 
     let lines = bench.bash("seq 1 5000").await;
     assert!(lines.body.starts_with("1\n2\n") && lines.body.ends_with("4999\n5000\n"));
-    assert_eq!(lines.data["output_lines"], 5000);
+    assert_eq!(lines.data.to_map()["output_lines"], 5000);
     assert!(lines.body.lines().count() <= 2000 && lines.body.contains("[\u{2026} 3003 lines"));
-    let path = lines.data["full_output_path"].as_str().unwrap();
+    let path = lines.data.full_output_path().unwrap();
     assert_eq!(fs::read_to_string(path).unwrap().lines().count(), 5000);
 
     let line = bench.bash("printf START; head -c 200000 /dev/zero | tr '\\0' x; printf END").await;
@@ -158,7 +162,7 @@ async fn output_flood() {
             && two.body.ends_with("xxxEND")
             && two.body.contains("1.9 MiB left out")
     );
-    let path = two.data["full_output_path"].as_str().unwrap();
+    let path = two.data.full_output_path().unwrap();
     assert_eq!(fs::metadata(path).unwrap().len(), 2_000_008);
 
     let binary = bench.bash("head -c 3000 /dev/zero; printf '\\377\\376 tail'").await;

@@ -15,15 +15,18 @@ async fn write_creates_and_replaces() {
     let bench = Bench::new();
     let made = bench.call("Write", json!({"path": "x/y/z.txt", "content": "a\nb"})).await;
     assert_eq!(made.wire(), "Created x/y/z.txt (2 lines)");
-    assert_eq!((bench.text("x/y/z.txt").as_str(), &made.data["operation"]), ("a\nb", &json!("create")));
+    assert_eq!(
+        (bench.text("x/y/z.txt").as_str(), &made.data.to_map()["operation"]),
+        ("a\nb", &json!("create"))
+    );
     // What was just written counts as seen.
     let replaced = bench.call("Write", json!({"path": "x/y/z.txt", "content": "c\n"})).await;
     assert_eq!(
-        (replaced.wire().as_ref(), &replaced.data["operation"]),
+        (replaced.wire().as_ref(), &replaced.data.to_map()["operation"]),
         ("Wrote x/y/z.txt (1 line)", &json!("update"))
     );
     let same = bench.call("Write", json!({"path": "x/y/z.txt", "content": "c\n"})).await;
-    assert_eq!((same.status, &same.data["applied"]), (Status::Partial, &json!(false)));
+    assert_eq!((same.status, &same.data.to_map()["applied"]), (Status::Partial, &json!(false)));
     bench.put("old", "x");
     let unread = bench.call("Write", json!({"path": "old", "content": "y"})).await;
     assert_error(&unread, "INVALID_PARAM", "Read it first");

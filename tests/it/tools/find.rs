@@ -31,7 +31,7 @@ async fn ls_one_folder() {
         listed.wire(),
         ".github/\nsrc/\ntarget/ (ignored)\n.gitignore\nbin\nloop -> loop\nx.log (ignored)"
     );
-    assert_eq!(listed.data["total_entries"], 7);
+    assert_eq!(listed.data.to_map()["total_entries"], 7);
     let page = bench.call("LS", json!({"offset": 2, "limit": 2})).await;
     assert_eq!(page.wire(), "target/ (ignored)\n.gitignore\n[entries 3-4 of 7; continue with offset=4]");
     assert_error(&bench.call("LS", json!({"offset": 9})).await, "INVALID_PARAM", "7 entries");
@@ -39,7 +39,7 @@ async fn ls_one_folder() {
     assert_error(&bench.call("LS", json!({"path": "scr"})).await, "NOT_FOUND", "did you mean src/");
     fs::create_dir(bench.path("empty")).unwrap();
     assert_eq!(bench.call("LS", json!({"path": "empty"})).await.wire(), "empty is empty");
-    assert_eq!(bench.call("LS", json!({"path": "/dev/null"})).await.data.len(), 0);
+    assert_eq!(bench.call("LS", json!({"path": "/dev/null"})).await.data.to_map().len(), 0);
 }
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn glob_newest_first() {
     assert_error(&glob("a[").await, "INVALID_PARAM", "not a valid glob");
     assert_error(&glob("nowhere/*.rs").await, "NOT_FOUND", "nowhere does not exist");
     let one = bench.call("Glob", json!({"pattern": "*.rs", "limit": 1})).await;
-    assert!(one.wire().contains("the newest 1 of 2 files") && one.data["total"] == 2);
+    assert!(one.wire().contains("the newest 1 of 2 files") && one.data.to_map()["total"] == 2);
 }
 
 #[tokio::test]
@@ -80,11 +80,11 @@ async fn grep_by_file() {
     let include = bench.call("Grep", json!({"pattern": "needle", "include": ".github/**"})).await;
     assert!(include.wire().contains(".github/ci.yml\n1:needle"));
     let include = bench.call("Grep", json!({"pattern": "needle", "include": "b.{rs,toml}"})).await;
-    assert_eq!(include.data["total_matches"], 1);
+    assert_eq!(include.data.to_map()["total_matches"], 1);
     let none = bench.call("Grep", json!({"pattern": "absent"})).await;
     assert!(none.wire().contains("no match for absent in . (3 files searched"), "{}", none.wire());
     let named = bench.call("Grep", json!({"pattern": "needle", "path": "x.log"})).await;
-    assert_eq!(named.data["total_matches"], 1);
+    assert_eq!(named.data.to_map()["total_matches"], 1);
     let bad = bench.call("Grep", json!({"pattern": "foo("})).await;
     assert_error(&bad, "INVALID_PARAM", "unclosed group. To search for the literal text, use foo\\(");
     let look = bench.call("Grep", json!({"pattern": "a(?=b)"})).await;

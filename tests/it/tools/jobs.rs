@@ -37,8 +37,8 @@ async fn job_lifecycle() {
     assert_ok(&bench.bash("mkfifo go").await);
     let begun = bench.call("Bash", json!({"command": line, "background": true})).await;
     assert_ok(&begun);
-    assert_eq!((begun.body.as_str(), &begun.data["running"]), ("begun\n", &json!(true)));
-    let id = begun.data["job"].clone();
+    assert_eq!((begun.body.as_str(), &begun.data.to_map()["running"]), ("begun\n", &json!(true)));
+    let id = begun.data.to_map()["job"].clone();
     let nothing = bench.call("Job", json!({"id": id})).await;
     assert!(nothing.text.contains("running; no new output"), "{}", nothing.wire());
     assert_ok(&bench.bash("echo > go").await);
@@ -65,11 +65,11 @@ async fn job_lifecycle() {
 async fn job_end_and_output_file() {
     let bench = bench();
     let begun = bench.call("Bash", json!({"command": "seq 1 40000; exit 3", "background": true})).await;
-    let id = u32::try_from(begun.data["job"].as_u64().unwrap()).unwrap();
+    let id = u32::try_from(begun.data.to_map()["job"].as_u64().unwrap()).unwrap();
     bench.cx.shell.jobs.ended(id, std::time::Duration::from_secs(20)).await;
-    let path = begun.data["full_output_path"].as_str().unwrap();
+    let path = begun.data.full_output_path().unwrap();
     assert_eq!(fs::read_to_string(path).unwrap().lines().count(), 40_000);
-    if begun.data["running"] == true {
+    if begun.data.to_map()["running"] == true {
         let told = bench.cx.shell.jobs.take_ended();
         assert!(told.len() == 1 && told[0].ends_with("ended: exit code 3"), "{told:?}");
     }

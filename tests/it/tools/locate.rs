@@ -432,7 +432,7 @@ async fn reading_tools_follow_one_clear_winner_and_say_so() {
     bench.put("server/app/util.py", "x = 1\n");
     bench.put("client/util.py", "y = 1\n");
     let read = bench.call("Read", json!({"path": "app/main.py"})).await;
-    assert_eq!(read.data["path"], "server/app/main.py");
+    assert_eq!(read.data.to_map()["path"], "server/app/main.py");
     assert!(read.text.starts_with("app/main.py does not exist; this is server/app/main.py"), "{}", read.text);
     let listed = bench.call("LS", json!({"path": "Server/App"})).await;
     assert!(listed.text.contains("this is server/app"), "{listed:?}");

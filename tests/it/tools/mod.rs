@@ -11,6 +11,7 @@ mod locate;
 mod locate_hostile;
 mod locate_past;
 mod locate_with;
+mod observations;
 mod props;
 mod read;
 mod side_by_side;

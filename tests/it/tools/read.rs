@@ -17,14 +17,20 @@ async fn numbered_lines_in_pages() {
     bench.put("f", "a\n\tb\r\nc");
     let read = bench.read("f").await;
     assert_eq!(read.wire(), "1\ta\n2\t\tb\n3\tc");
-    assert_eq!((&read.data["total_lines"], &read.data["line_ends"]), (&json!(3), &json!("mixed")));
+    assert_eq!(
+        (&read.data.to_map()["total_lines"], &read.data.to_map()["line_ends"]),
+        (&json!(3), &json!("mixed"))
+    );
     bench.put("long", (1..=1200).map(|n| format!("l{n}\n")).collect::<String>());
     let read = bench.read("long").await;
     assert!(read.body.ends_with("500\tl500"));
     assert_eq!(read.text, "lines 1-500 of 1200; continue with start_line=501");
     let read = bench.call("Read", json!({"path": "long", "start_line": 1100, "limit": 5000})).await;
     assert_eq!(read.text, "lines 1100-1200 of 1200");
-    assert_eq!((&read.data["start_line"], &read.data["end_line"]), (&json!(1100), &json!(1200)));
+    assert_eq!(
+        (&read.data.to_map()["start_line"], &read.data.to_map()["end_line"]),
+        (&json!(1100), &json!(1200))
+    );
     let past = bench.call("Read", json!({"path": "long", "start_line": 1201})).await;
     assert_error(&past, "INVALID_PARAM", "start_line 1201 is past the end: long has 1200 lines");
     assert_error(
@@ -101,7 +107,7 @@ async fn read_encodings() {
     ] {
         bench.put("f", bytes);
         let read = bench.read("f").await;
-        assert_eq!((read.body.as_str(), &read.data["encoding"]), (body, &json!(name)));
+        assert_eq!((read.body.as_str(), &read.data.to_map()["encoding"]), (body, &json!(name)));
     }
 }
 

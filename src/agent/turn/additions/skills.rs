@@ -81,7 +81,7 @@ pub fn told(conversation: &Conversation) -> HashSet<String> {
                 told.extend(lines.filter_map(|line| Some(line.split_once(": ")?.0.to_owned())));
             }
             Item::ToolResult(result) if &*result.tool == skill::NAME => {
-                told.extend(result.subject().map(str::to_owned));
+                told.extend(result.envelope.data.subject().map(str::to_owned));
             }
             _ => {}
         }
@@ -100,9 +100,9 @@ pub fn loaded(
     if &*result.tool != skill::NAME || result.envelope.status != Status::Success {
         return Ok(());
     }
-    let tools = result.envelope.data.get("allowed_tools").and_then(|tools| tools.as_array());
-    let tools = tools.into_iter().flatten().filter_map(|tool| tool.as_str().map(str::to_owned)).collect();
-    allow(result.subject().unwrap_or_default(), tools, policy, events);
+    let data = &result.envelope.data;
+    let tools = data.delegated().and_then(|skill| skill.allowed_tools.clone()).unwrap_or_default();
+    allow(data.subject().unwrap_or_default(), tools, policy, events);
     keep(id, conversation, window_tokens)
 }
 

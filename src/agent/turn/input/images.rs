@@ -94,7 +94,7 @@ pub fn record(conversation: &mut Conversation, cx: &ToolCx) -> Result<Vec<Image>
         let named = |image: &Image| {
             let entries = conversation.history.entries().iter();
             let path = |item: &Item| match item {
-                Item::ToolResult(result) => result.subject() == Some(&*image.path),
+                Item::ToolResult(result) => result.envelope.data.subject() == Some(&*image.path),
                 _ => false,
             };
             entries.rev().position(|entry| path(&entry.item)).map(std::cmp::Reverse)

@@ -5,7 +5,16 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::choice::{BINDINGS, choice};
-use base::config::settings::Binding;
+use base::config::models::DEFAULT_WINDOW;
+use base::config::settings::{Binding, Profile};
+use context::compaction::thresholds::Thresholds;
+
+fn threshold(text: &str) -> Result<(String, f64), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    let number = value.parse().map_err(|_| format!("'{value}' is not a number"))?;
+    let known = Thresholds::of(Profile::Default, DEFAULT_WINDOW).with(name, number);
+    known.map(|_| (name.to_owned(), number)).ok_or_else(|| format!("no threshold is called '{name}'"))
+}
 
 #[derive(Args, Debug)]
 pub struct ReplayArgs {
@@ -25,7 +34,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "WHEN", requires = "from")]
     pub since: Option<String>,
 
-    /// Compare policies by cost and retention: raw, last5, seed, eco, default, high or all [default for traces: all]
+    /// Compare policies by cost and retention: raw, last5, eco, default, high or all [default for traces: all]
     #[arg(long)]
     pub policy: Option<String>,
 
@@ -48,6 +57,10 @@ pub struct ReplayArgs {
     /// Whether the model's reasoning holds only while nothing before it changes
     #[arg(long, default_value = "none", value_parser = choice::<Binding>(BINDINGS))]
     pub binding: Binding,
+
+    /// Replay with another value for a threshold of our policies, such as `landing=30000`
+    #[arg(long, value_name = "NAME=VALUE", value_parser = threshold)]
+    pub set: Vec<(String, f64)>,
 
     /// Show every source of recordings by itself, and their mean
     #[arg(long)]

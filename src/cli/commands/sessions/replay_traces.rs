@@ -61,8 +61,10 @@ pub fn run(cli: &SharedArgs, args: &ReplayArgs) -> Result<(), Failure> {
     }
     let mut settings = ContextSettings::for_window(args.window, Origin::User);
     settings.cached_price = args.cached_price.clamp(0.0, 1.0);
-    let prices = InputPrices { cached: settings.cached_price, uncached: args.write_price.max(1.0) };
-    let options = ReplayOptions { binding: args.binding, system_tokens: args.system_tokens };
+    settings.write_price = args.write_price.max(1.0);
+    let prices = InputPrices { cached: settings.cached_price, uncached: settings.write_price };
+    let options =
+        ReplayOptions { binding: args.binding, system_tokens: args.system_tokens, set: args.set.clone() };
     let comparison = Comparison { policies, settings, options };
     let read = |path: &Path| {
         let session = match args.trace.is_empty() {

@@ -81,11 +81,7 @@ async fn one(dispatcher: &Dispatcher, name: &str, args: &str, input: &Value) -> 
     watch.abort();
     let Some(envelope) = result.map(|result| result.envelope) else { return Ok(false) };
     let root = dispatcher.root();
-    let resolved = envelope
-        .data
-        .get("path")
-        .and_then(Value::as_str)
-        .map(|path| root.join(path).to_string_lossy().into_owned());
+    let resolved = envelope.data.path().map(|path| root.join(path).to_string_lossy().into_owned());
     let public = envelope.to_public(&root.to_string_lossy(), input, resolved.as_deref());
     report::print(&format!("{public}\n"))?;
     Ok(envelope.status != Status::Error)

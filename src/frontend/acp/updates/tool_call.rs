@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::diff;
 use base::model::envelope::{Envelope, Status};
 use base::model::item::ToolResult;
+use base::model::observation::{Todo, TodoStatus};
 
 fn kind(tool: &str) -> ToolKind {
     match tool {
@@ -61,7 +62,7 @@ pub fn done(result: &ToolResult, root: &Path) -> ToolCallUpdate {
     let envelope = &result.envelope;
     let status =
         if envelope.status == Status::Error { ToolCallStatus::Failed } else { ToolCallStatus::Completed };
-    let unified = envelope.data.get("diff").and_then(Value::as_str).unwrap_or_default();
+    let unified = envelope.data.diff().unwrap_or_default();
     let places = diff::places(unified, root);
     let mut fields =
         ToolCallUpdateFields::new().status(status).raw_output(serde_json::to_value(envelope).ok());
@@ -82,8 +83,7 @@ fn output(envelope: &Envelope) -> Vec<ToolCallContent> {
         content.push(fenced(&envelope.body).into());
     }
     // The model's error text may be longer than the user needs.
-    let for_user = envelope.data.get("user_text").and_then(Value::as_str);
-    let error = envelope.error.as_ref().map(|error| for_user.unwrap_or(&error.message));
+    let error = envelope.error.as_ref().map(|error| envelope.data.user_text().unwrap_or(&error.message));
     let said = error.unwrap_or(&envelope.text);
     if !said.is_empty() {
         content.push(text(said).into());
@@ -95,15 +95,14 @@ pub fn plan(result: &ToolResult) -> Option<Plan> {
     if &*result.tool != "TodoWrite" || result.envelope.error.is_some() {
         return None;
     }
-    let field = |todo: &Value, key: &str| todo[key].as_str().unwrap_or_default().to_owned();
-    let entry = |todo: &Value| {
-        let status = match field(todo, "status").as_str() {
-            "completed" => PlanEntryStatus::Completed,
-            "in_progress" => PlanEntryStatus::InProgress,
-            _ => PlanEntryStatus::Pending,
+    let entry = |todo: &Todo| {
+        let status = match todo.status {
+            TodoStatus::Completed => PlanEntryStatus::Completed,
+            TodoStatus::InProgress => PlanEntryStatus::InProgress,
+            TodoStatus::Pending | TodoStatus::Cancelled => PlanEntryStatus::Pending,
         };
-        PlanEntry::new(field(todo, "content"), PlanEntryPriority::Medium, status)
+        PlanEntry::new(todo.content.as_str(), PlanEntryPriority::Medium, status)
     };
-    let todos = result.envelope.data.get("todos").and_then(Value::as_array);
-    Some(Plan::new(todos.into_iter().flatten().map(entry).collect()))
+    let todos = result.envelope.data.todos().unwrap_or_default();
+    Some(Plan::new(todos.iter().map(entry).collect()))
 }

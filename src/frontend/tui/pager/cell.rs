@@ -127,7 +127,7 @@ impl PagerCell {
 
     pub fn agent(&self) -> Option<&str> {
         match self.item()? {
-            Item::ToolResult(result) => result.envelope.data.get("agent")?.as_str(),
+            Item::ToolResult(result) => result.envelope.data.delegated()?.agent.as_deref(),
             _ => None,
         }
     }
@@ -191,7 +191,7 @@ fn item_lines(item: &Item, title: &str, open: bool, layout: PageLayout) -> Vec<L
 }
 
 fn diff_of(result: &ToolResult) -> Option<&str> {
-    result.envelope.data.get("diff").and_then(|diff| diff.as_str()).filter(|diff| !diff.is_empty())
+    result.envelope.data.diff()
 }
 
 fn whole(result: &ToolResult) -> Cow<'_, str> {

@@ -8,11 +8,11 @@ use super::list::{PickList, PopupAction};
 use super::pickers::jobs::JobPicker;
 use super::pickers::permissions::PermissionRow;
 use super::pickers::sessions::SessionPicker;
-use super::pickers::todos::Todo;
 use super::rewind::RewindPicker;
 use super::theme::ThemePicker;
 use crate::tui::pager::state::Pager;
 use crate::tui::render::theme::Theme;
+use base::model::observation::Todo;
 use base::protocol::lists::ModelRow;
 
 const REWIND_ROWS: usize = 16;

@@ -5,9 +5,9 @@ use ratatui::text::Line;
 use super::wrap;
 use crate::tui::app::App;
 use crate::tui::popup::list::PickRow as _;
-use crate::tui::popup::pickers::todos::Todo;
 use crate::tui::terminal::key_table::Action;
 use crate::tui::terminal::keymap;
+use base::model::observation::Todo;
 use base::text;
 
 const TODOS: usize = 5;

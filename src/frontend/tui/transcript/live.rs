@@ -378,11 +378,7 @@ mod tests {
         let mut live = Live::default();
         live.tool_started("a".into(), "Read".into(), "Read a".to_owned());
         live.tool_started("b".into(), "Read".into(), "Read b".to_owned());
-        let done = |id: &str| ToolResult {
-            call_id: id.into(),
-            tool: "Read".into(),
-            envelope: Envelope::success("").with_body("content", "x"),
-        };
+        let done = |id: &str| ToolResult::new(id, "Read", Envelope::success("").with_body("content", "x"));
         live.tool_done(&done("b"));
         assert!(live.take_finished().is_empty());
         live.tool_done(&done("a"));

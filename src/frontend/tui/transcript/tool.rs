@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use ratatui::text::{Line, Span};
-use serde_json::{Map, Value};
 
 use super::diff;
-use crate::tui::popup::pickers::todos::Todo;
+use crate::tui::popup::pickers::todos;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use base::model::envelope::{Envelope, Status};
 use base::model::item::{ToolResult, UserMessage};
+use base::model::observation::{Command, Observation, Search, Todo, TodoStatus, Touch};
 use base::sanitize;
 use base::text;
 
@@ -40,7 +40,7 @@ impl ToolView {
             tool: Arc::clone(&result.tool),
             title,
             tail: String::new(),
-            outcome: Some(outcome(&result.tool, &result.envelope)),
+            outcome: Some(outcome(&result.envelope)),
         }
     }
 }
@@ -56,40 +56,45 @@ pub struct OutcomeLine {
     pub todos: Vec<Todo>,
 }
 
-pub fn outcome(tool: &str, envelope: &Envelope) -> OutcomeLine {
+pub fn outcome(envelope: &Envelope) -> OutcomeLine {
     let mut outcome = OutcomeLine { partial: envelope.status == Status::Partial, ..OutcomeLine::default() };
     if envelope.status == Status::Error {
         let message = envelope.error.as_ref().map_or(envelope.text.as_str(), |error| error.message.as_str());
         outcome.failed = true;
         // The model's error text may be longer than the user needs.
-        let for_user = envelope.data.get("user_text").and_then(Value::as_str);
-        outcome.summary = first_line(for_user.unwrap_or(message));
+        outcome.summary = first_line(envelope.data.user_text().unwrap_or(message));
         return outcome;
     }
     let data = &envelope.data;
-    if let Some(diff) = data.get("diff").and_then(Value::as_str).filter(|diff| !diff.is_empty()) {
+    if let Some(diff) = data.diff() {
         let (added, removed) = diff::counts(diff);
-        let created = data.get("operation").and_then(Value::as_str) == Some("create");
+        let created = matches!(data.touched(), Some((_, Touch::Created)));
         outcome.summary = format!("{}+{added} -{removed}", if created { "created, " } else { "" });
         outcome.diff = Some(diff[..text::floor_boundary(diff, KEEP_DIFF_BYTES)].to_owned());
         return outcome;
     }
-    outcome.summary = match tool {
-        "Read" => read_summary(envelope),
-        "LS" => counted(data, &["total_entries", "total"], "entry"),
-        "Glob" => counted(data, &["total", "total_files", "total_paths"], "file"),
-        "Grep" => grep_summary(data),
-        "Bash" => {
-            // The user wants to see more of their own command's output.
-            outcome.by_user = data.contains_key("by_user");
-            outcome.tail = last_lines(&envelope.body, if outcome.by_user { USER_LINES } else { TAIL_LINES });
-            bash_summary(data, &envelope.body)
+    let counted = |noun: &str| data.total().map(|count| text::plural(count as usize, noun));
+    outcome.summary = match &*data.observation {
+        Observation::Read(_) => read_summary(envelope),
+        Observation::Listing(_) => counted("entry"),
+        Observation::Search(Search { total_matches: Some(_), total_files: Some(files), .. }) => {
+            counted("match").map(|matches| format!("{matches} in {}", text::plural(*files as usize, "file")))
         }
-        "TodoWrite" => {
-            outcome.todos = todos(data);
+        Observation::Search(Search { total_matches: Some(_), .. }) => counted("match"),
+        Observation::Search(Search { pattern: Some(_), .. }) => counted("file"),
+        Observation::Command(command) if command.id.is_none() => {
+            // The user wants to see more of their own command's output.
+            outcome.by_user = data.by_user();
+            outcome.tail = last_lines(&envelope.body, if outcome.by_user { USER_LINES } else { TAIL_LINES });
+            bash_summary(command, outcome.by_user, &envelope.body)
+        }
+        Observation::Todos(_) => {
+            outcome.todos = data.todos().unwrap_or_default().to_vec();
             None
         }
-        "AskUser" => replies(data),
+        Observation::Answers(answers) => {
+            answers.replies.as_ref().map(|replies| first_line(&text::one_line(&replies.join(" · "), 400)))
+        }
         _ => None,
     }
     .unwrap_or_else(|| {
@@ -97,7 +102,7 @@ pub fn outcome(tool: &str, envelope: &Envelope) -> OutcomeLine {
             let said = first_line(&envelope.text);
             if said.is_empty() { first_line(&envelope.body) } else { said }
         } else {
-            let done = outcome.todos.iter().filter(|todo| todo.status == "completed").count();
+            let done = outcome.todos.iter().filter(|todo| todo.status == TodoStatus::Completed).count();
             format!("{done} of {} done", outcome.todos.len())
         }
     });
@@ -108,7 +113,7 @@ pub fn outcome(tool: &str, envelope: &Envelope) -> OutcomeLine {
 pub fn run_by_user(message: &UserMessage) -> Option<(String, ToolResult)> {
     let (command, output) = message.command()?;
     let envelope = Envelope::success("").with_body("output", output).with("by_user", true);
-    Some((format!("Bash {command}"), ToolResult { call_id: "".into(), tool: "Bash".into(), envelope }))
+    Some((format!("Bash {command}"), ToolResult::new("", "Bash", envelope)))
 }
 
 /// A running sub-agent on one line; `None` for other calls.
@@ -168,7 +173,7 @@ fn render_outcome(outcome: &OutcomeLine, width: usize, theme: Theme) -> Vec<Line
         lines.extend(diff::render(diff, width, DIFF_LINES, theme));
     }
     for todo in &outcome.todos {
-        let (mark, content, style) = todo.shown(theme);
+        let (mark, content, style) = todos::shown(todo, theme);
         lines.extend(wrap::wrap_text(&content, style, &format!("    {mark}"), "      ", width));
     }
     lines
@@ -192,65 +197,29 @@ fn read_summary(envelope: &Envelope) -> Option<String> {
     if lines == 0 {
         return None;
     }
-    let total = number(&envelope.data, &["total_lines", "total"]);
-    Some(match total {
+    Some(match envelope.data.total() {
         Some(total) if total as usize > lines => format!("{} of {total}", text::plural(lines, "line")),
         _ => text::plural(lines, "line"),
     })
 }
 
-fn grep_summary(data: &Map<String, Value>) -> Option<String> {
-    let matches = counted(data, &["total_matches", "matches", "total"], "match")?;
-    Some(match number(data, &["files", "files_matched", "total_files"]) {
-        Some(files) => format!("{matches} in {}", text::plural(files as usize, "file")),
-        None => matches,
-    })
-}
-
-fn bash_summary(data: &Map<String, Value>, body: &str) -> Option<String> {
+fn bash_summary(command: &Command, by_user: bool, body: &str) -> Option<String> {
     // Truncated output reports its full length.
-    let lines = number(data, &["output_lines"]).map_or_else(|| body.lines().count(), |lines| lines as usize);
+    let lines = command.output_lines.map_or_else(|| body.lines().count(), |lines| lines as usize);
     let output = if lines == 0 { "no output".to_owned() } else { text::plural(lines, "line") };
-    if data.get("timed_out").and_then(Value::as_bool) == Some(true) {
+    if command.timed_out == Some(true) {
         return Some(format!("timed out · {output}"));
     }
-    match data.get("exit_code").and_then(Value::as_i64) {
+    match command.exit_code {
         Some(code) => Some(format!("exit {code} · {output}")),
         // From a replayed session.
-        None => data.contains_key("by_user").then_some(output),
+        None => by_user.then_some(output),
     }
-}
-
-/// The user's answers; the question is in the title.
-fn replies(data: &Map<String, Value>) -> Option<String> {
-    let given: Vec<&str> = data.get("replies")?.as_array()?.iter().filter_map(Value::as_str).collect();
-    Some(first_line(&text::one_line(&given.join(" · "), 400)))
 }
 
 pub fn todo_list(result: &ToolResult) -> Option<Vec<Todo>> {
     let written = &*result.tool == "TodoWrite" && result.envelope.error.is_none();
-    written.then(|| todos(&result.envelope.data))
-}
-
-fn todos(data: &Map<String, Value>) -> Vec<Todo> {
-    let field =
-        |todo: &Value, key: &str| todo.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let list = data.get("todos").and_then(Value::as_array);
-    let todo = |todo| Todo { status: field(todo, "status"), content: field(todo, "content") };
-    list.into_iter().flatten().map(todo).collect()
-}
-
-fn counted(data: &Map<String, Value>, keys: &[&str], noun: &str) -> Option<String> {
-    number(data, keys).map(|count| text::plural(count as usize, noun))
-}
-
-/// The first of `keys` with a number, or the length of a list.
-fn number(data: &Map<String, Value>, keys: &[&str]) -> Option<u64> {
-    keys.iter().find_map(|key| match data.get(*key)? {
-        Value::Number(number) => number.as_u64(),
-        Value::Array(list) => Some(list.len() as u64),
-        _ => None,
-    })
+    written.then(|| result.envelope.data.todos().unwrap_or_default().to_vec())
 }
 
 fn last_lines(body: &str, most: usize) -> String {
@@ -269,10 +238,11 @@ mod tests {
 
     #[test]
     fn each_outcome_is_one_line() {
-        let of = |tool: &str, envelope: Envelope| outcome(tool, &envelope).summary;
+        let of =
+            |tool: &str, envelope: Envelope| outcome(&ToolResult::new("", tool, envelope).envelope).summary;
         assert_eq!(of("Read", Envelope::success("").with_body("content", "1\ta\n2\tb\n")), "2 lines");
         assert_eq!(
-            of("Grep", Envelope::success("").with("total_matches", 3).with("files", 2)),
+            of("Grep", Envelope::success("").with("total_matches", 3).with("total_files", 2)),
             "3 matches in 2 files"
         );
         assert_eq!(

@@ -383,7 +383,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         (id, text).prop_map(|(id, tail)| Event::ToolProgress { call_id: id.into(), tail }),
         (id, text).prop_map(|(id, body)| {
             let envelope = Envelope::success("").with("diff", body.as_str()).with_body("stdout", body);
-            let result = ToolResult { call_id: id.into(), tool: "Bash".into(), envelope };
+            let result = ToolResult::new(id, "Bash", envelope);
             Event::ToolDone { id: ItemId(1), result: Arc::new(result) }
         }),
         text.prop_map(|text| Event::Item { id: ItemId(2), item: Arc::new(Item::assistant(text)) }),

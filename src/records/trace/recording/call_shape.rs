@@ -2,7 +2,8 @@
 //! tool's name only decides ambiguous cases. Returns our tool names and data, so that the context engine
 //! treats results as ours.
 
-use serde_json::{Map, Value};
+use base::pattern::Pattern;
+use serde_json::{Map, Value, json};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallShape {
@@ -62,6 +63,9 @@ pub fn of(name: &str, args: &Value) -> CallShape {
         data.insert("path".to_owned(), path.into());
     }
     if let Some(command) = text(args, COMMAND) {
+        if let Some(view) = shown(&command) {
+            data.insert("view".to_owned(), view);
+        }
         data.insert("command".to_owned(), command.into());
     }
     if let Some(pattern) = text(args, PATTERN) {
@@ -76,6 +80,19 @@ pub fn of(name: &str, args: &Value) -> CallShape {
         }
     }
     CallShape { tool, data }
+}
+
+static SHOWN: Pattern = Pattern::new(concat!(
+    r"^(?:cd \S+ && )?(?:cat |nl -ba |sed -n '?(?P<from>\d+),(?P<to>\d+)p'? )(?P<path>[^\s|;&<>]+)",
+    r"(?: \| sed -n '?(?P<first>\d+),(?P<last>\d+)p'?)?$",
+));
+
+/// The view of a command that only shows one file, as the Bash tool reports it.
+fn shown(command: &str) -> Option<Value> {
+    let found = SHOWN.captures(command.trim())?;
+    let number = |name: &str| found.name(name).and_then(|found| found.as_str().parse::<u64>().ok());
+    let (from, to) = (number("from").or(number("first")), number("to").or(number("last")));
+    Some(json!({"path": found["path"].to_owned(), "start_line": from, "end_line": to}))
 }
 
 fn named(name: &str) -> Option<&'static str> {

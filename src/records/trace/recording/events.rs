@@ -81,9 +81,9 @@ pub fn of_recording(recording: &Recording) -> Vec<ReplayEvent> {
 
 fn result(id: &str, text: &str, exit_code: Option<i64>, shape: CallShape) -> ToolResult {
     let mut envelope = Envelope::success("").with_body("content", text);
-    envelope.data = shape.data;
+    envelope.data = shape.data.into();
     if let Some(code) = exit_code {
-        envelope.data.insert("exit_code".to_owned(), code.into());
+        envelope = envelope.with("exit_code", code);
         if code != 0 {
             envelope = envelope.partial();
         }
@@ -96,7 +96,7 @@ fn result(id: &str, text: &str, exit_code: Option<i64>, shape: CallShape) -> Too
     if refused && text.len() < 600 && !matches!(shape.tool, "Bash" | "Grep") {
         envelope.status = Status::Error;
     }
-    ToolResult { call_id: id.into(), tool: shape.tool.into(), envelope }
+    ToolResult::new(id, shape.tool, envelope)
 }
 
 /// A request is made where the model starts to answer; rewound parts are left out.

@@ -7,29 +7,17 @@ use ratatui::text::Span;
 use crate::tui::popup::list::{PickRow, PopupAction};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
+use base::model::observation::{Todo, TodoStatus};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Todo {
-    pub status: String,
-    pub content: String,
-}
-
-impl Todo {
-    /// Neither done nor canceled.
-    pub fn is_open(&self) -> bool {
-        !matches!(self.status.as_str(), "completed" | "cancelled")
-    }
-
-    /// Its mark, its content on one line, and their style.
-    pub fn shown(&self, theme: Theme) -> (&'static str, String, Style) {
-        let (mark, style) = match self.status.as_str() {
-            "completed" => ("☑ ", theme.dim()),
-            "in_progress" => ("▶ ", theme.accent()),
-            "cancelled" => ("☒ ", theme.dim()),
-            _ => ("☐ ", theme.plain()),
-        };
-        (mark, wrap::one_line(&self.content, 300), style)
-    }
+/// Its mark, its content on one line, and their style.
+pub fn shown(todo: &Todo, theme: Theme) -> (&'static str, String, Style) {
+    let (mark, style) = match todo.status {
+        TodoStatus::Completed => ("☑ ", theme.dim()),
+        TodoStatus::InProgress => ("▶ ", theme.accent()),
+        TodoStatus::Cancelled => ("☒ ", theme.dim()),
+        TodoStatus::Pending => ("☐ ", theme.plain()),
+    };
+    (mark, wrap::one_line(&todo.content, 300), style)
 }
 
 impl PickRow for Todo {
@@ -40,7 +28,7 @@ impl PickRow for Todo {
     }
 
     fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>> {
-        let (mark, content, style) = self.shown(theme);
+        let (mark, content, style) = shown(self, theme);
         vec![Span::styled(format!("{mark}{}", wrap::clip(&content, width.saturating_sub(2))), style)]
     }
 

@@ -1,0 +1,531 @@
+//! The facts of a tool's answer: made by the tool with types, stored as one flat JSON object. What a reader
+//! wants to know about any tool (path, lines, exit code) is a method, so that no tool is forgotten.
+
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value, json};
+
+use super::usage::Usage;
+
+/// A file's lines, or a picture, that the model saw.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct View {
+    pub path: Option<String>,
+    pub mtime_ms: Option<u64>,
+    pub start_line: Option<u64>,
+    pub end_line: Option<u64>,
+    pub total_lines: Option<u64>,
+    pub hash: Option<String>,
+    pub modified_externally: Option<bool>,
+    pub encoding: Option<String>,
+    pub line_ends: Option<String>,
+    pub width: Option<u32>,
+    pub height: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Operation {
+    Create,
+    Update,
+    None,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    pub path: Option<String>,
+    /// Missing in sessions of other agents, where a change that didn't fail was applied.
+    pub applied: Option<bool>,
+    pub operation: Option<Operation>,
+    pub hash: Option<String>,
+    pub diff: Option<String>,
+    pub replacements: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Listing {
+    pub path: Option<String>,
+    pub total_entries: Option<u64>,
+    pub offset: Option<u64>,
+}
+
+/// Of files, text or symbols.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Search {
+    pub query: Option<String>,
+    pub with: Option<Vec<String>>,
+    pub pattern: Option<String>,
+    pub path: Option<String>,
+    pub total: Option<u64>,
+    pub total_matches: Option<u64>,
+    pub total_files: Option<u64>,
+    pub shown: Option<u64>,
+    pub paths: Option<Vec<String>>,
+}
+
+/// A command, or a look at a background job.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Command {
+    pub id: Option<u32>,
+    pub command: Option<String>,
+    pub job: Option<u32>,
+    pub exit_code: Option<i64>,
+    pub timed_out: Option<bool>,
+    pub cwd: Option<String>,
+    pub duration_ms: Option<u64>,
+    pub output_bytes: Option<u64>,
+    /// If the output is only lines of one file.
+    pub view: Option<Box<View>>,
+    pub running: Option<bool>,
+    pub full_output_path: Option<String>,
+    pub truncated: Option<bool>,
+    /// Of the full output.
+    pub output_lines: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TodoStatus {
+    Pending,
+    InProgress,
+    Completed,
+    Cancelled,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Todo {
+    pub content: String,
+    pub status: TodoStatus,
+}
+
+impl Todo {
+    /// Neither done nor canceled.
+    pub fn is_open(&self) -> bool {
+        matches!(self.status, TodoStatus::Pending | TodoStatus::InProgress)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Todos {
+    pub todos: Option<Vec<Todo>>,
+    pub recap: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Answers {
+    pub replies: Option<Vec<String>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Recalled {
+    pub id: Option<u64>,
+    pub offset: Option<u64>,
+    pub total_bytes: Option<u64>,
+    pub end_offset: Option<u64>,
+    pub query: Option<String>,
+    pub hits: Option<Vec<Value>>,
+}
+
+/// One note, or a list of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Noted {
+    pub id: Option<String>,
+    pub path: Option<String>,
+    pub title: Option<String>,
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    pub content: Option<String>,
+    pub total: Option<u64>,
+    pub ids: Option<Vec<String>>,
+}
+
+/// A sub-agent's work, also for a skill.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Delegated {
+    pub agent: Option<String>,
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    pub steps: Option<u64>,
+    pub window_tokens: Option<u64>,
+    pub model: Option<String>,
+    pub usage: Option<Usage>,
+    /// The skill's name.
+    pub query: Option<String>,
+    pub allowed_tools: Option<Vec<String>>,
+}
+
+/// A page, or a search by a model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Web {
+    pub url: Option<String>,
+    pub redirect: Option<String>,
+    pub model: Option<String>,
+    pub usage: Option<Usage>,
+}
+
+/// Read by the name of the tool.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum Observation {
+    Read(View),
+    #[serde(alias = "MultiEdit")]
+    Edit(Change),
+    Write(Change),
+    #[serde(rename = "LS")]
+    Listing(Listing),
+    #[serde(rename = "Grep", alias = "Glob", alias = "Locate", alias = "Symbols")]
+    Search(Search),
+    #[serde(rename = "Bash", alias = "Job")]
+    Command(Command),
+    #[serde(rename = "TodoWrite")]
+    Todos(Todos),
+    #[serde(rename = "AskUser")]
+    Answers(Answers),
+    Recall(Recalled),
+    Note(Noted),
+    Task(Delegated),
+    Skill(Delegated),
+    #[serde(rename = "WebFetch", alias = "WebSearch")]
+    Web(Web),
+    /// Of an unknown tool, or damaged: all its facts are in [`Facts::more`].
+    #[default]
+    Other,
+}
+
+impl Observation {
+    /// `None` if the tool is unknown or the facts don't fit.
+    fn read(tool: &str, facts: &Map<String, Value>) -> Option<Self> {
+        let tool = match tool {
+            "MoreTools" if ["url", "redirect", "usage"].iter().any(|key| facts.contains_key(*key)) => {
+                "WebFetch"
+            }
+            "MoreTools" => "Symbols",
+            tool => tool,
+        };
+        serde_json::from_value(json!({tool: facts})).ok()
+    }
+
+    /// The tool's name, and the facts.
+    fn stored(&self) -> (String, Map<String, Value>) {
+        let Ok(Value::Object(stored)) = serde_json::to_value(self) else { return Default::default() };
+        let Some((tool, Value::Object(mut facts))) = stored.into_iter().next() else {
+            return Default::default();
+        };
+        if let Some(Value::Object(view)) = facts.get_mut("view") {
+            view.retain(|_, value| !value.is_null());
+        }
+        facts.retain(|_, value| !value.is_null());
+        (tool, facts)
+    }
+}
+
+/// What a call did with its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touch {
+    Read,
+    Listed,
+    Searched,
+    Created,
+    /// The whole content was replaced.
+    Written,
+    Edited,
+    /// Nothing was to be changed.
+    Unchanged,
+    Noted,
+}
+
+/// The facts of one answer.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(from = "Map<String, Value>")]
+pub struct Facts {
+    pub observation: Box<Observation>,
+    /// Facts that any tool's answer may have, and unknown ones.
+    pub more: Map<String, Value>,
+}
+
+impl From<Map<String, Value>> for Facts {
+    fn from(more: Map<String, Value>) -> Self {
+        Self { observation: Box::default(), more }
+    }
+}
+
+impl Serialize for Facts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_map().serialize(serializer)
+    }
+}
+
+impl Facts {
+    /// The facts of a tool's answer, as they are stored.
+    pub fn read(tool: &str, mut facts: Map<String, Value>) -> Self {
+        let Some(observation) = Observation::read(tool, &facts) else { return facts.into() };
+        let (_, known) = observation.stored();
+        facts.retain(|key, _| !known.contains_key(key));
+        Self { observation: Box::new(observation), more: facts }
+    }
+
+    /// Of the same tool.
+    pub fn replace(&mut self, facts: Map<String, Value>) {
+        *self = Self::read(&self.observation.stored().0, facts);
+    }
+
+    /// As they are stored.
+    pub fn to_map(&self) -> Map<String, Value> {
+        let (_, mut facts) = self.observation.stored();
+        facts.extend(self.more.clone());
+        facts
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.more.is_empty() && self.observation.stored().1.is_empty()
+    }
+
+    fn more_text(&self, key: &str) -> Option<&str> {
+        self.more.get(key)?.as_str()
+    }
+
+    /// The path that the call is about.
+    pub fn path(&self) -> Option<&str> {
+        let path = match &*self.observation {
+            Observation::Read(View { path, .. })
+            | Observation::Edit(Change { path, .. })
+            | Observation::Write(Change { path, .. })
+            | Observation::Listing(Listing { path, .. })
+            | Observation::Search(Search { path, .. })
+            | Observation::Note(Noted { path, .. }) => path,
+            Observation::Command(_)
+            | Observation::Todos(_)
+            | Observation::Answers(_)
+            | Observation::Recall(_)
+            | Observation::Task(_)
+            | Observation::Skill(_)
+            | Observation::Web(_)
+            | Observation::Other => &None,
+        };
+        path.as_deref().or_else(|| self.more_text("path"))
+    }
+
+    /// The path, command, pattern or query.
+    pub fn subject(&self) -> Option<&str> {
+        let subject = match &*self.observation {
+            Observation::Command(Command { command, .. }) => command,
+            Observation::Search(Search { pattern: Some(pattern), .. }) => {
+                return Some(self.path().unwrap_or(pattern));
+            }
+            Observation::Search(Search { query, .. })
+            | Observation::Recall(Recalled { query, .. })
+            | Observation::Task(Delegated { query, .. })
+            | Observation::Skill(Delegated { query, .. }) => query,
+            Observation::Read(_)
+            | Observation::Edit(_)
+            | Observation::Write(_)
+            | Observation::Listing(_)
+            | Observation::Todos(_)
+            | Observation::Answers(_)
+            | Observation::Note(_)
+            | Observation::Web(_)
+            | Observation::Other => &None,
+        };
+        let other = || ["command", "pattern", "query"].iter().find_map(|key| self.more_text(key));
+        self.path().or(subject.as_deref()).or_else(other)
+    }
+
+    /// What the call did with its path, unless it failed.
+    pub fn touched(&self) -> Option<(&str, Touch)> {
+        let touch = match &*self.observation {
+            Observation::Read(_) => Touch::Read,
+            Observation::Edit(Change { applied: Some(false), .. })
+            | Observation::Write(Change { applied: Some(false), .. }) => Touch::Unchanged,
+            Observation::Edit(Change { operation: Some(Operation::Create), .. })
+            | Observation::Write(Change { operation: Some(Operation::Create), .. }) => Touch::Created,
+            Observation::Edit(_) => Touch::Edited,
+            Observation::Write(_) => Touch::Written,
+            Observation::Listing(_) => Touch::Listed,
+            Observation::Search(_) => Touch::Searched,
+            Observation::Note(_) => Touch::Noted,
+            Observation::Command(_)
+            | Observation::Todos(_)
+            | Observation::Answers(_)
+            | Observation::Recall(_)
+            | Observation::Task(_)
+            | Observation::Skill(_)
+            | Observation::Web(_)
+            | Observation::Other => return None,
+        };
+        Some((self.path()?, touch))
+    }
+
+    /// The lines of one file that are the answer.
+    pub fn view(&self) -> Option<&View> {
+        match &*self.observation {
+            Observation::Read(view) => Some(view),
+            Observation::Command(command) => command.view.as_deref(),
+            _ => None,
+        }
+    }
+
+    pub fn change(&self) -> Option<&Change> {
+        match &*self.observation {
+            Observation::Edit(change) | Observation::Write(change) => Some(change),
+            _ => None,
+        }
+    }
+
+    pub fn diff(&self) -> Option<&str> {
+        self.change()?.diff.as_deref().filter(|diff| !diff.is_empty())
+    }
+
+    pub fn command(&self) -> Option<&Command> {
+        match &*self.observation {
+            Observation::Command(command) => Some(command),
+            _ => None,
+        }
+    }
+
+    pub fn todos(&self) -> Option<&[Todo]> {
+        match &*self.observation {
+            Observation::Todos(list) => list.todos.as_deref(),
+            _ => None,
+        }
+    }
+
+    pub fn delegated(&self) -> Option<&Delegated> {
+        match &*self.observation {
+            Observation::Task(done) | Observation::Skill(done) => Some(done),
+            _ => None,
+        }
+    }
+
+    /// The model and tokens that the call itself used.
+    pub fn spent(&self) -> Option<(&str, Usage)> {
+        match &*self.observation {
+            Observation::Task(Delegated { model, usage, .. })
+            | Observation::Skill(Delegated { model, usage, .. })
+            | Observation::Web(Web { model, usage, .. }) => Some((model.as_deref()?, (*usage)?)),
+            _ => None,
+        }
+    }
+
+    /// How many lines, entries, matches or files there are, shown or not.
+    pub fn total(&self) -> Option<u64> {
+        match &*self.observation {
+            Observation::Read(view) => view.total_lines,
+            Observation::Listing(listing) => listing.total_entries,
+            Observation::Search(search) => search.total_matches.or(search.total),
+            Observation::Note(noted) => noted.total,
+            _ => None,
+        }
+    }
+
+    /// Recorded calls of other agents may have one without being a command.
+    pub fn exit_code(&self) -> Option<i64> {
+        let of_command = self.command().and_then(|command| command.exit_code);
+        of_command.or_else(|| self.more.get("exit_code")?.as_i64())
+    }
+
+    /// The file with the full output.
+    pub fn full_output_path(&self) -> Option<&str> {
+        let of_command = self.command().and_then(|command| command.full_output_path.as_deref());
+        of_command.or_else(|| self.more_text("full_output_path"))
+    }
+
+    pub fn set_full_output_path(&mut self, path: String) {
+        match &mut *self.observation {
+            Observation::Command(command) => command.full_output_path = Some(path),
+            _ => drop(self.more.insert("full_output_path".to_owned(), path.into())),
+        }
+    }
+
+    /// The file whose content the model now knows, and the content's hash.
+    pub fn content(&self) -> Option<(&str, &str)> {
+        let (path, hash) = match (self.view(), self.change()) {
+            (Some(view), _) => (&view.path, &view.hash),
+            (None, Some(change)) => (&change.path, &change.hash),
+            (None, None) => return None,
+        };
+        Some((path.as_deref()?, hash.as_deref()?))
+    }
+
+    /// An error's text for the user: the model's may say more.
+    pub fn user_text(&self) -> Option<&str> {
+        self.more_text("user_text")
+    }
+
+    /// Whether the user called it.
+    pub fn by_user(&self) -> bool {
+        self.more.contains_key("by_user")
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::model::item::ToolResult;
+
+    /// As the tools write them.
+    const STORED: [(&str, &str); 21] = [
+        ("LS", r#"{"path":".","total_entries":7,"offset":3}"#),
+        ("Glob", r#"{"pattern":"*.rs","path":"src","total":2}"#),
+        ("Grep", r#"{"pattern":"a","path":".","total_matches":3,"total_files":2,"shown":3}"#),
+        ("Locate", r#"{"query":"the cache","paths":["a.rs"]}"#),
+        ("Locate", r#"{"with":["a.rs"],"paths":[]}"#),
+        (
+            "Read",
+            r#"{"path":"a","mtime_ms":5,"start_line":1,"end_line":0,"total_lines":0,"hash":"h","modified_externally":true,"encoding":"UTF-16","line_ends":"CRLF","full_output_path":"/f"}"#,
+        ),
+        ("Read", r#"{"path":"a.png","width":3,"height":4}"#),
+        (
+            "Edit",
+            r#"{"path":"a","applied":true,"operation":"update","hash":"h","diff":"d","replacements":1}"#,
+        ),
+        ("MultiEdit", r#"{"path":"a","applied":false,"operation":"none","replacements":0}"#),
+        ("Write", r#"{"path":"a","applied":true,"operation":"create","hash":"h","diff":"d"}"#),
+        (
+            "Bash",
+            r#"{"command":"c","exit_code":-1,"timed_out":false,"cwd":".","duration_ms":1,"output_bytes":9,"full_output_path":"/f","truncated":true,"output_lines":4,"by_user":true}"#,
+        ),
+        ("Bash", r#"{"command":"c","job":1,"running":true,"full_output_path":"/f"}"#),
+        ("Job", r#"{"id":1,"running":false,"full_output_path":"/f"}"#),
+        ("TodoWrite", r#"{"todos":[{"content":"a","status":"in_progress"}],"recap":"r"}"#),
+        ("AskUser", r#"{"replies":["a","b"]}"#),
+        ("Recall", r#"{"id":3,"offset":0,"total_bytes":9,"end_offset":5}"#),
+        ("Recall", r#"{"query":"q","hits":[{"id":3,"kind":"user","snippet":"s"}]}"#),
+        ("Note", r#"{"id":"n1","path":"p","title":"t","type":"fact"}"#),
+        (
+            "Task",
+            r#"{"agent":"a","type":"explore","steps":2,"window_tokens":9,"model":"m","usage":{"input":1,"cached":0,"cache_write":0,"output":2,"reasoning":0}}"#,
+        ),
+        ("Skill", r#"{"query":"s","allowed_tools":["Bash"]}"#),
+        ("MoreTools", r#"{"url":"https://a"}"#),
+    ];
+
+    #[test]
+    fn stored_facts_stay_as_they_are() {
+        for (tool, stored) in STORED {
+            let read = Facts::read(tool, serde_json::from_str(stored).unwrap());
+            assert_ne!(*read.observation, Observation::Other, "{tool} {stored}");
+            assert_eq!(serde_json::to_string(&read).unwrap(), stored, "{tool}");
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_or_damaged_is_kept() {
+        for (tool, stored) in [
+            ("Weather", r#"{"path":"a","degrees":[20]}"#),
+            ("Read", r#"{"path":7,"start_line":1}"#),
+            ("TodoWrite", r#"{"todos":"none"}"#),
+        ] {
+            let line = format!(
+                r#"{{"call_id":"c","tool":"{tool}","envelope":{{"status":"success","data":{stored},"time_ms":0}}}}"#
+            );
+            let read: ToolResult = serde_json::from_str(&line).unwrap();
+            assert_eq!(*read.envelope.data.observation, Observation::Other, "{tool}");
+            assert_eq!(read.envelope.data.touched(), None, "{tool}");
+            assert_eq!(serde_json::to_string(&read).unwrap(), line);
+        }
+        // Other agents' sessions and later versions have facts that the tool's observation has no place for.
+        let more = r#"{"path":"a","exit_code":1,"new":true}"#;
+        let read = Facts::read("Read", serde_json::from_str(more).unwrap());
+        assert_eq!((read.touched(), read.exit_code()), (Some(("a", Touch::Read)), Some(1)));
+        assert_eq!(serde_json::to_string(&read).unwrap(), more);
+    }
+}
