@@ -1,5 +1,5 @@
 //! Finds companions of files known to be part of a change: files that change with them, share their words or
-//! names, test or import them, or list their neighbors. The task's words count too.
+//! names, test or name them, or list their neighbors. The task's words count too.
 //!
 //! Weights: list-wise logistic fit, projects weighted equally, on about 3,300 questions of 58 projects (given
 //! one file of a commit and the earlier history, find the others). On held-out projects, the first ten
@@ -22,7 +22,6 @@ use crate::index::format::Damaged;
 use crate::index::segment::Field;
 use crate::index::store::Index;
 use crate::text::kind::FilePurpose;
-use crate::text::language::Language;
 use crate::text::words::{self, rarity};
 use base::path;
 
@@ -34,7 +33,7 @@ enum Bond {
     Content,
     Path,
     Test,
-    Importer,
+    Naming,
     Registry,
     Busy,
     Task,
@@ -50,7 +49,7 @@ const WEIGHTS: [(&str, f32, f32); 10] = [
     ("shares its words", 2.0, 1.0),
     ("named like it", 0.5, 1.0),
     ("tests it, or is tested by it", 0.7, 1.0),
-    ("imports it", 0.35, 1.0),
+    ("names it", 0.35, 1.0),
     ("lists its neighbors", 0.8, 1.0),
     (BUSY, 1.35, 5.0),
     ("fits the task", 2.3, 1.0),
@@ -63,8 +62,6 @@ const LEAST: f32 = 0.2;
 const MAX_GIVEN: usize = 8;
 /// The rank that gets half of the first rank's share.
 const HALF_RANK: f32 = 4.0;
-/// Files read to see whether they import the given ones.
-const READ_FILES: usize = 120;
 /// Neighbors used to detect a list of them, and how many it must name.
 const NEIGHBORS: usize = 12;
 const NAMED_NEIGHBORS: usize = 3;
@@ -155,7 +152,7 @@ fn gather(
         bonds.content(file)?;
         bonds.path(file)?;
         bonds.tests(file);
-        bonds.importers(file)?;
+        bonds.naming(file)?;
         bonds.registries(file)?;
     }
     for (rank, file) in best(task, task.len()).into_iter().enumerate() {
@@ -209,7 +206,7 @@ impl Bonds<'_> {
             self.add(Bond::Lately, file as usize, with.lately);
             *times.entry(file).or_default() += with.times;
         }
-        for ((changes, _), file) in similar::activity(history).into_iter().zip(&today) {
+        for (changes, file) in similar::changes(history).into_iter().zip(&today) {
             if let Some(file) = file {
                 self.add(Bond::Busy, *file as usize, (changes as f32).ln_1p());
             }
@@ -281,21 +278,17 @@ impl Bonds<'_> {
         self.share(Bond::Test, &found);
     }
 
-    /// Files that contain the module's name and really import it.
-    fn importers(&mut self, file: usize) -> Result<(), Damaged> {
+    /// Files of its language that contain the module's name: callers, above all.
+    fn naming(&mut self, file: usize) -> Result<(), Damaged> {
         let Some(language) = self.index.doc(file).map(|doc| doc.language) else { return Ok(()) };
-        if matches!(language, Language::Code | Language::Prose | Language::Data) {
+        if !language.is_code() {
             return Ok(());
         }
         let mut found = self.holders(self.module(file))?;
         found.retain(|other| {
             *other != file && self.index.doc(*other).is_some_and(|doc| doc.language == language)
         });
-        found.truncate(READ_FILES);
-        found.retain(|other| {
-            links::targets(self.names, language, *other, &self.text(*other)).contains(&(file as u32))
-        });
-        self.share(Bond::Importer, &found);
+        self.share(Bond::Naming, &found);
         Ok(())
     }
 

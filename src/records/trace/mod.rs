@@ -1,7 +1,6 @@
 //! Evaluates context policies offline: replays recorded sessions, request by request, with the live agent's
 //! code.
 
-pub mod bootstrap;
 pub mod compare;
 pub mod metrics;
 pub mod past;

@@ -9,12 +9,11 @@ use base::config::settings::{Binding, ContextSettings, Profile};
 use base::model::item::{Item, ItemId, Summary};
 use base::model::request::Message;
 use context::compaction::policy::{self, PolicyInputs};
-use context::compaction::stages::{self, CompactionStage, CompactionStages, SizeTarget};
+use context::compaction::stages::{CompactionStage, CompactionStages, SizeTarget};
 use context::history::entry;
 use context::history::ingest;
 use context::history::manager::HistoryManager;
 use context::history::normalize;
-use context::session::record::FormName;
 use context::summary::compressor;
 use context::tokens::estimate::estimate;
 
@@ -54,7 +53,9 @@ pub fn play(
             ReplayEvent::Request { n, ts } => {
                 let idle_s = last_ts.zip(*ts).map_or(0.0, |(last, now): (f64, f64)| now - last);
                 let cold = idle_s > settings.cache_ms as f64 / 1000.0;
-                player.before_request(policy, cold);
+                if let Policy::Ours(profile) = policy {
+                    player.ours(profile, cold);
+                }
                 let messages: Vec<Message> =
                     player.history.entries().iter().filter_map(|entry| entry.message().cloned()).collect();
                 let messages = &normalize::normalize(messages);
@@ -85,11 +86,6 @@ impl Player<'_> {
         if item.begins_round() {
             self.turn_start = true;
             self.history.end_turn();
-            if policy == Policy::Seed {
-                for batch in stages::finished_results(&self.history, FormName::Compressed) {
-                    self.history.adopt(&batch);
-                }
-            }
         }
         let id = self.next_id();
         self.history.push(id, Arc::clone(item), None);
@@ -97,20 +93,6 @@ impl Player<'_> {
             && let Some(batch) = ingest::on_arrival(&self.history, profile, self.settings.window_tokens)
         {
             self.history.adopt(&batch);
-        }
-    }
-
-    fn before_request(&mut self, policy: Policy, cold: bool) {
-        match policy {
-            Policy::Raw | Policy::Seed => {}
-            Policy::LastFive => {
-                let is_result = |entry: &&entry::HistoryEntry| matches!(&*entry.item, Item::ToolResult(_));
-                let results = self.history.entries().iter().filter(is_result);
-                let results: Vec<ItemId> = results.map(|entry| entry.id).collect();
-                let old = results.len().saturating_sub(5);
-                self.history.set_form(&results[..old], FormName::Pointer, &[]);
-            }
-            Policy::Ours(profile) => self.ours(profile, cold),
         }
     }
 

@@ -1,12 +1,9 @@
-//! The comparison as a table and as JSON: all sessions, each source, and the unweighted mean of the sources;
-//! with enough sessions, also confidence intervals.
+//! The comparison as a table and as JSON: all sessions, each source, and the unweighted mean of the sources.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value, json};
 
-use super::bootstrap;
 use super::compare::{Comparison, PolicySums};
 use super::metrics::measure::{InputPrices, Sums};
 use super::metrics::originals::{ANYWHERE, GENUINE, OBSERVED};
@@ -51,13 +48,9 @@ const KEPT: &[Figure] = &[
     Figure("reasoning_kept", "reasoning kept %", Unit::Percent, |sums, _, _| sums.epochs.reasoning_kept()),
 ];
 
-/// Minimum number of sessions for confidence intervals.
-const SURE_FROM: usize = 8;
-
 pub struct PolicyTable<'a> {
     comparison: &'a Comparison,
     prices: InputPrices,
-    sessions: &'a [(String, PolicySums)],
     sources: BTreeMap<&'a str, PolicySums>,
 }
 
@@ -71,39 +64,7 @@ impl<'a> PolicyTable<'a> {
         for (source, sums) in sessions {
             sources.entry(source).or_default().add(sums);
         }
-        Self { comparison, prices, sessions, sources }
-    }
-
-    /// The 95 % intervals of cost, S1 and S2.
-    fn intervals(&self, policy: usize) -> [Option<RangeInclusive<f64>>; 3] {
-        let share = |of: &dyn Fn(&PolicySums) -> bootstrap::Share| {
-            bootstrap::interval(&self.sessions.iter().map(|(_, sums)| of(sums)).collect::<Vec<_>>())
-        };
-        let held = |strictness: usize| {
-            move |sums: &PolicySums| {
-                let Sums { used, held, .. } = &sums.by_policy[policy];
-                (held[strictness].iter().sum::<u64>() as f64, used[strictness].iter().sum::<u64>() as f64)
-            }
-        };
-        let cost = |sums: &PolicySums| (sums.by_policy[policy].cost(self.prices), sums.raw.cost(self.prices));
-        [share(&cost), share(&held(GENUINE)), share(&held(OBSERVED))]
-    }
-
-    fn render_intervals(&self) -> String {
-        if self.sessions.len() < SURE_FROM {
-            return String::new();
-        }
-        let mut out = format!("\n{:<8} {:>13} {:>13} {:>13}\n", "95 %", "cost", "S1 %", "S2 %");
-        for (policy, name) in self.comparison.policies.iter().enumerate() {
-            let cells = self.intervals(policy).into_iter().zip([Unit::Ratio, Unit::Percent, Unit::Percent]);
-            let cells = cells.map(|(interval, unit)| {
-                let range = interval
-                    .map(|range| format!("{}–{}", shown(*range.start(), unit), shown(*range.end(), unit)));
-                format!(" {:>13}", range.unwrap_or_default())
-            });
-            out.push_str(&format!("{:<8}{}\n", name.name(), cells.collect::<String>()));
-        }
-        out
+        Self { comparison, prices, sources }
     }
 
     fn all(&self) -> PolicySums {
@@ -157,7 +118,6 @@ impl<'a> PolicyTable<'a> {
             out.push('\n');
         }
         out.pop();
-        out.push_str(&self.render_intervals());
         out
     }
 
@@ -186,11 +146,6 @@ impl<'a> PolicyTable<'a> {
             };
             let mut row = of_sums(&all);
             row.insert("policy".to_owned(), name.name().into());
-            let intervals =
-                ["cost", "s1", "s2"].into_iter().zip(self.intervals(policy)).filter_map(|(key, interval)| {
-                    interval.map(|range| (key.to_owned(), json!([range.start(), range.end()])))
-                });
-            row.insert("interval_95".to_owned(), Value::Object(intervals.collect()));
             let sources =
                 self.sources.iter().map(|(source, sums)| ((*source).to_owned(), of_sums(sums).into()));
             row.insert("by_source".to_owned(), Value::Object(sources.collect()));
