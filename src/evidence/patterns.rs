@@ -59,8 +59,8 @@ mod tests {
     #[test]
     fn patterns_seen_twice() {
         let texts = [
-            "from app import db\n@require_auth\ndef a(): raise CartError\n",
-            "from app import db\n@require_auth\ndef b(): raise CartError\n",
+            "# IN NO EVENT\nfrom app import db\n@require_auth\ndef a(): raise CartError\n",
+            "# IN NO EVENT\nfrom app import db\n@require_auth\ndef b(): raise CartError\n",
             "@once\ndef c(): pass\n",
         ]
         .map(str::to_owned);

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::git::LogEntry;
-use crate::text::words;
+use base::search::words;
 use guard::redact::detector::{self, TextSource};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,11 +68,8 @@ impl CommitHistory {
                     continue;
                 }
                 let times = if number == 0 { 2 } else { 1 };
-                words::raw(line, |word| {
-                    words::terms(word, |term, _| {
-                        *counts.entry(number_of(&mut numbers.terms, &mut self.terms, term)).or_default() +=
-                            times;
-                    });
+                words::each(line, |term, _| {
+                    *counts.entry(number_of(&mut numbers.terms, &mut self.terms, term)).or_default() += times;
                 });
             }
             let mut counted: Vec<(u32, u32)> = counts.into_iter().collect();

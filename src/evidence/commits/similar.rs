@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::history::CommitHistory;
-use crate::text::words::rarity;
+use base::search::bm25::rarity;
 
 /// BM25 parameters: word counts saturate, and long messages gain no advantage.
 const SATURATION: f32 = 1.2;

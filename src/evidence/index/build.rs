@@ -17,10 +17,10 @@ use crate::text::chunks;
 use crate::text::kind::FilePurpose;
 use crate::text::language::FileLanguage;
 use crate::text::symbols;
-use crate::text::words;
 use base::folder::exact;
 use base::format::encoding;
 use base::search::walk::{self, Walk};
+use base::search::words;
 use guard::redact::detector::{self, TextSource};
 
 /// Files beyond this aren't indexed; in a giant tree Grep finds the rest.
@@ -206,7 +206,7 @@ impl Buffer {
         words::raw(text, |word| {
             if !self.words.contains_key(word) {
                 let mut expansion = Vec::new();
-                words::terms(word, |term, _| expansion.push(self.id(term)));
+                words::expand(word, |term, _| expansion.push(self.id(term)));
                 if self.words.len() == MAX_WORDS {
                     self.words.clear();
                 }

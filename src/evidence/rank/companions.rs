@@ -22,8 +22,9 @@ use crate::index::format::Damaged;
 use crate::index::segment::Field;
 use crate::index::store::Index;
 use crate::text::kind::FilePurpose;
-use crate::text::words::{self, rarity};
 use base::path;
+use base::search::bm25::rarity;
+use base::search::words;
 
 /// Reasons to belong, in the order of [`WEIGHTS`].
 #[derive(Clone, Copy)]
@@ -216,12 +217,10 @@ impl Bonds<'_> {
 
     fn content(&mut self, file: usize) -> Result<(), Damaged> {
         let mut counts: FxHashMap<String, f32> = FxHashMap::default();
-        words::raw(&self.text(file), |word| {
-            words::terms(word, |term, _| {
-                if term.len() > 2 {
-                    *counts.entry(term.to_owned()).or_default() += 1.0;
-                }
-            });
+        words::each(&self.text(file), |term, _| {
+            if term.len() > 2 {
+                *counts.entry(term.to_owned()).or_default() += 1.0;
+            }
         });
         let mut counts: Vec<(String, f32)> = counts.into_iter().collect();
         counts.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -250,7 +249,7 @@ impl Bonds<'_> {
         let mut terms: Vec<String> = Vec::new();
         let path = self.names.paths[file].clone();
         let bare = path.rsplit_once('.').map_or(path.as_str(), |(bare, _)| bare);
-        words::raw(bare, |word| words::terms(word, |term, _| terms.push(term.to_owned())));
+        words::each(bare, |term, _| terms.push(term.to_owned()));
         terms.sort_unstable();
         terms.dedup();
         for term in terms {

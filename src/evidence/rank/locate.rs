@@ -20,8 +20,8 @@ use crate::index::segment::Field;
 use crate::index::store::Index;
 use crate::index::store::IndexStore;
 use crate::text::kind::FilePurpose;
-use crate::text::words;
 use base::folder::temporary;
+use base::search::words;
 
 /// Files among which the probability is shared.
 const RIVALS: usize = 100;

@@ -1,7 +1,7 @@
 //! What a file is for, judged by its path and first lines.
 
 use super::language::FileLanguage;
-use super::words::listed;
+use base::search::words::listed;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilePurpose {

@@ -1,6 +1,6 @@
 //! A file's language, by its name.
 
-use super::words::listed;
+use base::search::words::listed;
 
 /// Languages whose definitions are recognized; everything else is text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

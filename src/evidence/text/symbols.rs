@@ -2,7 +2,7 @@
 //! code.
 
 use super::language::FileLanguage;
-use super::words::listed;
+use base::search::words::listed;
 
 const MAX_SYMBOLS: usize = 4_000;
 
