@@ -5,6 +5,7 @@
 //! one file of a commit and the earlier history, find the others). On held-out projects, the first ten
 //! answers contain 54 % of the other files without a title and 67 % with one; co-change counts alone reach
 //! 46 %, the title alone 37 %. Own imports, parallel folders and indirect co-changes added almost nothing.
+//! (Counted when "names it" still read the imports.)
 
 use std::borrow::Cow;
 use std::path::Path;
