@@ -23,7 +23,7 @@ use super::sub_agents::runner::SubAgentRunner;
 use super::sub_agents::template::AgentTemplate;
 use super::toolset::context::{servers_of, sources, tool_context};
 use super::toolset::tools::{ToolParts, dispatcher};
-use super::turn::additions::notes::NoteHints;
+use super::turn::additions::notes;
 use super::turn::additions::skills::SkillHints;
 use super::turn::input::message::TurnInput;
 use super::turn::input::prompt_expansion::PromptExpander;
@@ -140,7 +140,8 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let small_window = loaded.context.window_tokens < TINY_WINDOW_TOKENS;
     let mut retriever = ContextRetriever::new(&workspace, &project_state);
     if loaded.work.inject_notes {
-        retriever = retriever.with_hints(Arc::new(NoteHints { root: workspace.clone() }));
+        let root = workspace.clone();
+        retriever = retriever.with_hints(Box::new(move |files| notes::hints(&root, files)));
     }
     let (skills, unusable) = SkillSet::read(&loaded.own.skills);
     notices.extend(unusable);

@@ -1,6 +1,4 @@
-//! Notes from earlier sessions as part of a task's context: the port they come through, and the selection.
-
-use super::keywords::Keyword;
+//! Notes from earlier sessions as part of a task's context: which are included.
 
 const MAX_HINTS: usize = 10;
 const BUDGET_TOKENS: u32 = 300;
@@ -19,12 +17,6 @@ pub struct ContextPacket {
     /// 0–1.
     pub relevance: f64,
     pub source: String,
-}
-
-pub trait HintSource: Send + Sync {
-    fn name(&self) -> &str;
-
-    fn hints(&self, keywords: &[Keyword], files: &[String]) -> Result<Vec<ContextPacket>, String>;
 }
 
 /// The packets to include, best first: by 0.7 relevance + 0.3 freshness.

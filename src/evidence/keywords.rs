@@ -1,7 +1,7 @@
 //! The words of a task that are compared with other tasks and with services.
 
 use crate::rank::query::Query;
-use crate::text::words::listed;
+use base::search::words::listed;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keyword {
@@ -28,7 +28,7 @@ pub fn extract(query: &Query) -> Vec<Keyword> {
         }
     };
     for frame in &query.frames {
-        note(&frame.path.to_lowercase(), true);
+        note(&frame.to_lowercase(), true);
     }
     for path in &query.paths {
         note(&path.to_lowercase(), true);

@@ -1,57 +1,43 @@
 //! One project's evidence for a session: opened in the background on first use, updated for each query.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::categorize::FileCategory;
-use super::hints::HintSource;
+use super::hints::ContextPacket;
 use super::keywords::{self, Keyword};
 use super::task_context::TaskContext;
-use crate::rank::locate::{Project, RankedFile};
+use crate::rank::locate::Project;
 use crate::rank::query::Query;
 
 /// A smaller project can be seen with a single LS.
 const FEW_FILES: usize = 12;
 
+/// Notes from earlier sessions about these files.
+pub type Hints = dyn Fn(&[String]) -> Vec<ContextPacket> + Send + Sync;
+
 pub struct ContextRetriever {
     root: PathBuf,
     state: PathBuf,
-    sources: Vec<Arc<dyn HintSource>>,
+    hints: Option<Box<Hints>>,
     asked: Mutex<Vec<Keyword>>,
 }
 
 impl ContextRetriever {
     /// `state` is the project's state folder. Opens nothing yet.
     pub fn new(root: &Path, state: &Path) -> Self {
-        Self { root: root.to_owned(), state: state.to_owned(), sources: Vec::new(), asked: Mutex::default() }
+        Self { root: root.to_owned(), state: state.to_owned(), hints: None, asked: Mutex::default() }
     }
 
     #[must_use]
-    pub fn with_hints(mut self, source: Arc<dyn HintSource>) -> Self {
-        self.sources.push(source);
-        self
+    pub fn with_hints(self, hints: Box<Hints>) -> Self {
+        Self { hints: Some(hints), ..self }
     }
 
     /// Builds or updates the index. Blocks; for a background thread.
     pub fn warm(&self) {
         // The next query reports any error.
         let _ = self.open();
-    }
-
-    /// The `limit` best files for `text`. Blocks.
-    pub fn locate(&self, text: &str, limit: usize) -> Result<Vec<(RankedFile, FileCategory)>, String> {
-        self.with_project(|project| project.locate(text, limit))
-    }
-
-    /// The `limit` files that belong with these paths, and which paths are unknown. Blocks.
-    pub fn companions(
-        &self,
-        paths: &[String],
-        text: &str,
-        limit: usize,
-    ) -> Result<(Vec<RankedFile>, Vec<String>), String> {
-        self.with_project(|project| project.companions(paths, text, limit))
     }
 
     /// Whether `text` starts a new task rather than continuing the current one.
@@ -69,13 +55,13 @@ impl ContextRetriever {
     /// The context of a task, if worth showing. Blocks.
     pub fn task_context(&self, text: &str) -> Option<TaskContext> {
         let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let sources: Vec<&dyn HintSource> = self.sources.iter().map(AsRef::as_ref).collect();
+        let hints = |files: &[String]| self.hints.as_ref().map_or_else(Vec::new, |hints| hints(files));
         let context = self
             .with_project(|project| {
                 if project.index.files().nth(FEW_FILES).is_none() {
                     return Ok(TaskContext::default());
                 }
-                TaskContext::gather(project, text, &sources, seconds)
+                TaskContext::gather(project, text, &hints, seconds)
             })
             .ok()?;
         (!context.is_empty()).then_some(context)

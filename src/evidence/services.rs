@@ -9,10 +9,10 @@ use super::keywords::Keyword;
 use crate::index::store::Index;
 use crate::rank::names::{folder_of, stem_of};
 use crate::text::kind::FilePurpose;
-use crate::text::stem::stem;
-use crate::text::words;
 use base::file;
 use base::folder::atomic_write::{self, Expect};
+use base::search::stem::stem;
+use base::search::words;
 
 const FILE: &str = "project_index.json";
 const VERSION: u32 = 1;
@@ -126,10 +126,8 @@ fn find(index: &Index) -> Vec<ProjectService> {
         .map(|(folder, stems)| {
             let mut keywords: BTreeSet<String> = BTreeSet::new();
             for name in &stems {
-                words::raw(name, |word| {
-                    words::terms(word, |term, _| {
-                        keywords.insert(term.to_owned());
-                    })
+                words::each(name, |term, _| {
+                    keywords.insert(term.to_owned());
                 });
             }
             let name =

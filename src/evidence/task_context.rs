@@ -3,15 +3,15 @@
 use std::fmt::Write as _;
 
 use super::categorize::{FileCategory, MAX_MODIFY, MAX_REFERENCE};
-use super::hints::{self, HintSource};
+use super::hints::{self, ContextPacket};
 use super::keywords::{self, Keyword};
 use super::patterns;
 use super::services::{ProjectIndex, ProjectService};
 use crate::index::format::Damaged;
 use crate::rank::locate::{Project, RankedFile};
 use crate::rank::query::Query;
-use crate::text::stem::stem;
 use base::path::on_one_line;
+use base::search::stem::stem;
 use base::text::floor_boundary;
 
 /// Default limit of the text, in characters.
@@ -43,19 +43,16 @@ pub struct TaskContext {
     pub reference: Vec<FileNote>,
     pub patterns: Vec<String>,
     pub hints: Vec<String>,
-    /// Failed sources, one sentence each.
-    pub notices: Vec<String>,
 }
 
 impl TaskContext {
     pub fn gather(
         project: &Project,
         text: &str,
-        sources: &[&dyn HintSource],
+        hints: &dyn Fn(&[String]) -> Vec<ContextPacket>,
         now_s: u64,
     ) -> Result<Self, Damaged> {
         let query = Query::parse(text);
-        let keywords = keywords::extract(&query);
         let mut context = Self::default();
         for (mut hit, role) in project.rank(&query, MAX_MODIFY + MAX_REFERENCE)? {
             if role == FileCategory::Modify && hit.chance >= LINES_CHANCE {
@@ -72,8 +69,8 @@ impl TaskContext {
         context.keep_what_pays();
         if context.quality() > 0.0 {
             let services = ProjectIndex::current(&project.index, project.folder());
-            let said: Vec<Keyword> =
-                keywords.iter().filter(|keyword| is_said(keyword, text)).cloned().collect();
+            let mut said = keywords::extract(&query);
+            said.retain(|keyword| is_said(keyword, text));
             let services = services.matching(&said).into_iter().map(ProjectService::place);
             context.services = services
                 .filter(|place| !context.files().any(|file| file.path.starts_with(*place)))
@@ -82,14 +79,8 @@ impl TaskContext {
             let texts: Vec<String> = context.modify.iter().map(|file| project.text(&file.path)).collect();
             context.patterns = patterns::discover(&texts, &|name| project.is_common(name));
         }
-        let mut packets = Vec::new();
-        for source in sources {
-            match source.hints(&keywords, &paths) {
-                Ok(found) => packets.extend(found),
-                Err(problem) => context.notices.push(format!("{}: {problem}", source.name())),
-            }
-        }
-        context.hints = hints::select(packets, now_s).into_iter().map(|packet| packet.content).collect();
+        let chosen = hints::select(hints(&paths), now_s);
+        context.hints = chosen.into_iter().map(|packet| packet.content).collect();
         Ok(context)
     }
 

@@ -3,6 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use serde_json::json;
+
+use base::model::call::ToolCall;
 use base::model::request::{Message, Request};
 use base::text;
 
@@ -49,6 +52,15 @@ pub fn bounded_name(name: &str) -> Arc<str> {
     name[..text::floor_boundary(name, MAX_NAME_BYTES)].into()
 }
 
+/// Several servers parse old arguments, and refuse the request if they aren't a JSON object.
+pub fn arguments(call: &ToolCall) -> String {
+    match call.parsed_args() {
+        Ok(_) if call.args.trim_start().starts_with('{') => call.args.to_string(),
+        Ok(args) => args.to_string(),
+        Err(_) => json!({"_raw": call.args}).to_string(),
+    }
+}
+
 /// As Anthropic accepts it; other servers' ids may contain dots and colons.
 pub fn safe_id(id: &str) -> String {
     id.chars().map(safe_char).collect()
@@ -67,7 +79,6 @@ fn safe_char(c: char) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::model::call::ToolCall;
 
     #[test]
     fn ids_become_unique() {

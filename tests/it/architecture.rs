@@ -75,6 +75,26 @@ const TOP_LEVEL: &[&str] = &[
     "LICENSE",
 ];
 
+/// Public names that several types still have, besides a tool's `Args`. None may be added.
+const DOUBLED: &[&str] = &[
+    "Answer",
+    "Args",
+    "Command",
+    "Connection",
+    "Note",
+    "Offer",
+    "Page",
+    "Phase",
+    "Place",
+    "Profile",
+    "Program",
+    "Reply",
+    "Request",
+    "Server",
+    "Taken",
+    "Todo",
+];
+
 struct Source {
     /// Such as `context/ledger.rs`.
     name: String,
@@ -301,6 +321,25 @@ fn methods_stand_beside_their_type() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// One word for one meaning: a reader who searches for a type finds one.
+#[test]
+fn public_types_have_a_name_of_their_own() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for source in sources() {
+        for line in code(&source.text) {
+            let kinds = ["pub struct ", "pub enum ", "pub trait "];
+            let Some(rest) = kinds.iter().find_map(|kind| line.strip_prefix(kind)) else { continue };
+            let end = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+            places.entry(rest[..end].to_owned()).or_default().push(source.name.clone());
+        }
+    }
+    places.retain(|_, files| files.len() > 1);
+    let spare: Vec<_> = DOUBLED.iter().filter(|name| !places.contains_key(**name)).collect();
+    places.retain(|name, _| !DOUBLED.contains(&name.as_str()));
+    assert!(places.is_empty(), "public types with the same name: {places:?}");
+    assert!(spare.is_empty(), "take these off the list: {spare:?}");
 }
 
 #[test]

@@ -16,8 +16,8 @@ use base::model::item::{Item, ItemId, Reminder, ReminderTopic, Summary};
 use base::protocol::event::Level;
 use base::protocol::notice as texts;
 use context::compaction::policy::{self, PolicyInputs};
-use context::compaction::thresholds::Thresholds;
 use context::compaction::stages::{CompactionStage, CompactionStages, SizeTarget};
+use context::compaction::thresholds::Thresholds;
 use context::session::log::LogError;
 use context::summary::compressor::{self, SummaryOutcome};
 
@@ -259,7 +259,8 @@ fn force_fit(conversation: &mut Conversation, with: CompactionCx<'_>) -> Result<
         }
         // What must go, in the terms of the upper bounds by which the stages measure.
         let bound = conversation.history.upper_bound();
-        let room = window.saturating_sub(with.prompt.upper_bound()).min(bound.saturating_sub(needed - window));
+        let room =
+            window.saturating_sub(with.prompt.upper_bound()).min(bound.saturating_sub(needed - window));
         match stages.next(&conversation.history, SizeTarget { most: room, landing: room * 7 / 10 }) {
             Some(stage) => apply(conversation, stage)?,
             None => {

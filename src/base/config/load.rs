@@ -16,7 +16,7 @@ use super::paths::{self, Paths};
 use super::raw::Raw;
 use super::settings::{
     ContextSettings, MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, Origin, Permission, ProviderKind,
-    ProviderSettings, ScreenSettings, WebSearch, WebSettings, WorkSettings,
+    ProviderSettings, ScreenSettings, WebSearchSetting, WebSettings, WorkSettings,
 };
 use super::trusted::own_files::{self, OwnFiles};
 use super::trusted::trust::Trust;
@@ -167,7 +167,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         inject_notes: raw.inject_notes.unwrap_or(true),
     };
     let web = WebSettings {
-        search: raw.web_search == Some(WebSearch::Provider),
+        search: raw.web_search == Some(WebSearchSetting::Provider),
         private_hosts: raw.web_private_hosts.clone().unwrap_or_default(),
     };
     let screen = ScreenSettings {

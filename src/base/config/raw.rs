@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::language_servers::ServersSetting;
 use super::mode::Mode;
-use super::settings::{Notify, Permission, Profile, ProviderKind, WebSearch};
+use super::settings::{Notify, Permission, Profile, ProviderKind, WebSearchSetting};
 use super::theme::ThemeName;
 use crate::sanitize;
 use crate::text::one_line;
@@ -45,7 +45,7 @@ pub struct Raw {
     pub inject_notes: Option<bool>,
     pub task_context: Option<bool>,
     pub task_context_wait_ms: Option<u64>,
-    pub web_search: Option<WebSearch>,
+    pub web_search: Option<WebSearchSetting>,
     pub web_private_hosts: Option<Vec<String>>,
     pub language_servers: Option<ServersSetting>,
     pub theme: Option<ThemeName>,

@@ -273,7 +273,7 @@ pub struct WebSettings {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum WebSearch {
+pub enum WebSearchSetting {
     Off,
     Provider,
 }

@@ -9,6 +9,12 @@ const SATURATION: f64 = 1.2;
 /// How much long documents are penalized, 0–1.
 const LENGTH_PENALTY: f64 = 0.75;
 
+/// Rarity of a word found in `of` out of `total`.
+pub fn rarity(of: usize, total: usize) -> f32 {
+    let (of, total) = (of as f32, total as f32);
+    (1.0 + (total - of + 0.5).max(0.0) / (of + 0.5)).ln()
+}
+
 #[derive(Debug, Default)]
 struct Document {
     counts: HashMap<Box<str>, f32>,
@@ -44,7 +50,7 @@ impl Corpus {
     pub fn add(&mut self, fields: &[(f32, &str)]) {
         let mut document = Document::default();
         for (weight, text) in fields {
-            words::each(text, &mut |term, _| {
+            words::each(text, |term, _| {
                 document.length += 1.0;
                 if self.interest.as_ref().is_some_and(|interest| !interest.contains(term)) {
                     return;
@@ -70,14 +76,10 @@ impl Corpus {
 
     /// Documents with at least one of the terms, best first; ties in insertion order.
     pub fn rank(&self, query: &[Term]) -> Vec<ScoredDocument> {
-        let count = self.documents.len() as f64;
-        let mean_length = (self.total_length / count.max(1.0)).max(1.0);
+        let mean_length = (self.total_length / self.documents.len().max(1) as f64).max(1.0);
         let rarity: Vec<f64> = query
             .iter()
-            .map(|term| {
-                let holding = f64::from(self.holding(&term.text));
-                (1.0 + (count - holding + 0.5) / (holding + 0.5)).ln()
-            })
+            .map(|term| f64::from(rarity(self.holding(&term.text) as usize, self.documents.len())))
             .collect();
         let mut hits: Vec<ScoredDocument> = self
             .documents

@@ -4,5 +4,6 @@ pub mod bm25;
 pub mod fuzzy;
 pub mod glob;
 pub mod grep;
+pub mod stem;
 pub mod walk;
 pub mod words;

@@ -1,11 +1,18 @@
-//! Splits text into search terms: words, identifiers and paths both complete and in parts, and character
-//! pairs in scripts without spaces.
+//! Splits text into words: identifiers and their parts, stemmed, and character pairs for scripts without spaces.
+//! An index and its queries must use the same words.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-/// Longer terms are data (hashes, base64), not words.
-const MAX_TERM_BYTES: usize = 120;
+use super::stem::stem;
+
+/// Longer runs are data, not names.
+const MAX_WORD_BYTES: usize = 64;
+
+/// Whether the space-separated `list` contains the word.
+pub fn listed(list: &str, word: &str) -> bool {
+    list.split(' ').any(|known| known == word)
+}
 
 /// Words that say nothing about a subject: English glue and the verbs of every coding task.
 static STOP_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
@@ -20,23 +27,23 @@ static STOP_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
      things think this those through too tried try trying two under update use used user uses using very want \
      wants was way well were what when where whether which while who why will with within without work working \
      works would write wrong yes yet you your an as at be by do go he if in is it me my no of ok on or so to up \
-     us we"
+     us we src lib test tests rs py js ts go java md txt json toml yaml"
         .split(' ')
+        .map(stem)
         .collect()
 });
 
-/// A complete identifier or path says more than one of its parts.
+/// A complete identifier says more than one of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TermKind {
-    /// A part of an identifier or path, or a pair of characters of a longer run.
+    /// A part of an identifier.
     Part,
     Word,
-    /// Several parts joined: `read_file`, `readFile`, `a.b.c`.
+    /// Several parts joined: `read_file`, `readFile`.
     Identifier,
-    Path,
 }
 
-/// In lower case.
+/// In lower case; words and parts are stemmed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
     pub text: String,
@@ -46,55 +53,13 @@ pub struct Term {
 /// All terms in order, including repetitions and stop words.
 pub fn terms(text: &str) -> Vec<Term> {
     let mut out = Vec::new();
-    each(text, &mut |text, kind| out.push(Term { text: text.to_owned(), kind }));
+    each(text, |text, kind| out.push(Term { text: text.to_owned(), kind }));
     out
 }
 
 /// Like [`terms`] without collecting them, for large texts.
-pub fn each(text: &str, take: &mut dyn FnMut(&str, TermKind)) {
-    let joins = |c: char| matches!(c, '_' | '/' | '.' | '-' | ':');
-    let mut out = Out { buffer: String::new(), take };
-    let mut rest = text;
-    while let Some(start) = rest.find(|c: char| c.is_alphanumeric() || c == '_') {
-        rest = &rest[start..];
-        let dense = rest.chars().next().is_some_and(is_dense);
-        let end = if dense {
-            rest.find(|c| !is_dense(c)).unwrap_or(rest.len())
-        } else {
-            rest.find(|c: char| is_dense(c) || !(c.is_alphanumeric() || joins(c))).unwrap_or(rest.len())
-        };
-        let (chunk, after) = rest.split_at(end);
-        if dense {
-            pairs(chunk, &mut out);
-        } else {
-            compound(chunk.trim_end_matches(joins), &mut out);
-        }
-        rest = after;
-    }
-}
-
-struct Out<'a> {
-    buffer: String,
-    take: &'a mut dyn FnMut(&str, TermKind),
-}
-
-impl Out<'_> {
-    fn push(&mut self, text: &str, kind: TermKind) {
-        if text.is_empty() || text.len() > MAX_TERM_BYTES {
-            return;
-        }
-        self.buffer.clear();
-        if text.is_ascii() {
-            self.buffer.push_str(text);
-            self.buffer.make_ascii_lowercase();
-        } else {
-            self.buffer.extend(text.chars().flat_map(char::to_lowercase));
-        }
-        if kind <= TermKind::Word {
-            singular(&mut self.buffer);
-        }
-        (self.take)(&self.buffer, kind);
-    }
+pub fn each(text: &str, mut take: impl FnMut(&str, TermKind)) {
+    raw(text, |word| expand(word, &mut take));
 }
 
 /// The terms without stop words and single letters, each once with its strongest kind.
@@ -102,9 +67,7 @@ pub fn telling(text: &str) -> Vec<Term> {
     let mut found: Vec<Term> = Vec::new();
     let mut indices: HashMap<String, usize> = HashMap::new();
     for term in terms(text) {
-        let is_number = term.text.bytes().all(|b| b.is_ascii_digit());
-        let shortest = if is_number { 3 } else { 2 };
-        if term.text.len() < shortest || STOP_WORDS.contains(&*term.text) {
+        if term.text.len() < 2 || STOP_WORDS.contains(&*term.text) {
             continue;
         }
         let index = *indices.entry(term.text.clone()).or_insert(found.len());
@@ -116,92 +79,141 @@ pub fn telling(text: &str) -> Vec<Term> {
     found
 }
 
-/// Scripts written without spaces between words.
-fn is_dense(c: char) -> bool {
-    matches!(u32::from(c),
-        0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF | 0x3005..=0x3007 | 0x3040..=0x30FF | 0x31F0..=0x31FF
-        | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF | 0xFF66..=0xFF9F | 0x20000..=0x3FFFF)
+pub fn longest_term(name: &str) -> String {
+    let mut longest = String::new();
+    each(name, |term, _| {
+        if term.len() > longest.len() {
+            longest = term.to_owned();
+        }
+    });
+    longest
 }
 
-/// Pairs of adjacent characters; a single character is its own term.
-fn pairs(run: &str, out: &mut Out<'_>) {
-    let mut starts = run.char_indices().map(|(at, _)| at).chain([run.len()]);
-    let (mut first, mut second) = (starts.next().unwrap_or(0), starts.next().unwrap_or(0));
-    let mut only = true;
-    let mut rest = starts.peekable();
-    while let Some(third) = rest.next() {
-        let kind = if only && rest.peek().is_none() { TermKind::Word } else { TermKind::Part };
-        out.push(&run[first..third], kind);
-        (first, second, only) = (second, third, false);
-    }
-    if only {
-        out.push(&run[first..second], TermKind::Word);
+/// Calls `each` with every run of letters, digits and `_`, and every pair of neighboring CJK characters.
+pub fn raw<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let byte = bytes[at];
+        if byte < 0x80 && !is_word_byte(byte) {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        let mut previous_cjk: Option<usize> = None;
+        let mut word_start = start;
+        while at < bytes.len() {
+            let byte = bytes[at];
+            if byte < 0x80 {
+                if !is_word_byte(byte) {
+                    break;
+                }
+                if previous_cjk.take().is_some() {
+                    word_start = at;
+                }
+                at += 1;
+                continue;
+            }
+            let Some(c) = text[at..].chars().next() else { break };
+            if is_cjk(c) {
+                match previous_cjk {
+                    Some(before) => each(&text[before..at + c.len_utf8()]),
+                    None if word_start < at => emit(&text[word_start..at], &mut each),
+                    None => {}
+                }
+                previous_cjk = Some(at);
+                at += c.len_utf8();
+                word_start = at;
+            } else if c.is_alphanumeric() {
+                if previous_cjk.take().is_some() {
+                    word_start = at;
+                }
+                at += c.len_utf8();
+            } else {
+                break;
+            }
+        }
+        if word_start < at {
+            emit(&text[word_start..at], &mut each);
+        }
+        // Skip the character that ended the run.
+        at += text[at..].chars().next().map_or(0, char::len_utf8);
     }
 }
 
-/// A chunk such as `src/readFile.rs:10`: all of it, each identifier in it, and their parts.
-fn compound(chunk: &str, out: &mut Out<'_>) {
-    if chunk.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()) {
-        out.push(chunk, TermKind::Word);
+fn emit<'a>(word: &'a str, each: &mut impl FnMut(&'a str)) {
+    if (2..=MAX_WORD_BYTES).contains(&word.len()) {
+        each(word);
+    }
+}
+
+const fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+pub fn is_cjk(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// The word's stemmed parts, then the full word if it has several. Nothing for numbers and apparent hashes.
+pub fn expand(word: &str, mut each: impl FnMut(&str, TermKind)) {
+    let core = word.trim_matches('_');
+    if core.is_empty() || is_noise(core) {
         return;
     }
-    let pieces =
-        || chunk.split(['/', '.', ':', '-']).filter(|piece| piece.chars().any(char::is_alphanumeric));
-    let several = pieces().nth(1).is_some();
-    if several {
-        out.push(chunk, if chunk.contains('/') { TermKind::Path } else { TermKind::Identifier });
+    let mut count = 0;
+    parts(core, |part| {
+        count += 1;
+        let lower = part.to_lowercase();
+        if part.len() < core.len() {
+            if lower.len() > 1 && !lower.bytes().all(|byte| byte.is_ascii_digit()) {
+                each(stem(&lower), TermKind::Part);
+            }
+        } else {
+            each(stem(&lower), TermKind::Word);
+        }
+    });
+    if count > 1 {
+        each(&core.to_lowercase(), TermKind::Identifier);
     }
-    for piece in pieces() {
-        let parts = identifier_parts(piece);
-        let own = match (several, parts.len()) {
-            (_, 2..) => TermKind::Identifier,
-            (true, _) => TermKind::Part,
-            (false, _) => TermKind::Word,
+}
+
+fn is_noise(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    digits == word.len() && !(3..=5).contains(&digits)
+        || word.len() >= 16 && digits >= 3 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Splits `HTTPServer_name2` into `HTTP`, `Server`, `name2`.
+pub fn parts<'a>(word: &'a str, mut each: impl FnMut(&'a str)) {
+    let bytes = word.as_bytes();
+    let mut start = 0;
+    for at in 1..=bytes.len() {
+        let cut = at == bytes.len() || bytes[at] == b'_' || {
+            let (before, here) = (bytes[at - 1], bytes[at]);
+            let next = bytes.get(at + 1).copied().unwrap_or(b'_');
+            before == b'_'
+                || here.is_ascii_uppercase()
+                    && (before.is_ascii_lowercase()
+                        || before.is_ascii_digit()
+                        || next.is_ascii_lowercase()
+                            && before.is_ascii_uppercase()
+                            && !is_plural_mark(bytes, at))
         };
-        out.push(piece.trim_matches('_'), own);
-        if parts.len() > 1 {
-            for part in parts {
-                out.push(part, TermKind::Part);
-            }
+        if !cut {
+            continue;
         }
+        if start < at && bytes[start] != b'_' {
+            each(&word[start..at]);
+        }
+        start = at;
     }
 }
 
-/// `tests` finds `test`; other inflections stay, because identifiers aren't prose.
-fn singular(word: &mut String) {
-    if word.len() < 4 || !word.ends_with('s') || !word.is_ascii() {
-        return;
-    }
-    if word.ends_with("ies") && word.len() > 4 {
-        word.truncate(word.len() - 3);
-        word.push('y');
-    } else if ["sses", "shes", "ches", "xes"].iter().any(|end| word.ends_with(end)) {
-        word.truncate(word.len() - 2);
-    } else if !["ss", "us", "is"].iter().any(|end| word.ends_with(end)) {
-        word.truncate(word.len() - 1);
-    }
-}
-
-/// `HTTPServer_v2` becomes `HTTP`, `Server`, `v2`.
-fn identifier_parts(identifier: &str) -> Vec<&str> {
-    let mut parts = Vec::new();
-    for piece in identifier.split('_').filter(|piece| !piece.is_empty()) {
-        let chars: Vec<(usize, char)> = piece.char_indices().collect();
-        let mut start = 0;
-        for at in 1..chars.len() {
-            let (before, here) = (chars[at - 1].1, chars[at].1);
-            let after = chars.get(at + 1).map(|(_, c)| *c);
-            let rises = here.is_uppercase() && !before.is_uppercase();
-            let ends_capitals =
-                here.is_uppercase() && before.is_uppercase() && after.is_some_and(char::is_lowercase);
-            if rises || ends_capitals {
-                parts.push(&piece[start..chars[at].0]);
-                start = chars[at].0;
-            }
-        }
-        parts.push(&piece[start..]);
-    }
-    parts
+/// The last capital of `URLs` belongs to the part before it.
+fn is_plural_mark(bytes: &[u8], at: usize) -> bool {
+    bytes.get(at + 1) == Some(&b's') && bytes.get(at + 2).is_none_or(|byte| !byte.is_ascii_lowercase())
 }
 
 #[cfg(test)]
@@ -209,37 +221,31 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn words(text: &str) -> Vec<String> {
+    fn all(text: &str) -> Vec<String> {
         terms(text).into_iter().map(|term| term.text).collect()
     }
 
     #[test]
-    fn identifiers_and_parts() {
-        assert_eq!(words("call readFile twice"), ["call", "readfile", "read", "file", "twice"]);
-        assert_eq!(words("HTTPServer_v2"), ["httpserver_v2", "http", "server", "v2"]);
-        assert_eq!(
-            words("see src/note/store.rs."),
-            ["see", "src/note/store.rs", "src", "note", "store", "rs"]
-        );
-        assert_eq!(words("std::fs::read_dir"), ["std::fs::read_dir", "std", "fs", "read_dir", "read", "dir"]);
-        assert_eq!(
-            words("failing tests, queries, boxes, status"),
-            ["failing", "test", "query", "box", "status"]
-        );
+    fn identifiers_come_whole_and_in_parts() {
+        assert_eq!(all("HTTPServer"), ["http", "server", "httpserver"]);
+        assert_eq!(all("__get_item__"), ["get", "item", "get_item"]);
+        assert_eq!(all("readFileSync2"), ["read", "file", "sync2", "readfilesync2"]);
+        assert_eq!(all("URLs validators"), ["url", "validator"]);
+        assert_eq!(all("a 12 404 1234567 deadbeefdeadbeef0123"), ["404"]);
     }
 
     #[test]
-    fn scripts_without_spaces_become_pairs() {
-        assert_eq!(words("数据库连接 ok"), ["数据", "据库", "库连", "连接", "ok"]);
-        assert_eq!(words("库 API设计"), ["库", "api", "设计"]);
-        assert_eq!(words("café Ünïcode"), ["café", "ünïcode"]);
+    fn scripts_without_spaces_come_in_pairs() {
+        assert_eq!(all("修复登录bug"), ["修复", "复登", "登录", "bug"]);
+        assert_eq!(all("foo修复bar"), ["foo", "修复", "bar"]);
+        assert_eq!(all("größe – Ärger…"), ["größe", "ärger"]);
     }
 
     #[test]
     fn stop_words_are_left_out() {
         let telling: Vec<String> =
             telling("please fix the login of the login_page").into_iter().map(|term| term.text).collect();
-        assert_eq!(telling, ["login", "login_page", "page"]);
+        assert_eq!(telling, ["login", "page", "login_page"]);
     }
 
     proptest! {

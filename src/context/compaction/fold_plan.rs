@@ -140,7 +140,8 @@ impl<'a> FoldPlan<'a> {
                     self.fold_all(&step.after);
                 } else if step.calls.iter().any(|(_, result)| self.folded[*result]) {
                     // Reasoning belongs to the whole reply.
-                    let thoughts: Vec<usize> = step.said.iter().copied().filter(|at| self.is_thought(*at)).collect();
+                    let thoughts: Vec<usize> =
+                        step.said.iter().copied().filter(|at| self.is_thought(*at)).collect();
                     self.fold_all(&thoughts);
                 }
             }
@@ -181,9 +182,11 @@ impl<'a> FoldPlan<'a> {
                 continue;
             }
             let Some(anchor) = self.anchor(&members) else {
-                members.iter().filter(|index| self.entries[**index].form() < FormName::Folded).for_each(|index| {
-                    self.folded[*index] = false;
-                });
+                members.iter().filter(|index| self.entries[**index].form() < FormName::Folded).for_each(
+                    |index| {
+                        self.folded[*index] = false;
+                    },
+                );
                 continue;
             };
             let folded: Vec<&HistoryEntry> = members.iter().map(|index| &self.entries[*index]).collect();

@@ -50,8 +50,7 @@ pub fn render(folded: &[&HistoryEntry], in_view: &[String], limits: &Thresholds,
     let said = kept_words(&words, limits.words_tokens);
     let files: Vec<String> =
         files.iter().map(|file| format!("{}: {}", file.path, file.done.join(", "))).collect();
-    let mut sections =
-        [(SAID, said), ("Files:", files), ("Ran:", ran), ("Still in view:", in_view.to_vec())];
+    let mut sections = [(SAID, said), ("Files:", files), ("Ran:", ran), ("Still in view:", in_view.to_vec())];
     loop {
         let whole = written(&sections);
         if u64::from(estimate(&whole)) <= max_tokens {
@@ -147,7 +146,8 @@ pub fn in_view<'a>(kept: impl Iterator<Item = &'a HistoryEntry>) -> Vec<String> 
     for entry in kept {
         if let Some(path) = working_set::viewed_path(&entry.item) {
             let range = working_set::range(&entry.item);
-            let lines = if range == (1, u64::MAX) { String::new() } else { format!(" {}-{}", range.0, range.1) };
+            let lines =
+                if range == (1, u64::MAX) { String::new() } else { format!(" {}-{}", range.0, range.1) };
             files.push((path, lines.replace(&format!("-{}", u64::MAX), "-"), false));
         } else if let Some((path, _)) = working_set::changed_path(&entry.item) {
             files.iter_mut().filter(|file| file.0 == path).for_each(|file| file.2 = true);

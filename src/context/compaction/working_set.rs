@@ -58,8 +58,7 @@ pub struct Views {
 
 impl Views {
     pub fn of(entries: &[HistoryEntry], limits: &Thresholds, now: u64) -> Self {
-        let mut views =
-            Self { stale: superseded(entries), edited: HashSet::new(), read: HashSet::new() };
+        let mut views = Self { stale: superseded(entries), edited: HashSet::new(), read: HashSet::new() };
         let age = |entry: &HistoryEntry| now.saturating_sub(entry.arrived_at);
         // The newest change of each file, and when anything happened to it last.
         let mut changed: HashSet<&str> = HashSet::new();

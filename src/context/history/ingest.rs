@@ -66,7 +66,8 @@ fn shows_text(command: &str) -> bool {
     commands.peek().is_some()
         && commands.all(|one| {
             let last = one.rsplit('|').next().unwrap_or(one);
-            let mut words = last.split_whitespace().filter(|word| !word.contains('=') && !word.starts_with('-'));
+            let mut words =
+                last.split_whitespace().filter(|word| !word.contains('=') && !word.starts_with('-'));
             match words.next() {
                 Some("git") => words.next().is_some_and(|word| GIT_TEXT.contains(&word)),
                 Some("echo" | "printf" | "true") => true,

@@ -11,8 +11,6 @@ use base::process::timeout::{self, Timeout};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
     pub id: String,
-    /// Seconds since 1970.
-    pub time_s: u64,
     pub message: String,
     /// Paths relative to the folder.
     pub files: Vec<String>,
@@ -36,6 +34,8 @@ fn git(root: &Path) -> Command {
         .arg(root)
         .args(["-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "-c", "core.quotePath=false"])
         .args(["-c", "log.mailmap=false", "-c", "diff.renames=false", "-c", "core.hooksPath=/dev/null"])
+        // A first commit holds whatever was there, which says nothing about what changes together.
+        .args(["-c", "log.showRoot=false"])
         // Limits git's memory use in a large repository.
         .args(["-c", "core.deltaBaseCacheLimit=8m", "-c", "core.packedGitWindowSize=1m"])
         .args(["-c", "core.packedGitLimit=8m", "--no-pager"])
@@ -70,16 +70,6 @@ pub fn is_ancestor(root: &Path, older: &str) -> bool {
     timeout::ask(git(root).args(["merge-base", "--is-ancestor", older, "HEAD"]), b"", ANSWER).is_some()
 }
 
-#[derive(Clone, Copy, Debug)]
-pub struct LogRange<'a> {
-    /// Start at this commit; empty for HEAD.
-    pub from: &'a str,
-    /// Leave out commits reachable from this one.
-    pub since: Option<&'a str>,
-    pub skip: usize,
-    pub limit: usize,
-}
-
 #[derive(Debug, Default)]
 pub struct LogRead {
     pub entries: Vec<LogEntry>,
@@ -87,22 +77,18 @@ pub struct LogRead {
     pub cut: bool,
 }
 
-/// The folder's commits, newest first, without merges. `None` if git fails.
-pub fn log(root: &Path, range: LogRange<'_>, time_limit: Duration) -> Option<LogRead> {
+/// The folder's commits up to `head`, newest first, without merges and what is reachable from `since`. `None` if
+/// git fails.
+pub fn log(root: &Path, head: &str, since: Option<&str>, time_limit: Duration) -> Option<LogRead> {
     let mut command = git(root);
     command
         .args(["log", "--no-merges", "--no-ext-diff", "--no-textconv", "--no-color", "--name-status"])
         // Exact renames only, since they don't require reading file contents.
         .arg("--find-renames=100%")
         .arg("--relative")
-        .arg(format!("--skip={}", range.skip))
-        .arg(format!("--max-count={}", range.limit))
-        .arg("--format=%x01%H %ct%n%B%x02");
-    let from = if range.from.is_empty() { "HEAD" } else { range.from };
-    match range.since {
-        Some(since) => command.arg(format!("{since}..{from}")),
-        None => command.arg(from),
-    };
+        .arg(format!("--max-count={MAX_COMMITS}"))
+        .arg("--format=%x01%H%n%B%x02")
+        .arg(since.map_or_else(|| head.to_owned(), |since| format!("{since}..{head}")));
     // At the repository's top level, a path filter would only cost time.
     if !root.join(".git").exists() {
         command.args(["--", "."]);
@@ -138,12 +124,10 @@ fn parse(mut output: impl BufRead) -> Vec<LogEntry> {
 
 fn entry(record: &str) -> Option<LogEntry> {
     let (head, files) = record.split_once('\u{2}')?;
-    let (first, message) = head.split_once('\n')?;
-    let (id, time) = first.split_once(' ')?;
+    let (id, message) = head.split_once('\n')?;
     let cut = base::text::floor_boundary(message, MAX_MESSAGE_BYTES);
     let mut entry = LogEntry {
         id: id.to_owned(),
-        time_s: time.parse().ok()?,
         message: message[..cut].trim().to_owned(),
         files: Vec::new(),
         moved: Vec::new(),
@@ -169,20 +153,19 @@ mod tests {
 
     #[test]
     fn log_records() {
-        let text = "\u{1}abc 17\nTitle\n\nBody\n\u{2}\n\nM\ta.rs\nR100\tb/old.rs\tb/ü.rs\n\u{1}def 16\nNo files\n\u{2}\n\u{1}broken";
+        let text = "\u{1}abc\nTitle\n\nBody\n\u{2}\n\nM\ta.rs\nR100\tb/old.rs\tb/ü.rs\n\u{1}def\nNo files\n\u{2}\n\u{1}broken";
         let entries = parse(text.as_bytes());
         assert_eq!(entries.len(), 2);
         assert_eq!(entries[0].message, "Title\n\nBody");
         assert_eq!(entries[0].files, ["a.rs", "b/ü.rs"]);
         assert_eq!(entries[0].moved, [("b/old.rs".to_owned(), "b/ü.rs".to_owned())]);
-        assert!(entries[1].files.is_empty() && entries[1].time_s == 16);
+        assert!(entries[1].files.is_empty());
     }
 
     #[test]
     fn no_git_no_history() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(head(dir.path()), None);
-        let range = LogRange { from: "", since: None, skip: 0, limit: 9 };
-        assert!(log(dir.path(), range, Duration::from_secs(60)).is_none());
+        assert!(log(dir.path(), "HEAD", None, Duration::from_secs(60)).is_none());
     }
 }

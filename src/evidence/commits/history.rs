@@ -1,21 +1,21 @@
 //! The commits in searchable form: message words, and files by number.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::git::LogEntry;
-use crate::text::words;
+use base::search::words;
 use guard::redact::detector::{self, TextSource};
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
-    pub time_s: u64,
     /// Numbers of the message's words with their counts; the first line counts double.
     pub terms: Vec<(u32, u32)>,
     pub files: Vec<u32>,
 }
 
 /// Newest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitHistory {
     /// HEAD when this was read; empty without git.
     pub head: String,
@@ -24,8 +24,6 @@ pub struct CommitHistory {
     pub commits: Vec<Commit>,
     /// Old paths and their current names.
     pub moved: FxHashMap<String, String>,
-    /// Where reading stopped: its start commit, and how many commits were read from there.
-    pub rest: Option<(String, usize)>,
 }
 
 const TRAILERS: &str = "\
@@ -57,15 +55,7 @@ impl CommitHistory {
             // A path that was used twice belongs to the newer file.
             history.moved.entry(old.clone()).or_insert(now);
         }
-        history.rest.clone_from(&older.rest);
         history
-    }
-
-    /// Adds commits older than all known ones.
-    pub fn extend(&mut self, log: &[LogEntry], limit: usize) {
-        let numbered = |names: &[String]| names.iter().cloned().zip(0..).collect();
-        let mut numbers = Numbers { terms: numbered(&self.terms), files: numbered(&self.files) };
-        self.read(&mut numbers, log, limit);
     }
 
     fn read(&mut self, numbers: &mut Numbers, log: &[LogEntry], limit: usize) {
@@ -78,11 +68,8 @@ impl CommitHistory {
                     continue;
                 }
                 let times = if number == 0 { 2 } else { 1 };
-                words::raw(line, |word| {
-                    words::terms(word, |term, _| {
-                        *counts.entry(number_of(&mut numbers.terms, &mut self.terms, term)).or_default() +=
-                            times;
-                    });
+                words::each(line, |term, _| {
+                    *counts.entry(number_of(&mut numbers.terms, &mut self.terms, term)).or_default() += times;
                 });
             }
             let mut counted: Vec<(u32, u32)> = counts.into_iter().collect();
@@ -93,7 +80,7 @@ impl CommitHistory {
                 let now = self.moved.get(file).unwrap_or(file);
                 touched.push(number_of(&mut numbers.files, &mut self.files, now));
             }
-            self.commits.push(Commit { time_s: entry.time_s, terms: counted, files: touched });
+            self.commits.push(Commit { terms: counted, files: touched });
             for (old, now) in &entry.moved {
                 let now = self.moved.get(now).unwrap_or(now).clone();
                 if *old != now {

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::history::CommitHistory;
-use crate::text::words::rarity;
+use base::search::bm25::rarity;
 
 /// BM25 parameters: word counts saturate, and long messages gain no advantage.
 const SATURATION: f32 = 1.2;
@@ -83,27 +83,6 @@ pub fn changed_by(history: &CommitHistory, commits: &[SimilarCommit]) -> FxHashM
     files
 }
 
-/// For each file (by number), how strongly it changed together with the weighted `seeds`.
-pub fn together(history: &CommitHistory, seeds: &FxHashMap<u32, f32>) -> FxHashMap<u32, f32> {
-    let mut changes = vec![0.0_f32; history.files.len()];
-    for file in history.commits.iter().flat_map(|commit| &commit.files) {
-        changes[*file as usize] += 1.0;
-    }
-    let mut found: FxHashMap<u32, f32> = FxHashMap::default();
-    for commit in history.commits.iter().filter(|commit| (2..=SWEEP_FILES).contains(&commit.files.len())) {
-        let share = 1.0 / (commit.files.len() as f32 - 1.0).sqrt();
-        for seed in &commit.files {
-            let Some(weight) = seeds.get(seed) else { continue };
-            for other in commit.files.iter().filter(|other| *other != seed) {
-                // Normalized by both files' changes: busy files change with everything.
-                let often = (changes[*seed as usize] * changes[*other as usize]).sqrt();
-                *found.entry(*other).or_default() += weight * share / often;
-            }
-        }
-    }
-    found
-}
-
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChangedWith {
     pub times: u32,
@@ -134,18 +113,10 @@ pub fn changed_with(history: &CommitHistory, seeds: &[bool]) -> FxHashMap<u32, C
     found
 }
 
-/// For each file (by number): its number of changes, and how many commits ago the last one was.
-pub fn activity(history: &CommitHistory) -> Vec<(u32, u32)> {
-    let mut files = vec![(0, u32::MAX); history.files.len()];
-    for (number, commit) in history.commits.iter().enumerate() {
-        if commit.files.len() > SWEEP_FILES {
-            continue;
-        }
-        for file in &commit.files {
-            let (changes, last) = &mut files[*file as usize];
-            *changes += 1;
-            *last = (*last).min(number as u32);
-        }
-    }
-    files
+/// How often each file (by number) was changed.
+pub fn changes(history: &CommitHistory) -> Vec<u32> {
+    let mut changes = vec![0; history.files.len()];
+    let small = history.commits.iter().filter(|commit| commit.files.len() <= SWEEP_FILES);
+    small.flat_map(|commit| &commit.files).for_each(|file| changes[*file as usize] += 1);
+    changes
 }

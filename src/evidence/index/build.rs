@@ -15,20 +15,20 @@ use super::format::Postings;
 use super::segment::{Doc, FIELDS, Field, SegmentWriter, key};
 use crate::text::chunks;
 use crate::text::kind::FilePurpose;
-use crate::text::language::Language;
+use crate::text::language::FileLanguage;
 use crate::text::symbols;
-use crate::text::words;
 use base::folder::exact;
 use base::format::encoding;
 use base::search::walk::{self, Walk};
+use base::search::words;
 use guard::redact::detector::{self, TextSource};
 
 /// Files beyond this aren't indexed; in a giant tree Grep finds the rest.
 const MAX_FILES: usize = 200_000;
 /// Text per segment: this bounds memory use.
 const RUN_BYTES: u64 = 12 << 20;
-/// More segments would need too many open files when merging.
-const MAX_RUNS: u64 = 200;
+/// More segments would slow down queries.
+const MAX_RUNS: u64 = 32;
 /// Fewer files are read by one thread.
 const FEW_FILES: usize = 64;
 const MAX_THREADS: usize = 4;
@@ -164,10 +164,10 @@ impl Buffer {
     /// A file that can't be read is indexed by name only.
     fn add(&mut self, root: &Path, file: &ProjectFile) {
         let name = String::from_utf8_lossy(&file.path);
-        let language = Language::of(&name);
+        let language = FileLanguage::of(&name);
         let limit = match (FilePurpose::of(&name, language, ""), language) {
             (FilePurpose::Foreign, _) => MAX_FOREIGN_BYTES,
-            (_, Language::Data) => MAX_DATA_BYTES,
+            (_, FileLanguage::Data) => MAX_DATA_BYTES,
             _ => MAX_CODE_BYTES,
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
@@ -206,7 +206,7 @@ impl Buffer {
         words::raw(text, |word| {
             if !self.words.contains_key(word) {
                 let mut expansion = Vec::new();
-                words::terms(word, |term, _| expansion.push(self.id(term)));
+                words::expand(word, |term, _| expansion.push(self.id(term)));
                 if self.words.len() == MAX_WORDS {
                     self.words.clear();
                 }

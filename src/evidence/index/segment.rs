@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::format::{Cursor, Damaged, Postings, postings, put_bytes, put_number};
 use crate::text::kind::FilePurpose;
-use crate::text::language::Language;
+use crate::text::language::FileLanguage;
 use base::file;
 
 /// Change the last byte with the layout or the word processing, so that older indexes are rebuilt.
@@ -36,7 +36,7 @@ pub struct Doc {
     pub size_bytes: u64,
     /// Nanoseconds since 1970; 0 if the file was changing when it was read.
     pub modified_ns: u64,
-    pub language: Language,
+    pub language: FileLanguage,
     pub kind: FilePurpose,
     /// Words of each passage.
     pub passages: Box<[u32]>,
@@ -180,7 +180,7 @@ impl Segment {
             let codes = cursor.take(2)?;
             let doc = Doc {
                 path,
-                language: Language::from_code(codes[0]).ok_or(Damaged)?,
+                language: FileLanguage::from_code(codes[0]).ok_or(Damaged)?,
                 kind: FilePurpose::from_code(codes[1]).ok_or(Damaged)?,
                 size_bytes: cursor.number()?,
                 modified_ns: cursor.number()?,
@@ -251,79 +251,6 @@ fn read(file: &File, at: u64, length: u64) -> Result<Vec<u8>, Damaged> {
     Ok(bytes)
 }
 
-struct Term {
-    key: Vec<u8>,
-    count: u32,
-    bytes: Vec<u8>,
-}
-
-/// The words of a segment in order, one block at a time, and its files' new ids (`None` for removed files).
-struct Stream<'a> {
-    segment: &'a Segment,
-    next_block: usize,
-    /// The block's words in reverse order.
-    ready: Vec<Term>,
-    docs: Vec<Option<u32>>,
-    passages: Vec<Option<u32>>,
-}
-
-impl Stream<'_> {
-    fn fill(&mut self) -> Result<(), Damaged> {
-        while self.ready.is_empty() && self.next_block < self.segment.blocks.len() {
-            self.segment.block(self.next_block, |key, count, bytes| {
-                self.ready.push(Term { key: key.to_vec(), count, bytes: bytes.to_vec() });
-                true
-            })?;
-            self.ready.reverse();
-            self.next_block += 1;
-        }
-        Ok(())
-    }
-}
-
-/// Writes the live files of `parts` (a segment and its gone files). Only one block per segment is in memory.
-pub fn merge(path: &Path, parts: &[(&Segment, &[bool])]) -> io::Result<()> {
-    let mut docs: Vec<Doc> = Vec::new();
-    let mut passages = 0..;
-    let mut streams = Vec::new();
-    for (segment, gone) in parts {
-        let mut stream =
-            Stream { segment, next_block: 0, ready: Vec::new(), docs: Vec::new(), passages: Vec::new() };
-        for (doc, gone) in segment.docs.iter().zip(*gone) {
-            stream.docs.push((!gone).then_some(docs.len() as u32));
-            for _ in &doc.passages {
-                stream.passages.push(if *gone { None } else { passages.next() });
-            }
-            if !gone {
-                docs.push(doc.clone());
-            }
-        }
-        stream.fill()?;
-        streams.push(stream);
-    }
-    let mut writer = SegmentWriter::create(path)?;
-    loop {
-        let heads = streams.iter().filter_map(|stream| Some(&stream.ready.last()?.key));
-        let Some(key) = heads.min().cloned() else { break };
-        let mut list = Postings::default();
-        for stream in &mut streams {
-            let Some(term) = stream.ready.pop_if(|term| term.key == key) else { continue };
-            let body = key.first() == Some(&(Field::Body as u8));
-            let moved = if body { &stream.passages } else { &stream.docs };
-            postings(&term.bytes, term.count, moved.len() as u32, |id, times| {
-                if let Some(id) = moved[id as usize] {
-                    list.push(id, times);
-                }
-            })?;
-            stream.fill()?;
-        }
-        if list.count > 0 {
-            writer.term(&key, &list)?;
-        }
-    }
-    writer.finish(&docs)
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -337,7 +264,7 @@ mod tests {
             path: b"a.rs".to_vec(),
             size_bytes: 3,
             modified_ns: 4,
-            language: Language::Rust,
+            language: FileLanguage::Rust,
             kind: FilePurpose::Source,
             passages: [7].into(),
         };

@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 
 use super::build::{self, ProjectFile};
 use super::format::Damaged;
-use super::segment::{self, Doc, Field, Segment};
+use super::segment::{Doc, Field, Segment};
 use base::file;
 use base::folder::atomic_write::{self, Expect};
 
 const MANIFEST: &str = "manifest.json";
 const LOCK: &str = "lock";
-/// With more segments, queries get slower than one merge would be.
-const MAX_PARTS: usize = 6;
-/// Merge if more than this share of the index's files is gone.
+/// With more segments, queries get slower than building anew would be; more than [`build::MAX_RUNS`].
+const MAX_PARTS: usize = 64;
+/// Build anew if more than this share of the index's files is gone.
 const MAX_GONE_SHARE: f64 = 0.2;
 /// How long to wait for another process to build; then the existing index is used.
 const LOCK_WAIT: Duration = Duration::from_secs(120);
@@ -250,7 +250,7 @@ impl IndexStore {
         }
     }
 
-    /// Reads new files, marks removed ones, merges if worthwhile, and publishes.
+    /// Reads new files and marks removed ones, or builds anew if worthwhile, and publishes.
     fn update(&self, index: Index, now: &[ProjectFile]) -> io::Result<(Index, Refreshed)> {
         let difference = Difference::between(now, &index);
         let done = Refreshed { read: difference.read.len(), dropped: difference.gone.len(), anew: false };
@@ -261,20 +261,20 @@ impl IndexStore {
         for (part, doc) in difference.gone.into_iter().map(|number| files[number]) {
             parts[part].gone[doc] = true;
         }
-        for name in build::build(&self.root, &self.folder, &difference.read)? {
-            parts.push(Part::open(&self.folder, name, &[])?);
-        }
+        parts.extend(self.built(&difference.read)?);
         let gone = parts.iter().flat_map(|part| &part.gone);
         let too_many_gone =
             gone.clone().filter(|gone| **gone).count() as f64 > MAX_GONE_SHARE * gone.count() as f64;
         if parts.len() > MAX_PARTS || too_many_gone {
-            let live: Vec<_> = parts.iter().map(|part| (&part.segment, part.gone.as_slice())).collect();
-            let name = build::fresh_name();
-            segment::merge(&self.folder.join(&name), &live)?;
-            parts = vec![Part::open(&self.folder, name, &[])?];
+            parts = self.built(now)?;
         }
         self.publish(&parts)?;
         Ok((Index::new(parts), done))
+    }
+
+    fn built(&self, files: &[ProjectFile]) -> io::Result<Vec<Part>> {
+        let names = build::build(&self.root, &self.folder, files)?;
+        Ok(names.into_iter().map(|name| Part::open(&self.folder, name, &[])).collect::<Result<_, _>>()?)
     }
 
     fn publish(&self, parts: &[Part]) -> io::Result<()> {

@@ -1,10 +1,11 @@
 //! Finds companions of files known to be part of a change: files that change with them, share their words or
-//! names, test or import them, or list their neighbors. The task's words count too.
+//! names, test or name them, or list their neighbors. The task's words count too.
 //!
 //! Weights: list-wise logistic fit, projects weighted equally, on about 3,300 questions of 58 projects (given
 //! one file of a commit and the earlier history, find the others). On held-out projects, the first ten
 //! answers contain 54 % of the other files without a title and 67 % with one; co-change counts alone reach
 //! 46 %, the title alone 37 %. Own imports, parallel folders and indirect co-changes added almost nothing.
+//! (Counted when "names it" still read the imports.)
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -22,9 +23,9 @@ use crate::index::format::Damaged;
 use crate::index::segment::Field;
 use crate::index::store::Index;
 use crate::text::kind::FilePurpose;
-use crate::text::language::Language;
-use crate::text::words::{self, rarity};
 use base::path;
+use base::search::bm25::rarity;
+use base::search::words;
 
 /// Reasons to belong, in the order of [`WEIGHTS`].
 #[derive(Clone, Copy)]
@@ -34,7 +35,7 @@ enum Bond {
     Content,
     Path,
     Test,
-    Importer,
+    Naming,
     Registry,
     Busy,
     Task,
@@ -50,7 +51,7 @@ const WEIGHTS: [(&str, f32, f32); 10] = [
     ("shares its words", 2.0, 1.0),
     ("named like it", 0.5, 1.0),
     ("tests it, or is tested by it", 0.7, 1.0),
-    ("imports it", 0.35, 1.0),
+    ("names it", 0.35, 1.0),
     ("lists its neighbors", 0.8, 1.0),
     (BUSY, 1.35, 5.0),
     ("fits the task", 2.3, 1.0),
@@ -63,8 +64,6 @@ const LEAST: f32 = 0.2;
 const MAX_GIVEN: usize = 8;
 /// The rank that gets half of the first rank's share.
 const HALF_RANK: f32 = 4.0;
-/// Files read to see whether they import the given ones.
-const READ_FILES: usize = 120;
 /// Neighbors used to detect a list of them, and how many it must name.
 const NEIGHBORS: usize = 12;
 const NAMED_NEIGHBORS: usize = 3;
@@ -155,7 +154,7 @@ fn gather(
         bonds.content(file)?;
         bonds.path(file)?;
         bonds.tests(file);
-        bonds.importers(file)?;
+        bonds.naming(file)?;
         bonds.registries(file)?;
     }
     for (rank, file) in best(task, task.len()).into_iter().enumerate() {
@@ -209,7 +208,7 @@ impl Bonds<'_> {
             self.add(Bond::Lately, file as usize, with.lately);
             *times.entry(file).or_default() += with.times;
         }
-        for ((changes, _), file) in similar::activity(history).into_iter().zip(&today) {
+        for (changes, file) in similar::changes(history).into_iter().zip(&today) {
             if let Some(file) = file {
                 self.add(Bond::Busy, *file as usize, (changes as f32).ln_1p());
             }
@@ -219,12 +218,10 @@ impl Bonds<'_> {
 
     fn content(&mut self, file: usize) -> Result<(), Damaged> {
         let mut counts: FxHashMap<String, f32> = FxHashMap::default();
-        words::raw(&self.text(file), |word| {
-            words::terms(word, |term, _| {
-                if term.len() > 2 {
-                    *counts.entry(term.to_owned()).or_default() += 1.0;
-                }
-            });
+        words::each(&self.text(file), |term, _| {
+            if term.len() > 2 {
+                *counts.entry(term.to_owned()).or_default() += 1.0;
+            }
         });
         let mut counts: Vec<(String, f32)> = counts.into_iter().collect();
         counts.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -253,7 +250,7 @@ impl Bonds<'_> {
         let mut terms: Vec<String> = Vec::new();
         let path = self.names.paths[file].clone();
         let bare = path.rsplit_once('.').map_or(path.as_str(), |(bare, _)| bare);
-        words::raw(bare, |word| words::terms(word, |term, _| terms.push(term.to_owned())));
+        words::each(bare, |term, _| terms.push(term.to_owned()));
         terms.sort_unstable();
         terms.dedup();
         for term in terms {
@@ -281,21 +278,17 @@ impl Bonds<'_> {
         self.share(Bond::Test, &found);
     }
 
-    /// Files that contain the module's name and really import it.
-    fn importers(&mut self, file: usize) -> Result<(), Damaged> {
+    /// Files of its language that contain the module's name: callers, above all.
+    fn naming(&mut self, file: usize) -> Result<(), Damaged> {
         let Some(language) = self.index.doc(file).map(|doc| doc.language) else { return Ok(()) };
-        if matches!(language, Language::Code | Language::Prose | Language::Data) {
+        if !language.is_code() {
             return Ok(());
         }
         let mut found = self.holders(self.module(file))?;
         found.retain(|other| {
             *other != file && self.index.doc(*other).is_some_and(|doc| doc.language == language)
         });
-        found.truncate(READ_FILES);
-        found.retain(|other| {
-            links::targets(self.names, language, *other, &self.text(*other)).contains(&(file as u32))
-        });
-        self.share(Bond::Importer, &found);
+        self.share(Bond::Naming, &found);
         Ok(())
     }
 

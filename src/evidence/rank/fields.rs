@@ -5,7 +5,7 @@ use super::signals::{Columns, Signal};
 use crate::index::format::Damaged;
 use crate::index::segment::{Doc, Field};
 use crate::index::store::Index;
-use crate::text::words::rarity;
+use base::search::bm25::rarity;
 
 /// BM25 k1: how fast repeated words stop counting.
 const SATURATION: f32 = 1.2;

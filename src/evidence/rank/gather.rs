@@ -1,11 +1,11 @@
-//! Runs the signals: words and names for all files, then links and texts of promising files.
+//! Runs the signals: words, names and history for all files, then the texts of promising files.
 
 use std::path::Path;
 
 use super::fields;
 use super::links;
 use super::mentions;
-use super::names::{ENTRANCES, Names, stem_of};
+use super::names::Names;
 use super::query::Query;
 use super::signals::{Columns, Signal, best};
 use super::verbatim;
@@ -16,16 +16,6 @@ use crate::text::kind::FilePurpose;
 
 const READ_FILES: usize = 80;
 const READ_BYTES: u64 = 5 << 20;
-/// Signals that come from the task's words alone.
-const ASKED_FOR: [Signal; 7] = [
-    Signal::Body,
-    Signal::SymbolNames,
-    Signal::Path,
-    Signal::Mention,
-    Signal::Frame,
-    Signal::Past,
-    Signal::PastTitle,
-];
 
 pub fn gather(
     root: &Path,
@@ -37,26 +27,10 @@ pub fn gather(
     let mut columns = Columns::new(index.files().len());
     fields::fill(index, query, &mut columns)?;
     mentions::fill(&names, query, &mut columns);
-    kinds(index, &names, query, &mut columns);
-    // Links and texts are searched from the files favored by words and history.
-    let today = links::today(history, &names);
-    links::past(history, &today, query, &mut columns);
-    let seeds = links::seeds(&of_the_task(&columns));
-    links::imports(root, index, &names, &seeds, &mut columns);
-    links::together(history, &today, &seeds, &mut columns);
+    kinds(index, query, &mut columns);
+    links::past(history, &links::today(history, &names), query, &mut columns);
     read(root, index, query, &mut columns);
     Ok(columns)
-}
-
-/// Scores without files that only have task-independent signals, which shouldn't be followed.
-fn of_the_task(columns: &Columns) -> Vec<f32> {
-    let mut scores = columns.scores();
-    for (file, score) in scores.iter_mut().enumerate() {
-        if ASKED_FOR.iter().all(|signal| columns.of(*signal)[file] <= 0.0) {
-            *score = 0.0;
-        }
-    }
-    scores
 }
 
 /// Each file's score for a task, ignoring its kind; empty without words.
@@ -88,12 +62,8 @@ fn read(root: &Path, index: &Index, query: &Query, columns: &mut Columns) {
 }
 
 /// Penalizes a file's kind unless the task asks for it.
-fn kinds(index: &Index, names: &Names, query: &Query, columns: &mut Columns) {
+fn kinds(index: &Index, query: &Query, columns: &mut Columns) {
     for (number, doc) in index.files() {
-        columns.add(Signal::Size, number, (doc.words() as f32).ln_1p());
-        if ENTRANCES.contains(&stem_of(&names.paths[number])) {
-            columns.add(Signal::Entrance, number, 1.0);
-        }
         let signal = match doc.kind {
             FilePurpose::Source => continue,
             FilePurpose::Test => Signal::Test,

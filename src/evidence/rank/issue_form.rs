@@ -1,6 +1,6 @@
 //! Removes checkboxes and version lists of issue forms, which say nothing about the file at fault.
 
-use crate::text::words::listed;
+use base::search::words::listed;
 
 /// A heading with one of these is about the environment…
 const SURROUNDINGS: &str = "\

@@ -10,7 +10,7 @@ use super::chance::Chances;
 use super::companions::{self, Companion};
 use super::gather;
 use super::query::{PLAIN_WORD, Query};
-use super::signals::{GENERAL, PRIORS, Signal, best};
+use super::signals::{GENERAL, Signal, best};
 use super::verbatim;
 use crate::categorize::{self, FileCategory};
 use crate::commits::cache;
@@ -20,8 +20,8 @@ use crate::index::segment::Field;
 use crate::index::store::Index;
 use crate::index::store::IndexStore;
 use crate::text::kind::FilePurpose;
-use crate::text::words;
 use base::folder::temporary;
+use base::search::words;
 
 /// Files among which the probability is shared.
 const RIVALS: usize = 100;
@@ -121,8 +121,7 @@ impl Project {
         let body = columns.of(Signal::Body).iter().copied().fold(0.0, f32::max);
         let chances = Chances::new(order.iter().take(RIVALS).map(|file| scores[*file]), body);
         let parts = columns.parts(&order);
-        let has_evidence =
-            |parts: &[(&str, f32)]| parts.iter().any(|(word, value)| *value > 0.0 && !PRIORS.contains(word));
+        let has_evidence = |parts: &[(&str, f32)]| parts.iter().any(|(_, value)| *value > 0.0);
         let found = order.into_iter().zip(parts).filter(|(_, parts)| has_evidence(parts)).take(limit);
         let hits = found.filter_map(|(number, parts)| {
             let parts = parts.into_iter().map(|(word, value)| (word.into(), value)).collect();
@@ -195,8 +194,7 @@ impl RankedFile {
             .iter()
             .filter(|(_, value)| *value > LEAST_REASON)
             .map(|(word, value)| (word.as_ref(), value));
-        let mut telling: Vec<(&str, &f32)> =
-            telling.filter(|(word, _)| !PRIORS.contains(word) && *word != companions::BUSY).collect();
+        let mut telling: Vec<(&str, &f32)> = telling.filter(|(word, _)| *word != companions::BUSY).collect();
         telling.sort_by(|a, b| GENERAL.contains(&a.0).cmp(&GENERAL.contains(&b.0)).then(b.1.total_cmp(a.1)));
         telling.into_iter().take(4).map(|(word, _)| word).collect()
     }

@@ -26,9 +26,9 @@ pub fn fill(names: &Names, query: &Query, columns: &mut Columns) {
 fn frames(names: &Names, query: &Query, columns: &mut Columns) {
     let mut strength = 1.0;
     for frame in &query.frames {
-        let (fits, parts) = names.ending_like(&frame.path);
+        let (fits, parts) = names.ending_like(frame);
         // A file outside the project with a common name would match by name alone.
-        let given = frame.path.split('/').filter(|part| !part.is_empty()).count();
+        let given = frame.split('/').filter(|part| !part.is_empty()).count();
         if fits.is_empty() || fits.len() > 3 || parts < 2 && given > 2 {
             continue;
         }

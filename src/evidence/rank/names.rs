@@ -1,4 +1,4 @@
-//! Finds files by how a text refers to them: the end of a path, a file name, a module.
+//! Finds files by how a text refers to them: the end of a path, a file name.
 
 use rustc_hash::FxHashMap;
 
@@ -10,8 +10,6 @@ pub struct Names {
     by_name: FxHashMap<String, Vec<u32>>,
     by_stem: FxHashMap<String, Vec<u32>>,
     by_folder: FxHashMap<String, Vec<u32>>,
-    /// Entry files such as `mod.rs`, by their folder's name.
-    by_entrance: FxHashMap<String, Vec<u32>>,
 }
 
 /// Names of files that represent their folder.
@@ -25,10 +23,6 @@ pub fn stem_of(path: &str) -> &str {
     }
 }
 
-fn stem_of_folder(path: &str) -> &str {
-    folder_of(path).rsplit('/').next().unwrap_or("")
-}
-
 pub fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
@@ -40,7 +34,6 @@ impl Names {
             by_name: FxHashMap::default(),
             by_stem: FxHashMap::default(),
             by_folder: FxHashMap::default(),
-            by_entrance: FxHashMap::default(),
         };
         for (number, doc) in index.files() {
             let path = doc.name().to_lowercase();
@@ -48,9 +41,6 @@ impl Names {
             push(&mut names.by_name, file, number);
             push(&mut names.by_stem, stem_of(&path), number);
             push(&mut names.by_folder, folder_of(&path), number);
-            if ENTRANCES[..3].contains(&stem_of(&path)) {
-                push(&mut names.by_entrance, stem_of_folder(&path), number);
-            }
             names.paths.push(path);
         }
         names
@@ -102,42 +92,6 @@ impl Names {
     /// Files directly in this folder (lower-case).
     pub fn in_folder(&self, folder: &str) -> &[u32] {
         self.by_folder.get(folder).map_or(&[], Vec::as_slice)
-    }
-
-    /// Files a module name leads to, and how many `parts` were used: `a.b.C` finds `x/a/b.py`.
-    pub fn module(&self, parts: &[String]) -> (Vec<u32>, usize) {
-        let parts: Vec<String> = parts.iter().map(|part| part.to_lowercase()).collect();
-        for end in (1..=parts.len()).rev() {
-            for start in 0..end {
-                if end - start < 2 && parts.len() > 1 && end == parts.len() {
-                    continue;
-                }
-                let files = self.path_of(&parts[start..end]);
-                if !files.is_empty() {
-                    return (files, end - start);
-                }
-            }
-        }
-        (Vec::new(), 0)
-    }
-
-    fn path_of(&self, parts: &[String]) -> Vec<u32> {
-        let Some((last, folders)) = parts.split_last() else { return Vec::new() };
-        let fits = |folder: &str, wanted: &[String]| {
-            let mut own = folder.rsplit('/');
-            wanted.iter().rev().all(|part| own.next() == Some(part.as_str()))
-        };
-        let mut files: Vec<u32> = self
-            .with_stem(last)
-            .iter()
-            .copied()
-            .filter(|file| fits(folder_of(&self.paths[*file as usize]), folders))
-            .collect();
-        let entrances = self.by_entrance.get(last).map_or(&[][..], Vec::as_slice);
-        files.extend(
-            entrances.iter().copied().filter(|file| fits(folder_of(&self.paths[*file as usize]), parts)),
-        );
-        files
     }
 }
 

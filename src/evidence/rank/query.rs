@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::frames::{self, Frame, matches};
+use super::frames;
 use super::issue_form;
-use crate::text::words::{self, WordPart};
 use base::pattern::Pattern;
+use base::search::words::{self, TermKind};
 
 /// More different words only add noise; the first ones are kept.
 const MAX_WORDS: usize = 160;
@@ -29,7 +29,6 @@ pub struct QueryWord {
 #[derive(Clone, Debug, Default)]
 pub struct Query {
     pub title: String,
-    pub text: String,
     pub words: Vec<QueryWord>,
     /// Lower-case names that look like code, with a confidence of 0–1.
     pub identifiers: Vec<(String, f32)>,
@@ -37,8 +36,8 @@ pub struct Query {
     pub dotted: Vec<Vec<String>>,
     pub paths: Vec<String>,
     pub quoted: Vec<String>,
-    /// Innermost first.
-    pub frames: Vec<Frame>,
+    /// Files in stack traces, innermost first.
+    pub frames: Vec<String>,
     pub about_tests: bool,
     pub about_documents: bool,
 }
@@ -63,19 +62,19 @@ impl Query {
         let text = without_comments(text);
         let text = issue_form::without_form(&text);
         let mut query = Self::default();
-        for link in matches(&LINK, &text) {
+        for link in LINK.captures_iter(&text) {
             query.paths.extend(linked_path(&link[0]));
         }
         let text = LINK.replace_all(&text, " ").into_owned();
         query.title = title_of(&text).to_owned();
         query.frames = frames::find(&text);
-        for found in matches(&PATH, &text) {
+        for found in PATH.captures_iter(&text) {
             let path = found[0].trim_matches(['.', '/', '\\']).replace('\\', "/");
             if !query.paths.contains(&path) && path.len() > 3 && query.paths.len() < 100 {
                 query.paths.push(path);
             }
         }
-        for found in matches(&DOTTED, &text) {
+        for found in DOTTED.captures_iter(&text) {
             let parts: Vec<String> = found[0]
                 .split(['.', ':', '#', '>', '-'])
                 .filter(|part| !part.is_empty())
@@ -85,7 +84,7 @@ impl Query {
                 query.dotted.push(parts);
             }
         }
-        for found in matches(&QUOTED, &text) {
+        for found in QUOTED.captures_iter(&text) {
             let inner = (1..=5).find_map(|group| found.get(group)).map_or("", |group| group.as_str().trim());
             if (3..=MAX_QUOTED_BYTES).contains(&inner.len())
                 && !query.quoted.iter().any(|known| known == inner)
@@ -104,13 +103,12 @@ impl Query {
         query.about_tests = says(&["test", "tests", "unittest", "testsuite", "flaky"]);
         query.about_documents =
             says(&["doc", "docs", "documentation", "readme", "typo", "changelog", "tutorial"]);
-        query.text = text;
         query
     }
 
     /// `--dry-run`, `dry_run` and `dryRun` are one name: whichever the task uses, all are searched.
     fn add_other_spellings(&mut self, text: &str) {
-        for found in matches(&COMPOUND, text).take(MAX_SPELT) {
+        for found in COMPOUND.captures_iter(text).take(MAX_SPELT) {
             let mut parts: Vec<String> = Vec::new();
             for piece in found[0].split(['-', '_']) {
                 words::parts(piece, |part| parts.push(part.to_lowercase()));
@@ -181,7 +179,7 @@ fn identifiers(text: &str, quoted: &[String]) -> Vec<(String, f32)> {
         });
         *known = known.max(sure);
     };
-    for capture in matches(&NAME, text) {
+    for capture in NAME.captures_iter(text) {
         let called = capture[0].ends_with('(');
         let name = capture[0].trim_end_matches('(').trim_start_matches('$');
         if name.len() < 3 {
@@ -229,14 +227,14 @@ const STOP: &str = "\
 fn weighted(title: &str, text: &str) -> Vec<QueryWord> {
     let mut words: Vec<QueryWord> = Vec::new();
     let mut known: FxHashMap<String, (usize, f32, f32)> = FxHashMap::default();
-    let mut add = |term: &str, part: WordPart, in_title: bool, words: &mut Vec<QueryWord>| {
+    let mut add = |term: &str, part: TermKind, in_title: bool, words: &mut Vec<QueryWord>| {
         if term.chars().count() < 2 || words::listed(STOP, term) {
             return;
         }
         let base = match part {
-            WordPart::Whole => IDENTIFIER_WEIGHT,
-            WordPart::Only => 1.0,
-            WordPart::Piece => 0.8,
+            TermKind::Identifier => IDENTIFIER_WEIGHT,
+            TermKind::Word => 1.0,
+            TermKind::Part => 0.8,
         };
         match known.get_mut(term) {
             Some((at, times, best)) => {
@@ -251,9 +249,9 @@ fn weighted(title: &str, text: &str) -> Vec<QueryWord> {
             None => {}
         }
     };
-    words::raw(title, |word| words::terms(word, |term, part| add(term, part, true, &mut words)));
+    words::each(title, |term, part| add(term, part, true, &mut words));
     let rest = text.find(title).map_or(text, |at| &text[at + title.len()..]);
-    words::raw(rest, |word| words::terms(word, |term, part| add(term, part, false, &mut words)));
+    words::each(rest, |term, part| add(term, part, false, &mut words));
     words
 }
 
@@ -263,7 +261,7 @@ mod tests {
 
     #[test]
     fn query_parts() {
-        let text = "parseRow() drops `empty cells`\n<!-- say what you see -->\nSee https://forge.example/a/b/blob/main/src/table/row.rs#L3 and app.models.Basket.\nFile \"/usr/lib/x/outer.py\", line 3, in go\nFile \"/home/me/inner.py\", line 9, in stop\n";
+        let text = "parseRow() drops `empty cells`\n<!-- template -->\nSee https://forge.example/a/b/blob/main/src/table/row.rs#L3 and app.models.Basket.\nFile \"/usr/lib/x/outer.py\", line 3, in go\nFile \"/home/me/inner.py\", line 9, in stop\n";
         let query = Query::parse(text);
         assert_eq!(query.title, "parseRow() drops `empty cells`");
         assert!(query.words[0].in_title && query.words[0].term == "pars");
@@ -271,9 +269,8 @@ mod tests {
         assert_eq!(query.quoted, ["empty cells", "/usr/lib/x/outer.py", "/home/me/inner.py"]);
         assert_eq!(query.paths[0], "src/table/row.rs");
         assert!(query.dotted.iter().any(|name| name.join("/") == "app/models/Basket"));
-        assert_eq!(query.frames[0].path, "/home/me/inner.py");
-        assert_eq!(query.frames[0].function.as_deref(), Some("stop"));
-        assert!(!query.text.contains("what you see"));
+        assert_eq!(query.frames, ["/home/me/inner.py", "/usr/lib/x/outer.py"]);
+        assert!(query.words.iter().all(|word| word.term != "templat"));
         assert_eq!(Query::parse("It doesn't say 'no such row', and it won't stop").quoted, ["no such row"]);
         assert_eq!(Query::parse("修改src/table/row.rs文件").paths, ["src/table/row.rs"]);
     }

@@ -6,8 +6,9 @@ use memchr::memmem::Finder;
 use rustc_hash::FxHashMap;
 
 use super::query::Query;
-use crate::text::words::{self, rarity};
 use base::folder::exact;
+use base::search::bm25::rarity;
+use base::search::words;
 use base::text;
 use guard::redact::detector;
 
@@ -84,7 +85,7 @@ pub fn lines(
                 seen.push(name);
                 value += whole * sure;
             }
-            words::terms(word, |term, _| {
+            words::expand(word, |term, _| {
                 if let Some((term, weight)) = weights.get_key_value(term)
                     && !seen.contains(term)
                 {

@@ -1,10 +1,10 @@
 //! A file's language, by its name.
 
-use super::words::listed;
+use base::search::words::listed;
 
 /// Languages whose definitions are recognized; everything else is text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
+pub enum FileLanguage {
     Python,
     Rust,
     Go,
@@ -21,22 +21,22 @@ pub enum Language {
     Data,
 }
 
-const ENDINGS: &[(Language, &str)] = &[
-    (Language::Python, "py pyi pyx pxd pyw"),
-    (Language::Rust, "rs"),
-    (Language::Go, "go"),
-    (Language::Script, "ts tsx js jsx mjs cjs mts cts vue svelte"),
-    (Language::Java, "java kt kts scala cs groovy"),
-    (Language::C, "c h cc cpp cxx hpp hh hxx inl ipp tcc cu cuh m mm"),
+const ENDINGS: &[(FileLanguage, &str)] = &[
+    (FileLanguage::Python, "py pyi pyx pxd pyw"),
+    (FileLanguage::Rust, "rs"),
+    (FileLanguage::Go, "go"),
+    (FileLanguage::Script, "ts tsx js jsx mjs cjs mts cts vue svelte"),
+    (FileLanguage::Java, "java kt kts scala cs groovy"),
+    (FileLanguage::C, "c h cc cpp cxx hpp hh hxx inl ipp tcc cu cuh m mm"),
     (
-        Language::Code,
+        FileLanguage::Code,
         "rb php sh bash zsh pl pm lua swift r jl ex exs erl hs ml mli clj dart zig nim d f90 f el lisp scm vim \
          sql s asm y l proto cmake ps1 tcl awk m4 gradle v sv vhd td lark g4 pest jsonnet tf nix",
     ),
-    (Language::Prose, "md markdown rst txt adoc tex texi org rdoc pod"),
+    (FileLanguage::Prose, "md markdown rst txt adoc tex texi org rdoc pod"),
 ];
 
-impl Language {
+impl FileLanguage {
     const ALL: [Self; 9] = [
         Self::Python,
         Self::Rust,

@@ -7,15 +7,13 @@ use serde_json::{Value, json};
 
 use super::body::OPAQUE_KIND;
 use crate::call_ids;
-use crate::wire::decoder::{Decoder, Flow, MAX_REPLY_BYTES, ReplyState, parse, token_count};
+use crate::wire::decoder::{Decoder, Flow, ReplyState, check_size, parse, token_count};
 use crate::wire::sse::SseEvent;
 use base::model::call::ToolCall;
 use base::model::item::{Item, Reasoning};
 use base::model::provider::ProviderError;
 use base::model::stream::StreamEvent;
 use base::model::usage::Usage;
-
-const MAX_BLOCKS: usize = 1_000;
 
 /// A block that is still arriving: its first form, and what the deltas added.
 #[derive(Debug)]
@@ -63,9 +61,7 @@ impl AnthropicDecoder {
         };
         let piece = delta[field].as_str().unwrap_or_default();
         self.bytes += piece.len();
-        if self.bytes > MAX_REPLY_BYTES {
-            return Err(too_large());
-        }
+        check_size(self.bytes, self.blocks)?;
         if piece.is_empty() {
             return Ok(());
         }
@@ -91,9 +87,7 @@ impl AnthropicDecoder {
         }
         self.bytes += block.to_string().len();
         self.blocks += 1;
-        if self.bytes > MAX_REPLY_BYTES || self.blocks > MAX_BLOCKS {
-            return Err(too_large());
-        }
+        check_size(self.bytes, self.blocks)?;
         // Text in the start hasn't been shown yet.
         let shown = |key: &str| block[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         match block["type"].as_str() {
@@ -262,13 +256,6 @@ impl Decoder for AnthropicDecoder {
 
     fn state(&self) -> &ReplyState {
         &self.state
-    }
-}
-
-fn too_large() -> ProviderError {
-    let megabytes = MAX_REPLY_BYTES >> 20;
-    ProviderError::TooLarge {
-        message: format!("the answer is larger than {megabytes} MiB or has more than {MAX_BLOCKS} blocks"),
     }
 }
 

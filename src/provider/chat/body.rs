@@ -121,13 +121,7 @@ impl AssistantMessage<'_> {
 }
 
 fn tool_call(call: &ToolCall) -> Value {
-    // Several servers parse old arguments, and refuse the request if they aren't a JSON object.
-    let arguments = match call.parsed_args() {
-        Ok(_) if call.args.trim_start().starts_with('{') => call.args.to_string(),
-        Ok(args) => args.to_string(),
-        Err(_) => json!({"_raw": call.args}).to_string(),
-    };
     json!({"id": call.id, "type": "function", "function": {
-        "name": call_ids::safe_name(&call.name), "arguments": arguments,
+        "name": call_ids::safe_name(&call.name), "arguments": call_ids::arguments(call),
     }})
 }

@@ -6,13 +6,11 @@ use serde_json::{Map, Value};
 
 use super::replay::CALL_EXTRAS;
 use crate::call_ids::{self, CallIds};
-use crate::wire::decoder::MAX_REPLY_BYTES;
+use crate::wire::decoder::check_size;
 use base::model::call::ToolCall;
 use base::model::item::Item;
 use base::model::provider::ProviderError;
 use base::model::stream::StreamEvent;
-
-const MAX_CALLS: usize = 1_000;
 
 #[derive(Debug, Default)]
 struct PartialCall {
@@ -55,11 +53,7 @@ impl CallAssembler {
             whole => whole.to_string(),
         };
         self.bytes += args.len() + id.len() + name.len();
-        if self.bytes > MAX_REPLY_BYTES || self.calls.len() > MAX_CALLS {
-            return Err(ProviderError::TooLarge {
-                message: format!("more than {MAX_CALLS} calls or {} MiB of calls", MAX_REPLY_BYTES >> 20),
-            });
-        }
+        check_size(self.bytes, self.calls.len())?;
         let at = self.continued(index, id, name, &args).unwrap_or_else(|| {
             self.calls.push(PartialCall { index, id: id.to_owned(), ..PartialCall::default() });
             self.calls.len() - 1
@@ -130,6 +124,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::wire::decoder::MAX_REPLY_BYTES;
 
     fn assemble(pieces: &[Value]) -> Vec<String> {
         let mut calls = CallAssembler::default();

@@ -8,7 +8,7 @@ use super::calls::CallAssembler;
 use super::inline_thinking::{self, Split, ThinkingSplitter};
 use super::replay::{INLINE, OPAQUE_KIND};
 use super::signed_thinking::SignedThinking;
-use crate::wire::decoder::{Decoder, Flow, MAX_REPLY_BYTES, ReplyState, parse, token_count};
+use crate::wire::decoder::{Decoder, Flow, ReplyState, check_size, parse, token_count};
 use crate::wire::sse::SseEvent;
 use base::model::item::{Item, Reasoning};
 use base::model::provider::ProviderError;
@@ -81,10 +81,7 @@ impl ChatDecoder {
         }
         let split = self.splitter.push(&piece);
         self.say(split, out);
-        if self.text.len().max(self.reasoning.len()).max(self.signed.bytes()) > MAX_REPLY_BYTES {
-            let message = format!("the text is larger than {} MiB", MAX_REPLY_BYTES >> 20);
-            return Err(ProviderError::TooLarge { message });
-        }
+        check_size(self.text.len().max(self.reasoning.len()).max(self.signed.bytes()), 0)?;
         match &message["tool_calls"] {
             Value::Array(pieces) => pieces.iter().try_for_each(|piece| self.calls.push(piece, out))?,
             piece @ Value::Object(_) => self.calls.push(piece, out)?,

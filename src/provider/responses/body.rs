@@ -181,15 +181,9 @@ fn replayed(reasoning: &Reasoning, host: Host) -> Option<Value> {
 }
 
 fn function_call(call: &ToolCall) -> Value {
-    // Several servers parse old arguments, and refuse the request if they aren't a JSON object.
-    let arguments = match call.parsed_args() {
-        Ok(_) if call.args.trim_start().starts_with('{') => call.args.to_string(),
-        Ok(args) => args.to_string(),
-        Err(_) => json!({"_raw": call.args}).to_string(),
-    };
     json!({
         "type": "function_call", "call_id": call_id(&call.id), "name": call_ids::safe_name(&call.name),
-        "arguments": arguments,
+        "arguments": call_ids::arguments(call),
     })
 }
 

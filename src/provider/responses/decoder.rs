@@ -9,15 +9,13 @@ use serde_json::{Value, json};
 
 use super::body::OPAQUE_KIND;
 use crate::call_ids;
-use crate::wire::decoder::{Decoder, Flow, MAX_REPLY_BYTES, ReplyState, parse, token_count};
+use crate::wire::decoder::{Decoder, Flow, ReplyState, check_size, parse, token_count};
 use crate::wire::sse::SseEvent;
 use base::model::call::ToolCall;
 use base::model::item::{Item, Reasoning};
 use base::model::provider::ProviderError;
 use base::model::stream::StreamEvent;
 use base::model::usage::Usage;
-
-const MAX_ITEMS: usize = 1_000;
 
 /// An item that is still arriving: its first form, and what the deltas added.
 #[derive(Debug)]
@@ -75,13 +73,7 @@ impl ResponsesDecoder {
 
     fn add_bytes(&mut self, bytes: usize) -> Result<(), ProviderError> {
         self.bytes += bytes;
-        if self.bytes <= MAX_REPLY_BYTES && self.begun <= MAX_ITEMS {
-            return Ok(());
-        }
-        let megabytes = MAX_REPLY_BYTES >> 20;
-        Err(ProviderError::TooLarge {
-            message: format!("the answer is larger than {megabytes} MiB or has more than {MAX_ITEMS} items"),
-        })
+        check_size(self.bytes, self.begun)
     }
 
     fn delta(

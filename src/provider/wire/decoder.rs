@@ -15,6 +15,8 @@ use base::text;
 
 /// Of text, thinking or arguments in one reply.
 pub const MAX_REPLY_BYTES: usize = 16 * 1024 * 1024;
+/// Items, blocks or calls of one reply.
+const MAX_PARTS: usize = 1_000;
 /// More than any model could have read or written.
 const MAX_TOKENS: f64 = 1e9;
 
@@ -106,6 +108,17 @@ impl ReplyState {
         };
         StreamEvent::Done { finish, usage }
     }
+}
+
+/// An error if so much has arrived that no model can have meant it.
+pub fn check_size(bytes: usize, parts: usize) -> Result<(), ProviderError> {
+    if bytes <= MAX_REPLY_BYTES && parts <= MAX_PARTS {
+        return Ok(());
+    }
+    let megabytes = MAX_REPLY_BYTES >> 20;
+    Err(ProviderError::TooLarge {
+        message: format!("the answer is larger than {megabytes} MiB or has more than {MAX_PARTS} parts"),
+    })
 }
 
 pub fn parse(data: &str) -> Result<Value, ProviderError> {

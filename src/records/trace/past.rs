@@ -7,18 +7,16 @@ use serde::Serialize;
 
 use super::metrics::measure::Meter;
 use super::metrics::originals::SourceTexts;
-use super::policy::Policy;
+use super::policy::ALL;
 use super::recording::events;
 use super::simulate::{self, ReplayOptions};
 use base::config::models::{self, ModelFacts};
-use base::config::settings::{ContextSettings, Origin, Profile};
+use base::config::settings::{ContextSettings, Origin};
 use base::model::usage::Usage;
 use context::session::record::{Record, RequestRecord};
 
 /// Tokens of our system prompt and tool schemas, rounded up.
 pub const SYSTEM_TOKENS: u64 = 1_700;
-pub const POLICIES: [Policy; 4] =
-    [Policy::Raw, Policy::Ours(Profile::Eco), Policy::Ours(Profile::Default), Policy::Ours(Profile::High)];
 
 /// Input tokens under one policy, and their cost together with the recorded output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -40,7 +38,7 @@ pub struct ModelCost {
     pub priced: bool,
     pub did_usd: f64,
     pub did_uncached_usd: f64,
-    /// In the order of [`POLICIES`].
+    /// In the order of [`ALL`].
     pub policies: [PolicyCost; 4],
 }
 
@@ -77,10 +75,11 @@ impl PastCost {
         if let Some(facts) = facts {
             facts.inform(&mut settings);
         }
-        let options = ReplayOptions { binding: settings.binding, system_tokens: SYSTEM_TOKENS, set: Vec::new() };
+        let options =
+            ReplayOptions { binding: settings.binding, system_tokens: SYSTEM_TOKENS, set: Vec::new() };
         let events = events::of_session(records);
         let nothing = SourceTexts::default();
-        for (at, policy) in POLICIES.into_iter().enumerate() {
+        for (at, policy) in ALL.into_iter().enumerate() {
             let mut meter = Meter::new(&nothing, settings.window_tokens, &options);
             simulate::play(&events, policy, &settings, &options, |request| {
                 meter.record(request);

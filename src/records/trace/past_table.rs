@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::past::{ModelCost, POLICIES, PastCost, SYSTEM_TOKENS};
+use super::past::{ModelCost, PastCost, SYSTEM_TOKENS};
+use super::policy::ALL;
 use base::path::on_one_line;
 use base::text::{human_tokens, plural};
 
@@ -55,7 +56,7 @@ fn table(name: &str, model: &ModelCost, agent: &str) -> String {
         let (usage, did) = (model.usage, model.did_usd);
         out.push_str(&row(&format!("in {agent}"), usage.input, usage.cached, did, model.did_uncached_usd));
     }
-    for (policy, cost) in POLICIES.iter().zip(&model.policies) {
+    for (policy, cost) in ALL.iter().zip(&model.policies) {
         let label = format!("mycode, {}", policy.name());
         out.push_str(&row(&label, cost.input, cost.cached, cost.cost_usd, cost.uncached_usd));
     }
@@ -71,7 +72,7 @@ fn table(name: &str, model: &ModelCost, agent: &str) -> String {
 fn chart(models: &[&ModelCost], agent: &str) -> String {
     let sum = |of: &dyn Fn(&ModelCost) -> f64| models.iter().map(|model| of(model)).sum::<f64>();
     let mut rows = vec![(format!("in {agent}"), sum(&|model| model.did_usd))];
-    for (at, policy) in POLICIES.iter().enumerate() {
+    for (at, policy) in ALL.iter().enumerate() {
         rows.push((format!("mycode, {}", policy.name()), sum(&|model| model.policies[at].cost_usd)));
     }
     let did = rows[0].1;
@@ -103,7 +104,7 @@ pub fn to_json(past: &PastCost, agent: &str, sessions: usize, unknown: usize) ->
         .models
         .iter()
         .map(|(name, model)| {
-            let policies = POLICIES.iter().zip(&model.policies);
+            let policies = ALL.iter().zip(&model.policies);
             let policies: serde_json::Map<String, Value> =
                 policies.map(|(policy, cost)| (policy.name().to_owned(), json!(cost))).collect();
             json!({

@@ -1,4 +1,4 @@
-//! The compared policies: ours under each profile, and two simple baselines.
+//! The compared policies: ours under each profile, and the unchanged history.
 
 use std::str::FromStr;
 
@@ -8,25 +8,17 @@ use base::config::settings::Profile;
 pub enum Policy {
     /// Everything stays unchanged.
     Raw,
-    /// At every step, only the last five observations stay; older ones shrink to a line.
-    LastFive,
     Ours(Profile),
 }
 
 /// In table order.
-pub const ALL: [Policy; 5] = [
-    Policy::Raw,
-    Policy::LastFive,
-    Policy::Ours(Profile::Eco),
-    Policy::Ours(Profile::Default),
-    Policy::Ours(Profile::High),
-];
+pub const ALL: [Policy; 4] =
+    [Policy::Raw, Policy::Ours(Profile::Eco), Policy::Ours(Profile::Default), Policy::Ours(Profile::High)];
 
 impl Policy {
     pub fn name(self) -> &'static str {
         match self {
             Self::Raw => "raw",
-            Self::LastFive => "last5",
             Self::Ours(Profile::Eco) => "eco",
             Self::Ours(Profile::Default) => "default",
             Self::Ours(Profile::High) => "high",

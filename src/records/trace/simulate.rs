@@ -15,7 +15,6 @@ use context::history::entry;
 use context::history::ingest;
 use context::history::manager::HistoryManager;
 use context::history::normalize;
-use context::session::record::FormName;
 use context::summary::compressor;
 use context::tokens::estimate::estimate;
 
@@ -57,7 +56,9 @@ pub fn play(
             ReplayEvent::Request { n, ts } => {
                 let idle_s = last_ts.zip(*ts).map_or(0.0, |(last, now): (f64, f64)| now - last);
                 let cold = idle_s > settings.cache_ms as f64 / 1000.0;
-                player.before_request(policy, cold);
+                if let Policy::Ours(profile) = policy {
+                    player.ours(profile, cold);
+                }
                 let messages: Vec<Message> =
                     player.history.entries().iter().filter_map(|entry| entry.message().cloned()).collect();
                 let messages = &normalize::normalize(messages);
@@ -106,23 +107,12 @@ impl Player<'_> {
         }
     }
 
-    fn before_request(&mut self, policy: Policy, cold: bool) {
-        match policy {
-            Policy::Raw => {}
-            Policy::LastFive => {
-                let is_result = |entry: &&entry::HistoryEntry| matches!(&*entry.item, Item::ToolResult(_));
-                let results = self.history.entries().iter().filter(is_result);
-                let results: Vec<ItemId> = results.map(|entry| entry.id).collect();
-                let old = results.len().saturating_sub(5);
-                self.history.set_form(&results[..old], FormName::Pointer, &[]);
-            }
-            Policy::Ours(profile) => self.ours(profile, cold),
-        }
-    }
-
     fn limits(&self, profile: Profile) -> Thresholds {
         let limits = Thresholds::of(profile, self.settings.window_tokens);
-        self.options.set.iter().fold(limits, |limits, (name, value)| limits.with(name, *value).unwrap_or(limits))
+        self.options
+            .set
+            .iter()
+            .fold(limits, |limits, (name, value)| limits.with(name, *value).unwrap_or(limits))
     }
 
     fn ours(&mut self, profile: Profile, cold: bool) {

@@ -104,7 +104,8 @@ impl<'a> PolicyTable<'a> {
         if self.sessions.len() < SURE_FROM {
             return String::new();
         }
-        let mut out = format!("\n{:<8} {:>13} {:>13} {:>13} {:>13}\n", "95 %", "cost", "S1 %", "S2 %", "S3 %");
+        let mut out =
+            format!("\n{:<8} {:>13} {:>13} {:>13} {:>13}\n", "95 %", "cost", "S1 %", "S2 %", "S3 %");
         for (policy, name) in self.comparison.policies.iter().enumerate() {
             let units = [Unit::Ratio, Unit::Percent, Unit::Percent, Unit::Percent];
             let cells = self.intervals(policy).into_iter().zip(units);
@@ -198,10 +199,9 @@ impl<'a> PolicyTable<'a> {
             };
             let mut row = of_sums(&all);
             row.insert("policy".to_owned(), name.name().into());
-            let intervals =
-                ["cost", "s1", "s2", "s3"].into_iter().zip(self.intervals(policy)).filter_map(|(key, interval)| {
-                    interval.map(|range| (key.to_owned(), json!([range.start(), range.end()])))
-                });
+            let intervals = ["cost", "s1", "s2", "s3"].into_iter().zip(self.intervals(policy)).filter_map(
+                |(key, interval)| interval.map(|range| (key.to_owned(), json!([range.start(), range.end()]))),
+            );
             row.insert("interval_95".to_owned(), Value::Object(intervals.collect()));
             let sources =
                 self.sources.iter().map(|(source, sums)| ((*source).to_owned(), of_sums(sums).into()));

@@ -66,7 +66,7 @@ fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
     if !args.with.is_empty() {
         return companions(args, retriever, limit);
     }
-    let files = retriever.locate(&args.query, limit).map_err(no_index)?;
+    let files = retriever.with_project(|project| project.locate(&args.query, limit)).map_err(no_index)?;
     if files.is_empty() {
         let none = Observation::Search(Search { total: Some(0), ..Search::default() });
         return Ok(Envelope::success("No matching files; try other words").observed(none));
@@ -83,7 +83,9 @@ fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
 
 /// Files that belong with those already being changed.
 fn companions(args: &Args, retriever: &ContextRetriever, limit: usize) -> ToolOutcome {
-    let (files, unknown) = retriever.companions(&args.with, &args.query, limit).map_err(no_index)?;
+    let (files, unknown) = retriever
+        .with_project(|project| project.companions(&args.with, &args.query, limit))
+        .map_err(no_index)?;
     let missing = format!("not in the index (hidden, ignored, or misspelled): {}", unknown.join(", "));
     if args.with.iter().all(|given| unknown.contains(given)) {
         return Err(ToolError::not_found(missing));

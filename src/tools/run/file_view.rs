@@ -13,7 +13,7 @@ use base::file;
 use base::folder::exact;
 use base::model::observation::View;
 use base::path;
-use guard::shell::interpret::call::{Call, Input};
+use guard::shell::interpret::call::{Call, CallInput};
 
 const FILES: usize = 20;
 /// If the output was cut, this many lines at either end of a view identify it.
@@ -34,7 +34,7 @@ struct ViewedFile {
 /// Marks shown files as seen. Returns the view if the output is only unchanged lines of one file.
 pub(crate) fn of_command(cx: &ToolCx, printed: &Printed) -> Option<View> {
     // A program that reads a pipe comes right after the one that feeds it.
-    let pipelines = cx.calls.chunk_by(|_, next| next.input == Input::Pipe);
+    let pipelines = cx.calls.chunk_by(|_, next| next.input == CallInput::Pipe);
     let views = pipelines.filter_map(|pipeline| {
         let (names, filters) = stages(pipeline)?;
         // After a `cd` that may have failed there are two possible folders; the output tells which.

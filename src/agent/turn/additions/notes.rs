@@ -2,7 +2,7 @@
 //! The block is found by the user's words and files, hints by files alone; neither repeats the other.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::session::conversation::Conversation;
@@ -11,11 +11,10 @@ use base::model::item::Item;
 use base::sanitize;
 use context::mention;
 use context::tokens::estimate;
-use evidence::hints::{ContextPacket, HintSource};
-use evidence::keywords::Keyword;
+use evidence::hints::ContextPacket;
 use evidence::note::record::Note;
 use evidence::note::retrieval::frame;
-use evidence::note::retrieval::retrieve::{self, NoteForm, NoteTask};
+use evidence::note::retrieval::retrieve::{self, NoteForm, NoteTask, Packet};
 use evidence::note::store::NoteStore;
 use guard::redact::detector::TextSource;
 use guard::redact::redactor::Redactor;
@@ -28,43 +27,32 @@ const LINE: &str = "Note: ";
 const MAX_NOTE_TOKENS: u64 = 800;
 const NOTE_PART_OF_WINDOW: u64 = 40;
 
-pub struct NoteHints {
-    pub root: PathBuf,
-}
-
-impl HintSource for NoteHints {
-    fn name(&self) -> &str {
-        "notes"
-    }
-
-    fn hints(&self, _: &[Keyword], files: &[String]) -> Result<Vec<ContextPacket>, String> {
-        let store = NoteStore::new(&self.root);
-        let listing = store.list().map_err(|error| error.to_string())?;
-        let task = NoteTask {
-            text: "",
-            files,
-            budget_tokens: GATHERED_TOKENS,
-            tokens: &estimate::estimate,
-            shown: &|_| false,
-            now_ms: clock::now_ms(),
-        };
-        let hints = retrieve::retrieve(&store, &listing, &task).into_iter();
-        Ok(hints
-            .filter(|packet| packet.form == NoteForm::Hint)
-            .map(|packet| {
-                let mark = frame::mark(&packet.source, &packet.version);
-                // A note's text must not end the block or imitate the program.
-                let said = sanitize::clean(&packet.content).replace('<', "‹");
-                ContextPacket {
-                    content: format!("{} {mark}: {said}", packet.kind.as_str()),
-                    timestamp_s: packet.timestamp_ms / 1000,
-                    tokens: packet.tokens,
-                    relevance: packet.relevance,
-                    source: packet.source,
-                }
-            })
-            .collect())
-    }
+/// Of the notes about these files; none if their folder can't be read.
+pub fn hints(root: &Path, files: &[String]) -> Vec<ContextPacket> {
+    let store = NoteStore::new(root);
+    let Ok(listing) = store.list() else { return Vec::new() };
+    let task = NoteTask {
+        text: "",
+        files,
+        budget_tokens: GATHERED_TOKENS,
+        tokens: &estimate::estimate,
+        shown: &|_| false,
+        now_ms: clock::now_ms(),
+    };
+    let found = retrieve::retrieve(&store, &listing, &task).into_iter();
+    let packet = |packet: Packet| {
+        let mark = frame::mark(&packet.source, &packet.version);
+        // A note's text must not end the block or imitate the program.
+        let said = sanitize::clean(&packet.content).replace('<', "‹");
+        ContextPacket {
+            content: format!("{} {mark}: {said}", packet.kind.as_str()),
+            timestamp_s: packet.timestamp_ms / 1000,
+            tokens: packet.tokens,
+            relevance: packet.relevance,
+            source: packet.source,
+        }
+    };
+    found.filter(|packet| packet.form == NoteForm::Hint).map(packet).collect()
 }
 
 /// The mark of the note in a hint made here.

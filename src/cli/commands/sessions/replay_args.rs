@@ -34,7 +34,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "WHEN", requires = "from")]
     pub since: Option<String>,
 
-    /// Compare policies by cost and retention: raw, last5, eco, default, high or all [default for traces: all]
+    /// Compare policies by cost and retention: raw, eco, default, high or all [default for traces: all]
     #[arg(long)]
     pub policy: Option<String>,
 

@@ -90,8 +90,8 @@ mod tests {
     #[test]
     fn cut_text_has_a_pointer() {
         let text: String = (0..500).map(|n| format!("word{n} something else here\n")).collect();
-        let short =
-            filter(ItemId(7), &text, FilterOptions { shape: Shape::Other, max_tokens: 200 }).unwrap_or_default();
+        let short = filter(ItemId(7), &text, FilterOptions { shape: Shape::Other, max_tokens: 200 })
+            .unwrap_or_default();
         assert!(short.contains("Recall {\"id\":7}"), "{short}");
         assert!(estimate(&short) < 300, "{short}");
     }

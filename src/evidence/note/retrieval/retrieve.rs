@@ -16,7 +16,6 @@ const MAX_HINTS: usize = 10;
 /// Terms used from a task; the start of a long text says what it is about.
 const MAX_TERMS: usize = 120;
 /// Weights of matched terms by kind; a note needs [`needed`] in total.
-const PATH_WEIGHT: f64 = 3.0;
 const IDENTIFIER_WEIGHT: f64 = 2.0;
 const WORD_WEIGHT: f64 = 1.0;
 const PART_WEIGHT: f64 = 0.5;
@@ -158,7 +157,6 @@ fn weight(hit: &NoteMatch, note: &Note, query: &[Term], searchable: &Searchable)
         .map(|&place| {
             let term = &query[place];
             let own = match term.kind {
-                TermKind::Path => PATH_WEIGHT,
                 TermKind::Identifier => IDENTIFIER_WEIGHT,
                 TermKind::Word => WORD_WEIGHT,
                 TermKind::Part => PART_WEIGHT,

@@ -1,14 +1,14 @@
 //! Splits a call's arguments the way its program does: options with values by the rules of a row, words for
 //! the rest. What can't be told apart counts as both.
 
-use super::table::{OptionRule, ProgramAction, Role, Row};
+use super::table::{ArgRole, OptionRule, ProgramAction, Row};
 use crate::shell::interpret::call::Arg;
 
 #[derive(Debug, Default)]
 pub struct Arguments<'a> {
     pub words: Vec<&'a Arg>,
     pub actions: Vec<(ProgramAction, String)>,
-    pub values: Vec<(Role, Arg)>,
+    pub values: Vec<(ArgRole, Arg)>,
     /// Options as written, without those whose value doesn't matter.
     pub options: Vec<&'a Arg>,
     /// An option gave what is otherwise the first word.
@@ -117,7 +117,7 @@ impl<'a, 'r> Reader<'a, 'r> {
             self.bundle(arg, 1);
         }
         let is_value = self.found.values.len() > before;
-        if !is_value || self.found.values[before..].iter().any(|(role, _)| *role != Role::Skip) {
+        if !is_value || self.found.values[before..].iter().any(|(role, _)| *role != ArgRole::Skip) {
             self.found.options.push(arg);
         }
     }
@@ -169,10 +169,10 @@ impl<'a, 'r> Reader<'a, 'r> {
                 }
                 ProgramAction::Sub => self.found.words.extend(self.args.get(self.at - 1)),
                 // The suffix of a backup may be a path.
-                ProgramAction::All(Role::Write)
+                ProgramAction::All(ArgRole::Write)
                     if joined.as_ref().is_some_and(|rest| rest.text.contains(['/', '*'])) =>
                 {
-                    self.found.values.extend(joined.take().map(|rest| (Role::Write, rest)));
+                    self.found.values.extend(joined.take().map(|rest| (ArgRole::Write, rest)));
                     self.found.actions.push((*action, name.to_owned()));
                 }
                 action => self.found.actions.push((*action, name.to_owned())),

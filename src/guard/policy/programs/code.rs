@@ -5,7 +5,7 @@ use super::path_effects::secret;
 use super::table::{self, Class};
 use crate::policy::path_scope::{PathScope, ReadRisk, WriteRisk};
 use crate::sandbox::secret_paths;
-use crate::shell::interpret::call::{Arg, Call, Input, PIPED_SCRIPT};
+use crate::shell::interpret::call::{Arg, Call, CallInput, PIPED_SCRIPT};
 use crate::shell::interpret::wrappers::is_shell;
 
 pub fn is_interpreter(name: &str) -> bool {
@@ -36,9 +36,9 @@ pub fn from_input(call: &Call, scope: &PathScope) -> Assessment {
     let fed = call.files.iter().find(|file| !file.writes);
     let (risk, why) = match (fed, &call.input) {
         (Some(file), _) if is_shell(name) => return script(&file.target, call, scope),
-        (_, Input::Inherited) if is_shell(name) => (Risk::Unknown, "it starts a shell".to_owned()),
+        (_, CallInput::Inherited) if is_shell(name) => (Risk::Unknown, "it starts a shell".to_owned()),
         _ if is_shell(name) => (Risk::Outside, PIPED_SCRIPT.to_owned()),
-        (_, Input::Text(_)) => (Risk::Unknown, format!("{name} runs code from a here-document")),
+        (_, CallInput::Text(_)) => (Risk::Unknown, format!("{name} runs code from a here-document")),
         _ => (Risk::Unknown, format!("{name} runs code from its input")),
     };
     Assessment::new(risk, why).with(Effect::Run("code".to_owned()))
@@ -73,7 +73,7 @@ pub fn secrets(result: &mut Assessment, call: &Call, scope: &PathScope, is_code:
         }
     }
     let input = match &call.input {
-        Input::Text(text) => Some(text.text.as_str()),
+        CallInput::Text(text) => Some(text.text.as_str()),
         _ => None,
     };
     let mut texts = call.args().iter().map(|arg| arg.text.as_str()).chain(input);

@@ -6,7 +6,7 @@ use super::code;
 use super::network;
 use super::path_effects::{self, changing, reading, secret};
 use super::sed_awk;
-use super::table::{self, Class, ProgramAction, Role, Row};
+use super::table::{self, ArgRole, Class, ProgramAction, Row};
 use crate::policy::path_scope::{PathScope, ReadRisk, WriteRisk};
 use crate::shell::interpret::call::{Arg, Call};
 
@@ -94,14 +94,14 @@ impl<'a> Reader<'a> {
         }
         if let Some(class) = self.row.bare
             && words == 0
-            && !self.found.values.iter().any(|(role, _)| *role == Role::Host)
+            && !self.found.values.iter().any(|(role, _)| *role == ArgRole::Host)
         {
             self.class(class, "");
         }
         if self.row.class == Class::Interpret && words == 0 && !self.found.has_first_word {
             self.result.raise(code::from_input(self.call, self.scope));
         }
-        if self.row.roles.first() == Some(&Role::Process) {
+        if self.row.roles.first() == Some(&ArgRole::Process) {
             self.result.raise(network::signal(self.call.args()));
         }
         if self.row.class != Class::Look {
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
             row.options.iter().flat_map(|rule| &rule.actions).any(|action| {
                 matches!(
                     action,
-                    ProgramAction::Raise(_) | ProgramAction::Value(Role::Write) | ProgramAction::All(_)
+                    ProgramAction::Raise(_) | ProgramAction::Value(ArgRole::Write) | ProgramAction::All(_)
                 )
             })
         });
@@ -227,7 +227,7 @@ impl<'a> Reader<'a> {
         });
         let mut roles = self.row.roles.clone();
         if roles.is_empty() {
-            roles.push(Role::Arg);
+            roles.push(ArgRole::Arg);
         }
         if self.found.has_first_word && roles.len() > 1 {
             match self.row.but_last {
@@ -245,21 +245,23 @@ impl<'a> Reader<'a> {
                 false => roles[at.min(last)],
             };
             let role = match all {
-                Some(all) if matches!(role, Role::Read | Role::Name | Role::Arg) => all,
+                Some(all) if matches!(role, ArgRole::Read | ArgRole::Name | ArgRole::Arg) => all,
                 _ => role,
             };
             self.word(role, word);
             // An uncertain word may be several, and an unknown option may take one.
-            shifted |= word.certain().is_none() || self.found.has_unknown && role == Role::Pattern;
+            shifted |= word.certain().is_none() || self.found.has_unknown && role == ArgRole::Pattern;
             if shifted && !self.row.but_last && role != roles[last] {
                 self.word(roles[last], word);
             }
         }
         for arg in std::mem::take(&mut self.found.options) {
             match roles[last] {
-                role @ (Role::Text | Role::Name | Role::Skip) => self.word(role, arg),
-                Role::Read | Role::Tree => self.result.raise(reading(arg, self.call, self.scope, false)),
-                Role::Inside => self.word(Role::Inside, arg),
+                role @ (ArgRole::Text | ArgRole::Name | ArgRole::Skip) => self.word(role, arg),
+                ArgRole::Read | ArgRole::Tree => {
+                    self.result.raise(reading(arg, self.call, self.scope, false))
+                }
+                ArgRole::Inside => self.word(ArgRole::Inside, arg),
                 _ => self.secret(arg, false),
             }
         }
@@ -267,7 +269,7 @@ impl<'a> Reader<'a> {
             self.word(all, &Arg::known("."));
         }
         if self.row.has("here") || self.found.has(ProgramAction::Here) {
-            self.word(Role::Tree, &Arg::known("."));
+            self.word(ArgRole::Tree, &Arg::known("."));
         }
     }
 
@@ -282,34 +284,34 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn word(&mut self, role: Role, arg: &Arg) {
+    fn word(&mut self, role: ArgRole, arg: &Arg) {
         let (call, scope) = (self.call, self.scope);
         let links = self.found.has(ProgramAction::Links);
         let unsure = |why: String| Assessment::new(Risk::Unknown, why);
         match role {
-            Role::Skip | Role::Name | Role::Pattern | Role::Process => {}
+            ArgRole::Skip | ArgRole::Name | ArgRole::Pattern | ArgRole::Process => {}
             // A pattern becomes file names, which are at most printed.
-            Role::Text if arg.glob_at.is_none() => {}
-            Role::Text | Role::Arg | Role::Repository => self.secret(arg, false),
-            Role::DeepArg => self.secret(arg, true),
-            Role::Read | Role::Tree => {
-                let deep = role == Role::Tree || self.found.has(ProgramAction::Tree);
+            ArgRole::Text if arg.glob_at.is_none() => {}
+            ArgRole::Text | ArgRole::Arg | ArgRole::Repository => self.secret(arg, false),
+            ArgRole::DeepArg => self.secret(arg, true),
+            ArgRole::Read | ArgRole::Tree => {
+                let deep = role == ArgRole::Tree || self.found.has(ProgramAction::Tree);
                 self.result.raise(match deep && links {
                     true => path_effects::through_links(arg, call, scope),
                     false => reading(arg, call, scope, deep),
                 });
                 self.result.add(Effect::Read(arg.text.clone()));
             }
-            Role::Write => self.change(arg, false),
-            Role::Into => self.change(arg, true),
-            Role::Pack => {
+            ArgRole::Write => self.change(arg, false),
+            ArgRole::Into => self.change(arg, true),
+            ArgRole::Pack => {
                 if links {
                     self.result.raise(path_effects::through_links(arg, call, scope));
                 }
                 self.secret(arg, true);
                 self.change(arg, true);
             }
-            Role::Link => {
+            ArgRole::Link => {
                 self.result.raise(reading(arg, call, scope, false));
                 if matches!(
                     scope.changing(arg, &call.folders),
@@ -318,7 +320,7 @@ impl<'a> Reader<'a> {
                     self.result.raise(unsure("it makes a link out of the workspace".to_owned()));
                 }
             }
-            Role::Out | Role::Inside => {
+            ArgRole::Out | ArgRole::Inside => {
                 if let WriteRisk::Outside(what) | WriteRisk::Everything(what) =
                     scope.changing(arg, &call.folders)
                 {
@@ -327,35 +329,35 @@ impl<'a> Reader<'a> {
                 }
                 self.secret(arg, false);
             }
-            Role::JavaClass if !arg.text.contains('/') => {
+            ArgRole::JavaClass if !arg.text.contains('/') => {
                 self.class(Class::Build, "");
             }
-            Role::Script | Role::JavaClass => self.result.raise(code::script(arg, call, scope)),
-            Role::Code => self.result.raise(
+            ArgRole::Script | ArgRole::JavaClass => self.result.raise(code::script(arg, call, scope)),
+            ArgRole::Code => self.result.raise(
                 unsure(format!("{} runs code from the command line", call.name()))
                     .with(Effect::Run("code".to_owned())),
             ),
-            Role::Sed if arg.open_at.is_none() && sed_awk::sed_looks(&arg.text) => {}
-            Role::Awk if arg.certain().is_some_and(sed_awk::awk_looks) => {}
-            Role::Sed | Role::Awk => self
+            ArgRole::Sed if arg.open_at.is_none() && sed_awk::sed_looks(&arg.text) => {}
+            ArgRole::Awk if arg.certain().is_some_and(sed_awk::awk_looks) => {}
+            ArgRole::Sed | ArgRole::Awk => self
                 .result
                 .raise(unsure(format!("its {} script may run commands or write files", call.name()))),
-            Role::Subscript => {
+            ArgRole::Subscript => {
                 if arg.open_at.is_some() || arg.text.contains('[') {
                     self.result.raise(unsure("a subscript may run commands".to_owned()));
                 }
             }
-            Role::Mode => {
+            ArgRole::Mode => {
                 if sets_id(&arg.text) {
                     let why = "it lets others run a file as its owner";
                     self.result.raise(Assessment::new(Risk::Guarded, why));
                 }
             }
-            Role::Host => {
+            ArgRole::Host => {
                 self.result.raise(network::target(arg));
                 self.secret(arg, false);
             }
-            Role::Tool => self.tool(arg),
+            ArgRole::Tool => self.tool(arg),
         }
     }
 
@@ -406,14 +408,14 @@ impl<'a> Reader<'a> {
             self.scope.changing(first, &self.call.folders),
             WriteRisk::Outside(_) | WriteRisk::Everything(_)
         );
-        self.row.roles.first() == Some(&Role::Repository) && by_path && !outside && !self.found.has_unknown
+        self.row.roles.first() == Some(&ArgRole::Repository) && by_path && !outside && !self.found.has_unknown
     }
 
     fn secrets(&mut self) {
         let class = self.row.class;
         if matches!(class, Class::Look | Class::Change | Class::History | Class::Lasting | Class::Destroy)
-            || self.row.roles.first() == Some(&Role::Skip)
-            || self.row.roles.first() == Some(&Role::Repository)
+            || self.row.roles.first() == Some(&ArgRole::Skip)
+            || self.row.roles.first() == Some(&ArgRole::Repository)
         {
             return;
         }

@@ -48,7 +48,7 @@ pub enum Class {
 /// What a word or an option's value is to the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Role {
+pub enum ArgRole {
     /// Ignored.
     Skip,
     /// At most printed; only patterns become file names.
@@ -109,8 +109,8 @@ pub enum ProgramAction {
     Links,
     /// Without words it works on its start folder.
     Here,
-    All(Role),
-    Value(Role),
+    All(ArgRole),
+    Value(ArgRole),
     /// Part of the subcommand.
     Sub,
 }
@@ -127,7 +127,7 @@ pub struct OptionRule {
 pub struct Row {
     subs: Vec<Vec<&'static str>>,
     pub class: Class,
-    pub roles: Vec<Role>,
+    pub roles: Vec<ArgRole>,
     /// The first role is for all words but the last.
     pub but_last: bool,
     pub options: Vec<OptionRule>,

@@ -10,7 +10,7 @@ use base::file;
 /// A list of steps, or one of git's own refs, in bytes.
 const MAX_STATE_BYTES: u64 = 4 * 1024 * 1024;
 
-pub struct Changes<'a> {
+pub struct GitChanges<'a> {
     pub git: &'a GitQuestion,
     pub args: &'a GitArguments,
     pub input: &'a [u8],
@@ -20,7 +20,7 @@ pub struct Changes<'a> {
     pub touched: BTreeSet<String>,
 }
 
-impl Changes<'_> {
+impl GitChanges<'_> {
     /// The names that one of git's diff commands, or `log`, prints.
     fn diff(&self, command: &str, options: &[&str], paths: &[&str]) -> Option<Vec<String>> {
         let names = ["--name-only", "-z", "--no-renames"];

@@ -1,8 +1,8 @@
 //! What git commands that name files, or bring patches, would change.
 
-use super::changes::Changes;
+use super::changes::GitChanges;
 
-pub fn patch(on: &mut Changes<'_>) -> Option<()> {
+pub fn patch(on: &mut GitChanges<'_>) -> Option<()> {
     let looks = ["--check", "--stat", "--numstat", "--summary"];
     let is_apply = on.args.sub == "apply";
     if is_apply && (on.args.has(&["--cached"]) || on.args.has(&looks) && !on.args.has(&["--apply"])) {
@@ -34,7 +34,7 @@ pub fn patch(on: &mut Changes<'_>) -> Option<()> {
 }
 
 /// Adds the names in patches; a rename lists both after an empty one.
-pub fn patched(on: &mut Changes<'_>, args: &[&str]) -> Option<()> {
+pub fn patched(on: &mut GitChanges<'_>, args: &[&str]) -> Option<()> {
     let bytes = on.git.ask_with(&[&["apply", "--numstat", "-z"], args].concat(), on.input)?;
     let text = String::from_utf8_lossy(&bytes);
     let names = text.split('\0').filter_map(|record| record.splitn(3, '\t').last());
@@ -42,14 +42,14 @@ pub fn patched(on: &mut Changes<'_>, args: &[&str]) -> Option<()> {
     Some(())
 }
 
-pub fn remove(on: &mut Changes<'_>) -> Option<()> {
+pub fn remove(on: &mut GitChanges<'_>) -> Option<()> {
     if on.args.has(&["--cached"]) || on.args.has(&["-n", "--dry-run"]) {
         return Some(());
     }
     on.listed(&[], &on.args.named())
 }
 
-pub fn rename(on: &mut Changes<'_>) -> Option<()> {
+pub fn rename(on: &mut GitChanges<'_>) -> Option<()> {
     let mut words = on.args.named();
     let target = words.pop()?.trim_end_matches('/').trim_start_matches("./");
     let target = format!("{}{target}", on.prefix());
@@ -62,7 +62,7 @@ pub fn rename(on: &mut Changes<'_>) -> Option<()> {
     Some(())
 }
 
-pub fn clean(on: &mut Changes<'_>) -> Option<()> {
+pub fn clean(on: &mut GitChanges<'_>) -> Option<()> {
     if on.args.has(&["-n", "--dry-run"]) {
         return Some(());
     }
@@ -78,7 +78,7 @@ pub fn clean(on: &mut Changes<'_>) -> Option<()> {
     Some(())
 }
 
-pub fn read_tree(on: &mut Changes<'_>) -> Option<()> {
+pub fn read_tree(on: &mut GitChanges<'_>) -> Option<()> {
     if !on.args.has(&["-u"]) && !on.args.has(&["--reset"]) {
         return Some(());
     }
@@ -90,7 +90,7 @@ pub fn read_tree(on: &mut Changes<'_>) -> Option<()> {
 }
 
 /// Removes what is in folders that aren't named, and restores what was removed before.
-pub fn sparse(on: &mut Changes<'_>) -> Option<()> {
+pub fn sparse(on: &mut GitChanges<'_>) -> Option<()> {
     let words = on.args.words();
     let (all, kept) = match words.split_first() {
         Some((&("set" | "add" | "init" | "reapply"), kept)) => (false, kept),

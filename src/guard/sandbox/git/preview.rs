@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::arguments::GitArguments;
-use super::changes::Changes;
+use super::changes::GitChanges;
 use super::files;
 use super::guarded::GuardedPaths;
 use super::question::GitQuestion;
 
 const MAX_STEPS: usize = 2_000;
 
-type Preview = fn(&mut Changes<'_>) -> Option<()>;
+type Preview = fn(&mut GitChanges<'_>) -> Option<()>;
 
 const CHANGING: &[(&str, Preview)] = &[
     ("switch", checkout),
@@ -52,7 +52,7 @@ pub fn guarded_changes(
 ) -> Option<Vec<PathBuf>> {
     let Some(preview) = preview_of(&args.sub) else { return Some(Vec::new()) };
     let top = PathBuf::from(git.line(&["rev-parse", "--show-toplevel"])?);
-    let mut on = Changes { git, args, input, found: BTreeSet::new(), touched: BTreeSet::new() };
+    let mut on = GitChanges { git, args, input, found: BTreeSet::new(), touched: BTreeSet::new() };
     let resumes = matches!(&*args.sub, "merge" | "rebase" | "cherry-pick" | "revert" | "am")
         && args.has(&["--continue", "--skip", "--abort", "--resolved"]);
     if resumes {
@@ -72,7 +72,7 @@ pub fn guarded_changes(
     Some(paths.into_iter().collect())
 }
 
-fn checkout(on: &mut Changes<'_>) -> Option<()> {
+fn checkout(on: &mut GitChanges<'_>) -> Option<()> {
     let force = on.args.has(&["-f", "--force", "--discard-changes"]) || on.args.has(&["-m", "--merge"]);
     if on.args.sub == "switch" && on.args.has(&["--orphan"]) {
         let empty = on.empty_tree();
@@ -99,7 +99,7 @@ fn checkout(on: &mut Changes<'_>) -> Option<()> {
     }
 }
 
-fn restore(on: &mut Changes<'_>) -> Option<()> {
+fn restore(on: &mut GitChanges<'_>) -> Option<()> {
     let staged = on.args.has(&["-S", "--staged"]);
     if staged && !on.args.has(&["-W", "--worktree"]) {
         return Some(());
@@ -111,7 +111,7 @@ fn restore(on: &mut Changes<'_>) -> Option<()> {
     }
 }
 
-fn reset(on: &mut Changes<'_>) -> Option<()> {
+fn reset(on: &mut GitChanges<'_>) -> Option<()> {
     if !on.args.has(&["--hard", "--merge", "--keep"]) {
         return Some(());
     }
@@ -120,7 +120,7 @@ fn reset(on: &mut Changes<'_>) -> Option<()> {
     on.against(&commit, &[])
 }
 
-fn autostash(on: &mut Changes<'_>) -> Option<()> {
+fn autostash(on: &mut GitChanges<'_>) -> Option<()> {
     let set = |key: &str| on.git.line(&["config", "--type=bool", "--get", key]).as_deref() == Some("true");
     if on.args.has(&["--autostash"]) || set("merge.autoStash") || set("rebase.autoStash") {
         on.against(&on.head(), &[])?;
@@ -129,7 +129,7 @@ fn autostash(on: &mut Changes<'_>) -> Option<()> {
 }
 
 /// Of both sides' changes, those that only the other side has.
-fn merge(on: &mut Changes<'_>) -> Option<()> {
+fn merge(on: &mut GitChanges<'_>) -> Option<()> {
     let mut words = on.args.words();
     if words.is_empty() {
         words.push("@{upstream}");
@@ -156,7 +156,7 @@ fn merge(on: &mut Changes<'_>) -> Option<()> {
     Some(())
 }
 
-fn rebase(on: &mut Changes<'_>) -> Option<()> {
+fn rebase(on: &mut GitChanges<'_>) -> Option<()> {
     if on.args.has(&["--quit", "--edit-todo", "--show-current-patch"]) {
         return Some(());
     }
@@ -192,7 +192,7 @@ fn rebase(on: &mut Changes<'_>) -> Option<()> {
     on.commits(&[&tip, &format!("^{upstream}")], true)
 }
 
-fn pick(on: &mut Changes<'_>) -> Option<()> {
+fn pick(on: &mut GitChanges<'_>) -> Option<()> {
     if on.args.has(&["--quit"]) {
         return Some(());
     }
@@ -200,7 +200,7 @@ fn pick(on: &mut Changes<'_>) -> Option<()> {
 }
 
 /// A merge, rebase or similar that is in progress.
-fn resume(on: &mut Changes<'_>) -> Option<()> {
+fn resume(on: &mut GitChanges<'_>) -> Option<()> {
     if !on.args.has(&["--continue", "--resolved"]) {
         on.against(&on.head(), &[])?;
     }
@@ -237,7 +237,7 @@ fn resume(on: &mut Changes<'_>) -> Option<()> {
     Some(())
 }
 
-fn stash(on: &mut Changes<'_>) -> Option<()> {
+fn stash(on: &mut GitChanges<'_>) -> Option<()> {
     let words = on.args.words();
     match words.first().copied() {
         Some("list" | "show" | "drop" | "clear" | "create" | "store") => Some(()),
@@ -270,7 +270,7 @@ fn stash(on: &mut Changes<'_>) -> Option<()> {
 }
 
 /// May check out any commit between the good and the bad ones.
-fn bisect(on: &mut Changes<'_>) -> Option<()> {
+fn bisect(on: &mut GitChanges<'_>) -> Option<()> {
     let words = on.args.words();
     let (sub, words) = words.split_first()?;
     match *sub {

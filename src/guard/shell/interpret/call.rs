@@ -60,7 +60,7 @@ pub struct File {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Input {
+pub enum CallInput {
     #[default]
     Inherited,
     Pipe,
@@ -74,7 +74,7 @@ pub struct Call {
     /// The program first; empty for assignments and redirections alone.
     pub argv: Vec<Arg>,
     pub files: Vec<File>,
-    pub input: Input,
+    pub input: CallInput,
     /// Where it may run; empty if unknown.
     pub folders: Vec<PathBuf>,
     pub source: String,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::builtins;
-use super::call::{Arg, BOMB, Call, File, Input};
+use super::call::{Arg, BOMB, Call, CallInput, File};
 use super::known_output;
 use super::variables::ShellState;
 use super::words::{self, Substitutions, Walked};
@@ -35,7 +35,7 @@ struct Interpreter {
     functions: BTreeMap<String, Function>,
     /// Functions being walked: when they call themselves, nothing new is learned.
     running: Vec<Node>,
-    input: Input,
+    input: CallInput,
     /// File names on the input, if known.
     feed: Option<Vec<Arg>>,
     nesting: usize,
@@ -228,7 +228,7 @@ impl Interpreter {
                 _ => None,
             };
             if at + 1 < all.len() {
-                (self.input, self.feed) = (Input::Pipe, feed);
+                (self.input, self.feed) = (CallInput::Pipe, feed);
             }
         }
         (self.input, self.feed) = outer;
@@ -348,7 +348,7 @@ impl Interpreter {
             }
             Inner::Program { argv, assignments, folder, fed } => {
                 let argvs = wrappers::fed(argv, &fed, self.feed.as_deref());
-                let mut around = Call { input: Input::Inherited, argv: Vec::new(), ..call.clone() };
+                let mut around = Call { input: CallInput::Inherited, argv: Vec::new(), ..call.clone() };
                 around.assignments.extend(assignments);
                 if fed != Fed::No {
                     let lists = call
@@ -371,7 +371,7 @@ impl Interpreter {
             Inner::Programs(all) => {
                 self.calls.push(call);
                 for argv in all {
-                    self.one(argv, Input::Inherited, &mut before.clone())?;
+                    self.one(argv, CallInput::Inherited, &mut before.clone())?;
                 }
             }
             Inner::Script { text, here } => {
@@ -402,7 +402,7 @@ impl Interpreter {
         Ok(())
     }
 
-    fn one(&mut self, argv: Vec<Arg>, input: Input, state: &mut ShellState) -> Walked<()> {
+    fn one(&mut self, argv: Vec<Arg>, input: CallInput, state: &mut ShellState) -> Walked<()> {
         let (source, folders) = (shown(&argv), state.folders.clone());
         self.run(Call { argv, folders, source, input, ..Call::default() }, state)
     }
@@ -416,7 +416,7 @@ impl Interpreter {
                 found.body.clone()
             }
             _ => {
-                if call.input == Input::Pipe {
+                if call.input == CallInput::Pipe {
                     call.hidden = Some(BOMB.to_owned());
                 }
                 return Ok(());
@@ -435,26 +435,26 @@ impl Interpreter {
         redirects: &[Redirect],
         call: &mut Call,
         state: &mut ShellState,
-    ) -> Walked<Option<Input>> {
+    ) -> Walked<Option<CallInput>> {
         let mut input = None;
         for redirect in redirects {
             let writes = redirect.kind == RedirectKind::Write;
             match redirect.kind {
                 RedirectKind::Copy => {}
                 RedirectKind::HereString => {
-                    input = Some(Input::Text(words::whole(self, &redirect.target, state)?))
+                    input = Some(CallInput::Text(words::whole(self, &redirect.target, state)?))
                 }
                 RedirectKind::HereDocument => {
                     let body = redirect.body.as_ref().and_then(|body| body.get());
                     let Some(body) = body else {
                         return Err(Unparsed("a here-document has no body".to_owned()));
                     };
-                    input = Some(Input::Text(words::whole(self, body, state)?));
+                    input = Some(CallInput::Text(words::whole(self, body, state)?));
                 }
                 RedirectKind::Read | RedirectKind::Write => {
                     let target = words::whole(self, &redirect.target, state)?;
                     if !writes {
-                        input = Some(Input::Inherited);
+                        input = Some(CallInput::Inherited);
                     }
                     call.files.push(File { writes, target });
                 }
@@ -477,7 +477,7 @@ impl Substitutions for Interpreter {
     }
 
     fn process(&mut self, script: &Node, state: &ShellState) -> Walked<()> {
-        let outer = std::mem::replace(&mut self.input, Input::Pipe);
+        let outer = std::mem::replace(&mut self.input, CallInput::Pipe);
         self.node(script, &mut state.clone())?;
         self.input = outer;
         Ok(())

@@ -1,6 +1,6 @@
 //! Programs that run another program or script, and which one that is.
 
-use super::call::{Arg, Call, Input, PIPED_SCRIPT};
+use super::call::{Arg, Call, CallInput, PIPED_SCRIPT};
 
 #[derive(Debug)]
 pub enum Inner {
@@ -265,9 +265,9 @@ fn shell(call: &Call) -> Inner {
         _ if args.iter().any(|arg| arg.text == "--version" || arg.text == "--help") => Inner::Nothing,
         _ if call.files.iter().any(|file| !file.writes) => Inner::Nothing,
         _ => match &call.input {
-            Input::Text(text) => Inner::Script { text: text.clone(), here: false },
-            Input::Pipe => Inner::Hidden(PIPED_SCRIPT.to_owned()),
-            Input::Inherited => Inner::Nothing,
+            CallInput::Text(text) => Inner::Script { text: text.clone(), here: false },
+            CallInput::Pipe => Inner::Hidden(PIPED_SCRIPT.to_owned()),
+            CallInput::Inherited => Inner::Nothing,
         },
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::ast::{Assigned, Assignment, Redirect, RedirectKind, Word, WordPiece};
 use super::lexer::{Lexer, Parsed, Pending, fail};
-use super::word::{self, Mode, is_name, line_end};
+use super::word::{self, WordMode, is_name, line_end};
 
 pub fn lines(lexer: &mut Lexer) -> Parsed<()> {
     loop {
@@ -138,7 +138,7 @@ pub fn target(lexer: &mut Lexer, kind: RedirectKind) -> Parsed<Redirect> {
 
 fn any_target(lexer: &mut Lexer, kind: RedirectKind) -> Parsed<Option<Redirect>> {
     lexer.blanks();
-    let Some(target) = word::read(lexer, Mode::Plain)? else { return Ok(None) };
+    let Some(target) = word::read(lexer, WordMode::Plain)? else { return Ok(None) };
     let named = target.bare().and_then(|text| text.strip_prefix('{')?.strip_suffix('}'));
     if named.is_some_and(is_name) && at_redirect(lexer) {
         return fail("a redirection's target is the name of the next redirection");

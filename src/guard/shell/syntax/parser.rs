@@ -7,7 +7,7 @@
 use super::ast::{Assigned, Connector, Node, Simple, When, Word, WordPiece};
 use super::clauses::{assignment, bare, lines, redirect, take};
 use super::lexer::{Lexer, Parsed, Until, fail};
-use super::word::{self, Mode, arithmetic, is_name, line_end};
+use super::word::{self, WordMode, arithmetic, is_name, line_end};
 
 /// Builtins whose arguments may be arrays.
 const DECLARING: &[&str] = &["declare", "typeset", "local", "export", "readonly"];
@@ -214,7 +214,9 @@ fn compound(lexer: &mut Lexer) -> Parsed<Option<Node>> {
         "function" => {
             lexer.eat_str("function");
             lexer.blanks();
-            let Some(name) = word::read(lexer, Mode::Plain)? else { return fail("a function has no name") };
+            let Some(name) = word::read(lexer, WordMode::Plain)? else {
+                return fail("a function has no name");
+            };
             lexer.blanks();
             if lexer.eat('(') {
                 lexer.blanks();
@@ -293,7 +295,7 @@ fn for_loop(lexer: &mut Lexer) -> Parsed<Node> {
         lexer.eat(';');
         return Ok(Node::ForArithmetic { expression, body: Box::new(loop_body(lexer)?) });
     }
-    let name = word::read(lexer, Mode::Plain)?;
+    let name = word::read(lexer, WordMode::Plain)?;
     let Some(name) = name.as_ref().and_then(Word::bare).filter(|name| is_name(name)) else {
         return fail("a loop has no variable");
     };
@@ -304,7 +306,7 @@ fn for_loop(lexer: &mut Lexer) -> Parsed<Node> {
         let mut all = Vec::new();
         loop {
             lexer.blanks();
-            match word::read(lexer, Mode::Plain)? {
+            match word::read(lexer, WordMode::Plain)? {
                 Some(word) => all.push(word),
                 None => break,
             }
@@ -321,7 +323,7 @@ fn for_loop(lexer: &mut Lexer) -> Parsed<Node> {
 
 fn case(lexer: &mut Lexer) -> Parsed<Node> {
     lexer.blanks();
-    let Some(subject) = word::read(lexer, Mode::Plain)? else { return fail("a case has no word") };
+    let Some(subject) = word::read(lexer, WordMode::Plain)? else { return fail("a case has no word") };
     expect(lexer, "in")?;
     let mut arms = Vec::new();
     loop {
@@ -333,7 +335,9 @@ fn case(lexer: &mut Lexer) -> Parsed<Node> {
         let mut patterns = Vec::new();
         loop {
             lexer.blanks();
-            let Some(pattern) = word::read(lexer, Mode::Plain)? else { return fail("a case has no pattern") };
+            let Some(pattern) = word::read(lexer, WordMode::Plain)? else {
+                return fail("a case has no pattern");
+            };
             patterns.push(pattern);
             lexer.blanks();
             if !lexer.eat('|') {
@@ -369,7 +373,7 @@ fn test(lexer: &mut Lexer) -> Parsed<Node> {
                 lexer.take();
             }
             _ => {
-                let mode = if pattern_next { Mode::Pattern } else { Mode::Plain };
+                let mode = if pattern_next { WordMode::Pattern } else { WordMode::Plain };
                 let Some(word) = word::read(lexer, mode)? else { return fail("[[ is not closed") };
                 match word.bare() {
                     Some("]]") => return Ok(Node::Test(words)),
@@ -423,7 +427,7 @@ fn simple(lexer: &mut Lexer) -> Parsed<Node> {
             }
             Some(_) => {}
         }
-        let Some(word) = word::read(lexer, Mode::Plain)? else { return fail("a word is missing") };
+        let Some(word) = word::read(lexer, WordMode::Plain)? else { return fail("a word is missing") };
         let declares = made.words.first().and_then(Word::bare).is_some_and(|name| DECLARING.contains(&name));
         let assigned = (made.words.is_empty() || declares).then(|| assignment(&word)).flatten();
         match assigned {
@@ -453,7 +457,7 @@ fn array(lexer: &mut Lexer) -> Parsed<Vec<Word>> {
         if lexer.eat(')') {
             return Ok(words);
         }
-        match word::read(lexer, Mode::Plain)? {
+        match word::read(lexer, WordMode::Plain)? {
             Some(word) => {
                 if let Some(WordPiece::Text { text, quoted: false }) = word.parts.first()
                     && text.starts_with('[')

@@ -4,7 +4,7 @@ use super::ast::{Word, WordPiece};
 use super::lexer::{Lexer, Parsed, Until, fail};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum WordMode {
     Plain,
     /// After `==` and `=~` in `[[ ]]`: parentheses and bars belong to the pattern.
     Pattern,
@@ -34,16 +34,16 @@ impl WordParser {
 }
 
 /// `None` at an operator or the end.
-pub fn read(lexer: &mut Lexer, mode: Mode) -> Parsed<Option<Word>> {
+pub fn read(lexer: &mut Lexer, mode: WordMode) -> Parsed<Option<Word>> {
     let mut parts = WordParser::default();
     let mut open = 0_usize;
     while let Some(c) = lexer.peek() {
         match c {
             ' ' | '\t' | '\n' if open == 0 => break,
             ';' | '&' if open > 0 => return fail("a pattern holds an operator"),
-            '(' if mode == Mode::Pattern => open += 1,
+            '(' if mode == WordMode::Pattern => open += 1,
             ')' if open > 0 => open -= 1,
-            '|' if (open > 0 || (mode == Mode::Pattern && !parts.0.is_empty()))
+            '|' if (open > 0 || (mode == WordMode::Pattern && !parts.0.is_empty()))
                 && lexer.peek_second() != Some('|') => {}
             ';' | '&' | '|' | '(' | ')' => break,
             '<' | '>' => {
@@ -60,7 +60,7 @@ pub fn read(lexer: &mut Lexer, mode: Mode) -> Parsed<Option<Word>> {
                 special(lexer, &mut parts)?;
                 continue;
             }
-            '[' if mode == Mode::Plain && is_name(parts.so_far()) => {
+            '[' if mode == WordMode::Plain && is_name(parts.so_far()) => {
                 subscript(lexer, &mut parts)?;
                 continue;
             }

@@ -36,7 +36,9 @@ impl EditNeeds {
                     if let (Item::ToolCall(call), Some(list)) = (&**item, needs.by_request.last_mut()) {
                         let args = serde_json::from_str(&call.args).unwrap_or_default();
                         let quoted = quoted(&args).into_iter();
-                        list.extend(quoted.filter(|quoted| texts[..sent].iter().any(|text| has(text, quoted))));
+                        list.extend(
+                            quoted.filter(|quoted| texts[..sent].iter().any(|text| has(text, quoted))),
+                        );
                     }
                     texts.extend(verbatim::texts_of_item(item).iter().map(|text| normal(text)));
                 }
@@ -64,9 +66,9 @@ impl<'a> EditView<'a> {
             return (0, 0);
         }
         self.messages.truncate(same);
-        let fresh = messages[same..].iter().map(|message| {
-            verbatim::texts_of(message).iter().map(|text| normal(text)).collect::<Vec<_>>()
-        });
+        let fresh = messages[same..]
+            .iter()
+            .map(|message| verbatim::texts_of(message).iter().map(|text| normal(text)).collect::<Vec<_>>());
         self.messages.extend(fresh);
         let quoted = self.needs.by_request.get(n).map_or(&[][..], Vec::as_slice);
         let held = |quoted: &&String| self.messages.iter().flatten().any(|text| has(text, quoted));
