@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rmcp::model::{Prompt, Tool};
 use serde::{Deserialize, Serialize};
 
-use super::catalog::{Catalog, RemotePrompt, RemoteTool};
+use super::catalog::{self, Catalog};
 use base::file;
 use base::folder::update::update;
 use base::text::one_line;
@@ -59,21 +60,19 @@ impl Learned {
     }
 }
 
-pub fn of_catalog(catalog: &Catalog) -> LearnedServer {
-    let tool = |tool: &RemoteTool| LearnedTool { name: tool.name.clone(), reads: tool.reads() };
-    let prompt = |prompt: &RemotePrompt| LearnedPrompt {
-        name: prompt.name.clone(),
-        args: prompt
-            .arguments
-            .iter()
-            .map(|argument| format!("[{}]", argument.name))
-            .collect::<Vec<_>>()
-            .join(" "),
-        help: one_line(&prompt.description, HELP_CHARS),
+pub fn of_catalog(offered: &Catalog) -> LearnedServer {
+    let tool = |tool: &Tool| LearnedTool { name: tool.name.to_string(), reads: catalog::reads(tool) };
+    let prompt = |prompt: &Prompt| {
+        let args = prompt.arguments.iter().flatten().map(|argument| format!("[{}]", argument.name));
+        LearnedPrompt {
+            name: prompt.name.clone(),
+            args: args.collect::<Vec<_>>().join(" "),
+            help: one_line(prompt.description.as_deref().unwrap_or_default(), HELP_CHARS),
+        }
     };
     LearnedServer {
-        tools: catalog.tools.iter().map(tool).collect(),
-        prompts: catalog.prompts.iter().map(prompt).collect(),
+        tools: offered.tools.iter().map(tool).collect(),
+        prompts: offered.prompts.iter().map(prompt).collect(),
     }
 }
 
