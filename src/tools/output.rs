@@ -2,11 +2,13 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
+use base::clock;
+use base::file;
 use base::quota::Quota;
 use base::text::{ceil_boundary, floor_boundary, human_bytes, plural};
 
@@ -77,9 +79,8 @@ impl Spill {
     /// Creates an empty file with a fresh name.
     pub fn reserve(&self, kind: &str) -> io::Result<PathBuf> {
         // Private, because outputs may contain secrets.
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-        let millis = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_millis());
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        file::create_private_folder(&self.folder)?;
+        let (millis, number) = (clock::now_ms(), self.next.fetch_add(1, Ordering::Relaxed));
         Ok(self.folder.join(format!("{kind}-{millis}-{}-{number}.txt", std::process::id())))
     }
 
@@ -122,8 +123,12 @@ pub struct Ends<'a> {
     pub total_lines: u64,
 }
 
+fn feeds(text: &str) -> u64 {
+    text.bytes().filter(|&b| b == b'\n').count() as u64
+}
+
 pub fn fits(text: &str, limits: Limits) -> bool {
-    text.len() <= limits.bytes && text.bytes().filter(|&b| b == b'\n').count() <= limits.lines
+    text.len() <= limits.bytes && feeds(text) <= limits.lines as u64
 }
 
 /// `head` is the full text or, with `ends`, its start. Keeps complete lines if possible; a single overlong
@@ -139,16 +144,12 @@ pub fn cut(head: &str, ends: Option<Ends>, keep: Keep, path: Option<&Path>, limi
     let front = first_part(head, head_room, head_lines);
     let (tail_text, total_bytes, total_lines) = match ends {
         Some(ends) => (ends.tail, ends.total_bytes, ends.total_lines),
-        None => {
-            let count = head.bytes().filter(|&b| b == b'\n').count() as u64;
-            (&head[front.len()..], head.len() as u64, count)
-        }
+        None => (&head[front.len()..], head.len() as u64, feeds(head)),
     };
     let back = match keep {
         Keep::Head => "",
         Keep::HeadTail => last_part(tail_text, room - head_room, lines - head_lines),
     };
-    let feeds = |part: &str| part.bytes().filter(|&b| b == b'\n').count() as u64;
     let left_bytes = total_bytes.saturating_sub((front.len() + back.len()) as u64);
     let left_lines = total_lines.saturating_sub(feeds(front) + feeds(back));
     let what = match usize::try_from(left_lines).unwrap_or(usize::MAX) {

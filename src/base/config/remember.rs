@@ -1,26 +1,22 @@
 //! Writes a choice of the user into their `config.toml` and leaves the rest unchanged, so that choices made
 //! on the screen can't contradict the file.
 
+use std::io;
 use std::path::Path;
 
 use super::raw::Raw;
-use crate::file::{self, FileError};
-use crate::folder::atomic_write::{self, Expect};
+use crate::folder::update::update;
 
 /// Creates the file if missing. The error is the end of a sentence for the user.
 pub fn choose(config: &Path, key: &str, value: &str) -> Result<(), String> {
-    let before = match file::read_own(config) {
-        Ok(bytes) => Some(bytes),
-        Err(FileError::NotFound) => None,
-        Err(error) => return Err(format!("{} {error}", config.display())),
-    };
-    let text = String::from_utf8(before.clone().unwrap_or_default())
-        .map_err(|_| format!("{} is not UTF-8", config.display()))?;
-    let text = with(&text, key, value);
-    Raw::parse(&text).map_err(|error| format!("{} has a mistake: {error}", config.display()))?;
-    let expect = before.as_deref().map_or(Expect::Missing, Expect::Bytes);
-    atomic_write::write_private(config, text.as_bytes(), expect)
-        .map_err(|error| format!("{} {error}", config.display()))
+    let changed = update(config, |before| {
+        let text =
+            std::str::from_utf8(before.unwrap_or_default()).map_err(|_| io::Error::other("is not UTF-8"))?;
+        let text = with(text, key, value);
+        Raw::parse(&text).map_err(|error| io::Error::other(format!("has a mistake: {error}")))?;
+        Ok(Some(text.into_bytes()))
+    });
+    changed.map_err(|error| format!("{} {error}", config.display()))
 }
 
 /// The text with the key's line; keys must precede the first table.

@@ -5,3 +5,4 @@ pub mod exact;
 pub mod handle;
 pub mod no_links;
 pub mod temporary;
+pub mod update;

@@ -282,65 +282,22 @@ impl Facts {
         self.more.get(key)?.as_str()
     }
 
-    /// The path that the call is about.
-    pub fn path(&self) -> Option<&str> {
-        let path = match &*self.observation {
-            Observation::Read(View { path, .. })
-            | Observation::Edit(Change { path, .. })
-            | Observation::Write(Change { path, .. })
-            | Observation::Listing(Listing { path, .. })
-            | Observation::Search(Search { path, .. })
-            | Observation::Note(Noted { path, .. }) => path,
-            Observation::Command(_)
-            | Observation::Todos(_)
-            | Observation::Answers(_)
-            | Observation::Recall(_)
-            | Observation::Task(_)
-            | Observation::Skill(_)
-            | Observation::Web(_)
-            | Observation::Other => &None,
-        };
-        path.as_deref().or_else(|| self.more_text("path"))
-    }
-
-    /// The path, command, pattern or query.
-    pub fn subject(&self) -> Option<&str> {
-        let subject = match &*self.observation {
-            Observation::Command(Command { command, .. }) => command,
-            Observation::Search(Search { pattern: Some(pattern), .. }) => {
-                return Some(self.path().unwrap_or(pattern));
+    /// The path that the call is about, and what it did with it.
+    fn about(&self) -> Option<(Option<&str>, Touch)> {
+        let (path, touch) = match &*self.observation {
+            Observation::Read(View { path, .. }) => (path, Touch::Read),
+            Observation::Edit(change) | Observation::Write(change) => {
+                let touch = match (change.applied, change.operation) {
+                    (Some(false), _) => Touch::Unchanged,
+                    (_, Some(Operation::Create)) => Touch::Created,
+                    _ if matches!(*self.observation, Observation::Write(_)) => Touch::Written,
+                    _ => Touch::Edited,
+                };
+                (&change.path, touch)
             }
-            Observation::Search(Search { query, .. })
-            | Observation::Recall(Recalled { query, .. })
-            | Observation::Task(Delegated { query, .. })
-            | Observation::Skill(Delegated { query, .. }) => query,
-            Observation::Read(_)
-            | Observation::Edit(_)
-            | Observation::Write(_)
-            | Observation::Listing(_)
-            | Observation::Todos(_)
-            | Observation::Answers(_)
-            | Observation::Note(_)
-            | Observation::Web(_)
-            | Observation::Other => &None,
-        };
-        let other = || ["command", "pattern", "query"].iter().find_map(|key| self.more_text(key));
-        self.path().or(subject.as_deref()).or_else(other)
-    }
-
-    /// What the call did with its path, unless it failed.
-    pub fn touched(&self) -> Option<(&str, Touch)> {
-        let touch = match &*self.observation {
-            Observation::Read(_) => Touch::Read,
-            Observation::Edit(Change { applied: Some(false), .. })
-            | Observation::Write(Change { applied: Some(false), .. }) => Touch::Unchanged,
-            Observation::Edit(Change { operation: Some(Operation::Create), .. })
-            | Observation::Write(Change { operation: Some(Operation::Create), .. }) => Touch::Created,
-            Observation::Edit(_) => Touch::Edited,
-            Observation::Write(_) => Touch::Written,
-            Observation::Listing(_) => Touch::Listed,
-            Observation::Search(_) => Touch::Searched,
-            Observation::Note(_) => Touch::Noted,
+            Observation::Listing(Listing { path, .. }) => (path, Touch::Listed),
+            Observation::Search(Search { path, .. }) => (path, Touch::Searched),
+            Observation::Note(Noted { path, .. }) => (path, Touch::Noted),
             Observation::Command(_)
             | Observation::Todos(_)
             | Observation::Answers(_)
@@ -350,7 +307,38 @@ impl Facts {
             | Observation::Web(_)
             | Observation::Other => return None,
         };
-        Some((self.path()?, touch))
+        Some((path.as_deref(), touch))
+    }
+
+    /// What the call did with its path, unless it failed.
+    pub fn touched(&self) -> Option<(&str, Touch)> {
+        let (path, touch) = self.about()?;
+        Some((path?, touch))
+    }
+
+    /// Also of an unknown tool.
+    pub fn path(&self) -> Option<&str> {
+        self.about().and_then(|(path, _)| path).or_else(|| self.more_text("path"))
+    }
+
+    /// The path, command, pattern or query.
+    pub fn subject(&self) -> Option<&str> {
+        let subject = match &*self.observation {
+            Observation::Command(Command { command, .. }) => command,
+            Observation::Search(Search { pattern, query, .. }) => {
+                if pattern.is_some() {
+                    pattern
+                } else {
+                    query
+                }
+            }
+            Observation::Recall(Recalled { query, .. }) | Observation::Skill(Delegated { query, .. }) => {
+                query
+            }
+            _ => &None,
+        };
+        let other = || ["command", "pattern", "query"].iter().find_map(|key| self.more_text(key));
+        self.path().or(subject.as_deref()).or_else(other)
     }
 
     /// The lines of one file that are the answer.

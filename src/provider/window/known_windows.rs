@@ -1,9 +1,8 @@
 //! Windows that servers have named, kept for the next session in `servers.json` in the state folder: their
 //! answers, and their refusals of too long requests. Small, bounded, written in full; an unreadable file, or
-//! another version's, counts as empty. If two programs write at once, one entry is lost and learned again.
+//! another version's, counts as empty.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +10,7 @@ use super::probe::ServerWindow;
 use base::clock;
 use base::config::settings::{MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, Origin};
 use base::file;
-use base::folder::atomic_write::{self, Expect};
+use base::folder::update::update;
 
 const VERSION: u32 = 1;
 const MAX_BYTES: u64 = 256 * 1024;
@@ -144,34 +143,33 @@ impl KnownWindows {
     }
 
     fn read(&self) -> Vec<Entry> {
-        let text = file::small_text(&self.path, MAX_BYTES);
-        let contents: Option<Contents> = text.and_then(|text| serde_json::from_str(&text).ok());
-        contents
-            .filter(|contents| contents.version == VERSION)
-            .map(|contents| contents.windows)
-            .unwrap_or_default()
+        windows(file::small_text(&self.path, MAX_BYTES).unwrap_or_default().as_bytes())
     }
 
-    fn change(&self, place: &ModelKey, change: impl FnOnce(&mut LearnedWindow)) -> LearnedWindow {
-        static WRITING: Mutex<()> = Mutex::new(());
-        let _writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut windows = self.read();
-        let at = windows.iter().position(|entry| entry.place == *place);
-        let mut entry = at.map_or_else(
-            || Entry { place: place.clone(), record: LearnedWindow::default() },
-            |at| windows.swap_remove(at),
-        );
-        change(&mut entry.record);
-        let record = entry.record.clone();
-        windows.push(entry);
-        windows.sort_by_key(|entry| std::cmp::Reverse(entry.record.last_ms()));
-        windows.truncate(MAX_SERVERS);
+    fn change(&self, place: &ModelKey, change: impl Fn(&mut LearnedWindow)) -> LearnedWindow {
+        let mut record = self.get(place);
+        change(&mut record);
         // Best effort: nothing breaks without it.
-        if let Ok(text) = serde_json::to_string_pretty(&Contents { version: VERSION, windows }) {
-            let _ = atomic_write::write_private(&self.path, text.as_bytes(), Expect::Anything);
-        }
+        let _ = update(&self.path, |old| {
+            let mut windows = windows(old.unwrap_or_default());
+            let at = windows.iter().position(|entry| entry.place == *place);
+            record = at.map(|at| windows.swap_remove(at).record).unwrap_or_default();
+            change(&mut record);
+            windows.push(Entry { place: place.clone(), record: record.clone() });
+            windows.sort_by_key(|entry| std::cmp::Reverse(entry.record.last_ms()));
+            windows.truncate(MAX_SERVERS);
+            Ok(Some(serde_json::to_vec_pretty(&Contents { version: VERSION, windows })?))
+        });
         record
     }
+}
+
+fn windows(text: &[u8]) -> Vec<Entry> {
+    let contents: Option<Contents> = serde_json::from_slice(text).ok();
+    contents
+        .filter(|contents| contents.version == VERSION)
+        .map(|contents| contents.windows)
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,83 +1,50 @@
-//! What a server offers. Plain data; the part listed to the model in advance is kept between sessions.
+//! What a server offers, and what a call of it returns. Plain data.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use rmcp::model::{Prompt, Resource, Tool, ToolAnnotations};
+use serde_json::{Map, json};
 
 pub const READER: &str = "read_resource";
 const READER_NAMES: usize = 20;
 
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
-    pub tools: Vec<RemoteTool>,
-    pub prompts: Vec<RemotePrompt>,
-    pub resources: Vec<RemoteResource>,
+    pub tools: Vec<Tool>,
+    pub prompts: Vec<Prompt>,
+    pub resources: Vec<Resource>,
+    /// Whether [`READER`] is ours, not offered by the server.
+    has_reader: bool,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RemoteTool {
-    pub name: String,
-    #[serde(default)]
-    pub description: String,
-    #[serde(rename = "inputSchema", default)]
-    pub schema: Value,
-    #[serde(default)]
-    annotations: Annotations,
-    /// Added by us, not offered by the server.
-    #[serde(skip)]
-    pub is_reader: bool,
-}
-
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Annotations {
-    #[serde(rename = "readOnlyHint", default)]
-    read_only: Option<bool>,
-}
-
-impl RemoteTool {
-    /// The tool for reading a server's resources; its description names some of them.
-    pub fn reader(resources: &[RemoteResource]) -> Self {
-        let names: Vec<String> =
-            resources.iter().take(READER_NAMES).map(|one| format!("{} ({})", one.uri, one.name)).collect();
-        let more = resources.len().saturating_sub(READER_NAMES);
-        let more = if more > 0 { format!("; {more} more") } else { String::new() };
-        Self {
-            name: READER.to_owned(),
-            description: format!(
-                "Reads a resource of this server by its URI. Listed: {}{more}",
-                names.join("; ")
-            ),
-            schema: json!({"type": "object", "properties": {"uri": {"type": "string"}}, "required": ["uri"]}),
-            annotations: Annotations { read_only: Some(true) },
-            is_reader: true,
+impl Catalog {
+    /// Adds the tool for reading the server's resources; its description names some of them.
+    pub fn add_reader(&mut self) {
+        if self.tools.iter().any(|tool| tool.name == READER) {
+            return;
         }
+        let named = self.resources.iter().take(READER_NAMES);
+        let names: Vec<String> = named.map(|one| format!("{} ({})", one.uri, one.name)).collect();
+        let more = self.resources.len().saturating_sub(READER_NAMES);
+        let more = if more > 0 { format!("; {more} more") } else { String::new() };
+        let about = format!("Reads a resource of this server by its URI. Listed: {}{more}", names.join("; "));
+        let uri = Map::from_iter([
+            ("type".to_owned(), json!("object")),
+            ("properties".to_owned(), json!({"uri": {"type": "string"}})),
+            ("required".to_owned(), json!(["uri"])),
+        ]);
+        let mut tool = Tool::new(READER, about, uri);
+        tool.annotations = Some(ToolAnnotations::new().read_only(true));
+        self.tools.push(tool);
+        self.has_reader = true;
     }
 
-    /// Whether the server declares the tool read-only.
-    pub fn reads(&self) -> bool {
-        self.annotations.read_only.unwrap_or(false)
+    pub fn is_ours(&self, tool: &Tool) -> bool {
+        self.has_reader && tool.name == READER
     }
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RemotePrompt {
-    pub name: String,
-    #[serde(default)]
-    pub description: String,
-    #[serde(default)]
-    pub arguments: Vec<PromptArgument>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PromptArgument {
-    pub name: String,
-    #[serde(default)]
-    pub required: bool,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RemoteResource {
-    pub uri: String,
-    pub name: String,
+/// Whether the server declares the tool read-only.
+pub fn reads(tool: &Tool) -> bool {
+    tool.annotations.as_ref().and_then(|hints| hints.read_only_hint).unwrap_or(false)
 }
 
 #[derive(Clone, Debug, PartialEq)]

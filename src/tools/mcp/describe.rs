@@ -16,14 +16,12 @@ const ABOUT_CHARS: usize = 70;
 /// One server and its full catalog; starts it.
 pub async fn offered(servers: &Servers, server: &Server) -> Result<String, McpError> {
     let (mut out, catalog) = head(servers, server).await?;
+    let tools = catalog.tools.iter().map(|tool| (tool.name.to_string(), tool.description.as_deref()));
+    let prompts = catalog.prompts.iter();
+    let prompts =
+        prompts.map(|prompt| (format!("/{}:{}", server.name, prompt.name), prompt.description.as_deref()));
     let mut rows: Vec<(String, &str)> =
-        catalog.tools.iter().map(|tool| (tool.name.clone(), tool.description.as_str())).collect();
-    rows.extend(
-        catalog
-            .prompts
-            .iter()
-            .map(|prompt| (format!("/{}:{}", server.name, prompt.name), prompt.description.as_str())),
-    );
+        tools.chain(prompts).map(|(name, about)| (name, about.unwrap_or_default())).collect();
     rows.extend(
         catalog.resources.iter().map(|one| (format!("@{}:{}", server.name, one.uri), one.name.as_str())),
     );

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rmcp::model::{Prompt, Tool};
 use serde::{Deserialize, Serialize};
 
-use super::catalog::{Catalog, RemotePrompt, RemoteTool};
+use super::catalog::{self, Catalog};
 use base::file;
-use base::folder::atomic_write::{self, Expect};
+use base::folder::update::update;
 use base::text::one_line;
 
 const HELP_CHARS: usize = 120;
@@ -51,33 +52,48 @@ impl Learned {
     }
 
     pub fn write(&self, hash: &str, offers: &LearnedServer) -> io::Result<()> {
-        let mut all = self.read();
-        if all.get(hash).is_some_and(|known| known == offers) {
-            return Ok(());
-        }
-        all.insert(hash.to_owned(), offers.clone());
-        if let Some(folder) = self.0.parent() {
-            file::create_private_folder(folder)?;
-        }
-        let bytes = serde_json::to_vec(&all)?;
-        atomic_write::write_private(&self.0, &bytes, Expect::Anything).map_err(io::Error::other)
+        update(&self.0, |old| {
+            let mut all: All = old.and_then(|old| serde_json::from_slice(old).ok()).unwrap_or_default();
+            let before = all.insert(hash.to_owned(), offers.clone());
+            if before.as_ref() == Some(offers) { Ok(None) } else { Ok(Some(serde_json::to_vec(&all)?)) }
+        })
     }
 }
 
-pub fn of_catalog(catalog: &Catalog) -> LearnedServer {
-    let tool = |tool: &RemoteTool| LearnedTool { name: tool.name.clone(), reads: tool.reads() };
-    let prompt = |prompt: &RemotePrompt| LearnedPrompt {
-        name: prompt.name.clone(),
-        args: prompt
-            .arguments
-            .iter()
-            .map(|argument| format!("[{}]", argument.name))
-            .collect::<Vec<_>>()
-            .join(" "),
-        help: one_line(&prompt.description, HELP_CHARS),
+pub fn of_catalog(offered: &Catalog) -> LearnedServer {
+    let tool = |tool: &Tool| LearnedTool { name: tool.name.to_string(), reads: catalog::reads(tool) };
+    let prompt = |prompt: &Prompt| {
+        let args = prompt.arguments.iter().flatten().map(|argument| format!("[{}]", argument.name));
+        LearnedPrompt {
+            name: prompt.name.clone(),
+            args: args.collect::<Vec<_>>().join(" "),
+            help: one_line(prompt.description.as_deref().unwrap_or_default(), HELP_CHARS),
+        }
     };
     LearnedServer {
-        tools: catalog.tools.iter().map(tool).collect(),
-        prompts: catalog.prompts.iter().map(prompt).collect(),
+        tools: offered.tools.iter().map(tool).collect(),
+        prompts: offered.prompts.iter().map(prompt).collect(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_that_learn_at_once_keep_each_others_entries() {
+        let dir = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for session in 0..4 {
+                let learned = Learned::new(dir.path());
+                scope.spawn(move || {
+                    for server in 0..10 {
+                        learned.write(&format!("{session}-{server}"), &LearnedServer::default()).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(Learned::new(dir.path()).read().len(), 40);
     }
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, join_all};
+use rmcp::model::Tool;
 use serde_json::{Map, Value};
 use tokio::task::spawn_blocking;
 
-use super::catalog::{Catalog, RemoteTool};
+use super::catalog::{self, Catalog};
 use super::client::error::McpError;
 use super::client::handler::Caller;
 use super::result;
@@ -118,20 +119,20 @@ fn listed(server: &str, tools: &[super::learned::LearnedTool]) -> String {
     format!("{server}.{{{listing}}}")
 }
 
-fn spec(server: &str, tool: &RemoteTool) -> ToolSpec {
+fn spec(server: &str, tool: &Tool) -> ToolSpec {
     ToolSpec {
         name: format!("{server}.{}", tool.name).into(),
-        description: tool.description.trim().into(),
-        schema: tool.schema.clone(),
+        description: tool.description.as_deref().unwrap_or_default().trim().into(),
+        schema: Value::Object((*tool.input_schema).clone()),
     }
 }
 
 /// Models don't always write a name exactly as the server does.
-fn find<'a>(catalog: &'a Catalog, server: &str, name: &str) -> Result<&'a RemoteTool, ToolError> {
+fn find<'a>(catalog: &'a Catalog, server: &str, name: &str) -> Result<&'a Tool, ToolError> {
     let plain = |name: &str| name.to_lowercase().replace(['-', '_'], "");
     let exact = catalog.tools.iter().find(|tool| tool.name == name);
     exact.or_else(|| catalog.tools.iter().find(|tool| plain(&tool.name) == plain(name))).ok_or_else(|| {
-        let names: Vec<&str> = catalog.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let names: Vec<&str> = catalog.tools.iter().map(|tool| &*tool.name).collect();
         let hint = fuzzy::nearest_name(name, names.iter().copied())
             .map_or(String::new(), |near| format!(" Did you mean {near}?"));
         ToolError::invalid(format!("{server} has no tool {name}.{hint} It has: {}", names.join(", ")))
@@ -169,9 +170,10 @@ impl RemoteCall {
         let error = |error: McpError| failed(&self.server, &error);
         let catalog = self.servers.catalog(&self.server).await.map_err(error)?;
         let tool = find(&catalog, &self.server, &self.tool)?;
+        let ours = catalog.is_ours(tool);
         let called = self.servers.with(&self.server, |connection| async move {
             let caller = Caller { progress: Arc::clone(&cx.progress), asker: cx.asker.clone() };
-            connection.call(tool, self.args.clone(), caller, &cx.cancel).await
+            connection.call(tool, ours, self.args.clone(), caller, &cx.cancel).await
         });
         let result = called.await.map_err(error)?;
         let (title, cx) = (format!("{}.{}", self.server, tool.name), cx.clone());
@@ -197,8 +199,8 @@ impl Prepared for RemoteCall {
             };
             let catalog = catalog.map_err(|error| failed(&self.server, &error))?;
             let tool = find(&catalog, &self.server, &self.tool)?;
-            let (server, name) = (self.server.clone(), tool.name.clone());
-            Ok(vec![Access::Remote { server, tool: name, reads: tool.reads() }])
+            let (server, name) = (self.server.clone(), tool.name.to_string());
+            Ok(vec![Access::Remote { server, tool: name, reads: catalog::reads(tool) }])
         })
     }
 

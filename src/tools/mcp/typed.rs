@@ -37,8 +37,9 @@ async fn filled(
     let prompt = prompt.ok_or_else(|| format!("{server} has no prompt {name}"))?;
     let mut args = Map::new();
     let mut rest = rest;
-    let last = prompt.arguments.len().saturating_sub(1);
-    for (at, argument) in prompt.arguments.iter().enumerate() {
+    let arguments = prompt.arguments.as_deref().unwrap_or_default();
+    let last = arguments.len().saturating_sub(1);
+    for (at, argument) in arguments.iter().enumerate() {
         let named =
             rest.split_whitespace().find_map(|word| word.strip_prefix(&argument.name)?.strip_prefix('='));
         let value = match named {
@@ -52,7 +53,7 @@ async fn filled(
         };
         if !value.is_empty() {
             args.insert(argument.name.clone(), value.into());
-        } else if argument.required {
+        } else if argument.required == Some(true) {
             return Err(format!("/{server}:{name} needs {}", argument.name));
         }
     }

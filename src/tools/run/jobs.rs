@@ -36,12 +36,11 @@ pub type Watcher = Box<dyn Fn(Vec<JobRow>) + Send + Sync>;
 /// A job's output since the last read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobOutput {
-    pub command: String,
     pub output: Vec<u8>,
     /// Earlier bytes that are only in the file.
     pub skipped_bytes: u64,
     pub ended: Option<String>,
-    pub file: Option<PathBuf>,
+    pub file: PathBuf,
 }
 
 impl JobOutput {
@@ -53,7 +52,7 @@ impl JobOutput {
     pub fn envelope(&self, text: String, call: Command) -> Envelope {
         let looked = Command {
             running: Some(self.ended.is_none()),
-            full_output_path: self.file.as_ref().map(|file| file.to_string_lossy().into_owned()),
+            full_output_path: Some(self.file.to_string_lossy().into_owned()),
             ..call
         };
         let envelope = Envelope::success(text).observed(Observation::Command(looked));
@@ -75,7 +74,7 @@ struct JobState {
 struct BackgroundJob {
     id: u32,
     command: String,
-    path: Option<PathBuf>,
+    path: PathBuf,
     cancel: CancellationToken,
     state: Mutex<JobState>,
     /// There is new output, or the job ended.
@@ -112,7 +111,6 @@ impl BackgroundJob {
             state.reported = true;
         }
         JobOutput {
-            command: self.command.clone(),
             output: std::mem::take(&mut state.unread).into(),
             skipped_bytes: std::mem::take(&mut state.skipped_bytes),
             ended: state.ended.clone(),
@@ -158,7 +156,7 @@ impl Jobs {
         let job = Arc::new(BackgroundJob {
             id: self.last_id.fetch_add(1, Ordering::Relaxed) + 1,
             command: command.to_owned(),
-            path: Some(path),
+            path,
             cancel: CancellationToken::new(),
             state: Mutex::new(JobState { file: Some(file), ..JobState::default() }),
             news: Notify::new(),
@@ -209,7 +207,7 @@ impl Jobs {
     /// The end of a job's output, for the user; doesn't count as read by the model.
     pub fn peek(&self, id: u32) -> Option<String> {
         let job = self.find(id)?;
-        let file = job.path.as_deref().and_then(|path| file::tail(path, PEEKED_BYTES).ok());
+        let file = file::tail(&job.path, PEEKED_BYTES).ok();
         let unread = || job.state().unread.iter().copied().collect();
         Some(readable(&file.unwrap_or_else(unread)))
     }

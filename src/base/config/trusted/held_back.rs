@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::file;
 use crate::folder::atomic_write::{self, Expect};
+use crate::folder::update::update;
 use crate::format::path_text;
 
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -127,13 +128,11 @@ fn milliseconds(time: SystemTime) -> u64 {
 }
 
 fn add(path: &Path, more: RulesHashes) -> io::Result<()> {
-    let mut all = read(path);
-    all.extend(more);
-    if let Some(folder) = path.parent() {
-        file::create_private_folder(folder)?;
-    }
-    let bytes = serde_json::to_vec(&rows(all))?;
-    atomic_write::write_private(path, &bytes, Expect::Anything).map_err(io::Error::other)
+    update(path, |_| {
+        let mut all = read(path);
+        all.extend(more.clone());
+        Ok(Some(serde_json::to_vec(&rows(all))?))
+    })
 }
 
 fn read(path: &Path) -> RulesHashes {

@@ -54,15 +54,16 @@ pub async fn run(cli: &SharedArgs, args: &TestArgs) -> Result<bool, Failure> {
     // Like the agent, call only what is offered.
     let catalog = servers.catalog(name).await.map_err(|error| failure(&server, &error))?;
     let Some(tool) = catalog.tools.iter().find(|known| known.name == *tool) else {
-        let names: Vec<&str> = catalog.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let names: Vec<&str> = catalog.tools.iter().map(|tool| &*tool.name).collect();
         return Err(Failure::usage(
             format!("{name} has no tool {tool}"),
             format!("it has: {}", names.join(", ")),
         ));
     };
+    let ours = catalog.is_ours(tool);
     let called = servers.with(name, |connection| {
         let (input, cancel) = (input.clone(), CancellationToken::new());
-        async move { connection.call(tool, input, caller(), &cancel).await }
+        async move { connection.call(tool, ours, input, caller(), &cancel).await }
     });
     let result = called.await.map_err(|error| failure(&server, &error))?;
     let failed = result.failed;

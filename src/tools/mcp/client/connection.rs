@@ -9,16 +9,15 @@ use base64::engine::general_purpose::STANDARD;
 use rmcp::RoleClient;
 use rmcp::model::{
     CallToolRequestParams, ContentBlock, GetPromptRequestParams, ReadResourceRequestParams, ResourceContents,
+    Tool,
 };
 use rmcp::service::{RunningService, ServiceError};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::error::McpError;
 use super::handler::{Caller, Calls, Handler};
-use crate::mcp::catalog::{CallResult, Catalog, Content, READER, RemoteTool};
+use crate::mcp::catalog::{CallResult, Catalog, Content, READER};
 use base::process::service::Service;
 
 /// Upper limit for a call, even with signs of life.
@@ -37,13 +36,9 @@ impl Connection {
         running: RunningService<RoleClient, Handler>,
         calls: Arc<Calls>,
         service: Option<Service>,
+        call_timeout: Duration,
     ) -> Self {
-        Self { running, calls, service, call_timeout: LONGEST_CALL }
-    }
-
-    #[must_use]
-    pub fn with_limits(self, call_timeout: Duration) -> Self {
-        Self { call_timeout, ..self }
+        Self { running, calls, service, call_timeout }
     }
 
     pub fn is_closed(&self) -> bool {
@@ -76,19 +71,17 @@ impl Connection {
         let asked = async {
             // Some servers don't declare that they have tools.
             match peer.list_all_tools().await {
-                Ok(tools) => catalog.tools = converted(&tools),
+                Ok(tools) => catalog.tools = tools,
                 Err(error) if capabilities.tools.is_some() => return Err(error),
                 Err(error) if error.auth_challenge().is_some() => return Err(error),
                 Err(_) => {}
             }
             if capabilities.prompts.is_some() {
-                catalog.prompts = converted(&peer.list_all_prompts().await?);
+                catalog.prompts = peer.list_all_prompts().await?;
             }
             if capabilities.resources.is_some() {
-                catalog.resources = converted(&peer.list_all_resources().await?);
-                if catalog.tools.iter().all(|tool| tool.name != READER) {
-                    catalog.tools.push(RemoteTool::reader(&catalog.resources));
-                }
+                catalog.resources = peer.list_all_resources().await?;
+                catalog.add_reader();
             }
             Ok(())
         };
@@ -97,14 +90,16 @@ impl Connection {
         Ok(catalog)
     }
 
+    /// `ours`: the tool that we added, not the server's.
     pub async fn call(
         &self,
-        tool: &RemoteTool,
+        tool: &Tool,
+        ours: bool,
         args: Map<String, Value>,
         caller: Caller,
         cancel: &CancellationToken,
     ) -> Result<CallResult, McpError> {
-        if tool.is_reader {
+        if ours {
             let uri = args.get("uri").and_then(Value::as_str);
             let uri = uri.ok_or_else(|| McpError::Refused(format!("{READER} needs a uri")))?;
             return Ok(CallResult { content: self.read(uri, cancel).await?, failed: false });
@@ -160,12 +155,6 @@ impl Connection {
             }
         }
     }
-}
-
-/// Converts the crate's types to ours by way of their JSON form.
-fn converted<T: DeserializeOwned>(all: &[impl Serialize]) -> Vec<T> {
-    let convert = |one| serde_json::to_value(one).and_then(serde_json::from_value).ok();
-    all.iter().filter_map(convert).collect()
 }
 
 fn content_of(block: &ContentBlock) -> Option<Content> {

@@ -61,7 +61,7 @@ pub async fn connect(
     place: &Place,
     challenge: Option<&str>,
 ) -> Result<Connection, McpError> {
-    let started = match &server.transport {
+    match &server.transport {
         Transport::Stdio { .. } => over_stdio(server, place).await,
         Transport::Http { url, headers, oauth } => {
             let headers =
@@ -74,8 +74,7 @@ pub async fn connect(
                 Some(oauth) => signed_in(server, place, &url, &headers, oauth, challenge).await,
             }
         }
-    };
-    started.map(|connection| connection.with_limits(server.call_timeout))
+    }
 }
 
 /// Over HTTP, signing in if the server requires it.
@@ -88,10 +87,8 @@ async fn signed_in(
     challenge: Option<&str>,
 ) -> Result<Connection, McpError> {
     let mut oauth = oauth.clone();
-    let token = oauth.identity_provider.as_mut().map(|provider| &mut provider.id_token);
-    let texts =
-        [&mut oauth.client_id, &mut oauth.client_secret, &mut oauth.private_key_file].into_iter().flatten();
-    for text in texts.chain(token) {
+    let texts = [&mut oauth.client_id, &mut oauth.client_secret, &mut oauth.private_key_file];
+    for text in texts.into_iter().flatten() {
         *text = expand(text, server, place)?;
     }
     let file = place.credentials_of(server);
@@ -150,7 +147,7 @@ async fn over_http(
             return Err(McpError::Timeout(server.start_timeout));
         };
         match answer {
-            Ok(running) => return Ok(Connection::new(running, calls, None)),
+            Ok(running) => return Ok(Connection::new(running, calls, None, server.call_timeout)),
             Err(error) if another_lifecycle_may_work(&error) => last = last.or(Some(start_error(&error))),
             Err(error) => return Err(start_error(&error)),
         }
@@ -170,7 +167,9 @@ async fn over_stdio(server: &Server, place: &Place) -> Result<Connection, McpErr
         let calls = Arc::<Calls>::default();
         let serve = serve_client_with_lifecycle(handler(server, place, &calls), transport, mode);
         let error = match timeout(server.start_timeout, serve).await {
-            Ok(Ok(running)) => return Ok(Connection::new(running, calls, Some(service))),
+            Ok(Ok(running)) => {
+                return Ok(Connection::new(running, calls, Some(service), server.call_timeout));
+            }
             Ok(Err(error)) if another_lifecycle_may_work(&error) => {
                 last = last.or(Some(start_error(&error)));
                 continue;

@@ -23,9 +23,6 @@ impl CredentialFile {
     }
 
     fn write(&self, credentials: &StoredCredentials) -> std::io::Result<()> {
-        if let Some(folder) = self.0.parent() {
-            file::create_private_folder(folder)?;
-        }
         let bytes = serde_json::to_vec(credentials)?;
         atomic_write::write_private(&self.0, &bytes, Expect::Anything).map_err(std::io::Error::other)
     }

@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 
 use super::credentials::CredentialFile;
 use super::http::{self, SignInHttp};
-use super::token::TokenRequest;
+use super::token;
 use crate::mcp::config::server::OAuth;
 use base::clock;
 
@@ -98,7 +98,6 @@ impl SignIn {
 
     pub fn without_user(&self) -> bool {
         self.oauth.grant_type.as_deref() == Some("client_credentials")
-            || self.oauth.identity_provider.is_some()
     }
 
     /// `own_issuer`: ignore the issuer named by the server's own documents.
@@ -123,17 +122,9 @@ impl SignIn {
         if scopes.is_empty() {
             scopes = manager.select_initial_scopes(&[]).await;
         }
-        let request =
-            TokenRequest { metadata, client_id: &client_id, resource: &self.url, scope: &scopes.join(" ") };
-        let token = match (&self.oauth.private_key_file, &self.oauth.identity_provider) {
-            (Some(path), _) => Some(request.with_key(path).await?),
-            (None, Some(provider)) => {
-                let secret = self.oauth.client_secret.as_deref().unwrap_or_default();
-                Some(request.vouched(provider, secret).await?)
-            }
-            (None, None) => None,
-        };
-        if let Some(token) = token {
+        if let Some(path) = &self.oauth.private_key_file {
+            let place = (self.url.as_str(), scopes.join(" "));
+            let token = token::with_key(path, metadata, &client_id, &place).await?;
             return self.keep(manager, metadata, &client_id, token).await;
         }
         let client_secret = self.oauth.client_secret.clone();

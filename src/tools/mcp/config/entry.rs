@@ -161,8 +161,8 @@ impl Entry {
                 },
             },
         };
-        let mut server = Server::new(name.to_owned(), origin.to_owned(), transport, hash)
-            .with_tools(self.include_tools, self.exclude_tools);
+        let mut server = Server::new(name.to_owned(), origin.to_owned(), transport, hash);
+        (server.tools, server.without_tools) = (self.include_tools, self.exclude_tools);
         if let Some(limit) = self.timeout.as_u64() {
             server.call_timeout = Duration::from_millis(limit);
         }

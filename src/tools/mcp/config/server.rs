@@ -15,8 +15,9 @@ pub struct Server {
     /// Counted from the last sign of life of a call.
     pub call_timeout: Duration,
     pub enabled: bool,
-    tools: Option<Vec<String>>,
-    without_tools: Vec<String>,
+    /// Only these, if given.
+    pub tools: Option<Vec<String>>,
+    pub without_tools: Vec<String>,
     pub hash: String,
 }
 
@@ -75,17 +76,6 @@ pub struct OAuth {
     /// A file with the private key (PEM) this client signs with.
     #[serde(alias = "private_key_file", skip_serializing_if = "Option::is_none")]
     pub private_key_file: Option<String>,
-    /// Vouches for the user.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub identity_provider: Option<IdentityProvider>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct IdentityProvider {
-    pub token_endpoint: String,
-    pub client_id: String,
-    pub id_token: String,
 }
 
 /// A string of space-separated words, or a list.
@@ -116,11 +106,6 @@ impl Server {
             without_tools: Vec::new(),
             hash,
         }
-    }
-
-    #[must_use]
-    pub fn with_tools(self, only: Option<Vec<String>>, without: Vec<String>) -> Self {
-        Self { tools: only, without_tools: without, ..self }
     }
 
     pub fn offers(&self, tool: &str) -> bool {

@@ -3,11 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::entry::Entry;
-use base::file;
-use base::folder::atomic_write::{self, Expect};
+use base::folder::update::update;
 
 const NAME: &str = "mcp_servers.json";
 
@@ -22,48 +21,50 @@ impl UserFile {
     }
 
     pub fn add(&self, entries: &[(String, Entry)]) -> io::Result<()> {
-        let mut config = self.read()?;
-        for (name, entry) in entries {
-            config["mcpServers"][name] = serde_json::to_value(entry)?;
-        }
-        self.write(&config)
+        self.change(|servers| {
+            for (name, entry) in entries {
+                servers.insert(name.clone(), serde_json::to_value(entry)?);
+            }
+            Ok(())
+        })
     }
 
     /// Returns whether it existed. Blocks.
     pub fn remove(&self, name: &str) -> io::Result<bool> {
-        let mut config = self.read()?;
-        let servers = config["mcpServers"].as_object_mut();
-        let was_there = servers.is_some_and(|servers| servers.shift_remove(name).is_some());
-        if was_there {
-            self.write(&config)?;
-        }
+        let mut was_there = false;
+        self.change(|servers| {
+            was_there = servers.shift_remove(name).is_some();
+            Ok(())
+        })?;
         Ok(was_there)
     }
 
     pub fn has(&self, name: &str) -> io::Result<bool> {
-        Ok(self.read()?["mcpServers"].get(name).is_some())
-    }
-
-    fn read(&self) -> io::Result<Value> {
-        if self.path.symlink_metadata().is_err() {
-            return Ok(json!({"mcpServers": {}}));
-        }
-        let bytes = file::read_own(&self.path).map_err(io::Error::other)?;
-        let config: Value = serde_json::from_slice(&bytes).map_err(|error| {
-            io::Error::other(format!("{} is not valid JSON: {error}", self.path.display()))
+        let mut has = false;
+        self.change(|servers| {
+            has = servers.contains_key(name);
+            Ok(())
         })?;
-        let in_form = config.is_object() && config.get("mcpServers").is_none_or(Value::is_object);
-        in_form
-            .then_some(config)
-            .ok_or_else(|| io::Error::other(format!("{} has no object \"mcpServers\"", self.path.display())))
+        Ok(has)
     }
 
-    fn write(&self, config: &Value) -> io::Result<()> {
-        if let Some(folder) = self.path.parent() {
-            file::create_private_folder(folder)?;
-        }
-        let mut text = serde_json::to_string_pretty(config)?;
-        text.push('\n');
-        atomic_write::write_private(&self.path, text.as_bytes(), Expect::Anything).map_err(io::Error::other)
+    fn change(&self, mut change: impl FnMut(&mut Map<String, Value>) -> io::Result<()>) -> io::Result<()> {
+        let path = self.path.display();
+        update(&self.path, |old| {
+            let mut config = match old {
+                None => json!({}),
+                Some(old) => serde_json::from_slice(old)
+                    .map_err(|error| io::Error::other(format!("{path} is not valid JSON: {error}")))?,
+            };
+            let servers =
+                config.as_object_mut().map(|config| config.entry("mcpServers").or_insert(json!({})));
+            let Some(Value::Object(servers)) = servers else {
+                return Err(io::Error::other(format!("{path} has no object \"mcpServers\"")));
+            };
+            let before = servers.clone();
+            change(servers)?;
+            let unchanged = *servers == before;
+            Ok(if unchanged { None } else { Some(format!("{config:#}\n").into_bytes()) })
+        })
     }
 }
