@@ -10,7 +10,7 @@ use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, SessionSelector};
 use crate::cli::setup::{ask_busy, ask_trust, first_run};
 use base::config::paths::Paths;
-use base::protocol::op::Op;
+use base::protocol::op::{Op, Quick};
 use context::session::log;
 use frontend::tui::plain;
 use frontend::tui::run::{self as tui, TuiOutcome};
@@ -39,7 +39,7 @@ pub async fn resume(cli: &SharedArgs, args: &ResumeArgs) -> Result<u8, Failure> 
         None if last => (SessionSelector::Last, None),
         None => (SessionSelector::New, None),
     };
-    let first = matches!(which, SessionSelector::New).then_some(Op::ListSessions);
+    let first = matches!(which, SessionSelector::New).then_some(Op::Quick(Quick::ListSessions));
     chat(cli, prompt, which, first).await
 }
 
