@@ -15,9 +15,9 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::options::{self, Options, WayOfWork};
+use super::questions;
 use super::slash::{self, EndsWith};
-use super::work::{Busy, Command, Open, Waiting};
-use super::{questions, stop};
+use super::work::{self, Busy, Command, Open, Waiting};
 use crate::acp::connection::Client;
 use crate::acp::error;
 use crate::acp::prompt::Input;
@@ -399,7 +399,7 @@ impl Session {
         let now = jiff::Timestamp::now().to_string();
         self.update(SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().updated_at(now)));
         let Some(Busy::Prompt { ends: EndsWith::Turn, cancelled, stop, .. }) = &mut self.busy else { return };
-        let (reason, why) = stop::of(&end.reason);
+        let (reason, why) = work::stop(&end.reason);
         let reason = if *cancelled { Ok(StopReason::Cancelled) } else { reason };
         if let Ok(reason) = reason
             && end.plan.is_some()

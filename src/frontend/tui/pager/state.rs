@@ -8,8 +8,7 @@ use regex::{Regex, RegexBuilder};
 
 use super::cell::{CellContent, PageLayout, PagerCell};
 use super::kind::PagerKind;
-use super::marks::{marked, shifted};
-use super::page::{Page, Place};
+use super::page::{Page, Place, marked, shifted};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::popup::list::{self, PopupAction};
 use crate::tui::render::theme::Theme;

@@ -76,8 +76,8 @@ pub fn outcome(tool: &str, envelope: &Envelope) -> OutcomeLine {
     }
     outcome.summary = match tool {
         "Read" => read_summary(envelope),
-        "LS" => counted(data, &["total_entries", "total"], "entry"),
-        "Glob" => counted(data, &["total", "total_files", "total_paths"], "file"),
+        "LS" => counted(data, "total_entries", "entry"),
+        "Glob" => counted(data, "total", "file"),
         "Grep" => grep_summary(data),
         "Bash" => {
             // The user wants to see more of their own command's output.
@@ -192,7 +192,7 @@ fn read_summary(envelope: &Envelope) -> Option<String> {
     if lines == 0 {
         return None;
     }
-    let total = number(&envelope.data, &["total_lines", "total"]);
+    let total = number(&envelope.data, "total_lines");
     Some(match total {
         Some(total) if total as usize > lines => format!("{} of {total}", text::plural(lines, "line")),
         _ => text::plural(lines, "line"),
@@ -200,8 +200,8 @@ fn read_summary(envelope: &Envelope) -> Option<String> {
 }
 
 fn grep_summary(data: &Map<String, Value>) -> Option<String> {
-    let matches = counted(data, &["total_matches", "matches", "total"], "match")?;
-    Some(match number(data, &["files", "files_matched", "total_files"]) {
+    let matches = counted(data, "total_matches", "match")?;
+    Some(match number(data, "total_files") {
         Some(files) => format!("{matches} in {}", text::plural(files as usize, "file")),
         None => matches,
     })
@@ -209,7 +209,7 @@ fn grep_summary(data: &Map<String, Value>) -> Option<String> {
 
 fn bash_summary(data: &Map<String, Value>, body: &str) -> Option<String> {
     // Truncated output reports its full length.
-    let lines = number(data, &["output_lines"]).map_or_else(|| body.lines().count(), |lines| lines as usize);
+    let lines = number(data, "output_lines").map_or_else(|| body.lines().count(), |lines| lines as usize);
     let output = if lines == 0 { "no output".to_owned() } else { text::plural(lines, "line") };
     if data.get("timed_out").and_then(Value::as_bool) == Some(true) {
         return Some(format!("timed out · {output}"));
@@ -240,17 +240,12 @@ fn todos(data: &Map<String, Value>) -> Vec<Todo> {
     list.into_iter().flatten().map(todo).collect()
 }
 
-fn counted(data: &Map<String, Value>, keys: &[&str], noun: &str) -> Option<String> {
-    number(data, keys).map(|count| text::plural(count as usize, noun))
+fn counted(data: &Map<String, Value>, key: &str, noun: &str) -> Option<String> {
+    number(data, key).map(|count| text::plural(count as usize, noun))
 }
 
-/// The first of `keys` with a number, or the length of a list.
-fn number(data: &Map<String, Value>, keys: &[&str]) -> Option<u64> {
-    keys.iter().find_map(|key| match data.get(*key)? {
-        Value::Number(number) => number.as_u64(),
-        Value::Array(list) => Some(list.len() as u64),
-        _ => None,
-    })
+fn number(data: &Map<String, Value>, key: &str) -> Option<u64> {
+    data.get(key).and_then(Value::as_u64)
 }
 
 fn last_lines(body: &str, most: usize) -> String {
@@ -272,7 +267,7 @@ mod tests {
         let of = |tool: &str, envelope: Envelope| outcome(tool, &envelope).summary;
         assert_eq!(of("Read", Envelope::success("").with_body("content", "1\ta\n2\tb\n")), "2 lines");
         assert_eq!(
-            of("Grep", Envelope::success("").with("total_matches", 3).with("files", 2)),
+            of("Grep", Envelope::success("").with("total_matches", 3).with("total_files", 2)),
             "3 matches in 2 files"
         );
         assert_eq!(
