@@ -8,7 +8,7 @@ use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, SessionSelector};
-use crate::cli::setup::{ask_busy, ask_trust, first_run};
+use crate::cli::setup::{ask, first_run};
 use base::config::paths::Paths;
 use base::protocol::op::{Op, Quick};
 use context::session::log;
@@ -61,11 +61,11 @@ pub async fn chat(
     // Don't take a script's lines for answers.
     let asks = std::io::stdin().is_terminal();
     if asks && !cli.model.trust {
-        ask_trust::ask(&open::workspace(cli.model.folder.as_deref())?)?;
+        ask::ask_trust(&open::workspace(cli.model.folder.as_deref())?)?;
     }
     let mut setup = agent_setup::setup(cli, true, &which).await?;
     if asks && let Some(log) = setup.resume.take() {
-        let Some(log) = ask_busy::ask(&setup.project_state, &setup.workspace, log)? else { return Ok(0) };
+        let Some(log) = ask::ask_busy(&setup.project_state, &setup.workspace, log)? else { return Ok(0) };
         setup.resume = Some(log);
     }
     if asks {
