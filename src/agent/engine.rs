@@ -20,7 +20,7 @@ use super::undo_ops;
 use super::window::compactor::CompactionOutcome;
 use base::protocol::event::{EndReason, Event, Level, SessionInfo, TurnEnd};
 use base::protocol::notice as texts;
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Idle, Op, Work};
 
 pub struct Engine {
     pub agent: Agent,
@@ -65,24 +65,24 @@ impl Engine {
                 },
             };
             let running = match op {
-                Op::Shutdown => false,
-                Op::Submit { text } => self.turn(text, &mut ops).await.is_some(),
-                Op::Prompt { text, attachments } => {
-                    self.agent.attachments = attachments;
-                    self.turn(text, &mut ops).await.is_some()
+                Op::Work(work) => self.work(work, &mut ops).await,
+                Op::Control(Control::Shutdown) => false,
+                Op::Control(control) => {
+                    self.idle_control(control);
+                    true
                 }
-                Op::RunCommand { command } => self.run_command(&command, &mut ops).await,
-                Op::Maintain(_) => self.maintain(op, &mut ops).await,
-                Op::Init => {
-                    let policy = Arc::clone(&self.agent.dispatcher.policy);
-                    policy.allow_rules_file_write(true);
-                    let running = self.turn(maintainer::init_prompt(), &mut ops).await.is_some();
-                    policy.allow_rules_file_write(false);
-                    running
+                Op::Idle(op) => {
+                    self.idle_op(op).await;
+                    true
                 }
-                Op::Compact { focus } => self.compact(focus, &mut ops).await,
-                other => {
-                    self.idle_op(other).await;
+                Op::Undo(op) => {
+                    if undo_ops::undo_op(op, &mut self.agent, &self.deps, &self.events).await {
+                        self.announce();
+                    }
+                    true
+                }
+                Op::Quick(op) => {
+                    quick_op(op, &self.agent.dispatcher.policy, &self.deps, &self.events);
                     true
                 }
             };
@@ -94,6 +94,41 @@ impl Engine {
         self.agent.dispatcher.cx.language_servers.stop().await;
         self.deps.prompts.settle().await;
         self.end_hooks(if self.deps.interactive { "prompt_input_exit" } else { "other" }).await;
+    }
+
+    /// `false` on shutdown.
+    async fn work(&mut self, work: Work, ops: &mut Ops) -> bool {
+        match work {
+            Work::Submit { text } => self.turn(text, ops).await.is_some(),
+            Work::Prompt { text, attachments } => {
+                self.agent.attachments = attachments;
+                self.turn(text, ops).await.is_some()
+            }
+            Work::RunCommand { command } => self.run_command(&command, ops).await,
+            // Runs one phase. The next one waits for what the user decided or typed meanwhile.
+            Work::Maintain(phases) => {
+                let Some(text) = self.maintainer.begin(&phases, &mut self.agent, &self.events).await else {
+                    return true;
+                };
+                let Some(end) = self.turn(text, ops).await else { return false };
+                if end.reason == EndReason::Done
+                    && let Some(left) = self.maintainer.phase_done(phases, &self.agent, &self.events).await
+                {
+                    let is_typed = |op: &&Op| matches!(op, Op::Work(Work::Submit { .. }));
+                    let typed = self.deferred.iter().take_while(is_typed).count();
+                    self.deferred.insert(typed, Work::Maintain(left).into());
+                }
+                true
+            }
+            Work::Init => {
+                let policy = Arc::clone(&self.agent.dispatcher.policy);
+                policy.allow_rules_file_write(true);
+                let running = self.turn(maintainer::init_prompt(), ops).await.is_some();
+                policy.allow_rules_file_write(false);
+                running
+            }
+            Work::Compact { focus } => self.compact(focus, ops).await,
+        }
     }
 
     /// The next operation. Notifies hooks when none comes for a while after a turn.
@@ -142,7 +177,7 @@ impl Engine {
         self.after(&control);
         let end = end.filter(|_| running)?;
         if end.reason != EndReason::Done {
-            self.deferred.retain(|op| !matches!(op, Op::Maintain(_)));
+            self.deferred.retain(|op| !matches!(op, Op::Work(Work::Maintain(_))));
             self.maintainer.end(&self.agent, &self.events).await;
         }
         Some(end)
@@ -173,22 +208,6 @@ impl Engine {
         running
     }
 
-    /// Runs one maintenance phase. The next one waits for what the user decided or typed meanwhile.
-    async fn maintain(&mut self, op: Op, ops: &mut Ops) -> bool {
-        let Op::Maintain(work) = op else { return true };
-        let Some(text) = self.maintainer.begin(&work, &mut self.agent, &self.events).await else {
-            return true;
-        };
-        let Some(end) = self.turn(text, ops).await else { return false };
-        if end.reason == EndReason::Done
-            && let Some(left) = self.maintainer.phase_done(work, &self.agent, &self.events).await
-        {
-            let typed = self.deferred.iter().take_while(|op| matches!(op, Op::Submit { .. })).count();
-            self.deferred.insert(typed, Op::Maintain(left));
-        }
-        true
-    }
-
     /// Handles input that came too late for the work that just ended: it runs next, before later operations.
     /// After an interrupt the user wants no further turn, so it is given back.
     fn after(&mut self, control: &TurnControl) {
@@ -199,10 +218,10 @@ impl Engine {
             }
         } else {
             for text in control.take_steering().into_iter().rev() {
-                self.deferred.push_front(Op::Submit { text });
+                self.deferred.push_front(Work::Submit { text }.into());
             }
             for command in control.take_commands().into_iter().rev() {
-                self.deferred.push_front(Op::RunCommand { command });
+                self.deferred.push_front(Work::RunCommand { command }.into());
             }
         }
         self.apply_edits(control);
@@ -260,10 +279,24 @@ impl Engine {
         self.send_window();
     }
 
-    /// Operations that need the agent while no turn runs.
-    async fn idle_op(&mut self, op: Op) {
+    /// What acts on running work, while none runs.
+    fn idle_control(&mut self, control: Control) {
+        match control {
+            Control::EditContext { edit, id } => {
+                let control = TurnControl::new(Arc::clone(&self.questions));
+                control.edit(edit, id);
+                self.apply_edits(&control);
+            }
+            Control::ShowContext => self.send_ledger(),
+            // For a question that wasn't asked by a turn.
+            Control::Answer { id, answer } => self.questions.answer(id, answer),
+            Control::TakeBack | Control::Interrupt | Control::Shutdown => {}
+        }
+    }
+
+    async fn idle_op(&mut self, op: Idle) {
         match op {
-            Op::SetModel { model } => {
+            Idle::SetModel { model } => {
                 let now = self.agent.sampler.params.model.to_string();
                 if let Err(why) = self.deps.check_model(&model, &now).await {
                     self.notice(Level::Warning, why);
@@ -278,12 +311,7 @@ impl Engine {
                     self.announce();
                 }
             }
-            Op::EditContext { edit, id } => {
-                let control = TurnControl::new(Arc::clone(&self.questions));
-                control.edit(edit, id);
-                self.apply_edits(&control);
-            }
-            Op::Clear => {
+            Idle::Clear => {
                 let mut new = Conversation::new(&self.deps.project_state, &self.deps.workspace);
                 if let Some((provider, model)) = self.agent.conversation.chosen_model()
                     && let Err(error) = new.choose_model(provider, model)
@@ -295,36 +323,16 @@ impl Engine {
                 self.start_hooks("clear");
                 self.announce();
             }
-            Op::Resume { session } => match sessions::find(&self.deps.project_state, &session) {
+            Idle::Resume { session } => match sessions::find(&self.deps.project_state, &session) {
                 Ok(path) => self.resume(&path).await,
                 Err(message) => self.notice(Level::Error, format!("{message}.")),
             },
-            Op::ForkSession { session } => self.fork(&session).await,
-            Op::Uncompact => self.uncompact(),
-            Op::AutoCompact { on } => {
+            Idle::ForkSession { session } => self.fork(&session).await,
+            Idle::Uncompact => self.uncompact(),
+            Idle::AutoCompact { on } => {
                 self.agent.window.compactor.set_auto(on);
                 self.notice(Level::Info, texts::auto_compact(on));
             }
-            Op::ShowContext => self.send_ledger(),
-            Op::ListPoints
-            | Op::PreviewRewind { .. }
-            | Op::Rewind { .. }
-            | Op::RevertHunk { .. }
-            | Op::StageHunk { .. } => {
-                if undo_ops::undo_op(op, &mut self.agent, &self.deps, &self.events).await {
-                    self.announce();
-                }
-            }
-            Op::Submit { .. }
-            | Op::Prompt { .. }
-            | Op::RunCommand { .. }
-            | Op::Init
-            | Op::Maintain(_)
-            | Op::TakeBack
-            | Op::Compact { .. }
-            | Op::Shutdown
-            | Op::Interrupt => {}
-            quick => quick_op(quick, &self.agent.dispatcher.policy, &self.deps, &self.events),
         }
     }
 

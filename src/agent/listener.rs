@@ -11,7 +11,7 @@ use super::session::inspect;
 use crate::calls::policy_engine::PolicyEngine;
 use base::config::settings::ContextSettings;
 use base::protocol::event::Event;
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Idle, Op, Undo, Work};
 
 pub type Ops = mpsc::UnboundedReceiver<Op>;
 
@@ -40,57 +40,40 @@ impl Listener<'_> {
                 _ = &mut work => return running,
             };
             match op {
-                None | Some(Op::Shutdown) => {
+                None | Some(Op::Control(Control::Shutdown)) => {
                     control.cancel.cancel();
                     running = false;
                 }
+                Some(Op::Control(op)) => match op {
+                    Control::TakeBack => {
+                        let mut texts = control.take_typed();
+                        deferred.retain(|op| match op {
+                            Op::Work(Work::Submit { text }) => {
+                                texts.push(text.clone());
+                                false
+                            }
+                            Op::Work(Work::RunCommand { command }) => {
+                                texts.push(format!("!{command}"));
+                                false
+                            }
+                            _ => true,
+                        });
+                        let _ = self.events.send(Event::TakenBack { texts });
+                    }
+                    Control::Interrupt | Control::Shutdown => control.cancel.cancel(),
+                    Control::Answer { id, answer } => control.questions.answer(id, answer),
+                    Control::EditContext { edit, id } => control.edit(edit, id),
+                    Control::ShowContext => {
+                        let (log, settings) = (self.deps.originals.path(), self.settings.clone());
+                        inspect::ledger(log, settings, self.events.clone());
+                    }
+                },
                 // Text typed after `/clear` is meant for the new session.
-                Some(op @ (Op::Submit { .. } | Op::RunCommand { .. }))
-                    if deferred.iter().any(changes_session) =>
-                {
-                    deferred.push_back(op)
-                }
-                Some(Op::Submit { text }) => control.steer(text),
-                Some(Op::RunCommand { command }) => control.command(command),
-                Some(Op::TakeBack) => {
-                    let mut texts = control.take_typed();
-                    deferred.retain(|op| match op {
-                        Op::Submit { text } => {
-                            texts.push(text.clone());
-                            false
-                        }
-                        Op::RunCommand { command } => {
-                            texts.push(format!("!{command}"));
-                            false
-                        }
-                        _ => true,
-                    });
-                    let _ = self.events.send(Event::TakenBack { texts });
-                }
-                Some(Op::Interrupt) => control.cancel.cancel(),
-                Some(Op::Answer { id, answer }) => control.questions.answer(id, answer),
-                Some(Op::EditContext { edit, id }) => control.edit(edit, id),
-                Some(Op::ShowContext) => {
-                    inspect::ledger(self.deps.originals.path(), self.settings.clone(), self.events.clone());
-                }
-                Some(
-                    later @ (Op::Compact { .. }
-                    | Op::Uncompact
-                    | Op::AutoCompact { .. }
-                    | Op::SetModel { .. }
-                    | Op::Clear
-                    | Op::Resume { .. }
-                    | Op::ForkSession { .. }
-                    | Op::ListPoints
-                    | Op::PreviewRewind { .. }
-                    | Op::Rewind { .. }
-                    | Op::RevertHunk { .. }
-                    | Op::StageHunk { .. }
-                    | Op::Init
-                    | Op::Prompt { .. }
-                    | Op::Maintain(_)),
-                ) => deferred.push_back(later),
-                Some(quick) => quick_op(quick, self.policy, self.deps, self.events),
+                Some(op @ Op::Work(_)) if deferred.iter().any(changes_session) => deferred.push_back(op),
+                Some(Op::Work(Work::Submit { text })) => control.steer(text),
+                Some(Op::Work(Work::RunCommand { command })) => control.command(command),
+                Some(later @ (Op::Work(_) | Op::Idle(_) | Op::Undo(_))) => deferred.push_back(later),
+                Some(Op::Quick(quick)) => quick_op(quick, self.policy, self.deps, self.events),
             }
         }
     }
@@ -98,5 +81,9 @@ impl Listener<'_> {
 
 /// Whether text typed after this operation belongs to another conversation.
 fn changes_session(op: &Op) -> bool {
-    matches!(op, Op::Clear | Op::Resume { .. } | Op::ForkSession { .. } | Op::Rewind { .. })
+    match op {
+        Op::Idle(op) => matches!(op, Idle::Clear | Idle::Resume { .. } | Idle::ForkSession { .. }),
+        Op::Undo(op) => matches!(op, Undo::Rewind { .. }),
+        Op::Work(_) | Op::Control(_) | Op::Quick(_) => false,
+    }
 }

@@ -11,8 +11,8 @@ use crate::session::inspect;
 use base::config::settings::Permission;
 use base::protocol::event::{Event, Level};
 use base::protocol::notice as texts;
-use base::protocol::op::Op;
-use context::session::log;
+use base::protocol::op::Quick;
+use context::session::stored;
 use guard::sandbox::probe;
 use tools::hook::listing;
 use tools::mcp::describe;
@@ -33,50 +33,55 @@ pub fn report_missing_layers(permission: Permission, policy: &PolicyEngine, even
     });
 }
 
-pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Events) {
+pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Events) {
     match op {
-        Op::StopJob { id } if !deps.jobs.stop(id) => {
-            notice(events, Level::Warning, texts::no_such_job(id));
+        Quick::StopJob { id } => {
+            if !deps.jobs.stop(id) {
+                notice(events, Level::Warning, texts::no_such_job(id));
+            }
         }
-        Op::SetPermission { permission } => {
+        Quick::SetPermission { permission } => {
             policy.set_permission(permission);
             let _ = events.send(Event::Permission(permission));
             report_missing_layers(permission, policy, events);
             notice(events, Level::Info, texts::permission_changed(permission));
         }
-        Op::SetMode { mode } => {
+        Quick::SetMode { mode } => {
             policy.set_mode(mode);
             let _ = events.send(Event::Mode(mode));
         }
-        Op::DeclineInit => {
+        Quick::DeclineInit => {
             if let Err(error) = policy.decline_init() {
                 notice(events, Level::Warning, texts::init_choice_not_saved(error));
             }
         }
-        Op::ListSessions => sessions::send(deps.project_state.clone(), events.clone()),
-        Op::PreviewSession { session } => {
+        Quick::ListSessions => sessions::send(deps.project_state.clone(), events.clone()),
+        Quick::PreviewSession { session } => {
             sessions::preview(deps.project_state.clone(), session, events.clone());
         }
-        Op::RenameSession { session, title } => {
-            let op = Op::RenameSession { session, title: deps.prompts.redacted(&title) };
-            sessions::change(deps.project_state.clone(), op, events.clone());
+        Quick::RenameSession { session, title } => {
+            let title = deps.prompts.redacted(&title);
+            sessions::change(deps, events, move |state| stored::rename(state, &session, &title));
         }
-        Op::DeleteSession { .. } | Op::RestoreSession { .. } => {
-            sessions::change(deps.project_state.clone(), op, events.clone());
+        Quick::DeleteSession { session } => {
+            sessions::change(deps, events, move |state| stored::delete(state, &session));
         }
-        Op::ListModels => drop(tokio::spawn(models::send(deps.loaded.clone(), events.clone()))),
-        Op::ListRules => drop(events.send(Event::Rules(policy.rules()))),
-        Op::RemoveRule { rule } => {
+        Quick::RestoreSession { session } => {
+            sessions::change(deps, events, move |state| stored::restore(state, &session));
+        }
+        Quick::ListModels => drop(tokio::spawn(models::send(deps.loaded.clone(), events.clone()))),
+        Quick::ListRules => drop(events.send(Event::Rules(policy.rules()))),
+        Quick::RemoveRule { rule } => {
             if let Err(error) = policy.remove_rule(&rule) {
                 notice(events, Level::Warning, texts::rule_not_removed(error));
             }
             let _ = events.send(Event::Rules(policy.rules()));
         }
-        Op::ShowJob { id } => match deps.jobs.peek(id) {
+        Quick::ShowJob { id } => match deps.jobs.peek(id) {
             Some(text) => drop(events.send(Event::JobOutput { id, text })),
             None => notice(events, Level::Warning, texts::no_such_job(id)),
         },
-        Op::ShowStatus => {
+        Quick::ShowStatus => {
             let parts = StatusParts {
                 workspace: deps.workspace.clone(),
                 project_state: deps.project_state.clone(),
@@ -88,20 +93,20 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
             };
             status::send_status(parts, events.clone());
         }
-        Op::ShowSkills => {
+        Quick::ShowSkills => {
             let rows = deps.skills.iter().map(|skill| (skill.name.clone(), skill.for_users()));
             let _ = events.send(Event::Skills(rows.collect()));
         }
-        Op::ListHooks => {
+        Quick::ListHooks => {
             let (files, workspace) = (deps.loaded.own.hooks.clone(), deps.workspace.clone());
             let events = events.clone();
             tokio::task::spawn_blocking(move || {
                 notice(&events, Level::Info, listing::text(&files, &workspace).trim_end().to_owned());
             });
         }
-        Op::ShowCost => status::send_cost(deps.originals.path(), events.clone()),
-        Op::ListFiles => inspect::files(deps.workspace.clone(), events.clone()),
-        Op::Recall { what } => {
+        Quick::ShowCost => status::send_cost(deps.originals.path(), events.clone()),
+        Quick::ListFiles => inspect::files(deps.workspace.clone(), events.clone()),
+        Quick::Recall { what } => {
             let (events, originals) = (events.clone(), Arc::clone(&deps.originals));
             tokio::task::spawn_blocking(move || {
                 let (level, text) = match originals.for_user(&what) {
@@ -111,39 +116,30 @@ pub fn quick_op(op: Op, policy: &PolicyEngine, deps: &EngineDeps, events: &Event
                 notice(&events, level, text);
             });
         }
-        Op::Remember { text } => deps.prompts.remember(&text),
-        // For a question that wasn't asked by a turn.
-        Op::Answer { id, answer } => deps.questions.answer(id, answer),
-        Op::Keep { text } => deps.prompts.keep(&text, &deps.questions, events),
-        Op::ListPrompts => deps.prompts.list(events),
-        Op::SaveDraft { text } => deps.prompts.save_draft(&text),
-        Op::Export { file, force } => {
+        Quick::Remember { text } => deps.prompts.remember(&text),
+        Quick::Keep { text } => deps.prompts.keep(&text, &deps.questions, events),
+        Quick::ListPrompts => deps.prompts.list(events),
+        Quick::SaveDraft { text } => deps.prompts.save_draft(&text),
+        Quick::Export { file, force } => {
             let log = deps.originals.path();
             let name = || format!("mycode-{}.md", log.file_stem().unwrap_or_default().to_string_lossy());
             let file = deps.workspace.join(file.unwrap_or_else(name));
             inspect::export(deps.exporter, log, file, force, events.clone());
         }
-        Op::ShowTranscript { agent: None } => {
-            inspect::transcript(deps.originals.path(), None, events.clone());
-        }
-        Op::ShowTranscript { agent: Some(agent) } => {
-            let log = log::path_of(&log::agents_of(&deps.project_state), &agent);
-            inspect::transcript(log, Some(agent), events.clone());
-        }
-        Op::ShowChanges { turn } => {
+        Quick::ShowTranscript { agent } => inspect::transcript(deps, agent, events.clone()),
+        Quick::ShowChanges { turn } => {
             if let Some(reviewer) = &deps.reviewer {
                 inspect::changes(reviewer.clone(), turn, events.clone());
             }
         }
-        Op::ShowMcp => {
+        Quick::ShowMcp => {
             let (servers, events) = (Arc::clone(&deps.servers), events.clone());
             tokio::spawn(async move {
                 let text = describe::all(&servers).await;
                 notice(&events, Level::Info, text);
             });
         }
-        Op::ShowStats => inspect::stats(deps.originals.path(), events.clone()),
-        Op::Explain { id } => inspect::item_history(deps.originals.path(), id, events.clone()),
-        _ => {}
+        Quick::ShowStats => inspect::stats(deps.originals.path(), events.clone()),
+        Quick::Explain { id } => inspect::item_history(deps.originals.path(), id, events.clone()),
     }
 }

@@ -10,29 +10,31 @@ use crate::session::review;
 use crate::session::rewind::{self, RewindError};
 use base::protocol::event::{Event, Level};
 use base::protocol::notice as texts;
-use base::protocol::op::Op;
+use base::protocol::op::{Quick, Undo};
 use base::protocol::review::HunkId;
 use base::protocol::rewind::RewindDone;
 use context::session::journal::recorder::Journal;
 
 /// Returns whether the session must be announced again.
-pub async fn undo_op(op: Op, agent: &mut Agent, deps: &EngineDeps, events: &Events) -> bool {
+pub async fn undo_op(op: Undo, agent: &mut Agent, deps: &EngineDeps, events: &Events) -> bool {
     let Some(journal) = agent.dispatcher.cx.journal.clone() else { return false };
     let journal = &journal;
     match op {
-        Op::ListPoints => {
+        Undo::ListPoints => {
             let lines = rewind::journal_lines(journal).await;
             let _ = events.send(Event::RewindPoints(rewind::points(&agent.conversation, &lines)));
         }
-        Op::PreviewRewind { point } => match rewind::preview_of(&agent.conversation, journal, point).await {
-            Ok(preview) => drop(events.send(Event::RewindPreview(preview))),
-            Err(error) => notice(events, Level::Error, texts::rewind_failed(error)),
-        },
-        Op::Rewind { point, part, force } => {
+        Undo::PreviewRewind { point } => {
+            match rewind::preview_of(&agent.conversation, journal, point).await {
+                Ok(preview) => drop(events.send(Event::RewindPreview(preview))),
+                Err(error) => notice(events, Level::Error, texts::rewind_failed(error)),
+            }
+        }
+        Undo::Rewind { point, part, force } => {
             let done = rewind::carry_out(&mut agent.conversation, journal, point, part, force).await;
             return went_back(done, agent, events).await;
         }
-        Op::StageHunk { turn, hunk } => {
+        Undo::StageHunk { turn, hunk } => {
             let (journal, path) = (Arc::clone(journal), hunk.path.clone());
             let staged = tokio::task::spawn_blocking(move || review::stage(&journal, turn, &hunk)).await;
             match staged
@@ -43,11 +45,10 @@ pub async fn undo_op(op: Op, agent: &mut Agent, deps: &EngineDeps, events: &Even
                 Err(why) => notice(events, Level::Warning, texts::hunk_not_staged(&path, &why)),
             }
         }
-        Op::RevertHunk { turn, hunk } => {
+        Undo::RevertHunk { turn, hunk } => {
             revert(turn, hunk, journal, agent, events).await;
-            quick_op(Op::ShowChanges { turn }, &agent.dispatcher.policy, deps, events);
+            quick_op(Quick::ShowChanges { turn }, &agent.dispatcher.policy, deps, events);
         }
-        _ => {}
     }
     false
 }

@@ -108,6 +108,23 @@ impl From<std::io::Error> for Failure {
     }
 }
 
+/// Says what failed, before the reason, and what to do.
+pub trait OrFail<T> {
+    fn or_task(self, what: impl Display, hint: impl Display) -> Result<T, Failure>;
+
+    fn or_usage(self, what: impl Display, hint: impl Display) -> Result<T, Failure>;
+}
+
+impl<T, E: Display> OrFail<T> for Result<T, E> {
+    fn or_task(self, what: impl Display, hint: impl Display) -> Result<T, Failure> {
+        self.map_err(|error| Failure::task(format!("{what}: {error}"), hint))
+    }
+
+    fn or_usage(self, what: impl Display, hint: impl Display) -> Result<T, Failure> {
+        self.map_err(|error| Failure::usage(format!("{what}: {error}"), hint))
+    }
+}
+
 /// Writes JSON as [`print()`] does, text for people as [`say`] does.
 pub fn show(json: bool, text: &str) -> Result<(), Failure> {
     if json { print(text) } else { say(text) }
@@ -123,22 +140,13 @@ pub fn say(text: &str) -> Result<(), Failure> {
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(escape(text).as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(
-            FailureKind::Task,
-            format!("the output could not be written: {error}"),
-            "write it to a disk with free space",
-        )),
-        _ => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.or_task("the output could not be written", "write it to a disk with free space"),
     }
 }
 
 /// `lost` is why the output couldn't be written.
 pub fn written(lost: Option<&str>) -> Result<(), Failure> {
-    match lost {
-        Some(error) => Err(Failure::task(
-            format!("the output could not be written: {error}"),
-            "the work is in the session; `mycode resume --last` shows it",
-        )),
-        None => Ok(()),
-    }
+    let hint = "the work is in the session; `mycode resume --last` shows it";
+    lost.map_or(Ok(()), Err).or_task("the output could not be written", hint)
 }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use base::protocol::approval::Question;
 use base::protocol::event::{EndReason, Event};
-use base::protocol::op::Op;
+use base::protocol::op::Control;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -148,7 +148,7 @@ async fn interrupted_question() {
     let asked =
         |event: &Event| matches!(event, Event::Ask { question: Question::Approval(_), .. }).then_some(());
     agent.until(asked).await;
-    agent.send(Op::Interrupt);
+    agent.send(Control::Interrupt);
     let said = agent
         .until(|event| match event {
             Event::ToolDone { result, .. } => Some(result.envelope.wire().into_owned()),

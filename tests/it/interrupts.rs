@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use base::protocol::event::{EndReason, Event};
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Work};
 use serde_json::{Value, json};
 
 use crate::support::agent::TestAgent;
@@ -78,7 +78,7 @@ async fn interrupted(place: &Workplace, replies: Vec<Reply>, text: &str, reached
         }
     };
     assert!(tokio::time::timeout(PATIENCE, waits).await.is_ok(), "'{text}' never came to its wait");
-    agent.send(Op::Interrupt);
+    agent.send(Control::Interrupt);
     let end = tokio::time::timeout(PATIENCE, agent.end()).await;
     let end = end.unwrap_or_else(|_| panic!("'{text}': the interrupt was not heard"));
     // The answer is complete when Stop hooks run.
@@ -163,13 +163,13 @@ async fn what_never_began_comes_back() {
     let config = format!("base_url = \"{}\"\nmodel = \"m\"\npermission = \"full\"\n", server.base_url());
     let mut agent = TestAgent::start(&place, &config, true);
     let started = |event: &Event| matches!(event, Event::ToolStarted { .. }).then_some(());
-    agent.send(Op::RunCommand { command: hang(&place) });
+    agent.send(Work::RunCommand { command: hang(&place) });
     agent.until(started).await;
     for name in ["a", "b"] {
-        agent.send(Op::RunCommand { command: format!("touch {name}") });
+        agent.send(Work::RunCommand { command: format!("touch {name}") });
     }
-    agent.send(Op::Submit { text: "and then".to_owned() });
-    agent.send(Op::Interrupt);
+    agent.send(Work::Submit { text: "and then".to_owned() });
+    agent.send(Control::Interrupt);
     let taken_back = |event: &Event| match event {
         Event::TakenBack { texts } => Some(texts.clone()),
         _ => None,
@@ -194,7 +194,7 @@ async fn later_calls_of_a_reply_changed_nothing() {
     while !marker(&place).exists() {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    agent.send(Op::Interrupt);
+    agent.send(Control::Interrupt);
     tokio::time::timeout(PATIENCE, agent.end()).await.unwrap();
     let results: Vec<String> = agent
         .seen

@@ -8,7 +8,7 @@ use base::config::settings::Permission;
 use base::protocol::approval::{Answer, Question};
 use base::protocol::event::Event;
 use base::protocol::maintain::{Maintain, Phase};
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Work};
 use serde_json::{Value, json};
 
 use crate::support::agent::TestAgent;
@@ -205,7 +205,7 @@ async fn in_the_chat_each_note_is_shown_and_the_plan_is_asked_about() {
     let place = place();
     let config = format!("base_url = \"{}\"\nmodel = \"m\"\n", server.base_url());
     let mut agent = TestAgent::start(&place, &config, true);
-    agent.send(Op::Maintain(Maintain::parse("make uploads reliable").unwrap()));
+    agent.send(Work::Maintain(Maintain::parse("make uploads reliable").unwrap()));
     let (id, request) = agent
         .until(|event| match event {
             Event::Ask { id, question: Question::Approval(request) } => Some((*id, request.clone())),
@@ -214,14 +214,14 @@ async fn in_the_chat_each_note_is_shown_and_the_plan_is_asked_about() {
         .await;
     assert!(request.detail.contains("type: blocker\ntitle: Uploads are tried once\n"), "{request:?}");
     assert!(request.detail.contains("Seen.") && !place.project().join(".mycode/notes").exists());
-    agent.send(Op::Answer { id, answer: Answer::Once });
+    agent.send(Control::Answer { id, answer: Answer::Once });
     let id = agent
         .until(|event| match event {
             Event::Ask { id, question: Question::Plan(_) } => Some(*id),
             _ => None,
         })
         .await;
-    agent.send(Op::Answer { id, answer: Answer::Accept { permission: Permission::Auto } });
+    agent.send(Control::Answer { id, answer: Answer::Accept { permission: Permission::Auto } });
     let report = agent
         .until(|event| match event {
             Event::Notice { text, .. } if text.starts_with("Maintenance:") => Some(text.clone()),
@@ -240,14 +240,14 @@ async fn a_refused_plan_or_an_interrupt_ends_it() {
     let place = place();
     let config = format!("base_url = \"{}\"\nmodel = \"m\"\nmode = \"analyze\"\n", server.base_url());
     let mut agent = TestAgent::start(&place, &config, true);
-    agent.send(Op::Maintain(Maintain::new("", vec![Phase::Plan, Phase::Do])));
+    agent.send(Work::Maintain(Maintain::new("", vec![Phase::Plan, Phase::Do])));
     let id = agent
         .until(|event| match event {
             Event::Ask { id, question: Question::Plan(_) } => Some(*id),
             _ => None,
         })
         .await;
-    agent.send(Op::Answer { id, answer: Answer::No { note: String::new() } });
+    agent.send(Control::Answer { id, answer: Answer::No { note: String::new() } });
     let stopped = |event: &Event| match event {
         Event::Notice { text, .. } if text.starts_with("Maintenance:") => Some(text.clone()),
         _ => None,
@@ -262,9 +262,9 @@ async fn a_refused_plan_or_an_interrupt_ends_it() {
         _ => None,
     });
     assert_eq!(modes, Some(Mode::Analyze), "the user's own mode is back");
-    agent.send(Op::Maintain(Maintain::parse("").unwrap()));
+    agent.send(Work::Maintain(Maintain::parse("").unwrap()));
     agent.until(|event| matches!(event, Event::TurnStarted { .. }).then_some(())).await;
-    agent.send(Op::Interrupt);
+    agent.send(Control::Interrupt);
     assert!(agent.until(stopped).await.starts_with("Maintenance: no phase done"));
     assert!(server.requests().len() <= 2, "no other phase begins");
 }

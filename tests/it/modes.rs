@@ -4,7 +4,7 @@ use base::config::mode::Mode;
 use base::config::settings::Permission;
 use base::protocol::approval::{Answer, Question};
 use base::protocol::event::Event;
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Quick};
 use serde_json::{Value, json};
 
 use crate::support::agent::TestAgent;
@@ -125,7 +125,7 @@ async fn an_accepted_plan_is_carried_out() {
     let place = place();
     let (mut agent, id, path) = planned(&server, &place).await;
     place.file(&path, format!("{PLAN}\n- [ ] and the docs\n"));
-    agent.send(Op::Answer { id, answer: Answer::Accept { permission: Permission::Auto } });
+    agent.send(Control::Answer { id, answer: Answer::Accept { permission: Permission::Auto } });
     agent.end().await;
     assert!(agent.seen.contains(&Event::Mode(Mode::Auto)));
     assert!(agent.seen.contains(&Event::Permission(Permission::Auto)));
@@ -145,7 +145,7 @@ async fn a_refused_plan_is_revised() {
     ]);
     let place = place();
     let (mut agent, id, _) = planned(&server, &place).await;
-    agent.send(Op::Answer { id, answer: Answer::No { note: "smaller steps".to_owned() } });
+    agent.send(Control::Answer { id, answer: Answer::No { note: "smaller steps".to_owned() } });
     agent.end().await;
     assert!(said(&server.requests()[1].body).contains("smaller steps"));
     let id = agent
@@ -156,9 +156,9 @@ async fn a_refused_plan_is_revised() {
             _ => None,
         })
         .await;
-    agent.send(Op::Answer { id, answer: Answer::No { note: String::new() } });
+    agent.send(Control::Answer { id, answer: Answer::No { note: String::new() } });
     agent.until(|event| matches!(event, Event::AskClosed { .. }).then_some(())).await;
-    agent.send(Op::SetMode { mode: Mode::Explore });
+    agent.send(Quick::SetMode { mode: Mode::Explore });
     agent.turn("what is there?").await;
     assert!(said(&server.requests()[2].body).contains("Explore mode"));
 }

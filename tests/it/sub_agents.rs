@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use base::protocol::event::Event;
-use base::protocol::op::Op;
+use base::protocol::op::Control;
 use serde_json::{Value, json};
 
 use crate::support::agent::TestAgent;
@@ -166,7 +166,7 @@ async fn an_interrupt_reaches_a_sub_agent() {
             _ => None,
         })
         .await;
-    agent.send(Op::Interrupt);
+    agent.send(Control::Interrupt);
     agent.end().await;
     assert_eq!(server.requests().len(), 2);
     let log = fs::read_to_string(&agent_logs(&place)[0]).unwrap();

@@ -2,7 +2,7 @@
 
 use base::protocol::approval::{Answer, Question};
 use base::protocol::event::{EndReason, Event};
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Idle, Work};
 use serde_json::json;
 
 use crate::support::agent::TestAgent;
@@ -49,14 +49,14 @@ async fn consent_once_for_the_session_and_no_with_a_note() {
     assert_eq!(request.tool, "Write");
     assert!(request.is_diff && request.detail.contains("+x"), "{}", request.detail);
     assert!(!place.project().join("one.txt").exists(), "nothing happens before the answer");
-    agent.send(Op::Answer { id, answer: Answer::Once });
+    agent.send(Control::Answer { id, answer: Answer::Once });
     let (id, _) = agent.until(asked).await;
-    agent.send(Op::Answer { id, answer: Answer::Session });
+    agent.send(Control::Answer { id, answer: Answer::Session });
     // The third write is not asked for any more; the command is.
     let (id, question) = agent.until(asked).await;
     let Question::Approval(request) = question else { panic!("{question:?}") };
     assert_eq!((request.detail.as_str(), request.always_prefix), ("make it", Some("make it".to_owned())));
-    agent.send(Op::Answer { id, answer: Answer::No { note: "use ninja".to_owned() } });
+    agent.send(Control::Answer { id, answer: Answer::No { note: "use ninja".to_owned() } });
     let end = agent.end().await;
     assert_eq!((end.reason, end.denied), (EndReason::Done, 1));
     for name in ["one.txt", "two.txt", "three.txt"] {
@@ -77,14 +77,14 @@ async fn an_interrupt_keeps_what_was_said_and_stops_a_command() {
     agent.submit("explain");
     server.release(1);
     agent.until(|event| matches!(event, Event::TextDelta(_)).then_some(())).await;
-    agent.send(Op::Interrupt);
+    agent.send(Control::Interrupt);
     assert_eq!(agent.end().await.reason, EndReason::Interrupted { prompt_returned: None });
     agent.submit("sleep");
     server.release(1000);
     agent
         .until(|event| matches!(event, Event::ToolProgress { .. } | Event::ToolStarted { .. }).then_some(()))
         .await;
-    agent.send(Op::Interrupt);
+    agent.send(Control::Interrupt);
     assert_eq!(agent.end().await.reason, EndReason::Interrupted { prompt_returned: None });
     assert_eq!(agent.turn("and now?").await.reason, EndReason::Done);
     let last = server.requests().pop().unwrap();
@@ -101,7 +101,7 @@ async fn an_interrupt_before_anything_came_gives_the_message_back_to_who_can_tak
         agent.submit("do it");
         // By now the request is out.
         agent.until(|event| matches!(event, Event::Silent { .. }).then_some(())).await;
-        agent.send(Op::Interrupt);
+        agent.send(Control::Interrupt);
         let prompt_returned = back.map(str::to_owned);
         assert_eq!(agent.end().await.reason, EndReason::Interrupted { prompt_returned });
         assert_eq!(agent.turn("do that").await.reason, EndReason::Done);
@@ -268,7 +268,7 @@ async fn a_message_typed_while_compacting_begins_the_next_turn() {
     for turn in 0..4 {
         agent.turn(&format!("request {turn}")).await;
     }
-    agent.send(Op::Compact { focus: None });
+    agent.send(Work::Compact { focus: None });
     agent.until(|event| matches!(event, Event::Compacting { running: true }).then_some(())).await;
     agent.submit("fix X");
     server.release(1_000);
@@ -303,7 +303,7 @@ async fn another_session_knows_nothing_of_the_files_that_this_one_read() {
     let place = place();
     let mut agent = TestAgent::start(&place, &config(&server, ""), false);
     agent.turn("read").await;
-    agent.send(Op::Clear);
+    agent.send(Idle::Clear);
     agent.turn("edit").await;
     assert_eq!(place.text("a.txt"), "alpha\n");
 }

@@ -1,11 +1,12 @@
 //! The project's stored sessions: list, preview, copy, rename, delete.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use crate::control::{Events, notice};
+use crate::deps::EngineDeps;
 use base::protocol::event::{Event, Level};
 use base::protocol::notice as texts;
-use base::protocol::op::Op;
 use context::session::{list, stored};
 
 const PREVIEWED: usize = 8;
@@ -38,16 +39,15 @@ pub fn preview(state: PathBuf, session: String, events: Events) {
     });
 }
 
-/// Renames, deletes or restores a session, then sends the new list.
-pub fn change(state: PathBuf, op: Op, events: Events) {
+/// Changes the stored sessions, then sends the new list.
+pub fn change<E: Display>(
+    deps: &EngineDeps,
+    events: &Events,
+    change: impl FnOnce(&Path) -> Result<(), E> + Send + 'static,
+) {
+    let (state, events) = (deps.project_state.clone(), events.clone());
     tokio::task::spawn_blocking(move || {
-        let done = match &op {
-            Op::RenameSession { session, title } => stored::rename(&state, session, title),
-            Op::DeleteSession { session } => stored::delete(&state, session),
-            Op::RestoreSession { session } => stored::restore(&state, session),
-            _ => Ok(()),
-        };
-        if let Err(why) = done {
+        if let Err(why) = change(&state) {
             notice(&events, Level::Warning, texts::session_unchanged(why));
         }
         let _ = events.send(Event::Sessions(list::list(&state)));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::review::Reviewer;
 use crate::control::{Events, notice};
-use crate::deps::Exporter;
+use crate::deps::{EngineDeps, Exporter};
 use base::config::settings::ContextSettings;
 use base::protocol::event::{Event, Level};
 use base::protocol::notice as texts;
@@ -17,7 +17,7 @@ use context::replay::session_replay::SessionReplay;
 use context::report::gather::Report;
 use context::report::render;
 use context::session::effective::EffectiveSession;
-use context::session::reader;
+use context::session::{log, reader};
 
 /// Most paths offered to the `@` popup.
 const MAX_FILES: usize = 50_000;
@@ -58,7 +58,11 @@ pub fn stats(log: PathBuf, events: Events) {
 }
 
 /// Sends the current items and those that a summary replaced; `agent` is the sub-agent whose log it is.
-pub fn transcript(log: PathBuf, agent: Option<String>, events: Events) {
+pub fn transcript(deps: &EngineDeps, agent: Option<String>, events: Events) {
+    let log = match &agent {
+        Some(agent) => log::path_of(&log::agents_of(&deps.project_state), agent),
+        None => deps.originals.path(),
+    };
     tokio::task::spawn_blocking(move || match EffectiveSession::read(&log) {
         Ok(session) => {
             let items = session.items().map(|(id, item)| (id, Arc::clone(item))).collect();

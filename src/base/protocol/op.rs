@@ -11,26 +11,36 @@ use crate::config::mode::Mode;
 use crate::config::settings::Permission;
 use crate::model::item::ItemId;
 
-/// The engine takes operations in order; `Interrupt` and `Answer` also act while a turn runs.
+/// The engine takes operations in order. Each kind is matched in full where it is handled, so that none is lost.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
+    Work(Work),
+    Control(Control),
+    Idle(Idle),
+    Undo(Undo),
+    Quick(Quick),
+}
+
+/// Starts a turn, or other work that can be interrupted.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
     /// A new user message. While a turn runs it is steering: used at the next step.
-    Submit {
-        text: String,
-    },
+    Submit { text: String },
     /// A message that begins its own turn, with attachments.
-    Prompt {
-        text: String,
-        attachments: Vec<Attachment>,
-    },
+    Prompt { text: String, attachments: Vec<Attachment> },
     /// Run a user's `!command` and add its output to the context: now, or at the running turn's next step.
-    RunCommand {
-        command: String,
-    },
-    /// Decide whether this is a rule or a note, and keep it; if neither, it returns with `Event::TakenBack`.
-    Keep {
-        text: String,
-    },
+    RunCommand { command: String },
+    /// Replace old rounds with a summary now; `focus` says what to keep in detail.
+    Compact { focus: Option<String> },
+    /// Write the rules file (`/init`) in a turn with the built-in prompt.
+    Init,
+    /// Run the maintenance phases, each as a turn, until one doesn't finish.
+    Maintain(Maintain),
+}
+
+/// Acts on the running work, where there is one.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Control {
     /// Return what was typed for the running turn but isn't used yet, with `Event::TakenBack`.
     TakeBack,
     /// Stop the running turn; finished work stays. Waiting messages are returned.
@@ -39,14 +49,19 @@ pub enum Op {
         id: QuestionId,
         answer: Answer,
     },
-    /// Replace old rounds with a summary now; `focus` says what to keep in detail.
-    Compact {
-        focus: Option<String>,
+    ShowContext,
+    /// At once, or before the next request of the running turn.
+    EditContext {
+        edit: ContextEdit,
+        id: ItemId,
     },
-    /// Show the original of an item (by its number), or search the session.
-    Recall {
-        what: String,
-    },
+    /// The engine finishes its writes and drops the event sender.
+    Shutdown,
+}
+
+/// Needs the whole conversation: waits until no work runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Idle {
     Uncompact,
     AutoCompact {
         on: bool,
@@ -54,16 +69,19 @@ pub enum Op {
     SetModel {
         model: String,
     },
-    SetPermission {
-        permission: Permission,
-    },
-    SetMode {
-        mode: Mode,
-    },
     Clear,
     Resume {
         session: String,
     },
+    /// Leave this session and continue in a copy of another.
+    ForkSession {
+        session: String,
+    },
+}
+
+/// Needs the undo journal and the conversation: waits until no work runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Undo {
     ListPoints,
     PreviewRewind {
         point: PointId,
@@ -73,6 +91,35 @@ pub enum Op {
         point: PointId,
         part: RewindScope,
         force: bool,
+    },
+    /// Put one hunk into git's index.
+    StageHunk {
+        turn: bool,
+        hunk: HunkId,
+    },
+    /// Revert one hunk to before the session, or the last turn; answered by `Event::Changes`.
+    RevertHunk {
+        turn: bool,
+        hunk: HunkId,
+    },
+}
+
+/// Doesn't need the conversation: done at once, even while work runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Quick {
+    /// Decide whether this is a rule or a note, and keep it; if neither, it returns with `Event::TakenBack`.
+    Keep {
+        text: String,
+    },
+    /// Show the original of an item (by its number), or search the session.
+    Recall {
+        what: String,
+    },
+    SetPermission {
+        permission: Permission,
+    },
+    SetMode {
+        mode: Mode,
     },
     /// Write the session to a file, relative to the workspace; `None`: one named after the session.
     Export {
@@ -86,22 +133,6 @@ pub enum Op {
     /// Of the last turn, or of the session; answered by `Event::Changes`.
     ShowChanges {
         turn: bool,
-    },
-    /// Put one hunk into git's index.
-    StageHunk {
-        turn: bool,
-        hunk: HunkId,
-    },
-    /// Revert one hunk to before the session, or the last turn; answered by `Event::Changes`.
-    RevertHunk {
-        turn: bool,
-        hunk: HunkId,
-    },
-    ShowContext,
-    /// At once, or before the next request of the running turn.
-    EditContext {
-        edit: ContextEdit,
-        id: ItemId,
     },
     /// `id` as in the ledger; answered by `Event::ItemHistory`.
     Explain {
@@ -122,10 +153,6 @@ pub enum Op {
     ShowStats,
     ListSessions,
     PreviewSession {
-        session: String,
-    },
-    /// Leave this session and continue in a copy of another.
-    ForkSession {
         session: String,
     },
     /// Answered by `Event::Sessions`, like the next two.
@@ -158,16 +185,40 @@ pub enum Op {
     StopJob {
         id: u32,
     },
-    /// Write the rules file (`/init`) in a turn with the built-in prompt.
-    Init,
-    /// Run the maintenance phases, each as a turn, until one doesn't finish.
-    Maintain(Maintain),
     /// Never offer to create a rules file in this project again.
     DeclineInit,
     /// For the `@` popup; answered by `Event::Files`.
     ListFiles,
-    /// The engine finishes its writes and drops the event sender.
-    Shutdown,
+}
+
+impl From<Work> for Op {
+    fn from(work: Work) -> Self {
+        Self::Work(work)
+    }
+}
+
+impl From<Control> for Op {
+    fn from(control: Control) -> Self {
+        Self::Control(control)
+    }
+}
+
+impl From<Idle> for Op {
+    fn from(op: Idle) -> Self {
+        Self::Idle(op)
+    }
+}
+
+impl From<Undo> for Op {
+    fn from(op: Undo) -> Self {
+        Self::Undo(op)
+    }
+}
+
+impl From<Quick> for Op {
+    fn from(op: Quick) -> Self {
+        Self::Quick(op)
+    }
 }
 
 impl Op {
@@ -175,12 +226,12 @@ impl Op {
     pub fn of_prompt(text: String) -> Self {
         let command = text.trim();
         if command == "/init" {
-            return Self::Init;
+            return Work::Init.into();
         }
         let args = command.strip_prefix("/maintain").filter(|args| args.is_empty() || args.starts_with(' '));
         match args.map(Maintain::parse) {
-            Some(Ok(work)) => Self::Maintain(work),
-            _ => Self::Submit { text },
+            Some(Ok(work)) => Work::Maintain(work).into(),
+            _ => Work::Submit { text }.into(),
         }
     }
 }

@@ -10,16 +10,25 @@ use super::sessions::{context, export, list, replay_traces, report as report_com
 use super::work::exec::ExecArgs;
 use super::work::{acp, build, chat, demo, exec, maintain, tool};
 use crate::cli::command_line::{self, Cli, Command, SchemaOf};
-use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::report::{self, Failure, FailureKind, OrFail};
 use crate::cli::setup::open::SessionSelector;
 use base::search::fuzzy;
 use frontend::exec::events;
 
-/// Runs commands that need no runtime; `None` for the others.
-pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
-    let done = |result: Result<(), Failure>| Some(result.map(|()| 0));
+/// Returns the exit code.
+pub fn run(cli: &Cli) -> Result<u8, Failure> {
     let shared = &cli.shared;
-    match cli.command.as_ref()? {
+    let done = |result: Result<(), Failure>| result.map(|()| 0);
+    let Some(command) = &cli.command else {
+        if cli.print {
+            let args = ExecArgs { prompt: cli.prompt.clone(), ..ExecArgs::default() };
+            return in_runtime(exec::run(shared, &args));
+        }
+        refuse_mistyped_command(cli)?;
+        let which = if shared.continue_last { SessionSelector::Last } else { SessionSelector::New };
+        return in_runtime(chat::chat(shared, cli.prompt.clone(), which, None));
+    };
+    match command {
         Command::Completions { shell } => {
             // Not directly to standard output: clap panics when the reader (`| head`) is gone.
             let mut script = Vec::new();
@@ -40,8 +49,8 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
         Command::Replay(args) => done(replay_traces::run(shared, args)),
         Command::Export(args) => done(export::run(shared, args)),
         Command::Report(args) => done(report_command::run(shared, args)),
-        Command::Rewind(args) => Some(rewind::run(shared, args).map(|all| u8::from(!all))),
-        Command::Sandbox(args) => Some(sandbox::run(shared, args)),
+        Command::Rewind(args) => rewind::run(shared, args).map(|all| u8::from(!all)),
+        Command::Sandbox(args) => sandbox::run(shared, args),
         Command::Mcp(args) => match &args.command {
             None => done(manage::list(shared, false)),
             Some(McpCommand::List { json }) => done(manage::list(shared, *json)),
@@ -51,51 +60,30 @@ pub fn run_at_once(cli: &Cli) -> Option<Result<u8, Failure>> {
             Some(McpCommand::Import { from, preview }) => {
                 done(manage::import(shared, from.as_deref(), *preview))
             }
-            Some(McpCommand::Test(_) | McpCommand::Login { .. } | McpCommand::Serve) => None,
+            Some(McpCommand::Test(args)) => in_runtime(test::run(shared, args)).map(|good| u8::from(!good)),
+            Some(McpCommand::Login { name }) => done(in_runtime(test::login(shared, name))),
+            Some(McpCommand::Serve) => done(in_runtime(serve::run(shared))),
         },
-        Command::Build(_)
-        | Command::Import(_)
-        | Command::Resume(_)
-        | Command::Exec(_)
-        | Command::Acp
-        | Command::Maintain(_)
-        | Command::Demo(_)
-        | Command::Tool(_)
-        | Command::Doctor { .. } => None,
+        Command::Resume(args) => in_runtime(chat::resume(shared, args)),
+        Command::Import(args) => in_runtime(import::run(shared, args)),
+        Command::Exec(args) => in_runtime(exec::run(shared, args)),
+        Command::Acp => in_runtime(acp::run(shared)),
+        Command::Maintain(args) => in_runtime(maintain::run(shared, args)),
+        Command::Build(args) => in_runtime(build::run(shared, args)),
+        Command::Demo(args) => in_runtime(demo::run(args.story)),
+        Command::Tool(args) => in_runtime(tool::run(shared, args)).map(|good| u8::from(!good)),
+        Command::Doctor { config } => in_runtime(doctor::run(shared, *config))
+            .map(|works| if works { 0 } else { FailureKind::Config as u8 }),
     }
 }
 
-/// Runs the others; returns the exit code.
-pub async fn run(cli: &Cli) -> Result<u8, Failure> {
-    let shared = &cli.shared;
-    match &cli.command {
-        None if cli.print => {
-            exec::run(shared, &ExecArgs { prompt: cli.prompt.clone(), ..ExecArgs::default() }).await
-        }
-        None => {
-            refuse_mistyped_command(cli)?;
-            let which = if cli.shared.continue_last { SessionSelector::Last } else { SessionSelector::New };
-            chat::chat(shared, cli.prompt.clone(), which, None).await
-        }
-        Some(Command::Resume(args)) => chat::resume(shared, args).await,
-        Some(Command::Import(args)) => import::run(shared, args).await,
-        Some(Command::Exec(args)) => exec::run(shared, args).await,
-        Some(Command::Acp) => acp::run(shared).await,
-        Some(Command::Maintain(args)) => maintain::run(shared, args).await,
-        Some(Command::Build(args)) => build::run(shared, args).await,
-        Some(Command::Demo(args)) => demo::run(args.story).await,
-        Some(Command::Tool(args)) => Ok(u8::from(!tool::run(shared, args).await?)),
-        Some(Command::Doctor { config }) => {
-            Ok(if doctor::run(shared, *config).await? { 0 } else { FailureKind::Config as u8 })
-        }
-        Some(Command::Mcp(args)) => match &args.command {
-            Some(McpCommand::Test(args)) => Ok(u8::from(!test::run(shared, args).await?)),
-            Some(McpCommand::Login { name }) => test::login(shared, name).await.map(|()| 0),
-            Some(McpCommand::Serve) => serve::run(shared).await.map(|()| 0),
-            _ => Ok(0),
-        },
-        Some(_) => Ok(0),
-    }
+fn in_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.or_task("can't start", "try again")?;
+    let done = runtime.block_on(work);
+    // A tool that is still cleaning up, or a blocking read, must not delay the exit.
+    runtime.shutdown_background();
+    done
 }
 
 /// One lowercase word is more likely a mistyped command than a prompt. `--` in front, or a session to

@@ -19,7 +19,7 @@ use super::results::Results;
 use super::task_dir::{FOLDER, Isolation, TaskDir};
 use super::tasks::{self, BatchTask};
 use crate::cli::args::SharedArgs;
-use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::report::{self, Failure, FailureKind, OrFail};
 use crate::cli::setup::open;
 use agent::build::git;
 use base::config::paths::Paths;
@@ -183,10 +183,8 @@ impl Batch {
         }
         let made = fs::create_dir_all(&self.folder)
             .and_then(|()| fs::write(self.root.join(FOLDER).join(".gitignore"), "*\n"));
-        made.map_err(|error| {
-            let message = format!("can't make {}: {error}", self.folder.display());
-            Failure::task(message, "check the permissions of this folder and the disk space")
-        })
+        let hint = "check the permissions of this folder and the disk space";
+        made.or_task(format!("can't make {}", self.folder.display()), hint)
     }
 
     fn dir(&self, task: &BatchTask) -> Option<PathBuf> {
@@ -279,12 +277,10 @@ impl Batch {
             line.extend(facts);
             line.retain(|_, value| !value.is_null());
         }
-        self.results.borrow_mut().add(&task.id, code, &line).map_err(|error| {
-            Failure::task(
-                format!("the result of task {} can't be written: {error}", task.id),
-                "free some disk space and run the same command again",
-            )
-        })?;
+        self.results.borrow_mut().add(&task.id, code, &line).or_task(
+            format!("the result of task {} can't be written", task.id),
+            "free some disk space and run the same command again",
+        )?;
         if self.json {
             report::print(&format!("{line}\n"))?;
         } else {

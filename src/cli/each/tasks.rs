@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::cli::report::Failure;
+use crate::cli::report::{Failure, OrFail};
 use base::file;
 
 const MAX_BYTES: u64 = 256 << 20;
@@ -30,12 +30,8 @@ struct Fields {
 }
 
 pub fn read(path: &Path) -> Result<Vec<BatchTask>, Failure> {
-    let (bytes, _) = file::read(path, MAX_BYTES).map_err(|error| {
-        Failure::usage(
-            format!("can't read {}: {error}", path.display()),
-            "name a file with one task per line",
-        )
-    })?;
+    let (bytes, _) = file::read(path, MAX_BYTES)
+        .or_usage(format!("can't read {}", path.display()), "name a file with one task per line")?;
     let mut seen = HashSet::new();
     let mut tasks = Vec::new();
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {

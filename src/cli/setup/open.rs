@@ -9,7 +9,7 @@ use base::config::paths::Paths;
 use base::config::raw::Raw;
 use base::config::settings::Permission;
 use base::file;
-use context::session::list;
+use context::session::{list, log};
 
 pub struct OpenedProject {
     pub loaded: Loaded,
@@ -87,4 +87,18 @@ pub fn no_session(message: String) -> Failure {
 pub fn last(project_state: &Path) -> Result<PathBuf, Failure> {
     list::last(project_state)
         .ok_or_else(|| Failure::usage("this project has no sessions yet", "start one with `mycode`"))
+}
+
+/// `wanted` is a file, or a session of the project in `folder` (its id or the beginning of it).
+pub fn log_of(folder: Option<&Path>, wanted: Option<&str>) -> Result<PathBuf, Failure> {
+    if let Some(file) = wanted.map(Path::new).filter(|path| path.is_file()) {
+        return Ok(file.to_owned());
+    }
+    let project_state = Paths::from_env().project(&workspace(folder)?);
+    let Some(id) = wanted else { return last(&project_state) };
+    match list::find(&project_state, id) {
+        Ok(log) => Ok(log),
+        // A sub-agent's session is as good as any other.
+        Err(message) => list::find(&log::agents_of(&project_state), id).map_err(|_| no_session(message)),
+    }
 }

@@ -16,7 +16,7 @@ use base::model::item::Item;
 use base::model::usage::Usage;
 use base::protocol::approval::{Answer, Question};
 use base::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Op, Work};
 
 /// Sent to the model when its call would need the user's consent.
 const DENIAL: &str = "No user is available (headless). Continue without this call; if the task is impossible without it, \
@@ -114,7 +114,7 @@ pub async fn run_with(
                     return leave(printer, ended(INTERRUPTED, denied), lost);
                 }
                 interrupted = true;
-                let _ = ops.send(Op::Interrupt);
+                let _ = ops.send(Control::Interrupt.into());
                 continue;
             }
         };
@@ -134,7 +134,7 @@ pub async fn run_with(
                     Err(why) if corrected.is_some() => break TurnEnd { reason: invalid(&why), ..end },
                     Err(why) => {
                         corrected = Some(end);
-                        let _ = ops.send(Op::Submit { text: output_schema::correction(&why) });
+                        let _ = ops.send(Work::Submit { text: output_schema::correction(&why) }.into());
                         let text = format!("the answer is not valid ({why}); asking once for a correction");
                         printer.event(&Event::Notice { level: Level::Info, text })
                     }
@@ -142,7 +142,9 @@ pub async fn run_with(
             }
             Some(Event::Ask { id, question }) => {
                 denied += 1;
-                let _ = ops.send(Op::Answer { id, answer: Answer::No { note: note(&question).to_owned() } });
+                let _ = ops.send(
+                    Control::Answer { id, answer: Answer::No { note: note(&question).to_owned() } }.into(),
+                );
                 printer.denied(&question)
             }
             Some(event) => {
@@ -160,12 +162,12 @@ pub async fn run_with(
             // The reader is gone or the disk is full: further work would be lost too.
             interrupted = true;
             lost = Some(error);
-            let _ = ops.send(Op::Interrupt);
+            let _ = ops.send(Control::Interrupt.into());
         }
     };
     let end = TurnEnd { denied: end.denied.max(denied), ..end };
     let outcome = ExecOutcome { answer, ..leave(printer, end, lost) };
-    let _ = ops.send(Op::Shutdown);
+    let _ = ops.send(Control::Shutdown.into());
     drop(ops);
     let last_writes = async {
         while let Some(event) = events.recv().await {
@@ -329,7 +331,10 @@ mod tests {
         ] {
             let (code, ops) = play(vec![end(reason)], 0).await;
             assert_eq!(code, expected);
-            assert_eq!(ops, [Op::Submit { text: "task".to_owned() }, Op::Shutdown]);
+            assert_eq!(
+                ops,
+                [Op::Work(Work::Submit { text: "task".to_owned() }), Op::Control(Control::Shutdown)]
+            );
         }
         assert_eq!(play(vec![], 0).await.0, 1);
     }
@@ -341,14 +346,19 @@ mod tests {
         };
         let (code, ops) = play(vec![Event::Ask { id: 7, question }, end(EndReason::Done)], 0).await;
         assert_eq!(code, 1);
-        assert!(matches!(&ops[1], Op::Answer { id: 7, answer: Answer::No { note } } if !note.is_empty()));
+        assert!(
+            matches!(&ops[1], Op::Control(Control::Answer { id: 7, answer: Answer::No { note } }) if !note.is_empty())
+        );
     }
 
     #[tokio::test]
     async fn second_interrupt() {
         let (code, ops) = play(vec![], 2).await;
         assert_eq!(code, 130);
-        assert_eq!(ops, [Op::Submit { text: "task".to_owned() }, Op::Interrupt]);
+        assert_eq!(
+            ops,
+            [Op::Work(Work::Submit { text: "task".to_owned() }), Op::Control(Control::Interrupt)]
+        );
     }
 
     #[test]
@@ -402,7 +412,7 @@ mod tests {
         assert_eq!(outcome.exit_code, 130);
         let mut count = 0;
         while let Some(op) = sent.recv().await {
-            count += usize::from(op == Op::Interrupt);
+            count += usize::from(op == Op::Control(Control::Interrupt));
         }
         assert_eq!(count, 1);
     }

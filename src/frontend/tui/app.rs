@@ -15,7 +15,7 @@ use crate::tui::transcript::live::Live;
 use base::config::mode::Mode;
 use base::model::observation::Todo;
 use base::protocol::event::{CommandRow, JobRow, Level, SessionInfo, WindowState};
-use base::protocol::op::Op;
+use base::protocol::op::{Op, Quick, Work};
 
 #[derive(Clone, Debug, Default)]
 pub struct TurnStatus {
@@ -125,8 +125,8 @@ impl App {
             || self.compacting.is_some()
     }
 
-    pub fn send(&mut self, op: Op) {
-        self.outbox.push(Cmd::Send(op));
+    pub fn send(&mut self, op: impl Into<Op>) {
+        self.outbox.push(Cmd::Send(op.into()));
     }
 
     pub fn command(&mut self, cmd: Cmd) {
@@ -139,7 +139,7 @@ impl App {
             session.mode = mode;
         }
         self.modes_sent += 1;
-        self.send(Op::SetMode { mode });
+        self.send(Quick::SetMode { mode });
     }
 
     pub fn print(&mut self, entry: TranscriptEntry) {
@@ -188,8 +188,8 @@ impl App {
             self.begin_turn();
         }
         self.send(match text.strip_prefix('!').map(str::trim).filter(|command| !command.is_empty()) {
-            Some(command) => Op::RunCommand { command: command.to_owned() },
-            None => Op::Submit { text },
+            Some(command) => Op::Work(Work::RunCommand { command: command.to_owned() }),
+            None => Op::Work(Work::Submit { text }),
         });
     }
 

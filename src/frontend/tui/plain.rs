@@ -20,7 +20,7 @@ use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::update::on_message::update;
 use base::protocol::approval::QuestionId;
 use base::protocol::event::Event;
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Op};
 use base::sanitize;
 
 /// Columns if the terminal doesn't report them.
@@ -46,7 +46,7 @@ const WORDS: [(&str, &str); 9] = [
     ("! ", "warning: "),
 ];
 
-/// Runs the chat until it ends; returns why, and the open session. `Op::Shutdown` has been sent by then.
+/// Runs the chat until it ends; returns why, and the open session. `Control::Shutdown` has been sent by then.
 pub async fn run(
     ops: UnboundedSender<Op>,
     events: UnboundedReceiver<Event>,
@@ -70,7 +70,7 @@ pub async fn run(
         chat.execute(commands)?;
     }
     let outcome = chat.run(events).await;
-    let _ = chat.ops.send(Op::Shutdown);
+    let _ = chat.ops.send(Control::Shutdown.into());
     Ok((outcome?, chat.app.session.map(|session| session.id)))
 }
 

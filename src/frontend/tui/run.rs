@@ -27,7 +27,7 @@ use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::update::on_message::update;
 use base::config::settings::ScreenSettings;
 use base::protocol::event::{Event, Level};
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Op, Quick};
 
 /// Between frames after keys: at most 60 per second.
 const FRAME: Duration = Duration::from_millis(16);
@@ -52,7 +52,7 @@ pub enum TuiOutcome {
     Signal(i32),
 }
 
-/// Runs the interface until it ends; returns why, and the open session. By then `Op::Shutdown` has been sent
+/// Runs the interface until it ends; returns why, and the open session. By then `Control::Shutdown` has been sent
 /// and the terminal is restored. Call [`setup::usable`] first.
 pub async fn run(
     ops: UnboundedSender<Op>,
@@ -101,7 +101,7 @@ pub async fn run(
     let outcome = front.run(events, resized, results).await;
     front.keep_draft();
     // The engine may already be gone.
-    let _ = front.ops.send(Op::Shutdown);
+    let _ = front.ops.send(Control::Shutdown.into());
     // Write errors on a closed terminal must not hide why the interface ended.
     let _ = front.screen.leave();
     let _ = front.output.send();
@@ -399,7 +399,7 @@ impl FrontEnd {
         self.draft_due = None;
         if self.app.composer.text() != self.draft {
             self.app.composer.text().clone_into(&mut self.draft);
-            let _ = self.ops.send(Op::SaveDraft { text: self.app.composer.full_text() });
+            let _ = self.ops.send(Quick::SaveDraft { text: self.app.composer.full_text() }.into());
         }
     }
 

@@ -9,7 +9,7 @@ use base::model::fingerprint;
 use base::model::item::{Item, ItemId, Reasoning, Summary, ToolResult, UserMessage};
 use base::protocol::event::Event;
 use base::protocol::ledger::{ContextEdit, LedgerView};
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Quick};
 use context::builder;
 use context::history::manager::HistoryManager;
 use context::layer::LayerInputs;
@@ -178,7 +178,7 @@ async fn ledger_and_edits_during_a_turn() {
     agent
         .until(|event| matches!(event, Event::ToolStarted { tool, .. } if &**tool == "Bash").then_some(()))
         .await;
-    agent.send(Op::ShowContext);
+    agent.send(Control::ShowContext);
     let ledger = |event: &Event| match event {
         Event::Ledger(ledger) => Some(ledger.clone()),
         _ => None,
@@ -186,10 +186,10 @@ async fn ledger_and_edits_during_a_turn() {
     let row = |ledger: &LedgerView| ledger.rows.iter().find(|row| row.id == "#3").unwrap().clone();
     let before = row(&agent.until(ledger).await);
     assert!(before.origin.starts_with("Read a.txt") && before.form == "full", "{before:?}");
-    agent.send(Op::EditContext { edit: ContextEdit::Drop, id: ItemId(3) });
-    agent.send(Op::EditContext { edit: ContextEdit::Drop, id: ItemId(1) });
+    agent.send(Control::EditContext { edit: ContextEdit::Drop, id: ItemId(3) });
+    agent.send(Control::EditContext { edit: ContextEdit::Drop, id: ItemId(1) });
     // Both have been taken up when this is answered.
-    agent.send(Op::Explain { id: "3".to_owned() });
+    agent.send(Quick::Explain { id: "3".to_owned() });
     agent.until(|event| matches!(event, Event::ItemHistory(_)).then_some(())).await;
     place.file("go", "");
     let after = row(&agent.until(ledger).await);
@@ -233,10 +233,10 @@ async fn a_dropped_item_comes_back_while_the_window_has_room() {
         }
     };
     agent.turn("read a").await;
-    agent.send(Op::EditContext { edit: ContextEdit::Drop, id: ItemId(3) });
+    agent.send(Control::EditContext { edit: ContextEdit::Drop, id: ItemId(3) });
     agent.until(told("#3")).await;
     agent.turn("read b and c").await;
-    agent.send(Op::EditContext { edit: ContextEdit::Restore, id: ItemId(3) });
+    agent.send(Control::EditContext { edit: ContextEdit::Restore, id: ItemId(3) });
     let answer = agent.until(told("#3")).await;
     assert!(answer.starts_with("Restored and pinned #3"), "{answer}");
     let ledger = agent

@@ -15,7 +15,7 @@ use base::model::request::{Params, Request};
 use base::model::stream::StreamEvent;
 use base::model::usage::FinishReason;
 use base::protocol::event::{EndReason, Event, Level};
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Idle, Quick, Work};
 use context::compaction::batch::Batch;
 use context::history::entry::HistoryEntry;
 use context::session::record::{CauseKind, FormName};
@@ -355,7 +355,7 @@ async fn exit_during_a_stalled_summary() {
     while !server.requests().iter().any(|r| r.raw.contains("<conversation>")) {
         agent.turn(&LONG.repeat(20)).await;
     }
-    agent.send(Op::Shutdown);
+    agent.send(Control::Shutdown);
     tokio::time::timeout(Duration::from_secs(5), agent.handle.task).await.expect("the engine ends").unwrap();
     server.wait_for_hang_ups(1);
 }
@@ -400,11 +400,11 @@ async fn undo_compaction_and_resume() {
         Event::Notice { text, .. } => Some(text.clone()),
         _ => None,
     };
-    agent.send(Op::Uncompact);
+    agent.send(Idle::Uncompact);
     assert!(agent.until(notice).await.contains("Nothing to undo"));
-    agent.send(Op::Compact { focus: None });
+    agent.send(Work::Compact { focus: None });
     assert!(agent.until(notice).await.contains("Compacted"));
-    agent.send(Op::Uncompact);
+    agent.send(Idle::Uncompact);
     assert!(agent.until(notice).await.contains("Compaction undone"));
     agent.turn("and now").await;
     let requests = server.requests();
@@ -412,7 +412,7 @@ async fn undo_compaction_and_resume() {
     let fourth = fourth.as_array().unwrap();
     assert_eq!(&back.as_array().unwrap()[..fourth.len()], &fourth[..], "as if nothing had been compacted");
     let sent = back.clone();
-    agent.send(Op::Shutdown);
+    agent.send(Control::Shutdown);
     agent.handle.task.await.unwrap();
     let again = ["exec", "--base-url", &server.base_url(), "--model", "m", "-c", "once more"];
     assert!(place.command(&again).output().unwrap().status.success());
@@ -465,21 +465,21 @@ async fn undo_compaction_needs_room() {
         Event::Notice { text, .. } => Some(text.clone()),
         _ => None,
     };
-    agent.send(Op::AutoCompact { on: false });
+    agent.send(Idle::AutoCompact { on: false });
     agent.until(notice).await;
     for turn in 0..5 {
         agent.turn(&format!("request {turn}")).await;
     }
-    agent.send(Op::Compact { focus: None });
+    agent.send(Work::Compact { focus: None });
     assert!(agent.until(notice).await.contains("Compacted"));
     for turn in 5..8 {
         agent.turn(&format!("request {turn}")).await;
     }
-    agent.send(Op::Uncompact);
+    agent.send(Idle::Uncompact);
     let refused = agent.until(notice).await;
     assert!(refused.contains("Can't undo the compaction"), "{refused}");
-    agent.send(Op::Recall { what: "request".to_owned() });
+    agent.send(Quick::Recall { what: "request".to_owned() });
     assert!(agent.until(notice).await.contains("request 0"));
-    agent.send(Op::Recall { what: "#1".to_owned() });
+    agent.send(Quick::Recall { what: "#1".to_owned() });
     assert!(agent.until(notice).await.starts_with("#1, user:\nrequest 0"));
 }

@@ -3,7 +3,7 @@
 
 use base::protocol::event::Event;
 use base::protocol::ledger::LedgerView;
-use base::protocol::op::Op;
+use base::protocol::op::Control;
 use serde_json::{Value, json};
 
 use crate::support::agent::TestAgent;
@@ -13,7 +13,7 @@ use crate::support::tokens;
 use crate::support::workplace::{Workplace, stdout};
 
 async fn ledger(agent: &mut TestAgent) -> LedgerView {
-    agent.send(Op::ShowContext);
+    agent.send(Control::ShowContext);
     let ledger = |event: &Event| match event {
         Event::Ledger(ledger) => Some(ledger.clone()),
         _ => None,

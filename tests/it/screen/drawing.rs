@@ -7,7 +7,7 @@ use base::model::item::ItemId;
 use base::protocol::approval::{Answer, ApprovalRequest, AskedQuestion, Question};
 use base::protocol::event::Event;
 use base::protocol::ledger::{ItemEvent, ItemHistory, LedgerView};
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Op, Undo, Work};
 use base::protocol::rewind::{
     FileAction, PointId, RewindDone, RewindPoint, RewindPreview, RewindRow, RewindScope,
 };
@@ -325,11 +325,11 @@ async fn turn_in_scrollback() {
     let (events, mut received) = tokio::sync::mpsc::unbounded_channel();
     let engine = tokio::spawn(fake::serve(served, events, 0));
     let mut stage = Stage::new(80, 24);
-    ops.send(Op::Submit { text: "fix it".to_owned() }).unwrap();
+    ops.send(Work::Submit { text: "fix it".to_owned() }.into()).unwrap();
     while let Some(event) = received.recv().await {
         let ended = matches!(event, Event::TurnEnded(_));
         if let Event::Ask { id, .. } = event {
-            ops.send(Op::Answer { id, answer: Answer::Once }).unwrap();
+            ops.send(Control::Answer { id, answer: Answer::Once }.into()).unwrap();
         }
         stage.event(event);
         stage.shown();
@@ -337,7 +337,7 @@ async fn turn_in_scrollback() {
             break;
         }
     }
-    ops.send(Op::Shutdown).unwrap();
+    ops.send(Control::Shutdown.into()).unwrap();
     engine.await.unwrap();
     let visible = stage.shown();
     let all = stage.screen.output().lines().join("\n");
@@ -379,14 +379,17 @@ fn rewind_popup() {
     stage.event(Event::Session(fake::session()));
     stage.type_text("/rewind");
     let sent = update(&mut stage.app, Msg::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE)));
-    assert!(matches!(sent.last(), Some(Cmd::Send(Op::ListPoints))), "{sent:?}");
+    assert!(matches!(sent.last(), Some(Cmd::Send(Op::Undo(Undo::ListPoints)))), "{sent:?}");
     stage.event(Event::RewindPoints(points.clone()));
     let list = stage.shown();
     assert!(list.contains("2 files +4 -2") && list.contains("no files") && list.contains("▸ "), "{list}");
     assert!(list.contains("tidy up") && !list.contains("[2J"), "{list}");
     let sent = update(&mut stage.app, Msg::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE)));
     let id = PointId::Turn(ItemId(9));
-    assert!(matches!(&sent[..], [Cmd::Send(Op::PreviewRewind { point })] if *point == id), "{sent:?}");
+    assert!(
+        matches!(&sent[..], [Cmd::Send(Op::Undo(Undo::PreviewRewind { point }))] if *point == id),
+        "{sent:?}"
+    );
     stage.event(Event::RewindPreview(RewindPreview {
         point: points[0].clone(),
         rows: vec![
@@ -417,7 +420,7 @@ fn rewind_popup() {
     press(KeyCode::Char('o'));
     press(KeyCode::Right);
     let sent = press(KeyCode::Enter);
-    let wanted = Op::Rewind { point: id, part: RewindScope::Files, force: true };
+    let wanted = Op::Undo(Undo::Rewind { point: id, part: RewindScope::Files, force: true });
     assert!(matches!(&sent[..], [Cmd::Send(op)] if *op == wanted), "{sent:?}");
     stage.event(Event::Rewound(RewindDone {
         part: RewindScope::Both,

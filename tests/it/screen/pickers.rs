@@ -3,7 +3,7 @@
 use base::config::settings::Permission;
 use base::protocol::event::{Event, JobRow};
 use base::protocol::lists::{ModelRow, PreviewMessage, RuleRow};
-use base::protocol::op::Op;
+use base::protocol::op::{Idle, Op, Quick};
 use serde_json::json;
 
 use crate::support::answer::answer;
@@ -48,10 +48,10 @@ fn model_list() {
     "#);
     stage.type_text("model-29");
     let op = stage.ops(key(KeyCode::Enter));
-    assert_eq!(op, [Op::SetModel { model: "vendor/model-29".to_owned() }]);
+    assert_eq!(op, [Op::Idle(Idle::SetModel { model: "vendor/model-29".to_owned() })]);
     stage.command("/model");
     stage.type_text("typed-name");
-    assert_eq!(stage.ops(key(KeyCode::Enter)), [Op::SetModel { model: "typed-name".to_owned() }]);
+    assert_eq!(stage.ops(key(KeyCode::Enter)), [Op::Idle(Idle::SetModel { model: "typed-name".to_owned() })]);
     let mut small = Stage::new(40, 8);
     small.event(Event::Session(fake::session()));
     small.command("/model");
@@ -96,16 +96,19 @@ fn session_list() {
     stage.press(KeyCode::End);
     assert!(stage.shown().contains("↑"), "it says what is above");
     let deleted = stage.ops(key(KeyCode::Delete));
-    assert_eq!(deleted, [Op::DeleteSession { session: "s13".to_owned() }]);
+    assert_eq!(deleted, [Op::Quick(Quick::DeleteSession { session: "s13".to_owned() })]);
     let ctrl = |letter| {
         crossterm::event::KeyEvent::new(KeyCode::Char(letter), crossterm::event::KeyModifiers::CONTROL)
     };
-    assert_eq!(stage.ops(ctrl('u')), [Op::RestoreSession { session: "s13".to_owned() }]);
+    assert_eq!(stage.ops(ctrl('u')), [Op::Quick(Quick::RestoreSession { session: "s13".to_owned() })]);
     stage.ops(ctrl('r'));
     stage.type_text("better");
     let renamed = stage.ops(key(KeyCode::Enter));
-    assert_eq!(renamed, [Op::RenameSession { session: "s13".to_owned(), title: "better".to_owned() }]);
-    assert_eq!(stage.ops(ctrl('f')), [Op::ForkSession { session: "s13".to_owned() }]);
+    assert_eq!(
+        renamed,
+        [Op::Quick(Quick::RenameSession { session: "s13".to_owned(), title: "better".to_owned() })]
+    );
+    assert_eq!(stage.ops(ctrl('f')), [Op::Idle(Idle::ForkSession { session: "s13".to_owned() })]);
     let mut small = Stage::new(40, 8);
     small.command("/resume");
     small.event(Event::Sessions(fake::sessions()));
@@ -132,11 +135,14 @@ fn permission_list() {
       demo-model · ask                                                         /help
     "#);
     stage.press(KeyCode::Down);
-    assert_eq!(stage.ops(key(KeyCode::Enter)), [Op::SetPermission { permission: Permission::Auto }]);
+    assert_eq!(
+        stage.ops(key(KeyCode::Enter)),
+        [Op::Quick(Quick::SetPermission { permission: Permission::Auto })]
+    );
     stage.event(Event::Permission(Permission::Auto));
     assert!(stage.shown().contains("auto      ●"));
     stage.press(KeyCode::End);
-    assert_eq!(stage.ops(key(KeyCode::Delete)), [Op::RemoveRule { rule }]);
+    assert_eq!(stage.ops(key(KeyCode::Delete)), [Op::Quick(Quick::RemoveRule { rule })]);
     let mut small = Stage::new(40, 6);
     small.event(Event::Session(fake::session()));
     small.command("/permissions");
@@ -168,10 +174,10 @@ fn job_and_todo_lists() {
     ▸ 2   running        npm run watch-2
       Starting…                                                                /help
     "#);
-    assert_eq!(stage.ops(key(KeyCode::Enter)), [Op::ShowJob { id: 2 }]);
+    assert_eq!(stage.ops(key(KeyCode::Enter)), [Op::Quick(Quick::ShowJob { id: 2 })]);
     stage.event(Event::JobOutput { id: 2, text: "one\ntwo\u{1b}]2;x\u{7}\n".to_owned() });
     assert!(stage.shown().contains("two"), "{}", stage.shown());
-    assert_eq!(stage.ops(key(KeyCode::Delete)), [Op::StopJob { id: 2 }]);
+    assert_eq!(stage.ops(key(KeyCode::Delete)), [Op::Quick(Quick::StopJob { id: 2 })]);
     stage.press(KeyCode::Esc);
     stage.press(KeyCode::Esc);
     stage.event(fake::todos(9));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base::config::settings::ProviderKind;
 use base::protocol::event::EndReason;
-use base::protocol::op::Op;
+use base::protocol::op::Control;
 use context::replay::run::{self, ReplayCheck};
 use context::session::reader;
 use provider::wire::retry::RetryPolicy;
@@ -134,12 +134,12 @@ async fn session(seed: u64, kind: ProviderKind) {
         assert!(requests <= (MOST_STEPS + 3) * TRIES, "{seed} {kind:?}: {requests} requests: {end:?}");
         assert!(!matches!(end.reason, EndReason::Interrupted { .. }), "{seed}: {end:?}");
         if plan.random.u8(..3) == 0 {
-            agent.send(Op::Shutdown);
+            agent.send(Control::Shutdown);
             agent.handle.task.await.unwrap();
             agent = TestAgent::with(&place, &config, provider(kind, &server, pace()), Some(place.log()));
         }
     }
-    agent.send(Op::Shutdown);
+    agent.send(Control::Shutdown);
     agent.handle.task.await.unwrap();
     for token in &plan.forbidden {
         assert!(!place.project().join(format!("{token}.txt")).exists(), "{seed} {kind:?}: {token} ran");
@@ -183,7 +183,7 @@ async fn unanswered_message_stays_once() {
             panic!("{end:?}")
         };
         assert!(!hint.is_empty());
-        agent.send(Op::Shutdown);
+        agent.send(Control::Shutdown);
         agent.handle.task.await.unwrap();
         let mut agent = TestAgent::with(&place, &config, provider(kind, &server, pace()), Some(place.log()));
         assert!(matches!(agent.turn("do it").await.reason, EndReason::Failed { prompt_returned: None, .. }));

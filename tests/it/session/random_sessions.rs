@@ -14,7 +14,7 @@ use base::model::stream::StreamEvent;
 use base::model::usage::FinishReason;
 use base::protocol::event::{EndReason, Event};
 use base::protocol::ledger::ContextEdit;
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Idle, Op, Quick, Work};
 use context::replay::run::{self, ReplayCheck};
 use context::session::reader;
 use context::session::record::Record;
@@ -248,7 +248,7 @@ impl Play {
         Self { place, provider, window, agent }
     }
 
-    fn send(&self, op: Op) {
+    fn send(&self, op: impl Into<Op>) {
         self.agent.send(op);
     }
 
@@ -259,7 +259,7 @@ impl Play {
     async fn turn(&mut self, edit: Option<(usize, usize)>) {
         // Each message is another one, so that a message taken back is seen to be gone.
         let number = self.provider.requests.lock().unwrap().len();
-        self.send(Op::Submit { text: format!("please go on with work number {number}") });
+        self.send(Work::Submit { text: format!("please go on with work number {number}") });
         if let Some((edit, at)) = edit {
             self.edit(edit, at);
         }
@@ -268,11 +268,11 @@ impl Play {
 
     fn edit(&self, edit: usize, at: usize) {
         let edit = [ContextEdit::Pin, ContextEdit::Unpin, ContextEdit::Drop, ContextEdit::Restore][edit];
-        self.send(Op::EditContext { edit, id: ItemId(at as u64 + 1) });
+        self.send(Control::EditContext { edit, id: ItemId(at as u64 + 1) });
     }
 
     async fn idle(&mut self) {
-        self.send(Op::ShowContext);
+        self.send(Control::ShowContext);
         self.until(|event| matches!(event, Event::Ledger(_))).await;
     }
 
@@ -286,7 +286,7 @@ impl Play {
     }
 
     async fn leave(&mut self) {
-        self.send(Op::Shutdown);
+        self.send(Control::Shutdown);
         while self.agent.handle.events.recv().await.is_some() {}
         (&mut self.agent.handle.task).await.unwrap();
     }
@@ -306,11 +306,11 @@ impl Play {
                 }
             }
             Deed::Compact => {
-                self.send(Op::Compact { focus: None });
+                self.send(Work::Compact { focus: None });
                 self.until(|event| matches!(event, Event::Window(_))).await;
             }
             Deed::Model(other) => {
-                self.send(Op::SetModel { model: self.provider.model(other).to_owned() });
+                self.send(Idle::SetModel { model: self.provider.model(other).to_owned() });
                 self.idle().await;
             }
             Deed::Rules(None) => drop(fs::remove_file(self.place.project().join("CODE_LAW.md"))),
@@ -400,7 +400,7 @@ async fn what_is_pinned_outlives_compaction_with_its_call() {
         .await;
     }
     // The first turn is message #1, reasoning #2, call #3, result #4.
-    play.send(Op::EditContext { edit: ContextEdit::Pin, id: ItemId(4) });
+    play.send(Control::EditContext { edit: ContextEdit::Pin, id: ItemId(4) });
     play.idle().await;
     play.play(Deed::Compact).await;
     play.play(Deed::Turn { steps: Vec::new(), edit: None }).await;
@@ -429,11 +429,11 @@ async fn pins_leave_room_and_never_end_a_turn() {
         .await;
     }
     for id in 1..80 {
-        play.send(Op::EditContext { edit: ContextEdit::Restore, id: ItemId(id) });
-        play.send(Op::EditContext { edit: ContextEdit::Pin, id: ItemId(id) });
+        play.send(Control::EditContext { edit: ContextEdit::Restore, id: ItemId(id) });
+        play.send(Control::EditContext { edit: ContextEdit::Pin, id: ItemId(id) });
     }
     let mut refused = false;
-    play.send(Op::Explain { id: "1".to_owned() });
+    play.send(Quick::Explain { id: "1".to_owned() });
     loop {
         match play.agent.handle.events.recv().await.unwrap() {
             Event::ItemHistory(_) => break,
@@ -444,7 +444,7 @@ async fn pins_leave_room_and_never_end_a_turn() {
     assert!(refused, "not everything can be pinned");
     // The server turns out to have a far smaller window than it said.
     *play.provider.limit.lock().unwrap() = Some(12_000);
-    play.send(Op::Submit { text: "go on".to_owned() });
+    play.send(Work::Submit { text: "go on".to_owned() });
     let mut released = false;
     let end = loop {
         match play.agent.handle.events.recv().await.unwrap() {

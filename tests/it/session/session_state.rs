@@ -2,7 +2,7 @@
 
 use agent::session::reopen;
 use base::protocol::event::{EndReason, Event};
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Idle, Undo};
 use base::protocol::rewind::RewindScope;
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn texts(count: usize) -> Vec<Reply> {
 
 /// Ends the agent, so that its log is closed.
 async fn shut_down(agent: TestAgent) {
-    agent.send(Op::Shutdown);
+    agent.send(Control::Shutdown);
     agent.handle.task.await.unwrap();
 }
 
@@ -40,7 +40,7 @@ async fn a_discarded_first_message_leaves_nothing_to_rewind() {
     for text in ["one", "two"] {
         assert_eq!(agent.turn(text).await.reason, EndReason::Done);
     }
-    agent.send(Op::ListPoints);
+    agent.send(Undo::ListPoints);
     let points = agent
         .until(|event| match event {
             Event::RewindPoints(points) => Some(points.clone()),
@@ -48,16 +48,16 @@ async fn a_discarded_first_message_leaves_nothing_to_rewind() {
         })
         .await;
     assert_eq!(points.iter().map(|point| point.title.as_str()).collect::<Vec<_>>(), ["two", "one"]);
-    agent.send(Op::Rewind { point: points[0].id, part: RewindScope::Both, force: false });
+    agent.send(Undo::Rewind { point: points[0].id, part: RewindScope::Both, force: false });
     rewound(&mut agent).await;
-    agent.send(Op::ListPoints);
+    agent.send(Undo::ListPoints);
     let undo = agent
         .until(|event| match event {
             Event::RewindPoints(points) => Some(points[0].id),
             _ => None,
         })
         .await;
-    agent.send(Op::Rewind { point: undo, part: RewindScope::Both, force: false });
+    agent.send(Undo::Rewind { point: undo, part: RewindScope::Both, force: false });
     rewound(&mut agent).await;
     assert_eq!(agent.turn("three").await.reason, EndReason::Done);
     assert!(server.requests().last().unwrap().raw.contains("two"));
@@ -76,7 +76,7 @@ async fn the_chosen_model_survives_a_discarded_message_and_clear() {
     texts(2).into_iter().for_each(|reply| server.push(reply));
     let place = Workplace::new();
     let mut agent = TestAgent::start(&place, &config(&server), true);
-    agent.send(Op::SetModel { model: "second".to_owned() });
+    agent.send(Idle::SetModel { model: "second".to_owned() });
     agent.turn("unlucky").await;
     assert_eq!(agent.turn("one").await.reason, EndReason::Done);
     let chosen = |path: &std::path::Path| {
@@ -84,7 +84,7 @@ async fn the_chosen_model_survives_a_discarded_message_and_clear() {
         read.conversation.chosen_model().map(|(_, model)| model.clone())
     };
     let first = place.log();
-    agent.send(Op::Clear);
+    agent.send(Idle::Clear);
     assert_eq!(agent.turn("two").await.reason, EndReason::Done);
     let id = agent
         .seen
@@ -111,7 +111,7 @@ async fn text_typed_before_clear_stays_in_the_old_session() {
     server.release(1);
     agent.until(|event| matches!(event, Event::TextDelta(_)).then_some(())).await;
     agent.submit("typed before");
-    agent.send(Op::Clear);
+    agent.send(Idle::Clear);
     agent.submit("typed after");
     server.release(1_000);
     for _ in 0..2 {
@@ -140,7 +140,7 @@ async fn another_model_changes_what_one_result_may_take() {
     agent.turn("read it").await;
     let large = result(&server.requests()[1].body);
     place.file("big.txt", (0..900).map(|number| line(number).to_uppercase()).collect::<String>());
-    agent.send(Op::SetModel { model: "qwen2.5-coder".to_owned() });
+    agent.send(Idle::SetModel { model: "qwen2.5-coder".to_owned() });
     agent.turn("read it again").await;
     let small = result(&server.requests()[3].body);
     // 32k tokens take 30 % of so many bytes at once.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use base::protocol::event::Event;
-use base::protocol::op::Op;
+use base::protocol::op::Undo;
 use base::protocol::rewind::RewindScope;
 use serde_json::{Value, json};
 
@@ -333,14 +333,14 @@ async fn rewind_in_an_open_session() {
     let mut agent = TestAgent::start(&place, &config, false);
     agent.turn("hi").await;
     agent.turn("change a").await;
-    agent.send(Op::ListPoints);
+    agent.send(Undo::ListPoints);
     let points = agent.until(|event| match event {
         Event::RewindPoints(points) => Some(points.clone()),
         _ => None,
     });
     let points = points.await;
     assert_eq!((points.len(), points[0].title.as_str(), points[0].files), (2, "change a", 3));
-    agent.send(Op::PreviewRewind { point: points[0].id });
+    agent.send(Undo::PreviewRewind { point: points[0].id });
     let preview = agent.until(|event| match event {
         Event::RewindPreview(preview) => Some(preview.clone()),
         _ => None,
@@ -354,14 +354,14 @@ async fn rewind_in_an_open_session() {
         _ => None,
     };
     // Files alone: the model is told with the next message.
-    agent.send(Op::Rewind { point: points[0].id, part: RewindScope::Files, force: false });
+    agent.send(Undo::Rewind { point: points[0].id, part: RewindScope::Files, force: false });
     assert_eq!(agent.until(done).await.done, ["a", "b", "made"]);
     assert_eq!((place.text("a"), place.text("b")), ("one\n".to_owned(), "bee\n".to_owned()));
     agent.turn("and now?").await;
     let last = |number: usize| server.requests()[number].body["messages"].to_string();
     assert!(last(5).contains("rewound these files to an earlier state: a, b, made"), "{}", last(5));
     // Both: the message comes back to be changed and sent again.
-    agent.send(Op::Rewind { point: points[0].id, part: RewindScope::Both, force: false });
+    agent.send(Undo::Rewind { point: points[0].id, part: RewindScope::Both, force: false });
     let back = agent.until(done).await;
     assert_eq!((back.text.as_deref(), back.done.len()), (Some("change a"), 0));
     agent.turn("something else").await;

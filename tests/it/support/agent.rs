@@ -11,7 +11,7 @@ use base::config::raw::Raw;
 use base::config::settings::Permission;
 use base::model::provider::Provider;
 use base::protocol::event::{Event, TurnEnd};
-use base::protocol::op::Op;
+use base::protocol::op::{Op, Work};
 use guard::sandbox::launch;
 use provider::registry;
 use records::export::write;
@@ -83,12 +83,12 @@ impl TestAgent {
         Self { handle: assemble::start(setup).unwrap(), seen: Vec::new() }
     }
 
-    pub fn send(&self, op: Op) {
-        self.handle.ops.send(op).unwrap();
+    pub fn send(&self, op: impl Into<Op>) {
+        self.handle.ops.send(op.into()).unwrap();
     }
 
     pub fn submit(&self, text: &str) {
-        self.send(Op::Submit { text: text.to_owned() });
+        self.send(Work::Submit { text: text.to_owned() });
     }
 
     /// Waits for the first event that `wanted` takes.

@@ -12,7 +12,7 @@ use base::model::usage::Usage;
 use base::protocol::approval::{ApprovalRequest, Question};
 use base::protocol::event::{EndReason, Event, Level, SessionInfo, SessionRow, TurnEnd, WindowState};
 use base::protocol::ledger::{EpochCause, EpochSum, Epochs, LedgerRow, LedgerView};
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Idle, Op, Quick, Work};
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
@@ -146,7 +146,7 @@ pub async fn serve(mut ops: UnboundedReceiver<Op>, events: UnboundedSender<Event
     send(Event::Window(window()));
     while let Some(op) = ops.recv().await {
         match op {
-            Op::Submit { text } if text == "fail" => {
+            Op::Work(Work::Submit { text }) if text == "fail" => {
                 send(Event::TurnStarted { text: text.clone() });
                 pause(400 * pace).await;
                 send(turn_end(EndReason::ProviderFailed {
@@ -155,26 +155,26 @@ pub async fn serve(mut ops: UnboundedReceiver<Op>, events: UnboundedSender<Event
                     prompt_returned: Some(text),
                 }));
             }
-            Op::Submit { text } if text == "flood" => {
+            Op::Work(Work::Submit { text }) if text == "flood" => {
                 send(Event::TurnStarted { text });
                 for number in 0..20_000 {
                     send(Event::TextDelta(format!("line {number} of a flood of text\n\n")));
                 }
                 send(turn_end(EndReason::Done));
             }
-            Op::Submit { text } => turn(text, &mut ops, &events, pace).await,
-            Op::ShowContext => send(Event::Ledger(ledger())),
-            Op::ListFiles => {
+            Op::Work(Work::Submit { text }) => turn(text, &mut ops, &events, pace).await,
+            Op::Control(Control::ShowContext) => send(Event::Ledger(ledger())),
+            Op::Quick(Quick::ListFiles) => {
                 let mut paths: Vec<String> =
                     ["src/", "src/sum.rs", "docs/a page.md", "文書/設計.md"].map(str::to_owned).to_vec();
                 paths.extend((0..50_000).map(|n| format!("src/deep/module_{n}/file_{n}.rs")));
                 send(Event::Files(paths.into()));
             }
-            Op::ListSessions => send(Event::Sessions(sessions())),
-            Op::Resume { session: id } => {
+            Op::Quick(Quick::ListSessions) => send(Event::Sessions(sessions())),
+            Op::Idle(Idle::Resume { session: id }) => {
                 send(Event::Session(SessionInfo { id, offer_init: false, ..session() }));
             }
-            Op::Compact { .. } => {
+            Op::Work(Work::Compact { .. }) => {
                 send(Event::Compacting { running: true });
                 pause(2_000 * pace).await;
                 send(Event::Compacting { running: false });
@@ -183,8 +183,8 @@ pub async fn serve(mut ops: UnboundedReceiver<Op>, events: UnboundedSender<Event
                     text: "12 rounds became a summary of 900 tokens.".to_owned(),
                 });
             }
-            Op::SetModel { model } => send(Event::Session(SessionInfo { model, ..session() })),
-            Op::Shutdown => return,
+            Op::Idle(Idle::SetModel { model }) => send(Event::Session(SessionInfo { model, ..session() })),
+            Op::Control(Control::Shutdown) => return,
             _ => {}
         }
     }
@@ -236,12 +236,12 @@ async fn turn(text: String, ops: &mut UnboundedReceiver<Op>, events: &UnboundedS
     let mut reason = EndReason::Done;
     while let Some(op) = ops.recv().await {
         match op {
-            Op::Answer { id, .. } => {
+            Op::Control(Control::Answer { id, .. }) => {
                 send(Event::AskClosed { id });
                 break;
             }
-            Op::Submit { text } => send(Event::Steered { text }),
-            Op::Interrupt => {
+            Op::Work(Work::Submit { text }) => send(Event::Steered { text }),
+            Op::Control(Control::Interrupt) => {
                 reason = EndReason::Interrupted { prompt_returned: None };
                 break;
             }

@@ -4,7 +4,7 @@ use std::future::ready;
 
 use base::model::envelope::ErrorCode;
 use base::protocol::event::{EndReason, Event};
-use base::protocol::op::Op;
+use base::protocol::op::Control;
 use serde_json::json;
 use tools::api::{Preview, ToolError};
 use tools::registry;
@@ -26,7 +26,7 @@ async fn interrupt_during_a_large_preview() {
     let mut agent = TestAgent::start(&place, &config, true);
     agent.submit("write it");
     agent.until(|event| matches!(event, Event::ToolStarted { .. }).then_some(())).await;
-    agent.send(Op::Interrupt);
+    agent.send(Control::Interrupt);
     assert_eq!(agent.end().await.reason, EndReason::Interrupted { prompt_returned: None });
     assert!(!agent.seen.iter().any(|event| matches!(event, Event::Ask { .. })), "asked after the interrupt");
     assert!(!place.project().join("new.txt").exists());

@@ -43,9 +43,3 @@ pub fn check_sandbox(findings: &mut Findings<'_>) {
         findings.line("sandbox", "off (sandbox = false)");
     }
 }
-
-pub fn check_notices(findings: &mut Findings<'_>) {
-    for notice in &findings.opened.loaded.notices {
-        findings.sentence(format!("note: {notice}"));
-    }
-}

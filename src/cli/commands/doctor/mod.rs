@@ -1,9 +1,7 @@
 //! `mycode doctor`: the configuration, where it came from, and whether it works. Each check is one function.
 
-pub mod checks;
 pub mod findings;
 pub mod folders;
 pub mod model;
 pub mod own;
 pub mod run;
-pub mod web;

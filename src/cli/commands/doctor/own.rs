@@ -1,8 +1,9 @@
-//! What the user and the project have set up: rules files, skills, hooks, MCP and language servers.
+//! What the user and the project have set up: rules files, skills, hooks, web search, MCP and language servers.
 
 use super::findings::Findings;
 use agent::lists::status;
 use base::text::elide;
+use provider::search::Searcher;
 use tools::hook::listing;
 use tools::lsp::survey;
 use tools::mcp::{describe, servers};
@@ -52,4 +53,26 @@ pub fn check_hooks(findings: &mut Findings<'_>) {
     let mut lines = text.lines();
     findings.line("hooks", lines.next().unwrap_or("none"));
     lines.for_each(|line| findings.line("", line));
+}
+
+pub fn check_web(findings: &mut Findings<'_>) {
+    let loaded = &findings.opened.loaded;
+    let searches = || {
+        let settings = loaded.provider.as_ref()?;
+        Searcher::new(settings).ok().flatten()
+    };
+    let search = match (loaded.web.search, searches().is_some()) {
+        (true, true) => "by the model's server",
+        (true, false) => {
+            "none: this model's server has no search that mycode knows (an MCP server may have one)"
+        }
+        (false, true) => "off (web_search = \"provider\" switches on that of the model's server)",
+        (false, false) => "off",
+    };
+    let hosts = match &*loaded.web.private_hosts {
+        [] => String::new(),
+        hosts => format!(", also from {}", hosts.join(", ")),
+    };
+    let line = format!("search {search}; pages by leave for each host{hosts}");
+    findings.line("web", line);
 }

@@ -1,7 +1,7 @@
-//! Runs the checks.
+//! Runs the checks, in the order of the report.
 
-use super::checks::{CHECKS, Check};
 use super::findings::Findings;
+use super::{folders, model, own};
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
@@ -15,11 +15,17 @@ pub async fn run(cli: &SharedArgs, config: bool) -> Result<bool, Failure> {
     }
     let opened = open::open(&cli.model, Permission::Ask)?;
     let mut findings = Findings::new(&opened);
-    for check in CHECKS {
-        match check {
-            Check::Local(check) => check(&mut findings),
-            Check::Asking(check) => check(&mut findings).await,
-        }
+    folders::check(&mut findings);
+    own::check_rules(&mut findings);
+    own::check_skills(&mut findings);
+    own::check_hooks(&mut findings);
+    folders::check_sandbox(&mut findings);
+    own::check_mcp(&mut findings);
+    own::check_language_servers(&mut findings);
+    model::check(&mut findings).await;
+    own::check_web(&mut findings);
+    for notice in &opened.loaded.notices {
+        findings.sentence(format!("note: {notice}"));
     }
     report::say(findings.text())?;
     Ok(findings.works)

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::args::{AddArgs, HttpArgs};
 use super::open::{self, no_server};
 use crate::cli::args::SharedArgs;
-use crate::cli::report::{self, Failure};
+use crate::cli::report::{self, Failure, OrFail};
 use base::config::load;
 use base::text::plural;
 use tools::mcp::config::entry::Entry;
@@ -53,17 +53,16 @@ pub fn list(cli: &SharedArgs, as_json: bool) -> Result<(), Failure> {
 pub fn add(cli: &SharedArgs, args: &AddArgs) -> Result<(), Failure> {
     let opened = open::open(cli)?;
     let mut value = json!({});
-    let misplaced = |what: &str, hint: &str| Failure::usage(what, hint);
     match &args.target[..] {
         [url, rest @ ..] if url.starts_with("http://") || url.starts_with("https://") => {
             if !rest.is_empty() {
-                return Err(misplaced(
+                return Err(Failure::usage(
                     "an address has no arguments",
                     "options stand before the name: mycode mcp add --header 'Name: value' NAME https://…",
                 ));
             }
             if !args.is_for_http() {
-                return Err(misplaced(
+                return Err(Failure::usage(
                     "--env, --writable, --no-network and --no-sandbox are for commands",
                     "a server with an address takes --header and --oauth",
                 ));
@@ -75,7 +74,7 @@ pub fn add(cli: &SharedArgs, args: &AddArgs) -> Result<(), Failure> {
         }
         [command, rest @ ..] => {
             if !args.http.header.is_empty() || args.http.oauth.is_some() {
-                return Err(misplaced(
+                return Err(Failure::usage(
                     "--header and --oauth are for servers with an address",
                     "a command takes its keys with --env NAME=VALUE",
                 ));
@@ -117,9 +116,7 @@ fn not_changed(error: &std::io::Error) -> Failure {
 
 pub fn oauth(args: &HttpArgs) -> Result<Value, Failure> {
     let Some(text) = &args.oauth else { return Ok(Value::Null) };
-    serde_json::from_str(text).map_err(|error| {
-        Failure::usage(format!("--oauth is no JSON: {error}"), r#"write --oauth '{"clientId": "…"}'"#)
-    })
+    serde_json::from_str(text).or_usage("--oauth is no JSON", r#"write --oauth '{"clientId": "…"}'"#)
 }
 
 pub fn remove(cli: &SharedArgs, name: &str) -> Result<(), Failure> {

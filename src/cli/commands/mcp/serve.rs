@@ -90,7 +90,8 @@ impl Offer for ToolOffer {
             let known = known.filter(|(known, _)| self.tasks.is_some() || *known != TASK);
             let (name, _) = known.ok_or_else(|| format!("there is no tool {name}"))?;
             let dispatcher = self.dispatcher(name).await?;
-            let (events, _ignored) = mpsc::unbounded_channel();
+            // Nobody listens, so that a question ends at once.
+            let (events, _) = mpsc::unbounded_channel();
             let control = Arc::new(TurnControl::new(Arc::new(Questions::new(events.clone()))));
             let call = ToolCall {
                 id: "call_1".into(),

@@ -12,7 +12,7 @@ use super::args::TestArgs;
 use super::manage::oauth;
 use super::open::{self, OpenedServers};
 use crate::cli::args::SharedArgs;
-use crate::cli::report::{self, Failure};
+use crate::cli::report::{self, Failure, OrFail};
 use base::config::load;
 use base::protocol::approval::AskedQuestion;
 use base::sanitize::clean;
@@ -32,9 +32,7 @@ pub async fn run(cli: &SharedArgs, args: &TestArgs) -> Result<bool, Failure> {
         let headers = load::header_table(&args.http.header)?.unwrap_or_default().into_iter().collect();
         let oauth = match oauth(&args.http)? {
             Value::Null => OAuth::default(),
-            given => serde_json::from_value(given).map_err(|error| {
-                Failure::usage(format!("--oauth: {error}"), "see `mycode mcp test --help`")
-            })?,
+            given => serde_json::from_value(given).or_usage("--oauth", "see `mycode mcp test --help`")?,
         };
         opened.servers = vec![Server::at(name, headers, oauth)];
         // Keep nothing of a server that is only tried.
@@ -48,9 +46,8 @@ pub async fn run(cli: &SharedArgs, args: &TestArgs) -> Result<bool, Failure> {
         report::say(&text)?;
         return Ok(true);
     };
-    let input: Map<String, Value> = serde_json::from_str(&args.args).map_err(|error| {
-        Failure::usage(format!("--args is no JSON object: {error}"), "write --args '{…}'")
-    })?;
+    let input: Map<String, Value> =
+        serde_json::from_str(&args.args).or_usage("--args is no JSON object", "write --args '{…}'")?;
     // Like the agent, call only what is offered.
     let catalog = servers.catalog(name).await.map_err(|error| failure(&server, &error))?;
     let Some(tool) = catalog.tools.iter().find(|known| known.name == *tool) else {

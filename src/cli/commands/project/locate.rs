@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use clap::Args;
 
 use crate::cli::args::SharedArgs;
-use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use base::config::settings::Permission;
 use base::path::on_one_line;
@@ -52,8 +52,7 @@ pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {
         text = String::from_utf8_lossy(&bytes).into_owned();
     }
     if text.trim().is_empty() && args.with.is_empty() {
-        return Err(Failure::new(
-            FailureKind::Usage,
+        return Err(Failure::usage(
             "the task text is empty",
             "mycode locate \"what should change\", or mycode locate --with FILE",
         ));
@@ -72,11 +71,10 @@ pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {
         })
         .map_err(|error| {
             let hint = "check that the state folder can be written (`mycode doctor` shows it)";
-            Failure::new(FailureKind::Task, error, hint)
+            Failure::task(error, hint)
         })?;
     if !unknown.is_empty() && args.with.iter().all(|given| unknown.contains(given)) {
-        return Err(Failure::new(
-            FailureKind::Usage,
+        return Err(Failure::usage(
             format!("not in the index: {}", unknown.join(", ")),
             "name files of this folder that git doesn't ignore",
         ));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::notes_args::{FieldArgs, FilterArgs, NotesArgs, NotesCommand};
 use crate::cli::args::SharedArgs;
-use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::open;
 use base::clock;
 use base::config::settings::Permission;
@@ -88,9 +88,11 @@ fn given(content: Option<&str>) -> Result<Option<String>, Failure> {
 fn standard_input() -> Result<String, Failure> {
     let mut text = String::new();
     // One byte over the limit is enough for a refusal with a reason.
-    std::io::stdin().lock().take(MAX_NOTE_BYTES + 1).read_to_string(&mut text).map_err(|error| {
-        Failure::new(FailureKind::Usage, format!("standard input can't be read: {error}"), "send UTF-8 text")
-    })?;
+    std::io::stdin()
+        .lock()
+        .take(MAX_NOTE_BYTES + 1)
+        .read_to_string(&mut text)
+        .or_usage("standard input can't be read", "send UTF-8 text")?;
     Ok(text)
 }
 
@@ -201,27 +203,25 @@ fn done(note: &Note, verb: &str, json: bool) -> Result<(), Failure> {
 }
 
 fn edit_by_hand(store: &NoteStore, id: &str, json: bool) -> Result<(), Failure> {
-    let failed = |message: String, hint: &str| Failure::new(FailureKind::Task, message, hint);
     let listing = store.list()?;
     let note = store::find(&listing.notes, id, false)?;
     let Some((name, mut editor)) = editor::command(&store.folder.path.join(&note.file)) else {
         let hint = "set EDITOR, or say what to change: --title, --content, --type, --tag, --file";
-        return Err(Failure::new(FailureKind::Usage, "no editor is set", hint));
+        return Err(Failure::usage("no editor is set", hint));
     };
     // Refuses links and binary files before an editor follows or spoils them.
     store.text(note)?;
-    let status = editor.status().map_err(|error| {
-        failed(format!("the editor '{name}' can't be started: {error}"), "correct EDITOR")
-    })?;
+    let status =
+        editor.status().or_task(format!("the editor '{name}' can't be started"), "correct EDITOR")?;
     if !status.success() {
-        return Err(failed(
+        return Err(Failure::task(
             format!("the editor '{name}' ended with {status}"),
             "try again, or correct EDITOR",
         ));
     }
     match store.list()?.notes.iter().find(|other| other.file == note.file) {
         Some(note) => done(note, "updated", json),
-        None => Err(failed(
+        None => Err(Failure::task(
             format!("{} can no longer be read as a note", note.path()),
             "`mycode notes list` says what is wrong with it",
         )),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::cli::args::SharedArgs;
-use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use agent::calls::policy_engine::{PolicyEngine, SandboxSupport};
 use base::config::settings::Permission;
@@ -55,8 +55,7 @@ pub fn run(cli: &SharedArgs, args: &PolicyArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
     let text = check.words.join(" ");
     if text.trim().is_empty() {
-        return Err(Failure::new(
-            FailureKind::Usage,
+        return Err(Failure::usage(
             "there is no command to check",
             "mycode policy check --permission auto -- 'cargo test && git status'",
         ));

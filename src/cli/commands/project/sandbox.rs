@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use super::sandbox_restore;
 use super::sandbox_restore::RestoreArgs;
 use crate::cli::args::SharedArgs;
-use crate::cli::report::{Failure, FailureKind};
+use crate::cli::report::Failure;
 use crate::cli::setup::open;
 use agent::calls::policy_engine::{PolicyEngine, SandboxSupport};
 use base::config::settings::Permission;
@@ -62,8 +62,7 @@ pub fn run(cli: &SharedArgs, args: &SandboxArgs) -> Result<u8, Failure> {
         Permission::Ask | Permission::Auto => SandboxLevel::Workspace,
     };
     if let Some(why) = probe::status().refusal() {
-        return Err(Failure::new(
-            FailureKind::Config,
+        return Err(Failure::config(
             why,
             "`mycode doctor` shows each layer; --permission full runs the command without a sandbox",
         ));
@@ -88,11 +87,7 @@ pub fn run(cli: &SharedArgs, args: &SandboxArgs) -> Result<u8, Failure> {
 
 fn not_started(words: &[OsString], error: &std::io::Error) -> Failure {
     let name = words.first().map_or_else(Default::default, |name| name.to_string_lossy());
-    Failure::new(
-        FailureKind::Task,
-        format!("{name} could not be started: {error}"),
-        "check the program's name and PATH",
-    )
+    Failure::task(format!("{name} could not be started: {error}"), "check the program's name and PATH")
 }
 
 fn start(words: &[OsString], folder: &Path) -> std::io::Error {

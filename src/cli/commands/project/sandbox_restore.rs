@@ -8,7 +8,7 @@ use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 
 #[cfg(target_os = "linux")]
-use crate::{cli::report::FailureKind, cli::setup::open};
+use crate::{cli::report::OrFail, cli::setup::open};
 #[cfg(target_os = "linux")]
 use base::{config::paths::Paths, path::on_one_line};
 #[cfg(target_os = "linux")]
@@ -61,13 +61,10 @@ pub fn run(cli: &SharedArgs, args: &RestoreArgs) -> Result<(), Failure> {
     };
     let (origin, path) =
         (on_one_line(&one.origin.to_string_lossy()), on_one_line(&one.path.to_string_lossy()));
-    one.restore().map_err(|error| {
-        Failure::new(
-            FailureKind::Task,
-            format!("{origin} could not be restored: {error}"),
-            format!("it stays at {path}; move away what stands at its place, or make the folder again"),
-        )
-    })?;
+    one.restore().or_task(
+        format!("{origin} could not be restored"),
+        format!("it stays at {path}; move away what stands at its place, or make the folder again"),
+    )?;
     report::say(&format!("Restored {origin}.\n"))
 }
 

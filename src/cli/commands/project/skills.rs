@@ -5,7 +5,7 @@ use serde_json::json;
 use clap::Args;
 
 use crate::cli::args::SharedArgs;
-use crate::cli::report::{self, Failure, FailureKind};
+use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use base::config::settings::Permission;
 use base::sanitize;
@@ -61,8 +61,7 @@ fn row(skill: &Skill) -> String {
 fn unknown(name: &str, skills: &SkillSet) -> Failure {
     let meant = fuzzy::nearest_name(name, skills.iter().map(|skill| skill.name.as_str()));
     let meant = meant.map_or(String::new(), |near| format!("did you mean {near}? "));
-    Failure::new(
-        FailureKind::Usage,
+    Failure::usage(
         format!("there is no skill '{}'", sanitize::reveal(name)),
         format!("{meant}`mycode skills` lists them"),
     )

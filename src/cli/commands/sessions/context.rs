@@ -4,8 +4,7 @@
 use clap::Args;
 
 use crate::cli::args::SharedArgs;
-use crate::cli::report::{self, Failure, FailureKind};
-use crate::cli::setup::log_of;
+use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use base::config::settings::Permission;
 use base::protocol::ledger::{self, ItemHistory, LedgerView};
@@ -30,11 +29,11 @@ pub struct ContextArgs {
 }
 
 pub fn run(cli: &SharedArgs, args: &ContextArgs) -> Result<(), Failure> {
-    let log = log_of::log_of(cli.model.folder.as_deref(), args.session.as_deref())?;
+    let log = open::log_of(cli.model.folder.as_deref(), args.session.as_deref())?;
     let read = reader::read(&log)?;
     if let Some(wanted) = &args.why {
         let item = item_history::explain(&read.records, wanted)
-            .map_err(|refusal| Failure::new(FailureKind::Usage, refusal, "`mycode context` lists the ids"))?;
+            .map_err(|refusal| Failure::usage(refusal, "`mycode context` lists the ids"))?;
         let out = if args.json { format!("{}\n", serde_json::json!(item)) } else { item_table(&item) };
         return report::show(args.json, &out);
     }

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
-use crate::cli::setup::log_of::log_of;
+use crate::cli::setup::open;
 use base::config::theme::ThemeName;
 use records::export::write::{self, ExportError, ExportFormat, ExportOptions};
 
@@ -46,7 +46,7 @@ pub struct ExportArgs {
 }
 
 pub fn run(cli: &SharedArgs, args: &ExportArgs) -> Result<(), Failure> {
-    let log = log_of(cli.model.folder.as_deref(), args.session.as_deref())?;
+    let log = open::log_of(cli.model.folder.as_deref(), args.session.as_deref())?;
     let by_ending = args.out.as_deref().and_then(write::format_of);
     let format = if args.svg { ExportFormat::Svg } else { args.format.or(by_ending).unwrap_or_default() };
     let options =

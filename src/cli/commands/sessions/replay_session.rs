@@ -7,8 +7,8 @@ use std::io::{BufWriter, Write};
 use serde_json::{Value, json};
 
 use crate::cli::commands::sessions::replay_args::ReplayArgs;
-use crate::cli::report::{self, Failure, FailureKind};
-use crate::cli::setup::log_of;
+use crate::cli::report::{self, Failure};
+use crate::cli::setup::open;
 use base::text;
 use context::replay::run::{self, ReplayCheck, Replayed};
 use context::session::reader;
@@ -17,7 +17,7 @@ use provider::chat::body::{self, Flavor};
 
 /// Fails if a request differs from what was sent.
 pub fn run(folder: Option<&std::path::Path>, args: &ReplayArgs) -> Result<(), Failure> {
-    let log = log_of::log_of(folder, args.session.as_deref())?;
+    let log = open::log_of(folder, args.session.as_deref())?;
     let read = reader::read(&log)?;
     if read.skipped > 0 {
         eprintln!("warning: skipped {} that could not be read", text::plural(read.skipped, "line"));
@@ -48,8 +48,7 @@ pub fn run(folder: Option<&std::path::Path>, args: &ReplayArgs) -> Result<(), Fa
     });
     match differing {
         None => Ok(()),
-        Some((number, what)) => Err(Failure::new(
-            FailureKind::Task,
+        Some((number, what)) => Err(Failure::task(
             format!("request {number} is not what was sent: it first differs {what}"),
             possible_reason(&read.records),
         )),

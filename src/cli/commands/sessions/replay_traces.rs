@@ -11,8 +11,8 @@ use super::replay_session;
 use crate::cli::args::SharedArgs;
 use crate::cli::commands::peers::replay_past;
 use crate::cli::commands::sessions::replay_args::ReplayArgs;
-use crate::cli::report::{self, Failure, FailureKind};
-use crate::cli::setup::log_of;
+use crate::cli::report::{self, Failure};
+use crate::cli::setup::open;
 use base::config::settings::{ContextSettings, MIN_WINDOW_TOKENS, Origin};
 use records::trace::compare::{Comparison, PolicySums, RecordedSession};
 use records::trace::metrics::measure::InputPrices;
@@ -35,26 +35,20 @@ pub fn run(cli: &SharedArgs, args: &ReplayArgs) -> Result<(), Failure> {
         files.extend(reader::files(path).map_err(|error| unreadable(path, &error))?);
     }
     if args.trace.is_empty() {
-        files.push(log_of::log_of(folder, args.session.as_deref())?);
+        files.push(open::log_of(folder, args.session.as_deref())?);
     }
     if files.is_empty() {
-        return Err(Failure::new(
-            FailureKind::Usage,
-            "no recordings in that folder",
-            "name a .jsonl or .jsonl.gz file",
-        ));
+        return Err(Failure::usage("no recordings in that folder", "name a .jsonl or .jsonl.gz file"));
     }
     if args.dump.is_some() && (files.len() > 1 || policies.len() > 1) {
-        return Err(Failure::new(
-            FailureKind::Usage,
+        return Err(Failure::usage(
             "--dump takes one recording and one policy",
             "name one file with --trace and one --policy",
         ));
     }
     let least = args.system_tokens.saturating_add(MIN_WINDOW_TOKENS);
     if args.window < least {
-        return Err(Failure::new(
-            FailureKind::Usage,
+        return Err(Failure::usage(
             format!("a window of {} tokens is too small", args.window),
             format!("use at least {least}"),
         ));
@@ -110,16 +104,13 @@ fn policies(wanted: &str) -> Result<Vec<Policy>, Failure> {
     wanted
         .split(',')
         .map(|name| {
-            name.trim().parse().map_err(|message: String| {
-                Failure::new(FailureKind::Usage, message, "see mycode replay --help")
-            })
+            name.trim().parse().map_err(|message: String| Failure::usage(message, "see mycode replay --help"))
         })
         .collect()
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(
-        FailureKind::Usage,
+    Failure::usage(
         format!("cannot read {}: {error}", path.display()),
         "name a recording (.jsonl or .jsonl.gz) or a folder of them",
     )

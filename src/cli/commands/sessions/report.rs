@@ -5,7 +5,6 @@ use clap::Args;
 
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
-use crate::cli::setup::log_of;
 use crate::cli::setup::open;
 use base::clock;
 use base::config::settings::Permission;
@@ -41,7 +40,7 @@ pub fn run(cli: &SharedArgs, args: &ReportArgs) -> Result<(), Failure> {
             )
         }
         None => {
-            let log = log_of::log_of(cli.model.folder.as_deref(), args.session.as_deref())?;
+            let log = open::log_of(cli.model.folder.as_deref(), args.session.as_deref())?;
             let found = Report::of_log(&log)?;
             let title =
                 found.sessions.first().map(|session| format!("Session {}: {}", session.id, session.title));

@@ -8,9 +8,9 @@ use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, SessionSelector};
-use crate::cli::setup::{ask_busy, ask_trust, first_run};
+use crate::cli::setup::{ask, first_run};
 use base::config::paths::Paths;
-use base::protocol::op::Op;
+use base::protocol::op::{Op, Quick};
 use context::session::log;
 use frontend::tui::plain;
 use frontend::tui::run::{self as tui, TuiOutcome};
@@ -39,7 +39,7 @@ pub async fn resume(cli: &SharedArgs, args: &ResumeArgs) -> Result<u8, Failure> 
         None if last => (SessionSelector::Last, None),
         None => (SessionSelector::New, None),
     };
-    let first = matches!(which, SessionSelector::New).then_some(Op::ListSessions);
+    let first = matches!(which, SessionSelector::New).then_some(Op::Quick(Quick::ListSessions));
     chat(cli, prompt, which, first).await
 }
 
@@ -61,11 +61,11 @@ pub async fn chat(
     // Don't take a script's lines for answers.
     let asks = std::io::stdin().is_terminal();
     if asks && !cli.model.trust {
-        ask_trust::ask(&open::workspace(cli.model.folder.as_deref())?)?;
+        ask::ask_trust(&open::workspace(cli.model.folder.as_deref())?)?;
     }
     let mut setup = agent_setup::setup(cli, true, &which).await?;
     if asks && let Some(log) = setup.resume.take() {
-        let Some(log) = ask_busy::ask(&setup.project_state, &setup.workspace, log)? else { return Ok(0) };
+        let Some(log) = ask::ask_busy(&setup.project_state, &setup.workspace, log)? else { return Ok(0) };
         setup.resume = Some(log);
     }
     if asks {

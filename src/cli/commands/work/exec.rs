@@ -12,7 +12,7 @@ use crate::cli::args::SharedArgs;
 use crate::cli::each::args::EachArgs;
 use crate::cli::each::child;
 use crate::cli::each::run as each;
-use crate::cli::report::{self, Failure};
+use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::SessionSelector;
 use base::file;
@@ -95,12 +95,10 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
     let outcome = run::run(handle.ops, handle.events, prompt, options).await;
     report::written(outcome.lost.as_deref())?;
     if let (Some(file), Some(answer)) = (&args.output, &outcome.answer) {
-        std::fs::write(file, format!("{}\n", answer.trim_end())).map_err(|error| {
-            Failure::task(
-                format!("the answer could not be written to {}: {error}", file.display()),
-                "`mycode resume --last` shows it",
-            )
-        })?;
+        std::fs::write(file, format!("{}\n", answer.trim_end())).or_task(
+            format!("the answer could not be written to {}", file.display()),
+            "`mycode resume --last` shows it",
+        )?;
     }
     Ok(outcome.exit_code)
 }

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use clap::Args;
 
 use crate::cli::args::SharedArgs;
-use crate::cli::report::{self, Failure};
+use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::open;
 use agent::calls::dispatcher::Dispatcher;
 use agent::control::{Questions, TurnControl};
@@ -55,16 +55,16 @@ pub async fn run(cli: &SharedArgs, args: &ToolArgs) -> Result<bool, Failure> {
         if line.trim().is_empty() {
             continue;
         }
-        let call: CallLine = serde_json::from_str(&line).map_err(|error| {
-            Failure::usage(format!("invalid call: {error}"), r#"write {"tool": "Read", "args": {…}}"#)
-        })?;
+        let call: CallLine =
+            serde_json::from_str(&line).or_usage("invalid call", r#"write {"tool": "Read", "args": {…}}"#)?;
         all_good &= one(&dispatcher, &call.tool, &call.args.to_string(), &call.args).await?;
     }
     Ok(all_good)
 }
 
 async fn one(dispatcher: &Dispatcher, name: &str, args: &str, input: &Value) -> Result<bool, Failure> {
-    let (events, _ignored) = mpsc::unbounded_channel();
+    // Nobody listens, so that a question ends at once.
+    let (events, _) = mpsc::unbounded_channel();
     let control = Arc::new(TurnControl::new(Arc::new(Questions::new(events.clone()))));
     let interrupt = Arc::clone(&control);
     let watch = tokio::spawn(async move {

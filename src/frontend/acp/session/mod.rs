@@ -4,5 +4,4 @@ pub mod options;
 pub mod questions;
 pub mod run;
 pub mod slash;
-pub mod stop;
 pub mod work;

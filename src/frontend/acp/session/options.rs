@@ -10,7 +10,7 @@ use base::config::mode::Mode;
 use base::config::settings::Permission;
 use base::protocol::event::SessionInfo;
 use base::protocol::lists::ModelRow;
-use base::protocol::op::Op;
+use base::protocol::op::{Op, Quick};
 
 pub const MODE: &str = "mode";
 pub const MODEL: &str = "model";
@@ -70,11 +70,11 @@ impl Options {
         let mut ops = Vec::new();
         if mode != self.mode {
             self.mode = mode;
-            ops.push(Op::SetMode { mode });
+            ops.push(Op::Quick(Quick::SetMode { mode }));
         }
         if let Some(permission) = level.filter(|_| level != self.level) {
             self.level = level;
-            ops.push(Op::SetPermission { permission });
+            ops.push(Op::Quick(Quick::SetPermission { permission }));
         }
         ops
     }

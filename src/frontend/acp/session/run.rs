@@ -15,9 +15,9 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::options::{self, Options, WayOfWork};
+use super::questions;
 use super::slash::{self, EndsWith};
-use super::work::{Busy, Command, Open, Waiting};
-use super::{questions, stop};
+use super::work::{self, Busy, Command, Open, Waiting};
 use crate::acp::connection::Client;
 use crate::acp::error;
 use crate::acp::prompt::Input;
@@ -25,7 +25,7 @@ use crate::acp::updates::translate::Translator;
 use crate::acp::updates::{answers, history};
 use base::protocol::approval::{Answer, Question, QuestionId};
 use base::protocol::event::{CommandRow, Event, Level, TurnEnd};
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Idle, Op, Quick, Work};
 use base::text::one_line;
 
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -96,7 +96,7 @@ impl Session {
             }
         }
         if replay {
-            self.send(Op::ShowTranscript { agent: None });
+            self.send(Quick::ShowTranscript { agent: None });
             loop {
                 match self.events.recv().await.ok_or_else(gone)? {
                     Event::Transcript { items, .. } => {
@@ -117,7 +117,7 @@ impl Session {
     pub async fn run(mut self, mut commands: UnboundedReceiver<Command>) {
         let commands_update = AvailableCommandsUpdate::new(slash::available(&self.own_commands));
         self.update(SessionUpdate::AvailableCommandsUpdate(commands_update));
-        self.send(Op::ListModels);
+        self.send(Quick::ListModels);
         if self.translator.shows_notices() {
             self.tell_held();
         }
@@ -138,7 +138,7 @@ impl Session {
 
     async fn close(mut self) {
         self.cancel();
-        self.send(Op::Shutdown);
+        self.send(Control::Shutdown);
         let last = async {
             while let Some(event) = self.events.recv().await {
                 self.event(event);
@@ -163,9 +163,9 @@ impl Session {
         }
     }
 
-    fn send(&self, op: Op) {
+    fn send(&self, op: impl Into<Op>) {
         // If this fails the agent is gone, and the event queue ends too.
-        let _ = self.ops.send(op);
+        let _ = self.ops.send(op.into());
     }
 
     fn update(&self, update: SessionUpdate) {
@@ -211,7 +211,7 @@ impl Session {
                 Waiting::Model { id, model } if model == self.options.model => self.answer_options(&id),
                 Waiting::Model { id, model } => {
                     self.busy = Some(Busy::Model { id });
-                    self.send(Op::SetModel { model });
+                    self.send(Idle::SetModel { model });
                 }
             }
         }
@@ -225,7 +225,7 @@ impl Session {
             self.update(SessionUpdate::SessionInfoUpdate(title));
         }
         let command = slash::parse(&text).filter(|_| attachments.is_empty());
-        let (op, ends) = command.unwrap_or((Op::Prompt { text, attachments }, EndsWith::Turn));
+        let (op, ends) = command.unwrap_or((Op::Work(Work::Prompt { text, attachments }), EndsWith::Turn));
         self.busy = Some(Busy::Prompt { id, ends, cancelled: false, turns: 0, stop: None });
         self.send(op);
     }
@@ -247,7 +247,7 @@ impl Session {
         if ends.is_quick() {
             return self.finish(Ok(StopReason::Cancelled));
         }
-        self.send(Op::Interrupt);
+        self.send(Control::Interrupt);
     }
 
     fn set_mode(&mut self, id: &RequestId, request: &SetSessionModeRequest) {
@@ -399,7 +399,7 @@ impl Session {
         let now = jiff::Timestamp::now().to_string();
         self.update(SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().updated_at(now)));
         let Some(Busy::Prompt { ends: EndsWith::Turn, cancelled, stop, .. }) = &mut self.busy else { return };
-        let (reason, why) = stop::of(&end.reason);
+        let (reason, why) = work::stop(&end.reason);
         let reason = if *cancelled { Ok(StopReason::Cancelled) } else { reason };
         if let Ok(reason) = reason
             && end.plan.is_some()
@@ -458,7 +458,7 @@ impl Session {
         if let Some(Busy::Prompt { stop, .. }) = self.busy.as_mut().filter(|_| went_on) {
             *stop = None;
         }
-        self.send(Op::Answer { id, answer });
+        self.send(Control::Answer { id, answer });
     }
 
     fn closed(&mut self, id: QuestionId) {

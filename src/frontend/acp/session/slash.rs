@@ -4,7 +4,7 @@
 use agent_client_protocol_schema::v1::{AvailableCommand, AvailableCommandInput, UnstructuredCommandInput};
 
 use base::protocol::event::CommandRow;
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Idle, Op, Quick, Work};
 
 /// The event that ends a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,16 +56,16 @@ pub fn parse(text: &str) -> Option<(Op, EndsWith)> {
     let args = args.trim();
     let given = || (!args.is_empty()).then(|| args.to_owned());
     Some(match name {
-        "init" => (Op::Init, EndsWith::Turn),
-        "compact" => (Op::Compact { focus: given() }, EndsWith::Compaction),
-        "uncompact" => (Op::Uncompact, EndsWith::Notice),
-        "context" => (Op::ShowContext, EndsWith::Ledger),
-        "status" => (Op::ShowStatus, EndsWith::Status),
-        "cost" => (Op::ShowCost, EndsWith::Cost),
-        "stats" => (Op::ShowStats, EndsWith::Notice),
-        "recall" => (Op::Recall { what: args.to_owned() }, EndsWith::Notice),
-        "diff" => (Op::ShowChanges { turn: args == "turn" }, EndsWith::Changes),
-        "export" => (Op::Export { file: given(), force: false }, EndsWith::Notice),
+        "init" => (Op::Work(Work::Init), EndsWith::Turn),
+        "compact" => (Op::Work(Work::Compact { focus: given() }), EndsWith::Compaction),
+        "uncompact" => (Op::Idle(Idle::Uncompact), EndsWith::Notice),
+        "context" => (Op::Control(Control::ShowContext), EndsWith::Ledger),
+        "status" => (Op::Quick(Quick::ShowStatus), EndsWith::Status),
+        "cost" => (Op::Quick(Quick::ShowCost), EndsWith::Cost),
+        "stats" => (Op::Quick(Quick::ShowStats), EndsWith::Notice),
+        "recall" => (Op::Quick(Quick::Recall { what: args.to_owned() }), EndsWith::Notice),
+        "diff" => (Op::Quick(Quick::ShowChanges { turn: args == "turn" }), EndsWith::Changes),
+        "export" => (Op::Quick(Quick::Export { file: given(), force: false }), EndsWith::Notice),
         _ => return None,
     })
 }

@@ -8,7 +8,7 @@ use base::config::mode::Mode;
 use base::config::settings::Permission;
 use base::protocol::maintain::Maintain;
 use base::protocol::notice;
-use base::protocol::op::Op;
+use base::protocol::op::{Idle, Op, Quick, Undo, Work};
 use base::search::fuzzy;
 
 /// Runs a command. `/etc/hosts is wrong` isn't one: the first word must be letters, without leading space.
@@ -17,7 +17,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
         if refuses_during_turn(app, "#…") {
             app.composer.restore(text);
         } else {
-            app.send(Op::Keep { text: kept.to_owned() });
+            app.send(Quick::Keep { text: kept.to_owned() });
         }
         return true;
     }
@@ -31,30 +31,30 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "permission" => permission(app, args),
         "mode" => mode(app, args),
         "context" => show::context(app, args),
-        "status" => app.send(Op::ShowStatus),
-        "skills" => app.send(Op::ShowSkills),
-        "hooks" => app.send(Op::ListHooks),
-        "mcp" => app.send(Op::ShowMcp),
-        "stats" => app.send(Op::ShowStats),
-        "cost" => app.send(Op::ShowCost),
+        "status" => app.send(Quick::ShowStatus),
+        "skills" => app.send(Quick::ShowSkills),
+        "hooks" => app.send(Quick::ListHooks),
+        "mcp" => app.send(Quick::ShowMcp),
+        "stats" => app.send(Quick::ShowStats),
+        "cost" => app.send(Quick::ShowCost),
         "todos" => show::todos(app),
         "jobs" => jobs(app, args),
         "compact" => compact(app, args),
-        "uncompact" => app.send(Op::Uncompact),
+        "uncompact" => app.send(Idle::Uncompact),
         "recall" if args.is_empty() => {
             app.inform("/recall 12 shows item #12 in full; /recall WORDS searches this session.");
         }
-        "recall" => app.send(Op::Recall { what: args.to_owned() }),
+        "recall" => app.send(Quick::Recall { what: args.to_owned() }),
         "maintain" => match Maintain::parse(args) {
-            Ok(work) => between_turns(app, name, Op::Maintain(work)),
+            Ok(work) => between_turns(app, name, Work::Maintain(work)),
             Err(message) => app.warn(format!("{message}.")),
         },
         "init" => init(app, args),
-        "resume" if args.is_empty() => between_turns(app, name, Op::ListSessions),
-        "resume" => between_turns(app, name, Op::Resume { session: args.to_owned() }),
-        "rewind" => between_turns(app, name, Op::ListPoints),
+        "resume" if args.is_empty() => between_turns(app, name, Quick::ListSessions),
+        "resume" => between_turns(app, name, Idle::Resume { session: args.to_owned() }),
+        "rewind" => between_turns(app, name, Undo::ListPoints),
         "vim" => vim(app),
-        "clear" => between_turns(app, name, Op::Clear),
+        "clear" => between_turns(app, name, Idle::Clear),
         "diff" => show::diff(app, args),
         "copy" => show::copy(app, args),
         "export" => show::export(app, args),
@@ -94,7 +94,7 @@ fn nearest<'a>(app: &'a App, name: &str) -> Option<&'a str> {
 }
 
 /// Refuses during a turn: `op` would replace the session under it.
-fn between_turns(app: &mut App, name: &str, op: Op) {
+fn between_turns(app: &mut App, name: &str, op: impl Into<Op>) {
     if !refuses_during_turn(app, &format!("/{name}")) {
         app.send(op);
     }
@@ -114,7 +114,7 @@ fn refuses_during_turn(app: &mut App, name: &str) -> bool {
 }
 
 fn model(app: &mut App, args: &str) {
-    if args.is_empty() { show::models(app) } else { app.send(Op::SetModel { model: args.to_owned() }) }
+    if args.is_empty() { show::models(app) } else { app.send(Idle::SetModel { model: args.to_owned() }) }
 }
 
 fn permission(app: &mut App, args: &str) {
@@ -122,7 +122,7 @@ fn permission(app: &mut App, args: &str) {
         return show::permissions(app);
     }
     match args.parse::<Permission>() {
-        Ok(permission) => app.send(Op::SetPermission { permission }),
+        Ok(permission) => app.send(Quick::SetPermission { permission }),
         Err(message) => app.warn(format!("{message}.")),
     }
 }
@@ -152,7 +152,7 @@ const STARTING: &str = "The session is still starting. Try again in a moment.";
 fn jobs(app: &mut App, args: &str) {
     let id = args.strip_prefix("stop").map(str::trim).map(str::parse::<u32>);
     match id {
-        Some(Ok(id)) => app.send(Op::StopJob { id }),
+        Some(Ok(id)) => app.send(Quick::StopJob { id }),
         Some(Err(_)) => app.warn("Usage: /jobs stop N, such as /jobs stop 1."),
         None => show::jobs(app),
     }
@@ -171,9 +171,9 @@ fn vim(app: &mut App) {
 fn compact(app: &mut App, args: &str) {
     let words: Vec<&str> = args.split_whitespace().collect();
     app.send(match words.as_slice() {
-        ["auto", "on"] => Op::AutoCompact { on: true },
-        ["auto", "off"] => Op::AutoCompact { on: false },
-        _ => Op::Compact { focus: (!args.is_empty()).then(|| args.to_owned()) },
+        ["auto", "on"] => Op::Idle(Idle::AutoCompact { on: true }),
+        ["auto", "off"] => Op::Idle(Idle::AutoCompact { on: false }),
+        _ => Op::Work(Work::Compact { focus: (!args.is_empty()).then(|| args.to_owned()) }),
     });
 }
 
@@ -183,11 +183,11 @@ fn init(app: &mut App, args: &str) {
             if !refuses_during_turn(app, "/init") {
                 app.turn_label = Some("/init");
                 app.begin_turn();
-                app.send(Op::Init);
+                app.send(Work::Init);
             }
         }
         "no" => {
-            app.send(Op::DeclineInit);
+            app.send(Quick::DeclineInit);
             app.inform("mycode won't offer a rules file in this project again. /init still writes one.");
         }
         _ => app.warn("Usage: /init writes CODE_LAW.md; /init no stops the offer."),

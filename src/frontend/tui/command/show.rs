@@ -13,7 +13,7 @@ use crate::tui::terminal::keymap;
 use crate::tui::update::viewing;
 use base::config::theme::ThemeName;
 use base::protocol::ledger::{self, ContextEdit};
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Quick};
 
 const SIGNS: [(&str, &str); 4] = [
     ("/command", "run a command; your own: .mycode/commands/*.md, .claude/commands"),
@@ -43,7 +43,7 @@ pub fn help(app: &mut App, args: &str) {
 pub fn models(app: &mut App) {
     let current = app.session.as_ref().map(|info| info.model.clone()).unwrap_or_default();
     app.popup = Some(Popup::Models(PickList::new(models::rows(&current, Vec::new()))));
-    app.send(Op::ListModels);
+    app.send(Quick::ListModels);
 }
 
 pub fn permissions(app: &mut App) {
@@ -51,7 +51,7 @@ pub fn permissions(app: &mut App) {
         return app.inform("The session is still starting. Try again in a moment.");
     };
     app.popup = Some(Popup::Permissions(permissions::open(level)));
-    app.send(Op::ListRules);
+    app.send(Quick::ListRules);
 }
 
 pub fn todos(app: &mut App) {
@@ -72,12 +72,12 @@ pub fn jobs(app: &mut App) {
 pub fn context(app: &mut App, args: &str) {
     if args.is_empty() {
         app.popup = Some(Popup::Context(ContextPopup::default()));
-        return app.send(Op::ShowContext);
+        return app.send(Control::ShowContext);
     }
     let (verb, id) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
     let id = id.trim();
     if verb == "why" && !id.is_empty() {
-        return app.send(Op::Explain { id: id.to_owned() });
+        return app.send(Quick::Explain { id: id.to_owned() });
     }
     let edit = [ContextEdit::Pin, ContextEdit::Unpin, ContextEdit::Drop, ContextEdit::Restore]
         .into_iter()
@@ -99,7 +99,7 @@ pub fn diff(app: &mut App, args: &str) {
 pub fn export(app: &mut App, args: &str) {
     let force = args.split_whitespace().any(|word| word == "--force");
     let file = args.replace("--force", "").trim().to_owned();
-    app.send(Op::Export { file: (!file.is_empty()).then_some(file), force });
+    app.send(Quick::Export { file: (!file.is_empty()).then_some(file), force });
 }
 
 pub fn copy(app: &mut App, args: &str) {

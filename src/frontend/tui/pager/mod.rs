@@ -2,6 +2,5 @@
 
 pub mod cell;
 pub mod kind;
-pub mod marks;
 pub mod page;
 pub mod state;

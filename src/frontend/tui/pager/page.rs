@@ -1,11 +1,14 @@
-//! The visible part of a list of cells: lays out only those, and caches nearby ones.
+//! The visible part of a list of cells: lays out only those, caches nearby ones, and marks search matches.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
+use regex::Regex;
 
 use super::cell::{PageLayout, PagerCell};
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
 use crate::tui::transcript::entry::TranscriptKind;
 
 /// Cells whose lines are cached.
@@ -115,4 +118,14 @@ impl Page {
         }
         shown
     }
+}
+
+pub fn marked(line: Line<'static>, search: &Regex, theme: Theme) -> Line<'static> {
+    let whole = line.to_string();
+    let found: Vec<Range<usize>> = search.find_iter(&whole).map(|found| found.range()).collect();
+    Line::from(wrap::restyled(line.spans, &found, |style| theme.found(style)))
+}
+
+pub fn shifted(spans: &[Span<'static>], cells: usize) -> Vec<Span<'static>> {
+    wrap::hard_rows(spans, cells).into_iter().skip(1).flatten().collect()
 }

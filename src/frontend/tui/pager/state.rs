@@ -8,15 +8,14 @@ use regex::{Regex, RegexBuilder};
 
 use super::cell::{CellContent, PageLayout, PagerCell};
 use super::kind::PagerKind;
-use super::marks::{marked, shifted};
-use super::page::{Page, Place};
+use super::page::{Page, Place, marked, shifted};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::popup::list::{self, PopupAction};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use crate::tui::terminal::key_table::{Action, PagerMove, Place as KeyPlace};
 use crate::tui::terminal::keymap;
-use base::protocol::op::Op;
+use base::protocol::op::{Op, Quick, Undo};
 use base::protocol::review::HunkId;
 use base::text;
 
@@ -67,9 +66,9 @@ impl Pager {
     pub fn ask(&mut self) -> Option<Op> {
         self.outdated = std::mem::replace(&mut self.reading, true);
         (!self.outdated).then_some(match self.kind {
-            PagerKind::Transcript | PagerKind::Outputs => Op::ShowTranscript { agent: None },
-            PagerKind::Agent => Op::ShowTranscript { agent: self.agent.clone() },
-            PagerKind::Changes { turn } => Op::ShowChanges { turn },
+            PagerKind::Transcript | PagerKind::Outputs => Op::Quick(Quick::ShowTranscript { agent: None }),
+            PagerKind::Agent => Op::Quick(Quick::ShowTranscript { agent: self.agent.clone() }),
+            PagerKind::Changes { turn } => Op::Quick(Quick::ShowChanges { turn }),
         })
     }
 
@@ -156,7 +155,7 @@ impl Pager {
         }
         if let Some(cell) = self.asks.take() {
             return match keymap::plain_char(key).map(|c| c.to_ascii_lowercase()) {
-                Some('y') => self.send_hunk(cell, |turn, hunk| Op::RevertHunk { turn, hunk }),
+                Some('y') => self.send_hunk(cell, |turn, hunk| Op::Undo(Undo::RevertHunk { turn, hunk })),
                 _ => PopupAction::Nothing,
             };
         }
@@ -201,7 +200,7 @@ impl Pager {
             PagerMove::CopyCode => return self.copy_code(),
             PagerMove::Revert => self.ask_to_revert(),
             PagerMove::Stage => {
-                return self.send_hunk(self.chosen, |turn, hunk| Op::StageHunk { turn, hunk });
+                return self.send_hunk(self.chosen, |turn, hunk| Op::Undo(Undo::StageHunk { turn, hunk }));
             }
             PagerMove::Agent => {
                 if let Some(id) = self.agent_of_chosen() {

@@ -10,7 +10,7 @@ use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use crate::tui::terminal::keymap;
 use base::protocol::ledger::{self as view, ContextEdit, ItemHistory, LedgerRow, LedgerView};
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Op, Quick};
 use base::sanitize;
 
 /// Minimum rows for an item's history, if the screen has them.
@@ -63,7 +63,7 @@ impl ContextPopup {
         }
         let Some(row) = self.rows.get(self.selection.index) else { return PopupAction::Nothing };
         if key.code == KeyCode::Enter {
-            return PopupAction::Send(Op::Explain { id: row.id.clone() });
+            return PopupAction::Send(Op::Quick(Quick::Explain { id: row.id.clone() }));
         }
         let edit = match keymap::plain_char(key).map(|c| c.to_ascii_lowercase()) {
             Some('p') if row.pinned => ContextEdit::Unpin,
@@ -73,7 +73,7 @@ impl ContextPopup {
             _ => return PopupAction::Nothing,
         };
         if let Some(id) = view::item_id(&row.id) {
-            return PopupAction::Send(Op::EditContext { edit, id });
+            return PopupAction::Send(Op::Control(Control::EditContext { edit, id }));
         }
         self.message = Some(format!("This part is always sent in full: {}.", row.origin));
         PopupAction::Nothing

@@ -8,7 +8,7 @@ use crate::tui::popup::pickers::sessions::age;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use base::clock;
-use base::protocol::op::Op;
+use base::protocol::op::{Op, Undo};
 use base::protocol::rewind::{RewindPoint, RewindPreview, RewindRow, RewindScope};
 use base::text;
 
@@ -49,7 +49,7 @@ impl RewindPicker {
             None if key.code == KeyCode::Enter => {
                 let point = self.points.get(self.selection.index);
                 return point.map_or(PopupAction::Close, |point| {
-                    PopupAction::Send(Op::PreviewRewind { point: point.id })
+                    PopupAction::Send(Op::Undo(Undo::PreviewRewind { point: point.id }))
                 });
             }
             None => drop(self.selection.key(key)),
@@ -94,7 +94,11 @@ impl Page {
             KeyCode::Char('o') if self.conflicts() > 0 => self.force = !self.force,
             KeyCode::Enter => {
                 let point = self.preview.point.id;
-                return PopupAction::CloseAndSend(Op::Rewind { point, part: self.part, force: self.force });
+                return PopupAction::CloseAndSend(Op::Undo(Undo::Rewind {
+                    point,
+                    part: self.part,
+                    force: self.force,
+                }));
             }
             _ => {}
         }

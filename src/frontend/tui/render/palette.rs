@@ -47,81 +47,61 @@ pub static ANSI: Palette = Palette {
     diff: None,
 };
 
-pub static DARK: Palette = Palette {
-    dim: Some(rgb(0xa9_b1_bd)),
-    accent: rgb(0x6c_cf_e6),
-    good: rgb(0x95_d5_8f),
-    bad: rgb(0xff_a0_9a),
-    warning: rgb(0xe6_c0_7b),
-    code: rgb(0x8e_c9_ff),
-    heading: rgb(0xdc_b0_f5),
-    link: rgb(0x8a_bc_ff),
-    number: rgb(0xf2_b8_8a),
-    diff: Some(DiffColors {
-        added: rgb(0x12_2b_1c),
-        removed: rgb(0x3a_16_1c),
-        added_words: rgb(0x1f_5a_35),
-        removed_words: rgb(0x7a_23_30),
-        words: rgb(0xff_ff_ff),
-    }),
-};
+/// Text colors in the order of [`Palette`], diff colors in that of [`DiffColors`].
+const fn palette(text: [u32; 9], diff: [u32; 5]) -> Palette {
+    let [dim, accent, good, bad, warning, code, heading, link, number] = text;
+    let [added, removed, added_words, removed_words, words] = diff;
+    Palette {
+        dim: Some(rgb(dim)),
+        accent: rgb(accent),
+        good: rgb(good),
+        bad: rgb(bad),
+        warning: rgb(warning),
+        code: rgb(code),
+        heading: rgb(heading),
+        link: rgb(link),
+        number: rgb(number),
+        diff: Some(DiffColors {
+            added: rgb(added),
+            removed: rgb(removed),
+            added_words: rgb(added_words),
+            removed_words: rgb(removed_words),
+            words: rgb(words),
+        }),
+    }
+}
 
-pub static LIGHT: Palette = Palette {
-    dim: Some(rgb(0x58_5f_6b)),
-    accent: rgb(0x00_5f_76),
-    good: rgb(0x16_63_27),
-    bad: rgb(0xa8_1c_1a),
-    warning: rgb(0x74_4c_00),
-    code: rgb(0x0b_4f_8c),
-    heading: rgb(0x76_2a_97),
-    link: rgb(0x0b_51_c0),
-    number: rgb(0x8c_43_00),
-    diff: Some(DiffColors {
-        added: rgb(0xdf_f5_e3),
-        removed: rgb(0xfd_e7_e7),
-        added_words: rgb(0xa6_e0_b4),
-        removed_words: rgb(0xf7_b9_b9),
-        words: rgb(0x00_00_00),
-    }),
-};
+pub static DARK: Palette = palette(
+    [
+        0xa9_b1_bd, 0x6c_cf_e6, 0x95_d5_8f, 0xff_a0_9a, 0xe6_c0_7b, 0x8e_c9_ff, 0xdc_b0_f5, 0x8a_bc_ff,
+        0xf2_b8_8a,
+    ],
+    [0x12_2b_1c, 0x3a_16_1c, 0x1f_5a_35, 0x7a_23_30, 0xff_ff_ff],
+);
 
-pub static HIGH_CONTRAST_DARK: Palette = Palette {
-    dim: Some(rgb(0xd7_d7_d7)),
-    accent: rgb(0x87_ee_ff),
-    good: rgb(0xa4_ff_a4),
-    bad: rgb(0xff_c8_c4),
-    warning: rgb(0xff_e5_70),
-    code: rgb(0xb4_e2_ff),
-    heading: rgb(0xf4_cf_ff),
-    link: rgb(0xc0_dc_ff),
-    number: rgb(0xff_d8_ac),
-    diff: Some(DiffColors {
-        added: rgb(0x00_28_0e),
-        removed: rgb(0x38_00_0a),
-        added_words: rgb(0x00_55_20),
-        removed_words: rgb(0x85_00_18),
-        words: rgb(0xff_ff_ff),
-    }),
-};
+pub static LIGHT: Palette = palette(
+    [
+        0x58_5f_6b, 0x00_5f_76, 0x16_63_27, 0xa8_1c_1a, 0x74_4c_00, 0x0b_4f_8c, 0x76_2a_97, 0x0b_51_c0,
+        0x8c_43_00,
+    ],
+    [0xdf_f5_e3, 0xfd_e7_e7, 0xa6_e0_b4, 0xf7_b9_b9, 0x00_00_00],
+);
 
-pub static HIGH_CONTRAST_LIGHT: Palette = Palette {
-    dim: Some(rgb(0x35_35_35)),
-    accent: rgb(0x00_2a_5c),
-    good: rgb(0x00_40_10),
-    bad: rgb(0x78_00_08),
-    warning: rgb(0x50_26_00),
-    code: rgb(0x00_22_70),
-    heading: rgb(0x48_10_66),
-    link: rgb(0x00_2c_86),
-    number: rgb(0x5a_28_00),
-    diff: Some(DiffColors {
-        added: rgb(0xd9_ff_dd),
-        removed: rgb(0xff_f6_f2),
-        added_words: rgb(0x9c_ec_ae),
-        removed_words: rgb(0xff_bf_bf),
-        words: rgb(0x00_00_00),
-    }),
-};
+pub static HIGH_CONTRAST_DARK: Palette = palette(
+    [
+        0xd7_d7_d7, 0x87_ee_ff, 0xa4_ff_a4, 0xff_c8_c4, 0xff_e5_70, 0xb4_e2_ff, 0xf4_cf_ff, 0xc0_dc_ff,
+        0xff_d8_ac,
+    ],
+    [0x00_28_0e, 0x38_00_0a, 0x00_55_20, 0x85_00_18, 0xff_ff_ff],
+);
+
+pub static HIGH_CONTRAST_LIGHT: Palette = palette(
+    [
+        0x35_35_35, 0x00_2a_5c, 0x00_40_10, 0x78_00_08, 0x50_26_00, 0x00_22_70, 0x48_10_66, 0x00_2c_86,
+        0x5a_28_00,
+    ],
+    [0xd9_ff_dd, 0xff_f6_f2, 0x9c_ec_ae, 0xff_bf_bf, 0x00_00_00],
+);
 
 /// Channel values in the 6×6×6 cube of the 256 colors (16 to 231).
 const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];

@@ -10,7 +10,7 @@ use crate::tui::popup::completion::state::CompletionKind;
 use crate::tui::popup::history::HistorySearch;
 use crate::tui::terminal::key_table::{Action, EditCommand, ListMove, Place};
 use crate::tui::terminal::keymap;
-use base::protocol::op::Op;
+use base::protocol::op::Quick;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
@@ -58,7 +58,7 @@ pub fn edit(app: &mut App, key: KeyEvent, action: Option<Action>) {
         Some(Action::HistorySearch) => {
             app.completion = None;
             app.search = Some(HistorySearch::default());
-            app.send(Op::ListPrompts);
+            app.send(Quick::ListPrompts);
         }
         Some(Action::Complete) => {
             if let Some(before) = complete::shell_command(app) {

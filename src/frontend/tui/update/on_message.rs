@@ -15,7 +15,7 @@ use crate::tui::popup::open::Popup;
 use crate::tui::terminal::key_name;
 use crate::tui::terminal::key_table::{Action, EditCommand, Place};
 use crate::tui::terminal::keymap;
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Quick, Undo};
 
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
     if matches!(msg, Msg::Key(_) | Msg::Paste(_)) {
@@ -109,7 +109,7 @@ fn on_key(app: &mut App, key: KeyEvent) {
         Some(Action::Send) => enter(app),
         // Queued messages are taken back to be edited as one text.
         Some(Action::Edit(EditCommand::Up)) if app.composer.is_empty() && !app.queued.is_empty() => {
-            app.send(Op::TakeBack);
+            app.send(Control::TakeBack);
         }
         _ => composer_keys::edit(app, key, action),
     }
@@ -142,7 +142,7 @@ fn interrupt(app: &mut App) {
     if let Some(turn) = &mut app.turn {
         turn.interrupting = true;
     }
-    app.send(Op::Interrupt);
+    app.send(Control::Interrupt);
 }
 
 /// Interrupts; otherwise, on the second press, clears the composer or opens the rewind list.
@@ -150,7 +150,7 @@ fn escape(app: &mut App, armed: bool) {
     if app.turn.is_some() || app.compacting.is_some() {
         interrupt(app);
     } else if armed && app.composer.is_empty() {
-        app.send(Op::ListPoints);
+        app.send(Undo::ListPoints);
     } else if armed {
         app.composer.stash();
         app.hint = Some("cleared; Up restores it".to_owned());
@@ -173,7 +173,7 @@ fn enter(app: &mut App) {
     let text = app.composer.take();
     // Bare commands aren't worth remembering.
     if !text.starts_with('/') || text.trim().contains(char::is_whitespace) {
-        app.send(Op::Remember { text: text.clone() });
+        app.send(Quick::Remember { text: text.clone() });
     }
     if !run::run(app, &text) {
         app.submit(text);

@@ -9,14 +9,16 @@ use crate::tui::popup::approval::Reply;
 use crate::tui::popup::completion::complete;
 use crate::tui::popup::list::PopupAction;
 use crate::tui::popup::question::Taken;
-use base::protocol::op::Op;
+use base::protocol::op::{Control, Op};
 
 pub fn popup_key(app: &mut App, key: KeyEvent) {
     let Some(popup) = &mut app.popup else { return };
     match popup.key(key) {
         PopupAction::Nothing => {}
         PopupAction::Close => viewing::close(app),
-        PopupAction::Send(Op::EditContext { edit, id }) => viewing::edit_context(app, edit, id),
+        PopupAction::Send(Op::Control(Control::EditContext { edit, id })) => {
+            viewing::edit_context(app, edit, id)
+        }
         PopupAction::Send(op) => app.send(op),
         PopupAction::CloseAndSend(op) => {
             app.popup = None;
@@ -58,7 +60,7 @@ pub fn take_reply(app: &mut App, reply: Reply) {
     match reply {
         Reply::Answer(answer) if !app.questions.is_empty() => {
             let id = app.questions.remove(0).id;
-            app.send(Op::Answer { id, answer });
+            app.send(Control::Answer { id, answer });
         }
         Reply::Answer(_) => {}
         Reply::Edit(path) => app.command(Cmd::Edit(path)),

@@ -20,6 +20,7 @@ use base::model::usage::Usage;
 use base::protocol::approval::{Answer, ApprovalRequest, AskedQuestion, Question};
 use base::protocol::event::{EndReason, Event, Level, SessionInfo, SessionRow, TurnEnd, WindowState};
 use base::protocol::ledger::LedgerView;
+use base::protocol::op::{Idle, Op, Quick, Undo, Work};
 
 fn app() -> App {
     App::new(Theme::new(false), (80, 24))
@@ -28,7 +29,7 @@ fn app() -> App {
 fn press(app: &mut App, code: KeyCode, modifiers: KeyModifiers) -> Vec<Cmd> {
     let mut commands = update(app, Msg::Key(KeyEvent::new(code, modifiers)));
     // For the history search, with each prompt.
-    commands.retain(|command| !matches!(command, Cmd::Send(Op::Remember { .. })));
+    commands.retain(|command| !matches!(command, Cmd::Send(Op::Quick(Quick::Remember { .. }))));
     commands
 }
 
@@ -49,7 +50,7 @@ fn event(app: &mut App, event: Event) -> Vec<Cmd> {
 }
 
 fn submit(text: &str) -> Cmd {
-    Cmd::Send(Op::Submit { text: text.to_owned() })
+    Cmd::Send(Op::Work(Work::Submit { text: text.to_owned() }))
 }
 
 fn info(id: &str) -> SessionInfo {
@@ -102,7 +103,7 @@ fn enter_sends_and_then_steers() {
     let printed = event(&mut app, Event::Steered { text: "faster".to_owned() });
     assert_eq!(printed, [Cmd::Print(TranscriptEntry::User("faster".into()))]);
     assert!(app.queued.is_empty());
-    assert_eq!(key(&mut app, KeyCode::Esc), [Cmd::Send(Op::Interrupt)]);
+    assert_eq!(key(&mut app, KeyCode::Esc), [Cmd::Send(Op::Control(Control::Interrupt))]);
     event(&mut app, ended(EndReason::Interrupted { prompt_returned: None }));
     assert!(app.turn.is_none() && !app.needs_tick());
 }
@@ -115,7 +116,7 @@ fn queued_messages_come_back() {
         type_text(&mut app, text);
         key(&mut app, KeyCode::Enter);
     }
-    assert_eq!(key(&mut app, KeyCode::Up), [Cmd::Send(Op::TakeBack)]);
+    assert_eq!(key(&mut app, KeyCode::Up), [Cmd::Send(Op::Control(Control::TakeBack))]);
     type_text(&mut app, "draft");
     event(&mut app, Event::Steered { text: "first".to_owned() });
     event(&mut app, Event::TakenBack { texts: vec!["second".to_owned()] });
@@ -150,7 +151,7 @@ fn double_escape() {
     assert_eq!(key(&mut app, KeyCode::Esc), [], "one more only offers to go back");
     key(&mut app, KeyCode::Left);
     assert_eq!(key(&mut app, KeyCode::Esc), [], "another key in between begins anew");
-    assert_eq!(key(&mut app, KeyCode::Esc), [Cmd::Send(Op::ListPoints)]);
+    assert_eq!(key(&mut app, KeyCode::Esc), [Cmd::Send(Op::Undo(Undo::ListPoints))]);
     key(&mut app, KeyCode::Up);
     assert_eq!(app.composer.text(), "draft");
 }
@@ -225,7 +226,10 @@ fn typing_does_not_answer_questions() {
     assert_eq!(app.composer.text(), "I say yes");
     key(&mut app, KeyCode::Tab);
     assert!(key(&mut app, KeyCode::Enter).is_empty());
-    assert_eq!(letter_alone(&mut app, 'y'), [Cmd::Send(Op::Answer { id: 1, answer: Answer::Once })]);
+    assert_eq!(
+        letter_alone(&mut app, 'y'),
+        [Cmd::Send(Op::Control(Control::Answer { id: 1, answer: Answer::Once }))]
+    );
     assert_eq!(app.composer.text(), "I say yes");
 }
 
@@ -238,9 +242,12 @@ fn question_queue() {
     assert!(!app.needs_tick(), "waiting for the user costs nothing");
     assert_eq!(
         key(&mut app, KeyCode::Esc),
-        [Cmd::Send(Op::Answer { id: 1, answer: Answer::No { note: String::new() } })]
+        [Cmd::Send(Op::Control(Control::Answer { id: 1, answer: Answer::No { note: String::new() } }))]
     );
-    assert_eq!(letter_alone(&mut app, 's'), [Cmd::Send(Op::Answer { id: 2, answer: Answer::Session })]);
+    assert_eq!(
+        letter_alone(&mut app, 's'),
+        [Cmd::Send(Op::Control(Control::Answer { id: 2, answer: Answer::Session }))]
+    );
     event(&mut app, Event::Ask { id: 3, question: approval() });
     event(&mut app, Event::AskClosed { id: 3 });
     assert!(app.questions.is_empty());
@@ -249,13 +256,17 @@ fn question_queue() {
 #[test]
 fn file_completion() {
     let mut app = app();
-    assert_eq!(type_text(&mut app, "see @ma"), [Cmd::Send(Op::ListFiles)]);
+    assert_eq!(type_text(&mut app, "see @ma"), [Cmd::Send(Op::Quick(Quick::ListFiles))]);
     let paths: Arc<[String]> = ["src/", "src/main.rs", "a b.txt"].map(str::to_owned).into();
     event(&mut app, Event::Files(paths));
     assert!(key(&mut app, KeyCode::Tab).is_empty());
     assert_eq!(app.composer.text(), "see @src/main.rs ");
     assert!(app.completion.is_none());
-    assert_eq!(type_text(&mut app, "@b.t"), [Cmd::Send(Op::ListFiles)], "files may have come since");
+    assert_eq!(
+        type_text(&mut app, "@b.t"),
+        [Cmd::Send(Op::Quick(Quick::ListFiles))],
+        "files may have come since"
+    );
     key(&mut app, KeyCode::Enter);
     assert_eq!(app.composer.text(), "see @src/main.rs @\"a b.txt\" ");
     type_text(&mut app, "@sr");
@@ -280,18 +291,21 @@ fn a_folder_keeps_the_popup_open() {
 fn commands_and_paths() {
     let mut app = app();
     type_text(&mut app, "/cont");
-    assert_eq!(key(&mut app, KeyCode::Enter), [Cmd::Send(Op::ShowContext)]);
+    assert_eq!(key(&mut app, KeyCode::Enter), [Cmd::Send(Op::Control(Control::ShowContext))]);
     assert_eq!(key(&mut app, KeyCode::Esc), []);
     type_text(&mut app, "/model glm-5");
-    assert_eq!(key(&mut app, KeyCode::Enter), [Cmd::Send(Op::SetModel { model: "glm-5".to_owned() })]);
+    assert_eq!(
+        key(&mut app, KeyCode::Enter),
+        [Cmd::Send(Op::Idle(Idle::SetModel { model: "glm-5".to_owned() }))]
+    );
     type_text(&mut app, "/permission auto");
-    let set = Op::SetPermission { permission: Permission::Auto };
+    let set = Op::Quick(Quick::SetPermission { permission: Permission::Auto });
     assert_eq!(key(&mut app, KeyCode::Enter), [Cmd::Send(set)]);
     type_text(&mut app, "/compact the tests");
     let focus = Some("the tests".to_owned());
-    assert_eq!(key(&mut app, KeyCode::Enter), [Cmd::Send(Op::Compact { focus })]);
+    assert_eq!(key(&mut app, KeyCode::Enter), [Cmd::Send(Op::Work(Work::Compact { focus }))]);
     type_text(&mut app, "/init no");
-    assert_eq!(key(&mut app, KeyCode::Enter)[0], Cmd::Send(Op::DeclineInit));
+    assert_eq!(key(&mut app, KeyCode::Enter)[0], Cmd::Send(Op::Quick(Quick::DeclineInit)));
     type_text(&mut app, "/quit");
     assert_eq!(key(&mut app, KeyCode::Enter), [Cmd::Quit]);
     type_text(&mut app, "/etc/hosts is wrong");
@@ -302,7 +316,7 @@ fn commands_and_paths() {
 fn session_picker() {
     let mut app = app();
     type_text(&mut app, "/resume");
-    assert_eq!(key(&mut app, KeyCode::Enter), [Cmd::Send(Op::ListSessions)]);
+    assert_eq!(key(&mut app, KeyCode::Enter), [Cmd::Send(Op::Quick(Quick::ListSessions))]);
     let row = |id: &str| SessionRow {
         id: id.to_owned(),
         title: "t".to_owned(),
@@ -312,7 +326,10 @@ fn session_picker() {
     };
     event(&mut app, Event::Sessions(vec![row("a"), row("b")]));
     key(&mut app, KeyCode::Down);
-    assert_eq!(key(&mut app, KeyCode::Enter), [Cmd::Send(Op::Resume { session: "b".to_owned() })]);
+    assert_eq!(
+        key(&mut app, KeyCode::Enter),
+        [Cmd::Send(Op::Idle(Idle::Resume { session: "b".to_owned() }))]
+    );
 }
 
 #[test]

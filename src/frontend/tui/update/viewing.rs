@@ -10,7 +10,7 @@ use crate::tui::render::theme::{Background, Look};
 use base::config::theme::ThemeName;
 use base::model::item::ItemId;
 use base::protocol::ledger::ContextEdit;
-use base::protocol::op::Op;
+use base::protocol::op::Control;
 use base::text;
 
 pub fn open_changes(app: &mut App, turn: bool) {
@@ -90,7 +90,7 @@ pub fn set_background(app: &mut App, background: Background) {
 
 /// Sends a context edit; during a turn, says that it has to wait.
 pub fn edit_context(app: &mut App, edit: ContextEdit, id: ItemId) {
-    app.send(Op::EditContext { edit, id });
+    app.send(Control::EditContext { edit, id });
     if app.turn.is_some() {
         app.inform(format!("{} {id} takes effect before the next request.", edit.as_str()));
     }

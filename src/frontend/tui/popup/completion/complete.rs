@@ -5,7 +5,7 @@ use super::shell_words;
 use super::state::{Completion, CompletionKind, Offer};
 use crate::tui::app::App;
 use crate::tui::command::table::COMMANDS;
-use base::protocol::op::Op;
+use base::protocol::op::Quick;
 
 pub fn refresh(app: &mut App) {
     let commands = commands(app);
@@ -33,7 +33,7 @@ pub fn refresh(app: &mut App) {
     }
     if !app.files.requested {
         app.files.requested = true;
-        app.send(Op::ListFiles);
+        app.send(Quick::ListFiles);
     }
     app.completion = Some(Completion::of_files(FileRanking::new(token, app.files.paths.clone())));
 }

@@ -9,7 +9,7 @@ use crate::tui::render::wrap;
 use crate::tui::terminal::key_table::{Action, ListMove};
 use crate::tui::terminal::keymap;
 use base::protocol::event::JobRow;
-use base::protocol::op::Op;
+use base::protocol::op::{Op, Quick};
 use base::sanitize;
 
 impl PickRow for JobRow {
@@ -39,9 +39,9 @@ impl PickRow for JobRow {
 
 fn act(id: u32, key: KeyEvent) -> Option<PopupAction> {
     if list::removes(key) {
-        return Some(PopupAction::Send(Op::StopJob { id }));
+        return Some(PopupAction::Send(Op::Quick(Quick::StopJob { id })));
     }
-    (key.code == KeyCode::Enter).then_some(PopupAction::Send(Op::ShowJob { id }))
+    (key.code == KeyCode::Enter).then_some(PopupAction::Send(Op::Quick(Quick::ShowJob { id })))
 }
 
 #[derive(Clone, Debug)]

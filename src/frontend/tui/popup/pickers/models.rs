@@ -7,7 +7,7 @@ use crate::tui::popup::list::{PickRow, PopupAction};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use base::protocol::lists::ModelRow;
-use base::protocol::op::Op;
+use base::protocol::op::{Idle, Op};
 use base::text;
 
 /// What marks the row of the current model.
@@ -43,7 +43,7 @@ impl PickRow for ModelRow {
     fn act(chosen: Option<&Self>, search: &str, key: KeyEvent) -> Option<PopupAction> {
         let wanted = chosen.filter(|row| row.source != IN_USE).map(|row| row.name.as_str());
         let typed = Some(search).filter(|search| chosen.is_none() && !search.is_empty());
-        let op = wanted.or(typed).map(|model| Op::SetModel { model: model.to_owned() });
+        let op = wanted.or(typed).map(|model| Op::Idle(Idle::SetModel { model: model.to_owned() }));
         (key.code == KeyCode::Enter).then(|| op.map_or(PopupAction::Close, PopupAction::CloseAndSend))
     }
 }

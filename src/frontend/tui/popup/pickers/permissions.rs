@@ -10,7 +10,7 @@ use crate::tui::terminal::key_table::{Action, ListMove};
 use crate::tui::terminal::keymap;
 use base::config::settings::Permission;
 use base::protocol::lists::RuleRow;
-use base::protocol::op::Op;
+use base::protocol::op::{Op, Quick};
 use base::sanitize;
 use base::text;
 
@@ -65,9 +65,9 @@ impl PickRow for PermissionRow {
     fn act(chosen: Option<&Self>, _: &str, key: KeyEvent) -> Option<PopupAction> {
         Some(PopupAction::Send(match chosen? {
             Self::Level { level, .. } if key.code == KeyCode::Enter => {
-                Op::SetPermission { permission: *level }
+                Op::Quick(Quick::SetPermission { permission: *level })
             }
-            Self::Rule(rule) if list::removes(key) => Op::RemoveRule { rule: rule.clone() },
+            Self::Rule(rule) if list::removes(key) => Op::Quick(Quick::RemoveRule { rule: rule.clone() }),
             _ => return None,
         }))
     }

@@ -13,7 +13,7 @@ use crate::tui::terminal::keymap;
 use base::clock;
 use base::protocol::event::SessionRow;
 use base::protocol::lists::PreviewMessage;
-use base::protocol::op::Op;
+use base::protocol::op::{Idle, Op, Quick};
 use base::sanitize;
 use base::text;
 
@@ -57,12 +57,13 @@ impl PickRow for SessionRow {
     fn act(chosen: Option<&Self>, _: &str, key: KeyEvent) -> Option<PopupAction> {
         let session = chosen?.id.clone();
         if key.code == KeyCode::Enter {
-            return Some(PopupAction::CloseAndSend(Op::Resume { session }));
+            return Some(PopupAction::CloseAndSend(Op::Idle(Idle::Resume { session })));
         }
         if list::removes(key) {
-            return Some(PopupAction::Send(Op::DeleteSession { session }));
+            return Some(PopupAction::Send(Op::Quick(Quick::DeleteSession { session })));
         }
-        list::does(key, ListMove::Fork).then_some(PopupAction::CloseAndSend(Op::ForkSession { session }))
+        list::does(key, ListMove::Fork)
+            .then_some(PopupAction::CloseAndSend(Op::Idle(Idle::ForkSession { session })))
     }
 }
 
@@ -84,7 +85,7 @@ impl SessionPicker {
             return None;
         }
         self.preview = Some((session.clone(), None));
-        Some(Op::PreviewSession { session })
+        Some(Op::Quick(Quick::PreviewSession { session }))
     }
 
     pub fn key(&mut self, key: KeyEvent) -> PopupAction {
@@ -93,7 +94,7 @@ impl SessionPicker {
         }
         let sent = |op: Option<Op>| op.map_or(PopupAction::Nothing, PopupAction::Send);
         if list::does(key, ListMove::Undo) {
-            return sent(self.deleted.pop().map(|session| Op::RestoreSession { session }));
+            return sent(self.deleted.pop().map(|session| Op::Quick(Quick::RestoreSession { session })));
         }
         if list::does(key, ListMove::Rename) && self.list.chosen().is_some() {
             self.title = Some(Buffer::default());
@@ -102,7 +103,7 @@ impl SessionPicker {
         match self.list.key(key) {
             PopupAction::Nothing => sent(self.wanted()),
             action => {
-                if let PopupAction::Send(Op::DeleteSession { session }) = &action {
+                if let PopupAction::Send(Op::Quick(Quick::DeleteSession { session })) = &action {
                     self.deleted.push(session.clone());
                 }
                 action
@@ -118,7 +119,10 @@ impl SessionPicker {
                 let title = title.text().trim().to_owned();
                 self.title = None;
                 if let Some(row) = self.list.chosen() {
-                    return PopupAction::Send(Op::RenameSession { session: row.id.clone(), title });
+                    return PopupAction::Send(Op::Quick(Quick::RenameSession {
+                        session: row.id.clone(),
+                        title,
+                    }));
                 }
             }
             _ => title.type_key(key),

@@ -1,9 +1,9 @@
-//! Asks whether to trust a folder's configuration and held-back rules files. Asked before the screen opens,
-//! because it decides on the model and its instructions. Shows exactly what a yes would enable.
+//! Questions before the screen opens: whether to trust a folder's configuration and held-back rules files, as
+//! that decides on the model and its instructions, and what to do about a session that is open elsewhere.
 
-use std::path::Path;
+use std::io::{self, BufRead, Write};
+use std::path::{Path, PathBuf};
 
-use super::answer::answer;
 use crate::cli::report::{self, Failure};
 use base::config::load;
 use base::config::paths::{self, Paths};
@@ -13,7 +13,11 @@ use base::config::trusted::trust::Trust;
 use base::file;
 use base::sanitize;
 use base::text::{elide, plural};
+use context::session::holder;
+use context::session::log::{LogError, SessionLog};
+use context::session::stored;
 
+const MAX_ANSWER_BYTES: u64 = 1024;
 const MAX_RULES_BYTES: u64 = 1024 * 1024;
 
 /// Lines of a rules file to show, and their length.
@@ -21,7 +25,7 @@ const SHOWN_LINES: usize = 20;
 const SHOWN_CHARS: usize = 160;
 
 /// Asks if the folder wants something that needs trust, and wasn't trusted or refused in its present form.
-pub fn ask(workspace: &Path) -> Result<(), Failure> {
+pub fn ask_trust(workspace: &Path) -> Result<(), Failure> {
     let project_state = Paths::from_env().project(workspace);
     ask_rules(&HeldBack::new(&project_state))?;
     ask_agents(workspace, &project_state)?;
@@ -38,12 +42,7 @@ pub fn ask(workspace: &Path) -> Result<(), Failure> {
         sanitize::reveal(&path),
         wishes.concat()
     ))?;
-    match answer()?.as_str() {
-        "y" | "yes" => trust.give(&text)?,
-        "n" | "no" => trust.refuse(&text)?,
-        _ => {}
-    }
-    Ok(())
+    decide(&trust, &text)
 }
 
 /// The same for what the project defines, such as sub-agents.
@@ -59,9 +58,13 @@ fn ask_agents(workspace: &Path, project_state: &Path) -> Result<(), Failure> {
         defined.kinds(),
         sanitize::reveal(&defined.names(workspace))
     ))?;
+    decide(&trust, &contents)
+}
+
+fn decide(trust: &Trust, contents: &str) -> Result<(), Failure> {
     match answer()?.as_str() {
-        "y" | "yes" => trust.give(&contents)?,
-        "n" | "no" => trust.refuse(&contents)?,
+        "y" | "yes" => trust.give(contents)?,
+        "n" | "no" => trust.refuse(contents)?,
         _ => {}
     }
     Ok(())
@@ -96,4 +99,37 @@ fn ask_rules(held_back: &HeldBack) -> Result<(), Failure> {
         held_back.release()?;
     }
     Ok(())
+}
+
+/// The log to use: this one if it is free or the other process gives it up, or a copy. `None` to quit.
+pub fn ask_busy(project_state: &Path, workspace: &Path, log: PathBuf) -> Result<Option<PathBuf>, Failure> {
+    let id = match SessionLog::open(&log) {
+        Ok(_) => return Ok(Some(log)),
+        Err(LogError::Busy { id }) => id,
+        Err(error) => return Err(error.into()),
+    };
+    let holder = holder::holder(&log);
+    let (place, take_over) = match holder {
+        Some(pid) => (format!("process {}", pid.as_raw_nonzero()), "[t] take over: end it there   "),
+        None => ("another process".to_owned(), ""),
+    };
+    report::print(&format!(
+        "Session {id} is open in {place}.\n[f] fork: go on in a copy (default)   {take_over}[q] quit: "
+    ))?;
+    match (answer()?.as_str(), holder) {
+        ("q" | "quit" | "n" | "no", _) => Ok(None),
+        ("t" | "take over", Some(pid)) if holder::end(pid, &log) => Ok(Some(log)),
+        ("t" | "take over", _) => Err(Failure::task(
+            format!("session {id} is still open in {place}"),
+            "end that mycode, or continue in a copy with --fork",
+        )),
+        _ => Ok(Some(stored::fork(project_state, workspace, &log)?)),
+    }
+}
+
+fn answer() -> Result<String, Failure> {
+    io::stdout().flush()?;
+    let mut answer = Vec::new();
+    io::Read::take(io::stdin().lock(), MAX_ANSWER_BYTES).read_until(b'\n', &mut answer)?;
+    Ok(String::from_utf8_lossy(&answer).trim().to_lowercase())
 }
