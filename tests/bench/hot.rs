@@ -10,6 +10,7 @@ use base::model::usage::Usage;
 use base::protocol::event::{EndReason, TurnEnd};
 use context::builder;
 use context::compaction::policy::{self, PolicyInputs};
+use context::compaction::thresholds::Thresholds;
 use context::history::manager::HistoryManager;
 use context::layer::LayerInputs;
 use context::parts::{FixedPart, FixedParts};
@@ -70,6 +71,7 @@ fn context_step(bencher: Bencher, items: u64) {
         let settings = ContextSettings::for_window(128_000, Origin::User);
         let situation = PolicyInputs {
             settings: &settings,
+            limits: Thresholds::of(settings.profile, settings.window_tokens),
             cold: false,
             turn_start: false,
             fixed_tokens: 2_000,
@@ -84,6 +86,7 @@ fn context_step(bencher: Bencher, items: u64) {
     bencher.bench(|| {
         let situation = PolicyInputs {
             settings: &settings,
+            limits: Thresholds::of(settings.profile, settings.window_tokens),
             cold: false,
             turn_start: false,
             fixed_tokens: 2_000,

@@ -114,7 +114,7 @@ struct Request {
 fn requests(events: &[ReplayEvent]) -> Vec<Request> {
     let mut requests = Vec::new();
     let settings = ContextSettings::for_window(128_000, Origin::User);
-    simulate::play(events, Policy::Raw, &settings, ReplayOptions::default(), |request| {
+    simulate::play(events, Policy::Raw, &settings, &ReplayOptions::default(), |request| {
         let &ReplayedRequest { turn_start, cold, messages, .. } = request;
         requests.push(Request { turn_start, cold, messages: messages.to_vec() });
     });
@@ -123,7 +123,7 @@ fn requests(events: &[ReplayEvent]) -> Vec<Request> {
 
 fn measured(events: &[ReplayEvent], requests: &[Request], options: ReplayOptions) -> Sums {
     let originals = SourceTexts::of(events);
-    let mut meter = Meter::new(&originals, 128_000, options);
+    let mut meter = Meter::new(&originals, 128_000, &options);
     for (n, request) in requests.iter().enumerate() {
         let &Request { turn_start, cold, ref messages } = request;
         meter.record(&ReplayedRequest { n, turn_start, cold, messages });

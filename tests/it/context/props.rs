@@ -10,6 +10,7 @@ use base::model::item::{Item, ItemId, ToolResult, UserMessage};
 use base::model::request::Message;
 use context::compaction::batch::Batch;
 use context::compaction::policy::{self, PolicyInputs};
+use context::compaction::thresholds::Thresholds;
 use context::history::ingest;
 use context::history::manager::HistoryManager;
 use context::history::normalize;
@@ -82,6 +83,7 @@ proptest! {
             ..ContextSettings::for_window(if small { 16_000 } else { 128_000 }, Origin::User)
         };
         let mut session = Session { history: HistoryManager::default(), log: Vec::new(), next: 1 };
+        let limits = Thresholds::of(settings.profile, settings.window_tokens);
         session.push(Item::User(UserMessage::new("begin")));
         let mut before: Vec<Message> = Vec::new();
         for op in ops {
@@ -97,12 +99,12 @@ proptest! {
                     let args = format!("{{\"path\":\"src/file_{path}.rs\"}}");
                     session.push(Item::ToolCall(ToolCall { id: id.as_str().into(), name: "x".into(), args: args.into() }));
                     session.push(Item::ToolResult(result(&id, tool, lines, path)));
-                    let batch = ingest::on_arrival(&session.history, settings.profile, settings.window_tokens);
+                    let batch = ingest::on_arrival(&session.history, &limits);
                     batch.into_iter().for_each(|batch| session.adopt(batch));
                 }
                 Op::Pause => cold = true,
             }
-            let situation = PolicyInputs { settings: &settings, cold, turn_start: false, fixed_tokens: 2_000, scale: 1.0 };
+            let situation = PolicyInputs { settings: &settings, limits, cold, turn_start: false, fixed_tokens: 2_000, scale: 1.0 };
             let batches = policy::before_request(&session.history, &situation);
             let rewritten = !batches.is_empty();
             batches.into_iter().for_each(|batch| session.adopt(batch));

@@ -15,7 +15,7 @@ use base::model::stream::StreamEvent;
 use base::model::usage::FinishReason;
 use base::protocol::event::{EndReason, Event};
 use context::builder;
-use context::compress::filters::pipeline::{self, FilterOptions};
+use context::compress::filters::pipeline::{self, FilterOptions, Shape};
 use context::history::manager::HistoryManager;
 use context::layer::LayerInputs;
 use context::parts::{FixedPart, FixedParts};
@@ -180,7 +180,7 @@ proptest! {
         let settings = ContextSettings::for_window(window, Origin::User);
         let mut counter = Counter::default();
         let options = ReplayOptions::default();
-        simulate::play(&events(ops), Policy::Ours(profile), &settings, options, |request| {
+        simulate::play(&events(ops), Policy::Ours(profile), &settings, &options, |request| {
             check_sound(request.messages);
             let size = counter.messages(request.messages) as u64;
             let room = window - settings.output_reserve_tokens.min(window / 8);
@@ -444,7 +444,7 @@ proptest! {
         ),
     ) {
         let log = parts.concat();
-        let options = FilterOptions { command: true, max_tokens: 1_500 };
+        let options = FilterOptions { shape: Shape::Log, max_tokens: 1_500 };
         let shown = pipeline::filter(ItemId(4), &log, options).unwrap_or_else(|| log.clone());
         prop_assert!(context::tokens::estimate::estimate(&shown) < 1_900, "far over its cap");
         for line in log.lines() {

@@ -13,6 +13,7 @@ use base::model::item::{Item, ItemId, ToolResult, UserMessage};
 use base::model::observation::{Todo, TodoStatus};
 use context::compaction::batch::Batch;
 use context::compaction::policy::{self, PolicyInputs};
+use context::compaction::thresholds::Thresholds;
 use context::history::ingest;
 use context::replay::item_history;
 use context::session::reader;
@@ -190,14 +191,21 @@ fn a_pointer_whose_target_left_the_view_says_how_to_get_at_the_original() {
     let folder = tempfile::tempdir().unwrap();
     let mut conversation = Conversation::new(folder.path(), folder.path());
     conversation.record(Item::User(UserMessage::new("begin"))).unwrap();
+    let limits = Thresholds::of(Profile::Default, 128_000);
     let output = || Envelope::success("").with_body("output", "a line that is worth a pointer\n".repeat(20));
     let [_, first] = tool(&mut conversation, "Bash", output());
     let [_, second] = tool(&mut conversation, "Bash", output());
-    let batch = ingest::on_arrival(&conversation.history, Profile::Default, 128_000).unwrap();
+    let batch = ingest::on_arrival(&conversation.history, &limits).unwrap();
     conversation.adopt(&batch).unwrap();
     let settings = ContextSettings::for_window(128_000, Origin::User);
-    let situation =
-        PolicyInputs { settings: &settings, cold: false, turn_start: false, fixed_tokens: 0, scale: 1.0 };
+    let situation = PolicyInputs {
+        settings: &settings,
+        limits,
+        cold: false,
+        turn_start: false,
+        fixed_tokens: 0,
+        scale: 1.0,
+    };
     assert!(
         conversation.history.entry(second).unwrap().text().contains(&format!("the same output as {first}"))
     );

@@ -2,21 +2,23 @@
 
 use std::sync::Arc;
 
+use base::config::settings::Profile;
 use base::model::envelope::Status;
 use base::model::item::{Item, ItemId, ToolResult};
 use base::model::observation::{Observation, Touch};
-use context::compaction::fold;
+use context::compaction::note;
+use context::compaction::thresholds::Thresholds;
 use context::history::manager::HistoryManager;
 use serde_json::{Value, json};
 use tools::registry;
 
 use crate::support::tools::Bench;
 
-/// Per tool: a call, what it did with its path, and its line in the digest of old steps.
+/// Per tool: a call, what it did with its path, and its line in the note on folded steps.
 fn calls() -> Vec<(&'static str, Value, Option<Touch>, &'static str)> {
     let edit = |old: &str, new: &str| json!({"path": "d/a.rs", "old_string": old, "new_string": new});
     vec![
-        ("LS", json!({"path": "d"}), Some(Touch::Listed), "d: listed #1"),
+        ("LS", json!({"path": "d"}), Some(Touch::Listed), "#1 LS d"),
         ("Glob", json!({"pattern": "*.rs", "path": "d"}), Some(Touch::Searched), "#1 Glob *.rs in d"),
         ("Grep", json!({"pattern": "one", "path": "d"}), Some(Touch::Searched), "#1 Grep one in d"),
         ("Read", json!({"path": "d/a.rs"}), Some(Touch::Read), "d/a.rs: read #1"),
@@ -34,7 +36,7 @@ fn calls() -> Vec<(&'static str, Value, Option<Touch>, &'static str)> {
             "d/a.rs: edited #1",
         ),
         ("Write", json!({"path": "d/a.rs", "content": "x\n"}), Some(Touch::Written), "d/a.rs: written #1"),
-        ("Write", json!({"path": "d/b.rs", "content": "x\n"}), Some(Touch::Created), "d/b.rs: written #1"),
+        ("Write", json!({"path": "d/b.rs", "content": "x\n"}), Some(Touch::Created), "d/b.rs: created #1"),
         (
             "Write",
             json!({"path": "d/b.rs", "content": "x\n"}),
@@ -48,14 +50,14 @@ fn calls() -> Vec<(&'static str, Value, Option<Touch>, &'static str)> {
             "Note",
             json!({"action": "create", "title": "Builds", "content": "They are slow.", "type": "general"}),
             Some(Touch::Noted),
-            ": noted #1",
+            "#1 Note ",
         ),
         ("Note", json!({"action": "list"}), None, "#1 Note"),
         // Nobody to ask, no index, session or sub-agent here.
-        ("AskUser", json!({"questions": [{"question": "a or b?"}]}), None, "#1 AskUser failed"),
-        ("Recall", json!({"id": 1}), None, "#1 Recall failed"),
-        ("Locate", json!({"query": "one"}), None, "#1 Locate failed"),
-        ("Task", json!({"prompt": "look", "type": "explore"}), None, "#1 Task failed"),
+        ("AskUser", json!({"questions": [{"question": "a or b?"}]}), None, "#1 AskUser → failed"),
+        ("Recall", json!({"id": 1}), None, "#1 Recall → failed"),
+        ("Locate", json!({"query": "one"}), None, "#1 Locate → failed"),
+        ("Task", json!({"prompt": "look", "type": "explore"}), None, "#1 Task → failed"),
     ]
 }
 
@@ -80,7 +82,8 @@ async fn each_tool_says_what_it_did() {
         }
         let mut history = HistoryManager::default();
         history.push(ItemId(1), Arc::new(Item::ToolResult(live)), None);
-        let digest = fold::head(history.entries(), 80);
-        assert!(digest.ends_with(line), "{tool} {args}: {digest}");
+        let entries: Vec<_> = history.entries().iter().collect();
+        let note = note::render(&entries, &[], &Thresholds::of(Profile::Default, 128_000), 1_000);
+        assert!(note.contains(&format!("\n- {line}")), "{tool} {args}: {note}");
     }
 }
