@@ -62,7 +62,7 @@ pub enum Preview {
     NoEffect(ToolOutcome),
 }
 
-pub enum Work<A> {
+pub enum ToolWork<A> {
     /// On the blocking pool. An interrupted call finishes there unobserved, so that no write stops halfway; a
     /// long search checks [`ToolCx::cancel`].
     Blocking(fn(&A, &ToolCx) -> ToolOutcome),
@@ -91,7 +91,7 @@ pub trait TypedTool: Send + Sync + 'static {
         Self::READ_ONLY
     }
 
-    const WORK: Work<Self::Args>;
+    const WORK: ToolWork<Self::Args>;
 
     /// As [`object`] reads them.
     const ARGUMENTS: &'static str;
@@ -283,10 +283,10 @@ impl<T: TypedTool> Prepared for PreparedCall<T> {
     fn run<'a>(&'a self, cx: &'a ToolCx) -> BoxFuture<'a, ToolOutcome> {
         Box::pin(async move {
             let outcome = match T::WORK {
-                Work::Blocking(work) => {
+                ToolWork::Blocking(work) => {
                     blocking(cx, self.held_to_judged(move |args, cx| work(args, &cx))).await
                 }
-                Work::Async(work) => match blocking(cx, self.held_to_judged(|_, cx| Ok(cx))).await {
+                ToolWork::Async(work) => match blocking(cx, self.held_to_judged(|_, cx| Ok(cx))).await {
                     Ok(cx) => work(Arc::clone(&self.args), &cx).await,
                     Err(error) => Err(error),
                 },

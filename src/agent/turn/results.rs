@@ -29,7 +29,7 @@ pub fn record(
     }
     // The log keeps the full result; less of it may be sent.
     let settings = window.settings();
-    let limits = Thresholds::of(settings.profile, settings.window_tokens);
+    let limits = Thresholds::of_settings(settings);
     let filtered = ingest::on_arrival(&conversation.history, &limits);
     if let Some(batch) = filtered {
         conversation.adopt(&batch)?;

@@ -17,7 +17,6 @@ use base::protocol::event::Level;
 use base::protocol::notice as texts;
 use context::compaction::policy::{self, PolicyInputs};
 use context::compaction::stages::{CompactionStage, CompactionStages, SizeTarget};
-use context::compaction::thresholds::Thresholds;
 use context::session::log::LogError;
 use context::summary::compressor::{self, SummaryOutcome};
 
@@ -56,10 +55,6 @@ pub struct CompactionCx<'a> {
 }
 
 impl<'a> CompactionCx<'a> {
-    fn limits(&self) -> Thresholds {
-        Thresholds::of(self.settings.profile, self.settings.window_tokens)
-    }
-
     fn sizes(&self, conversation: &'a Conversation) -> RequestSizes<'a> {
         RequestSizes { prompt: self.prompt, conversation, settings: self.settings }
     }
@@ -138,7 +133,7 @@ impl Compactor {
         let low_water = sizes.low_water();
         if sizes.estimated() >= sizes.limit() {
             let landing = low_water.saturating_sub(with.prompt.tokens()).max(low_water / 4);
-            let mut stages = CompactionStages::gentle(with.limits());
+            let mut stages = CompactionStages::gentle(sizes.thresholds());
             while with.sizes(conversation).estimated() > low_water
                 && let Some(stage) = stages.next(&conversation.history, SizeTarget { most: landing, landing })
             {
@@ -236,7 +231,7 @@ impl Compactor {
 fn adopt_where_it_pays(conversation: &mut Conversation, with: CompactionCx<'_>) -> Result<(), LogError> {
     let situation = PolicyInputs {
         settings: with.settings,
-        limits: with.limits(),
+        limits: with.sizes(conversation).thresholds(),
         cold: with.cold,
         turn_start: conversation.history.at_turn_start(),
         fixed_tokens: with.prompt.tokens(),
@@ -251,7 +246,7 @@ fn adopt_where_it_pays(conversation: &mut Conversation, with: CompactionCx<'_>) 
 /// The final guard: a request larger than the window is never sent.
 fn force_fit(conversation: &mut Conversation, with: CompactionCx<'_>) -> Result<(), FitError> {
     let window = with.settings.room_tokens();
-    let mut stages = CompactionStages::hard(with.limits());
+    let mut stages = CompactionStages::hard(with.sizes(conversation).thresholds());
     loop {
         let needed = with.sizes(conversation).at_most();
         if needed <= window {

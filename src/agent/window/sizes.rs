@@ -4,6 +4,7 @@ use super::fixed_prompt::FixedPrompt;
 use crate::session::conversation::Conversation;
 use base::config::settings::ContextSettings;
 use context::compaction::policy;
+use context::compaction::thresholds::Thresholds;
 
 /// The least that a message and the work on it need, in tokens.
 const WORKING_TOKENS: u64 = 1_500;
@@ -31,11 +32,12 @@ impl RequestSizes<'_> {
     }
 
     /// The most that the next request may take: what the server has counted, and the upper bound of what arrived
-    /// since; before the first report, the upper bound of everything.
+    /// since; before the first report, and after a rewrite, the upper bound of everything.
     pub fn at_most(&self) -> u64 {
         let history = &self.conversation.history;
         let bound = self.prompt.upper_bound() + history.upper_bound();
-        if !self.conversation.usage.calibration.is_learned() {
+        let rewritten = history.requests_since_rewrite() == 0;
+        if rewritten || !self.conversation.usage.calibration.is_learned() {
             return (bound as f64 * self.settings.token_ratio.max(1.0)) as u64;
         }
         let now = history.requests();
@@ -50,6 +52,10 @@ impl RequestSizes<'_> {
         let corrected = (self.estimated() as f64).max(estimated / 2.0);
         let ratio = (corrected / estimated.max(1.0)).max(1.0);
         (corrected * REPORT_MARGIN + unsure as f64 * ratio) as u64
+    }
+
+    pub fn thresholds(&self) -> Thresholds {
+        Thresholds::of_settings(self.settings)
     }
 
     pub fn free(&self) -> u64 {

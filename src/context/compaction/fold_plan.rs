@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::batch::Batch;
 use super::note;
-use super::steps::{self, Round, Step};
+use super::steps::{self, HistoryRound, HistoryStep};
 use super::thresholds::Thresholds;
 use super::working_set::Views;
 use crate::history::entry::HistoryEntry;
@@ -16,9 +16,14 @@ use crate::history::references;
 use crate::session::record::{Cause, FormName};
 use crate::tokens::estimate::{MESSAGE_OVERHEAD, estimate};
 use base::model::item::{Item, ItemId};
+use base::text;
 
 /// Assumed size of a folded call in a note, in tokens.
 const NOTE_LINE: u64 = 25;
+
+/// Older answers whose ends are longer than this keep only their beginning.
+const LONG_ANSWER_BYTES: usize = 2_000;
+const ANSWER_CHARS: usize = 400;
 
 /// How far to go.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +106,7 @@ impl<'a> FoldPlan<'a> {
     fn candidates(
         &self,
         history: &HistoryManager,
-        rounds: &[Round],
+        rounds: &[HistoryRound],
         limits: &Thresholds,
     ) -> Vec<(usize, usize)> {
         let now = history.requests();
@@ -125,7 +130,7 @@ impl<'a> FoldPlan<'a> {
     }
 
     /// Words, reasoning, reminders of steps whose calls are all folded.
-    fn fold_around(&mut self, rounds: &[Round], now: u64) {
+    fn fold_around(&mut self, rounds: &[HistoryRound], now: u64) {
         for (number, round) in rounds.iter().enumerate() {
             let finished = number + 1 < rounds.len() || !round.running;
             for (at, step) in round.steps.iter().enumerate() {
@@ -155,7 +160,7 @@ impl<'a> FoldPlan<'a> {
         matches!(&*self.entries[index].item, Item::Reasoning(_))
     }
 
-    fn is_folded(&self, step: &Step) -> bool {
+    fn is_folded(&self, step: &HistoryStep) -> bool {
         !step.calls.is_empty() && step.calls.iter().all(|(_, result)| self.folded[*result])
     }
 
@@ -165,7 +170,7 @@ impl<'a> FoldPlan<'a> {
         }
     }
 
-    fn write_notes(&mut self, rounds: &[Round], limits: &Thresholds) {
+    fn write_notes(&mut self, rounds: &[HistoryRound], limits: &Thresholds) {
         self.notes.clear();
         for (number, round) in rounds.iter().enumerate() {
             let recent = number + 1 + limits.closing_turns >= rounds.len();
@@ -224,7 +229,7 @@ impl<'a> FoldPlan<'a> {
         None
     }
 
-    fn shorten_answers(&mut self, rounds: &[Round], limits: &Thresholds) {
+    fn shorten_answers(&mut self, rounds: &[HistoryRound], limits: &Thresholds) {
         let finished = rounds.len().saturating_sub(1 + limits.closing_turns);
         for step in rounds.iter().take(finished).filter_map(|round| round.steps.last()) {
             for index in step.said.iter().filter(|_| step.is_answer()) {
@@ -240,7 +245,7 @@ impl<'a> FoldPlan<'a> {
         }
     }
 
-    /// Views that stay in one piece.
+    /// Only what differs from what is sent now.
     pub fn batches(&self, cause: &Cause) -> Vec<Batch> {
         let anchors: HashSet<usize> = self.notes.iter().map(|(index, _)| *index).collect();
         let mut notes: Vec<(ItemId, Arc<str>)> = Vec::new();
@@ -264,10 +269,16 @@ impl<'a> FoldPlan<'a> {
     }
 }
 
-/// The first and the last paragraph of a long answer.
+/// The first and the last paragraph of a long answer; of an endless one, its beginning.
 fn ends(id: ItemId, answer: &str) -> Option<String> {
     let paragraphs: Vec<&str> = answer.split("\n\n").filter(|part| !part.trim().is_empty()).collect();
-    let [first, .., last] = paragraphs[..] else { return None };
-    let short = format!("{first}\n\n[…, {id}]\n\n{last}");
-    (paragraphs.len() > 2 && short.len() * 3 < answer.len() * 2).then_some(short)
+    let short = match paragraphs[..] {
+        [first, .., last] if paragraphs.len() > 2 => format!("{first}\n\n[… {id}]\n\n{last}"),
+        _ => String::new(),
+    };
+    let short = match short.len() {
+        1..=LONG_ANSWER_BYTES => short,
+        _ => format!("{} [{id}]", text::elide(answer, ANSWER_CHARS)),
+    };
+    (short.len() * 3 < answer.len() * 2).then_some(short)
 }

@@ -45,7 +45,7 @@ pub fn early(settings: &ContextSettings) -> u64 {
 
 /// What would be left if everything that may be folded were.
 pub fn folded_tokens(history: &HistoryManager, settings: &ContextSettings) -> u64 {
-    let limits = Thresholds::of(settings.profile, settings.window_tokens);
+    let limits = Thresholds::of_settings(settings);
     let goal = FoldGoal { landing: 0, keep_requests: limits.keep_requests, at_most: false };
     FoldPlan::new(history, &limits, goal).left()
 }

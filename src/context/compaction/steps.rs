@@ -7,7 +7,7 @@ use crate::history::entry::HistoryEntry;
 use base::model::item::{Item, ReminderTopic};
 
 #[derive(Clone, Debug, Default)]
-pub struct Step {
+pub struct HistoryStep {
     /// Words and reasoning of the reply.
     pub said: Vec<usize>,
     /// Indices of call and result.
@@ -18,7 +18,7 @@ pub struct Step {
     pub open: bool,
 }
 
-impl Step {
+impl HistoryStep {
     pub fn is_answer(&self) -> bool {
         self.calls.is_empty() && !self.open
     }
@@ -30,21 +30,21 @@ impl Step {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Round {
+pub struct HistoryRound {
     /// Reminders before the first reply.
     pub lead: Vec<usize>,
-    pub steps: Vec<Step>,
+    pub steps: Vec<HistoryStep>,
     pub running: bool,
 }
 
 /// The rounds of the history, oldest first; what precedes the first user message belongs to none.
-pub fn rounds(entries: &[HistoryEntry], ranges: &[Range<usize>], turn_start: usize) -> Vec<Round> {
+pub fn rounds(entries: &[HistoryEntry], ranges: &[Range<usize>], turn_start: usize) -> Vec<HistoryRound> {
     ranges.iter().map(|range| round(entries, range.clone(), range.start >= turn_start)).collect()
 }
 
-fn round(entries: &[HistoryEntry], range: Range<usize>, running: bool) -> Round {
-    let mut round = Round { running, ..Round::default() };
-    let mut step: Option<Step> = None;
+fn round(entries: &[HistoryEntry], range: Range<usize>, running: bool) -> HistoryRound {
+    let mut round = HistoryRound { running, ..HistoryRound::default() };
+    let mut step: Option<HistoryStep> = None;
     let mut open: Vec<usize> = Vec::new();
     let mut answered = true;
     for index in range {
@@ -84,7 +84,7 @@ fn round(entries: &[HistoryEntry], range: Range<usize>, running: bool) -> Round 
     round
 }
 
-fn close(round: &mut Round, step: Option<Step>, open: &mut Vec<usize>) {
+fn close(round: &mut HistoryRound, step: Option<HistoryStep>, open: &mut Vec<usize>) {
     let Some(mut step) = step else { return };
     step.open = !open.is_empty();
     open.clear();

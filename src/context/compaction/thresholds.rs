@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use base::config::settings::Profile;
+use base::config::settings::{ContextSettings, Profile};
 
 /// Ages are in requests, sizes in estimated tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,7 +63,7 @@ impl Thresholds {
             shown_tokens: small([4_000, 4_000, 6_000], 8),
             search_tokens: small([2_000, 2_500, 3_000], 8),
             fresh_requests: 3,
-            keep_requests: [2, 3, 4][column],
+            keep_requests: [2, 3, 4][column].min(window / 8_000).max(1),
             view_requests: 60,
             view_budget: [24_000, 48_000, 64_000][column].min(window * 3 / 8),
             alone_requests: 10,
@@ -81,6 +81,10 @@ impl Thresholds {
             cold_epoch_saves: [3_000, 3_000, 4_000][column].min(window / 10),
             epoch_requests: [20, 20, 25][column],
         }
+    }
+
+    pub fn of_settings(settings: &ContextSettings) -> Self {
+        Self::of(settings.profile, settings.window_tokens)
     }
 
     /// With another value for one threshold, by its name.

@@ -1,6 +1,6 @@
 //! Notes in short form, for users and models: one row each, and an overview of all.
 
-use super::index::Listing;
+use super::index::NoteListing;
 use super::record::{Note, NoteKind};
 use super::retrieval::search::NoteQuery;
 use base::text;
@@ -41,14 +41,14 @@ pub fn day(note: &Note) -> String {
 }
 
 /// Indexes of the matching notes, newest first.
-pub fn newest(listing: &Listing, wanted: &NoteQuery) -> Vec<usize> {
+pub fn newest(listing: &NoteListing, wanted: &NoteQuery) -> Vec<usize> {
     let mut places: Vec<usize> =
         (0..listing.notes.len()).filter(|&at| wanted.fits(&listing.notes[at])).collect();
     places.sort_by_key(|&at| (std::cmp::Reverse(listing.notes[at].changed_ms), at));
     places
 }
 
-pub fn summary(listing: &Listing) -> String {
+pub fn summary(listing: &NoteListing) -> String {
     let current: Vec<&Note> = listing.notes.iter().filter(|note| !note.archived).collect();
     let archived = listing.notes.len() - current.len();
     if current.is_empty() {

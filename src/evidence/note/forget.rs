@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::index::Listing;
+use super::index::NoteListing;
 use super::record::{Note, NoteKind};
 use super::store::NoteStore;
 use base::search::words;
@@ -37,7 +37,7 @@ pub fn strength(note: &Note, now_ms: u64) -> f64 {
 }
 
 /// In the order of the listing. Of two duplicates, the older one is proposed.
-pub fn proposals(store: &NoteStore, listing: &Listing, now_ms: u64) -> Vec<Proposal> {
+pub fn proposals(store: &NoteStore, listing: &NoteListing, now_ms: u64) -> Vec<Proposal> {
     let current: Vec<usize> =
         (0..listing.notes.len()).filter(|&at| !listing.notes[at].archived).take(MAX_COMPARED).collect();
     let bags: Vec<HashSet<String>> = current

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::error::NoteError;
 use super::folder::{ARCHIVE, FolderEntry, INDEX_FILE, Lock, NoteFolder};
 use super::name;
-use super::record::{Facts, Note, NoteKind, USUAL_IMPORTANCE};
+use super::record::{Note, NoteFacts, NoteKind, USUAL_IMPORTANCE};
 use base::clock;
 use base::file;
 use base::folder::atomic_write::Expect;
@@ -32,7 +32,7 @@ struct NoteEntry {
     #[serde(flatten)]
     seen: FolderEntry,
     hash: String,
-    facts: Facts,
+    facts: NoteFacts,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -46,14 +46,14 @@ struct IndexFile {
 }
 
 #[derive(Debug, Default)]
-pub struct Listing {
+pub struct NoteListing {
     /// Current notes before archived ones, each by file name.
     pub notes: Vec<Note>,
     pub notices: Vec<String>,
 }
 
 /// Updates the index if possible; a read-only folder works too.
-pub fn load(folder: &NoteFolder) -> Result<Listing, NoteError> {
+pub fn load(folder: &NoteFolder) -> Result<NoteListing, NoteError> {
     let (listing, outdated) = look(folder)?;
     match outdated.is_some().then(|| folder.lock_if_free()).flatten() {
         Some(lock) => load_locked(folder, &lock),
@@ -63,7 +63,7 @@ pub fn load(folder: &NoteFolder) -> Result<Listing, NoteError> {
 }
 
 /// Like [`load`], for a writer.
-pub fn load_locked(folder: &NoteFolder, _lock: &Lock) -> Result<Listing, NoteError> {
+pub fn load_locked(folder: &NoteFolder, _lock: &Lock) -> Result<NoteListing, NoteError> {
     let (mut listing, outdated) = look(folder)?;
     if let Some(Err(why)) = outdated.map(|entries| write(folder, entries)) {
         listing.notices.push(format!("{INDEX_FILE} can't be written: it {why}"));
@@ -72,7 +72,7 @@ pub fn load_locked(folder: &NoteFolder, _lock: &Lock) -> Result<Listing, NoteErr
 }
 
 /// The notes, and new index entries if the stored ones are outdated.
-fn look(folder: &NoteFolder) -> Result<(Listing, Option<Vec<NoteEntry>>), NoteError> {
+fn look(folder: &NoteFolder) -> Result<(NoteListing, Option<Vec<NoteEntry>>), NoteError> {
     let (files, mut notices) = folder.files()?;
     let stored = stored(folder).unwrap_or_default();
     let known: HashMap<&str, &NoteEntry> =
@@ -96,7 +96,7 @@ fn look(folder: &NoteFolder) -> Result<(Listing, Option<Vec<NoteEntry>>), NoteEr
     }
     let notes = named(&entries, &mut notices);
     let outdated = (!in_step || stored.notes != entries).then_some(entries);
-    Ok((Listing { notes, notices }, outdated))
+    Ok((NoteListing { notes, notices }, outdated))
 }
 
 fn stored(folder: &NoteFolder) -> Option<IndexFile> {
@@ -138,7 +138,7 @@ fn read(folder: &NoteFolder, seen: &FolderEntry) -> Result<NoteEntry, String> {
 
 static WIKI_LINK: Pattern = Pattern::new(r"\[\[([^\[\]|#\n]{1,200})(?:[|#][^\[\]\n]*)?\]\]");
 
-pub fn facts(folder: &NoteFolder, file: &str, text: &str) -> Facts {
+pub fn facts(folder: &NoteFolder, file: &str, text: &str) -> NoteFacts {
     let parts = frontmatter::split(text);
     let head = parts.head.unwrap_or("");
     let mut oddities = Vec::new();
@@ -176,7 +176,7 @@ pub fn facts(folder: &NoteFolder, file: &str, text: &str) -> Facts {
     let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
     let title =
         value("title").or_else(|| heading(parts.body)).unwrap_or_else(|| stem.replace(['-', '_'], " "));
-    Facts {
+    NoteFacts {
         id: id.filter(|id| name::is_id(id)),
         title: text::one_line(&title, MAX_TITLE_CHARS),
         kind: kind.and_then(Result::ok).unwrap_or_default(),

@@ -65,7 +65,7 @@ impl FromStr for NoteKind {
 pub const USUAL_IMPORTANCE: u8 = 3;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts {
+pub struct NoteFacts {
     /// From the file; `None` if missing or unusable.
     pub id: Option<String>,
     pub title: String,
@@ -99,7 +99,7 @@ pub struct Note {
     pub bytes: u64,
     /// Last change in milliseconds since the Unix epoch, from the note or else from the file system.
     pub changed_ms: u64,
-    pub facts: Facts,
+    pub facts: NoteFacts,
 }
 
 impl Note {

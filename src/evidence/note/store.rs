@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::error::NoteError;
 use super::folder::{ARCHIVE, Lock, NoteFolder};
-use super::index::{self, Listing, MAX_NOTE_BYTES};
+use super::index::{self, MAX_NOTE_BYTES, NoteListing};
 use super::name;
 use super::record::{FOLDER, Note, NoteKind, USUAL_IMPORTANCE};
 use base::file::FileError;
@@ -56,7 +56,7 @@ impl NoteStore {
         Self { folder: NoteFolder::new(root) }
     }
 
-    pub fn list(&self) -> Result<Listing, NoteError> {
+    pub fn list(&self) -> Result<NoteListing, NoteError> {
         index::load(&self.folder)
     }
 

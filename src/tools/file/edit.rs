@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::change::{self, AppliedEdits, Intent};
-use crate::api::{Preview, ToolError, TypedTool, Work};
+use crate::api::{Preview, ToolError, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use crate::file::matching::apply::apply;
 use crate::file::matching::diagnose;
@@ -39,7 +39,7 @@ impl TypedTool for Edit {
     const NAME: &'static str = "Edit";
     const DESCRIPTION: &'static str = prompts::TOOL_EDIT;
     const ARGUMENTS: &'static str = "path, old_string, new_string, replace_all? boolean";
-    const WORK: Work<EditArgs> = Work::Blocking(|args, cx| change::carry_out(cx, || plan(args, cx)));
+    const WORK: ToolWork<EditArgs> = ToolWork::Blocking(|args, cx| change::carry_out(cx, || plan(args, cx)));
 
     /// Both tools accept one edit next to the path as well as a list.
     fn accepted() -> Value {
@@ -66,7 +66,7 @@ impl TypedTool for MultiEdit {
     const NAME: &'static str = "MultiEdit";
     const DESCRIPTION: &'static str = prompts::TOOL_MULTI_EDIT;
     const ARGUMENTS: &'static str = "path, edits [old_string, new_string, replace_all? boolean]";
-    const WORK: Work<EditArgs> = Edit::WORK;
+    const WORK: ToolWork<EditArgs> = Edit::WORK;
 
     fn access(args: &EditArgs, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         write_access(cx, &args.path)

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};
 use serde::Deserialize;
 
 use super::change::{EDIT_LIMIT_BYTES, shown_in_editor};
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
+use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use crate::file::matching::lines::Lines;
 use crate::paths::{PathTarget, disk_error, open, read_access, read_at};
@@ -43,7 +43,8 @@ impl TypedTool for Read {
     const DESCRIPTION: &'static str = prompts::TOOL_READ;
     const ARGUMENTS: &'static str = "path, start_line? integer, limit? integer";
     const READ_ONLY: bool = true;
-    const WORK: Work<Args> = Work::Blocking(|args, cx| read_at(cx, &args.path, |at| read(cx, at, args)));
+    const WORK: ToolWork<Args> =
+        ToolWork::Blocking(|args, cx| read_at(cx, &args.path, |at| read(cx, at, args)));
 
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         read_access(cx, &args.path)

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::change::{self, Intent, LoadedFile};
-use crate::api::{Preview, ToolError, TypedTool, Work};
+use crate::api::{Preview, ToolError, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use crate::file::matching::splice;
 use crate::paths::{target, write_access};
@@ -24,7 +24,7 @@ impl TypedTool for Write {
     const NAME: &'static str = "Write";
     const DESCRIPTION: &'static str = prompts::TOOL_WRITE;
     const ARGUMENTS: &'static str = "path, content";
-    const WORK: Work<Args> = Work::Blocking(|args, cx| change::carry_out(cx, || plan(args, cx)));
+    const WORK: ToolWork<Args> = ToolWork::Blocking(|args, cx| change::carry_out(cx, || plan(args, cx)));
 
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         write_access(cx, &args.path)

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
+use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use crate::paths::{PathTarget, folder_or_root, look, skipped_folders, target};
 use base::config::prompts;
@@ -47,7 +47,7 @@ impl TypedTool for Glob {
     const DESCRIPTION: &'static str = prompts::TOOL_GLOB;
     const ARGUMENTS: &'static str = "pattern, path?, limit? integer";
     const READ_ONLY: bool = true;
-    const WORK: Work<Args> = Work::Blocking(search);
+    const WORK: ToolWork<Args> = ToolWork::Blocking(search);
 
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Read(args.split(cx)?.0.resolved.canonical)])

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::readings::{Reading, readings};
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool, object};
 use crate::cx::ToolCx;
 use crate::paths::{PathTarget, disk_error, folder_or_root, look, read_access, read_at, skipped_folders};
 use base::config::prompts;
@@ -56,7 +56,7 @@ impl TypedTool for Grep {
     const ARGUMENTS: &'static str =
         "pattern, path?, include?, ignore_case? boolean, context? integer, limit? integer";
     const READ_ONLY: bool = true;
-    const WORK: Work<Args> = Work::Blocking(|args, cx| {
+    const WORK: ToolWork<Args> = ToolWork::Blocking(|args, cx| {
         read_at(cx, folder_or_root(args.path.as_deref()), |at| search(cx, at, args))
     });
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
+use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::envelope::Envelope;
@@ -40,7 +40,7 @@ impl TypedTool for Locate {
     const DESCRIPTION: &'static str = prompts::TOOL_LOCATE;
     const ARGUMENTS: &'static str = "query?, with? strings, k? integer";
     const READ_ONLY: bool = true;
-    const WORK: Work<Args> = Work::Blocking(locate);
+    const WORK: ToolWork<Args> = ToolWork::Blocking(locate);
 
     fn access(_: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Read(cx.root.to_path_buf())])

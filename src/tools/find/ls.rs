@@ -6,7 +6,7 @@ use std::io;
 
 use serde::Deserialize;
 
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
+use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use crate::paths::{PathTarget, disk_error, folder_or_root, look, read_access, read_at};
 use base::config::prompts;
@@ -37,8 +37,9 @@ impl TypedTool for Ls {
     const DESCRIPTION: &'static str = prompts::TOOL_LS;
     const ARGUMENTS: &'static str = "path?, offset? integer, limit? integer";
     const READ_ONLY: bool = true;
-    const WORK: Work<Args> =
-        Work::Blocking(|args, cx| read_at(cx, folder_or_root(args.path.as_deref()), |at| list(cx, at, args)));
+    const WORK: ToolWork<Args> = ToolWork::Blocking(|args, cx| {
+        read_at(cx, folder_or_root(args.path.as_deref()), |at| list(cx, at, args))
+    });
 
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         read_access(cx, folder_or_root(args.path.as_deref()))

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, blocking};
+use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool, blocking};
 use crate::cx::ToolCx;
 use crate::file::change::text_of;
 use crate::lsp::protocol::{self, Place, Symbol};
@@ -77,7 +77,7 @@ impl TypedTool for Symbols {
     const ARGUMENTS: &'static str =
         "action? definition|references|hover|symbols, symbol?, path?, line? integer";
     const READ_ONLY: bool = true;
-    const WORK: Work<Args> = Work::Async(|args, cx| {
+    const WORK: ToolWork<Args> = ToolWork::Async(|args, cx| {
         Box::pin(async move {
             tokio::select! {
                 biased;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
+use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::envelope::{Envelope, ErrorCode};
@@ -24,7 +24,7 @@ impl TypedTool for AskUser {
     const NAME: &'static str = "AskUser";
     const DESCRIPTION: &'static str = prompts::TOOL_ASK_USER;
     const ARGUMENTS: &'static str = "questions [question, options? strings]";
-    const WORK: Work<Args> = Work::Async(|args, cx| Box::pin(ask(args, cx)));
+    const WORK: ToolWork<Args> = ToolWork::Async(|args, cx| Box::pin(ask(args, cx)));
 
     fn title(args: &Args) -> String {
         let first = args.questions.first().map_or("", |asked| &asked.question);

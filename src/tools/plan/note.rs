@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::api::{Preview, ToolError, TypedTool, Work, object};
+use crate::api::{Preview, ToolError, ToolWork, TypedTool, object};
 use crate::cx::ToolCx;
 use base::clock;
 use base::config::prompts;
@@ -57,7 +57,7 @@ impl TypedTool for Note {
     const DESCRIPTION: &'static str = prompts::TOOL_NOTE;
     const ARGUMENTS: &'static str = "action create|read|update|search|list|summary|delete, id?, title?, content?, type?, \
                                      tags? strings, files? strings, query?, limit? integer";
-    const WORK: Work<Args> = Work::Blocking(|args, cx| {
+    const WORK: ToolWork<Args> = ToolWork::Blocking(|args, cx| {
         act(args, &NoteStore::new(&cx.root))
             .map_err(|error| ToolError::model(error.code(), error.to_string()))
     });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
+use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use crate::ports::Originals;
 use base::config::prompts;
@@ -37,7 +37,7 @@ impl TypedTool for Recall {
     const DESCRIPTION: &'static str = prompts::TOOL_RECALL;
     const ARGUMENTS: &'static str = "id? integer, query?, agent?, offset? integer";
     const READ_ONLY: bool = true;
-    const WORK: Work<Args> = Work::Blocking(recall);
+    const WORK: ToolWork<Args> = ToolWork::Blocking(recall);
 
     fn title(args: &Args) -> String {
         match (args.id, &args.query) {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::agent_types::{self, TYPES};
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, object};
+use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool, object};
 use crate::cx::ToolCx;
 use crate::sub_agent::{SubReport, SubTask};
 use base::config::prompts;
@@ -39,7 +39,7 @@ impl TypedTool for Task {
     const NAME: &'static str = "Task";
     const DESCRIPTION: &'static str = prompts::TOOL_TASK;
     const ARGUMENTS: &'static str = "description?, prompt, type, model?, resume?";
-    const WORK: Work<Args> = Work::Async(work);
+    const WORK: ToolWork<Args> = ToolWork::Async(work);
     const CLEAN_UP: Duration = CLEAN_UP;
 
     fn schema() -> Value {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::todo_board::recap;
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
+use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::envelope::Envelope;
@@ -25,7 +25,7 @@ impl TypedTool for TodoWrite {
     const DESCRIPTION: &'static str = prompts::TOOL_TODO_WRITE;
     const ARGUMENTS: &'static str =
         "summary?, todos [content, status pending|in_progress|completed|cancelled]";
-    const WORK: Work<Args> = Work::Blocking(replace);
+    const WORK: ToolWork<Args> = ToolWork::Blocking(replace);
 
     fn title(args: &Args) -> String {
         match text::one_line(&args.summary, 80) {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 
 use super::visible_output::{Progress, visible_output};
-use crate::api::{Preview, ToolError, ToolOutcome, TypedTool, Work, blocking};
+use crate::api::{Preview, ToolError, ToolOutcome, ToolWork, TypedTool, blocking};
 use crate::cx::ToolCx;
 use crate::paths::{disk_error, target};
 use crate::run::file_view::{self, Printed};
@@ -57,7 +57,7 @@ impl TypedTool for Bash {
     const DESCRIPTION: &'static str = prompts::TOOL_BASH;
     const ARGUMENTS: &'static str =
         "command, timeout_ms? integer, directory?, background? boolean, network? boolean";
-    const WORK: Work<Args> = Work::Async(|args, cx| Box::pin(run(args, cx)));
+    const WORK: ToolWork<Args> = ToolWork::Async(|args, cx| Box::pin(run(args, cx)));
 
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         let cwd = match &args.directory {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::jobs::Jobs;
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
+use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use base::config::prompts;
 use base::model::envelope::Envelope;
 use base::model::observation::Command;
@@ -26,8 +26,8 @@ impl TypedTool for Job {
     const NAME: &'static str = "Job";
     const DESCRIPTION: &'static str = prompts::TOOL_JOB;
     const ARGUMENTS: &'static str = "id? integer, stop? boolean";
-    const WORK: Work<Args> =
-        Work::Async(|args, cx| Box::pin(async move { look(&args, &cx.shell.jobs).await }));
+    const WORK: ToolWork<Args> =
+        ToolWork::Async(|args, cx| Box::pin(async move { look(&args, &cx.shell.jobs).await }));
 
     fn title(args: &Args) -> String {
         match (args.id, args.stop) {

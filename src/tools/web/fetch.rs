@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::address;
 use super::client::{Fetched, Reply, WebError};
 use super::page::Page;
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work, blocking};
+use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool, blocking};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::envelope::{Envelope, ErrorCode};
@@ -38,7 +38,7 @@ impl TypedTool for WebFetch {
     const DESCRIPTION: &'static str = prompts::TOOL_WEB_FETCH;
     const ARGUMENTS: &'static str = "url";
     const READ_ONLY: bool = true;
-    const WORK: Work<Args> = Work::Async(fetch);
+    const WORK: ToolWork<Args> = ToolWork::Async(fetch);
 
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Host(address::host(&wanted(args, cx)?))])

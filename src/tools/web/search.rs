@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 
-use crate::api::{ToolError, ToolOutcome, TypedTool, Work};
+use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::envelope::Envelope;
@@ -26,7 +26,7 @@ impl TypedTool for WebSearch {
     const DESCRIPTION: &'static str = prompts::TOOL_WEB_SEARCH;
     const ARGUMENTS: &'static str = "query";
     const READ_ONLY: bool = true;
-    const WORK: Work<Args> = Work::Async(search);
+    const WORK: ToolWork<Args> = ToolWork::Async(search);
 
     fn title(args: &Args) -> String {
         format!("WebSearch \"{}\"", one_line(&args.query, 120))

@@ -14,7 +14,7 @@ use base::process::editor;
 use base::sanitize;
 use evidence::note::digest;
 use evidence::note::forget;
-use evidence::note::index::{Listing, MAX_NOTE_BYTES};
+use evidence::note::index::{MAX_NOTE_BYTES, NoteListing};
 use evidence::note::record::Note;
 use evidence::note::retrieval::graph;
 use evidence::note::retrieval::search::{self, NoteQuery};
@@ -131,7 +131,7 @@ fn row(note: &Note, line: &str, more: &[(&str, Value)], json: bool) -> String {
 }
 
 /// Prints the rows, and to standard error which files were left out.
-fn print_rows(listing: &Listing, rows: &[String], json: bool, nothing: &str) -> Result<(), Failure> {
+fn print_rows(listing: &NoteListing, rows: &[String], json: bool, nothing: &str) -> Result<(), Failure> {
     for notice in &listing.notices {
         eprintln!("note: {}", sanitize::clean(notice));
     }

@@ -26,7 +26,7 @@ pub enum JournalRecord {
     /// The changes of the running command were recorded.
     Ran,
     /// A path was (or is about to be) changed.
-    Change(Change),
+    Change(JournalChange),
     /// A tool changed something outside the workspace: never undone.
     Outside {
         #[serde(with = "path_text")]
@@ -35,7 +35,7 @@ pub enum JournalRecord {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Change {
+pub struct JournalChange {
     #[serde(with = "path_text")]
     pub path: PathBuf,
     pub before: PathState,

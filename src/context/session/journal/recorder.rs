@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::blobs::Blobs;
 use super::inspect;
 use super::path_state::PathState;
-use super::record::{self, Change, JournalRecord};
+use super::record::{self, JournalChange, JournalRecord};
 use super::snapshot::Snapshot;
 use base::clock;
 use base::file;
@@ -92,7 +92,7 @@ impl Journal {
             return self.write(&mut inner, vec![outside]);
         };
         let change = |path: &Path, before, after, (plus, minus)| {
-            JournalRecord::Change(Change {
+            JournalRecord::Change(JournalChange {
                 path: path.to_owned(),
                 before,
                 after,
@@ -150,7 +150,7 @@ impl Journal {
             .into_iter()
             .map(|found| {
                 let (plus, minus) = found.lines;
-                JournalRecord::Change(Change {
+                JournalRecord::Change(JournalChange {
                     path: found.path,
                     before: found.before,
                     after: found.after,

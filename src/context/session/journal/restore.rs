@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 
 use super::inspect;
 use super::path_state::PathState;
-use super::record::{Change, JournalRecord};
+use super::record::{JournalChange, JournalRecord};
 use super::recorder::Journal;
 use super::restore_plan::{RestorePlan, RestoreStep};
 use base::folder::atomic_write::{self, Expect};
@@ -45,7 +45,7 @@ pub fn carry_out(
             outcome.left.push((step.path.clone(), "it was just changed by another program".to_owned()));
             continue;
         }
-        lines.push(JournalRecord::Change(Change {
+        lines.push(JournalRecord::Change(JournalChange {
             path: step.path.clone(),
             before,
             after: step.target.clone(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::blobs::Blobs;
 use super::inspect;
 use super::path_state::PathState;
-use super::record::{Change, JournalRecord};
+use super::record::{JournalChange, JournalRecord};
 use base::protocol::rewind::{FileAction, PointId};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +47,7 @@ pub fn since(lines: &[JournalRecord], point: PointId) -> &[JournalRecord] {
 
 /// The effect of going back over `lines`. Reads the disk but changes nothing.
 pub fn plan(root: &Path, blobs: &Blobs, lines: &[JournalRecord]) -> RestorePlan {
-    let mut chains: BTreeMap<&Path, Vec<&Change>> = BTreeMap::new();
+    let mut chains: BTreeMap<&Path, Vec<&JournalChange>> = BTreeMap::new();
     let mut plan = RestorePlan::default();
     for line in lines {
         match line {
@@ -75,7 +75,7 @@ fn goes(step: &RestoreStep) -> bool {
     !stays && matches!(step.now, PathState::Link { .. }) && !matches!(step.target, PathState::Link { .. })
 }
 
-fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&Change]) -> Option<RestoreStep> {
+fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&JournalChange]) -> Option<RestoreStep> {
     let (first, last) = (chain.first()?, chain.last()?);
     let mut target = first.before.clone();
     let (now, bytes) = match inspect::look_in(root, relative, inspect::FILE_LIMIT_BYTES) {
@@ -90,8 +90,9 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&Change]) -> Optio
             _ => None,
         };
         // A mode is only restored if it was changed here, or if the file is gone.
-        let changed =
-            |change: &&Change| mode(&change.before).is_some_and(|before| mode(&change.after) != Some(before));
+        let changed = |change: &&JournalChange| {
+            mode(&change.before).is_some_and(|before| mode(&change.after) != Some(before))
+        };
         if !chain.iter().any(changed) {
             *target_mode = *now_mode;
         }
@@ -154,7 +155,12 @@ fn difference(now: &PathState, target: &PathState) -> Option<String> {
     }
 }
 
-fn conflict(chain: &[&Change], last: &Change, now: &PathState, stamp: PathState) -> Option<String> {
+fn conflict(
+    chain: &[&JournalChange],
+    last: &JournalChange,
+    now: &PathState,
+    stamp: PathState,
+) -> Option<String> {
     if chain.iter().any(|change| change.doubtful) {
         return Some(
             "it may not be mycode's change: it was found after a command was cut off, or was moved here from elsewhere"

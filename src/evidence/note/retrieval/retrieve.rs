@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::graph;
 use super::search::{NoteMatch, NoteQuery, Searchable, standing, touches};
-use crate::note::index::Listing;
+use crate::note::index::NoteListing;
 use crate::note::record::{Note, NoteKind};
 use crate::note::store::NoteStore;
 use base::search::words::{self, Term, TermKind};
@@ -76,7 +76,7 @@ struct NoteCandidate {
 }
 
 /// In reading order.
-pub fn retrieve(store: &NoteStore, listing: &Listing, task: &NoteTask<'_>) -> Vec<Packet> {
+pub fn retrieve(store: &NoteStore, listing: &NoteListing, task: &NoteTask<'_>) -> Vec<Packet> {
     if !listing.notes.iter().any(|note| !note.archived) {
         return Vec::new();
     }
@@ -106,7 +106,7 @@ pub fn retrieve(store: &NoteStore, listing: &Listing, task: &NoteTask<'_>) -> Ve
 }
 
 fn candidates(
-    listing: &Listing,
+    listing: &NoteListing,
     searchable: &Searchable,
     query: &[Term],
     task: &NoteTask<'_>,
@@ -181,7 +181,7 @@ fn names_file(text: &str, file: &str) -> bool {
 }
 
 /// Adds close neighbors of fitting notes as weaker candidates.
-fn add_neighbors(listing: &Listing, candidates: &mut Vec<NoteCandidate>) {
+fn add_neighbors(listing: &NoteListing, candidates: &mut Vec<NoteCandidate>) {
     let fitting: Vec<(usize, f64)> =
         candidates.iter().filter(|c| c.fit > 0.0).map(|c| (c.at, c.score)).take(MAX_NOTES * 4).collect();
     for (at, score) in fitting {
@@ -203,7 +203,7 @@ fn add_neighbors(listing: &Listing, candidates: &mut Vec<NoteCandidate>) {
 
 /// The notes to show: matching blockers, then at least one other open blocker, then the best matches.
 fn chosen<'a>(
-    listing: &Listing,
+    listing: &NoteListing,
     candidates: &'a [NoteCandidate],
     is_hint: impl Fn(&&NoteCandidate) -> bool,
 ) -> Vec<&'a NoteCandidate> {

@@ -1,7 +1,7 @@
 //! Finds notes by words, type, tag and file. Importance and recency add only a little weight.
 
 use crate::note::error::NoteError;
-use crate::note::index::Listing;
+use crate::note::index::NoteListing;
 use crate::note::record::{Note, NoteKind};
 use crate::note::store::NoteStore;
 use base::search::bm25::{Corpus, ScoredDocument};
@@ -69,14 +69,14 @@ pub struct NoteMatch {
 
 pub struct Searchable {
     corpus: Corpus,
-    /// Listing index of each document.
+    /// NoteListing index of each document.
     places: Vec<usize>,
     bodies: Vec<String>,
 }
 
 impl Searchable {
     /// Reads the matching notes for this one query. Notes removed meanwhile are left out.
-    pub fn new(store: &NoteStore, listing: &Listing, wanted: &NoteQuery, query: &[Term]) -> Self {
+    pub fn new(store: &NoteStore, listing: &NoteListing, wanted: &NoteQuery, query: &[Term]) -> Self {
         let mut made = Self { corpus: Corpus::only(query), places: Vec::new(), bodies: Vec::new() };
         let mut budget = MAX_BODY_BYTES;
         for (at, note) in listing.notes.iter().enumerate().filter(|(_, note)| wanted.fits(note)) {
@@ -99,7 +99,7 @@ impl Searchable {
         made
     }
 
-    pub fn rank(&self, listing: &Listing, query: &[Term], now_ms: u64) -> Vec<NoteMatch> {
+    pub fn rank(&self, listing: &NoteListing, query: &[Term], now_ms: u64) -> Vec<NoteMatch> {
         let mut found: Vec<NoteMatch> = self
             .corpus
             .rank(query)
@@ -135,7 +135,7 @@ pub fn standing(note: &Note, now_ms: u64) -> f64 {
 /// A query of nothing but stop words is matched literally.
 pub fn search(
     store: &NoteStore,
-    listing: &Listing,
+    listing: &NoteListing,
     query: &str,
     wanted: &NoteQuery,
     now_ms: u64,

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::edits::{EditView, REREAD_TOKENS};
 use super::epochs::{EpochMeter, EpochSums};
-use super::originals::{ANYWHERE, GENUINE, OBSERVED, SourceTexts, View};
+use super::originals::{ANYWHERE, GENUINE, NeedView, OBSERVED, SourceTexts};
 use crate::trace::simulate::{ReplayOptions, ReplayedRequest};
 use base::config::settings::Binding;
 use base::model::request::{Message, Request};
@@ -115,7 +115,7 @@ pub struct Meter<'a> {
     sums: Sums,
     sent: Vec<SentRequest>,
     previous: Vec<Message>,
-    view: View<'a>,
+    view: NeedView<'a>,
     edits: EditView<'a>,
     epochs: EpochMeter<'a>,
     peak: u64,
@@ -132,7 +132,7 @@ impl<'a> Meter<'a> {
             sums: Sums::default(),
             sent: Vec::new(),
             previous: Vec::new(),
-            view: View::new(originals),
+            view: NeedView::new(originals),
             edits: EditView::new(&originals.edits),
             epochs: EpochMeter::new(&originals.replies, options.binding != Binding::None),
             peak: 0,

@@ -104,14 +104,14 @@ impl SourceTexts {
     }
 }
 
-pub struct View<'a> {
+pub struct NeedView<'a> {
     originals: &'a SourceTexts,
     messages: Vec<Vec<(usize, usize)>>,
     /// Occurrences of each need, by strictness.
     counts: Vec<[u32; 3]>,
 }
 
-impl<'a> View<'a> {
+impl<'a> NeedView<'a> {
     pub fn new(originals: &'a SourceTexts) -> Self {
         Self { originals, messages: Vec::new(), counts: vec![[0; 3]; originals.needs.len()] }
     }
