@@ -92,7 +92,6 @@ const DOUBLED: &[&str] = &[
     "Request",
     "Server",
     "Taken",
-    "Todo",
 ];
 
 struct Source {

@@ -49,7 +49,10 @@ impl RequestSizes<'_> {
             .map(|entry| u64::from(entry.upper_bound().saturating_sub(entry.tokens())))
             .sum();
         let estimated = (self.prompt.tokens() + history.tokens()) as f64;
-        let corrected = (self.estimated() as f64).max(estimated / 2.0);
+        // A server that reports too little is believed only where the estimate may be far too high: in scripts
+        // with many characters.
+        let least = if bound as f64 > estimated * 1.6 { estimated / 2.0 } else { estimated };
+        let corrected = (self.estimated() as f64).max(least);
         let ratio = (corrected / estimated.max(1.0)).max(1.0);
         (corrected * REPORT_MARGIN + unsure as f64 * ratio) as u64
     }
