@@ -35,8 +35,7 @@ fn replay(more: &[&str]) -> String {
 fn the_table_has_a_row_for_every_policy() {
     let table = replay(&[]);
     let blocks: Vec<&str> = table.split("\n\n").collect();
-    for (block, heading) in blocks.iter().zip(["peak max overflows", "S2 %    S3 % re-reads epochs/100"])
-    {
+    for (block, heading) in blocks.iter().zip(["peak max overflows", "S2 %    S3 % re-reads epochs/100"]) {
         let rows: Vec<&str> = block.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
         assert_eq!(rows, ["policy", "raw", "eco", "default", "high"], "{table}");
         assert!(block.lines().next().unwrap().contains(heading), "{table}");

@@ -11,6 +11,8 @@ const WORKING_TOKENS: u64 = 1_500;
 
 /// Servers count their own framing differently from request to request.
 const REPORT_MARGIN: f64 = 1.02;
+/// By how much the estimate of a whole request may be too low.
+const ESTIMATE_MARGIN: f64 = 1.05;
 
 /// Everything that the size depends on. All figures are in tokens.
 #[derive(Clone, Copy)]
@@ -51,7 +53,8 @@ impl RequestSizes<'_> {
         let estimated = (self.prompt.tokens() + history.tokens()) as f64;
         // A server that reports too little is believed only where the estimate may be far too high: in scripts
         // with many characters.
-        let least = if bound as f64 > estimated * 1.6 { estimated / 2.0 } else { estimated };
+        let least =
+            if bound as f64 > estimated * 1.6 { estimated / 2.0 } else { estimated * ESTIMATE_MARGIN };
         let corrected = (self.estimated() as f64).max(least);
         let ratio = (corrected / estimated.max(1.0)).max(1.0);
         (corrected * REPORT_MARGIN + unsure as f64 * ratio) as u64
