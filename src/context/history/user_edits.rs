@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::entry::{self, HistoryEntry};
+use super::entry::HistoryEntry;
 use super::manager::HistoryManager;
 use crate::compaction::batch::Batch;
 use crate::compress::tool_result;
@@ -37,7 +37,7 @@ pub fn plan(history: &HistoryManager, edit: ContextEdit, id: ItemId) -> Result<U
     };
     match edit {
         ContextEdit::Pin if entry.message().is_none() => {
-            Err(format!("{id} was folded into a digest. `restore` brings it back and pins it."))
+            Err(format!("{id} was folded into a note. `restore` brings it back and pins it."))
         }
         ContextEdit::Pin => Ok(pin(true, format!("Pinned {id} ({}).", entry.form().as_str()))),
         ContextEdit::Unpin => Ok(pin(false, format!("Unpinned {id}."))),
@@ -50,10 +50,10 @@ fn dropped(entry: &HistoryEntry) -> Result<UserEditPlan, String> {
     let id = entry.id;
     let recall = format!("Recall {{\"id\":{}}}", id.0);
     let (form, line) = match (&*entry.item, entry.form()) {
-        (_, FormName::Gone) => return Err(format!("{id} was folded into a digest already.")),
+        (_, FormName::Gone) => return Err(format!("{id} was folded into a note already.")),
         // One message for several items stays one, so that no call is separated from its result.
-        (_, FormName::Folded) => {
-            (FormName::Folded, format!("[steps from {id} on: dropped by the user; {recall} gives the first]"))
+        (_, form @ (FormName::Folded | FormName::Note)) => {
+            (form, format!("[folded steps: dropped by the user; {recall} gives the first]"))
         }
         (Item::User(_), _) => {
             return Err(
@@ -108,26 +108,39 @@ fn dropped(entry: &HistoryEntry) -> Result<UserEditPlan, String> {
     })
 }
 
-/// Restores the item and everything else in the same digest, so calls and results come back together.
+/// Restores the item, a call with its result. If the note of its round stands in the way, everything that the
+/// note represents comes back.
 fn restored(entries: &[HistoryEntry], at: usize) -> Result<UserEditPlan, String> {
     let id = entries[at].id;
-    let range = if matches!(entries[at].form(), FormName::Folded | FormName::Gone) {
-        let start = (0..=at).rev().find(|&index| entries[index].form() == FormName::Folded).unwrap_or(at);
-        let more = entries[at + 1..].iter().take_while(|entry| entry.form() == FormName::Gone).count();
-        start..at + 1 + more
-    } else {
-        at..at + 1
+    let part: Vec<&HistoryEntry> = match entries[at].form() {
+        FormName::Note | FormName::Folded => represented(entries, at).collect(),
+        FormName::Gone => {
+            let own = |entry: &HistoryEntry| {
+                entry.id == id || entry.call_id().is_some() && entry.call_id() == entries[at].call_id()
+            };
+            let first = entries.iter().position(own).unwrap_or(at);
+            let last = entries.iter().rposition(own).unwrap_or(at);
+            let note = |index: &usize| matches!(entries[*index].form(), FormName::Note | FormName::Folded);
+            // An old digest is everything up to it; a note stands anywhere in its round.
+            let digest = (0..=at).rev().find(|index| entries[*index].form() != FormName::Gone);
+            let digest = digest.filter(|index| entries[*index].form() == FormName::Folded);
+            match digest.or_else(|| (first..=last).find(note)) {
+                Some(note) => represented(entries, note).collect(),
+                None => entries[first..=last].iter().filter(|entry| own(entry)).collect(),
+            }
+        }
+        _ => vec![&entries[at]],
     };
-    let part = &entries[range];
     if part.iter().all(|entry| entry.form() == FormName::Full) {
         return Err(format!("{id} is already sent in full. `pin` keeps it so."));
     }
     let ids: Vec<ItemId> = part.iter().map(|entry| entry.id).collect();
     let full: u64 = part.iter().map(|entry| u64::from(entry.full_tokens())).sum();
-    let grows_by = full.saturating_sub(entry::tokens_of(part));
+    let now: u64 = part.iter().map(|entry| u64::from(entry.tokens())).sum();
+    let grows_by = full.saturating_sub(now);
     let more = match ids.len() {
         1 => String::new(),
-        count => format!(" and the rest of its digest ({count} items)"),
+        count => format!(" and what was folded with it ({count} items)"),
     };
     Ok(UserEditPlan {
         batch: Some(Batch::plain(ids.clone(), FormName::Full, CauseKind::Restore.because("by the user"))),
@@ -135,6 +148,21 @@ fn restored(entries: &[HistoryEntry], at: usize) -> Result<UserEditPlan, String>
         grows_by,
         message: format!("Restored and pinned {id}{more}: about {grows_by} tokens more."),
     })
+}
+
+/// What the note at `note` represents: what is gone in its round, or behind a digest of older logs.
+fn represented(entries: &[HistoryEntry], note: usize) -> impl Iterator<Item = &HistoryEntry> {
+    let begins = |entry: &HistoryEntry| entry.item.begins_round();
+    let start = entries[..note].iter().rposition(begins).map_or(0, |start| start + 1);
+    let end = entries[note..].iter().position(begins).map_or(entries.len(), |end| note + end);
+    let (start, end) = match entries[note].form() {
+        FormName::Folded => {
+            let gone = entries[note + 1..].iter().take_while(|entry| entry.form() == FormName::Gone).count();
+            (note, note + 1 + gone)
+        }
+        _ => (start, end),
+    };
+    entries[start..end].iter().filter(|entry| entry.form() >= FormName::Folded)
 }
 
 #[cfg(test)]
@@ -178,6 +206,18 @@ mod tests {
         let before = history.tokens();
         history.adopt(&restored.batch.unwrap());
         assert_eq!((history.tokens(), history.tokens() - before), (full, restored.grows_by));
+    }
+
+    #[test]
+    fn a_folded_call_comes_back_with_its_result_alone() {
+        let mut history = folded();
+        history.set_form(&[ItemId(2)], FormName::Note, &["[two listings]".into()]);
+        let restored = plan(&history, ContextEdit::Restore, ItemId(5)).unwrap();
+        assert_eq!(restored.pin, Some(([4, 5].map(ItemId).to_vec(), true)));
+        history.adopt(&restored.batch.unwrap());
+        assert_eq!(history.entries()[1].text(), "[two listings]", "the note stays");
+        let all = plan(&history, ContextEdit::Restore, ItemId(3)).unwrap();
+        assert_eq!(all.pin, Some(([2, 3].map(ItemId).to_vec(), true)), "the note was in the place of its call");
     }
 
     #[test]
