@@ -30,6 +30,8 @@ const ANSWER_CHARS: usize = 400;
 pub struct FoldGoal {
     /// Size of the history to reach, in tokens.
     pub landing: u64,
+    /// Where newest views stop leaving; at least the landing.
+    pub view_landing: u64,
     /// Calls of the newest requests that stay in any case.
     pub keep_requests: u64,
     /// Sizes as upper bounds instead of estimates.
@@ -68,8 +70,11 @@ impl<'a> FoldPlan<'a> {
                 break;
             }
             while size > goal.landing
-                && let Some(&(call, result)) = left.next()
+                && let Some(&(call, result, newest_view)) = left.next()
             {
+                if newest_view && size <= goal.view_landing {
+                    break;
+                }
                 plan.folded[call] = true;
                 plan.folded[result] = true;
                 let freed = goal.size(&entries[call]) + goal.size(&entries[result]);
@@ -102,18 +107,18 @@ impl<'a> FoldPlan<'a> {
         self.left().saturating_sub(before)
     }
 
-    /// Calls that may be folded, with their results, in the order in which they go.
+    /// Calls that may be folded, with their results, in the order in which they go; whether each is a newest view.
     fn candidates(
         &self,
         history: &HistoryManager,
         rounds: &[HistoryRound],
         limits: &Thresholds,
-    ) -> Vec<(usize, usize)> {
+    ) -> Vec<(usize, usize, bool)> {
         let now = history.requests();
         let entries = self.entries;
         let referenced = references::referenced(entries, now, limits.fresh_requests);
         let views = Views::of(entries, limits, now);
-        let mut found: Vec<(f64, usize, usize)> = Vec::new();
+        let mut found: Vec<(f64, usize, usize, bool)> = Vec::new();
         for step in rounds.iter().flat_map(|round| &round.steps) {
             for &(call, result) in &step.calls {
                 let pair = [&entries[call], &entries[result]];
@@ -122,11 +127,12 @@ impl<'a> FoldPlan<'a> {
                 if self.folded[result] || age < self.goal.keep_requests || pair.iter().any(stays) {
                     continue;
                 }
-                found.push((age as f64 * views.weight(entries[result].id, limits), call, result));
+                let weight = views.weight(entries[result].id, limits);
+                found.push((age as f64 * weight, call, result, weight < 1.0));
             }
         }
         found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        found.into_iter().map(|(_, call, result)| (call, result)).collect()
+        found.into_iter().map(|(_, call, result, newest_view)| (call, result, newest_view)).collect()
     }
 
     /// Words, reasoning, reminders of steps whose calls are all folded.
@@ -212,7 +218,7 @@ impl<'a> FoldPlan<'a> {
     /// The first folded entry that doesn't lie between a call in view and its result.
     fn anchor(&self, members: &[usize]) -> Option<usize> {
         let mut open: HashSet<&Arc<str>> = HashSet::new();
-        let mut at = members[0];
+        let mut at = 0;
         for index in members {
             for (between, entry) in self.entries.iter().enumerate().take(*index).skip(at) {
                 let Some(id) = entry.call_id().filter(|_| !self.folded[between]) else { continue };

@@ -7,7 +7,7 @@ use crate::compress::filters::error_lines;
 use crate::history::entry::HistoryEntry;
 use crate::tokens::estimate::estimate;
 use base::model::envelope::Status;
-use base::model::item::{Item, LEFT_OUT, ToolResult};
+use base::model::item::{Item, ItemId, LEFT_OUT, ToolResult};
 use base::model::observation::{Command, Observation, Search, Touch};
 use base::text;
 
@@ -17,17 +17,29 @@ const LINE_CHARS: usize = 120;
 /// Characters kept of words that are longer than the whole budget.
 const LONG_WORDS_CHARS: usize = 600;
 
-#[derive(Default)]
-struct Touched<'a> {
+/// What was done to a file, in order.
+struct TouchedFile<'a> {
     path: &'a str,
-    /// Such as `edited #12`.
-    done: Vec<String>,
+    done: Vec<(String, ItemId)>,
+    /// Edits that failed, and that no later one made up for.
+    failed: Vec<ItemId>,
+}
+
+impl TouchedFile<'_> {
+    fn line(&self) -> String {
+        let runs = self.done.chunk_by(|a, b| a.0 == b.0).map(|run| {
+            let ids: Vec<String> = run.iter().map(|(_, id)| id.to_string()).collect();
+            format!("{} {}", run[0].0, ids.join(" "))
+        });
+        let failed = self.failed.last().map(|id| format!("failed {id}"));
+        format!("{}: {}", self.path, runs.chain(failed).collect::<Vec<_>>().join(", "))
+    }
 }
 
 /// The note for `folded` entries, in about `max_tokens`; `in_view` are lines about files that stay.
 pub fn render(folded: &[&HistoryEntry], in_view: &[String], limits: &Thresholds, max_tokens: u64) -> String {
     let mut words: Vec<&str> = Vec::new();
-    let mut files: Vec<Touched> = Vec::new();
+    let mut files: Vec<TouchedFile> = Vec::new();
     let mut ran: Vec<String> = Vec::new();
     for entry in folded {
         match &*entry.item {
@@ -35,11 +47,15 @@ pub fn render(folded: &[&HistoryEntry], in_view: &[String], limits: &Thresholds,
             Item::Image(image) => ran.push(image.placeholder(LEFT_OUT)),
             Item::ToolResult(result) => match file_of(result) {
                 Some((path, verb)) => {
-                    let failed = if result.envelope.status == Status::Error { " failed" } else { "" };
-                    let done = format!("{verb} {}{failed}", entry.id);
-                    match files.iter_mut().find(|file| file.path == path) {
-                        Some(file) => file.done.push(done),
-                        None => files.push(Touched { path, done: vec![done] }),
+                    let at = files.iter().position(|file| file.path == path).unwrap_or_else(|| {
+                        files.push(TouchedFile { path, done: Vec::new(), failed: Vec::new() });
+                        files.len() - 1
+                    });
+                    if result.envelope.status == Status::Error {
+                        files[at].failed.push(entry.id);
+                    } else {
+                        files[at].failed.clear();
+                        files[at].done.push((verb, entry.id));
                     }
                 }
                 None => ran.push(format!("{} {}", entry.id, action(result))),
@@ -48,8 +64,7 @@ pub fn render(folded: &[&HistoryEntry], in_view: &[String], limits: &Thresholds,
         }
     }
     let said = kept_words(&words, limits.words_tokens);
-    let files: Vec<String> =
-        files.iter().map(|file| format!("{}: {}", file.path, file.done.join(", "))).collect();
+    let files: Vec<String> = files.iter().map(TouchedFile::line).collect();
     let mut sections = [(SAID, said), ("Files:", files), ("Ran:", ran), ("Still in view:", in_view.to_vec())];
     loop {
         let whole = written(&sections);
@@ -96,8 +111,16 @@ fn kept_words(words: &[&str], max_tokens: u32) -> Vec<String> {
 }
 
 /// The file that a call was about, and what it did there. Searches and commands are told by what they ran.
-fn file_of(result: &ToolResult) -> Option<(&str, &'static str)> {
-    let (path, touch) = result.envelope.data.touched()?;
+fn file_of(result: &ToolResult) -> Option<(&str, String)> {
+    let data = &result.envelope.data;
+    if let Some(view) = data.view() {
+        let lines = match (view.start_line, view.end_line) {
+            (Some(from), Some(to)) => format!(" {from}-{to}"),
+            _ => String::new(),
+        };
+        return Some((view.path.as_deref()?, format!("read{lines}")));
+    }
+    let (path, touch) = data.touched()?;
     let verb = match touch {
         Touch::Read => "read",
         Touch::Created => "created",
@@ -106,7 +129,7 @@ fn file_of(result: &ToolResult) -> Option<(&str, &'static str)> {
         Touch::Unchanged => "unchanged",
         Touch::Listed | Touch::Searched | Touch::Noted => return None,
     };
-    Some((path, verb))
+    Some((path, verb.to_owned()))
 }
 
 /// Any other call: what ran, how it ended, and for a failure the line that tells most.

@@ -46,7 +46,7 @@ pub fn early(settings: &ContextSettings) -> u64 {
 /// What would be left if everything that may be folded were.
 pub fn folded_tokens(history: &HistoryManager, settings: &ContextSettings) -> u64 {
     let limits = Thresholds::of_settings(settings);
-    let goal = FoldGoal { landing: 0, keep_requests: limits.keep_requests, at_most: false };
+    let goal = FoldGoal { landing: 0, view_landing: 0, keep_requests: limits.keep_requests, at_most: false };
     FoldPlan::new(history, &limits, goal).left()
 }
 
@@ -83,8 +83,11 @@ fn due_batches(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Ba
         return Vec::new();
     };
     let landing = landing.min(soft_cap * 8 / 10);
-    let room = ((landing as f64 / scale) as u64).saturating_sub(fixed_tokens);
-    let goal = FoldGoal { landing: room, keep_requests: limits.keep_requests, at_most: false };
+    let in_history = |size: u64| ((size as f64 / scale) as u64).saturating_sub(fixed_tokens);
+    let room = in_history(landing);
+    let forced = matches!(kind, CauseKind::SoftCap);
+    let view_landing = if forced { room.max(in_history(soft_cap * limits.view_share / 100)) } else { room };
+    let goal = FoldGoal { landing: room, view_landing, keep_requests: limits.keep_requests, at_most: false };
     let plan = FoldPlan::new(history, &limits, goal);
     let (left, tail) = (plan.left(), plan.tail());
     let gain = tokens.saturating_sub(left);

@@ -99,7 +99,12 @@ impl CompactionStages {
     ) -> Option<CompactionStage> {
         let batches = match kind {
             Fold { keep_requests } => {
-                let goal = FoldGoal { landing: target.landing, keep_requests, at_most: self.at_most };
+                let goal = FoldGoal {
+                    landing: target.landing,
+                    view_landing: target.landing,
+                    keep_requests,
+                    at_most: self.at_most,
+                };
                 let plan = FoldPlan::new(history, &self.limits, goal);
                 plan.batches(&self.kind.because("older steps"))
             }
@@ -108,7 +113,12 @@ impl CompactionStages {
             StageKind::CutLongest => trim::cut_longest(history, target.most),
             // If a step has more results than the window can show.
             StageKind::LastResults => {
-                let goal = FoldGoal { landing: target.most / 2, keep_requests: 0, at_most: true };
+                let goal = FoldGoal {
+                    landing: target.most / 2,
+                    view_landing: target.most / 2,
+                    keep_requests: 0,
+                    at_most: true,
+                };
                 FoldPlan::new(history, &self.limits, goal).batches(&self.kind.because("results of one step"))
             }
         };

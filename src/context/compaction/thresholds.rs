@@ -6,6 +6,8 @@ use serde_json::Value;
 
 use base::config::settings::{ContextSettings, Profile};
 
+const WIDE_WINDOW_TOKENS: u64 = 100_000;
+
 /// Ages are in requests, sizes in estimated tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Thresholds {
@@ -35,6 +37,8 @@ pub struct Thresholds {
     /// Above `soft_cap` the history is folded to `landing`.
     pub soft_cap: u64,
     pub landing: u64,
+    /// Newest views stop leaving at this percentage of the cap.
+    pub view_share: u64,
     /// Where it lands when the cache has expired and everything is read uncached, and at the user's turn.
     pub cold_landing: u64,
     pub turn_landing: u64,
@@ -63,7 +67,7 @@ impl Thresholds {
             shown_tokens: small([4_000, 4_000, 6_000], 8),
             search_tokens: small([2_000, 2_500, 3_000], 8),
             fresh_requests: 3,
-            keep_requests: [2, 3, 4][column].min(window / 8_000).max(1),
+            keep_requests: [2, 2, 3][column].min(window / 8_000).max(1),
             view_requests: 60,
             view_budget: [24_000, 48_000, 64_000][column].min(window * 3 / 8),
             alone_requests: 10,
@@ -73,10 +77,12 @@ impl Thresholds {
             note_tokens: [1_200, 1_600, 2_000][column].min(window / 20),
             old_note_tokens: [300, 400, 500][column].min(window / 80),
             closing_turns: [1, 3, 3][column],
-            soft_cap: [60_000, 90_000, 90_000][column].min(window * 85 / 100),
-            landing: [20_000, 25_000, 35_000][column].min(window / 2),
-            cold_landing: [8_000, 15_000, 25_000][column].min(window * 4 / 10),
-            turn_landing: [8_000, 15_000, 25_000][column].min(window * 4 / 10),
+            soft_cap: [80_000, 90_000, 100_000][column].min(window * 85 / 100),
+            // In a small window the views of a few files are most of it.
+            view_share: if window < WIDE_WINDOW_TOKENS { 85 } else { [0, 40, 50][column] },
+            landing: [20_000, 25_000, 30_000][column].min(window / 2),
+            cold_landing: [10_000, 14_000, 25_000][column].min(window * 4 / 10),
+            turn_landing: [10_000, 14_000, 25_000][column].min(window * 4 / 10),
             epoch_saves: [10_000, 14_000, 16_000][column].min(window / 8),
             cold_epoch_saves: [3_000, 3_000, 4_000][column].min(window / 10),
             epoch_requests: [20, 20, 25][column],

@@ -217,7 +217,11 @@ mod tests {
         history.adopt(&restored.batch.unwrap());
         assert_eq!(history.entries()[1].text(), "[two listings]", "the note stays");
         let all = plan(&history, ContextEdit::Restore, ItemId(3)).unwrap();
-        assert_eq!(all.pin, Some(([2, 3].map(ItemId).to_vec(), true)), "the note was in the place of its call");
+        assert_eq!(
+            all.pin,
+            Some(([2, 3].map(ItemId).to_vec(), true)),
+            "the note was in the place of its call"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod epochs;
+mod folding;
 mod memory;
 mod notes;
 mod notes_in_requests;

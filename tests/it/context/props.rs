@@ -21,7 +21,8 @@ use proptest::prelude::*;
 enum Op {
     User,
     Say(usize),
-    Run { tool: usize, lines: usize, path: usize },
+    /// The calls of one reply: tool, lines and path of each.
+    Run(Vec<(usize, usize, usize)>),
     Pause,
 }
 
@@ -29,7 +30,7 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         1 => Just(Op::User),
         2 => (1usize..60).prop_map(Op::Say),
-        6 => (0usize..4, 0usize..400, 0usize..5).prop_map(|(tool, lines, path)| Op::Run { tool, lines, path }),
+        6 => proptest::collection::vec((0usize..4, 0usize..400, 0usize..5), 1..5).prop_map(Op::Run),
         1 => Just(Op::Pause),
     ]
 }
@@ -94,13 +95,20 @@ proptest! {
                     session.push(Item::User(UserMessage::new("please go on with name_1_3")));
                 }
                 Op::Say(words) => session.push(Item::assistant("some words ".repeat(words))),
-                Op::Run { tool, lines, path } => {
-                    let id = format!("c{}", session.next);
-                    let args = format!("{{\"path\":\"src/file_{path}.rs\"}}");
-                    session.push(Item::ToolCall(ToolCall { id: id.as_str().into(), name: "x".into(), args: args.into() }));
-                    session.push(Item::ToolResult(result(&id, tool, lines, path)));
-                    let batch = ingest::on_arrival(&session.history, &limits);
-                    batch.into_iter().for_each(|batch| session.adopt(batch));
+                Op::Run(calls) => {
+                    let first = session.next;
+                    let id = |number: usize| format!("c{first}_{number}");
+                    for (number, (_, _, path)) in calls.iter().enumerate() {
+                        let args = format!("{{\"path\":\"src/file_{path}.rs\"}}");
+                        let call = ToolCall { id: id(number).into(), name: "x".into(), args: args.into() };
+                        session.push(Item::ToolCall(call));
+                    }
+                    // Parallel calls may be answered in another order.
+                    for (number, (tool, lines, path)) in calls.into_iter().enumerate().rev() {
+                        session.push(Item::ToolResult(result(&id(number), tool, lines, path)));
+                        let batch = ingest::on_arrival(&session.history, &limits);
+                        batch.into_iter().for_each(|batch| session.adopt(batch));
+                    }
                 }
                 Op::Pause => cold = true,
             }

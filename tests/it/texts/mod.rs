@@ -4,5 +4,5 @@
 mod command_line;
 mod errors;
 mod notices;
-mod page;
+pub mod page;
 mod screen;

@@ -21,7 +21,7 @@ fn calls() -> Vec<(&'static str, Value, Option<Touch>, &'static str)> {
         ("LS", json!({"path": "d"}), Some(Touch::Listed), "#1 LS d"),
         ("Glob", json!({"pattern": "*.rs", "path": "d"}), Some(Touch::Searched), "#1 Glob *.rs in d"),
         ("Grep", json!({"pattern": "one", "path": "d"}), Some(Touch::Searched), "#1 Grep one in d"),
-        ("Read", json!({"path": "d/a.rs"}), Some(Touch::Read), "d/a.rs: read #1"),
+        ("Read", json!({"path": "d/a.rs"}), Some(Touch::Read), "d/a.rs: read 1-1 #1"),
         ("Edit", edit("fn one_of_all() {}", "fn two_of_all() {}"), Some(Touch::Edited), "d/a.rs: edited #1"),
         (
             "Edit",
@@ -43,7 +43,7 @@ fn calls() -> Vec<(&'static str, Value, Option<Touch>, &'static str)> {
             Some(Touch::Unchanged),
             "d/b.rs: unchanged #1",
         ),
-        ("Bash", json!({"command": "cat d/b.rs"}), None, "#1 `cat d/b.rs`"),
+        ("Bash", json!({"command": "cat d/b.rs"}), None, "d/b.rs: read 1-1 #1"),
         ("Job", json!({}), None, "#1 Job"),
         ("TodoWrite", json!({"todos": [{"content": "x", "status": "pending"}]}), None, "#1 TodoWrite"),
         (

@@ -1,0 +1,198 @@
+//! What leaves the history and what stays for the next edit: units, order, occasions, and the page that the
+//! model then reads.
+
+use std::sync::Arc;
+
+use base::config::settings::{ContextSettings, Origin, Profile};
+use base::model::call::ToolCall;
+use base::model::envelope::Envelope;
+use base::model::item::{Item, ItemId, ToolResult, UserMessage};
+use base::model::request::Message;
+use context::compaction::policy::{self, PolicyInputs};
+use context::compaction::thresholds::Thresholds;
+use context::history::manager::HistoryManager;
+use context::history::normalize;
+
+use crate::texts::page::page;
+
+struct Session {
+    history: HistoryManager,
+    next: u64,
+}
+
+impl Session {
+    fn new(task: &str) -> Self {
+        let mut session = Self { history: HistoryManager::default(), next: 1 };
+        session.push(Item::User(UserMessage::new(task)));
+        session
+    }
+
+    fn push(&mut self, item: Item) {
+        self.history.push(ItemId(self.next), Arc::new(item), None);
+        self.next += 1;
+    }
+
+    /// A user message, after the turn before has ended with `answer`.
+    fn turn(&mut self, answer: &str, task: &str) {
+        self.push(Item::assistant(answer));
+        self.history.count_request();
+        self.history.end_turn();
+        self.push(Item::User(UserMessage::new(task)));
+    }
+
+    /// One reply with its calls: each tool, its arguments and its answer.
+    fn step(&mut self, words: &str, calls: Vec<(&str, String, Envelope)>) {
+        if !words.is_empty() {
+            self.push(Item::assistant(words));
+        }
+        let first = self.next;
+        for (number, (tool, args, _)) in calls.iter().enumerate() {
+            let id = format!("c{}", first + number as u64);
+            self.push(Item::ToolCall(ToolCall {
+                id: id.into(),
+                name: (*tool).into(),
+                args: args.as_str().into(),
+            }));
+        }
+        for (number, (tool, _, envelope)) in calls.into_iter().enumerate() {
+            self.push(Item::ToolResult(ToolResult::new(
+                format!("c{}", first + number as u64),
+                tool,
+                envelope,
+            )));
+        }
+        self.history.count_request();
+    }
+
+    fn fold(&mut self, window: u64, cold: bool) -> bool {
+        let settings = ContextSettings::for_window(window, Origin::User);
+        let situation = PolicyInputs {
+            settings: &settings,
+            limits: Thresholds::of(Profile::Default, window),
+            cold,
+            turn_start: self.history.at_turn_start(),
+            fixed_tokens: 2_000,
+            scale: 1.0,
+        };
+        let batches = policy::before_request(&self.history, &situation);
+        batches.iter().for_each(|batch| self.history.adopt(batch));
+        !batches.is_empty()
+    }
+
+    fn messages(&self) -> Vec<Message> {
+        let messages: Vec<Message> =
+            self.history.entries().iter().filter_map(|entry| entry.message().cloned()).collect();
+        assert!(normalize::normalize(messages.clone()) == messages, "calls and results are paired");
+        messages
+    }
+
+    /// The messages as a page.
+    fn page(&self) -> String {
+        let shown = |message: &Message| match message {
+            Message::User(text) => format!("USER {text}"),
+            Message::System(text) => format!("SYSTEM {text}"),
+            Message::Assistant(said) => format!("ASSISTANT {}", said.text),
+            Message::Call(call) => format!("CALL {} {}", call.name, call.args),
+            Message::Result { text, .. } => {
+                let lines: Vec<&str> = text.lines().collect();
+                match lines[..] {
+                    [first, .., last] if lines.len() > 6 => {
+                        format!("RESULT {first}\n… {} lines …\n{last}", lines.len() - 2)
+                    }
+                    _ => format!("RESULT {text}"),
+                }
+            }
+            Message::Reasoning(_) | Message::Image(_) => String::new(),
+        };
+        self.messages().iter().map(|message| shown(message) + "\n").collect()
+    }
+}
+
+fn read(path: &str, lines: u64) -> (&'static str, String, Envelope) {
+    let body: String =
+        (1..=lines).map(|n| format!("{n}\tlet value_{n} = compute_{path}({n}) + offset;\n")).collect();
+    let envelope = Envelope::success("").with("path", path).with("start_line", 1).with("end_line", lines);
+    ("Read", format!("{{\"path\":\"{path}\"}}"), envelope.with_body("content", body))
+}
+
+fn edit(path: &str, n: u64) -> (&'static str, String, Envelope) {
+    let args = format!("{{\"path\":\"{path}\",\"old_string\":\"value_{n}\",\"new_string\":\"sum_{n}\"}}");
+    ("Edit", args, Envelope::success("1 replacement").with("path", path).with("applied", true))
+}
+
+fn run(command: &str, code: i64, output: &str) -> (&'static str, String, Envelope) {
+    let envelope = Envelope::success("").with("command", command).with("exit_code", code);
+    let envelope = if code == 0 { envelope } else { envelope.partial() };
+    ("Bash", format!("{{\"command\":\"{command}\"}}"), envelope.with_body("stdout", output))
+}
+
+fn noise(n: u64) -> String {
+    (0..160).map(|line| format!("module_{n} part {line}: compiled in {} ms\n", line * 7 % 90)).collect()
+}
+
+#[test]
+fn files_of_one_reply_leave_one_by_one_and_those_being_edited_last() {
+    let mut session = Session::new("Rename the values in six files.");
+    let files: Vec<String> = (0..6).map(|n| format!("src/part_{n}.rs")).collect();
+    session.step("I read all six.", files.iter().map(|path| read(path, 180)).collect());
+    for n in 0..14 {
+        session.step("", vec![edit(&files[0], n), run(&format!("make step{n}"), 0, &noise(n))]);
+        session.fold(64_000, false);
+    }
+    let page = session.page();
+    assert!(page.contains("[Steps folded"), "{page}");
+    for path in &files[1..] {
+        let view = format!("RESULT 1\tlet value_1 = compute_{path}(1)");
+        assert!(page.contains(&view), "{path} is about to be edited, but gone:\n{page}");
+    }
+}
+
+#[test]
+fn nothing_is_folded_within_a_turn_because_it_pays() {
+    let mut session = Session::new("Look at everything.");
+    for n in 0..40 {
+        session.step("", vec![run(&format!("make part{n}"), 0, &noise(n % 3))]);
+        assert!(!session.fold(1_000_000, false) || session.history.tokens() > 80_000, "step {n}");
+        if session.history.tokens() > 80_000 {
+            break;
+        }
+    }
+}
+
+#[test]
+fn what_the_model_reads_after_a_fold() {
+    let mut session = Session::new("The login times out after a minute. Find out why and mend it.");
+    session.step(
+        "I look for the timeout first.",
+        vec![run("rg -n timeout src", 0, &noise(1)), read("src/login.rs", 400)],
+    );
+    session.step(
+        "The limit is read twice: `login.rs` takes it from the session, `session.rs` from the settings. The second wins.",
+        vec![read("src/session.rs", 640), read("src/settings.rs", 220)],
+    );
+    session.step(
+        "",
+        vec![
+            edit("src/session.rs", 12),
+            run("cargo test login", 101, "running 3 tests\ntest expires ... FAILED\nerror: test failed\n"),
+        ],
+    );
+    session.step(
+        "The test still expects 60 s.",
+        vec![edit("tests/login.rs", 3), run("cargo test login", 0, "test result: ok. 3 passed\n")],
+    );
+    session
+        .turn("The limit was read twice. It now comes from the settings alone.", "Make it configurable too.");
+    assert!(session.fold(128_000, true), "a cold cache and much to leave");
+    let mut pages = format!("# A new turn, with a cold cache\n\n{}", session.page());
+    session.step("", vec![edit("src/settings.rs", 9)]);
+    for n in 0..24 {
+        session.step("", vec![run(&format!("make part{n}"), i64::from(n % 8 == 7) * 2, &noise(n))]);
+        session.fold(32_000, false);
+    }
+    pages.push_str(&format!("\n# A long turn in a window of 32k\n\n{}", session.page()));
+    session.turn("It is configurable: `login.timeout_s` in the settings.", "Thanks. Now the docs.");
+    session.fold(32_000, true);
+    pages.push_str(&format!("\n# The turn after that\n\n{}", session.page()));
+    page("context.txt", &pages);
+}
