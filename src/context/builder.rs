@@ -13,6 +13,8 @@ use base::model::fingerprint::{Fingerprint, Parts};
 use base::model::item::ItemId;
 use base::model::request::{Message, Request};
 
+pub struct ContextBuilder;
+
 #[derive(Debug)]
 pub struct Built {
     pub request: Request,
@@ -37,41 +39,43 @@ impl normalize::Paired for FragmentMessage {
     }
 }
 
-pub fn build(inputs: &LayerInputs<'_>) -> Built {
-    let parts = inputs.parts;
-    let mut request = Request {
-        tools: Arc::clone(&parts.schemas.content),
-        params: parts.params.clone(),
-        ..Request::default()
-    };
-    let mut ledger = Ledger::default();
-    let mut fingerprints = Parts {
-        tools: parts.schemas.fingerprint,
-        params: Fingerprint::of(&parts.params),
-        ..Parts::default()
-    };
-    let mut messages: Vec<FragmentMessage> = Vec::with_capacity(inputs.history.entries().len() + 1);
-    for layer in LAYERS {
-        let Some(fragment) = layer(inputs) else { continue };
-        if let Some((block, fingerprint)) = fragment.system {
-            request.system.push(block);
-            fingerprints.system.push(fingerprint);
+impl ContextBuilder {
+    pub fn build(inputs: &LayerInputs<'_>) -> Built {
+        let parts = inputs.parts;
+        let mut request = Request {
+            tools: Arc::clone(&parts.schemas.content),
+            params: parts.params.clone(),
+            ..Request::default()
+        };
+        let mut ledger = Ledger::default();
+        let mut fingerprints = Parts {
+            tools: parts.schemas.fingerprint,
+            params: Fingerprint::of(&parts.params),
+            ..Parts::default()
+        };
+        let mut messages: Vec<FragmentMessage> = Vec::with_capacity(inputs.history.entries().len() + 1);
+        for layer in LAYERS {
+            let Some(fragment) = layer(inputs) else { continue };
+            if let Some((block, fingerprint)) = fragment.system {
+                request.system.push(block);
+                fingerprints.system.push(fingerprint);
+            }
+            messages.extend(fragment.messages);
+            ledger.rows.extend(fragment.rows);
         }
-        messages.extend(fragment.messages);
-        ledger.rows.extend(fragment.rows);
+        let messages = normalize::normalize(messages);
+        let past = messages.iter().take_while(|message| message.row.layer == LayerId::History).count();
+        request.cache_marks = cache_marks(messages.len(), past);
+        request.messages.reserve(messages.len());
+        fingerprints.messages.reserve(messages.len());
+        ledger.rows.reserve(messages.len());
+        for message in messages {
+            request.messages.push(message.message);
+            fingerprints.messages.push(message.fingerprint);
+            ledger.rows.push(message.row);
+        }
+        Built { request, ledger, fingerprints }
     }
-    let messages = normalize::normalize(messages);
-    let past = messages.iter().take_while(|message| message.row.layer == LayerId::History).count();
-    request.cache_marks = cache_marks(messages.len(), past);
-    request.messages.reserve(messages.len());
-    fingerprints.messages.reserve(messages.len());
-    ledger.rows.reserve(messages.len());
-    for message in messages {
-        request.messages.push(message.message);
-        fingerprints.messages.push(message.fingerprint);
-        ledger.rows.push(message.row);
-    }
-    Built { request, ledger, fingerprints }
 }
 
 impl Built {

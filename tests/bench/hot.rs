@@ -8,7 +8,7 @@ use base::model::envelope::Envelope;
 use base::model::item::{Item, ItemId, ToolResult, UserMessage};
 use base::model::usage::Usage;
 use base::protocol::event::{EndReason, TurnEnd};
-use context::builder;
+use context::builder::ContextBuilder;
 use context::compaction::policy::{self, PolicyInputs};
 use context::compaction::thresholds::Thresholds;
 use context::history::manager::HistoryManager;
@@ -43,7 +43,7 @@ fn context_build(bencher: Bencher, items: u64) {
     let history = history(items);
     let parts = FixedParts { system: FixedPart::new("You are an agent.".into()), ..FixedParts::default() };
     let inputs = LayerInputs { parts: &parts, history: &history };
-    bencher.bench(|| builder::build(black_box(&inputs)));
+    bencher.bench(|| ContextBuilder::build(black_box(&inputs)));
 }
 
 /// What happens before each request of a long session: the policy's decision and the request itself.
@@ -94,7 +94,7 @@ fn context_step(bencher: Bencher, items: u64) {
         };
         let batches = policy::before_request(black_box(&history), &situation);
         let inputs = LayerInputs { parts: &parts, history: &history };
-        (batches, history.upper_bound(), builder::build(&inputs))
+        (batches, history.upper_bound(), ContextBuilder::build(&inputs))
     });
 }
 

@@ -12,7 +12,7 @@ use base::model::item::{Item, ToolResult};
 use base::path;
 use base::protocol::event::Event;
 use context::compaction::thresholds::Thresholds;
-use context::history::ingest;
+use context::compress::tool_result::ToolResultCompressor;
 use context::session::log::LogError;
 
 pub fn record(
@@ -30,7 +30,7 @@ pub fn record(
     // The log keeps the full result; less of it may be sent.
     let settings = window.settings();
     let limits = Thresholds::of_settings(settings);
-    let filtered = ingest::on_arrival(&conversation.history, &limits);
+    let filtered = ToolResultCompressor::on_arrival(&conversation.history, &limits);
     if let Some(batch) = filtered {
         conversation.adopt(&batch)?;
     }

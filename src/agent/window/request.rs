@@ -5,7 +5,7 @@ use super::sizes::RequestSizes;
 use crate::session::conversation::Conversation;
 use base::config::settings::{Binding, ContextSettings, SMALL_WINDOW_TOKENS};
 use base::model::request::Params;
-use context::builder::{self, Built};
+use context::builder::{Built, ContextBuilder};
 use context::layer::LayerInputs;
 use context::parts::FixedParts;
 use context::session::log::LogError;
@@ -29,7 +29,7 @@ impl NextRequest {
         params.long_cache = sizes.settings.reply_tokens.is_some() && sizes.conversation.usage.pauses() > 0;
         let parts = sizes.prompt.parts(params);
         let history = &sizes.conversation.history;
-        let built = builder::build(&LayerInputs { parts: &parts, history });
+        let built = ContextBuilder::build(&LayerInputs { parts: &parts, history });
         Self { parts, built }
     }
 

@@ -160,7 +160,7 @@ fn action(result: &ToolResult) -> String {
 
 fn telling_line(body: &str) -> Option<&str> {
     let lines = || body.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines().rfind(|line| error_lines::is_error(line)).or_else(|| lines().last())
+    lines().rfind(|line| error_lines::is_error(line)).or_else(|| lines().next_back())
 }
 
 /// Lines about the files whose newest view stays: path, lines, and whether it was changed since.

@@ -2,6 +2,4 @@
 
 pub mod cut;
 pub mod filters;
-pub mod identifiers;
-pub mod telling_lines;
 pub mod tool_result;

@@ -1,182 +1,183 @@
-//! `ToolResultCompressor`: the history form of an observation. Navigation results become summaries, content
-//! keeps fragments, changes keep what changed. Status, error and the id for Recall always stay. Pure; the
-//! caller refuses a form that isn't smaller.
+//! `ToolResultCompressor`: the first sent form of a result, chosen on arrival, and its short form for a summary: a repeat becomes a reference, a re-read file becomes a
+//! diff against what is in view, everything else is filtered. Nothing of it was sent yet, so no cache breaks;
+//! the form is logged with its text because it depends on what was in view.
 
-use super::cut;
-use super::filters::error_lines;
-use base::model::envelope::{Envelope, Status};
-use base::model::item::{ItemId, ToolResult};
-use base::text;
+use std::collections::HashMap;
+use std::sync::Arc;
 
-const NAMES: usize = 10;
-const MATCHES: usize = 5;
-const READ_LINES: usize = 500;
-const DIFF_LINES: usize = 10;
-const OUTPUT_HEAD: usize = 5;
-const OUTPUT_TAIL: usize = 20;
-const ERROR_LINES: usize = 15;
-/// A result of an unknown tool stays complete up to this size, in bytes.
-const SMALL: usize = 600;
+use similar::TextDiff;
 
-type Compress = fn(&Envelope) -> Option<String>;
+use super::filters::head_tail;
+use super::filters::pipeline::{self, FilterOptions, Shape};
+use crate::compaction::batch::Batch;
+use crate::compaction::thresholds::Thresholds;
+use crate::compaction::working_set;
+use crate::history::entry::HistoryEntry;
+use crate::history::manager::HistoryManager;
+use crate::history::references;
+use crate::session::record::{CauseKind, FormName};
+use crate::tokens::estimate::{MESSAGE_OVERHEAD, estimate};
+use base::model::item::{Item, ItemId, ToolResult};
 
-/// One line per tool. An unlisted tool keeps small data and a digest of the rest.
-const TABLE: &[(&str, Compress)] = &[
-    ("LS", |e| Some(first_lines(&e.body, NAMES, &total(e, "entry")))),
-    ("Glob", |e| Some(first_lines(&e.body, NAMES, &total(e, "file")))),
-    ("Grep", |e| Some(first_lines(&e.body, MATCHES, &total(e, "match")))),
-    ("Read", read),
-    ("Edit", change),
-    ("MultiEdit", change),
-    ("Write", change),
-    ("Bash", bash),
-    ("TodoWrite", |_| None),
-    ("AskUser", |_| None),
-    ("Skill", |_| None),
-    ("Recall", |e| Some(first_lines(&e.body, NAMES, ""))),
-];
+/// The smallest observation that is compared with earlier ones, in tokens.
+const COMPARED_FROM: u32 = 60;
+/// A diff replaces the text only if it is at most this share of its size.
+const DIFF_SHARE: f64 = 0.5;
+/// How many requests back an observation still counts as in view for a reference.
+const IN_VIEW: u64 = 15;
+const DIFF_BYTES: usize = 200_000;
 
-pub fn compress(id: ItemId, result: &ToolResult) -> Option<String> {
-    let envelope = &result.envelope;
-    let compress =
-        TABLE.iter().find(|(name, _)| *name == &*result.tool).map_or(other as Compress, |(_, f)| *f);
-    let mut short = compress(envelope)?;
-    if let Some(error) = &envelope.error {
-        short = format!("error {}: {}\n{short}", error.code.as_str(), text::elide(&error.message, 400));
+/// Tokens of a result in what a model summarizes.
+const SUMMARY_TOKENS: u32 = 400;
+
+pub struct ToolResultCompressor;
+
+impl ToolResultCompressor {
+    /// The form in which the newest item is first sent, if not in full.
+    pub fn on_arrival(history: &HistoryManager, limits: &Thresholds) -> Option<Batch> {
+        let entry = history.entries().last()?;
+        let Item::ToolResult(result) = &*entry.item else { return None };
+        // Items requested by id and the user's answers are wanted in full.
+        if matches!(&*result.tool, "Recall" | "AskUser") {
+            return None;
+        }
+        let text = repeated(history, entry, result).or_else(|| {
+            // Instructions must stay exact.
+            if &*result.tool == "Skill" {
+                return None;
+            }
+            let command = result.envelope.data.command().and_then(|command| command.command.as_deref());
+            let (shape, max_tokens) = match &*result.tool {
+                "Read" => (Shape::Text, limits.view_tokens),
+                "Bash" if command.is_some_and(shows_text) => (Shape::Text, limits.shown_tokens),
+                "Bash" => (Shape::Log, limits.run_tokens),
+                "Grep" | "Glob" | "LS" => (Shape::Text, limits.search_tokens),
+                _ => (Shape::Other, limits.run_tokens),
+            };
+            pipeline::filter(entry.id, entry.text(), FilterOptions { shape, max_tokens })
+        })?;
+        (estimate(&text) + MESSAGE_OVERHEAD < entry.tokens()).then(|| {
+            Batch::with_texts(vec![(entry.id, Arc::from(text))], FormName::Filtered, CauseKind::Arrival)
+        })
     }
-    if let Some(path) = envelope.data.full_output_path() {
-        short.push_str(&format!("\n[whole output: {path}]"));
+
+    /// Its ends and errors, for the model that writes a summary.
+    pub fn for_summary(result: &ToolResult) -> String {
+        let wire = result.envelope.wire();
+        head_tail::head_tail(&wire, SUMMARY_TOKENS).unwrap_or_else(|| wire.into_owned())
     }
-    short.push_str(&format!("\n[shortened; Recall {{\"id\":{}}} gives the original]", id.0));
-    (short.len() < envelope.wire().len()).then_some(short)
 }
 
-pub fn pointer(id: ItemId, result: &ToolResult) -> String {
-    let subject = result.envelope.data.subject().map(|subject| format!(" {}", text::one_line(subject, 80)));
-    let subject = subject.unwrap_or_default();
-    let status = match result.envelope.status {
-        Status::Success => "ok",
-        Status::Partial => "partial",
-        Status::Error => "failed",
+/// Programs that print text as it is, or that narrow it to what was asked for.
+const SHOW_TEXT: [&str; 14] =
+    ["cat", "sed", "head", "tail", "nl", "less", "bat", "awk", "cut", "grep", "rg", "ag", "jq", "diff"];
+/// The same for subcommands of git.
+const GIT_TEXT: [&str; 5] = ["diff", "show", "log", "blame", "grep"];
+
+/// Whether the last program of each pipe shows text: it is wanted as it is, like a Read.
+fn shows_text(command: &str) -> bool {
+    let commands = command.split(['\n', ';']).flat_map(|line| line.split("&&")).map(str::trim);
+    let mut commands = commands.filter(|one| !one.is_empty() && !one.starts_with("cd ")).peekable();
+    commands.peek().is_some()
+        && commands.all(|one| {
+            let last = one.rsplit('|').next().unwrap_or(one);
+            let mut words =
+                last.split_whitespace().filter(|word| !word.contains('=') && !word.starts_with('-'));
+            match words.next() {
+                Some("git") => words.next().is_some_and(|word| GIT_TEXT.contains(&word)),
+                Some("echo" | "printf" | "true") => true,
+                program => program.is_some_and(|program| SHOW_TEXT.contains(&program)),
+            }
+        })
+}
+
+fn repeated(history: &HistoryManager, entry: &HistoryEntry, result: &ToolResult) -> Option<String> {
+    if entry.tokens() < COMPARED_FROM {
+        return None;
+    }
+    let path = working_set::viewed_path(&entry.item);
+    let now = history.requests();
+    let entries = history.entries();
+    let hash = working_set::content_hash(&entry.item);
+    let mut in_view: Vec<&HistoryEntry> = Vec::new();
+    let earlier = entries[..entries.len() - 1]
+        .iter()
+        .rev()
+        .take_while(|other| now.saturating_sub(other.arrived_at) <= IN_VIEW)
+        .filter(|other| other.form() == FormName::Full);
+    for other in earlier {
+        if !matches!(&*other.item, Item::ToolResult(before) if before.tool == result.tool) {
+            continue;
+        }
+        if other.text() == entry.text() {
+            return Some(references::same(other.id, path));
+        }
+        if path.is_none() || working_set::viewed_path(&other.item) != path {
+            continue;
+        }
+        if hash.is_some() && working_set::content_hash(&other.item) == hash {
+            in_view.push(other);
+        } else if working_set::first_line(&other.item) == working_set::first_line(&entry.item) {
+            return changed(entry.id, other, entry.text());
+        }
+    }
+    only_new(path?, entry.text(), &in_view)
+}
+
+/// Minimum run of known lines that is left out.
+const LEFT_OUT_FROM: usize = 8;
+
+/// The numbered lines of a view that no earlier view of the same content shows; ids replace the others.
+fn only_new(path: &str, now: &str, in_view: &[&HistoryEntry]) -> Option<String> {
+    let numbered = |line: &str| line.split_once('\t').and_then(|(number, _)| number.parse::<u64>().ok());
+    let mut shown: HashMap<u64, (ItemId, &str)> = HashMap::new();
+    for other in in_view {
+        for line in other.text().lines() {
+            if let Some(number) = numbered(line) {
+                shown.entry(number).or_insert((other.id, line));
+            }
+        }
+    }
+    let mut out: Vec<String> = Vec::new();
+    let mut run: Vec<(u64, &str)> = Vec::new();
+    let mut holder = ItemId(0);
+    let mut left_out = 0;
+    let mut close = |run: &mut Vec<(u64, &str)>, holder: ItemId, out: &mut Vec<String>| {
+        if run.len() >= LEFT_OUT_FROM {
+            let (first, last) = (run[0].0, run[run.len() - 1].0);
+            out.push(references::lines(first, last, path, holder));
+            left_out += run.len();
+        } else {
+            out.extend(run.iter().map(|(_, line)| (*line).to_owned()));
+        }
+        run.clear();
     };
-    format!("[{}{subject}: {status}; result left out, Recall {{\"id\":{}}} gives it]", result.tool, id.0)
-}
-
-fn total(envelope: &Envelope, noun: &str) -> String {
-    envelope.data.total().map_or_else(String::new, |count| {
-        format!("{} in all", text::plural(usize::try_from(count).unwrap_or(usize::MAX), noun))
-    })
-}
-
-fn first_lines(body: &str, count: usize, total: &str) -> String {
-    let lines: Vec<&str> = body.lines().collect();
-    let mut short = lines.iter().take(count).copied().collect::<Vec<_>>().join("\n");
-    if lines.len() > count {
-        short.push_str(&format!("\n… {} more", text::plural(lines.len() - count, "line")));
+    for line in now.lines() {
+        match numbered(line).and_then(|number| Some((number, shown.get(&number)?))) {
+            Some((number, (id, known))) if *known == line => {
+                if *id != holder {
+                    close(&mut run, holder, &mut out);
+                    holder = *id;
+                }
+                run.push((number, line));
+            }
+            _ => {
+                close(&mut run, holder, &mut out);
+                out.push(line.to_owned());
+            }
+        }
     }
-    if !total.is_empty() {
-        short.push_str(&format!(" ({total})"));
-    }
-    short
+    close(&mut run, holder, &mut out);
+    (left_out > 0).then(|| out.join("\n"))
 }
 
-/// Keeps up to 500 lines, so most reads stay complete here; the working set handles superseded ones.
-fn read(envelope: &Envelope) -> Option<String> {
-    let lines = envelope.body.lines().count();
-    if lines <= READ_LINES {
+fn changed(id: ItemId, base: &HistoryEntry, now: &str) -> Option<String> {
+    if now.len() + base.text().len() > DIFF_BYTES {
         return None;
     }
-    Some(first_lines(&envelope.body, READ_LINES, &total(envelope, "line")))
-}
-
-fn change(envelope: &Envelope) -> Option<String> {
-    if envelope.body.is_empty() {
-        return None;
-    }
-    Some(format!("{}\n{}", envelope.text, first_lines(&envelope.body, DIFF_LINES, "")))
-}
-
-fn bash(envelope: &Envelope) -> Option<String> {
-    let lines: Vec<&str> = envelope.body.lines().collect();
-    if lines.len() <= OUTPUT_HEAD + OUTPUT_TAIL + 2 && envelope.body.len() < 4_000 {
-        return None;
-    }
-    let tail_from = lines.len().saturating_sub(OUTPUT_TAIL).max(OUTPUT_HEAD.min(lines.len()));
-    let cut = |line: &&str| text::elide(line, 300);
-    let mut kept: Vec<String> = lines.iter().take(OUTPUT_HEAD).map(cut).collect();
-    let middle = &lines[OUTPUT_HEAD.min(lines.len())..tail_from];
-    let errors: Vec<String> =
-        middle.iter().filter(|line| error_lines::may_be_error(line)).take(ERROR_LINES).map(cut).collect();
-    kept.push(format!(
-        "… {} left out{}",
-        text::plural(middle.len() - errors.len(), "line"),
-        if errors.is_empty() { "" } else { ", among them these:" }
-    ));
-    kept.extend(errors);
-    kept.extend(lines[tail_from..].iter().map(cut));
-    let mut short = kept.join("\n");
-    if !envelope.text.is_empty() {
-        short.push_str(&format!("\n[{}]", envelope.text));
-    }
-    Some(short)
-}
-
-fn other(envelope: &Envelope) -> Option<String> {
-    let wire = envelope.wire();
-    if wire.len() <= SMALL {
-        return None;
-    }
-    let (head, tail, left_out) = cut::head_and_tail(&wire, SMALL);
-    Some(format!("{head}\n… {} left out\n{tail}", text::human_bytes(left_out as u64)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn result(tool: &str, envelope: Envelope) -> ToolResult {
-        ToolResult::new("c", tool, envelope)
-    }
-
-    fn lines(count: usize, line: &str) -> String {
-        (0..count).map(|n| format!("{line} {n}\n")).collect()
-    }
-
-    #[test]
-    fn navigation_becomes_a_summary() {
-        let envelope = Envelope::success("")
-            .with("total_entries", 40)
-            .with_body("entries", lines(40, "file with a name"));
-        let short = compress(ItemId(7), &result("LS", envelope)).unwrap_or_default();
-        insta::assert_snapshot!(short, @r#"
-        file with a name 0
-        file with a name 1
-        file with a name 2
-        file with a name 3
-        file with a name 4
-        file with a name 5
-        file with a name 6
-        file with a name 7
-        file with a name 8
-        file with a name 9
-        … 30 lines more (40 entries in all)
-        [shortened; Recall {"id":7} gives the original]
-        "#);
-    }
-
-    #[test]
-    fn a_command_keeps_its_errors_and_its_end() {
-        let body = format!("{}src/a.rs:3: error: boom\n{}", lines(50, "compiling"), lines(50, "linking"));
-        let envelope = Envelope::success("exit code 1").partial().with_body("stdout", body);
-        let short = compress(ItemId(8), &result("Bash", envelope)).unwrap_or_default();
-        assert!(short.contains("src/a.rs:3: error: boom"), "{short}");
-        assert!(short.contains("linking 49\n[exit code 1]"), "{short}");
-        assert!(!short.contains("compiling 20"), "{short}");
-    }
-
-    #[test]
-    fn small_results_stay_as_they_are() {
-        let envelope = Envelope::success("").with_body("stdout", "ok\n");
-        assert_eq!(compress(ItemId(1), &result("Bash", envelope)), None);
-    }
+    let diff = TextDiff::from_lines(base.text(), now);
+    let hunks: String =
+        diff.unified_diff().context_radius(2).iter_hunks().map(|hunk| hunk.to_string()).collect();
+    let small = f64::from(estimate(&hunks)) < f64::from(estimate(now)) * DIFF_SHARE;
+    small.then(|| references::changes(base.id, id, &hunks))
 }

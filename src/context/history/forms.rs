@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::compress::{cut, tool_result};
+use crate::compress::cut;
 use crate::session::record::FormName;
 use crate::tokens::upper_bound::upper_bound;
 use base::model::call::ToolCall;
-use base::model::item::{Item, ItemId, LEFT_OUT, Reminder};
+use base::model::envelope::Status;
+use base::model::item::{Item, ItemId, LEFT_OUT, Reminder, ToolResult};
 use base::model::request::{AssistantText, Message};
 use base::text;
 
@@ -24,11 +25,8 @@ const POINTER_ARG: usize = 160;
 pub fn shortened(id: ItemId, item: &Item, form: FormName) -> Option<Message> {
     match (item, form) {
         (_, FormName::Full | FormName::Filtered | FormName::Folded | FormName::Note | FormName::Gone) => None,
-        (Item::ToolResult(result), form) => {
-            let text = match form {
-                FormName::Pointer => tool_result::pointer(id, result),
-                _ => tool_result::compress(id, result)?,
-            };
+        (Item::ToolResult(result), FormName::Pointer) => {
+            let text = pointer(id, result);
             let full = result.envelope.wire().len();
             (text.len() < full).then(|| Message::Result {
                 call_id: Arc::clone(&result.call_id),
@@ -104,6 +102,18 @@ pub fn full(item: &Item) -> Message {
         Item::Summary(summary) => Message::User(Arc::clone(&summary.text)),
         Item::Image(image) => Message::Image(Arc::new(image.clone())),
     }
+}
+
+/// One line in place of a result.
+pub fn pointer(id: ItemId, result: &ToolResult) -> String {
+    let subject = result.envelope.data.subject().map(|subject| format!(" {}", text::one_line(subject, 80)));
+    let subject = subject.unwrap_or_default();
+    let status = match result.envelope.status {
+        Status::Success => "ok",
+        Status::Partial => "partial",
+        Status::Error => "failed",
+    };
+    format!("[{}{subject}: {status}; result left out, Recall {{\"id\":{}}} gives it]", result.tool, id.0)
 }
 
 fn middle_out(id: ItemId, whole: &str, max_bytes: usize) -> Option<String> {

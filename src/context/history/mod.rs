@@ -2,7 +2,6 @@
 
 pub mod entry;
 pub mod forms;
-pub mod ingest;
 pub mod manager;
 pub mod normalize;
 pub mod references;

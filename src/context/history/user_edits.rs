@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use super::entry::HistoryEntry;
+use super::forms;
 use super::manager::HistoryManager;
 use crate::compaction::batch::Batch;
-use crate::compress::tool_result;
 use crate::session::record::{CauseKind, FormName};
 use crate::tokens::estimate::estimate;
 use base::model::item::{Item, ItemId};
@@ -88,7 +88,7 @@ fn dropped(entry: &HistoryEntry) -> Result<UserEditPlan, String> {
         (Item::Image(image), _) => {
             (FormName::Pointer, image.placeholder(", dropped by the user; Read it again"))
         }
-        (Item::ToolResult(result), _) => (FormName::Pointer, tool_result::pointer(id, result)),
+        (Item::ToolResult(result), _) => (FormName::Pointer, forms::pointer(id, result)),
     };
     let saved = estimate(entry.text()).saturating_sub(estimate(&line));
     if saved == 0 {

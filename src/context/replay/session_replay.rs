@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::builder::{self, Built};
+use crate::builder::{Built, ContextBuilder};
 use crate::history::manager::HistoryManager;
 use crate::layer::LayerInputs;
 use crate::prefix::Prefix;
@@ -88,7 +88,7 @@ impl SessionReplay {
     }
 
     pub fn build(&self) -> Built {
-        builder::build(&LayerInputs { parts: self.prefix.parts(), history: &self.history })
+        ContextBuilder::build(&LayerInputs { parts: self.prefix.parts(), history: &self.history })
     }
 
     /// The ledger of that request for users.
@@ -110,7 +110,7 @@ impl SessionReplay {
 
     fn ledger_by(&self, settings: &ContextSettings, calibration: &Calibration) -> LedgerView {
         let (parts, history) = (self.prefix.parts(), &self.history);
-        let built = builder::build(&LayerInputs { parts, history });
+        let built = ContextBuilder::build(&LayerInputs { parts, history });
         built.ledger.view(history, settings, calibration, self.prefix.epochs(), parts.rules.as_ref())
     }
 }

@@ -10,7 +10,7 @@ use super::grounding::Grounding;
 use super::merge;
 use super::state_block::StateBlock;
 use super::verify;
-use crate::compress::tool_result;
+use crate::compress::tool_result::ToolResultCompressor;
 use crate::history::entry::{self, HistoryEntry};
 use crate::tokens::estimate::estimate;
 use base::config::prompts;
@@ -162,10 +162,7 @@ fn transcript(entries: &[HistoryEntry], max_bytes: usize) -> String {
             Item::Image(image) => format!("{}\n", image.placeholder("")),
             Item::ToolCall(call) => format!("[tool:{}] {}\n", call.name, text::elide(&call.args, 600)),
             Item::ToolResult(result) => {
-                let short = tool_result::compress(entry.id, result);
-                let wire = result.envelope.wire();
-                let shown = text::elide(short.as_deref().unwrap_or(&wire), 1_500);
-                format!("[result:{}] {shown}\n", result.tool)
+                format!("[result:{}] {}\n", result.tool, ToolResultCompressor::for_summary(result))
             }
         })
     };

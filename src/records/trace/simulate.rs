@@ -11,8 +11,8 @@ use base::model::request::Message;
 use context::compaction::policy::{self, PolicyInputs};
 use context::compaction::stages::{CompactionStage, CompactionStages, SizeTarget};
 use context::compaction::thresholds::Thresholds;
+use context::compress::tool_result::ToolResultCompressor;
 use context::history::entry;
-use context::history::ingest;
 use context::history::manager::HistoryManager;
 use context::history::normalize;
 use context::summary::compressor;
@@ -105,7 +105,7 @@ impl Player<'_> {
         let id = self.next_id();
         self.history.push(id, Arc::clone(item), None);
         if let Policy::Ours(profile) = policy
-            && let Some(batch) = ingest::on_arrival(&self.history, &self.limits(profile))
+            && let Some(batch) = ToolResultCompressor::on_arrival(&self.history, &self.limits(profile))
         {
             self.history.adopt(&batch);
         }

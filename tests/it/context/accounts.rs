@@ -10,7 +10,7 @@ use base::model::item::{Item, ItemId, Reasoning, Summary, ToolResult, UserMessag
 use base::protocol::event::Event;
 use base::protocol::ledger::{ContextEdit, LedgerView};
 use base::protocol::op::{Control, Quick};
-use context::builder;
+use context::builder::ContextBuilder;
 use context::history::manager::HistoryManager;
 use context::layer::LayerInputs;
 use context::parts::{FixedPart, FixedParts, Schemas};
@@ -146,7 +146,7 @@ proptest! {
     ) {
         let history = history(&things, archive);
         let parts = parts(rules);
-        let built = builder::build(&LayerInputs { parts: &parts, history: &history });
+        let built = ContextBuilder::build(&LayerInputs { parts: &parts, history: &history });
         prop_assert_eq!(built.ledger.total(), tokens::estimated(&built.request));
         prop_assert_eq!(&built.fingerprints, &fingerprint::Parts::of(&built.request));
         let rows = built.ledger.rows.len() - built.request.messages.len();

@@ -11,7 +11,7 @@ use base::model::request::Message;
 use context::compaction::batch::Batch;
 use context::compaction::policy::{self, PolicyInputs};
 use context::compaction::thresholds::Thresholds;
-use context::history::ingest;
+use context::compress::tool_result::ToolResultCompressor;
 use context::history::manager::HistoryManager;
 use context::history::normalize;
 use proptest::prelude::*;
@@ -106,7 +106,7 @@ proptest! {
                     // Parallel calls may be answered in another order.
                     for (number, (tool, lines, path)) in calls.into_iter().enumerate().rev() {
                         session.push(Item::ToolResult(result(&id(number), tool, lines, path)));
-                        let batch = ingest::on_arrival(&session.history, &limits);
+                        let batch = ToolResultCompressor::on_arrival(&session.history, &limits);
                         batch.into_iter().for_each(|batch| session.adopt(batch));
                     }
                 }

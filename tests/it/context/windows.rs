@@ -14,7 +14,7 @@ use base::model::request::{Message, Request};
 use base::model::stream::StreamEvent;
 use base::model::usage::FinishReason;
 use base::protocol::event::{EndReason, Event};
-use context::builder;
+use context::builder::ContextBuilder;
 use context::compress::filters::pipeline::{self, FilterOptions, Shape};
 use context::history::manager::HistoryManager;
 use context::layer::LayerInputs;
@@ -403,7 +403,7 @@ fn requests_share_text_with_the_history() {
     let parts = FixedParts { system: FixedPart::new("s".into()), ..FixedParts::default() };
     let build = || {
         let inputs = LayerInputs { parts: &parts, history: &history };
-        builder::build(&inputs).request.messages
+        ContextBuilder::build(&inputs).request.messages
     };
     let (first, second) = (build(), build());
     let Message::User(text) = &first[0] else { panic!("{first:?}") };

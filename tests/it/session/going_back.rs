@@ -14,7 +14,7 @@ use base::model::observation::{Todo, TodoStatus};
 use context::compaction::batch::Batch;
 use context::compaction::policy::{self, PolicyInputs};
 use context::compaction::thresholds::Thresholds;
-use context::history::ingest;
+use context::compress::tool_result::ToolResultCompressor;
 use context::replay::item_history;
 use context::session::reader;
 use context::session::record::{CauseKind, FormName};
@@ -195,7 +195,7 @@ fn a_pointer_whose_target_left_the_view_says_how_to_get_at_the_original() {
     let output = || Envelope::success("").with_body("output", "a line that is worth a pointer\n".repeat(20));
     let [_, first] = tool(&mut conversation, "Bash", output());
     let [_, second] = tool(&mut conversation, "Bash", output());
-    let batch = ingest::on_arrival(&conversation.history, &limits).unwrap();
+    let batch = ToolResultCompressor::on_arrival(&conversation.history, &limits).unwrap();
     conversation.adopt(&batch).unwrap();
     let settings = ContextSettings::for_window(128_000, Origin::User);
     let situation = PolicyInputs {

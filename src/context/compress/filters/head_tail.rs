@@ -1,8 +1,7 @@
-//! Head and tail of a long text, and between them lines that look like errors or name places (with a line of
-//! context) or that bring the most names. Cuts inside a line only if that line alone is too long. Pure.
+//! Head and tail of a long text, and between them lines that look like errors, with a line of context. Cuts
+//! inside a line only if that line alone is too long. Pure.
 
 use super::error_lines;
-use crate::compress::{identifiers, telling_lines};
 use crate::tokens::estimate::estimate;
 use base::text;
 
@@ -10,9 +9,6 @@ use base::text;
 const HEAD: f64 = 0.4;
 const BETWEEN: f64 = 0.2;
 const ERRORS: f64 = 0.6;
-/// Lines that bring names may add up to this share of the budget.
-const NAMES: f64 = 0.25;
-const GAP_TOKENS: u32 = 6;
 const LINE_CHARS: usize = 600;
 
 /// At most about `max_tokens` of `whole`; `None` if it's shorter.
@@ -54,35 +50,25 @@ pub fn head_tail(whole: &str, max_tokens: u32) -> Option<String> {
     let left = budget
         - keep.iter().zip(&sizes).filter(|(kept, _)| **kept).map(|(_, size)| f64::from(*size)).sum::<f64>();
     take(&mut others.into_iter(), &mut keep, left);
-    let (kept, rest): (Vec<usize>, Vec<usize>) = (0..lines.len()).partition(|index| keep[*index]);
-    let shown = kept.iter().flat_map(|index| identifiers::names(&lines[*index]));
-    let left_out: Vec<&str> = rest.iter().map(|index| lines[*index].as_str()).collect();
-    for at in telling_lines::choose(&left_out, shown, (budget * NAMES) as u64, GAP_TOKENS) {
-        keep[rest[at]] = true;
-    }
     Some(render(&lines, &keep))
 }
 
+/// A hole of so few lines isn't worth its mark.
+const LEAST_GAP: usize = 3;
+
 fn render(lines: &[String], keep: &[bool]) -> String {
-    let mut out = String::new();
-    let mut gap = 0;
-    for (line, kept) in lines.iter().zip(keep) {
-        if *kept {
-            if gap > 0 {
-                out.push_str(&format!("[… {gap} lines …]\n"));
-                gap = 0;
-            }
-            out.push_str(line);
-            out.push('\n');
+    let mut out: Vec<String> = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let end = (at..lines.len()).find(|&index| keep[index] != keep[at]).unwrap_or(lines.len());
+        if keep[at] || end - at < LEAST_GAP {
+            out.extend_from_slice(&lines[at..end]);
         } else {
-            gap += 1;
+            out.push(format!("[… {} lines …]", end - at));
         }
+        at = end;
     }
-    if gap > 0 {
-        out.push_str(&format!("[… {gap} lines …]\n"));
-    }
-    out.pop();
-    out
+    out.join("\n")
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::success_lines;
 use super::terminal;
 use crate::tokens::estimate::estimate;
 use base::model::item::ItemId;
+use base::text;
 
 #[derive(Clone, Copy, Debug)]
 pub struct FilterOptions {
@@ -71,7 +72,7 @@ fn beginning(whole: &str, max_tokens: u32) -> String {
         end += line.len();
     }
     // A single line may be longer.
-    let end = if end == 0 { whole.floor_char_boundary(max_tokens as usize * 3) } else { end };
+    let end = if end == 0 { text::floor_boundary(whole, max_tokens as usize * 3) } else { end };
     whole[..end].trim_end().to_owned()
 }
 

@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::identifiers;
 use crate::trace::recording::events::ReplayEvent;
 use base::model::item::Item;
 use base::model::request::Message;
-use context::compress::identifiers;
 use context::history::forms;
 
 /// The shortest quoted line that counts, in characters without indentation.

@@ -1,5 +1,4 @@
-//! Names in text, which an agent refers back to: defines identifiers and file names, and what a name that may
-//! be left out is worth. Pure.
+//! Names in text, which an agent refers back to: identifiers and file names. Pure.
 
 const NAME_BYTES: usize = 4;
 
@@ -19,23 +18,6 @@ pub fn file_names(text: &str) -> impl Iterator<Item = &str> {
             && ending.bytes().any(|b| b.is_ascii_alphabetic());
         (ends_well && stem.bytes().any(|b| b.is_ascii_alphabetic())).then_some(word)
     })
-}
-
-/// Longer words are data rather than names, in bytes.
-const LONGEST: usize = 48;
-const FILE_WORTH: f64 = 3.0;
-
-/// The names in `text`, each with its worth: how likely a later call uses it. In recorded sessions only a
-/// name's length predicts that, not its spelling or position.
-pub fn ranked(text: &str) -> impl Iterator<Item = (&str, f64)> {
-    let files = file_names(text).map(|name| (FILE_WORTH, name));
-    let all = files.chain(identifiers(text).map(|name| (1.0, name)));
-    all.filter(|(_, name)| name.len() <= LONGEST)
-        .map(|(worth, name)| (name, worth / (name.len() as f64).sqrt()))
-}
-
-pub fn names(text: &str) -> impl Iterator<Item = &str> {
-    identifiers(text).chain(file_names(text))
 }
 
 #[cfg(test)]
