@@ -137,7 +137,20 @@ fn finish(window_tokens: u64, mut state: StateBlock) -> Summary {
 
 const NOT_SMALLER: &str = "the summary would not save space";
 
+/// An answer with as many headings as asked for has them in that order, whatever its language.
+fn with_headings(answer: &str) -> String {
+    let mut headings = prompts::SUMMARY.lines().filter(|line| line.starts_with("## "));
+    let is_heading = |line: &str| line.starts_with("## ");
+    if answer.lines().filter(|line| is_heading(line)).count() != headings.clone().count() {
+        return answer.to_owned();
+    }
+    let lines =
+        answer.lines().map(|line| if is_heading(line) { headings.next().unwrap_or(line) } else { line });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 fn checked(answer: String, before: u64) -> Result<String, String> {
+    let answer = with_headings(&answer);
     let lower = answer.to_lowercase();
     let mut headings = prompts::SUMMARY.lines().filter_map(|line| line.strip_prefix("## "));
     if answer.trim().is_empty() {

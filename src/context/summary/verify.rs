@@ -32,7 +32,8 @@ const BARE_FILES: &str = " makefile dockerfile justfile rakefile gemfile procfil
 /// Word pairs with a slash that aren't paths.
 const PAIRS: &str = " and/or read/write i/o input/output client/server yes/no tcp/ip ci/cd on/off true/false pass/fail \
                      before/after start/stop up/down n/a w/o get/set add/remove request/response key/value left/right \
-                     success/failure start/end open/close enable/disable his/her he/she import/export encode/decode ";
+                     success/failure start/end open/close enable/disable his/her he/she import/export encode/decode \
+                     y/o e/o et/ou und/oder oder/und ja/nein si/no sí/no oui/non sim/não lesen/schreiben ein/aus ";
 
 /// `summary` with every unknown name struck out, and how many were.
 pub fn strike_unknown(summary: &str, evidence: &Grounding) -> (String, usize) {
@@ -91,12 +92,47 @@ fn strike_line(line: &str, evidence: &Grounding, struck: &mut usize) -> String {
             } else {
                 whole.trim_matches(['.', ':', '!', '?', '_', '~', '=', '→', '…', '#', '$', '&'])
             };
-            !looks_like_name(word) || known_name(word, evidence)
+            known_name(word, evidence)
+                || known_in_sentence(word, evidence).unwrap_or_else(|| !looks_like_name(word))
         };
         *struck += usize::from(!known);
         if known { whole.to_owned() } else { STRUCK.to_owned() }
     });
     clean.into_owned()
+}
+
+/// Characters of scripts that don't part words by blanks.
+fn unparted(c: char) -> bool {
+    matches!(c, '\u{2e80}'..='\u{303f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
+        || matches!(c, '\u{f900}'..='\u{faff}' | '\u{ff61}'..='\u{ff9f}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// Whether every name in a piece of a sentence occurred; `None` if its script parts words by blanks.
+fn known_in_sentence(word: &str, evidence: &Grounding) -> Option<bool> {
+    let shape = skeleton(word);
+    if !shape.contains(unparted) {
+        return None;
+    }
+    let mut before = String::new();
+    let mut rest = shape.as_str();
+    while let Some(from) = rest.find(|c| !unparted(c)) {
+        before.push_str(&rest[..from]);
+        let end = rest[from..].find(unparted).map_or(rest.len(), |end| from + end);
+        let name = rest[from..end].trim_matches(['.', ':', '!', '?', '_', '~', '=', '→', '…', '#', '$', '&']);
+        let whole = &rest[from..end];
+        // `设计.md`: the name may begin anywhere in the sentence.
+        let ending = whole.starts_with('.') && looks_like_name(&format!("x{whole}"));
+        let known = if ending && !before.is_empty() {
+            before.char_indices().any(|(at, _)| evidence.has(&format!("{}{whole}", &before[at..])))
+        } else {
+            !looks_like_name(name) || name == "/" || known_name(name, evidence)
+        };
+        if !known {
+            return Some(false);
+        }
+        rest = &rest[end..];
+    }
+    Some(true)
 }
 
 /// Whether code, a command or a name in code marks occurred.
@@ -140,7 +176,11 @@ fn looks_like_name(word: &str) -> bool {
     }
     let lower = shape.to_ascii_lowercase();
     if lower.contains('/') || lower.contains('\\') {
-        return !listed(PAIRS, &lower);
+        // A slash between two words of another script is none of a path.
+        let words = lower.split_once('/').is_some_and(|(one, other)| {
+            [one, other].iter().all(|part| part.chars().all(char::is_alphabetic) && !part.is_ascii())
+        });
+        return !words && !listed(PAIRS, &lower);
     }
     if lower.contains("::") || listed(BARE_FILES, &lower) {
         return true;
@@ -233,6 +273,11 @@ mod tests {
             "win/dir/b.c and win\\dir\\b.c; lib/kept.ts and/or I/O, 3/5, e.g. Node.js v1.2",
             "```sh\n$ cargo test --lib parse_all\n# run it\n```\n",
             "Plain words stay: tests pass, the parser works. `parse_all()` too.",
+            "修改了src/a.rs中的登录/注册逻辑，并运行了测试。设计见文書/設計.md。",
+            "src/a.rsを編集し、tests/x.pyのテストを実行した。",
+            "로그인/등록을 고쳤고 src/a.rs를 편집했다.",
+            "Исправлено в src/a.rs: вход и/или выход, чтение/запись.",
+            "Arreglado en src/a.rs, y/o en la prueba; gelesen und/oder geschrieben.",
         ] {
             assert_eq!(strike_unknown(text, &evidence()), (text.to_owned(), 0));
         }
@@ -279,6 +324,10 @@ mod tests {
                 !clean.contains("ghost") && clean.contains(STRUCK) && clean.ends_with("today."),
                 "{name}: {clean}"
             );
+        }
+        for sentence in ["修改了src/ghost.rs中的逻辑。", "ghost.pyを編集した。", "见文書/ghost.md。"]
+        {
+            assert_eq!(strike_unknown(sentence, &evidence()).1, 1, "{sentence}");
         }
         let (clean, struck) =
             strike_unknown("```\ncargo fly --fast\ncat src/ghost.rs\ncargo test\n```\nend", &evidence());
