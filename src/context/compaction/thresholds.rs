@@ -81,8 +81,8 @@ impl Thresholds {
             // In a small window the views of a few files are most of it.
             view_share: if window < WIDE_WINDOW_TOKENS { 85 } else { [0, 40, 50][column] },
             landing: [20_000, 25_000, 30_000][column].min(window / 2),
-            cold_landing: [10_000, 14_000, 25_000][column].min(window * 4 / 10),
-            turn_landing: [10_000, 14_000, 25_000][column].min(window * 4 / 10),
+            cold_landing: [10_000, 16_000, 25_000][column].min(window * 4 / 10),
+            turn_landing: [10_000, 16_000, 25_000][column].min(window * 4 / 10),
             epoch_saves: [10_000, 14_000, 16_000][column].min(window / 8),
             cold_epoch_saves: [3_000, 3_000, 4_000][column].min(window / 10),
             epoch_requests: [20, 20, 25][column],
