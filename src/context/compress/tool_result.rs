@@ -17,10 +17,11 @@ use crate::history::manager::HistoryManager;
 use crate::history::references;
 use crate::session::record::{CauseKind, FormName};
 use crate::tokens::estimate::{MESSAGE_OVERHEAD, estimate};
+use base::model::envelope::Status;
 use base::model::item::{Item, ItemId, ToolResult};
 
-/// The smallest observation that is compared with earlier ones, in tokens.
-const COMPARED_FROM: u32 = 60;
+/// The smallest observation that is compared with earlier ones, in bytes.
+const COMPARED_FROM: usize = 500;
 /// A diff replaces the text only if it is at most this share of its size.
 const DIFF_SHARE: f64 = 0.5;
 /// How many requests back an observation still counts as in view for a reference.
@@ -92,10 +93,11 @@ fn shows_text(command: &str) -> bool {
 }
 
 fn repeated(history: &HistoryManager, entry: &HistoryEntry, result: &ToolResult) -> Option<String> {
-    if entry.tokens() < COMPARED_FROM {
+    // A repeated failure must be read again, whole.
+    let path = working_set::viewed_path(&entry.item);
+    if entry.text().len() < COMPARED_FROM || path.is_none() && result.envelope.status != Status::Success {
         return None;
     }
-    let path = working_set::viewed_path(&entry.item);
     let now = history.requests();
     let entries = history.entries();
     let hash = working_set::content_hash(&entry.item);

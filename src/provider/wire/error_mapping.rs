@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::address;
 use base::model::provider::ProviderError;
+use base::pattern::Pattern;
 use base::secret::Secret;
 use base::text;
 
@@ -143,7 +144,9 @@ fn classify(
     wait: Option<Duration>,
     url: &str,
 ) -> ProviderError {
+    let wait = wait.or(reply.wait);
     let message = match wait.filter(|wait| *wait > LONG_WAIT) {
+        Some(wait) if wait.as_secs() < 120 => format!("{message} (retry after {} s)", wait.as_secs()),
         Some(wait) if wait.as_secs() >= 7_200 => {
             format!("{message} (retry after {} hours)", wait.as_secs().div_ceil(3_600))
         }
@@ -163,6 +166,7 @@ fn classify(
         400 | 404 | 405 | 422 | 501 if is_wrong_endpoint(status, reply, url) => {
             ProviderError::WrongEndpoint { url: url.to_owned(), message }
         }
+        429 if reply.passes(wait) => ProviderError::RateLimited { status, message, retry_after: wait },
         402 | 403 | 429 | 500.. if mentions(&QUOTA_WORDS) => ProviderError::BadRequest { status, message },
         401 | 403 => ProviderError::Auth { status, message },
         404 => ProviderError::NotFound { url: url.to_owned(), message },
@@ -218,11 +222,40 @@ struct ErrorReply {
     /// Code and type in lower case, joined by a space.
     code: String,
     status: Option<u16>,
+    /// What the reply itself asks to wait.
+    wait: Option<Duration>,
+    /// A quota that time alone doesn't renew soon.
+    spent: bool,
+}
+
+/// "Please try again in 6m0s", "Please retry in 11.6s".
+static WAIT: Pattern = Pattern::new(concat!(
+    r"(?:try again|retry) (?:in|after) (?:(?P<ms>\d+)\s?ms\b",
+    r"|(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m)?(?:(?P<s>\d+(?:\.\d+)?)\s?s(?:econds?)?\b)?)",
+));
+
+fn wait_in(text: &str) -> Option<Duration> {
+    let found = WAIT.captures(text)?;
+    let number = |name: &str, unit: f64| {
+        found.name(name).and_then(|found| found.as_str().parse::<f64>().ok()).map(|number| number * unit)
+    };
+    let parts = [number("ms", 0.001), number("h", 3_600.0), number("m", 60.0), number("s", 1.0)];
+    let known = parts.iter().any(Option::is_some);
+    known.then(|| Duration::try_from_secs_f64(parts.into_iter().flatten().sum()).ok())?
 }
 
 impl ErrorReply {
     fn new(message: String, code: &str, status: Option<u16>) -> Self {
-        Self { lower: message.to_lowercase(), message, code: code.to_lowercase(), status }
+        let (lower, code) = (message.to_lowercase(), code.to_lowercase());
+        // A free tier without access has a limit of 0.
+        let spent = code.contains("insufficient_quota") || lower.contains("limit: 0,");
+        Self { wait: wait_in(&lower), lower, message, code, status, spent }
+    }
+
+    /// Whether a 429 is over after a while, whatever its text says of plans and billing: OpenAI's limits per
+    /// minute and all of Gemini's do (openai-python#212, gemini-cli#8437, continue#12643; read in November 2026).
+    fn passes(&self, wait: Option<Duration>) -> bool {
+        !self.spent && (wait.is_some() || self.code.contains("rate_limit"))
     }
 
     fn read(body: &str) -> Self {
@@ -261,7 +294,17 @@ impl ErrorReply {
             .find_map(|status| status.as_u64().or_else(|| status.as_str()?.parse().ok()))
             .and_then(|number| u16::try_from(number).ok())
             .filter(|number| (400..600).contains(number));
-        Self::new(message, &format!("{} {}", string("code"), string("type")), status)
+        let mut reply = Self::new(message, &format!("{} {}", string("code"), string("type")), status);
+        // Google's RetryInfo and QuotaFailure.
+        for detail in error["details"].as_array().into_iter().flatten() {
+            if let Some(delay) = detail["retryDelay"].as_str() {
+                reply.wait = reply.wait.or_else(|| wait_in(&format!("retry in {delay}")));
+            }
+            let quotas = detail["violations"].as_array().into_iter().flatten();
+            let daily = |quota: &Value| quota["quotaId"].as_str().is_some_and(|id| id.contains("PerDay"));
+            reply.spent |= quotas.into_iter().any(daily);
+        }
+        reply
     }
 }
 

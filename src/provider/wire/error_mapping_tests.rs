@@ -144,6 +144,30 @@ fn statuses_have_meanings() {
 }
 
 #[test]
+fn limits_per_minute_pass_and_spent_credit_does_not() {
+    let wait = |body: &str| match error(429, body) {
+        ProviderError::RateLimited { retry_after, .. } => Some(retry_after),
+        _ => None,
+    };
+    let seconds = |seconds: f64| Some(Some(Duration::from_secs_f64(seconds)));
+    let openai = r#"{"error":{"code":"rate_limit_exceeded","type":"requests","message":"Rate limit reached on requests per min. Please try again in 20s. Visit https://platform.openai.com/account/billing to add a payment method."}}"#;
+    assert_eq!(wait(openai), seconds(20.0));
+    assert_eq!(wait(&openai.replace("20s", "20ms")), seconds(0.02));
+    assert_eq!(wait(&openai.replace("20s", "6m0s")), seconds(360.0));
+    let gemini = r#"[{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"You exceeded your current quota, please check your plan and billing details.","details":[{"violations":[{"quotaId":"GenerateRequestsPerMinutePerProjectPerModel-FreeTier"}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"26s"}]}}]"#;
+    assert_eq!(wait(gemini), seconds(26.0));
+    assert_eq!(wait(&gemini.replace("PerMinute", "PerDay")), None);
+    assert_eq!(wait(&gemini.replace("details.", "details. Quota exceeded, limit: 0, model: x")), None);
+    let spent = r#"{"error":{"code":"insufficient_quota","type":"insufficient_quota","message":"You exceeded your current quota. Please try again in 1s."}}"#;
+    assert_eq!(wait(spent), None);
+    let event = serde_json::json!({"code": "rate_limit_exceeded", "message": "Please try again in 1.5s. See billing."});
+    assert!(matches!(
+        from_event(&event, None),
+        ProviderError::RateLimited { retry_after: Some(wait), .. } if wait == Duration::from_millis(1_500)
+    ));
+}
+
+#[test]
 fn short_messages_without_the_key() {
     let body = r#"{"error":{"message":"Incorrect API key provided: sk-secret.\nFind yours."}}"#;
     assert_eq!(
