@@ -132,6 +132,17 @@ pub fn behind_shown(absolute: &Path) -> Option<PathBuf> {
     Some(real)
 }
 
+const FILE_ENDINGS: &str = " rs py pyi js mjs cjs ts tsx jsx vue svelte go java kt kts scala c h cc cpp cxx hpp hh cs swift rb \
+                       php pl lua ex exs erl hs ml clj dart zig nim jl r m mm md mdx rst txt toml json jsonl yaml yml \
+                       xml html htm css scss sass less sh bash zsh fish ps1 bat cmd cfg conf ini env lock sql proto \
+                       graphql gradle cmake mk tf hcl csv tsv log snap patch diff ipynb svg png jpg gif pdf zip gz tar \
+                       so dll exe whl jar properties plist service ";
+
+/// Whether names of source, text, data or archive files end so, in lower case.
+pub fn is_file_ending(ending: &str) -> bool {
+    FILE_ENDINGS.split_whitespace().any(|known| known == ending)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {

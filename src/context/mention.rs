@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use base::path;
+
 /// Mentions named in the reminder; the rest are counted.
 const MAX_MENTIONS: usize = 5;
 
@@ -21,7 +23,7 @@ pub fn mentions(text: &str) -> Vec<Mention> {
     while let Some(c) = text[at..].chars().next() {
         let after = at + c.len_utf8();
         let opens = c == '@'
-            && !before.is_some_and(|b: char| b.is_alphanumeric() || b == '_' || b == '.' || b == '@');
+            && !before.is_some_and(|b: char| b.is_ascii_alphanumeric() || b == '_' || b == '.' || b == '@');
         before = Some(c);
         at = after;
         if !opens {
@@ -69,16 +71,36 @@ fn split_range(raw: &str) -> Mention {
     }
 }
 
+/// The mentions in `text`, each up to the longest path that exists: in scripts without blanks, words may follow
+/// the name.
+pub fn existing_first(text: &str, root: &Path) -> Vec<Mention> {
+    let exists = |path: &str| root.join(path).try_exists().unwrap_or(false);
+    let resolved = mentions(text).into_iter().map(|mention| {
+        if exists(&mention.path) {
+            return mention;
+        }
+        let ends = mention.path.char_indices().rev().filter(|(_, c)| !c.is_ascii());
+        let shorter =
+            ends.map(|(end, _)| split_range(&mention.path[..end])).find(|shorter| exists(&shorter.path));
+        shorter.filter(|shorter| !shorter.path.is_empty()).unwrap_or(mention)
+    });
+    resolved.collect()
+}
+
+/// Whether a missing path was meant as one: `@types/node`, `@app.route` and `@team` weren't.
+fn like_a_path(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').is_some_and(|(_, ending)| path::is_file_ending(&ending.to_lowercase()))
+}
+
 /// The reminder that follows the user's text; `None` if it mentions nothing that could be a file. `nearest`
 /// finds an existing path similar to a missing one.
 pub fn reminder(text: &str, root: &Path, nearest: impl Fn(&str) -> Option<String>) -> Option<String> {
     let mut lines = Vec::new();
     let mut more = 0;
-    for mention in mentions(text) {
+    for mention in existing_first(text, root) {
         let exists = root.join(&mention.path).try_exists().unwrap_or(false);
-        // `@team` or `@dataclass` is a handle or a decorator, not a missing file.
-        let like_a_path = mention.path.contains(['/', '.']);
-        if !exists && !like_a_path {
+        if !exists && !like_a_path(&mention.path) {
             continue;
         }
         if lines.len() == MAX_MENTIONS {
@@ -152,6 +174,27 @@ mod tests {
         d.rs
         (and 1 more…)</system-reminder>
         ");
-        assert_eq!(reminder("ping @team", folder.path(), |_| None), None);
+        for text in ["ping @team", "@types/node is outdated", "what does @app.route do?", "mail me@a.rs"] {
+            assert_eq!(reminder(text, folder.path(), |_| None), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_end_where_a_file_does() {
+        let folder = tempfile::tempdir().unwrap_or_else(|error| unreachable!("{error}"));
+        let _ = std::fs::create_dir(folder.path().join("core"));
+        for name in ["core/config.py", "a.py", "设计.md"] {
+            let _ = std::fs::write(folder.path().join(name), "");
+        }
+        for (text, path) in [
+            ("请检查@core/config.py的内容", "core/config.py"),
+            ("「@a.py」を見て", "a.py"),
+            ("@a.pyを直して", "a.py"),
+            ("看@设计.md吧", "设计.md"),
+            ("파일@core/config.py에서", "core/config.py"),
+        ] {
+            let found = existing_first(text, folder.path());
+            assert_eq!(found.iter().map(|mention| &*mention.path).collect::<Vec<_>>(), [path], "{text}");
+        }
     }
 }

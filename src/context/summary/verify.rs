@@ -4,6 +4,7 @@
 
 use regex::Captures;
 
+use base::path;
 use base::pattern::Pattern;
 
 use super::grounding::{Grounding, plain};
@@ -19,12 +20,6 @@ static PIECES: Pattern = Pattern::new(concat!(
 
 /// The location suffix of a path.
 static PLACE: Pattern = Pattern::new(r"(?::\d+(?:[-:]\d+)*|#L\d+(?:-L?\d+)?|\(\d+(?:,\d+)?\)|@\d+)$");
-
-const ENDINGS: &str = " rs py pyi js mjs cjs ts tsx jsx vue svelte go java kt kts scala c h cc cpp cxx hpp hh cs swift rb \
-                       php pl lua ex exs erl hs ml clj dart zig nim jl r m mm md mdx rst txt toml json jsonl yaml yml \
-                       xml html htm css scss sass less sh bash zsh fish ps1 bat cmd cfg conf ini env lock sql proto \
-                       graphql gradle cmake mk tf hcl csv tsv log snap patch diff ipynb svg png jpg gif pdf zip gz tar \
-                       so dll exe whl jar properties plist service ";
 
 const BARE_FILES: &str = " makefile dockerfile justfile rakefile gemfile procfile jenkinsfile vagrantfile gnumakefile \
                           containerfile pipfile brewfile ";
@@ -188,7 +183,7 @@ fn looks_like_name(word: &str) -> bool {
     let bare = PLACE.replace(&lower, "");
     if let Some((stem, ending)) = bare.rsplit_once('.')
         && !ending.is_empty()
-        && listed(ENDINGS, ending)
+        && path::is_file_ending(ending)
         && (stem.is_empty() || stem.chars().any(char::is_alphanumeric))
         && !matches!(&*bare, "node.js" | "next.js" | "vue.js" | "three.js" | "express.js")
     {

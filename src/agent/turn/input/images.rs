@@ -41,7 +41,7 @@ fn open(path: &Path) -> Result<File, PictureError> {
 
 /// The image files that `text` names, each as it is named there.
 fn named(text: &str, root: &Path) -> Vec<(PathBuf, String)> {
-    let mentioned = mention::mentions(text).into_iter().map(|mention| mention.path);
+    let mentioned = mention::existing_first(text, root).into_iter().map(|mention| mention.path);
     let pasted = words(text).into_iter().filter_map(|word| {
         let path = word.strip_prefix("file://").map_or_else(|| word.clone(), unescaped);
         let path = match path.strip_prefix("~/") {
