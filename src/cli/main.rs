@@ -7,6 +7,7 @@ use crate::cli::commands::table;
 use guard::sandbox::git::wrapper;
 #[cfg(target_os = "linux")]
 use guard::sandbox::launch::HELPER_NAME;
+#[cfg(target_os = "linux")]
 use guard::sandbox::linux::enter;
 
 pub fn main() -> ExitCode {

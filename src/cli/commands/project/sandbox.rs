@@ -15,14 +15,16 @@ use crate::cli::report::Failure;
 use crate::cli::setup::open;
 use agent::calls::policy_engine::{PolicyEngine, SandboxSupport};
 use base::config::settings::Permission;
-use base::process::descriptor;
 use base::secret;
 use guard::policy::rules::Rules;
-use guard::sandbox::launch;
-use guard::sandbox::private_folder;
 use guard::sandbox::probe;
 use guard::sandbox::session::Sandbox;
-use guard::sandbox::spec::{Confinement, LaunchMode, SandboxLevel};
+use guard::sandbox::spec::{Confinement, SandboxLevel};
+#[cfg(target_os = "linux")]
+use {
+    base::process::descriptor, guard::sandbox::launch, guard::sandbox::private_folder,
+    guard::sandbox::spec::LaunchMode,
+};
 
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
