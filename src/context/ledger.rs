@@ -106,9 +106,7 @@ impl Ledger {
                             }
                             None => name.to_owned(),
                         },
-                        Subject::Item(id) => {
-                            history.entry(id).map(|entry| origin(&entry.item)).unwrap_or_default()
-                        }
+                        Subject::Item(id) => history.entry(id).map(origin_of).unwrap_or_default(),
                     },
                     tokens: shown - before,
                     form: row.form.as_str().to_owned(),
@@ -143,6 +141,13 @@ fn agent(entry: &HistoryEntry) -> Option<AgentSum> {
         held_tokens: done.window_tokens.unwrap_or(0),
         result_tokens: u64::from(entry.tokens()),
     })
+}
+
+fn origin_of(entry: &HistoryEntry) -> String {
+    match entry.form() {
+        FormName::Note | FormName::Folded => "note on folded steps".to_owned(),
+        _ => origin(&entry.item),
+    }
 }
 
 pub fn origin(item: &Item) -> String {

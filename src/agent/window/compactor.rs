@@ -256,7 +256,7 @@ fn force_fit(conversation: &mut Conversation, with: CompactionCx<'_>) -> Result<
         let bound = conversation.history.upper_bound();
         let room =
             window.saturating_sub(with.prompt.upper_bound()).min(bound.saturating_sub(needed - window));
-        match stages.next(&conversation.history, SizeTarget { most: room, landing: room * 7 / 10 }) {
+        match stages.next(&conversation.history, SizeTarget { most: room, landing: room * 11 / 20 }) {
             Some(stage) => apply(conversation, stage)?,
             None => {
                 let rules = with.prompt.rules_tokens();

@@ -5,6 +5,7 @@ use super::thresholds::Thresholds;
 use super::working_set;
 use crate::compress::filters::error_lines;
 use crate::history::entry::HistoryEntry;
+use crate::session::record::FormName;
 use crate::tokens::estimate::estimate;
 use base::model::envelope::Status;
 use base::model::item::{Item, ItemId, LEFT_OUT, ToolResult};
@@ -167,11 +168,16 @@ fn telling_line(body: &str) -> Option<&str> {
 pub fn in_view<'a>(kept: impl Iterator<Item = &'a HistoryEntry>) -> Vec<String> {
     let mut files: Vec<(&str, String, bool)> = Vec::new();
     for entry in kept {
-        if let Some(path) = working_set::viewed_path(&entry.item) {
-            let range = working_set::range(&entry.item);
-            let lines =
-                if range == (1, u64::MAX) { String::new() } else { format!(" {}-{}", range.0, range.1) };
-            files.push((path, lines.replace(&format!("-{}", u64::MAX), "-"), false));
+        if let Some(path) =
+            working_set::viewed_path(&entry.item).filter(|_| entry.form() <= FormName::Filtered)
+        {
+            let lines = match working_set::range(&entry.item) {
+                (1, u64::MAX) => String::new(),
+                (from, u64::MAX) => format!(" from {from}"),
+                (from, to) => format!(" {from}-{to}"),
+            };
+            files.retain(|(known, seen, _)| *known != path || *seen != lines);
+            files.push((path, lines, false));
         } else if let Some((path, _)) = working_set::changed_path(&entry.item) {
             files.iter_mut().filter(|file| file.0 == path).for_each(|file| file.2 = true);
         }

@@ -51,7 +51,6 @@ const GENTLE: &[StageKind] = &[Fold { keep_requests: 4 }, StageKind::Summarize, 
 
 /// For a request that wouldn't fit into the window.
 const HARD: &[StageKind] = &[
-    Fold { keep_requests: 4 },
     Fold { keep_requests: 2 },
     StageKind::FactsAlone,
     Fold { keep_requests: 1 },

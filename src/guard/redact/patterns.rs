@@ -95,43 +95,41 @@ pub static ANYWHERE: [Rule; 8] = [
         pattern: Pattern::new(r"(?i)<(?:[a-z0-9_.-]*(?:password|secret|token|api-?key))>([^<>\s]{4,})</"),
         secret: password,
     },
-    FOREIGN,
-];
-
-/// `password: …` in other languages: the word, a sign or a word for "is", the value.
-const FOREIGN: Rule = Rule {
-    signs: &[
-        "密码",
-        "密碼",
-        "口令",
-        "密钥",
-        "密鑰",
-        "令牌",
-        "パスワード",
-        "暗証番号",
-        "비밀번호",
-        "암호",
-        "ontrase",
-        "lave",
-        "enha",
-        "de passe",
-        "арол",
-        "окен",
-        "asswort",
-        "ennwort",
-    ],
-    pattern: Pattern::new(concat!(
-        r"(?i)(?:密码|密碼|口令|密钥|密鑰|令牌|パスワード|暗証番号|비밀번호|암호|contraseña|clave|senha|mot de passe|парол\w{0,2}|токен\w{0,2}",
-        r"|passwort|kennwort)\s*(?:[:：=＝]|是|为|為|は|이|은|는|\b(?:is|es|é|est|ist|это)\b|—|-)\s*",
-        r#"["'`「“]?([^\s"'`」”,;，。、；]{6,})"#,
-    )),
-    secret: |found| {
-        let value = found.get(1)?;
-        let shown = value.as_str().trim_end_matches(['.', '!', '?', ')', ':']);
-        value::is_bare_secret("password", shown, true)
-            .then(|| (value.start()..value.start() + shown.len(), "password"))
+    // `password: …` in other languages: the word, a sign or a word for "is", the value.
+    Rule {
+        signs: &[
+            "密码",
+            "密碼",
+            "口令",
+            "密钥",
+            "密鑰",
+            "令牌",
+            "パスワード",
+            "暗証番号",
+            "비밀번호",
+            "암호",
+            "ontrase",
+            "lave",
+            "enha",
+            "de passe",
+            "арол",
+            "окен",
+            "asswort",
+            "ennwort",
+        ],
+        pattern: Pattern::new(concat!(
+            r"(?i)(?:密码|密碼|口令|密钥|密鑰|令牌|パスワード|暗証番号|비밀번호|암호|contraseña|clave|senha|mot de passe|парол\w{0,2}|токен\w{0,2}",
+            r"|passwort|kennwort)\s*(?:[:：=＝]|是|为|為|は|이|은|는|\b(?:is|es|é|est|ist|это)\b|—|-)\s*",
+            r#"["'`「“]?([^\s"'`」”,;，。、；]{6,})"#,
+        )),
+        secret: |found| {
+            let value = found.get(1)?;
+            let shown = value.as_str().trim_end_matches(['.', '!', '?', ')', ':']);
+            value::is_bare_secret("password", shown, true)
+                .then(|| (value.start()..value.start() + shown.len(), "password"))
+        },
     },
-};
+];
 
 /// For what the user typed: sentences such as `the password is …`.
 pub static TYPED: [Rule; 1] = [Rule {

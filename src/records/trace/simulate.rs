@@ -79,8 +79,11 @@ fn at_most(history: &HistoryManager) -> u64 {
     let now = history.requests();
     let fresh = history.entries().iter().rev().take_while(|entry| entry.arrived_at + 1 >= now);
     let unsure: u32 = fresh.map(|entry| entry.upper_bound().saturating_sub(entry.tokens())).sum();
-    // Here an estimate stands for the server's count.
-    history.tokens() * 107 / 100 + u64::from(unsure)
+    // Here an estimate stands for the server's count, which it can't for text far from average.
+    let counted = |entry: &entry::HistoryEntry| {
+        u64::from((entry.tokens() * 107 / 100).max(entry.upper_bound() * 7 / 10))
+    };
+    history.entries().iter().map(counted).sum::<u64>() + u64::from(unsure)
 }
 
 struct Player<'a> {
@@ -143,7 +146,7 @@ impl Player<'_> {
         let most = settings.room_tokens().saturating_sub(fixed_tokens);
         if at_most(&self.history) > most {
             let room = most.min(self.history.upper_bound().saturating_sub(at_most(&self.history) - most));
-            let target = SizeTarget { most: room, landing: room * 7 / 10 };
+            let target = SizeTarget { most: room, landing: room * 11 / 20 };
             self.compact(CompactionStages::hard(limits), target, |history| at_most(history) <= most);
         }
     }
