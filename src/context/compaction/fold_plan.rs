@@ -62,6 +62,7 @@ impl<'a> FoldPlan<'a> {
         let folded = entries.iter().map(|entry| entry.form() >= FormName::Folded).collect();
         let mut plan = Self { entries, folded, notes: Vec::new(), answers: Vec::new(), goal };
         plan.shorten_answers(&rounds, limits);
+        plan.write_notes(&rounds, limits);
         let order = plan.candidates(history, &rounds, limits);
         let mut left = order.iter();
         for _ in 0..3 {
@@ -98,11 +99,11 @@ impl<'a> FoldPlan<'a> {
 
     /// Tokens from the first change on, which must be read uncached once.
     pub fn tail(&self) -> u64 {
-        let changed = |index: &usize| {
-            let entry = &self.entries[*index];
-            self.folded[*index] && entry.form() < FormName::Folded
-        };
-        let first = (0..self.entries.len()).find(changed).unwrap_or(self.entries.len());
+        let folded = (0..self.entries.len())
+            .find(|index| self.folded[*index] && self.entries[*index].form() < FormName::Folded);
+        let noted = self.notes.iter().find(|(index, text)| self.entries[*index].text() != &**text);
+        let first =
+            folded.into_iter().chain(noted.map(|(index, _)| *index)).min().unwrap_or(self.entries.len());
         let before: u64 = self.entries[..first].iter().map(|entry| u64::from(entry.tokens())).sum();
         self.left().saturating_sub(before)
     }

@@ -8,10 +8,12 @@ use base::model::call::ToolCall;
 use base::model::envelope::Envelope;
 use base::model::item::{Item, ItemId, ToolResult, UserMessage};
 use base::model::request::Message;
+use context::compaction::fold_plan::{FoldGoal, FoldPlan};
 use context::compaction::policy::{self, PolicyInputs};
 use context::compaction::thresholds::Thresholds;
 use context::history::manager::HistoryManager;
 use context::history::normalize;
+use context::session::record::CauseKind;
 
 use crate::texts::page::page;
 
@@ -145,6 +147,24 @@ fn files_of_one_reply_leave_one_by_one_and_those_being_edited_last() {
         let view = format!("RESULT 1\tlet value_1 = compute_{path}(1)");
         assert!(page.contains(&view), "{path} is about to be edited, but gone:\n{page}");
     }
+}
+
+#[test]
+fn a_plan_with_nothing_to_do_keeps_the_notes() {
+    let mut session = Session::new("Look at everything.");
+    for n in 0..12 {
+        session.step(
+            "",
+            vec![run(&format!("make part{n}"), 0, &noise(n)), read(&format!("src/part_{n}.rs"), 120)],
+        );
+    }
+    session.turn("All fine.", "And now?");
+    assert!(session.fold(64_000, true));
+    let limits = Thresholds::of(Profile::Default, 64_000);
+    let goal = FoldGoal { landing: u64::MAX, view_landing: u64::MAX, keep_requests: 0, at_most: false };
+    let plan = FoldPlan::new(&session.history, &limits, goal);
+    assert_eq!(plan.batches(&CauseKind::SoftCap.because("nothing")), []);
+    assert_eq!(plan.left(), session.history.tokens());
 }
 
 #[test]
