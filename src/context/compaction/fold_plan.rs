@@ -194,25 +194,19 @@ impl<'a> FoldPlan<'a> {
                 continue;
             }
             let Some(anchor) = self.anchor(&members) else {
-                members.iter().filter(|index| self.entries[**index].form() < FormName::Folded).for_each(
-                    |index| {
-                        self.folded[*index] = false;
-                    },
-                );
+                for index in members {
+                    self.folded[index] = self.entries[index].form() >= FormName::Folded;
+                }
                 continue;
             };
             let folded: Vec<&HistoryEntry> = members.iter().map(|index| &self.entries[*index]).collect();
-            let text = note::render(&folded, &[], limits, most);
+            let text = note::render(&folded, limits, most);
             self.notes.push((anchor, text.into()));
         }
         // The newest note says what can still be seen.
         if let Some((_, newest)) = self.notes.last_mut() {
             let kept = self.entries.iter().enumerate().filter(|(index, _)| !self.folded[*index]);
-            let in_view = note::in_view(kept.map(|(_, entry)| entry));
-            if !in_view.is_empty() {
-                let note = newest.trim_end_matches(']');
-                *newest = format!("{note}\nStill in view:\n- {}]", in_view.join("\n- ")).into();
-            }
+            *newest = note::with_views(newest, kept.map(|(_, entry)| entry)).into();
         }
     }
 

@@ -37,8 +37,8 @@ impl TouchedFile<'_> {
     }
 }
 
-/// The note for `folded` entries, in about `max_tokens`; `in_view` are lines about files that stay.
-pub fn render(folded: &[&HistoryEntry], in_view: &[String], limits: &Thresholds, max_tokens: u64) -> String {
+/// The note for `folded` entries, in about `max_tokens`.
+pub fn render(folded: &[&HistoryEntry], limits: &Thresholds, max_tokens: u64) -> String {
     let mut words: Vec<&str> = Vec::new();
     let mut files: Vec<TouchedFile> = Vec::new();
     let mut ran: Vec<String> = Vec::new();
@@ -66,7 +66,7 @@ pub fn render(folded: &[&HistoryEntry], in_view: &[String], limits: &Thresholds,
     }
     let said = kept_words(&words, limits.words_tokens);
     let files: Vec<String> = files.iter().map(TouchedFile::line).collect();
-    let mut sections = [(SAID, said), ("Files:", files), ("Ran:", ran), ("Still in view:", in_view.to_vec())];
+    let mut sections = [(SAID, said), ("Files:", files), ("Ran:", ran)];
     loop {
         let whole = written(&sections);
         if u64::from(estimate(&whole)) <= max_tokens {
@@ -164,8 +164,17 @@ fn telling_line(body: &str) -> Option<&str> {
     lines().rfind(|line| error_lines::is_error(line)).or_else(|| lines().next_back())
 }
 
+/// The note with the files that can still be seen in the `kept` entries.
+pub fn with_views<'a>(note: &str, kept: impl Iterator<Item = &'a HistoryEntry>) -> String {
+    let views = in_view(kept);
+    match note.strip_suffix(']').filter(|_| !views.is_empty()) {
+        Some(open) => format!("{open}\nStill in view:\n- {}]", views.join("\n- ")),
+        None => note.to_owned(),
+    }
+}
+
 /// Lines about the files whose newest view stays: path, lines, and whether it was changed since.
-pub fn in_view<'a>(kept: impl Iterator<Item = &'a HistoryEntry>) -> Vec<String> {
+fn in_view<'a>(kept: impl Iterator<Item = &'a HistoryEntry>) -> Vec<String> {
     let mut files: Vec<(&str, String, bool)> = Vec::new();
     for entry in kept {
         if let Some(path) =

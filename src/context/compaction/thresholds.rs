@@ -14,6 +14,7 @@ pub struct Thresholds {
     /// The largest output of each kind that is sent in full on arrival.
     pub run_tokens: u32,
     pub view_tokens: u32,
+    /// Of commands that show text, such as `cat` or `git diff`.
     pub shown_tokens: u32,
     pub search_tokens: u32,
     /// What a fresh reference names stays complete this long.

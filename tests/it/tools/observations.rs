@@ -83,7 +83,7 @@ async fn each_tool_says_what_it_did() {
         let mut history = HistoryManager::default();
         history.push(ItemId(1), Arc::new(Item::ToolResult(live)), None);
         let entries: Vec<_> = history.entries().iter().collect();
-        let note = note::render(&entries, &[], &Thresholds::of(Profile::Default, 128_000), 1_000);
+        let note = note::render(&entries, &Thresholds::of(Profile::Default, 128_000), 1_000);
         assert!(note.contains(&format!("\n- {line}")), "{tool} {args}: {note}");
     }
 }
