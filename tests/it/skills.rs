@@ -171,7 +171,7 @@ fn a_loaded_skill_survives_compaction() {
         assert!(out.status.success(), "{}", stderr(&out));
     };
     exec(&["Report on Q1, please"]);
-    for _ in 0..6 {
+    for _ in 0..14 {
         exec(&["-c", &"And then what follows from that? ".repeat(150)]);
     }
     let requests = server.requests();
