@@ -22,16 +22,19 @@ use super::session::review::Reviewer;
 use super::sub_agents::runner::SubAgentRunner;
 use super::sub_agents::template::AgentTemplate;
 use super::toolset::context::{servers_of, sources, tool_context};
+use super::toolset::offers;
 use super::toolset::tools::{ToolParts, dispatcher};
 use super::turn::additions::notes;
 use super::turn::additions::skills::SkillHints;
 use super::turn::input::message::TurnInput;
 use super::turn::input::prompt_expansion::PromptExpander;
+use super::turn::limits::TurnLimits;
 use super::window::context_window::ContextWindow;
-use super::window::fixed_prompt::FixedPrompt;
+use super::window::fixed_prompt::{FixedPrompt, PromptReader};
 use base::config::load::Loaded;
-use base::config::settings::TINY_WINDOW_TOKENS;
+use base::config::settings::{Permission, TINY_WINDOW_TOKENS};
 use base::config::trusted::held_back::HeldBack;
+use base::deadline::Deadline;
 use base::model::provider::Provider;
 use base::model::request::Params;
 use base::protocol::event::{Event, Level};
@@ -51,6 +54,7 @@ use tools::own_agents;
 use tools::own_commands;
 use tools::plan::task::Task;
 use tools::ports::EditorFiles;
+use tools::run::services::Services;
 use tools::skill::set::SkillSet;
 use tools::sub_agent::ParentTurn;
 
@@ -60,6 +64,11 @@ pub struct RunLimits {
     pub rules: FlagRules,
     /// In US dollars.
     pub max_cost: Option<f64>,
+    pub deadline: Option<Deadline>,
+    /// Services that the model starts may outlive the run.
+    pub keep: bool,
+    /// The answer has to fit a schema.
+    pub has_schema: bool,
 }
 
 pub struct Setup {
@@ -150,6 +159,8 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         tool_context(&workspace, &project_state, own_folders.clone(), retriever, &originals, &skills);
     cx.journal = Some(Arc::new(Journal::new(&project_state, &workspace)));
     cx.editor = setup.editor;
+    cx.deadline = limits.deadline;
+    cx.services = limits.keep.then(|| Arc::new(Services::new(&project_state)));
     // Our own API key must be redacted wherever it turns up.
     if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
         cx.redactor.know(key.expose());
@@ -168,6 +179,9 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         small_window,
     };
     let mut dispatcher = dispatcher(cx, parts);
+    if dispatcher.cx.services.is_some() {
+        dispatcher.describe(offers::with_keep);
+    }
     notices.extend(dispatcher.policy.damage());
     if loaded.web.search && dispatcher.cx.web.searcher.is_none() {
         notices.push(texts::no_web_search());
@@ -179,13 +193,21 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let rows = own_commands.iter().map(|command| command.row.clone());
     let rows = rows.chain(own_commands::rows_of(&skills, &own_commands)).chain(typed::commands(&servers));
     backlog.push(Event::Commands(rows.collect()));
-    dispatcher.describe(Task::NAME, &own_agents::described(&own_agents));
+    let own = own_agents::described(&own_agents);
+    dispatcher.describe(|specs| offers::described(specs, Task::NAME, &own));
     let (hooks, unusable) = AgentHooks::new(&loaded.own.hooks, &dispatcher.cx, &dispatcher.policy, &events);
     notices.extend(unusable);
     dispatcher.hooks = hooks.clone();
     backlog.extend(notices.into_iter().map(|text| Event::Notice { level: Level::Warning, text }));
     let rules = ProjectRules::new(HeldBack::new(&project_state), &loaded.config);
-    let prompt = FixedPrompt::new("", dispatcher.specs(), rules);
+    let reader = PromptReader {
+        chat: interactive,
+        deadline: limits.deadline.is_some(),
+        keeps: dispatcher.cx.services.is_some(),
+        network: loaded.work.permission == Permission::Full || !loaded.work.sandbox,
+        ..PromptReader::default()
+    };
+    let prompt = FixedPrompt::new(reader, "", dispatcher.specs(), rules);
     let params = params(&loaded, setup.model);
     let questions = Arc::new(Questions::new(events.clone()));
     if let Some(hooks) = hooks.clone().filter(|hooks| hooks.wants(HookEvent::Notification)) {
@@ -226,8 +248,13 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
             ..TurnInput::default()
         },
         attachments: Vec::new(),
-        max_steps: loaded.work.max_steps,
-        max_tokens: None,
+        limits: TurnLimits {
+            max_steps: loaded.work.max_steps,
+            max_tokens: None,
+            deadline: limits.deadline,
+            nudges: loaded.work.nudges,
+            has_schema: limits.has_schema,
+        },
     };
     let model_from_flag = loaded.model_flag;
     let cx = &agent.dispatcher.cx;

@@ -21,3 +21,4 @@ pub mod toolset;
 pub mod turn;
 pub mod undo_ops;
 pub mod window;
+pub mod work;

@@ -3,11 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::calls::dispatcher::Dispatcher;
 use super::sampling::sampler::Sampler;
 use super::session::conversation::Conversation;
 use super::session::rewind;
 use super::turn::input::message::TurnInput;
+use super::turn::limits::TurnLimits;
 use super::window::context_window::ContextWindow;
 use base::model::item::Item;
 use base::model::observation::Todo;
@@ -24,10 +27,7 @@ pub struct Agent {
     pub input: TurnInput,
     /// For the next turn's message.
     pub attachments: Vec<Attachment>,
-    /// Most model replies per turn.
-    pub max_steps: u32,
-    /// Most tokens read and written per turn, as reported by the server.
-    pub max_tokens: Option<u64>,
+    pub limits: TurnLimits,
 }
 
 impl Agent {
@@ -86,7 +86,17 @@ fn restore_tools(cx: &ToolCx, items: &[Arc<Item>], todos: Option<Vec<Todo>>, log
         cx.redactor.reserve(&String::from_utf8_lossy(&log));
     }
     for item in items {
+        if let Item::ToolCall(call) = &**item
+            && ["Edit", "MultiEdit", "Write"].contains(&&*call.name)
+        {
+            written_texts(&call.parsed_args().unwrap_or_default(), &mut |text| cx.files.show(text));
+        }
         let Item::ToolResult(result) = &**item else { continue };
+        cx.files.show(&result.envelope.body);
+        cx.files.show(&result.envelope.text);
+        if let Some(error) = &result.envelope.error {
+            cx.files.show(&error.message);
+        }
         let data = &result.envelope.data;
         if let Some(cwd) = data.command().and_then(|command| command.cwd.as_deref()) {
             let folder = path::resolve(&cx.root, cwd).canonical;
@@ -98,5 +108,22 @@ fn restore_tools(cx: &ToolCx, items: &[Arc<Item>], todos: Option<Vec<Todo>>, log
             let canonical = path::resolve(&cx.root, path).canonical;
             cx.files.remember(&canonical, hash);
         }
+    }
+}
+
+/// The new texts of an edit's or a Write's arguments.
+fn written_texts(args: &Value, take: &mut impl FnMut(&str)) {
+    match args {
+        Value::Object(all) => {
+            for (name, value) in all {
+                match value.as_str() {
+                    Some(text) if ["content", "new_string"].contains(&name.as_str()) => take(text),
+                    Some(_) => {}
+                    None => written_texts(value, take),
+                }
+            }
+        }
+        Value::Array(all) => all.iter().for_each(|value| written_texts(value, take)),
+        _ => {}
     }
 }

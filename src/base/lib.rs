@@ -3,14 +3,17 @@
 
 pub mod clock;
 pub mod config;
+pub mod deadline;
 pub mod diff_cut;
 pub mod file;
 pub mod folder;
 pub mod format;
+pub mod machine;
 pub mod model;
 pub mod path;
 pub mod pattern;
 pub mod process;
+pub mod programs;
 pub mod protocol;
 pub mod quota;
 pub mod repository;

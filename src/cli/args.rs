@@ -39,6 +39,16 @@ pub struct ModelArgs {
     #[arg(short, long, global = true, help_heading = "Model")]
     pub model: Option<String>,
 
+    /// How long the model may think: low, medium or high, or what the model's server calls it
+    #[arg(
+        long,
+        visible_alias = "reasoning-effort",
+        global = true,
+        help_heading = "Model",
+        value_name = "LEVEL"
+    )]
+    pub effort: Option<String>,
+
     /// Server address, such as http://localhost:11434/v1
     #[arg(long, global = true, help_heading = "Model", value_name = "URL")]
     pub base_url: Option<String>,

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use base::path;
+use base::search::fuzzy;
 
 /// Mentions named in the reminder; the rest are counted.
 const MAX_MENTIONS: usize = 5;
@@ -93,9 +94,8 @@ fn like_a_path(path: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(_, ending)| path::is_file_ending(&ending.to_lowercase()))
 }
 
-/// The reminder that follows the user's text; `None` if it mentions nothing that could be a file. `nearest`
-/// finds an existing path similar to a missing one.
-pub fn reminder(text: &str, root: &Path, nearest: impl Fn(&str) -> Option<String>) -> Option<String> {
+/// The reminder that follows the user's text; `None` if it mentions nothing that could be a file.
+pub fn reminder(text: &str, root: &Path) -> Option<String> {
     let mut lines = Vec::new();
     let mut more = 0;
     for mention in existing_first(text, root) {
@@ -113,7 +113,7 @@ pub fn reminder(text: &str, root: &Path, nearest: impl Fn(&str) -> Option<String
         } else if exists {
             format!("{}{range}", mention.path)
         } else {
-            match nearest(&mention.path) {
+            match fuzzy::nearest(root, &mention.path, 1).into_iter().next().map(|(path, _)| path) {
                 Some(near) => format!("{} (does not exist; did the user mean {near}?)", mention.path),
                 None => format!("{} (does not exist)", mention.path),
             }
@@ -165,7 +165,7 @@ mod tests {
             let _ = std::fs::write(folder.path().join(name), "");
         }
         let text = "@a.rs:1-2 @b.rs @c.rs @nope.rs @d.rs @a.rs @team";
-        insta::assert_snapshot!(reminder(text, folder.path(), |_| Some("d.rs".to_owned())).unwrap_or_default(), @r"
+        insta::assert_snapshot!(reminder(text, folder.path()).unwrap_or_default(), @r"
         <system-reminder>The user mentioned these; Read what the task needs:
         a.rs lines 1-2
         b.rs
@@ -175,7 +175,7 @@ mod tests {
         (and 1 more…)</system-reminder>
         ");
         for text in ["ping @team", "@types/node is outdated", "what does @app.route do?", "mail me@a.rs"] {
-            assert_eq!(reminder(text, folder.path(), |_| None), None, "{text}");
+            assert_eq!(reminder(text, folder.path()), None, "{text}");
         }
     }
 

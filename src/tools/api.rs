@@ -122,30 +122,59 @@ pub trait TypedTool: Send + Sync + 'static {
 }
 
 /// The schema of arguments listed as in `path, limit? integer, tags? strings, kind a|b`: required unless marked
-/// with `?`, and strings unless a type or the possible values follow. The last may be a list of objects with
+/// with `?`, and strings unless a type or the possible values follow. One may be a list of objects with
 /// arguments of their own: `path, edits [old, new]`.
 pub fn object(arguments: &str) -> Value {
-    let (arguments, items) = arguments.split_once(" [").unwrap_or((arguments, ""));
+    let (before, items) = arguments.split_once(" [").unwrap_or((arguments, ""));
+    let (items, after) = items.split_once(']').unwrap_or((items, ""));
+    let list = before.rsplit(", ").next().filter(|_| !items.is_empty());
     let (mut properties, mut required) = (Map::new(), Vec::new());
-    for argument in arguments.split(", ") {
+    for argument in before.split(", ").chain(after.split(", ").filter(|after| !after.is_empty())) {
         let (name, kind) = argument.split_once(' ').unwrap_or((argument, "string"));
         let optional = name.strip_suffix('?');
         required.extend(optional.is_none().then_some(name));
         let shape = match kind {
             "strings" => json!({"type": "array", "items": {"type": "string"}}),
             values if values.contains('|') => json!({"enum": values.split('|').collect::<Vec<_>>()}),
+            _ if Some(argument) == list => json!({"type": "array", "items": object(items)}),
             kind => json!({"type": kind}),
         };
         properties.insert(optional.unwrap_or(name).to_owned(), shape);
     }
-    if let (Some(items), Some(last)) = (items.strip_suffix(']'), properties.values_mut().next_back()) {
-        *last = json!({"type": "array", "items": object(items)});
+    // In the order in which a model fills it in.
+    match required.is_empty() {
+        true => json!({"type": "object", "properties": properties}),
+        false => json!({"type": "object", "required": required, "properties": properties}),
     }
-    let mut schema = json!({"type": "object", "properties": properties});
-    if !required.is_empty() {
-        schema["required"] = json!(required);
+}
+
+/// A server's schema in the order in which a model fills it in: what is required first. Otherwise unchanged.
+pub fn in_filling_order(schema: Value) -> Value {
+    match schema {
+        Value::Object(mut all) => {
+            let required = all.get("required").cloned().unwrap_or_default();
+            let is_required = |name: &String| {
+                required.as_array().is_some_and(|names| names.iter().any(|one| *one == **name))
+            };
+            if let Some(Value::Object(properties)) = all.get_mut("properties") {
+                let (first, last): (Vec<_>, Vec<_>) =
+                    std::mem::take(properties).into_iter().partition(|(name, _)| is_required(name));
+                properties.extend(first.into_iter().chain(last));
+            }
+            let early = ["type", "required"].map(|key| all.shift_remove_entry(key));
+            let rest = all.into_iter();
+            Value::Object(
+                early
+                    .into_iter()
+                    .flatten()
+                    .chain(rest)
+                    .map(|(key, value)| (key, in_filling_order(value)))
+                    .collect(),
+            )
+        }
+        Value::Array(all) => Value::Array(all.into_iter().map(in_filling_order).collect()),
+        other => other,
     }
-    schema
 }
 
 /// A parsed call, ready to be judged, shown and run. Made by [`Tool::prepare`].
@@ -291,6 +320,10 @@ impl<T: TypedTool> Prepared for PreparedCall<T> {
                     Err(error) => Err(error),
                 },
             };
+            match &outcome {
+                Ok(envelope) => cx.files.show(&envelope.body),
+                Err(error) => cx.files.show(&error.message),
+            }
             with_ignored(outcome, &self.ignored)
         })
     }

@@ -13,9 +13,11 @@ use crate::lsp::servers::LanguageServers;
 use crate::output::{Limits, Spill};
 use crate::plan::todo_board::TodoBoard;
 use crate::ports::{Asker, EditorFiles, Originals, ProgressSink};
+use crate::run::services::Services;
 use crate::run::shell::Shell;
 use crate::sub_agent::{ParentTurn, SubReport, SubTask};
 use crate::web::state::WebState;
+use base::deadline::Deadline;
 use context::session::journal::recorder::Journal;
 use evidence::retriever::ContextRetriever;
 use guard::policy::access::Access;
@@ -52,6 +54,13 @@ pub struct ToolCx {
     pub confinement: Confinement,
     /// What this call touches, as judged; `None` before the verdict.
     pub judged: Option<Arc<[Access]>>,
+    pub deadline: Option<Deadline>,
+    /// Where services are kept that outlive the run; `None` unless that was asked for.
+    pub services: Option<Arc<Services>>,
+    /// Whether this call may leave an unconfined service.
+    pub may_keep: bool,
+    /// The user's own command, not a call of the model.
+    pub by_user: bool,
     /// The commands this call runs, as parsed for the verdict; empty for other tools.
     pub calls: Arc<[Call]>,
     pub spill: Arc<Spill>,
@@ -83,6 +92,10 @@ impl ToolCx {
             sandbox: Arc::new(Sandbox::new(root.clone(), Vec::new(), vec![spill.folder().to_owned()])),
             confinement: Confinement::Free,
             judged: None,
+            deadline: None,
+            services: None,
+            may_keep: false,
+            by_user: false,
             calls: Arc::default(),
             shell: Arc::new(Shell::new(root.clone())),
             root: Arc::new(root),

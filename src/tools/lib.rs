@@ -3,6 +3,7 @@
 pub mod agent_types;
 pub mod api;
 pub mod arguments;
+pub mod check;
 pub mod cx;
 pub mod file;
 pub mod find;

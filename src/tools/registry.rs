@@ -20,24 +20,24 @@ use crate::web::fetch::WebFetch;
 use crate::web::search::WebSearch;
 use base::search::fuzzy;
 
-/// All built-in tools. The order is part of the stable prompt prefix: append, don't reorder.
+/// All built-in tools, the most used first. The order is part of the stable prompt prefix.
 pub fn builtin() -> Vec<Box<dyn Tool>> {
     vec![
-        Box::new(Ls),
-        Box::new(Glob),
-        Box::new(Grep),
         Box::new(Read),
         Box::new(Edit),
-        Box::new(MultiEdit),
         Box::new(Write),
         Box::new(Bash),
+        Box::new(Grep),
+        Box::new(Glob),
+        Box::new(Ls),
+        Box::new(MultiEdit),
         Box::new(TodoWrite),
-        Box::new(AskUser),
+        Box::new(Locate),
         Box::new(Recall),
         Box::new(Note),
-        Box::new(Locate),
         Box::new(Job),
         Box::new(Task),
+        Box::new(AskUser),
     ]
 }
 
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(name("multi_edit"), Ok("MultiEdit"));
         assert_eq!(name("bash"), Ok("Bash"));
         assert!(name("Grap").unwrap_err().contains("Did you mean Grep?"));
-        assert!(name("frobnicate").unwrap_err().contains("Tools: LS, Glob"));
+        assert!(name("frobnicate").unwrap_err().contains("Tools: Read, Edit"));
     }
 
     #[test]

@@ -130,7 +130,7 @@ fn stored_sessions(count: usize) -> tempfile::TempDir {
         denied: 0,
         usage: Usage::default(),
         elapsed_ms: 1,
-        plan: None,
+        ..TurnEnd::default()
     };
     for n in 0..count {
         let mut log = SessionLog::create(dir.path(), &format!("s{n:05}"), dir.path(), None).unwrap();

@@ -74,7 +74,7 @@ fn without_a_model() {
 #[test]
 fn messages_thoughts_and_usage() {
     let server = FakeServer::start(vec![
-        answer().reasoning("Let me see.").text("All is well.").usage(900, 0, 12).into(),
+        answer().reasoning("Let me see.").text("All is well.").usage(2_100, 0, 12).into(),
     ]);
     let place = Workplace::new();
     let mut editor = Editor::open(&place, &server.base_url(), json!({}));
@@ -88,7 +88,7 @@ fn messages_thoughts_and_usage() {
     assert!(messages.iter().all(|chunk| chunk["messageId"] == messages[0]["messageId"]));
     assert_ne!(messages[0]["messageId"], thoughts[0]["messageId"]);
     assert_eq!(editor.updates("session_info_update")[0]["title"], "how is it?");
-    assert_eq!(editor.updates("usage_update").last().unwrap()["used"], 912);
+    assert_eq!(editor.updates("usage_update").last().unwrap()["used"], 2_112);
 }
 
 #[test]

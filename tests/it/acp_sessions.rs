@@ -17,8 +17,13 @@ fn place(session: &str, folder: &Path) -> Value {
 fn stop_reasons() {
     let loops = || answer().call("LS", json!({})).into();
     let server = FakeServer::start(vec![
-        answer().text("The first half").finish("length").into(),
+        answer().text("The first").finish("length").into(),
+        answer().text(" quarter").finish("length").into(),
+        answer().text(" of the").finish("length").into(),
+        answer().text(" whole").finish("length").into(),
         answer().text("I can't").finish("content_filter").into(),
+        loops(),
+        loops(),
         loops(),
         loops(),
         status(401, r#"{"error":{"message":"wrong key"}}"#),
@@ -26,7 +31,7 @@ fn stop_reasons() {
     let place = Workplace::new();
     let base = server.base_url();
     let mut editor =
-        Editor::start(&place, &["--base-url", &base, "--model", "test-model", "--max-steps", "2"]);
+        Editor::start(&place, &["--base-url", &base, "--model", "test-model", "--max-steps", "4"]);
     editor.ask("initialize", json!({"protocolVersion": 1}));
     let session = editor.session(&place);
     assert_eq!(editor.prompt(&session, "one"), "max_tokens");

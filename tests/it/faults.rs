@@ -223,15 +223,16 @@ fn empty_answer() {
 
     let server = FakeServer::start(vec![empty(), empty()]);
     let output = place.exec(&server.base_url(), &["hello"]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(13));
     assert!(stderr(&output).contains("empty response"), "{}", stderr(&output));
 }
 
 #[test]
 fn answer_cut_at_output_limit() {
-    let server = FakeServer::start(vec![answer().text("The first half of").finish("length").into()]);
+    let cut = || answer().text("The first half of").finish("length").into();
+    let server = FakeServer::start(vec![cut(), cut(), cut(), cut()]);
     let output = Workplace::new().exec(&server.base_url(), &["hello"]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(13));
     // Standard output holds answers, and this is none; nothing of it is lost either.
     assert!(stdout(&output).is_empty() && stderr(&output).contains("The first half of"));
     assert!(

@@ -105,7 +105,7 @@ fn an_answer_with_a_schema() {
     assert!(requests[1].raw.contains("not one JSON value"), "{}", requests[1].raw);
     let server = FakeServer::start(vec![text("{}"), text("{}")]);
     let out = place.exec(&server.base_url(), &[&args[..], &["--json"]].concat());
-    assert_eq!(out.status.code(), Some(1));
+    assert_eq!(out.status.code(), Some(9));
     let last: Value = serde_json::from_str(stdout(&out).lines().last().unwrap()).unwrap();
     assert!(last["message"].as_str().unwrap().contains("$ has no files"), "{last}");
     assert_eq!((&last["steps"], &last["result"], &last["output"]), (&json!(2), &json!("{}"), &Value::Null));
@@ -126,7 +126,7 @@ fn rules_by_flag() {
     };
     let touch = || vec![call("Bash", json!({"command": "touch made"})), text("Done.")];
     let (_, said, code) = run(touch(), &["--permission", "ask"]);
-    assert!(!place.project().join("made").exists() && code == Some(1), "{said}");
+    assert!(!place.project().join("made").exists() && code == Some(8), "{said}");
     let (_, said, code) = run(touch(), &["--permission", "ask", "--allow", "Bash(touch *)"]);
     assert!(place.project().join("made").exists() && code == Some(0), "{said}");
     let write = vec![call("Write", json!({"path": "gen/x.rs", "content": "x"})), text("Done.")];
@@ -182,7 +182,7 @@ fn limits_by_flag() {
         .output()
         .unwrap();
     assert!(stderr(&out).contains("--max-cost is $0.01"), "{}", stderr(&out));
-    assert_eq!((server.requests().len(), out.status.code()), (1, Some(1)));
+    assert_eq!((server.requests().len(), out.status.code()), (1, Some(6)));
 }
 
 #[test]

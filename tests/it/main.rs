@@ -23,6 +23,7 @@ mod local_faults;
 mod main_job;
 mod maintain;
 mod mcp;
+mod misbehavior;
 mod modes;
 mod own_commands;
 mod packaging;

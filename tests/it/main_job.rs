@@ -137,7 +137,7 @@ fn mistakes_of_the_model_go_back_to_it() {
     let missing = "path is missing (ignored: place). Expected arguments: path (string)";
     assert!(answers[2].contains(missing), "{}", answers[2]);
     assert!(answers[3].contains("NOT_FOUND") && answers[3].contains("src/seq.py"), "{}", answers[3]);
-    assert!(answers[4].contains("Read"), "{}", answers[4]);
+    assert!(answers[4].contains("has not been read yet"), "{}", answers[4]);
     assert_eq!(place.text("src/seq.py"), BUGGY);
 }
 
@@ -149,7 +149,7 @@ fn nobody_is_asked_in_exec_and_a_denial_shows_in_the_exit_code() {
     ]);
     let place = bug_project();
     let output = place.exec(&server.base_url(), &["write outside"]);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(8), "{}", stderr(&output));
     assert!(!place.project().join("../outside.txt").exists());
     assert!(server.requests()[1].raw.contains("PERMISSION_DENIED"));
 }
@@ -165,7 +165,7 @@ fn read_only_changes_nothing() {
     ]);
     let place = bug_project();
     let output = place.exec(&server.base_url(), &["--permission", "read-only", "write"]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(8));
     assert!(!place.project().join("a.txt").exists() && !place.project().join("b.txt").exists());
 }
 
@@ -175,7 +175,7 @@ fn the_step_limit_ends_politely() {
     let server = FakeServer::start(vec![look(), look(), look(), look()]);
     let place = bug_project();
     let output = place.exec(&server.base_url(), &["--max-steps", "3", "loop"]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(5));
     assert!(stderr(&output).contains('3'), "{}", stderr(&output));
     assert_eq!(server.requests().len(), 3);
 }

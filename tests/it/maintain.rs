@@ -144,7 +144,7 @@ fn all_phases_in_one_session() {
         .map(|event| event["usage"]["input"].as_u64().unwrap() + event["usage"]["output"].as_u64().unwrap());
     assert_eq!(report["tokens"].as_u64(), Some(spent.sum()), "{report}");
     // As with exec, a denied call shows in the exit code.
-    assert_eq!((report["exit_code"].as_u64(), output.status.code()), (Some(1), Some(1)));
+    assert_eq!((report["exit_code"].as_u64(), output.status.code()), (Some(8), Some(8)));
     let sessions: Vec<&Value> = events.iter().filter(|event| event["type"] == "session").collect();
     assert_eq!(sessions.len(), 4);
     assert!(sessions.iter().all(|session| session["id"] == sessions[0]["id"]));

@@ -64,7 +64,7 @@ fn a_model_searches_describes_and_calls() {
     assert!(out.status.success(), "{}", stderr(&out));
     let requests = server.requests();
     let first = &requests[0].raw;
-    assert!(first.contains("self.{recall, note, locate}"), "names in the first request: {first}");
+    assert!(first.contains("self.{locate, recall, note}"), "names in the first request: {first}");
     assert!(!first.contains("self.locate: "), "no schema in it");
     assert!(requests[1].raw.contains("args: {"), "{}", requests[1].raw);
     assert!(requests[2].raw.contains("src/login.rs"), "{}", requests[2].raw);
@@ -135,7 +135,7 @@ fn serves_other_agents() {
     let tools = ask(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}), true);
     let tools = tools["result"]["tools"].as_array().unwrap().clone();
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
-    assert_eq!(names, ["recall", "note", "locate"], "no task without a model");
+    assert_eq!(names, ["locate", "recall", "note"], "no task without a model");
     let note = json!({"name": "note", "arguments": {"action": "create", "title": "Passwords", "content": "are hashed"}});
     let kept = ask(json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": note}), true);
     assert_eq!(kept["result"]["isError"], json!(false), "{kept}");

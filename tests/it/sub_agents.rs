@@ -55,7 +55,7 @@ fn only_the_answer_comes_back() {
         let tools = requests[at].body["tools"].as_array().unwrap().clone();
         tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(tools(1), ["LS", "Glob", "Grep", "Read", "Bash", "Recall", "Locate", "MoreTools"]);
+    assert_eq!(tools(1), ["Read", "Bash", "Grep", "Glob", "LS", "Locate", "Recall", "MoreTools"]);
     assert!(tools(0).contains(&"Task".to_owned()));
     let first = said(&requests[1].body);
     assert!(first.contains("where is the parser?") && !first.contains("find the parser"), "{first}");
@@ -244,7 +244,7 @@ fn the_users_own_types() {
         .iter()
         .map(|tool| tool["function"]["name"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["Grep", "Read", "MoreTools"]);
+    assert_eq!(names, ["Read", "Grep", "MoreTools"]);
     assert!(requests[1].raw.contains("WebFetch {url}") && !requests[1].raw.contains("Symbols {"));
     assert!(said(&requests[1].body).contains("# Your part\\nYou check licenses only."));
     let last = said(&requests[3].body);

@@ -140,7 +140,7 @@ impl Roles {
             denied: 0,
             usage: Default::default(),
             elapsed_ms: clock::milliseconds(begun.elapsed()),
-            plan: None,
+            ..TurnEnd::default()
         })?;
         Ok(outcomes)
     }

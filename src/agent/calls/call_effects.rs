@@ -36,10 +36,12 @@ pub async fn before_command(cx: &ToolCx, command: &str, control: &TurnControl, e
     }
 }
 
-pub async fn after_command(cx: &ToolCx, events: &Events) {
-    let Some(journal) = cx.journal.clone() else { return };
-    let _ = tokio::task::spawn_blocking(move || journal.after_command()).await;
+/// Returns the files of the workspace that the command changed.
+pub async fn after_command(cx: &ToolCx, events: &Events) -> Vec<String> {
+    let Some(journal) = cx.journal.clone() else { return Vec::new() };
+    let changed = tokio::task::spawn_blocking(move || journal.after_command()).await.unwrap_or_default();
     journal_notices(cx, events);
+    changed.into_iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }
 
 fn journal_notices(cx: &ToolCx, events: &Events) {

@@ -89,13 +89,9 @@ impl Dispatcher {
         Self { tools, specs, cx, policy, hooks: None, interactive, denied: AtomicU32::new(0) }
     }
 
-    /// Extends a tool's description. Only before the first request: schemas never change within a session.
-    pub fn describe(&mut self, tool: &str, more: &str) {
-        let told = |spec: &ToolSpec| match &*spec.name == tool && !more.is_empty() {
-            true => ToolSpec { description: format!("{}{more}", spec.description).into(), ..spec.clone() },
-            false => spec.clone(),
-        };
-        self.specs = self.specs.iter().map(told).collect();
+    /// Only before the first request: schemas never change within a session.
+    pub fn describe(&mut self, change: impl FnOnce(&[ToolSpec]) -> Arc<[ToolSpec]>) {
+        self.specs = change(&self.specs);
     }
 
     pub fn is_interactive(&self) -> bool {
@@ -234,6 +230,8 @@ impl Dispatcher {
             }
             let (call_id, tool) = (Arc::clone(&call.id), self.name(call));
             result::clean(&self.cx, &mut envelope, &tool, limits);
+            // News and previews, which no tool has shown.
+            self.cx.files.show(envelope.error.as_ref().map_or(&envelope.text, |error| &error.message));
             results.push(ToolResult::new(call_id, tool, envelope));
         }
         if let Some(last) = results.last_mut() {
@@ -277,10 +275,10 @@ impl Dispatcher {
     /// The result of a call that the reply's end cut off. A plain retry would be cut off again.
     pub fn answer_cut(&self, call: &ToolCall, events: &Events) -> ToolResult {
         self.started(call, call.name.to_string(), events);
-        let bytes = call.args.len();
         let message = format!(
-            "The reply reached the output limit after {bytes} bytes of these arguments; nothing was done. Split the work: \
-             several calls in turn, each less than half as long (write the first part of a file, then add to it with Edit)"
+            "Not run: the call was cut off at the output limit after {} characters. Nothing was written. Write the file in \
+             parts: the first with Write, the rest with Edit",
+            call.args.chars().count()
         );
         let envelope = Envelope::error(ErrorCode::InvalidParam, message);
         ToolResult::new(Arc::clone(&call.id), Arc::clone(&call.name), envelope)
@@ -420,8 +418,10 @@ impl Dispatcher {
         }
         let mut cx = self.cx_for(call, control, events);
         let AdmittedCall { prepared, command, assessed, consent, hooked } = admitted;
+        cx.by_user = consent == Consent::Own;
+        cx.may_keep = self.policy.may_keep(&assessed);
         // The user's own command runs unconfined.
-        if consent != Consent::Own {
+        if !cx.by_user {
             cx.confinement = self.policy.confinement(&assessed, consent == Consent::Asked);
         }
         (cx.observation, cx.calls) = (limits, assessed.calls());
@@ -436,11 +436,13 @@ impl Dispatcher {
             () = after(&control.cancel, prepared.clean_up()) => None,
         };
         let took = begun.elapsed();
-        if command.is_some() {
-            call_effects::after_command(&self.cx, events).await;
-        }
+        let changed = match command {
+            Some(_) => call_effects::after_command(&self.cx, events).await,
+            None => Vec::new(),
+        };
         let Some(outcome) = outcome else { return *result::interrupted() };
         let mut envelope = outcome.unwrap_or_else(|error| *envelope_of(&error));
+        envelope.data.set_changed(changed);
         envelope.took(took);
         if let (Some(hooks), Some(hooked)) = (&self.hooks, hooked) {
             call_effects::after_hooks(&self.cx, hooks, hooked, &mut envelope, control, events).await;

@@ -270,6 +270,16 @@ impl PolicyEngine {
         }
     }
 
+    /// Whether a service of this call may run unconfined and outlive the run: the level or a rule of the user says so.
+    pub fn may_keep(&self, call: &AssessedToolCall) -> bool {
+        let state = self.state();
+        if state.level() == Permission::ReadOnly {
+            return false;
+        }
+        !self.confines(state.level())
+            || call.0.iter().filter_map(|one| one.command.as_ref()).all(|command| state.rules.covers(command))
+    }
+
     /// Whether it runs a command that may do more than read.
     pub fn may_change(&self, call: &AssessedToolCall) -> bool {
         call.runs_command() && call.risk() != Some(Risk::Reads)

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::work::work_log::WorkLog;
 use base::model::item::{Item, ItemId};
 use base::model::observation::Todo;
 use context::session::undo_stack::UndoStack;
@@ -15,6 +16,7 @@ pub struct ItemFacts {
     todo_lists: UndoStack<Vec<Todo>>,
     /// When each round started, archived ones too, in milliseconds since the Unix epoch.
     begun: UndoStack<u64>,
+    pub work: WorkLog,
 }
 
 impl ItemFacts {
@@ -22,6 +24,7 @@ impl ItemFacts {
         if item.begins_round() {
             self.begun.push(id, ms);
         }
+        self.work.add(id, item);
         match item {
             Item::ToolCall(call) => {
                 self.call_ids.insert(Arc::clone(&call.id));
@@ -38,12 +41,14 @@ impl ItemFacts {
     pub fn rewind(&mut self, to: ItemId) {
         self.todo_lists.rewind(to);
         self.begun.rewind(to);
+        self.work.rewind(to);
     }
 
     /// Undoes the rewind (or revive) number `rewind`, counted from 0.
     pub fn revive(&mut self, rewind: u32) {
         self.todo_lists.revive(rewind);
         self.begun.revive(rewind);
+        self.work.revive(rewind);
     }
 
     pub fn todos(&self) -> Option<Vec<Todo>> {

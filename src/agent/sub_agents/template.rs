@@ -12,8 +12,9 @@ use crate::session::conversation::Conversation;
 use crate::session::recall::LogOriginals;
 use crate::turn::additions::skills::SkillHints;
 use crate::turn::input::message::TurnInput;
+use crate::turn::limits::TurnLimits;
 use crate::window::context_window::ContextWindow;
-use crate::window::fixed_prompt::FixedPrompt;
+use crate::window::fixed_prompt::{FixedPrompt, PromptReader};
 use base::config::load::Loaded;
 use base::config::mode::Mode;
 use base::config::settings::{ContextSettings, TINY_WINDOW_TOKENS, WorkSettings};
@@ -71,20 +72,22 @@ impl AgentTemplate {
             originals: Some(originals),
             asker: None,
             sub_agents: None,
+            services: None,
             judged: None,
             progress: Arc::new(|_| {}),
             ..cx.clone()
         };
         let policy = if kind.only_reads { self.reading_policy(cx) } else { Arc::clone(&self.policy) };
         let tools = self.tools(kind, cx);
-        let left_out = toolbox::left_out(small_window, &self.sources);
+        let left_out = toolbox::left_out(small_window, false, &self.sources);
         let mut dispatcher = Dispatcher::new(own, policy, tools, self.interactive, &left_out);
         let for_agent = |hooks: &Arc<AgentHooks>| {
             hooks.for_agent(&conversation.id, &kind.name, &dispatcher.cx, &dispatcher.policy)
         };
         dispatcher.hooks = self.hooks.as_ref().map(for_agent);
         let rules = ProjectRules::new(HeldBack::new(&self.project_state), &self.loaded.config);
-        let prompt = FixedPrompt::new(&kind.prompt, dispatcher.specs(), rules);
+        let reader = PromptReader { sub_agent: true, only_reads: kind.only_reads, ..PromptReader::default() };
+        let prompt = FixedPrompt::new(reader, &kind.prompt, dispatcher.specs(), rules);
         let input =
             TurnInput { sub_agent: true, offers: SkillHints::of(&self.skills), ..TurnInput::default() };
         let mut window = ContextWindow::new(settings, prompt);
@@ -96,8 +99,14 @@ impl AgentTemplate {
             dispatcher,
             input,
             attachments: Vec::new(),
-            max_steps: kind.max_steps.min(self.loaded.work.max_steps),
-            max_tokens: Some(kind.max_tokens()),
+            limits: TurnLimits {
+                max_steps: kind.max_steps.min(self.loaded.work.max_steps),
+                max_tokens: Some(kind.max_tokens()),
+                // The parent's deadline interrupts it.
+                deadline: None,
+                nudges: self.loaded.work.nudges,
+                has_schema: false,
+            },
         })
     }
 

@@ -2,4 +2,5 @@
 
 pub mod alone;
 pub mod context;
+pub mod offers;
 pub mod tools;

@@ -47,7 +47,8 @@ pub fn dispatcher(mut cx: ToolCx, parts: ToolParts<'_>) -> Dispatcher {
     tools.extend(SkillTool::boxed(skills));
     tools.retain(|tool| has(tool.name()));
     let policy = PolicyEngine::new(&loaded.work, rules, &cx.root, readable, own_folders);
-    Dispatcher::new(cx, Arc::new(policy), tools, interactive, &toolbox::left_out(small_window, sources))
+    let left_out = toolbox::left_out(small_window, interactive, sources);
+    Dispatcher::new(cx, Arc::new(policy), tools, interactive, &left_out)
 }
 
 /// Ignores a provider that can't be used: that is reported elsewhere.

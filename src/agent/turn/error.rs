@@ -29,7 +29,7 @@ pub enum TurnError {
 
 impl TurnError {
     pub fn empty() -> Self {
-        Self::Unanswered { problem: notice::empty_reply(), cause: FailureCause::Other }
+        Self::Unanswered { problem: notice::empty_reply(), cause: FailureCause::Empty }
     }
 
     /// The reply hit the output limit: its text stays, the task isn't done.

@@ -27,6 +27,8 @@ pub struct Reply {
     pub calls: Vec<Arc<ToolCall>>,
     pub finish: FinishReason,
     pub said_something: bool,
+    /// Its text.
+    pub said: String,
 }
 
 impl Reply {
@@ -182,7 +184,10 @@ impl ReplyRequest<'_> {
                 cause: UnfinishedCause::Error { error: error @ ProviderError::CostLimit { .. }, .. },
                 ..
             }) => {
-                return Err(TurnError::Failed((error.to_string(), error.hint(true)), FailureCause::Other));
+                return Err(TurnError::Failed(
+                    (error.to_string(), error.hint(true)),
+                    FailureCause::CostLimit,
+                ));
             }
             Err(Unfinished { said, cause: UnfinishedCause::Error { error, tries } }) => {
                 // A request that is sent again in another form must not contain an earlier try's text.
@@ -228,6 +233,7 @@ impl ReplyRequest<'_> {
         let said_something = items.iter().any(has_substance);
         // Reasoning is bound to the text before it, so it's useless after a redacted text.
         let mut unbound = false;
+        let mut all_said = String::new();
         for mut item in items {
             if matches!(item, Item::Reasoning(_)) && (unbound || !self.redactor.redact_reasoning(&mut item)) {
                 unbound = true;
@@ -245,6 +251,9 @@ impl ReplyRequest<'_> {
                 calls.push(Arc::new(call.clone()));
             }
             let said = item.text().into_owned();
+            if matches!(item, Item::Assistant { .. }) {
+                all_said.push_str(&said);
+            }
             let (id, item) = self.record(item)?;
             unbound |= item.text() != said;
             if !matches!(&*item, Item::ToolCall(_)) {
@@ -255,7 +264,7 @@ impl ReplyRequest<'_> {
         self.conversation.record_usage(&params.model, self.window.last_size(), usage)?;
         self.window.mind_truncation(self.conversation, self.events);
         let _ = self.events.send(Event::Window(self.window.state(self.conversation)));
-        Ok(Reply { calls, finish, said_something })
+        Ok(Reply { calls, finish, said_something, said: all_said })
     }
 
     /// Keeps the text before an interrupt or an error, but neither calls that didn't run nor thinking.

@@ -8,6 +8,7 @@ use crate::calls::policy_engine::PolicyEngine;
 use crate::control::Events;
 use crate::session::conversation::Conversation;
 use crate::window::context_window::ContextWindow;
+use base::model::envelope::ErrorCode;
 use base::model::item::{Item, ToolResult};
 use base::path;
 use base::protocol::event::Event;
@@ -39,6 +40,26 @@ pub fn record(
         let _ = events.send(Event::ToolDone { id, result: Arc::new(result.clone()) });
     }
     Ok(())
+}
+
+/// Whether the call was refused: a turn that ends on one couldn't do its task.
+pub fn is_denied(result: &ToolResult) -> bool {
+    result.envelope.error.as_ref().is_some_and(|error| error.code == ErrorCode::PermissionDenied)
+}
+
+/// Says how often the same call has failed in the same way.
+pub fn count_failures(result: &mut ToolResult, conversation: &Conversation) {
+    let times = conversation.facts.work.failures_with(result);
+    if times < 2 {
+        return;
+    }
+    let note = format!("The same call has failed {times} times; change it or Read the file");
+    let envelope = &mut result.envelope;
+    match &mut envelope.error {
+        Some(error) => error.message = format!("{}. {note}", error.message.trim_end_matches('.')),
+        None if envelope.text.is_empty() => envelope.text = note,
+        None => envelope.text = format!("{}; {note}", envelope.text),
+    }
 }
 
 pub fn touched(result: &ToolResult, root: &Path) -> Option<PathBuf> {

@@ -2,23 +2,25 @@
 //! conversation while it runs; interrupts and steering reach it through its control.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::additions::reminders;
 use super::error::{self, TurnError};
 use super::input::{begin, images, steering};
+use super::nudges::Nudges;
 use super::plan_file;
 use super::reply::{Reply, ReplyRequest};
 use super::results;
 use crate::control::{Events, TurnControl, notice};
 use crate::parts::Agent;
-use base::clock;
 use base::model::item::{Item, ItemId};
 use base::model::usage::{FinishReason, Usage};
 use base::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
 use base::protocol::notice as texts;
 
-const EMPTY_TRIES: u32 = 2;
+/// Replies that were cut in a row, before the turn ends.
+const MOST_CUTS: u32 = 3;
 
 pub struct Turn<'a> {
     pub agent: &'a mut Agent,
@@ -29,6 +31,9 @@ pub struct Turn<'a> {
     continued: u32,
     /// Late findings of language servers were already fetched.
     told_late: bool,
+    nudges: Nudges,
+    /// The last call was denied.
+    denied_at_end: bool,
     /// The session's usage before this turn.
     usage_before: Usage,
 }
@@ -36,7 +41,17 @@ pub struct Turn<'a> {
 impl<'a> Turn<'a> {
     pub fn new(agent: &'a mut Agent, control: &'a Arc<TurnControl>, events: &'a Events) -> Self {
         let usage_before = agent.conversation.usage.total();
-        Self { agent, control, events, steps: 0, continued: 0, told_late: false, usage_before }
+        Self {
+            agent,
+            control,
+            events,
+            steps: 0,
+            continued: 0,
+            told_late: false,
+            nudges: Nudges::default(),
+            denied_at_end: false,
+            usage_before,
+        }
     }
 
     /// Runs the turn to its end and reports it; afterwards the conversation is complete on disk.
@@ -50,7 +65,7 @@ impl<'a> Turn<'a> {
             Err(error) => Err(error),
         };
         let (first, outcome) = match recorded {
-            Ok(id) => (Some(id), self.steps().await),
+            Ok(id) => (Some(id), self.steps_in_time().await),
             Err(error) => (None, Err(error)),
         };
         let reason = outcome.unwrap_or_else(|error| self.end_reason(error, first));
@@ -64,8 +79,11 @@ impl<'a> Turn<'a> {
             steps: self.steps,
             denied: dispatcher.take_denied(),
             usage: conversation.usage.total().since(self.usage_before),
-            elapsed_ms: clock::milliseconds(begun.elapsed()),
+            elapsed_ms: begun.elapsed().as_millis() as u64,
             plan: plan.as_ref().map(|plan| plan.path.clone()),
+            denied_at_end: self.denied_at_end,
+            facts: self.nudges.facts.iter().map(|fact| fact.name.to_owned()).collect(),
+            services: dispatcher.cx.services.iter().flat_map(|services| services.running()).collect(),
         };
         // Headless, the text has no other place to go.
         let discarded = dispatcher.is_interactive() && conversation.discard_if_empty();
@@ -86,19 +104,41 @@ impl<'a> Turn<'a> {
         end
     }
 
+    /// The deadline ends the turn as an interrupt does.
+    async fn steps_in_time(&mut self) -> Result<EndReason, TurnError> {
+        let Some(deadline) = self.agent.limits.deadline else { return self.steps().await };
+        let cancel = self.control.cancel.clone();
+        let over = Arc::new(AtomicBool::new(false));
+        let (is_over, at) = (Arc::clone(&over), deadline.at());
+        let clock = tokio::spawn(async move {
+            tokio::time::sleep_until(at.into()).await;
+            is_over.store(true, Ordering::Relaxed);
+            cancel.cancel();
+        });
+        let ended = self.steps().await;
+        clock.abort();
+        match ended {
+            Err(TurnError::Interrupted) if over.load(Ordering::Relaxed) => {
+                let problem = texts::deadline(&deadline.limit_text());
+                Err(TurnError::Failed(problem, FailureCause::Deadline))
+            }
+            ended => ended,
+        }
+    }
+
     async fn steps(&mut self) -> Result<EndReason, TurnError> {
-        let mut empty = 0;
+        let (mut empty, mut cuts) = (0, 0);
         loop {
             self.take_steering().await?;
             if self.control.cancel.is_cancelled() {
                 return Err(TurnError::Interrupted);
             }
-            let limit = self.agent.max_steps;
+            let limit = self.agent.limits.max_steps;
             if self.steps >= limit {
                 return Ok(EndReason::StepLimit { limit });
             }
             let spent = self.agent.conversation.usage.total().since(self.usage_before).total();
-            if self.agent.max_tokens.is_some_and(|most| spent >= most) {
+            if self.agent.limits.max_tokens.is_some_and(|most| spent >= most) {
                 return Ok(EndReason::StepLimit { limit: self.steps });
             }
             self.tell_news()?;
@@ -117,49 +157,68 @@ impl<'a> Turn<'a> {
                 if reply.was_cut() {
                     notice(self.events, Level::Warning, texts::output_limit_with_calls());
                 }
-                empty = 0;
+                (empty, cuts) = (0, if reply.was_cut() { cuts } else { 0 });
                 self.run_calls(&reply).await?;
                 if let Some(why) = begin::stopped(self.agent) {
                     return Err(TurnError::Failed(why, FailureCause::Other));
                 }
+                self.nudges.repeat(self.agent, self.events)?;
                 continue;
             }
             if self.take_steering().await? {
                 continue;
             }
             if reply.was_cut() {
-                return Err(TurnError::output_limit(reply.said_something));
+                cuts += 1;
+                if cuts > MOST_CUTS {
+                    return Err(TurnError::output_limit(reply.said_something));
+                }
+                self.nudges.cut(reply.said_something, self.agent, self.events)?;
+                continue;
             }
             if reply.said_something {
-                // Only once: the model's answer to it ends the turn.
-                if !std::mem::replace(&mut self.told_late, true) && self.tell_late_findings().await? {
-                    continue;
-                }
-                let Agent { conversation, dispatcher, .. } = &mut *self.agent;
-                if reminders::end_of_turn(conversation, &dispatcher.hooks, self.continued, self.control)
-                    .await?
-                {
-                    self.continued += 1;
+                if self.goes_on(&reply.said).await? {
                     continue;
                 }
                 return Ok(EndReason::Done);
             }
             // Small models sometimes reply with nothing; the same request again mostly helps.
             empty += 1;
-            if empty >= EMPTY_TRIES {
-                return Err(TurnError::empty());
+            match empty {
+                1 => {}
+                2 if self.agent.limits.nudges => self.nudges.empty(self.agent, self.events)?,
+                _ => return Err(TurnError::empty()),
             }
         }
     }
 
+    /// Whether a reply without calls isn't the end, because there is something that the model should know. Each is said once.
+    async fn goes_on(&mut self, said: &str) -> Result<bool, TurnError> {
+        if self.nudges.ending(said, self.agent, self.events)? {
+            return Ok(true);
+        }
+        if !std::mem::replace(&mut self.told_late, true) && self.tell_late_findings().await? {
+            return Ok(true);
+        }
+        if self.nudges.finish(said, self.steps, self.agent, self.events).await? {
+            return Ok(true);
+        }
+        let Agent { conversation, dispatcher, .. } = &mut *self.agent;
+        let goes_on =
+            reminders::end_of_turn(conversation, &dispatcher.hooks, self.continued, self.control).await?;
+        self.continued += u32::from(goes_on);
+        Ok(goes_on)
+    }
+
     /// Appends what the model must know besides the results.
     fn tell_news(&mut self) -> Result<(), TurnError> {
-        let Agent { conversation, dispatcher, input, max_steps, .. } = &mut *self.agent;
+        let Agent { conversation, dispatcher, input, limits, .. } = &mut *self.agent;
         let now = dispatcher.policy.permission();
         reminders::permission(conversation, input.permission.replace(now), now)?;
         reminders::mode(conversation, dispatcher.policy.mode())?;
         reminders::todos(conversation, &dispatcher.cx.todos)?;
-        Ok(reminders::steps(conversation, *max_steps, self.steps)?)
+        reminders::steps(conversation, limits.max_steps, self.steps)?;
+        self.nudges.deadline(self.agent, self.events)
     }
 
     /// Sends late findings of language servers; returns whether there are any.
@@ -211,7 +270,9 @@ impl<'a> Turn<'a> {
                 window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
                 reminders::tell_of_rules(window, dispatcher.root(), self.events);
             }
-            for result in results {
+            for mut result in results {
+                self.denied_at_end = results::is_denied(&result);
+                results::count_failures(&mut result, conversation);
                 touched.extend(results::touched(&result, dispatcher.root()));
                 results::record(result, conversation, window, &dispatcher.policy, self.events)?;
             }

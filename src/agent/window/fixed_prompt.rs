@@ -26,8 +26,8 @@ pub struct FixedPrompt {
 
 impl FixedPrompt {
     /// `part` is added to the prompt for a sub-agent.
-    pub fn new(part: &str, specs: &Arc<[ToolSpec]>, rules: ProjectRules) -> Self {
-        let system: Arc<str> = system_prompt(part, specs).into();
+    pub fn new(reader: PromptReader, part: &str, specs: &Arc<[ToolSpec]>, rules: ProjectRules) -> Self {
+        let system: Arc<str> = system_prompt(reader, part, specs).into();
         let system = FixedPart::new(system);
         let schemas = Schemas::new(Arc::clone(specs));
         Self {
@@ -118,13 +118,49 @@ impl FixedPrompt {
     }
 }
 
+/// For whom the system prompt is: the margin of each of its lines says who gets it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PromptReader {
+    /// A user reads along and can answer.
+    pub chat: bool,
+    pub sub_agent: bool,
+    pub only_reads: bool,
+    /// Services may outlive the run.
+    pub keeps: bool,
+    pub deadline: bool,
+    /// Commands reach the network.
+    pub network: bool,
+}
+
+impl PromptReader {
+    fn gets(self, margin: char) -> bool {
+        let headless = !self.chat || self.sub_agent;
+        let main = headless && !self.sub_agent;
+        match margin {
+            'C' => !headless,
+            'H' => headless,
+            'W' => headless && !self.only_reads,
+            'M' => main,
+            'K' => main && self.keeps,
+            'T' => main && self.deadline,
+            'N' => main && self.network,
+            'X' => main && !self.network,
+            _ => true,
+        }
+    }
+}
+
 /// Tools that not every agent has and that the system prompt gives advice on.
 const HAVE_A_LINE: [&str; 1] = ["TodoWrite"];
 
 /// Leaves out the advice on tools that the model doesn't have.
-fn system_prompt(part: &str, specs: &[ToolSpec]) -> String {
+fn system_prompt(reader: PromptReader, part: &str, specs: &[ToolSpec]) -> String {
     let told = |name: &str| specs.iter().any(|spec| *spec.name == *name);
-    let kept = |line: &&str| HAVE_A_LINE.iter().all(|name| told(name) || !line.contains(name));
-    let prompt = prompts::SYSTEM.trim().lines().filter(kept).collect::<Vec<_>>().join("\n");
+    let kept = |line: &&str| {
+        let margin = line.chars().next().unwrap_or(' ');
+        reader.gets(margin) && HAVE_A_LINE.iter().all(|name| told(name) || !line.contains(name))
+    };
+    let text = |line: &'static str| line.get(2..).unwrap_or_default();
+    let prompt = prompts::SYSTEM.trim_end().lines().filter(kept).map(text).collect::<Vec<_>>().join("\n");
     if part.is_empty() { prompt } else { format!("{prompt}\n\n# Your part\n{}", part.trim()) }
 }

@@ -103,8 +103,13 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
                 });
             }
             let mut raw = raw;
-            let hosts = raw.web_private_hosts.take().is_some();
-            for (name, given) in [("[keys]", raw.keys.is_some()), ("web_private_hosts", hosts)] {
+            let own = [
+                ("[keys]", raw.keys.is_some()),
+                ("web_private_hosts", raw.web_private_hosts.take().is_some()),
+                ("keep_services", raw.keep_services.take().is_some()),
+                ("nudges", raw.nudges.take().is_some()),
+            ];
+            for (name, given) in own {
                 if trusted && given {
                     notices.push(format!(
                         "{}: {name} holds only in your own file, {}.",
@@ -158,6 +163,8 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         permission: raw.permission.unwrap_or(sources.default_permission),
         mode: raw.mode.unwrap_or_default(),
         sandbox: raw.sandbox.unwrap_or(true),
+        keep_services: raw.keep_services.unwrap_or(false),
+        nudges: raw.nudges.unwrap_or(true),
         max_steps: raw.max_steps.unwrap_or(500).max(1),
         task_context: raw
             .task_context

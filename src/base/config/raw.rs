@@ -42,6 +42,8 @@ pub struct Raw {
     pub mode: Option<Mode>,
     pub sandbox: Option<bool>,
     pub max_steps: Option<u32>,
+    pub nudges: Option<bool>,
+    pub keep_services: Option<bool>,
     pub inject_notes: Option<bool>,
     pub task_context: Option<bool>,
     pub task_context_wait_ms: Option<u64>,

@@ -291,4 +291,8 @@ pub struct WorkSettings {
     pub light_model: Option<Arc<str>>,
     /// Whether relevant notes are added after the text of a new task.
     pub inject_notes: bool,
+    /// Whether services that the model starts in `exec` may outlive it.
+    pub keep_services: bool,
+    /// Whether the model is told what the program saw of its work.
+    pub nudges: bool,
 }

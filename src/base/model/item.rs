@@ -181,6 +181,17 @@ pub enum ReminderTopic {
     Hooks,
     /// Diagnostics of language servers for edited files.
     Findings,
+    /// What the run shows before it ends: unchecked changes, open todos, missing files.
+    Finish,
+    /// A reply was cut at the output limit.
+    Cut,
+    /// A reply without a call that isn't an end.
+    Ending,
+    /// The same call again.
+    Repeat,
+    /// Little time is left.
+    Deadline,
+    Review,
 }
 
 impl ReminderTopic {
@@ -194,6 +205,12 @@ impl ReminderTopic {
             Self::Steps => "steps",
             Self::Hooks => "hooks",
             Self::Findings => "findings",
+            Self::Finish => "finish",
+            Self::Cut => "cut",
+            Self::Ending => "ending",
+            Self::Repeat => "repeat",
+            Self::Deadline => "deadline",
+            Self::Review => "review",
         }
     }
 

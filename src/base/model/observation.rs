@@ -62,6 +62,31 @@ pub struct Search {
     pub paths: Option<Vec<String>>,
 }
 
+/// What a check proves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckKind {
+    Test,
+    Build,
+    /// Lints, types, syntax.
+    Lint,
+    /// The project's own code ran.
+    Run,
+}
+
+/// What a command checks of the project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// As people call it, such as `cargo test`.
+    pub name: String,
+    pub kind: CheckKind,
+    /// What it is limited to: files, packages, filters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
+    /// Its exit code is the command's: nothing else runs after it.
+    pub decides: bool,
+}
+
 /// A command, or a look at a background job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Command {
@@ -80,6 +105,9 @@ pub struct Command {
     pub truncated: Option<bool>,
     /// Of the full output.
     pub output_lines: Option<u64>,
+    /// Files of the workspace that it changed, as far as they are worth listing.
+    pub changed: Option<Vec<String>>,
+    pub check: Option<Check>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -430,6 +458,17 @@ impl Facts {
             (None, None) => return None,
         };
         Some((path.as_deref()?, hash.as_deref()?))
+    }
+
+    /// The files that a command changed.
+    pub fn set_changed(&mut self, mut files: Vec<String>) {
+        const LISTED: usize = 50;
+        files.truncate(LISTED);
+        if let Observation::Command(command) = &mut *self.observation
+            && !files.is_empty()
+        {
+            command.changed = Some(files);
+        }
     }
 
     /// An error's text for the user: the model's may say more.

@@ -2,6 +2,7 @@
 
 pub mod descriptor;
 pub mod editor;
+pub mod quiet;
 pub mod reap;
 pub mod run;
 pub mod service;

@@ -5,12 +5,23 @@ use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
 
 use rustix::process::{Pid, Signal};
+use serde::{Deserialize, Serialize};
 
 /// Identified by start time too, because numbers are reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Process {
     pid: i32,
     start: u64,
+}
+
+impl Process {
+    pub fn number(&self) -> u32 {
+        self.pid.unsigned_abs()
+    }
+
+    pub fn lives(&self) -> bool {
+        read_row(self.pid).is_some_and(|row| row.process == *self && !row.zombie)
+    }
 }
 
 struct ProcessInfo {

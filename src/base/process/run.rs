@@ -13,10 +13,12 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::descriptor;
+use super::quiet;
 use super::reap;
 use crate::file;
 use crate::secret;
@@ -63,6 +65,10 @@ pub struct CommandSpec {
     pub spill_cap_bytes: u64,
     /// A descriptor number at which the command finds a pipe to us, read into [`CommandOutcome::side`].
     pub side_fd: Option<i32>,
+    /// At its time limit the command isn't killed but goes on: its output is in the file that is sent here.
+    pub go_on: Option<oneshot::Sender<PathBuf>>,
+    /// Tell common programs to ask nothing and draw no progress.
+    pub quiet: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,6 +160,17 @@ impl Sink {
         seen.total_bytes < self.cap
     }
 
+    /// From now on everything goes to the file.
+    fn spilled_to_file(&mut self) -> Option<PathBuf> {
+        if self.file.is_none() {
+            self.start_file();
+            let (early, late) = self.captured.tail.as_slices();
+            let all = [&self.captured.head[..], early, late].concat();
+            self.store(&all);
+        }
+        self.captured.spilled.clone()
+    }
+
     fn start_file(&mut self) {
         let Some(name) = self.name.take() else { return };
         let create = |path: &PathBuf| {
@@ -197,6 +214,9 @@ pub async fn run(
         .kill_on_drop(lifeline.is_none());
     descriptors.extend(spec.side_fd.map(|fd| (fd, OwnedFd::from(side_writer))));
     clean_environment(&mut command, &spec.cwd);
+    if spec.quiet {
+        command.envs(quiet::for_command(|name| std::env::var_os(name)));
+    }
     descriptor::start_with(&mut command, descriptors)?;
     let mut child = command.spawn()?;
     // It owns the pipe's write ends, so the pipe would never end.
@@ -213,6 +233,7 @@ pub async fn run(
         written: 0,
         cap: spec.spill_cap_bytes,
     };
+    let mut go_on = spec.go_on;
     let mut buffer = vec![0; CHUNK_BYTES];
     let far = Instant::now() + Duration::from_secs(365 * 24 * 3600);
     let mut kill_at = Instant::now() + spec.timeout;
@@ -237,6 +258,11 @@ pub async fn run(
                     killed = true;
                     reap::signal_all(leader, Signal::KILL);
                     close_at = Instant::now() + PIPE_GRACE;
+                } else if let Some(told) = go_on.take()
+                    && let Some(file) = sink.spilled_to_file()
+                    && told.send(file).is_ok()
+                {
+                    kill_at = far;
                 } else {
                     timed_out = true;
                     reap::signal_all(leader, Signal::TERM);
@@ -325,18 +351,10 @@ impl Drop for KillOnDrop {
     }
 }
 
-/// No keys, no pagers, no prompts, no colors.
+/// No keys, no pagers, no editors.
 pub fn clean_environment(command: &mut tokio::process::Command, cwd: &std::path::Path) {
     secret::remove_credentials(command.as_std_mut());
-    for (name, value) in [
-        ("PAGER", "cat"),
-        ("GIT_PAGER", "cat"),
-        ("GIT_TERMINAL_PROMPT", "0"),
-        ("TERM", "dumb"),
-        ("GIT_EDITOR", "true"),
-    ] {
-        command.env(name, value);
-    }
+    command.envs(quiet::ALWAYS);
     command.env("PWD", cwd);
 }
 

@@ -11,7 +11,7 @@ use super::review::Changes;
 use super::rewind::{RewindDone, RewindPoint, RewindPreview};
 use crate::config::mode::Mode;
 use crate::config::settings::Permission;
-use crate::model::item::{Item, ItemId, ToolResult};
+use crate::model::item::{Item, ItemId, ReminderTopic, ToolResult};
 use crate::model::usage::Usage;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -142,6 +142,7 @@ pub enum Event {
     Compacting {
         running: bool,
     },
+    Nudge(Nudge),
     TurnEnded(TurnEnd),
 }
 
@@ -211,7 +212,22 @@ pub struct SessionRow {
     pub workspace: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What the program told the model on its own account, because it saw something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Nudge {
+    pub kind: ReminderTopic,
+    /// Counted within the turn, from 1.
+    pub n: u32,
+    pub text: String,
+    /// For people, on one line.
+    #[serde(skip)]
+    pub short: String,
+    /// What finish facts are about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TurnEnd {
     pub reason: EndReason,
     pub steps: u32,
@@ -222,6 +238,26 @@ pub struct TurnEnd {
     /// The plan file of a turn in plan mode, relative to the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
+    /// The last call was denied, and the model made none after it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub denied_at_end: bool,
+    /// Finish facts that were still true.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<String>,
+    /// What keeps running.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceRow>,
+}
+
+/// A program that the run started and that outlives it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceRow {
+    pub pid: u32,
+    pub pgid: u32,
+    pub command: String,
+    pub log: String,
+    /// The command that ends it.
+    pub stop: String,
 }
 
 impl EndReason {
@@ -236,10 +272,11 @@ impl EndReason {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum EndReason {
     /// The model has nothing more to do.
+    #[default]
     Done,
     /// By the user; `prompt_returned` as below.
     Interrupted {
@@ -268,6 +305,14 @@ pub enum FailureCause {
     /// The reply reached the output limit, or the end of the window.
     OutputLimit,
     Refused,
+    /// The same call failed again and again.
+    Stuck,
+    /// The model said nothing.
+    Empty,
+    CostLimit,
+    Deadline,
+    /// The answer doesn't fit the schema.
+    Schema,
     #[default]
     Other,
 }

@@ -364,6 +364,20 @@ pub fn output_limit() -> Problem {
     )
 }
 
+pub fn deadline(limit: &str) -> Problem {
+    problem(
+        format!("stopped after {limit} (--max-minutes); the task may not be finished"),
+        "continue with `mycode exec -c continue`, or give it more minutes",
+    )
+}
+
+pub fn stuck(call: &str, times: usize) -> Problem {
+    problem(
+        format!("the model made the same failing call {times} times: {call}"),
+        "continue with `mycode exec -c` and say what to do instead, or try another model",
+    )
+}
+
 pub fn empty_reply() -> Problem {
     problem(
         "the model returned an empty response",

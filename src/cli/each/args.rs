@@ -59,6 +59,25 @@ pub struct EachArgs {
     pub batch_process: Option<u32>,
 }
 
+/// What bounds one task, alone or of a batch.
+#[derive(Args, Clone, Debug, Default)]
+pub struct TaskLimits {
+    /// Stop after this many minutes, decimals allowed; the model is told when the time runs out
+    #[arg(long, value_name = "N", value_parser = minutes)]
+    pub max_minutes: Option<f64>,
+
+    /// Let the model start services that keep running after this run, outside the sandbox
+    #[arg(long)]
+    pub keep: bool,
+}
+
+fn minutes(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(minutes) if (0.5..=1440.0).contains(&minutes) => Ok(minutes),
+        _ => Err("it is a number of minutes from 0.5 to 1440".to_owned()),
+    }
+}
+
 /// Part `number` of `of`, both from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {

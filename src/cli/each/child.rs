@@ -12,11 +12,12 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, Command};
 
 use crate::cli::args::ModelArgs;
+use crate::cli::each::args::TaskLimits;
 use crate::cli::report::Failure;
 use base::file;
 
 /// The batch's options that each task inherits.
-pub fn model_flags(model: &ModelArgs) -> Vec<OsString> {
+pub fn flags(model: &ModelArgs, limits: &TaskLimits) -> Vec<OsString> {
     let mut flags: Vec<OsString> = Vec::new();
     let mut option = |name: &str, value: Option<OsString>| {
         if let Some(value) = value {
@@ -25,6 +26,7 @@ pub fn model_flags(model: &ModelArgs) -> Vec<OsString> {
     };
     option("--provider", model.provider.map(|kind| kind.as_str().into()));
     option("--model", model.model.as_ref().map(Into::into));
+    option("--effort", model.effort.as_ref().map(Into::into));
     option("--base-url", model.base_url.as_ref().map(Into::into));
     option("--script", model.script.as_ref().map(Into::into));
     option("--context-window", model.context_window.map(|tokens| tokens.to_string().into()));
@@ -32,8 +34,12 @@ pub fn model_flags(model: &ModelArgs) -> Vec<OsString> {
     option("--mode", model.mode.map(|mode| mode.as_str().into()));
     option("--max-steps", model.max_steps.map(|steps| steps.to_string().into()));
     option("--max-cost", model.max_cost.map(|usd| usd.to_string().into()));
+    option("--max-minutes", limits.max_minutes.map(|minutes| minutes.to_string().into()));
     for (name, values) in [("--header", &model.header), ("--allow", &model.allow), ("--deny", &model.deny)] {
         values.iter().for_each(|value| option(name, Some(value.into())));
+    }
+    if limits.keep {
+        flags.push("--keep".into());
     }
     if model.trust {
         flags.push("--trust".into());

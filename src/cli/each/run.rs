@@ -13,7 +13,7 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::args::EachArgs;
+use super::args::{EachArgs, TaskLimits};
 use super::child::{self, TaskOutput};
 use super::results::Results;
 use super::task_dir::{FOLDER, Isolation, TaskDir};
@@ -52,7 +52,13 @@ enum Ended {
     Open,
 }
 
-pub async fn run(cli: &SharedArgs, args: &EachArgs, file: &Path, json: bool) -> Result<u8, Failure> {
+pub async fn run(
+    cli: &SharedArgs,
+    args: &EachArgs,
+    limits: &TaskLimits,
+    file: &Path,
+    json: bool,
+) -> Result<u8, Failure> {
     let root = open::workspace(cli.model.folder.as_deref())?;
     let mut tasks = tasks::read(file)?;
     if let Some(part) = args.only {
@@ -68,7 +74,7 @@ pub async fn run(cli: &SharedArgs, args: &EachArgs, file: &Path, json: bool) -> 
         folder: root.join(FOLDER).join(&name),
         root,
         name,
-        flags: child::model_flags(&cli.model),
+        flags: child::flags(&cli.model, limits),
         copy: args.copy,
         json,
         results: RefCell::new(results),

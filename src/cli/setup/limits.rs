@@ -13,7 +13,7 @@ use tools::registry;
 pub fn of(args: &ModelArgs) -> Result<RunLimits, Failure> {
     let rules =
         if args.allow.is_empty() && args.deny.is_empty() { FlagRules::default() } else { rules(args)? };
-    Ok(RunLimits { rules, max_cost: args.max_cost })
+    Ok(RunLimits { rules, max_cost: args.max_cost, ..RunLimits::default() })
 }
 
 fn rules(args: &ModelArgs) -> Result<FlagRules, Failure> {

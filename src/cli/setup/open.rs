@@ -57,6 +57,7 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<OpenedP
         permission: model.permission,
         mode: model.mode,
         max_steps: model.max_steps,
+        reasoning_effort: model.effort.clone(),
         ..Raw::default()
     };
     let loaded = load::load(Sources {

@@ -221,7 +221,7 @@ mod tests {
             denied: 0,
             usage: Usage::default(),
             elapsed_ms: 1,
-            plan: None,
+            ..TurnEnd::default()
         };
         Record::TurnEnd { ms: 1, end, turn }
     }

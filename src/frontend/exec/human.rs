@@ -10,10 +10,10 @@ use super::printer::{LINE_CHARS, Printer, declined, end_words, result_line};
 use base::config::settings::Permission;
 use base::diff_cut::DiffCut;
 use base::model::envelope::{Envelope, Status};
-use base::model::item::Item;
+use base::model::item::{Item, ReminderTopic};
 use base::model::usage::Usage;
 use base::protocol::approval::Question;
-use base::protocol::event::{EndReason, Event, Level, TurnEnd};
+use base::protocol::event::{EndReason, Event, Level, ServiceRow, TurnEnd};
 use base::sanitize::clean;
 use base::text;
 
@@ -34,6 +34,8 @@ pub struct Human<O, L> {
     color: bool,
     /// The last assistant text, until it's clear whether it's the answer.
     held: Option<Arc<str>>,
+    /// The held text was cut at the output limit.
+    cut: bool,
     partial: String,
     titles: HashMap<Arc<str>, String>,
     /// The call whose title was printed last.
@@ -49,6 +51,7 @@ impl<O: Write, L: Write> Human<O, L> {
             log,
             color,
             held: None,
+            cut: false,
             partial: String::new(),
             titles: HashMap::new(),
             last_started: None,
@@ -142,9 +145,12 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
             Event::TextDelta(delta) => self.partial.push_str(delta),
             Event::Item { item, .. } => {
                 if let Item::Assistant { text, .. } = &**item {
+                    let before = if std::mem::take(&mut self.cut) { self.held.take() } else { None };
                     self.release();
                     self.partial.clear();
-                    self.held = Some(Arc::clone(text));
+                    self.held = Some(
+                        before.map_or_else(|| Arc::clone(text), |before| format!("{before}{text}").into()),
+                    );
                 }
             }
             Event::ToolStarted { call_id, title, .. } => self.started(call_id, title),
@@ -167,6 +173,10 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
                 let what = if *alive { "connected, but no answer" } else { "no data from the server" };
                 let text = format!("{what} for {since}; giving up in {left}");
                 self.line(DIM, &text);
+            }
+            Event::Nudge(nudge) => {
+                self.cut = nudge.kind == ReminderTopic::Cut;
+                self.line(DIM, &format!("· {}", nudge.short));
             }
             Event::Session(session) => self.permission = Some(session.permission),
             Event::Permission(permission) => self.permission = Some(*permission),
@@ -218,6 +228,15 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
                 _ => "; allow more with --permission auto or full",
             };
             self.line(YELLOW, &format!("{calls} denied{more}"));
+        }
+        if !end.services.is_empty() {
+            let count = text::plural(end.services.len(), "service");
+            self.line(None, &format!("Still running: {count}"));
+        }
+        for service in &end.services {
+            let ServiceRow { pid, command, log, stop, .. } = service;
+            let command = text::one_line(command, LINE_CHARS);
+            self.line(None, &format!("pid {pid}  {command}  (log {log}; to stop it: {stop})"));
         }
         let usage = &end.usage;
         let mut summary = text::plural(end.steps as usize, "step");
@@ -272,7 +291,7 @@ mod tests {
             assert!(human.event(event).is_ok());
         }
         let usage = Usage { input: 12_345, cached: 10_000, output: 99, ..Usage::default() };
-        let end = TurnEnd { reason, steps: 2, denied: 0, usage, elapsed_ms: 1_234, plan: None };
+        let end = TurnEnd { reason, steps: 2, usage, elapsed_ms: 1_234, ..TurnEnd::default() };
         assert!(human.end(&end, 0).is_ok());
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (text(&human.out), text(&human.log))
@@ -349,7 +368,7 @@ mod tests {
                 denied: 1,
                 usage: Usage::default(),
                 elapsed_ms: 0,
-                plan: None,
+                ..TurnEnd::default()
             };
             let _ = human.end(&end, 1);
             let log = String::from_utf8_lossy(&log);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::printer::{Printer, declined, end_words, result_line};
-use base::model::item::{Item, ItemId, ToolResult};
+use base::model::item::{Item, ItemId, ReminderTopic, ToolResult};
 use base::protocol::approval::Question;
 use base::protocol::event::{Event, TurnEnd};
 use base::sanitize;
@@ -22,12 +22,22 @@ pub struct Json<O> {
     session: Option<String>,
     cost_usd: Option<f64>,
     result: Option<Arc<str>>,
+    /// The last text was cut at the output limit; the next one goes on where it ends.
+    cut: bool,
     output: Option<Value>,
 }
 
 impl<O: Write> Json<O> {
     pub fn new(out: O) -> Self {
-        Self { out, titles: HashMap::new(), session: None, cost_usd: None, result: None, output: None }
+        Self {
+            out,
+            titles: HashMap::new(),
+            session: None,
+            cost_usd: None,
+            result: None,
+            cut: false,
+            output: None,
+        }
     }
 
     /// One write per line, so that readers never see half a line.
@@ -43,6 +53,9 @@ impl<O: Write> Json<O> {
 
     fn tool_done(&mut self, id: ItemId, result: &ToolResult) -> io::Result<()> {
         let envelope = &result.envelope;
+        if let Some(service) = envelope.data.more.get("service") {
+            self.line(json!({"type": "service_started", "call_id": result.call_id, "service": service}))?;
+        }
         let title = self.titles.remove(&result.call_id);
         self.line(json!({
             "type": "tool_done", "id": id, "call_id": result.call_id, "tool": result.tool,
@@ -66,7 +79,10 @@ impl<O: Write> Printer for Json<O> {
             Event::TurnStarted { text } => self.line(json!({"type": "turn_started", "text": text})),
             Event::Item { id, item } => match &**item {
                 Item::Assistant { text, .. } => {
-                    self.result = Some(Arc::clone(text));
+                    let before = self.result.take().filter(|_| std::mem::take(&mut self.cut));
+                    self.result = Some(
+                        before.map_or_else(|| Arc::clone(text), |before| format!("{before}{text}").into()),
+                    );
                     self.line(json!({"type": "text", "id": id, "text": text}))
                 }
                 Item::Reasoning(reasoning) => {
@@ -90,6 +106,16 @@ impl<O: Write> Printer for Json<O> {
             })),
             Event::Silent { since_ms, left_ms, alive } => {
                 self.line(json!({"type": "silent", "since_ms": since_ms, "left_ms": left_ms, "alive": alive}))
+            }
+            Event::Nudge(nudge) => {
+                self.cut = nudge.kind == ReminderTopic::Cut;
+                let mut line = json!({"type": "nudge"});
+                if let (Value::Object(line), Ok(Value::Object(nudge))) =
+                    (&mut line, serde_json::to_value(nudge))
+                {
+                    line.extend(nudge);
+                }
+                self.line(line)
             }
             Event::Compacting { running } => self.line(json!({"type": "compacting", "running": running})),
             Event::Window(window) => {
@@ -118,9 +144,15 @@ impl<O: Write> Printer for Json<O> {
             "type": "turn_ended", "reason": reason, "message": message, "hint": hint, "steps": end.steps,
             "prompt_returned": end.reason.returned().map(|_| true),
             "plan": end.plan, "denied": end.denied, "usage": end.usage, "elapsed_ms": end.elapsed_ms, "exit_code": exit_code,
+            "facts": present(&end.facts), "services": present(&end.services),
             "session": self.session, "cost_usd": self.cost_usd, "result": self.result, "output": self.output,
         }))
     }
+}
+
+/// Empty lists are left out.
+fn present<T>(all: &[T]) -> Option<&[T]> {
+    (!all.is_empty()).then_some(all)
 }
 
 #[cfg(test)]
@@ -190,7 +222,7 @@ mod tests {
             denied: 1,
             usage: Usage { input: 9, ..Usage::default() },
             elapsed_ms: 12,
-            plan: None,
+            ..TurnEnd::default()
         };
         assert!(json.end(&end, 1).is_ok());
         insta::assert_snapshot!(String::from_utf8_lossy(&json.out), @r#"

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use base::model::envelope::{Envelope, Status};
 use base::protocol::approval::Question;
-use base::protocol::event::{EndReason, Event, TurnEnd};
+use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
 use base::text;
 
 pub const LINE_CHARS: usize = 160;
@@ -53,7 +53,14 @@ pub fn end_words(reason: &EndReason) -> (&'static str, Option<String>, Option<St
             Some("continue with `mycode exec -c continue`, or raise max_steps in config.toml".to_owned()),
         ),
         EndReason::ProviderFailed { message, hint, .. } => ("provider_failed", given(message), given(hint)),
-        EndReason::Failed { message, hint, .. } => ("failed", given(message), given(hint)),
+        EndReason::Failed { message, hint, cause, .. } => {
+            let name = match cause {
+                FailureCause::Deadline => "deadline",
+                FailureCause::CostLimit => "cost_limit",
+                _ => "failed",
+            };
+            (name, given(message), given(hint))
+        }
     }
 }
 

@@ -12,8 +12,7 @@ use super::human::Human;
 use super::json::Json;
 use super::output_schema::{self, OutputSchema};
 use super::printer::Printer;
-use base::model::item::Item;
-use base::model::usage::Usage;
+use base::model::item::{Item, ReminderTopic};
 use base::protocol::approval::{Answer, Question};
 use base::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
 use base::protocol::op::{Control, Op, Work};
@@ -26,6 +25,13 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 pub const EXIT_DONE: u8 = 0;
 pub const EXIT_FAILED: u8 = 1;
 pub const EXIT_PROVIDER: u8 = 4;
+pub const EXIT_STEPS: u8 = 5;
+pub const EXIT_COST: u8 = 6;
+pub const EXIT_DEADLINE: u8 = 7;
+pub const EXIT_DENIED: u8 = 8;
+pub const EXIT_SCHEMA: u8 = 9;
+/// The model didn't get on: the same failure again and again, replies cut at the limit, or empty.
+pub const EXIT_STUCK: u8 = 13;
 pub const EXIT_INTERRUPTED: u8 = 130;
 
 /// There's no composer to return the prompt to; it stays in the session.
@@ -56,7 +62,7 @@ impl ExecOptions {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExecOutcome {
-    /// 0 done, 1 task failed or a call was denied, 4 provider, 130 interrupted.
+    /// See the manual page; 0 is done.
     pub exit_code: u8,
     pub end: TurnEnd,
     /// The model's last text, or the JSON value for the schema.
@@ -98,6 +104,7 @@ pub async fn run_with(
     let mut interrupted = false;
     let mut lost = None;
     let mut answer: Option<String> = None;
+    let mut cut = false;
     // The turn that ended with an invalid answer.
     let mut corrected: Option<TurnEnd> = None;
     let prompt = match &schema {
@@ -148,10 +155,16 @@ pub async fn run_with(
                 printer.denied(&question)
             }
             Some(event) => {
-                if let Event::Item { item, .. } = &event
-                    && let Item::Assistant { text, .. } = &**item
-                {
-                    answer = Some(text.to_string());
+                match &event {
+                    Event::Item { item, .. } => {
+                        if let Item::Assistant { text, .. } = &**item {
+                            let before =
+                                answer.take().filter(|_| std::mem::take(&mut cut)).unwrap_or_default();
+                            answer = Some(before + text);
+                        }
+                    }
+                    Event::Nudge(nudge) => cut = nudge.kind == ReminderTopic::Cut,
+                    _ => {}
                 }
                 printer.event(&event)
             }
@@ -213,15 +226,23 @@ fn invalid(why: &str) -> EndReason {
         message: format!("the answer is not valid against the schema: {why}"),
         hint: "the session keeps the answer; say in the task what the fields mean, or use a simpler schema"
             .to_owned(),
-        cause: FailureCause::Other,
+        cause: FailureCause::Schema,
         prompt_returned: None,
     }
 }
 
 fn exit_code(end: &TurnEnd) -> u8 {
     match &end.reason {
-        EndReason::Done if end.denied == 0 => EXIT_DONE,
-        EndReason::Done | EndReason::StepLimit { .. } | EndReason::Failed { .. } => EXIT_FAILED,
+        EndReason::Done if end.denied_at_end => EXIT_DENIED,
+        EndReason::Done => EXIT_DONE,
+        EndReason::StepLimit { .. } => EXIT_STEPS,
+        EndReason::Failed { cause, .. } => match cause {
+            FailureCause::OutputLimit | FailureCause::Stuck | FailureCause::Empty => EXIT_STUCK,
+            FailureCause::CostLimit => EXIT_COST,
+            FailureCause::Deadline => EXIT_DEADLINE,
+            FailureCause::Schema => EXIT_SCHEMA,
+            FailureCause::Refused | FailureCause::Other => EXIT_FAILED,
+        },
         EndReason::ProviderFailed { .. } => EXIT_PROVIDER,
         EndReason::Interrupted { .. } => EXIT_INTERRUPTED,
     }
@@ -237,7 +258,7 @@ fn note(question: &Question) -> &'static str {
 }
 
 fn ended(reason: EndReason, denied: u32) -> TurnEnd {
-    TurnEnd { reason, steps: 0, denied, usage: Usage::default(), elapsed_ms: 0, plan: None }
+    TurnEnd { reason, denied, ..TurnEnd::default() }
 }
 
 /// The engine ended silently: its own fault, unless it was interrupted.
@@ -324,7 +345,7 @@ mod tests {
         };
         for (reason, expected) in [
             (EndReason::Done, 0),
-            (EndReason::StepLimit { limit: 3 }, 1),
+            (EndReason::StepLimit { limit: 3 }, 5),
             (failed, 1),
             (provider, 4),
             (INTERRUPTED, 130),
@@ -345,7 +366,7 @@ mod tests {
             questions: vec![AskedQuestion { question: "?".into(), options: vec![], optional: false }],
         };
         let (code, ops) = play(vec![Event::Ask { id: 7, question }, end(EndReason::Done)], 0).await;
-        assert_eq!(code, 1);
+        assert_eq!(code, 0);
         assert!(
             matches!(&ops[1], Op::Control(Control::Answer { id: 7, answer: Answer::No { note } }) if !note.is_empty())
         );

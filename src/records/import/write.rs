@@ -110,7 +110,7 @@ impl Writer<'_> {
             denied: 0,
             usage: Usage::default(),
             elapsed_ms: 0,
-            plan: None,
+            ..TurnEnd::default()
         };
         self.records.push(Record::TurnEnd { ms, end, turn: self.turns });
     }

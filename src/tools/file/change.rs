@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
+use super::{syntax, wrote};
 use crate::api::{Preview, ToolError, ToolOutcome};
 use crate::cx::ToolCx;
 use crate::file::matching::match_edit::{MatchLevel, TextEdit};
@@ -19,11 +20,10 @@ use base::folder::handle::Folder;
 use base::format::encoding::{self, Encoding};
 use base::model::envelope::{Envelope, ErrorCode};
 use base::model::observation::{Change, Observation, Operation};
-use base::text::{elide, floor_boundary, human_bytes, plural};
+use base::text::{floor_boundary, human_bytes, plural};
 
 /// Larger files aren't edited as text.
 pub(crate) const EDIT_LIMIT_BYTES: u64 = 32 * 1024 * 1024;
-const STALE_DIFF_LINES: usize = 40;
 const DIFF_BYTES: usize = 48 * 1024;
 const MARK: char = '\u{feff}';
 
@@ -133,35 +133,6 @@ pub(crate) fn text_of(canonical: &Path, limit: u64) -> Result<String, String> {
     encoding::decode(&bytes).map(|(text, _)| text).map_err(|_| "it is no text".to_owned())
 }
 
-/// `INVALID_PARAM` if the model never read the file; `CONFLICT` with a short diff if it has changed since.
-pub(crate) fn must_be_known(cx: &ToolCx, target: &PathTarget, loaded: &LoadedFile) -> Result<(), ToolError> {
-    let shown = &target.shown;
-    let Some(seen) = cx.files.get(&target.resolved.canonical) else {
-        return Err(ToolError::invalid(format!(
-            "{shown} has not been read yet. Read it first, then repeat this call"
-        )));
-    };
-    if seen.hash == file::hash(&loaded.bytes) {
-        return Ok(());
-    }
-    let changes = seen
-        .snapshot
-        .and_then(|bytes| encoding::decode(&bytes).ok())
-        .map(|(before, _)| unified(shown, &before, &encoding::shown(&loaded.text, loaded.encoding)))
-        .filter(|diff| !diff.is_empty())
-        .map(|diff| {
-            let cut = diff.lines().count() > STALE_DIFF_LINES;
-            let lines: Vec<String> =
-                diff.lines().take(STALE_DIFF_LINES).map(|line| elide(line, 200)).collect();
-            format!(". What changed:\n{}{}", lines.join("\n"), if cut { "\n…" } else { "" })
-        })
-        .unwrap_or_default();
-    Err(ToolError::conflict(format!(
-        "{shown} has changed on disk since you last saw it. Nothing was written; Read it again, then repeat this \
-             call{changes}"
-    )))
-}
-
 /// Rejects characters that we use internally as stand-ins for non-text bytes.
 pub(crate) fn must_be_storable(target: &PathTarget, loaded: &LoadedFile, new: &str) -> Result<(), ToolError> {
     if loaded.encoding != Encoding::DamagedUtf8 || !encoding::has_stand_in(new) {
@@ -263,31 +234,50 @@ fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
     }
     let hash = file::hash(after_bytes);
     cx.files.saw(path, hash.clone(), after_bytes);
+    let diff = plan.diff();
+    cx.files.show(if applied.is_empty() { after } else { &diff });
     cx.language_servers.edited(path, before.as_ref().map(|loaded| loaded.text.as_str()), after);
     let shown = &target.shown;
     let replacements: usize = applied.iter().map(|(lines, _)| lines.len()).sum();
-    let text = match (before, applied.as_slice()) {
-        (None, _) => format!("Created {shown} ({})", plural(after.lines().count(), "line")),
-        (Some(_), []) => format!("Wrote {shown} ({})", plural(after.lines().count(), "line")),
-        (Some(_), [(lines, level)]) => {
-            let note = level.note().map_or(String::new(), |note| format!("; {note}"));
-            format!("Edited {shown}: {} ({}){note}", plural(replacements, "replacement"), list_lines(lines))
+    let lines = |text: &str| text.lines().count();
+    let mut text = match (before, applied.as_slice()) {
+        (None, _) => format!("Created {shown} ({})", plural(lines(after), "line")),
+        (Some(before), []) => {
+            format!("Wrote {shown} ({}, was {})", plural(lines(after), "line"), lines(&before.text))
         }
-        (Some(_), edits) => {
+        (Some(before), edits) => {
             let notes: String = (1..)
                 .zip(edits)
-                .filter_map(|(number, (_, level))| Some(format!("; edit {number} {}", level.note()?)))
+                .filter_map(|(number, (lines, level))| {
+                    if lines.is_empty() {
+                        return Some(format!("; edit {number} changes nothing and was skipped"));
+                    }
+                    let which = if edits.len() == 1 { String::new() } else { format!("edit {number} ") };
+                    Some(format!("; {which}{}", level.note()?))
+                })
                 .collect();
-            let (edits, replacements) = (plural(edits.len(), "edit"), plural(replacements, "replacement"));
-            format!("Edited {shown}: {edits}, {replacements}{notes}")
+            let count = match edits.len() {
+                1 => plural(replacements, "replacement"),
+                edits => format!("{}, {}", plural(edits, "edit"), plural(replacements, "replacement")),
+            };
+            format!("Edited {shown}: {count} ({}){notes}", wrote::changed_lines(&before.text, after))
         }
     };
+    // Where the new text was moved to fit, the model sees what became of it.
+    if applied.iter().any(|(_, level)| *level == MatchLevel::Indentation) {
+        let new: Vec<&str> = diff.lines().skip(2).filter(|line| line.starts_with('+')).take(20).collect();
+        text.push_str(&format!("\n{}", new.join("\n")));
+    }
+    text.extend(syntax::problem(&target.shown, after).map(|why| format!("; but {why}")));
+    if before.is_none() {
+        text.extend(wrote::similar_neighbor(cx, target).map(|name| format!("; a similar {name} is there")));
+    }
     Ok(Envelope::success(text).observed(observation(Change {
         path: Some(shown.clone()),
         applied: Some(true),
         operation: Some(if before.is_none() { Operation::Create } else { Operation::Update }),
         hash: Some(hash),
-        diff: Some(plan.diff()),
+        diff: Some(diff),
         replacements: (!applied.is_empty()).then_some(replacements as u64),
     })))
 }

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::change::{self, AppliedEdits, Intent};
+use super::known::{self, Needs};
 use crate::api::{Preview, ToolError, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use crate::file::matching::apply::apply;
@@ -120,7 +121,7 @@ fn plan(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
             target.shown
         )));
     }
-    change::must_be_known(cx, &target, &loaded)?;
+    known::must_be_known(cx, &target, &loaded, Needs::Places(&edits))?;
     for edit in &edits {
         change::must_be_storable(&target, &loaded, edit.new)?;
     }
@@ -157,7 +158,14 @@ fn apply_all(
         let done = if pastes_line_numbers(&text, edit) {
             Err((ErrorCode::InvalidParam, "new_string contains Read's line numbers; remove them".to_owned()))
         } else {
-            apply(&text, *edit).map_err(|refusal| explain(cx, target, &text, edit, &refusal))
+            match apply(&text, *edit) {
+                // The good edits beside it still count.
+                Err(Refusal::NoOp) if total > 1 => {
+                    applied.push((Vec::new(), MatchLevel::Exact));
+                    continue;
+                }
+                done => done.map_err(|refusal| explain(cx, target, &text, edit, &refusal)),
+            }
         };
         let done = done.map_err(|(code, message)| match total {
             1 => ToolError::model(code, message),

@@ -2,8 +2,11 @@
 
 pub mod change;
 pub mod edit;
+pub mod known;
 pub mod matching;
 pub mod read;
 pub mod state;
+pub mod syntax;
 pub mod watch;
 pub mod write;
+pub mod wrote;

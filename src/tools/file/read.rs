@@ -157,9 +157,18 @@ fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     // Lines inside a secret are left out; the others keep their numbers.
     let number =
         |index| redacted.as_ref().map_or(Some(index + 1), |(_, numbers)| numbers.get(index).copied());
+    // Counts as seen though its line is shown cut.
+    let long = |index: usize| {
+        if shown.content(index).len() > LINE_CHARS {
+            cx.files.show(shown.content(index));
+        }
+    };
     for (index, number) in (0..shown.count()).map_while(|index| Some((index, number(index)?))) {
         if number >= first && !page.push(number, &encoding::shown(shown.content(index), kind), 0) {
             break;
+        }
+        if number >= first {
+            long(index);
         }
     }
     if !page.full {

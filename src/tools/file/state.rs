@@ -1,11 +1,15 @@
 //! Which files the model has seen, with which content: the basis of "read before edit" and "changed on disk".
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+use rustc_hash::FxHasher;
+
 use base::folder::exact;
+use base::pattern::Pattern;
 
 /// Contents up to this size are kept, so that a later change can be shown as a diff.
 const SNAPSHOT_BYTES: usize = 256 * 1024;
@@ -23,6 +27,15 @@ pub struct SeenFile {
     stamp: Option<FileStamp>,
     /// Hash of the content that was reported to the model without being shown.
     reported: Option<String>,
+    /// Hash of the content that the model's own command left.
+    own: Option<String>,
+}
+
+impl SeenFile {
+    /// Whether the model's own command made this content.
+    pub fn is_own(&self, hash: &str) -> bool {
+        self.own.as_deref() == Some(hash)
+    }
 }
 
 type FileStamp = (SystemTime, u64);
@@ -30,6 +43,12 @@ type FileStamp = (SystemTime, u64);
 fn stamp(path: &Path) -> Option<FileStamp> {
     let meta = exact::look(path).ok()?;
     Some((meta.modified().ok()?, meta.len()))
+}
+
+fn line_hash(line: &str) -> u64 {
+    let mut hasher = FxHasher::default();
+    line.trim().hash(&mut hasher);
+    hasher.finish()
 }
 
 #[derive(Debug, Default)]
@@ -43,6 +62,8 @@ struct States {
 #[derive(Debug, Default)]
 pub struct FileStates {
     states: Mutex<States>,
+    /// Hashes of all lines that any result has shown, without their margins.
+    shown: Mutex<HashSet<u64>>,
     writing: Mutex<()>,
 }
 
@@ -63,6 +84,31 @@ impl FileStates {
         self.put(canonical, hash, snapshot)
     }
 
+    /// The model sees this text. Lines may have a number, a path or a diff's mark before them.
+    pub fn show(&self, text: &str) {
+        static MARGIN: Pattern = Pattern::new(r"^\s*(?:[^\s:]+[:-])?\d+[:\t -]|^\+");
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        for line in text.lines() {
+            shown.insert(line_hash(line));
+            if let Some(margin) = MARGIN.find(line) {
+                shown.insert(line_hash(&line[margin.end()..]));
+            }
+        }
+    }
+
+    /// Whether each of these lines stood in some result. Blank ones always do.
+    pub fn are_shown<'a>(&self, mut lines: impl Iterator<Item = &'a str>) -> bool {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.all(|line| line.trim().is_empty() || shown.contains(&line_hash(line)))
+    }
+
+    /// The model's own command has changed the file, in more than could be shown.
+    pub fn own_change(&self, canonical: &Path, hash: &str) {
+        if let Some(seen) = self.lock().files.get_mut(canonical) {
+            seen.own = Some(hash.to_owned());
+        }
+    }
+
     /// For resumed sessions: the model has seen content with this hash.
     pub fn remember(&self, canonical: &Path, hash: &str) {
         self.put(canonical, hash.to_owned(), None);
@@ -79,6 +125,7 @@ impl FileStates {
 
     pub fn clear(&self) {
         *self.lock() = States::default();
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// Seen files whose time or size has changed. Blocks.
@@ -123,7 +170,7 @@ impl FileStates {
         states.clock += 1;
         states.snapshot_bytes += snapshot.as_ref().map_or(0, |bytes| bytes.len());
         let stamp = snapshot.is_some().then(|| stamp(canonical)).flatten();
-        let seen = SeenFile { hash, snapshot, order: states.clock, stamp, reported: None };
+        let seen = SeenFile { hash, snapshot, order: states.clock, stamp, reported: None, own: None };
         let before = states.files.insert(canonical.to_owned(), seen);
         states.snapshot_bytes -=
             before.as_ref().and_then(|seen| seen.snapshot.as_ref()).map_or(0, |b| b.len());

@@ -66,10 +66,14 @@ pub fn changes(cx: &ToolCx, by: ChangedBy) -> Option<String> {
         match diff {
             Some(diff) if !diff.is_empty() && diff.lines().count() <= DIFF_LINES && diff.len() < 6_000 => {
                 cx.files.saw(&canonical, hash, &bytes);
+                cx.files.show(&diff);
                 let what = if own { "" } else { " changed on disk; what changed" };
                 notes.push(format!("{shown}{what}:\n{}", diff.trim_end()));
             }
             _ => {
+                if own {
+                    cx.files.own_change(&canonical, &hash);
+                }
                 let what = if own { "" } else { " changed on disk" };
                 notes.push(format!("{shown}{what}; Read it again before you rely on it"));
             }

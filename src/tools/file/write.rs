@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::change::{self, Intent, LoadedFile};
+use super::known::{self, Needs};
 use crate::api::{Preview, ToolError, ToolWork, TypedTool};
 use crate::cx::ToolCx;
 use crate::file::matching::splice;
@@ -52,7 +53,7 @@ fn plan(args: &Args, cx: &ToolCx) -> Result<Intent, ToolError> {
     };
     // An empty file has nothing to lose.
     if !loaded.bytes.is_empty() {
-        change::must_be_known(cx, &target, &loaded)?;
+        known::must_be_known(cx, &target, &loaded, Needs::Whole)?;
     }
     change::must_be_storable(&target, &loaded, &content)?;
     let content = loaded.without_double_mark(own_line_ends(&loaded, &content));

@@ -12,7 +12,7 @@ use super::client::error::McpError;
 use super::client::handler::Caller;
 use super::result;
 use super::servers::Servers;
-use crate::api::{Prepared, Preview, ToolError, ToolOutcome};
+use crate::api::{Prepared, Preview, ToolError, ToolOutcome, in_filling_order};
 use crate::cx::ToolCx;
 use crate::on_demand::source::{Specs, ToolSource};
 use base::model::call::ToolSpec;
@@ -123,7 +123,7 @@ fn spec(server: &str, tool: &Tool) -> ToolSpec {
     ToolSpec {
         name: format!("{server}.{}", tool.name).into(),
         description: tool.description.as_deref().unwrap_or_default().trim().into(),
-        schema: Value::Object((*tool.input_schema).clone()),
+        schema: in_filling_order(Value::Object((*tool.input_schema).clone())),
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::builtin::BuiltinSource;
 use super::more_tools::{self, MoreTools};
 use super::source::ToolSource;
-use crate::api::Tool;
+use crate::api::{Tool, TypedTool as _};
+use crate::plan::ask_user::AskUser;
 use crate::registry;
 use crate::web::state::WebState;
 
@@ -26,8 +27,11 @@ pub fn tools(
 }
 
 /// Tools not shown to the model. If the user has set up servers, they stay available in a small window too.
-pub fn left_out(small_window: bool, sources: &[Arc<dyn ToolSource>]) -> Vec<&'static str> {
+pub fn left_out(small_window: bool, interactive: bool, sources: &[Arc<dyn ToolSource>]) -> Vec<&'static str> {
     let has_servers = sources.iter().any(|source| !source.listed().is_empty());
     let left_out = |name: &&str| small_window && !(has_servers && *name == more_tools::NAME);
-    registry::DISPENSABLE.into_iter().filter(left_out).collect()
+    let mut names: Vec<&str> = registry::DISPENSABLE.into_iter().filter(left_out).collect();
+    // It can be called, and says that nobody answers.
+    names.extend((!interactive).then_some(AskUser::NAME));
+    names
 }

@@ -55,8 +55,8 @@ impl TypedTool for Note {
     type Args = Args;
     const NAME: &'static str = "Note";
     const DESCRIPTION: &'static str = prompts::TOOL_NOTE;
-    const ARGUMENTS: &'static str = "action create|read|update|search|list|summary|delete, id?, title?, content?, type?, \
-                                     tags? strings, files? strings, query?, limit? integer";
+    const ARGUMENTS: &'static str = "action create|read|update|search|list|summary|delete, id?, query?, type?, title?, content?, \
+                                     tags? strings, files? strings, limit? integer";
     const WORK: ToolWork<Args> = ToolWork::Blocking(|args, cx| {
         act(args, &NoteStore::new(&cx.root))
             .map_err(|error| ToolError::model(error.code(), error.to_string()))

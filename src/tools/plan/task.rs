@@ -38,7 +38,7 @@ impl TypedTool for Task {
     type Args = Args;
     const NAME: &'static str = "Task";
     const DESCRIPTION: &'static str = prompts::TOOL_TASK;
-    const ARGUMENTS: &'static str = "description?, prompt, type, model?, resume?";
+    const ARGUMENTS: &'static str = "type, prompt, description?, model?, resume?";
     const WORK: ToolWork<Args> = ToolWork::Async(work);
     const CLEAN_UP: Duration = CLEAN_UP;
 

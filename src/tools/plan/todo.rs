@@ -24,7 +24,7 @@ impl TypedTool for TodoWrite {
     const NAME: &'static str = "TodoWrite";
     const DESCRIPTION: &'static str = prompts::TOOL_TODO_WRITE;
     const ARGUMENTS: &'static str =
-        "summary?, todos [content, status pending|in_progress|completed|cancelled]";
+        "todos [content, status pending|in_progress|completed|cancelled], summary?";
     const WORK: ToolWork<Args> = ToolWork::Blocking(replace);
 
     fn title(args: &Args) -> String {

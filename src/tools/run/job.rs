@@ -4,17 +4,21 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::jobs::Jobs;
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool};
+use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::envelope::Envelope;
 use base::model::observation::Command;
 
+/// Seconds.
+const MAX_WAIT_S: u64 = 600;
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
 #[derive(Deserialize)]
 pub struct Args {
     id: Option<u32>,
+    /// Returns when the job has ended, or this many seconds are over.
+    wait_s: Option<u64>,
     #[serde(default)]
     stop: bool,
 }
@@ -25,9 +29,8 @@ impl TypedTool for Job {
     type Args = Args;
     const NAME: &'static str = "Job";
     const DESCRIPTION: &'static str = prompts::TOOL_JOB;
-    const ARGUMENTS: &'static str = "id? integer, stop? boolean";
-    const WORK: ToolWork<Args> =
-        ToolWork::Async(|args, cx| Box::pin(async move { look(&args, &cx.shell.jobs).await }));
+    const ARGUMENTS: &'static str = "id? integer, wait_s? integer, stop? boolean";
+    const WORK: ToolWork<Args> = ToolWork::Async(|args, cx| Box::pin(async move { look(&args, cx).await }));
 
     fn title(args: &Args) -> String {
         match (args.id, args.stop) {
@@ -38,8 +41,18 @@ impl TypedTool for Job {
     }
 }
 
-async fn look(args: &Args, jobs: &Jobs) -> ToolOutcome {
-    let Some(id) = args.id else {
+async fn look(args: &Args, cx: &ToolCx) -> ToolOutcome {
+    let jobs = &cx.shell.jobs;
+    let mut ended = None;
+    if let Some(seconds) = args.wait_s.filter(|_| !args.stop) {
+        let asked = Duration::from_secs(seconds.clamp(1, MAX_WAIT_S));
+        let wait = cx.deadline.map_or(asked, |deadline| asked.min(deadline.longest_wait()));
+        ended = tokio::select! {
+            ended = jobs.wait_for_end(args.id, wait) => ended,
+            () = cx.cancel.cancelled() => return Err(ToolError::interrupted()),
+        };
+    }
+    let Some(id) = args.id.or(ended) else {
         let lines = jobs.list().into_iter().map(|job| {
             let state = job.ended.unwrap_or_else(|| "running".to_owned());
             format!("{} {state}: {}\n", job.id, job.command)
@@ -53,7 +66,8 @@ async fn look(args: &Args, jobs: &Jobs) -> ToolOutcome {
         jobs.ended(id, STOP_TIMEOUT).await;
     }
     let read = jobs.read(id).ok_or_else(unknown)?;
-    let mut notes = vec![read.status().to_owned()];
+    let took = read.ended.as_ref().map(|end| format!(" after {} s", end.took.as_secs()));
+    let mut notes = vec![format!("{}{}", read.status(), took.unwrap_or_default())];
     if read.output.is_empty() {
         notes.push("no new output".to_owned());
     }

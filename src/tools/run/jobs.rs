@@ -8,12 +8,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::decode::readable;
+use base::clock;
 use base::file;
 use base::model::envelope::Envelope;
 use base::model::observation::{Command, Observation};
@@ -39,19 +40,32 @@ pub struct JobOutput {
     pub output: Vec<u8>,
     /// Earlier bytes that are only in the file.
     pub skipped_bytes: u64,
-    pub ended: Option<String>,
+    pub ended: Option<JobEnd>,
     pub file: PathBuf,
+    pub command: String,
+}
+
+/// How a job ended, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobEnd {
+    /// Such as `exit code 0`.
+    pub how: String,
+    pub exit_code: Option<i64>,
+    pub took: Duration,
 }
 
 impl JobOutput {
     pub fn status(&self) -> &str {
-        self.ended.as_deref().unwrap_or("running")
+        self.ended.as_ref().map_or("running", |end| &end.how)
     }
 
     /// Its state and output, added to what is known of the call.
     pub fn envelope(&self, text: String, call: Command) -> Envelope {
         let looked = Command {
+            command: Some(self.command.clone()),
             running: Some(self.ended.is_none()),
+            exit_code: self.ended.as_ref().and_then(|end| end.exit_code),
+            duration_ms: self.ended.as_ref().map(|end| clock::milliseconds(end.took)),
             full_output_path: Some(self.file.to_string_lossy().into_owned()),
             ..call
         };
@@ -66,15 +80,16 @@ struct JobState {
     skipped_bytes: u64,
     file: Option<File>,
     written_bytes: u64,
-    ended: Option<String>,
+    ended: Option<JobEnd>,
     reported: bool,
 }
 
 #[derive(Debug)]
-struct BackgroundJob {
+pub struct BackgroundJob {
     id: u32,
     command: String,
     path: PathBuf,
+    begun: Instant,
     cancel: CancellationToken,
     state: Mutex<JobState>,
     /// There is new output, or the job ended.
@@ -87,9 +102,11 @@ impl BackgroundJob {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn append(&self, chunk: &[u8], cap_bytes: u64) {
+    pub fn append(&self, chunk: &[u8], cap_bytes: u64) {
         let mut state = self.state();
-        let room = usize::try_from(cap_bytes - state.written_bytes).unwrap_or(usize::MAX).min(chunk.len());
+        let room = usize::try_from(cap_bytes.saturating_sub(state.written_bytes))
+            .unwrap_or(usize::MAX)
+            .min(chunk.len());
         if let Some(file) = &mut state.file
             && file.write_all(&chunk[..room]).is_ok()
         {
@@ -115,11 +132,16 @@ impl BackgroundJob {
             skipped_bytes: std::mem::take(&mut state.skipped_bytes),
             ended: state.ended.clone(),
             file: self.path.clone(),
+            command: self.command.clone(),
         }
     }
 
     fn row(&self) -> JobRow {
-        JobRow { id: self.id, command: one_line(&self.command, 200), ended: self.state().ended.clone() }
+        JobRow {
+            id: self.id,
+            command: one_line(&self.command, 200),
+            ended: self.state().ended.as_ref().map(|end| end.how.clone()),
+        }
     }
 }
 
@@ -146,37 +168,76 @@ impl Jobs {
         }
     }
 
+    /// Whether another job may run.
+    pub fn has_room(&self) -> bool {
+        self.jobs().iter().filter(|job| job.state().ended.is_none()).count() < MAX_RUNNING
+    }
+
     /// Starts a job that writes to the file `path`; returns its number.
     pub fn start(self: &Arc<Self>, command: &str, spec: CommandSpec, path: PathBuf) -> io::Result<u32> {
-        if self.jobs().iter().filter(|job| job.state().ended.is_none()).count() >= MAX_RUNNING {
+        if !self.has_room() {
             return Err(io::Error::other(format!("{MAX_RUNNING} jobs are running already; stop one first")));
         }
         let cap_bytes = spec.spill_cap_bytes;
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        let state = JobState { file: Some(file), ..JobState::default() };
+        let job = self.add(command, path, Instant::now(), CancellationToken::new(), state);
+        let running = Arc::clone(&job);
+        let outcome =
+            async move { run::run(spec, &running.cancel, |chunk| running.append(chunk, cap_bytes)).await };
+        Ok(self.follow(job, outcome))
+    }
+
+    /// A command that reached its time limit goes on as a job. What it prints from now on comes through
+    /// [`BackgroundJob::append`].
+    pub fn adopt(
+        &self,
+        command: &str,
+        path: PathBuf,
+        begun: Instant,
+        cancel: CancellationToken,
+    ) -> Arc<BackgroundJob> {
+        self.add(command, path, begun, cancel, JobState::default())
+    }
+
+    fn add(
+        &self,
+        command: &str,
+        path: PathBuf,
+        begun: Instant,
+        cancel: CancellationToken,
+        state: JobState,
+    ) -> Arc<BackgroundJob> {
         let job = Arc::new(BackgroundJob {
             id: self.last_id.fetch_add(1, Ordering::Relaxed) + 1,
             command: command.to_owned(),
             path,
-            cancel: CancellationToken::new(),
-            state: Mutex::new(JobState { file: Some(file), ..JobState::default() }),
+            begun,
+            cancel,
+            state: Mutex::new(state),
             news: Notify::new(),
             over: CancellationToken::new(),
         });
-        let id = job.id;
-        {
-            let mut jobs = self.jobs();
-            let reported: Vec<u32> =
-                jobs.iter().filter(|job| job.state().reported).map(|job| job.id).collect();
-            let surplus = &reported[..reported.len().saturating_sub(MAX_ENDED)];
-            jobs.retain(|job| !surplus.contains(&job.id));
-            jobs.push(Arc::clone(&job));
-        }
-        let all = Arc::downgrade(self);
+        let mut jobs = self.jobs();
+        let reported: Vec<u32> = jobs.iter().filter(|job| job.state().reported).map(|job| job.id).collect();
+        let surplus = &reported[..reported.len().saturating_sub(MAX_ENDED)];
+        jobs.retain(|job| !surplus.contains(&job.id));
+        jobs.push(Arc::clone(&job));
+        job
+    }
+
+    /// Notes how the job ends; returns its number.
+    pub fn follow(
+        self: &Arc<Self>,
+        job: Arc<BackgroundJob>,
+        outcome: impl Future<Output = io::Result<CommandOutcome>> + Send + 'static,
+    ) -> u32 {
+        let (id, all) = (job.id, Arc::downgrade(self));
         tokio::spawn(async move {
-            let outcome = run::run(spec, &job.cancel, |chunk| job.append(chunk, cap_bytes)).await;
+            let outcome = outcome.await;
             {
                 let mut state = job.state();
-                state.ended = Some(describe(&outcome));
+                state.ended = Some(JobEnd::of(&outcome, job.begun.elapsed()));
                 state.file = None;
             }
             job.news.notify_one();
@@ -186,7 +247,7 @@ impl Jobs {
             }
         });
         self.changed();
-        Ok(id)
+        id
     }
 
     fn find(&self, id: u32) -> Option<Arc<BackgroundJob>> {
@@ -210,6 +271,25 @@ impl Jobs {
         let file = file::tail(&job.path, PEEKED_BYTES).ok();
         let unread = || job.state().unread.iter().copied().collect();
         Some(readable(&file.unwrap_or_else(unread)))
+    }
+
+    /// Waits until the job has ended, or any job that wasn't reported yet; not longer than `limit`.
+    pub async fn wait_for_end(&self, id: Option<u32>, limit: Duration) -> Option<u32> {
+        let waiting: Vec<Arc<BackgroundJob>> = match id {
+            Some(id) => self.find(id).into_iter().collect(),
+            None => self.jobs().iter().filter(|job| !job.state().reported).cloned().collect(),
+        };
+        if waiting.is_empty() {
+            return None;
+        }
+        let ends = waiting.iter().map(|job| {
+            Box::pin(async {
+                job.over.cancelled().await;
+                job.id
+            })
+        });
+        let any = futures_util::future::select_all(ends);
+        tokio::time::timeout(limit, any).await.ok().map(|(id, _, _)| id)
     }
 
     pub fn stop(&self, id: u32) -> bool {
@@ -241,7 +321,8 @@ impl Jobs {
             let mut state = job.state();
             let ended = state.ended.clone().filter(|_| !state.reported)?;
             state.reported = true;
-            Some(format!("background job {} ({}) ended: {ended}", job.id, one_line(&job.command, 80)))
+            let (command, how, took) = (one_line(&job.command, 80), ended.how, ended.took.as_secs());
+            Some(format!("Job {} (`{command}`) ended: {how} after {took} s", job.id))
         });
         news.collect()
     }
@@ -255,11 +336,18 @@ impl Drop for Jobs {
     }
 }
 
-fn describe(outcome: &io::Result<CommandOutcome>) -> String {
-    match outcome {
-        Err(error) => format!("could not be started: {error}"),
-        Ok(outcome) if outcome.cancelled => "stopped".to_owned(),
-        Ok(CommandOutcome { exit: Exit::Code(code), .. }) => format!("exit code {code}"),
-        Ok(CommandOutcome { exit: Exit::Signal(signal), .. }) => format!("killed by signal {signal}"),
+impl JobEnd {
+    fn of(outcome: &io::Result<CommandOutcome>, took: Duration) -> Self {
+        let (how, exit_code) = match outcome {
+            Err(error) => (format!("could not be started: {error}"), None),
+            Ok(outcome) if outcome.cancelled => ("stopped".to_owned(), None),
+            Ok(CommandOutcome { exit: Exit::Code(code), .. }) => {
+                (format!("exit code {code}"), Some(i64::from(*code)))
+            }
+            Ok(CommandOutcome { exit: Exit::Signal(signal), .. }) => {
+                (format!("killed by signal {signal}"), Some(128 + i64::from(*signal)))
+            }
+        };
+        Self { how, exit_code, took }
     }
 }

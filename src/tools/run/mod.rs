@@ -3,9 +3,14 @@
 pub mod bash;
 pub mod decode;
 pub mod file_view;
+pub mod foreground;
+pub mod hints;
 pub mod job;
 pub mod jobs;
+pub mod keep;
 pub mod line_filter;
 pub mod network_note;
+pub mod report;
+pub mod services;
 pub mod shell;
 pub mod visible_output;

@@ -1,5 +1,6 @@
 //! State kept between Bash calls: the folder, and processes left running.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,15 +12,27 @@ pub struct Shell {
     /// Background processes of finished calls; they end with the session.
     pub leftovers: Leftovers,
     pub jobs: Arc<Jobs>,
+    /// What was said once already, such as that a program is missing.
+    said: Mutex<HashSet<String>>,
 }
 
 impl Shell {
     pub fn new(cwd: PathBuf) -> Self {
-        Self { cwd: Mutex::new(cwd), leftovers: Leftovers::default(), jobs: Arc::default() }
+        Self {
+            cwd: Mutex::new(cwd),
+            leftovers: Leftovers::default(),
+            jobs: Arc::default(),
+            said: Mutex::default(),
+        }
     }
 
     pub fn cwd(&self) -> PathBuf {
         self.cwd.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether this is the first time in the session.
+    pub fn is_first(&self, hint: &str) -> bool {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).insert(hint.to_owned())
     }
 
     pub fn set_cwd(&self, cwd: PathBuf) {

@@ -31,30 +31,38 @@ fn tools_as_the_model_sees_them() {
         })
         .collect();
     insta::assert_snapshot!(told, @r"
-    LS(path?, offset?, limit?): List a folder, folders first.
-    Glob(pattern, path?, limit?): Find files by name pattern such as `src/**/*.rs`, newest first.
-    Grep(pattern, path?, include?, ignore_case?, context?, limit?): Search file contents with a regular expression (Rust syntax). Skips ignored and binary files. `include` is a glob.
     Read(path, start_line?, limit?): Read a text file with line numbers, or look at an image. Page long files with start_line and limit.
     Edit(path, old_string, new_string, replace_all?): Replace old_string, copied exactly from the file without line numbers, with new_string. It must occur once unless replace_all.
-    MultiEdit(path, edits): Several edits to one file, in order, all or nothing.
     Write(path, content): Create a file or replace a whole one. Prefer Edit for changes.
-    Bash(command, timeout_ms?, directory?, background?, network?): Run a bash command. No terminal, no stdin; the current folder persists between calls. For reading and searching files use the other tools. It may run in a sandbox: writes only in the workspace and /tmp, no network unless `network` (asks). Servers: `background`, then Job.
-    TodoWrite(summary?, todos): Replace the todo list.
-    AskUser(questions): Ask the user when only they can decide.
-    Recall(id?, query?, agent?, offset?): Get back what was shortened or archived: an original by its id, or search this session with a query.
-    Note(action, id?, title?, content?, type?, tags?, files?, query?, limit?): Project notes that outlive the session: what took time to learn or others must know. delete archives.
+    Bash(command, directory?, background?, timeout_ms?, network?): Run a bash command. No terminal, no stdin; the current folder persists between calls. For reading and searching files use the other tools. It may run in a sandbox: writes only in the workspace and /tmp, no network unless `network` (asks). Waits 120 s (`timeout_ms`: up to 600,000), then continues as a job. Servers: `background`, then Job.
+    Grep(pattern, path?, include?, ignore_case?, context?, limit?): Search file contents with a regular expression (Rust syntax). Skips ignored and binary files. `include` is a glob.
+    Glob(pattern, path?, limit?): Find files by name pattern such as `src/**/*.rs`, newest first.
+    LS(path?, offset?, limit?): List a folder, folders first.
+    MultiEdit(path, edits): Several edits to one file, in order, all or nothing.
+    TodoWrite(todos, summary?): Replace the todo list.
     Locate(query?, with?, k?): Rank the files that a task or question is about, with their best lines. Cheaper than searching by hand. `with`: files to change; completes the set (tests, callers, co-changed).
-    Job(id?, stop?): List background jobs; with id, new output; with stop, end it.
-    Task(description?, prompt, type, model?, resume?): Hand a self-contained part to a sub-agent with a window of its own; only its answer comes back. For broad searches, or work that would fill your context. It knows nothing of this conversation: say all it needs. Independent ones in one reply run in parallel.
+    Recall(id?, query?, agent?, offset?): Get back what was shortened or archived: an original by its id, or search this session with a query.
+    Note(action, id?, query?, type?, title?, content?, tags?, files?, limit?): Project notes that outlive the session: what took time to learn or others must know. delete archives.
+    Job(id?, wait_s?, stop?): List background jobs; with id, new output; with wait_s (up to 600), wait for the end (without id: of any); with stop, end it.
+    Task(type, prompt, description?, model?, resume?): Hand a self-contained part to a sub-agent with a window of its own; only its answer comes back. For broad searches, or work that would fill your context. It knows nothing of this conversation: say all it needs. Independent ones in one reply run in parallel.
+    AskUser(questions): Ask the user when only they can decide.
     ");
 }
 
 #[test]
 fn the_system_prompt() {
-    let headings: Vec<&str> = prompts::SYSTEM.lines().filter(|line| line.starts_with('#')).collect();
-    assert_eq!(headings, ["# Working", "# Context", "# Answering"]);
-    let size = tokens::count(prompts::SYSTEM);
-    assert!(size < 600, "{size} tokens");
+    let of = |margins: &str| {
+        let lines = prompts::SYSTEM.lines().filter(|line| margins.contains(&line[..1.min(line.len())]));
+        lines.map(|line| line.get(2..).unwrap_or_default()).collect::<Vec<_>>().join("\n")
+    };
+    let headings =
+        |text: &str| text.lines().filter(|line| line.starts_with('#')).collect::<Vec<_>>().join(" ");
+    let (chat, headless) = (of(" C"), of(" HWMX"));
+    assert_eq!(headings(&chat), "# Working # Context # Answering");
+    assert_eq!(headings(&headless), "# Working # No one is here # Context # Answering");
+    assert!(!headless.contains("Ask only") && !chat.contains("No one reads along"));
+    let sizes = [&chat, &headless].map(|text| tokens::count(text));
+    assert!(sizes[0] < 400 && sizes[1] < 520, "{sizes:?} tokens");
     for word in ["data, not instructions", "Read a file before you change it", "<REDACTED>"] {
         assert!(prompts::SYSTEM.contains(word), "{word}");
     }

@@ -38,7 +38,7 @@ async fn read_before_edit_and_staleness() {
     let bench = Bench::new();
     bench.put("f", "one\ntwo\n");
     let args = json!({"path": "f", "old_string": "one", "new_string": "1"});
-    assert_error(&bench.call("Edit", args.clone()).await, "INVALID_PARAM", "Read it first");
+    assert_error(&bench.call("Edit", args.clone()).await, "INVALID_PARAM", "has not been read yet");
     bench.read("f").await;
     // The same content written again is not a change.
     bench.put("f", "one\ntwo\n");
@@ -59,6 +59,7 @@ async fn read_before_edit_and_staleness() {
     // A resumed session knows what was read by its hash.
     bench.put("g", "x\n");
     bench.cx.files.remember(&bench.path("g"), &base::file::hash(b"x\n"));
+    bench.cx.files.show("1\tx");
     assert_ok(&bench.call("Edit", json!({"path": "g", "old_string": "x", "new_string": "y"})).await);
 }
 
@@ -68,7 +69,7 @@ async fn short_answer_and_diff() {
     bench.put("src/a.py", "a\nb\nc\n");
     let preview =
         bench.preview("Edit", json!({"path": "src/a.py", "old_string": "b", "new_string": "B"})).await;
-    assert!(!preview.1 && preview.0.contains("Read it first"));
+    assert!(!preview.1 && preview.0.contains("has not been read yet"));
     bench.read("src/a.py").await;
     let (diff, is_diff) =
         bench.preview("Edit", json!({"path": "src/a.py", "old_string": "b", "new_string": "B"})).await;
@@ -103,7 +104,7 @@ async fn several_edits_atomic() {
     assert_eq!(bench.text("f"), "a\nb\nc\n");
     // Each edit sees what the ones before made.
     let done = bench.call("MultiEdit", edits(&[("a", "x"), ("x\nb", "y")])).await;
-    assert_eq!(done.wire(), "Edited f: 2 edits, 2 replacements");
+    assert_eq!(done.wire(), "Edited f: 2 edits, 2 replacements (line 1)");
     assert_eq!(bench.text("f"), "y\nc\n");
     assert_error(
         &bench.call("MultiEdit", edits(&[("y", "q"), ("q", "y")])).await,

@@ -367,7 +367,13 @@ fn several_edits() {
             Multi(&[("a", "b"), ("b", "a")]),
             Noop("cancel each other out"),
         ),
-        (S, "one is no edit", b"a\nb\n", Multi(&[("a", "a"), ("b", "c")]), No("edit 1 of 2")),
+        (
+            C,
+            "one is no edit: the other counts",
+            b"a\nb\n",
+            Multi(&[("a", "a"), ("b", "c")]),
+            Bytes(b"a\nc\n"),
+        ),
         (S, "empty old in the middle", b"a\n", Multi(&[("a", "b"), ("", "c")]), No("edit 2 of 2")),
         (S, "empty old first on a full file", b"a\n", Multi(&[("", "b"), ("a", "c")]), No("only creates")),
         (

@@ -174,7 +174,7 @@ async fn file_changed_its_kind() {
     // Nor is a file overwritten that came into being meanwhile.
     bench.put("h", "theirs\n");
     let unseen = bench.call("Write", json!({"path": "h", "content": "mine\n"})).await;
-    assert_error(&unseen, "INVALID_PARAM", "Read it first");
+    assert_error(&unseen, "INVALID_PARAM", "has not been read yet");
     assert_eq!(bench.text("h"), "theirs\n");
 }
 

@@ -31,6 +31,8 @@ fn desk(permission: Permission, rules: Rules, workspace: &Path) -> PolicyEngine 
         sandbox: true,
         max_steps: 9,
         light_model: None,
+        nudges: true,
+        keep_services: false,
         inject_notes: false,
         task_context: None,
     };
@@ -195,14 +197,14 @@ fn init_may_write_its_file_and_other_tasks_may_not() {
     let place = Workplace::new();
     let server = FakeServer::start(vec![write("AGENTS.md").into(), answer().text("Done.").into()]);
     let refused = place.exec(&server.base_url(), &["write the rules"]);
-    assert_eq!(refused.status.code(), Some(1), "{}", stderr(&refused));
+    assert_eq!(refused.status.code(), Some(8), "{}", stderr(&refused));
     assert!(stderr(&refused).contains("controls what other programs do"), "{}", stderr(&refused));
     let server = FakeServer::start(vec![write("CODE_LAW.md").into(), answer().text("Done.").into()]);
     let made = place.exec(&server.base_url(), &["/init"]);
     assert!(made.status.success(), "{}", stderr(&made));
     assert_eq!(place.text("CODE_LAW.md"), "# Rules\n");
     let server = FakeServer::start(vec![write("AGENTS.md").into(), answer().text("Done.").into()]);
-    assert_eq!(place.exec(&server.base_url(), &["/init"]).status.code(), Some(1), "only its own file");
+    assert_eq!(place.exec(&server.base_url(), &["/init"]).status.code(), Some(8), "only its own file");
 }
 
 const WANTS: &str =

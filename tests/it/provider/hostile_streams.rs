@@ -269,7 +269,7 @@ async fn partial_answers_and_returned_prompts() {
             "I may not",
         ),
         (
-            vec![cut()],
+            vec![cut(), cut(), cut(), cut()],
             "failed: the model reached its output limit before it replied; back: Some(\"do it\")",
             "",
         ),
@@ -321,7 +321,8 @@ async fn full_window_retries() {
     assert_eq!(agent.turn("read").await.reason, EndReason::Done);
     let sizes: Vec<usize> = server.requests().iter().map(|request| request.raw.len()).collect();
     assert!(sizes[2] < sizes[1], "{sizes:?}");
-    let server = FakeServer::start(vec![read(), at_the_end(), at_the_end()]);
+    let server =
+        FakeServer::start(vec![read(), at_the_end(), at_the_end(), at_the_end(), at_the_end(), at_the_end()]);
     let (_place, mut agent) = start(&server, "context_window = 30000\ncompression_threshold = 0.95\n");
     let end = agent.turn("read").await;
     assert!(told(&end).starts_with("failed: the reply was cut off"), "{}", told(&end));

@@ -30,7 +30,10 @@ fn a_call_that_was_cut_is_to_be_split() {
         assert!(output.status.success(), "{}", stderr(&output));
         assert!(!place.project().join("a.txt").exists());
         let told = &server.requests()[1].raw;
-        assert!(told.contains("reached the output limit") && told.contains("Split the work"), "{told}");
+        assert!(
+            told.contains("cut off at the output limit") && told.contains("Write the file in parts"),
+            "{told}"
+        );
         assert!(!told.contains("not valid JSON"), "{told}");
     }
 }

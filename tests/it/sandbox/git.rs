@@ -415,6 +415,8 @@ async fn a_yes_opens_the_files_that_git_changes_and_no_others() {
         sandbox: true,
         max_steps: 9,
         light_model: None,
+        nudges: true,
+        keep_services: false,
         inject_notes: false,
         task_context: None,
     };

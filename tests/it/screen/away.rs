@@ -78,7 +78,7 @@ fn an_empty_session_leaves_no_line() {
 
 #[test]
 fn the_first_start_says_what_was_found() {
-    let place = Workplace::new();
+    let place = Workplace::with_nudges();
     let mut screen = Screen::start(&place, &[], 100, 40);
     screen.wait("Type a task");
     let shown = screen.wait("Welcome to mycode.");

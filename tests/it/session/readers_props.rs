@@ -42,6 +42,7 @@ fn records() -> impl Strategy<Value = Record> {
 
 /// What may stand between good lines.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)]
 enum Junk {
     /// A whole line of anything.
     Line(Vec<u8>),

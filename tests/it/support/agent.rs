@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agent::assemble::{self, Handle, Setup};
+use agent::assemble::{self, Handle, RunLimits, Setup};
 use base::config::load::{self, Loaded, Sources};
 use base::config::paths::Paths;
 use base::config::raw::Raw;
@@ -47,7 +47,15 @@ impl TestAgent {
         launch::use_helper(env!("CARGO_BIN_EXE_mycode").into());
         let loaded = loaded(place, config, interactive);
         let provider = registry::build(&loaded.provider.clone().unwrap()).unwrap();
-        Self::run(place, loaded, provider, interactive, None)
+        Self::run(place, loaded, provider, interactive, (None, RunLimits::default()))
+    }
+
+    /// Starts a headless one with limits.
+    pub fn limited(place: &Workplace, config: &str, limits: RunLimits) -> Self {
+        launch::use_helper(env!("CARGO_BIN_EXE_mycode").into());
+        let loaded = loaded(place, config, false);
+        let provider = registry::build(&loaded.provider.clone().unwrap()).unwrap();
+        Self::run(place, loaded, provider, false, (None, limits))
     }
 
     /// Starts one that asks `provider`, whatever `config` names, or goes on with the session of a log.
@@ -57,7 +65,7 @@ impl TestAgent {
         provider: Arc<dyn Provider>,
         resume: Option<PathBuf>,
     ) -> Self {
-        Self::run(place, loaded(place, config, false), provider, false, resume)
+        Self::run(place, loaded(place, config, false), provider, false, (resume, RunLimits::default()))
     }
 
     fn run(
@@ -65,7 +73,7 @@ impl TestAgent {
         loaded: Loaded,
         provider: Arc<dyn Provider>,
         interactive: bool,
-        resume: Option<PathBuf>,
+        (resume, limits): (Option<PathBuf>, RunLimits),
     ) -> Self {
         let setup = Setup {
             provider,
@@ -76,7 +84,7 @@ impl TestAgent {
             own_folders: vec![place.home()],
             interactive,
             resume,
-            limits: Default::default(),
+            limits,
             editor: None,
             exporter: write::by_ending,
         };

@@ -135,7 +135,7 @@ pub fn window() -> WindowState {
 
 pub fn turn_end(reason: EndReason) -> Event {
     let usage = Usage { input: 15_300, cached: 12_000, output: 900, ..Usage::default() };
-    Event::TurnEnded(TurnEnd { reason, steps: 4, denied: 0, usage, elapsed_ms: 12_300, plan: None })
+    Event::TurnEnded(TurnEnd { reason, steps: 4, usage, elapsed_ms: 12_300, ..TurnEnd::default() })
 }
 
 /// Serves until `Shutdown`. `pace` is the speed in percent of what a user likes to watch; 0 waits nowhere.

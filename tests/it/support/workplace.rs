@@ -14,8 +14,15 @@ pub struct Workplace {
 }
 
 impl Workplace {
-    /// An empty project.
+    /// An empty project. What a run shows is not told to the model, so that a script needs no reply to it.
     pub fn new() -> Self {
+        let place = Self::with_nudges();
+        fs::write(place.home().join("config.toml"), "nudges = false\n").unwrap();
+        place
+    }
+
+    /// An empty project with everything as users have it.
+    pub fn with_nudges() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("project")).unwrap();
         fs::create_dir_all(folder.path().join("home")).unwrap();

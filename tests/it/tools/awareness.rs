@@ -14,7 +14,7 @@ use crate::support::workplace::Workplace;
 
 fn config(server: &FakeServer) -> String {
     format!(
-        "provider = \"openai\"\nbase_url = \"{}\"\nmodel = \"m\"\npermission = \"full\"\n",
+        "provider = \"openai\"\nbase_url = \"{}\"\nmodel = \"m\"\npermission = \"full\"\nnudges = false\n",
         server.base_url()
     )
 }
@@ -130,7 +130,62 @@ async fn shell_view_counts_as_read() {
     bench.put("c.rs", lines(30));
     assert!(!bench.bash("cat c.rs | tr a b").await.data.to_map().contains_key("view"));
     let edit = json!({"path": "c.rs", "old_string": "let value_2 = ", "new_string": "let two = "});
-    assert_error(&bench.call("Edit", edit).await, "INVALID_PARAM", "has not been read yet");
+    assert_ok(&bench.call("Edit", edit).await);
+}
+
+/// What counts is what was shown, wherever it stood.
+#[tokio::test]
+async fn a_part_opens_only_its_part() {
+    let bench = Bench::new();
+    bench.put("a.rs", lines(39));
+    bench.bash("head -2 a.rs").await;
+    let late = json!({"path": "a.rs", "old_string": "let value_35 = ", "new_string": "let late = "});
+    assert_error(&bench.call("Edit", late.clone()).await, "INVALID_PARAM", "was shown only in part");
+    // The refusal shows it, and then it counts.
+    assert_ok(&bench.call("Edit", late).await);
+    bench.put("b.rs", lines(400));
+    bench.bash("head -2 b.rs").await;
+    let write = json!({"path": "b.rs", "content": "nothing"});
+    assert_error(&bench.call("Write", write.clone()).await, "INVALID_PARAM", "was shown only in part");
+    for command in ["cat *.rs", "for f in b.rs; do cat $f; done", "grep -n . b.rs", "tail -n +1 b.rs a.rs"] {
+        let bench = Bench::new();
+        bench.put("a.rs", lines(39));
+        bench.put("b.rs", lines(400));
+        bench.bash(command).await;
+        assert_ok(&bench.call("Write", write.clone()).await);
+    }
+    // A line that Grep has shown may be edited.
+    bench.put("c.rs", lines(30).replace("value", "other"));
+    bench.call("Grep", json!({"pattern": "other_7 "})).await;
+    assert_ok(
+        &bench
+            .call("Edit", json!({"path": "c.rs", "old_string": "let other_7 = ", "new_string": "x = "}))
+            .await,
+    );
+}
+
+/// Behind the model's own command, what still stands exactly once is what it means.
+#[tokio::test]
+async fn an_edit_behind_ones_own_command() {
+    let server = FakeServer::start(vec![
+        answer().call("Read", json!({"path": "a.rs"})).into(),
+        answer()
+            .call("Bash", json!({"command": "sed -i 's/compute/count/' a.rs"}))
+            .call(
+                "Edit",
+                json!({"path": "a.rs", "old_string": "let value_7 = ", "new_string": "let seven = "}),
+            )
+            .into(),
+        answer().text("Done.").into(),
+    ]);
+    let place = Workplace::new();
+    place.file("a.rs", lines(300));
+    TestAgent::start(&place, &config(&server), false).turn("go").await;
+    assert!(
+        place.text("a.rs").contains("let seven = count(source_7);"),
+        "{}",
+        server.requests().pop().unwrap().raw
+    );
 }
 
 #[tokio::test]
@@ -156,7 +211,8 @@ async fn views_among_other_commands() {
         bench.put("src/a.rs", lines(30));
         bench.put("src/b.rs", lines(40).replace("value", "other"));
         bench.bash(command).await;
-        assert_ok(&bench.call("Edit", edit.clone()).await);
+        let refused = bench.call("Edit", edit.clone()).await;
+        assert!(!refused.wire().contains("has not been read yet"), "{command}");
     }
     for command in [
         "cat src/a.rs > out",

@@ -23,13 +23,13 @@ async fn write_creates_and_replaces() {
     let replaced = bench.call("Write", json!({"path": "x/y/z.txt", "content": "c\n"})).await;
     assert_eq!(
         (replaced.wire().as_ref(), &replaced.data.to_map()["operation"]),
-        ("Wrote x/y/z.txt (1 line)", &json!("update"))
+        ("Wrote x/y/z.txt (1 line, was 2)", &json!("update"))
     );
     let same = bench.call("Write", json!({"path": "x/y/z.txt", "content": "c\n"})).await;
     assert_eq!((same.status, &same.data.to_map()["applied"]), (Status::Partial, &json!(false)));
     bench.put("old", "x");
     let unread = bench.call("Write", json!({"path": "old", "content": "y"})).await;
-    assert_error(&unread, "INVALID_PARAM", "Read it first");
+    assert_error(&unread, "INVALID_PARAM", "has not been read yet");
     bench.read("old").await;
     bench.put("old", "changed by someone");
     assert_error(&bench.call("Write", json!({"path": "old", "content": "y"})).await, "CONFLICT", "-x");

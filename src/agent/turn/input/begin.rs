@@ -2,6 +2,7 @@
 
 use super::blocks::{self, BlockInputs, MessageKind};
 use super::images;
+use super::machine::MachineFacts;
 use super::waiting;
 use crate::control::{Events, TurnControl, notice};
 use crate::hooks::turn_hooks;
@@ -62,6 +63,7 @@ pub async fn record_prompt(
         conversation,
         cx,
         mode: dispatcher.policy.mode(),
+        machine: MachineFacts::of(dispatcher),
         window_tokens,
         cancel: &control.cancel,
         occasion: if again { MessageKind::Again } else { MessageKind::NewTurn },

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::attachments;
 use super::images;
+use super::machine::{self, MachineFacts};
 use super::message::TurnInput;
 use super::task_context;
 use crate::session::conversation::Conversation;
@@ -18,7 +19,6 @@ use crate::turn::additions::{notes, skills, survey};
 use base::config::mode::Mode;
 use base::model::item::UserMessage;
 use base::protocol::attachment::Attachment;
-use base::search::fuzzy;
 use context::mention;
 use guard::redact::detector::TextSource;
 use tools::cx::ToolCx;
@@ -36,6 +36,7 @@ pub struct BlockInputs<'a> {
     pub conversation: &'a Conversation,
     pub cx: &'a ToolCx,
     pub mode: Mode,
+    pub machine: MachineFacts,
     pub window_tokens: u64,
     pub cancel: &'a CancellationToken,
     pub occasion: MessageKind,
@@ -155,11 +156,7 @@ fn skill<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
 
 fn mentions<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
     let (asked, root) = (inputs.asked().to_owned(), Arc::clone(&inputs.cx.root));
-    blocking(move || {
-        let nearest =
-            |wanted: &str| fuzzy::nearest(&root, wanted, 1).into_iter().next().map(|(path, _)| path);
-        mention::reminder(&asked, &root, nearest)
-    })
+    blocking(move || mention::reminder(&asked, &root))
 }
 
 fn named_images<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
@@ -191,8 +188,12 @@ fn related_notes<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String
 }
 
 fn environment<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
-    let first = inputs.conversation.history.entries().is_empty();
-    ready(first.then(|| super::message::environment(&inputs.cx.root)))
+    if !inputs.conversation.history.entries().is_empty() {
+        return ready(None);
+    }
+    let (asked, cx) = (inputs.asked().to_owned(), inputs.cx.clone());
+    let (facts, sub_agent) = (inputs.machine, inputs.input.sub_agent);
+    blocking(move || Some(machine::block_of(&asked, facts, sub_agent, &cx)))
 }
 
 fn attached<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {

@@ -1,6 +1,5 @@
 //! What a turn begins with, and how a message that got no reply is given back.
 
-use std::path::Path;
 use std::time::Duration;
 
 use super::prompt_expansion::PromptExpander;
@@ -66,15 +65,4 @@ fn is_unanswered(conversation: &Conversation, first: ItemId) -> bool {
         && turn.all(|entry| {
             matches!(&*entry.item, Item::User(_) | Item::Reasoning(_) | Item::Reminder(_) | Item::Image(_))
         })
-}
-
-/// Facts about the machine for the first message: dynamic, so not in L1 (the fixed prompt).
-pub fn environment(root: &Path) -> String {
-    format!(
-        "<system-reminder>Workspace: {}. {} {}. Today: {}.</system-reminder>",
-        root.display(),
-        std::env::consts::OS,
-        std::env::consts::ARCH,
-        jiff::Zoned::now().date()
-    )
 }

@@ -4,6 +4,7 @@ pub mod attachments;
 pub mod begin;
 pub mod blocks;
 pub mod images;
+pub mod machine;
 pub mod message;
 pub mod prompt_expansion;
 pub mod steering;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::blocks::{self, BlockInputs, MessageKind};
 use super::images;
+use super::machine::MachineFacts;
 use super::user_command;
 use crate::control::{Events, TurnControl, notice};
 use crate::hooks::turn_hooks;
@@ -56,6 +57,7 @@ pub async fn record_steering(
             conversation,
             cx,
             mode: dispatcher.policy.mode(),
+            machine: MachineFacts::of(dispatcher),
             window_tokens: window.settings().window_tokens,
             cancel: &control.cancel,
             occasion: MessageKind::Steering,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::message;
+use super::machine;
 use crate::control::{Events, TurnControl};
 use crate::parts::Agent;
 use base::model::call::ToolCall;
@@ -34,7 +34,7 @@ pub async fn run(
     message.add_printed(&sanitize::as_data(&result.envelope.wire()));
     let first = conversation.history.entries().is_empty();
     if first {
-        message.injected.push(message::environment(&dispatcher.cx.root).into());
+        message.injected.extend(machine::block("", dispatcher, false).await.map(Arc::from));
     }
     message.steering = !first;
     let (id, _) = conversation.record(Item::User(message))?;

@@ -2,6 +2,7 @@
 
 use super::findings::Findings;
 use base::config::paths;
+use base::process::quiet;
 use guard::sandbox::probe as sandbox;
 
 pub fn check(findings: &mut Findings<'_>) {
@@ -17,6 +18,13 @@ pub fn check(findings: &mut Findings<'_>) {
         "permission",
         format!("{} in the chat, auto in exec unless set", opened.loaded.work.permission.as_str()),
     );
+}
+
+/// The variables that keep the model's commands from asking and paging.
+pub fn check_environment(findings: &mut Findings<'_>) {
+    let added = quiet::for_command(|name| std::env::var_os(name));
+    let names = quiet::ALWAYS.into_iter().chain(added).map(|(name, value)| format!("{name}={value}"));
+    findings.line("environment", names.collect::<Vec<_>>().join(" "));
 }
 
 pub fn check_sandbox(findings: &mut Findings<'_>) {

@@ -20,6 +20,7 @@ pub async fn run(cli: &SharedArgs, config: bool) -> Result<bool, Failure> {
     own::check_skills(&mut findings);
     own::check_hooks(&mut findings);
     folders::check_sandbox(&mut findings);
+    folders::check_environment(&mut findings);
     own::check_mcp(&mut findings);
     own::check_language_servers(&mut findings);
     model::check(&mut findings).await;

@@ -4,17 +4,19 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 
 use super::piped;
 use crate::cli::args::SharedArgs;
-use crate::cli::each::args::EachArgs;
+use crate::cli::each::args::{EachArgs, TaskLimits};
 use crate::cli::each::child;
 use crate::cli::each::run as each;
 use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::SessionSelector;
+use base::deadline::Deadline;
 use base::file;
 use frontend::exec::output_schema::OutputSchema;
 use frontend::exec::run::{self, ExecOptions};
@@ -41,12 +43,16 @@ pub struct ExecArgs {
     pub output_schema: Option<PathBuf>,
 
     #[command(flatten)]
+    pub limits: TaskLimits,
+
+    #[command(flatten)]
     pub each: EachArgs,
 }
 
 const MAX_SCHEMA: u64 = 1024 * 1024;
 
 pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
+    let begun = Instant::now();
     if let Some(file) = &args.each.each {
         if cli.continue_last {
             return Err(Failure::usage(
@@ -54,7 +60,7 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
                 "leave out --continue; half-done tasks continue their own sessions",
             ));
         }
-        return each::run(cli, &args.each, file, args.json).await;
+        return each::run(cli, &args.each, &args.limits, file, args.json).await;
     }
     if let Some(batch) = args.each.batch_process {
         child::end_with(batch)?;
@@ -88,7 +94,12 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
         ));
     }
     let schema = args.output_schema.as_deref().map(schema).transpose()?;
-    let setup = agent_setup::setup(cli, false, &which).await?;
+    let mut setup = agent_setup::setup(cli, false, &which).await?;
+    let limits = &mut setup.limits;
+    limits.has_schema = schema.is_some();
+    limits.keep = args.limits.keep || setup.loaded.work.keep_services;
+    let limit = args.limits.max_minutes.map(|minutes| Duration::from_secs_f64(minutes * 60.0));
+    limits.deadline = limit.map(|limit| Deadline::new(begun, limit));
     let prompt = piped::attached(prompt, beside, &setup.project_state);
     let handle = agent_setup::start(setup)?;
     let options = ExecOptions { schema, ..ExecOptions::detect(args.json) };

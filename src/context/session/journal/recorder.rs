@@ -136,16 +136,20 @@ impl Journal {
         inner.running = true;
     }
 
-    /// The command has ended, or didn't run: records what it changed. Blocks.
-    pub fn after_command(&self) {
+    /// The command has ended, or didn't run: records what it changed, and returns the files. Blocks.
+    pub fn after_command(&self) -> Vec<PathBuf> {
         let mut inner = self.lock();
         if std::mem::take(&mut inner.running) && !inner.broken {
-            self.take_differences(&mut inner, false);
+            return self.take_differences(&mut inner, false);
         }
+        Vec::new()
     }
 
-    fn take_differences(&self, inner: &mut Inner, doubtful: bool) {
+    fn take_differences(&self, inner: &mut Inner, doubtful: bool) -> Vec<PathBuf> {
         let differences = inner.tree.compare(&self.root, &self.blobs);
+        let has_text = |state: &PathState| state.hash().is_some();
+        let files = differences.iter().filter(|found| has_text(&found.before) || has_text(&found.after));
+        let files = files.map(|found| found.path.clone()).collect();
         let mut lines: Vec<JournalRecord> = differences
             .into_iter()
             .map(|found| {
@@ -163,6 +167,7 @@ impl Journal {
             .collect();
         lines.push(JournalRecord::Ran);
         self.write(inner, lines);
+        files
     }
 
     pub fn lines(&self) -> Vec<JournalRecord> {

@@ -71,7 +71,12 @@ pub fn stop(reason: &EndReason) -> (Result<StopReason, Error>, Option<String>) {
             match cause {
                 FailureCause::OutputLimit => (Ok(StopReason::MaxTokens), Some(why)),
                 FailureCause::Refused => (Ok(StopReason::Refusal), Some(why)),
-                FailureCause::Other => (Err(error::failed(why)), None),
+                FailureCause::Stuck
+                | FailureCause::Empty
+                | FailureCause::CostLimit
+                | FailureCause::Deadline
+                | FailureCause::Schema
+                | FailureCause::Other => (Err(error::failed(why)), None),
             }
         }
         // ACP has no composer, so a prompt is only returned when a filter refused it.

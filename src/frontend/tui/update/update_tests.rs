@@ -73,7 +73,7 @@ fn ended(reason: EndReason) -> Event {
         denied: 0,
         usage: Usage::default(),
         elapsed_ms: 5,
-        plan: None,
+        ..TurnEnd::default()
     })
 }
 

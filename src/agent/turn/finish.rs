@@ -1,0 +1,265 @@
+//! What is true and bad when a turn is about to end: told once, because the program saw it. In doubt silent.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::session::conversation::Conversation;
+use crate::work::claims;
+use crate::work::named_paths;
+use crate::work::work_log::{CheckRun, WorkLog};
+use base::model::item::{Item, ItemId};
+use base::model::observation::CheckKind;
+use base::text::{one_line, plural};
+use context::session::journal::path_state::PathState;
+use context::session::journal::record::JournalRecord;
+use context::session::journal::recorder::Journal;
+use tools::cx::ToolCx;
+
+const MOST_LINES: usize = 4;
+const NAMES: usize = 3;
+const SHOWN_CHARS: usize = 60;
+
+/// One true and bad thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// As `exec --json` names it.
+    pub name: &'static str,
+    pub line: String,
+}
+
+/// Who reads the answer, and in which form.
+#[derive(Clone, Copy)]
+pub struct Audience {
+    /// Nobody reads along: everything is told. Else only what would be a false report.
+    pub headless: bool,
+    /// The answer is data and can't admit anything.
+    pub has_schema: bool,
+}
+
+/// In the order in which they are told.
+pub async fn facts(conversation: &Conversation, cx: &ToolCx, answer: &str, audience: Audience) -> Vec<Fact> {
+    let work = &conversation.facts.work;
+    let changes: Vec<(ItemId, String)> =
+        work.changes().into_iter().map(|(id, path)| (id, path.to_owned())).collect();
+    let task = asked(conversation);
+    let wanted = if audience.headless { named_paths::wanted(&task) } else { Vec::new() };
+    let (root, journal) = (Arc::clone(&cx.root), cx.journal.clone());
+    // Reads the journal and looks at the disk.
+    let looked = tokio::task::spawn_blocking(move || {
+        let net = journal.as_deref().map(net_changes).unwrap_or_default();
+        let is_changed =
+            |path: &str| net.get(Path::new(path)).copied().unwrap_or(true) && root.join(path).exists();
+        let changes: Vec<(ItemId, String)> =
+            changes.into_iter().filter(|(_, path)| is_changed(path)).collect();
+        let gone = |path: &String| !root.join(path).exists() && !net.contains_key(Path::new(path));
+        (changes, wanted.into_iter().filter(gone).collect::<Vec<_>>(), has_checks(&root))
+    });
+    let Ok((changes, missing, can_check)) = looked.await else { return Vec::new() };
+    let mut facts: Vec<Fact> = failed_or_claimed(work, answer, &changes, audience).into_iter().collect();
+    if audience.headless {
+        facts.extend(missing.iter().map(|path| Fact {
+            name: "missing_path",
+            line: format!("The task names `{path}`; it doesn't exist."),
+        }));
+        facts.extend(dead_services(cx));
+        facts.extend(running_jobs(work, cx));
+        facts.extend(unchecked(work, &changes, can_check));
+        facts.extend(open_todos(cx));
+    }
+    facts.truncate(MOST_LINES);
+    facts
+}
+
+pub fn reminder(facts: &[Fact]) -> String {
+    let lines: String = facts.iter().map(|fact| format!("\n- {}", fact.line)).collect();
+    format!(
+        "Before you finish, here is what this run shows:{lines}\nFix it, or say in your answer why it is fine as it is."
+    )
+}
+
+/// Kept services that have died.
+fn dead_services(cx: &ToolCx) -> impl Iterator<Item = Fact> {
+    let dead = cx.services.iter().flat_map(|services| services.dead());
+    dead.map(|service| {
+        let command = one_line(&service.command, SHOWN_CHARS);
+        Fact {
+            name: "dead_service",
+            line: format!("The service `{command}` has ended; its log: {}.", service.log),
+        }
+    })
+}
+
+/// The last message of the user.
+fn asked(conversation: &Conversation) -> String {
+    let entries = conversation.history.entries().iter().rev();
+    let text = entries.filter_map(|entry| match &*entry.item {
+        Item::User(message) => Some(message.text.to_string()),
+        _ => None,
+    });
+    text.into_iter().next().unwrap_or_default()
+}
+
+/// The files that the turn touched, and whether they differ from before.
+fn net_changes(journal: &Journal) -> HashMap<PathBuf, bool> {
+    let lines = journal.lines();
+    let begin = lines.iter().rposition(|line| matches!(line, JournalRecord::Turn { .. })).unwrap_or(0);
+    let mut first: HashMap<PathBuf, PathState> = HashMap::new();
+    let mut net = HashMap::new();
+    for line in &lines[begin..] {
+        if let JournalRecord::Change(change) = line {
+            let before = first.entry(change.path.clone()).or_insert_with(|| change.before.clone());
+            net.insert(change.path.clone(), !before.same_content(&change.after));
+        }
+    }
+    net
+}
+
+/// Whether a manifest names a way to test or build.
+fn has_checks(root: &Path) -> bool {
+    const MANIFESTS: &[&str] = &[
+        "Cargo.toml",
+        "go.mod",
+        "Makefile",
+        "pytest.ini",
+        "tox.ini",
+        "pyproject.toml",
+        "setup.py",
+        "setup.cfg",
+        "pom.xml",
+        "build.gradle",
+        "build.gradle.kts",
+        "CMakeLists.txt",
+        "mix.exs",
+        "Rakefile",
+        "composer.json",
+        "Package.swift",
+        "justfile",
+        "tests",
+        "test",
+    ];
+    let script = || {
+        let package = std::fs::read_to_string(root.join("package.json")).unwrap_or_default();
+        ["\"test\"", "\"build\"", "\"lint\""].iter().any(|name| package.contains(name))
+    };
+    MANIFESTS.iter().any(|name| root.join(name).exists()) || script()
+}
+
+fn is_program(path: &str) -> bool {
+    const ENDINGS: &[&str] = &[
+        "py", "rs", "go", "js", "mjs", "cjs", "ts", "tsx", "jsx", "c", "cc", "cpp", "h", "hpp", "java", "kt",
+        "rb", "php", "sh", "lua", "pl", "r", "jl", "swift", "scala", "ex", "exs", "hs", "ml", "zig", "cs",
+        "dart", "vue", "svelte",
+    ];
+    Path::new(path)
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .is_some_and(|ending| ENDINGS.contains(&ending))
+}
+
+fn names(paths: &[&str]) -> String {
+    let shown: Vec<String> = paths.iter().take(NAMES).map(|path| format!("`{path}`")).collect();
+    match paths.len().saturating_sub(NAMES) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+fn unchecked(work: &WorkLog, changes: &[(ItemId, String)], can_check: bool) -> Option<Fact> {
+    let last = work.checks().last();
+    let since = last.map_or(ItemId(0), |run| run.started);
+    let late: Vec<&str> =
+        changes.iter().filter(|(id, _)| *id > since).map(|(_, path)| path.as_str()).collect();
+    if late.is_empty() {
+        return None;
+    }
+    Some(match last {
+        Some(run) => Fact {
+            name: "changed_after_check",
+            line: format!("{} changed after the last check (`{}`).", names(&late), run.check.name),
+        },
+        None if can_check || late.iter().any(|path| is_program(path)) => Fact {
+            name: "never_checked",
+            line: format!("{} changed, and nothing was built, tested or run since.", names(&late)),
+        },
+        None => return None,
+    })
+}
+
+fn failed_or_claimed(
+    work: &WorkLog,
+    answer: &str,
+    changes: &[(ItemId, String)],
+    audience: Audience,
+) -> Option<Fact> {
+    let runs: Vec<&CheckRun> = work.checks().collect();
+    let first_change = work.first_change();
+    // A failure that stood before the first change isn't the turn's doing.
+    let is_old = |run: &CheckRun| {
+        first_change.is_some_and(|first| {
+            runs.iter().any(|early| {
+                early.started < first
+                    && early.failed == Some(true)
+                    && !early.line.is_empty()
+                    && early.line == run.line
+            })
+        }) && !run.line.is_empty()
+    };
+    let stands = runs.iter().enumerate().rev().find(|(at, run)| {
+        run.failed == Some(true)
+            && run.check.kind != CheckKind::Run
+            && !runs[at + 1..].iter().any(|later| later.failed != Some(true) && later.covers(run))
+            && !is_old(run)
+    });
+    let says_pass = claims::says_tests_pass(answer);
+    if let Some((_, run)) =
+        stands.filter(|_| says_pass || (claims::is_silent(answer) && !audience.has_schema))
+    {
+        let how = if run.how.is_empty() { String::new() } else { format!(" ({})", run.how) };
+        let line = format!("The last `{}` failed{how}; your answer doesn't say so.", run.check.name);
+        return Some(Fact { name: "failed_check", line });
+    }
+    let last_change = changes.iter().map(|(id, _)| *id).max()?;
+    let tested = runs.iter().any(|run| run.started > last_change && run.check.kind != CheckKind::Lint);
+    (says_pass && !tested).then(|| Fact {
+        name: "claimed_tests",
+        line: "Your answer says that tests pass; none ran after the last change.".to_owned(),
+    })
+}
+
+fn running_jobs(work: &WorkLog, cx: &ToolCx) -> Vec<Fact> {
+    let keep = if cx.services.is_some() { "; start it with keep if it must stay" } else { "" };
+    let running = cx.shell.jobs.list().into_iter().filter(|job| job.ended.is_none());
+    running
+        .take(NAMES)
+        .map(|job| {
+            let command = one_line(&job.command, SHOWN_CHARS);
+            let line = match work.is_check(job.id) {
+                true => format!("Job {} (`{command}`) has not finished; its result is not known.", job.id),
+                false => format!("Job {} (`{command}`) ends with this run{keep}.", job.id),
+            };
+            Fact { name: "running_job", line }
+        })
+        .collect()
+}
+
+fn open_todos(cx: &ToolCx) -> Option<Fact> {
+    let todos = cx.todos.get();
+    let open: Vec<String> = todos
+        .iter()
+        .filter(|todo| todo.is_open())
+        .map(|todo| format!("\"{}\"", one_line(&todo.content, SHOWN_CHARS)))
+        .collect();
+    if open.is_empty() {
+        return None;
+    }
+    let more = match open.len().saturating_sub(NAMES) {
+        0 => String::new(),
+        more => format!(" and {}", plural(more, "more")),
+    };
+    let shown = open[..open.len().min(NAMES)].join(", ");
+    Some(Fact {
+        name: "open_todos",
+        line: format!("Open to-dos ({} of {}): {shown}{more}.", open.len(), todos.len()),
+    })
+}

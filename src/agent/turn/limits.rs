@@ -1,0 +1,25 @@
+//! What bounds a run, and which words of the program's own the model gets on its way.
+
+use base::deadline::Deadline;
+
+#[derive(Clone, Debug)]
+pub struct TurnLimits {
+    /// Most model replies per turn.
+    pub max_steps: u32,
+    /// Most tokens read and written per turn, as reported by the server.
+    pub max_tokens: Option<u64>,
+    pub deadline: Option<Deadline>,
+    /// Whether the model is told what the program saw: repeats, endings that are none, finish facts.
+    pub nudges: bool,
+    /// The answer has to fit a schema.
+    pub has_schema: bool,
+}
+
+impl TurnLimits {
+    /// Whether there is time for the model to act on what it is told.
+    pub fn leave_room(&self, steps: u32) -> bool {
+        const REQUESTS: u32 = 3;
+        self.max_steps.saturating_sub(steps) >= REQUESTS
+            && self.deadline.is_none_or(|deadline| deadline.stage() < 2)
+    }
+}

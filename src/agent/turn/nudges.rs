@@ -1,0 +1,146 @@
+//! What the program tells the model on its own account, once each, behind the newest item. A turn of a model that works well
+//! gets none of it.
+
+use super::endings::{self, Ending};
+use super::error::TurnError;
+use super::finish::{self, Audience, Fact};
+use super::repeats;
+use crate::control::Events;
+use crate::parts::Agent;
+use base::model::item::{Item, Reminder, ReminderTopic};
+use base::protocol::event::{Event, FailureCause, Nudge};
+use base::protocol::notice as texts;
+
+/// Of all kinds together; then the turn ends as it would.
+const MOST: usize = 6;
+const CALLS_AS_TEXT: usize = 2;
+/// The same failing call: told at the first, the end of a headless turn at the second.
+const REPEATS_TOLD: usize = 5;
+const REPEATS_END: usize = 12;
+/// Rounds of a cycle of two or three calls with the same results.
+const ROUNDS_TOLD: usize = 4;
+
+/// What one turn was told.
+#[derive(Default)]
+pub struct Nudges {
+    told: Vec<ReminderTopic>,
+    /// Calls whose repeats were mentioned.
+    repeats: Vec<u64>,
+    /// What the run shows was told, if there was anything.
+    finished: bool,
+    /// What it still showed when the model was done.
+    pub facts: Vec<Fact>,
+    deadline_stage: u8,
+}
+
+impl Nudges {
+    /// Whether another nudge of this kind may follow.
+    fn may(&self, kind: ReminderTopic, most: usize) -> bool {
+        self.told.len() < MOST && self.told.iter().filter(|told| **told == kind).count() < most
+    }
+
+    /// `short` is for people.
+    fn tell(
+        &mut self,
+        (kind, text, short): (ReminderTopic, String, String),
+        agent: &mut Agent,
+        events: &Events,
+    ) -> Result<(), TurnError> {
+        agent.conversation.record(Item::Reminder(Reminder { about: kind, text: text.as_str().into() }))?;
+        self.told.push(kind);
+        let n = self.told.len() as u32;
+        let of_facts = self.facts.iter().filter(|_| kind == ReminderTopic::Finish);
+        let facts = of_facts.map(|fact| fact.name.to_owned()).collect();
+        let _ = events.send(Event::Nudge(Nudge { kind, n, text, short, facts }));
+        Ok(())
+    }
+
+    /// The reply was cut: the model goes on where it stopped.
+    pub fn cut(&mut self, said_something: bool, agent: &mut Agent, events: &Events) -> Result<(), TurnError> {
+        let limit = agent.sampler.params.max_output_tokens;
+        let limit = limit.map_or(String::new(), |tokens| format!(" ({tokens} tokens)"));
+        let text = match said_something {
+            true => format!("The output limit{limit} ended your reply. Pick up at its last word and repeat nothing."),
+            false => "You reached the output limit while thinking, and nothing was kept. Think less: make the next call now."
+                .to_owned(),
+        };
+        let short = "the reply was cut at the output limit; continuing".to_owned();
+        self.tell((ReminderTopic::Cut, text, short), agent, events)
+    }
+
+    pub fn empty(&mut self, agent: &mut Agent, events: &Events) -> Result<(), TurnError> {
+        let text = "Your last two replies were empty. Make the next call, or say what is done.".to_owned();
+        self.tell((ReminderTopic::Ending, text, "reminded: the reply was empty".to_owned()), agent, events)
+    }
+
+    /// Returns whether the reply is no end.
+    pub fn ending(&mut self, said: &str, agent: &mut Agent, events: &Events) -> Result<bool, TurnError> {
+        let specs = agent.dispatcher.specs();
+        let names: Vec<&str> = specs.iter().map(|spec| &*spec.name).collect();
+        let changed = agent.conversation.facts.work.first_change().is_some();
+        let headless = !agent.dispatcher.is_interactive();
+        let Some(ending) = endings::of(said, &names, headless, changed) else { return Ok(false) };
+        let most = if matches!(ending, Ending::CallAsText(_)) { CALLS_AS_TEXT } else { 1 };
+        if !agent.limits.nudges || !self.may(ReminderTopic::Ending, most) {
+            return Ok(false);
+        }
+        self.tell((ReminderTopic::Ending, ending.words(), ending.short()), agent, events)?;
+        Ok(true)
+    }
+
+    /// Returns whether there is something to tell before the end.
+    pub async fn finish(
+        &mut self,
+        said: &str,
+        steps: u32,
+        agent: &mut Agent,
+        events: &Events,
+    ) -> Result<bool, TurnError> {
+        let Agent { conversation, dispatcher, input, limits, .. } = &*agent;
+        let reads_only = dispatcher.policy.mode().only_reads();
+        if input.sub_agent || !limits.nudges || reads_only || !limits.leave_room(steps) {
+            return Ok(false);
+        }
+        let audience = Audience { headless: !dispatcher.is_interactive(), has_schema: limits.has_schema };
+        self.facts = finish::facts(conversation, &dispatcher.cx, said, audience).await;
+        if std::mem::replace(&mut self.finished, true) || self.facts.is_empty() || self.told.len() >= MOST {
+            return Ok(false);
+        }
+        let lines: Vec<&str> = self.facts.iter().map(|fact| fact.line.trim_end_matches('.')).collect();
+        let short = format!("reminded: {}", lines.join("; ").replace('`', ""));
+        let text = finish::reminder(&self.facts);
+        self.tell((ReminderTopic::Finish, text, short), agent, events)?;
+        Ok(true)
+    }
+
+    /// Tells the model that it goes in circles; ends a headless turn that does not get out of it.
+    pub fn repeat(&mut self, agent: &mut Agent, events: &Events) -> Result<(), TurnError> {
+        let Agent { conversation, dispatcher, limits, .. } = &*agent;
+        let Some(repeat) = repeats::of(conversation.facts.work.calls()).filter(|_| limits.nudges) else {
+            return Ok(());
+        };
+        if repeat.failures >= REPEATS_END && !dispatcher.is_interactive() {
+            return Err(TurnError::Failed(texts::stuck(&repeat.shown, repeat.failures), FailureCause::Stuck));
+        }
+        let is_new = !self.repeats.contains(&repeat.call);
+        let circles = repeat.failures >= REPEATS_TOLD || repeat.rounds >= ROUNDS_TOLD;
+        if !circles || !is_new || !self.may(ReminderTopic::Repeat, usize::MAX) {
+            return Ok(());
+        }
+        self.repeats.push(repeat.call);
+        let short = format!("reminded: repeats {}", repeat.shown);
+        self.tell((ReminderTopic::Repeat, repeat.words(), short), agent, events)
+    }
+
+    /// Behind the next result, when most of the time is used, and again when it is nearly over.
+    pub fn deadline(&mut self, agent: &mut Agent, events: &Events) -> Result<(), TurnError> {
+        let Some(deadline) = agent.limits.deadline else { return Ok(()) };
+        let stage = deadline.stage();
+        if stage <= self.deadline_stage {
+            return Ok(());
+        }
+        self.deadline_stage = stage;
+        let (text, short) = (deadline.words(stage), format!("reminded: {}", deadline.words(stage)));
+        self.tell((ReminderTopic::Deadline, text, short), agent, events)
+    }
+}

@@ -1,0 +1,55 @@
+//! Calls that were already made with the same effect: the same failure again, or a few calls in a circle.
+
+use crate::work::work_log::CallMark;
+
+/// The last call, as far as it repeats.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Repeat {
+    pub call: u64,
+    /// How often it has failed in the same way.
+    pub failures: usize,
+    /// How often a cycle of two or three calls has gone round with the same results.
+    pub rounds: usize,
+    /// The call and its error, for people.
+    pub shown: String,
+}
+
+impl Repeat {
+    pub fn words(&self) -> String {
+        let way_out = "look at the file or the state again, try another way, or say that it can't be done.";
+        if self.failures > self.rounds {
+            let times = self.failures;
+            return format!(
+                "The same call has failed {times} times with the same error. It won't work as it is: {way_out}"
+            );
+        }
+        let rounds = self.rounds;
+        format!(
+            "The same calls have gone round {rounds} times with the same results. It won't work as it is: {way_out}"
+        )
+    }
+}
+
+/// `calls` are those since the last change, oldest first.
+pub fn of<'a>(calls: impl DoubleEndedIterator<Item = &'a CallMark>) -> Option<Repeat> {
+    let newest: Vec<&CallMark> = calls.rev().collect();
+    let last = *newest.first()?;
+    let failures = match last.failed && !last.polls {
+        true => newest.iter().filter(|call| call.is_same(last)).count(),
+        false => 0,
+    };
+    let rounds = (2..=3).map(|length| rounds(&newest, length)).max().unwrap_or(0);
+    let shown = last.shown.clone();
+    (failures > 1 || rounds > 1).then_some(Repeat { call: last.call, failures, rounds, shown })
+}
+
+/// How often the newest `length` calls, which differ, have come in the same order.
+fn rounds(newest: &[&CallMark], length: usize) -> usize {
+    let Some(cycle) = newest.get(..length) else { return 0 };
+    if cycle.iter().all(|call| call.is_same(cycle[0])) || cycle.iter().any(|call| call.polls) {
+        return 0;
+    }
+    let same =
+        |part: &&[&CallMark]| part.len() == length && part.iter().zip(cycle).all(|(a, b)| a.is_same(b));
+    newest.chunks(length).take_while(same).count()
+}

@@ -1,0 +1,100 @@
+//! What an answer says about failures and tests. English only: of another language nothing is assumed.
+
+use base::pattern::Pattern;
+
+/// Whether an answer in English says nothing of a failure or a doubt.
+pub fn is_silent(answer: &str) -> bool {
+    static DENIED: Pattern = Pattern::new(concat!(
+        r"(?i)\b(no|0|zero|without|any|fix(ed|es)?( the| a| all)?) (\w+ )?(errors?|fail(ed|ures?|ing)|broken)\b|",
+        r"\berror[- ](handling|messages?|codes?|types?|paths?|cases?)|\b0 failed\b|\bfailing (test|case)s? (is|are) (now )?(fixed|passing)"
+    ));
+    static ADMITS: Pattern = Pattern::new(concat!(
+        r"(?i)fail|error|broken|not pass|n't|n’t|could not|cannot|unable|not (been )?(tested|verified|run)|",
+        r"untested|unverified|pre-?existing|still (red|open)|remain|regress|blocked|incomplete"
+    ));
+    is_english(answer) && !ADMITS.is_match(&DENIED.replace_all(answer, ""))
+}
+
+/// Whether an answer says, as done and not as planned, that tests pass.
+pub fn says_tests_pass(answer: &str) -> bool {
+    static CLAIM: Pattern = Pattern::new(concat!(
+        r"(?i)\b(tests?|test suite|suite|specs?|unit tests|everything|all)( \w+){0,3} (now |all |still )?",
+        r"(pass(es|ed)?|succeed(s|ed)?|is green|are green|are passing|is passing)\b|\ball green\b|\b\d+ (tests? )?pass(ed|ing)\b"
+    ));
+    static PLANNED: Pattern = Pattern::new(concat!(
+        r"(?i)\b(should|will|would|must|make sure|so that|until|once|when|if|expect|ensure|to verify|can|could|may|might|",
+        r"before|previously|earlier|haven't|have not|did not|didn't|not|unless|to (make|let|see|check|confirm))\b"
+    ));
+    static ABOUT_TESTS: Pattern = Pattern::new(r"(?i)\b(tests?|suite|specs?|green|pass(ed|ing))\b");
+    sentences(answer).any(|sentence| {
+        CLAIM.is_match(sentence) && ABOUT_TESTS.is_match(sentence) && !PLANNED.is_match(sentence)
+    })
+}
+
+pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    static END: Pattern = Pattern::new(r"[.!?]\s|\n|[。！？]");
+    let mut from = 0;
+    let mut ends: Vec<(usize, usize)> = END.find_iter(text).map(|end| (end.start(), end.end())).collect();
+    ends.push((text.len(), text.len()));
+    ends.into_iter().map(move |(end, next)| {
+        let sentence = &text[from..end.max(from)];
+        from = next;
+        sentence
+    })
+}
+
+/// Whether it has the small words of English, and hardly a letter of another script.
+pub fn is_english(text: &str) -> bool {
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let foreign = text.chars().filter(|c| c.is_alphabetic() && !c.is_ascii()).count();
+    static SMALL: Pattern =
+        Pattern::new(r"(?i)\b(the|and|is|are|to|of|it|now|with|done|added|fixed|changed|pass|works?)\b");
+    foreign * 10 < letters.max(1) && SMALL.is_match(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_and_plans() {
+        for claim in [
+            "Fixed the parser. All tests pass.",
+            "All 12 tests pass now.",
+            "The test suite passes.",
+            "Done, 14 passed.",
+            "Everything is green: all tests are passing.",
+            "The tests now pass.",
+        ] {
+            assert!(says_tests_pass(claim), "{claim}");
+        }
+        for other in [
+            "Run the tests; they should pass.",
+            "I could not run the tests.",
+            "The tests will pass once the database is there.",
+            "I passed the flag to the function.",
+            "Make sure that the tests pass.",
+            "The value passes through the filter.",
+        ] {
+            assert!(!says_tests_pass(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn silence() {
+        for silent in
+            ["The parser is fixed.", "Done. There are no errors.", "Added error handling to the parser."]
+        {
+            assert!(is_silent(silent), "{silent}");
+        }
+        for told in [
+            "One test still fails: test_a.",
+            "I couldn't run the tests.",
+            "Die Tests schlagen noch fehl.",
+            "测试失败了。",
+            "Two tests were failing before my change (pre-existing).",
+        ] {
+            assert!(!is_silent(told), "{told}");
+        }
+    }
+}

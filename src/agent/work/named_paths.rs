@@ -1,0 +1,85 @@
+//! Files that a task asks for by name: `write the result to out/report.csv`.
+
+use super::claims::sentences;
+use base::pattern::Pattern;
+
+const MOST: usize = 3;
+
+/// Paths that the task says are to be made; in prose and backticks, not in code blocks.
+pub fn wanted(task: &str) -> Vec<String> {
+    static MAKES: Pattern = Pattern::new(
+        r"(?i)\b(create|creates|write|writes|save|saves|output|generate|generates|produce|produces|store|stores|put|add|named|called)\b",
+    );
+    static LEADS_AWAY: Pattern = Pattern::new(
+        r"(?i)\b(delete|deletes|remove|removes|rename|renames|move|moves|from|if|like|e\.g|such as|instead of|without|unless|not|never|example|exists?|read|reads|in)\s*\W*$",
+    );
+    static NEVER: Pattern = Pattern::new(
+        r"(?i)\b(delete|remove|rename|move|don't|do not|never|no longer|similar to|for example)\b",
+    );
+    static PATH: Pattern = Pattern::new(
+        r"(?x)(?P<path>
+            (?:\.{0,2}/)?(?:[A-Za-z0-9_@.+-]+/)*[A-Za-z0-9_@+-][A-Za-z0-9_@.+-]*
+            \.(?:py|rs|go|js|mjs|ts|tsx|jsx|c|cc|cpp|h|hpp|java|kt|rb|php|sh|sql|html|css|json|jsonl|yaml|yml|toml|xml|csv|tsv|md|txt|ini|cfg|conf|log|svg|png|jpg|pdf|lua|pl|r|jl|swift|scala|ex|exs|hs|ml|zig|proto|ipynb|parquet|db|sqlite|bin|out|service|env|tex)
+        )(?:[^A-Za-z0-9_./*<>{}-]|\.?$|\.\s)",
+    );
+    let mut found: Vec<String> = Vec::new();
+    let prose = without_code(task);
+    for sentence in sentences(&prose) {
+        if !MAKES.is_match(sentence) || NEVER.is_match(sentence) {
+            continue;
+        }
+        for path in PATH.captures_iter(sentence).filter_map(|found| found.name("path")) {
+            let before = &sentence[..path.start()];
+            let in_url = before
+                .rsplit(char::is_whitespace)
+                .next()
+                .is_some_and(|word| word.contains("://") || word.ends_with('<'));
+            let odd = before.ends_with(['*', '$', '{', '<', '%', '/', '@']) || path.as_str().starts_with('@');
+            let asked = MAKES.is_match(before) && !LEADS_AWAY.is_match(before);
+            let name = path.as_str().trim_start_matches("./").to_owned();
+            if asked && !in_url && !odd && !found.contains(&name) {
+                found.push(name);
+            }
+        }
+    }
+    found.truncate(MOST);
+    found
+}
+
+/// Without fenced blocks and indented lines, where logs and diffs stand.
+fn without_code(task: &str) -> String {
+    let mut fenced = false;
+    let prose = task.lines().filter(|line| {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        let quoted = ["    ", "\t", ">", "+", "diff ", "@@"].iter().any(|mark| line.starts_with(mark));
+        !fenced && !fence && !quoted
+    });
+    prose.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_that_are_to_be_made() {
+        for (task, paths) in [
+            ("Write the sums to `out/report.csv`.", vec!["out/report.csv"]),
+            (
+                "Create a script named clean.py that reads data.csv and saves result.json.",
+                vec!["clean.py", "result.json"],
+            ),
+            ("Fix the bug in src/a.rs", vec![]),
+            ("Remove old.py and tidy up", vec![]),
+            ("Look at @a.png and src/b.py", vec![]),
+            ("Add a test to tests/test_a.py", vec!["tests/test_a.py"]),
+            ("Read https://example.org/a.json and write nothing", vec![]),
+            ("Rename a.py to b.py", vec![]),
+            ("Generate a config like sample.toml", vec![]),
+            ("Save it at ./conf/app.yaml.\n```\nwrite x to y.txt\n```", vec!["conf/app.yaml"]),
+        ] {
+            assert_eq!(wanted(task), paths, "{task}");
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! What the session's calls did, in order: changes, checks, and calls made again. Follows every rewind and revive.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use base::model::call::ToolCall;
+use base::model::envelope::{Envelope, ErrorCode};
+use base::model::item::{Item, ItemId, ToolResult};
+use base::model::observation::{Check, CheckKind, Touch};
+use base::pattern::Pattern;
+use base::text::one_line;
+use context::session::undo_stack::UndoStack;
+use tools::check::closing_lines::{self, RunnerVerdict};
+
+const SHOWN_CHARS: usize = 80;
+
+#[derive(Clone, Debug)]
+pub enum WorkEvent {
+    /// A message of the user.
+    Asked,
+    Called(CallMark),
+    /// A file of the project, relative to the workspace.
+    Changed(String),
+    Checked(CheckRun),
+}
+
+/// A call and its result, as far as they matter for finding repeats.
+#[derive(Clone, Debug)]
+pub struct CallMark {
+    pub call: u64,
+    pub result: u64,
+    pub failed: bool,
+    /// Asks how something is getting on.
+    pub polls: bool,
+    pub tool: Arc<str>,
+    /// For people: what failed, and how.
+    pub shown: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct CheckRun {
+    pub check: Check,
+    /// Changes from here on are not covered.
+    pub started: ItemId,
+    /// How it ended, if that is known.
+    pub failed: Option<bool>,
+    /// Such as `exit code 101, "2 failed"`.
+    pub how: String,
+    /// The runner's closing line without its times.
+    pub line: String,
+}
+
+#[derive(Default)]
+pub struct WorkLog {
+    events: UndoStack<WorkEvent>,
+    open: HashMap<Arc<str>, Arc<ToolCall>>,
+    /// Checks that run as jobs.
+    jobs: HashMap<u32, (ItemId, Check)>,
+}
+
+impl WorkLog {
+    pub fn add(&mut self, id: ItemId, item: &Item) {
+        match item {
+            Item::User(message) if !message.steering => self.events.push(id, WorkEvent::Asked),
+            Item::ToolCall(call) => drop(self.open.insert(Arc::clone(&call.id), Arc::new(call.clone()))),
+            Item::ToolResult(result) => self.result(id, result),
+            _ => {}
+        }
+    }
+
+    fn result(&mut self, id: ItemId, result: &ToolResult) {
+        let envelope = &result.envelope;
+        let call = self.open.remove(&result.call_id);
+        if envelope.data.by_user() {
+            return;
+        }
+        if let Some(call) = call {
+            self.events.push(id, WorkEvent::Called(mark(&call, result)));
+        }
+        if let Some((path, Touch::Created | Touch::Written | Touch::Edited)) = envelope.data.touched()
+            && envelope.error.is_none()
+            && is_counted(path)
+        {
+            self.events.push(id, WorkEvent::Changed(path.to_owned()));
+        }
+        let Some(ran) = envelope.data.command() else { return };
+        let check = ran.check.clone();
+        // What a check writes itself is not a change.
+        if check.is_none() {
+            let files = ran.changed.iter().flatten().filter(|path| is_counted(path));
+            for path in files.cloned().collect::<Vec<_>>() {
+                self.events.push(id, WorkEvent::Changed(path));
+            }
+        }
+        let never_ran = [ErrorCode::PermissionDenied, ErrorCode::InvalidParam, ErrorCode::Interrupted];
+        if envelope.error.as_ref().is_some_and(|error| never_ran.contains(&error.code)) {
+            return;
+        }
+        match (ran.job.or(ran.id), check) {
+            (None, Some(check)) => {
+                self.events.push(id, WorkEvent::Checked(CheckRun::new(check, id, envelope)));
+            }
+            (Some(job), Some(check)) if ran.exit_code.is_none() && ran.running != Some(false) => {
+                self.jobs.insert(job, (id, check));
+            }
+            (Some(job), _) if ran.running == Some(false) => {
+                if let Some((started, check)) = self.jobs.remove(&job) {
+                    self.events.push(id, WorkEvent::Checked(CheckRun::new(check, started, envelope)));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub fn rewind(&mut self, to: ItemId) {
+        self.events.rewind(to);
+    }
+
+    /// Undoes the rewind (or revive) number `rewind`, counted from 0.
+    pub fn revive(&mut self, rewind: u32) {
+        self.events.revive(rewind);
+    }
+
+    /// The running turn began with this item.
+    fn turn_start(&self) -> ItemId {
+        let asked = |(id, event): &(ItemId, WorkEvent)| matches!(event, WorkEvent::Asked).then_some(*id);
+        self.events.all().iter().rev().find_map(asked).unwrap_or(ItemId(0))
+    }
+
+    /// Whether the job is a check, whose result counts once it has ended.
+    pub fn is_check(&self, job: u32) -> bool {
+        self.jobs.get(&job).is_some_and(|(_, check)| check.kind != CheckKind::Run)
+    }
+
+    pub fn checks(&self) -> impl Iterator<Item = &CheckRun> {
+        self.events.all().iter().filter_map(|(_, event)| match event {
+            WorkEvent::Checked(run) => Some(run),
+            _ => None,
+        })
+    }
+
+    /// The files that this turn changed, each with its last change, oldest first.
+    pub fn changes(&self) -> Vec<(ItemId, &str)> {
+        let from = self.turn_start();
+        let mut changes: Vec<(ItemId, &str)> = Vec::new();
+        for (id, event) in self.events.all().iter().filter(|(id, _)| *id >= from) {
+            if let WorkEvent::Changed(path) = event {
+                changes.retain(|(_, known)| known != path);
+                changes.push((*id, path));
+            }
+        }
+        changes
+    }
+
+    /// When this turn changed the first file.
+    pub fn first_change(&self) -> Option<ItemId> {
+        let from = self.turn_start();
+        let changed = |(id, event): &(ItemId, WorkEvent)| {
+            (*id >= from && matches!(event, WorkEvent::Changed(_))).then_some(*id)
+        };
+        self.events.all().iter().find_map(changed)
+    }
+
+    /// The turn's calls after its last change, oldest first; with `whole`, after its start.
+    pub fn calls(&self) -> impl DoubleEndedIterator<Item = &CallMark> {
+        let from = self.turn_start();
+        let events = self.events.all();
+        let last_change = events.iter().rposition(|(_, event)| matches!(event, WorkEvent::Changed(_)));
+        let begin = last_change.map_or(0, |at| at + 1);
+        events[begin..].iter().filter(move |(id, _)| *id >= from).filter_map(|(_, event)| match event {
+            WorkEvent::Called(mark) => Some(mark),
+            _ => None,
+        })
+    }
+
+    /// How often this call has failed in the same way since the last change, if it were recorded now.
+    pub fn failures_with(&self, result: &ToolResult) -> usize {
+        let Some(call) = self.open.get(&result.call_id) else { return 0 };
+        let new = mark(call, result);
+        match new.failed {
+            true => 1 + self.calls().filter(|known| known.is_same(&new)).count(),
+            false => 0,
+        }
+    }
+}
+
+impl CheckRun {
+    fn new(check: Check, started: ItemId, envelope: &Envelope) -> Self {
+        let ran = envelope.data.command();
+        let exit = envelope.data.exit_code();
+        let timed_out = ran.is_some_and(|ran| ran.timed_out == Some(true));
+        let said = closing_lines::verdict(&envelope.body);
+        let bad_exit = check.decides && (timed_out || exit.is_some_and(|code| code != 0));
+        let failed = match (&said, bad_exit) {
+            (Some(RunnerVerdict::Failed(_)), _) => Some(true),
+            // A runner that says that all passed may still end with an error of another part.
+            (_, true) => Some(true),
+            (Some(RunnerVerdict::Passed), false) => Some(false),
+            (None, false) if check.decides && exit == Some(0) => Some(false),
+            (None, false) => None,
+        };
+        let line = match said {
+            Some(RunnerVerdict::Failed(line)) => line,
+            _ => String::new(),
+        };
+        let mut how = match (timed_out, exit) {
+            (true, _) => "timed out".to_owned(),
+            (_, Some(code)) if check.decides => format!("exit code {code}"),
+            _ => String::new(),
+        };
+        if !line.is_empty() {
+            how.push_str(&format!("{}\"{line}\"", if how.is_empty() { "" } else { ", " }));
+        }
+        static TIMES: Pattern = Pattern::new(r"\s*\(?(in |finished in )?\d+(\.\d+)?\s*m?s\)?");
+        let line = TIMES.replace_all(&line, "").into_owned();
+        Self { check, started, failed, how, line }
+    }
+
+    /// Whether this run checks all that `other` did.
+    pub fn covers(&self, other: &Self) -> bool {
+        let (mine, its) = (&self.check, &other.check);
+        mine.name == its.name && mine.targets.iter().all(|target| its.targets.contains(target))
+    }
+}
+
+impl CallMark {
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.call == other.call && self.result == other.result && self.failed == other.failed
+    }
+}
+
+fn mark(call: &ToolCall, result: &ToolResult) -> CallMark {
+    let envelope = &result.envelope;
+    let args = call.parsed_args().map_or_else(|_| call.args.to_string(), |args| args.to_string());
+    let exit = envelope.data.exit_code().unwrap_or(0);
+    let failed = envelope.error.is_some() || exit != 0;
+    let said = match &envelope.error {
+        Some(error) => format!("{}: {}", error.code.as_str(), error.message),
+        None => format!("{}\n{}", envelope.text, envelope.body),
+    };
+    let subject = envelope.data.subject().unwrap_or_default();
+    let how = match &envelope.error {
+        Some(error) => one_line(&error.message, SHOWN_CHARS),
+        None => format!("exit code {exit}"),
+    };
+    CallMark {
+        call: hash(&(&*result.tool, args)),
+        result: hash(&(exit, stable(&said))),
+        failed,
+        polls: &*result.tool == "Job",
+        tool: Arc::clone(&result.tool),
+        shown: format!("{} {}: {how}", result.tool, one_line(subject, SHOWN_CHARS)),
+    }
+}
+
+/// Without what differs from run to run: times, durations, addresses, temporary names, counts of repeats.
+fn stable(text: &str) -> String {
+    static NOTES: Pattern = Pattern::new(r"[;.] The same call has failed \d+ times[^.\n]*\.?|; took \d+ s");
+    static VARIES: Pattern = Pattern::new(concat!(
+        r"0x[0-9a-fA-F]+|/tmp/\S+|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*|\d\d:\d\d:\d\d\S*|",
+        r"\d+(\.\d+)? ?(ms|µs|s|sec|seconds|minutes)\b"
+    ));
+    VARIES.replace_all(&NOTES.replace_all(text, ""), "~").trim().to_owned()
+}
+
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Prose, lists of ignored files and what tools generate need no check.
+fn is_counted(path: &str) -> bool {
+    static NOT: Pattern = Pattern::new(concat!(
+        r"(?i)(^|/)(licen[cs]e|changelog|copying|authors|notice|readme)[^/]*$|\.(md|mdx|txt|rst|adoc|log|lock|snap|csv)$|",
+        r"(^|/)\.(gitignore|gitattributes|editorconfig|mycode)($|/)|",
+        r"(^|/)(node_modules|target|dist|build|out|coverage|__pycache__|\.[a-z_]*cache|\.venv|venv)/|",
+        r"(^|/)(package-lock\.json|pnpm-lock\.yaml|go\.sum|\.coverage)$|\.(pyc|class|o)$|^\.\.(/|$)|^[/~]"
+    ));
+    !NOT.is_match(path)
+}

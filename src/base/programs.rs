@@ -1,0 +1,39 @@
+//! Which programs are installed, by looking along `PATH`: none is started.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// Whether a program can be started by this name.
+pub fn is_installed(name: &str) -> bool {
+    let Some(path) = std::env::var_os("PATH") else { return false };
+    std::env::split_paths(&path).any(|folder| folder.is_absolute() && is_executable(&folder.join(name)))
+}
+
+fn is_executable(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// What does the work of a program that is missing, if that is installed.
+pub fn instead_of(name: &str) -> Option<&'static str> {
+    const OTHERS: &[(&str, &str, &str)] = &[
+        ("python", "python3", "python3"),
+        ("python3", "python", "python"),
+        ("pip", "python3", "python3 -m pip"),
+        ("pip", "pip3", "pip3"),
+        ("pip3", "python3", "python3 -m pip"),
+        ("pytest", "python3", "python3 -m pytest"),
+        ("docker-compose", "docker", "docker compose"),
+        ("nodejs", "node", "node"),
+        ("fd", "fdfind", "fdfind"),
+        ("bat", "batcat", "batcat"),
+        ("yarn", "npm", "npm"),
+        ("pnpm", "npm", "npm"),
+        ("vim", "sed", "the Edit tool"),
+        ("nano", "sed", "the Edit tool"),
+        ("apply_patch", "sed", "the Edit tool"),
+        ("rg", "grep", "Grep"),
+        ("ag", "grep", "Grep"),
+        ("tree", "ls", "LS"),
+    ];
+    OTHERS.iter().find(|(missing, other, _)| *missing == name && is_installed(other)).map(|(_, _, how)| *how)
+}

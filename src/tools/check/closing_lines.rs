@@ -1,0 +1,139 @@
+//! How test runners and compilers say that they passed or failed, in their last lines. Behind a pipe the exit code says nothing.
+
+use base::pattern::Pattern;
+use base::text::one_line;
+
+const SHOWN_CHARS: usize = 80;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunnerVerdict {
+    Passed,
+    /// The line that says so.
+    Failed(String),
+}
+
+/// A line that matches says that something failed.
+static FAILS: Pattern = Pattern::new(concat!(
+    "(?m)",
+    // pytest, also quiet.
+    r"\b[1-9]\d* (failed|errors?)\b.* in [\d.]+s|",
+    // cargo.
+    r"^test result: FAILED|",
+    r"^error: (could not compile|test failed|aborting due to)|",
+    // go.
+    r"^(FAIL|--- FAIL:?|FAIL:)(\s|$)|",
+    // jest, vitest.
+    r"^\s*Tests:?\s+[1-9]\d* failed|",
+    r"^\s*Test (Suites|Files):?\s+[1-9]\d* failed|",
+    // mocha.
+    r"^\s*[1-9]\d* failing$|",
+    // node --test, TAP.
+    r"^(#|ℹ) fail [1-9]|",
+    r"^not ok \d|",
+    // unittest.
+    r"^FAILED \((failures|errors)=|",
+    // maven, gradle.
+    r"BUILD FAILURE|^BUILD FAILED|",
+    r"Tests run: \d+, Failures: (0, Errors: [1-9]|[1-9])|",
+    // ctest.
+    r"% tests passed, [1-9]\d* tests? failed out of|",
+    // rspec, mix.
+    r"^\d+ (examples?|tests?), [1-9]\d* failures?|",
+    // phpunit.
+    r"^(FAILURES|ERRORS)!$|",
+    // dotnet.
+    r"^\s*Failed!\s+-|",
+    r"Build FAILED\.|",
+    // tsc, eslint.
+    r"^Found [1-9]\d* errors?|",
+    r"error TS\d+:|",
+    r"✖ [1-9]\d* problems? \([1-9]|",
+    // make.
+    r"^make(\[\d+\])?: \*\*\* ",
+));
+
+static PASSES: Pattern = Pattern::new(concat!(
+    "(?m)",
+    r"\b\d+ passed\b.* in [\d.]+s|",
+    r"^test result: ok|",
+    r"^ok\s+\S+|",
+    r"^\s*Tests:?\s+\d+ passed|",
+    r"^\s*\d+ passing\b|",
+    r"^(#|ℹ) fail 0|",
+    r"^OK( \(|$)|",
+    r"BUILD SUCCESS|",
+    r"Tests run: \d+, Failures: 0, Errors: 0|",
+    r"^100% tests passed|",
+    r"^\d+ (examples?|tests?), 0 failures|",
+    r"^\s*Passed!\s+-|",
+    r"Build succeeded|",
+    r"^PASS\b",
+));
+
+/// `None` if the output doesn't say.
+pub fn verdict(output: &str) -> Option<RunnerVerdict> {
+    if let Some(found) = FAILS.find_iter(output).last() {
+        let start = output[..found.start()].rfind('\n').map_or(0, |at| at + 1);
+        let end = output[found.end()..].find('\n').map_or(output.len(), |at| found.end() + at);
+        let line = output[start..end].trim().trim_matches('=').trim();
+        return Some(RunnerVerdict::Failed(one_line(line, SHOWN_CHARS)));
+    }
+    PASSES.is_match(output).then_some(RunnerVerdict::Passed)
+}
+
+/// Whether the output says that no test ran.
+pub fn ran_nothing(output: &str) -> bool {
+    static NOTHING: Pattern = Pattern::new(concat!(
+        r"(?m)\bno tests ran\b|^Ran 0 tests|collected 0 items|^\s*0 passing|",
+        r"No tests found|\[no test files\]"
+    ));
+    NOTHING.is_match(output) && !PASSES.is_match(output)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runners_say_how_it_ended() {
+        for failed in [
+            "==== 2 failed, 3 passed in 0.12s ====",
+            "1 failed in 0.05s",
+            "test result: FAILED. 3 passed; 1 failed; 0 ignored",
+            "error: could not compile `x` (lib) due to 2 previous errors",
+            "--- FAIL: TestA (0.00s)",
+            "FAIL\texample/a\t0.01s",
+            "Tests:       1 failed, 3 passed, 4 total",
+            " Tests  1 failed | 3 passed (4)",
+            "  2 failing",
+            "# fail 1",
+            "FAILED (failures=1)",
+            "[INFO] BUILD FAILURE",
+            "67% tests passed, 1 tests failed out of 3",
+            "5 examples, 1 failure",
+            "Found 3 errors in the same file, starting at: a.ts:1",
+            "make: *** [Makefile:2: all] Error 1",
+        ] {
+            assert!(matches!(verdict(failed), Some(RunnerVerdict::Failed(_))), "{failed}");
+        }
+        for passed in [
+            "==== 5 passed in 0.12s ====",
+            "test result: ok. 3 passed; 0 failed; 0 ignored",
+            "ok  \texample/a\t0.01s",
+            "Tests:       4 passed, 4 total",
+            "  3 passing (5ms)",
+            "OK",
+            "5 examples, 0 failures",
+            "100% tests passed, 0 tests failed out of 3",
+            "ℹ fail 0",
+        ] {
+            assert_eq!(verdict(passed), Some(RunnerVerdict::Passed), "{passed}");
+        }
+        assert_eq!(verdict("total 4\na.py"), None);
+        let mixed = "test result: ok. 1 passed\ntest result: FAILED. 0 passed; 1 failed\n";
+        assert_eq!(
+            verdict(mixed),
+            Some(RunnerVerdict::Failed("test result: FAILED. 0 passed; 1 failed".to_owned()))
+        );
+    }
+}

@@ -1,0 +1,240 @@
+//! Which commands check the project: tests, builds, linters, and runs of its own code. Viewing, searching, version control,
+//! installing and moving files are none.
+
+use super::programs::{
+    CHECKS, CLIENTS, INTERPRETERS, ONLY_LOOKS, PYTHON_CHECKS, PYTHON_TOOLS, RUNNERS, SCRIPT_RUNNERS,
+};
+use base::model::observation::{Check, CheckKind};
+use base::text::one_line;
+use guard::shell::interpret::call::{Arg, Call, CallInput};
+
+const NAME_CHARS: usize = 60;
+
+/// The last and best check of a command.
+/// `calls` are the programs that it runs.
+pub fn of_command(script: &str, calls: &[Call]) -> Option<Check> {
+    let found: Vec<(usize, Check)> =
+        calls.iter().enumerate().filter_map(|(at, call)| Some((at, of_call(call, 0)?))).collect();
+    // A test says more than a build, and a build more than a run of something.
+    let rank = |check: &Check| match check.kind {
+        CheckKind::Test => 3,
+        CheckKind::Build => 2,
+        CheckKind::Lint => 1,
+        CheckKind::Run => 0,
+    };
+    let (at, mut check) = found.into_iter().max_by_key(|(at, check)| (rank(check), *at))?;
+    let joined = script.replace("&&", " ").replace("2>&1", " ");
+    check.decides = at + 1 == calls.len() && !joined.contains([';', '|', '\n', '&']);
+    Some(check)
+}
+
+fn of_call(call: &Call, depth: usize) -> Option<Check> {
+    let words: Vec<&str> = call.argv.iter().map(|arg| arg.text.as_str()).collect();
+    if matches!(call.input, CallInput::Text(_)) && INTERPRETERS.contains(&call.name()) {
+        return Some(check(format!("{} script", call.name()), CheckKind::Run, &[]));
+    }
+    call.argv.first().and_then(Arg::certain)?;
+    of_words(&words, depth)
+}
+
+fn check(name: String, kind: CheckKind, targets: &[&str]) -> Check {
+    let targets =
+        targets.iter().filter(|word| !word.starts_with('-')).map(|word| (*word).to_owned()).collect();
+    Check { name: one_line(&name, NAME_CHARS), kind, targets, decides: true }
+}
+
+fn of_words(words: &[&str], depth: usize) -> Option<Check> {
+    let (path, args) = words.split_first()?;
+    let name = path.rsplit('/').next().unwrap_or(path);
+    if args.iter().any(|arg| ONLY_LOOKS.contains(arg)) {
+        return None;
+    }
+    let is_option = |arg: &&&str| arg.starts_with('-') || arg.starts_with('+');
+    let first = args.iter().position(|arg| !is_option(&arg));
+    let sub = first.map_or("", |at| args[at]);
+    let rest = first.map_or(&[][..], |at| &args[at + 1..]);
+    for (program, subs, kind) in CHECKS {
+        if *program != name {
+            continue;
+        }
+        if subs.is_empty() {
+            let cleans = ["clean", "distclean", "help"].contains(&sub);
+            return (!cleans).then(|| check(name.to_owned(), *kind, args));
+        }
+        // `mvn -q clean test`: any of the words may be the goal.
+        if let Some(goal) = args.iter().find(|arg| subs.contains(arg)).filter(|goal| {
+            **goal == sub
+                || goal.starts_with("--")
+                || ["mvn", "mvnw", "gradle", "gradlew", "bazel"].contains(&name)
+        }) {
+            return Some(check(format!("{name} {goal}"), *kind, rest));
+        }
+    }
+    if SCRIPT_RUNNERS.contains(&name) {
+        let script = match sub {
+            "run" | "run-script" | "task" => {
+                rest.iter().find(|arg| !is_option(arg)).copied().unwrap_or_default()
+            }
+            _ => sub,
+        };
+        if let Some(kind) = kind_of_script(script) {
+            return Some(check(
+                format!("{name} {}", [sub, script].join(" ").trim())
+                    .replace(&format!("{script} {script}"), script),
+                kind,
+                &[],
+            ));
+        }
+    }
+    if let Some((_, subs)) =
+        RUNNERS.iter().find(|(program, subs)| *program == name && (subs.is_empty() || subs.contains(&sub)))
+        && depth < 3
+    {
+        let after = if subs.is_empty() { args } else { rest };
+        let begin = after.iter().position(|arg| !is_option(&arg)).unwrap_or(after.len());
+        return of_words(&after[begin..], depth + 1);
+    }
+    if CLIENTS.contains(&name) {
+        let local = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"];
+        let asks = args.iter().any(|arg| local.iter().any(|host| arg.contains(host)));
+        let database = ["psql", "redis-cli", "mysql", "mongosh"].contains(&name) && !args.contains(&"-h");
+        return (asks || database)
+            .then(|| check(one_line(&words.join(" "), NAME_CHARS), CheckKind::Run, &[]));
+    }
+    if name == "nginx" && args.contains(&"-t") {
+        return Some(check("nginx -t".to_owned(), CheckKind::Lint, &[]));
+    }
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    if INTERPRETERS.contains(&name) || INTERPRETERS.contains(&plain) {
+        return of_interpreter(name, plain, args);
+    }
+    // A program of the workspace.
+    let own = path.contains('/') && !path.starts_with('/') && !path.starts_with('~');
+    let installed = ["/bin/activate", "node_modules/"].iter().any(|part| path.contains(part));
+    (own && !installed).then(|| check((*path).to_owned(), CheckKind::Run, args))
+}
+
+fn of_interpreter(name: &str, plain: &str, args: &[&str]) -> Option<Check> {
+    if ["bash", "sh", "zsh"].contains(&plain) && args.contains(&"-n") {
+        return Some(check(format!("{name} -n"), CheckKind::Lint, &[]));
+    }
+    if plain == "node" && args.contains(&"--test") {
+        return Some(check("node --test".to_owned(), CheckKind::Test, args));
+    }
+    if plain == "node" && args.contains(&"--check") {
+        return Some(check("node --check".to_owned(), CheckKind::Lint, args));
+    }
+    let at = args.iter().position(|arg| !arg.starts_with('-') || ["-c", "-m", "-e", "-jar"].contains(arg))?;
+    let (word, rest) = (args[at], &args[at + 1..]);
+    match word {
+        "-m" if plain.starts_with("python") => {
+            let module = rest.first()?;
+            if PYTHON_TOOLS.contains(module) {
+                return None;
+            }
+            let known = PYTHON_CHECKS.iter().find(|(name, _)| name == module);
+            let kind = known.map_or(CheckKind::Run, |(_, kind)| *kind);
+            let name =
+                if kind == CheckKind::Test { (*module).to_owned() } else { format!("{name} -m {module}") };
+            Some(check(name, kind, &rest[1..]))
+        }
+        "-c" | "-e" | "-m" => Some(check(format!("{name} {word}"), CheckKind::Run, &[])),
+        file => Some(check(format!("{name} {file}"), CheckKind::Run, rest)),
+    }
+}
+
+fn kind_of_script(name: &str) -> Option<CheckKind> {
+    let has = |part: &str| name.split([':', '-', '_', '.']).any(|word| word == part);
+    if has("test") || has("tests") || has("spec") || has("e2e") || has("unit") {
+        return Some(CheckKind::Test);
+    }
+    if has("build") || has("compile") || has("bundle") {
+        return Some(CheckKind::Build);
+    }
+    if ["lint", "check", "typecheck", "types", "tsc", "validate", "verify"].iter().any(|part| has(part)) {
+        return Some(CheckKind::Lint);
+    }
+    ["start", "dev", "serve"].iter().any(|part| has(part)).then_some(CheckKind::Run)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use std::path::Path;
+
+    use guard::shell::interpret::interpreter;
+
+    use super::*;
+
+    fn of_text(script: &str) -> Option<Check> {
+        of_command(script, &interpreter::calls(script, Path::new("/"), None).unwrap_or_default())
+    }
+
+    use CheckKind::{Build, Lint, Run, Test};
+
+    #[test]
+    fn commands_that_check() {
+        for (script, name, kind) in [
+            ("cargo test -q 2>&1 | tail -5", "cargo test", Test),
+            ("cd a && cargo +nightly clippy --all", "cargo clippy", Lint),
+            ("python3 -m pytest tests/test_a.py -x", "pytest", Test),
+            (".venv/bin/python -m pytest", "pytest", Test),
+            ("uv run pytest -q", "pytest", Test),
+            ("npx vitest run", "vitest", Test),
+            ("npm run test:unit", "npm run test:unit", Test),
+            ("npm test", "npm test", Test),
+            ("pnpm -r build", "pnpm build", Build),
+            ("make", "make", Build),
+            ("mvn -q clean verify", "mvn verify", Test),
+            ("./gradlew test", "gradlew test", Test),
+            ("go test ./...", "go test", Test),
+            ("timeout 60 go vet ./...", "go vet", Lint),
+            ("python3 - <<'E'\nprint(1)\nE", "python3 script", Run),
+            ("python3 -c 'import a'", "python3 -c", Run),
+            ("./run.sh --fast", "./run.sh", Run),
+            ("bash -n run.sh", "bash -n", Lint),
+            ("curl -s http://localhost:8000/x", "curl -s http://localhost:8000/x", Run),
+            ("gcc -o a a.c && ./a", "gcc", Build),
+            ("bundle exec rspec spec/a_spec.rb", "rspec", Test),
+            ("dotnet test", "dotnet test", Test),
+        ] {
+            let found = of_text(script).unwrap_or_else(|| panic!("{script}"));
+            assert_eq!((found.name.as_str(), found.kind), (name, kind), "{script}");
+        }
+    }
+
+    #[test]
+    fn commands_that_only_look_or_change() {
+        for script in [
+            "cat a.py",
+            "git status",
+            "pip install -e .",
+            "python3 -m pip install x",
+            "cargo --version",
+            "pytest --collect-only",
+            "npm install",
+            "make clean",
+            "ls -la",
+            "sed -i s/a/b/ x.py",
+            "curl https://example.org",
+            "cargo fmt",
+            "mv a b",
+            "cargo test --no-run",
+            "grep -rn test .",
+        ] {
+            assert_eq!(of_text(script), None, "{script}");
+        }
+    }
+
+    #[test]
+    fn who_decides_the_exit_code() {
+        for (script, decides) in [
+            ("cargo test", true),
+            ("cd a && cargo test 2>&1", true),
+            ("cargo test | tail", false),
+            ("cargo test; ls", false),
+        ] {
+            assert_eq!(of_text(script).unwrap().decides, decides, "{script}");
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Which commands check the project, and what their output says of it.
+
+pub mod closing_lines;
+pub mod find;
+pub mod programs;

@@ -1,0 +1,127 @@
+//! The gate before a change: what counts is what the model was shown, in whatever result.
+
+use super::change::{LoadedFile, unified};
+use crate::api::ToolError;
+use crate::cx::ToolCx;
+use crate::file::matching::lines::Lines;
+use crate::file::matching::match_edit::{self, TextEdit};
+use crate::paths::PathTarget;
+use base::file;
+use base::format::encoding;
+use base::text::elide;
+use guard::redact::detector::TextSource;
+
+const STALE_DIFF_LINES: usize = 40;
+
+/// How much of a file the model must have seen to change it.
+#[derive(Clone, Copy)]
+pub(crate) enum Needs<'a> {
+    Whole,
+    /// The places of these edits.
+    Places(&'a [TextEdit<'a>]),
+}
+
+/// A file up to this many lines is shown in the refusal, and then counts as read; of a longer one the places.
+const SHOWN_LINES: usize = 300;
+const SHOWN_BYTES: usize = 16 * 1024;
+/// Shown around each place.
+const AROUND: usize = 20;
+
+/// What counts is what was shown: the whole text for a Write, the region for an Edit. `INVALID_PARAM` with the text if it
+/// wasn't; `CONFLICT` with a short diff if the file has changed since.
+pub(crate) fn must_be_known(
+    cx: &ToolCx,
+    target: &PathTarget,
+    loaded: &LoadedFile,
+    needs: Needs<'_>,
+) -> Result<(), ToolError> {
+    let shown = &target.shown;
+    let now = file::hash(&loaded.bytes);
+    let seen = cx.files.get(&target.resolved.canonical);
+    let Some(seen) = seen.filter(|seen| seen.hash != now) else {
+        return must_be_shown(cx, target, loaded, needs);
+    };
+    // Behind the model's own command, what still stands exactly once is what it means.
+    if let Needs::Places(edits) = needs
+        && seen.is_own(&now)
+        && edits.iter().all(|edit| loaded.text.matches(edit.old).count() == 1)
+    {
+        return Ok(());
+    }
+    let changes = seen
+        .snapshot
+        .and_then(|bytes| encoding::decode(&bytes).ok())
+        .map(|(before, _)| unified(shown, &before, &encoding::shown(&loaded.text, loaded.encoding)))
+        .filter(|diff| !diff.is_empty())
+        .map(|diff| {
+            let cut = diff.lines().count() > STALE_DIFF_LINES;
+            let lines: Vec<String> =
+                diff.lines().take(STALE_DIFF_LINES).map(|line| elide(line, 200)).collect();
+            format!(". What changed:\n{}{}", lines.join("\n"), if cut { "\n…" } else { "" })
+        })
+        .unwrap_or_default();
+    Err(ToolError::conflict(format!(
+        "{shown} has changed on disk since you last saw it. Nothing was written; Read it again, then repeat this \
+             call{changes}"
+    )))
+}
+
+fn must_be_shown(
+    cx: &ToolCx,
+    target: &PathTarget,
+    loaded: &LoadedFile,
+    needs: Needs<'_>,
+) -> Result<(), ToolError> {
+    let shown = &target.shown;
+    let source = TextSource::of_file(&target.resolved.canonical);
+    let readable = encoding::shown(&loaded.text, loaded.encoding);
+    let clean = cx.redactor.redact(&readable, source);
+    let (text, readable) = (Lines::new(&loaded.text), Lines::new(&readable));
+    let is_shown = |from: usize, to: usize| {
+        // Secrets were shown as placeholders; then only the whole text can be compared.
+        let own = (from..to).map(|index| readable.content(index));
+        cx.files.are_shown(own) || (clean != readable.text() && cx.files.are_shown(clean.lines()))
+    };
+    let known = cx.files.get(&target.resolved.canonical).is_some();
+    let mut places: Vec<(usize, usize)> = Vec::new();
+    match needs {
+        Needs::Whole if is_shown(0, text.count()) => return Ok(()),
+        Needs::Whole => {}
+        Needs::Places(edits) => {
+            for edit in edits.iter().filter(|edit| !edit.old.is_empty()) {
+                let found = match_edit::find(&text, edit.old, edit.replace_all);
+                for place in found.iter().flat_map(|(_, matches)| matches) {
+                    let last = text.line_of(place.end.saturating_sub(1).max(place.start));
+                    places.push((text.line_of(place.start), last + 1));
+                }
+            }
+            // What isn't found is explained by the edit itself, once the file is known.
+            if places.iter().all(|(from, to)| is_shown(*from, *to)) && (known || !places.is_empty()) {
+                return Ok(());
+            }
+        }
+    }
+    let clean = Lines::new(&clean);
+    let rows = |from: usize, to: usize| {
+        let rows =
+            (from..to.min(clean.count())).map(|index| format!("{}\t{}", index + 1, clean.content(index)));
+        rows.collect::<Vec<_>>().join("\n")
+    };
+    let whole = rows(0, clean.count());
+    let what = if known { "was shown only in part" } else { "has not been read yet" };
+    let (how, text) = if clean.count() <= SHOWN_LINES && whole.len() <= SHOWN_BYTES {
+        ("Here it is", whole)
+    } else if places.is_empty() {
+        let message = format!("{shown} {what}. Nothing was written; Read it first, then send the call again");
+        return Err(ToolError::invalid(message));
+    } else {
+        let parts = places.iter().take(4).map(|(from, to)| rows(from.saturating_sub(AROUND), to + AROUND));
+        ("Here is the place", elide(&parts.collect::<Vec<_>>().join("\n…\n"), SHOWN_BYTES))
+    };
+    if !known {
+        cx.files.saw(&target.resolved.canonical, file::hash(&loaded.bytes), &loaded.bytes);
+    }
+    Err(ToolError::invalid(format!(
+        "{shown} {what}. Nothing was written. {how}, and it now counts as read: send the call again if it still fits\n{text}"
+    )))
+}

@@ -1,0 +1,173 @@
+//! What a command's end, or its time limit, looks like to the model.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::decode::readable;
+use super::file_view::{self, Printed};
+use super::visible_output::visible_output;
+use super::{hints, network_note};
+use crate::check::find;
+use crate::cx::ToolCx;
+use crate::output::Keep;
+use base::file;
+use base::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};
+use base::model::observation::{Command, Observation};
+use base::path;
+use base::process::run::{CommandOutcome, Exit};
+use base::text::{human_bytes, plural};
+use guard::redact::detector::TextSource;
+
+/// Output kept in memory at each end.
+pub const KEEP_BYTES: usize = 128 * 1024;
+pub const SPILL_BYTES: u64 = 100 * 1024 * 1024;
+/// A command that took longer says so.
+const LONG: Duration = Duration::from_secs(10);
+
+/// A command that its call waits for.
+#[derive(Clone)]
+pub struct CommandRun {
+    pub command: String,
+    pub cwd: PathBuf,
+    /// The folder in which it ends is where the next one starts.
+    pub moves: bool,
+    pub timeout: Duration,
+}
+
+/// A command that goes on as a job.
+pub fn goes_on(run: &CommandRun, cx: &ToolCx, id: u32, file: &Path) -> Envelope {
+    let bytes = file::tail(file, 2 * KEEP_BYTES as u64).unwrap_or_default();
+    let text = cx.redactor.redact(&readable(&bytes), TextSource::of_command(&run.command)).into_owned();
+    let cut = cx.spill.truncate(text, Keep::HeadTail, cx.observation);
+    let waited_s = run.timeout.as_secs_f64();
+    let note = format!(
+        "Still running after {waited_s} s, now as job {id}. Job {{\"id\":{id},\"wait_s\":300}} waits for it; \
+         {{\"id\":{id},\"stop\":true}} ends it."
+    );
+    let ran = Command {
+        command: Some(run.command.clone()),
+        check: find::of_command(&run.command, &cx.calls),
+        job: Some(id),
+        timed_out: Some(true),
+        running: Some(true),
+        full_output_path: Some(file.to_string_lossy().into_owned()),
+        ..Command::default()
+    };
+    Envelope::success(note).partial().observed(Observation::Command(ran)).with_body("output", cut.body)
+}
+
+/// A command that has ended.
+pub fn ended(run: &CommandRun, cx: &ToolCx, outcome: CommandOutcome, took: Duration) -> Envelope {
+    let mut notes = Vec::new();
+    let mut envelope = Envelope::success("");
+    let (body, full) = visible_output(&outcome.output, cx, TextSource::of_command(&run.command));
+    match outcome.exit {
+        _ if outcome.cancelled => {
+            envelope =
+                Envelope::error(ErrorCode::Interrupted, "the user interrupted the command; it was killed");
+        }
+        _ if outcome.timed_out => {
+            envelope.status = Status::Error;
+            let seconds = run.timeout.as_secs_f64();
+            let message =
+                format!("timed out after {seconds} s; the command and its child processes were killed");
+            envelope.error = Some(EnvelopeError { code: ErrorCode::Timeout, message });
+        }
+        Exit::Code(0) => {}
+        Exit::Code(code) => {
+            envelope = envelope.partial();
+            notes.push(format!("exit code {code}"));
+        }
+        Exit::Signal(signal) => {
+            envelope = envelope.partial();
+            notes.push(format!("killed by signal {signal}"));
+        }
+    }
+    let ended_in = end_folder(&outcome.side);
+    if run.moves
+        && let Some(folder) = ended_in.filter(|folder| *folder != run.cwd)
+    {
+        if folder.is_dir() {
+            notes.push(format!("the current folder is now {}", path::display(&cx.root, &folder)));
+            cx.shell.set_cwd(folder);
+        } else {
+            notes.push(format!(
+                "{} exists only in the sandbox; the current folder is unchanged",
+                folder.display()
+            ));
+        }
+    }
+    if !outcome.cancelled && !outcome.timed_out && group_lives(outcome.leader) {
+        let count = cx.shell.leftovers.note(outcome.leader, outcome.lifeline);
+        if count > 0 {
+            notes.push(format!(
+                "{} still running in the background until the session ends",
+                plural(count, "process")
+            ));
+        }
+    }
+    if outcome.output.spill_cut {
+        notes.push(format!("the file holds only the first {}", human_bytes(SPILL_BYTES)));
+    }
+    notes.extend(network_note::of(&cx.confinement, &run.command, &body).map(str::to_owned));
+    if took >= LONG && !outcome.timed_out {
+        notes.push(format!("took {} s", took.as_secs()));
+    }
+    notes.extend(hints::of(run.command.trim(), &outcome.exit, &body, cx));
+    if body.is_empty() && envelope.error.is_none() {
+        notes.push("no output".to_owned());
+    }
+    envelope.text = notes.join("; ");
+    let exit = match outcome.exit {
+        Exit::Code(code) => code,
+        Exit::Signal(signal) => 128 + signal,
+    };
+    let mut ran = Command {
+        command: Some(run.command.clone()),
+        exit_code: Some(exit.into()),
+        timed_out: Some(outcome.timed_out),
+        cwd: Some(path::display(&cx.root, &cx.shell.cwd())),
+        duration_ms: Some(took.as_millis() as u64),
+        output_bytes: Some(outcome.output.total_bytes),
+        check: find::of_command(&run.command, &cx.calls),
+        ..Command::default()
+    };
+    if !outcome.timed_out && !outcome.cancelled {
+        let raw = full.is_none().then(|| {
+            let (early, late) = outcome.output.tail.as_slices();
+            [&outcome.output.head, early, late].concat()
+        });
+        let printed = Printed { bytes: raw.as_deref().unwrap_or(body.as_bytes()), whole: raw.is_some() };
+        ran.view = file_view::of_command(cx, &printed).map(Box::new);
+    }
+    if let Some(full) = full {
+        ran.full_output_path = Some(full.to_string_lossy().into_owned());
+        ran.truncated = Some(true);
+        ran.output_lines = Some(outcome.output.lines());
+    }
+    envelope.observed(Observation::Command(ran)).with_body("output", body)
+}
+
+fn end_folder(side: &[u8]) -> Option<PathBuf> {
+    let name = side.strip_suffix(b"\n")?;
+    let folder = PathBuf::from(OsString::from_vec(name.to_vec()));
+    folder.is_absolute().then_some(folder)
+}
+
+fn group_lives(leader: i32) -> bool {
+    rustix::process::Pid::from_raw(leader)
+        .is_some_and(|pid| rustix::process::test_kill_process_group(pid).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_found() {
+        assert_eq!(end_folder(b"/a\nb\n"), Some(PathBuf::from("/a\nb")));
+        assert_eq!(end_folder(b""), None);
+    }
+}

@@ -1,0 +1,135 @@
+//! Services that outlive the run (`exec --keep`): started unconfined in a session of their own, with a log in the project's
+//! state folder and nothing of ours open in them.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use base::file;
+use base::folder::update::update;
+use base::process::reap;
+use base::process::run::{clean_environment, exit_of};
+use base::process::{descriptor, quiet};
+use base::protocol::event::ServiceRow;
+
+const MOST: usize = 8;
+/// How long the call waits for a command that ends by itself.
+const SETTLES: Duration = Duration::from_secs(2);
+const LIST: &str = "services.json";
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Kept {
+    row: ServiceRow,
+    processes: Vec<reap::Process>,
+}
+
+impl Kept {
+    fn lives(&self) -> bool {
+        self.processes.iter().any(reap::Process::lives)
+    }
+}
+
+pub struct Services {
+    folder: PathBuf,
+    kept: Mutex<Vec<Kept>>,
+}
+
+/// What became of a command that was to be kept.
+pub enum Started {
+    /// Its number.
+    Runs(usize, ServiceRow),
+    /// It ended by itself; the row is what it left running.
+    Ended { how: String, output: Vec<u8>, left: Option<(usize, ServiceRow)> },
+}
+
+impl Services {
+    /// Those of earlier runs that still live are listed too.
+    pub fn new(project_state: &Path) -> Self {
+        let folder = project_state.join("services");
+        let read = file::read_own(&folder.join(LIST)).ok();
+        let mut kept: Vec<Kept> =
+            read.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        kept.retain(Kept::lives);
+        Self { folder, kept: Mutex::new(kept) }
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, Vec<Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn running(&self) -> Vec<ServiceRow> {
+        self.kept().iter().filter(|kept| kept.lives()).map(|kept| kept.row.clone()).collect()
+    }
+
+    /// Those that this run started and that have ended since.
+    pub fn dead(&self) -> Vec<ServiceRow> {
+        self.kept().iter().filter(|kept| !kept.lives()).map(|kept| kept.row.clone()).collect()
+    }
+
+    pub async fn start(&self, command: &str, cwd: &Path) -> io::Result<Started> {
+        if self.running().len() >= MOST {
+            return Err(io::Error::other(format!("{MOST} services are running already; stop one first")));
+        }
+        std::fs::create_dir_all(&self.folder)?;
+        let log = self.folder.join(format!("{:08x}.log", fastrand::u32(..)));
+        let output = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&log)?;
+        let mut started = tokio::process::Command::new("bash");
+        started.args(["-c", command]).current_dir(cwd);
+        started.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+        clean_environment(&mut started, cwd);
+        started.envs(quiet::for_command(|name| std::env::var_os(name)));
+        descriptor::start_with(&mut started, Vec::new())?;
+        let mut child = started.spawn()?;
+        let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
+        let ended = tokio::time::timeout(SETTLES, child.wait()).await;
+        let family = reap::family(leader);
+        let kept = (!family.is_empty()).then(|| self.keep(command, leader, family, &log));
+        match (ended, kept) {
+            (Ok(status), left) => {
+                let how = match exit_of(status?) {
+                    base::process::run::Exit::Code(code) => format!("exit code {code}"),
+                    base::process::run::Exit::Signal(signal) => format!("killed by signal {signal}"),
+                };
+                let output = file::tail(&log, 16 * 1024).unwrap_or_default();
+                Ok(Started::Ended { how, output, left })
+            }
+            (Err(_), Some((number, row))) => Ok(Started::Runs(number, row)),
+            (Err(_), None) => Err(io::Error::other("the process can't be found")),
+        }
+    }
+
+    fn keep(
+        &self,
+        command: &str,
+        leader: i32,
+        processes: Vec<reap::Process>,
+        log: &Path,
+    ) -> (usize, ServiceRow) {
+        let pgid = leader.unsigned_abs();
+        let pid = processes.first().map_or(pgid, reap::Process::number);
+        let row = ServiceRow {
+            pid: if processes.iter().any(|process| process.number() == pgid) { pgid } else { pid },
+            pgid,
+            command: command.to_owned(),
+            log: log.to_string_lossy().into_owned(),
+            stop: format!("kill -- -{pgid}"),
+        };
+        let mut kept = self.kept();
+        kept.push(Kept { row: row.clone(), processes });
+        // Another run may have started some too.
+        let _ = update(&self.folder.join(LIST), |bytes| {
+            let known = bytes.and_then(|bytes| serde_json::from_slice(bytes).ok());
+            let mut all: Vec<Kept> = known.unwrap_or_default();
+            all.retain(Kept::lives);
+            all.extend(kept.last().cloned());
+            Ok(Some(serde_json::to_vec(&all)?))
+        });
+        (kept.len(), row)
+    }
+}

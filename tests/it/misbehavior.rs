@@ -1,0 +1,443 @@
+//! Models that misbehave in one way each, and what follows: requests, words, end, files, processes. Beside each fault the same
+//! work done well, which costs no request more, and the nudge ignored, which ends all the same.
+
+use std::time::{Duration, Instant};
+
+use agent::assemble::RunLimits;
+use base::deadline::Deadline;
+use base::protocol::event::{EndReason, FailureCause};
+use serde_json::{Value, json};
+
+use crate::support::agent::TestAgent;
+use crate::support::answer::{Answer, answer};
+use crate::support::server::FakeServer;
+use crate::support::workplace::{Workplace, stderr, stdout};
+
+/// What an `exec --json` run showed.
+struct Run {
+    code: i32,
+    requests: Vec<Value>,
+    /// Kinds of nudges, in order.
+    nudges: Vec<String>,
+    /// All their words.
+    words: String,
+    end: Value,
+    place: Workplace,
+}
+
+impl Run {
+    fn last_body(&self) -> String {
+        self.requests.last().map(Value::to_string).unwrap_or_default()
+    }
+}
+
+fn project() -> Workplace {
+    let place = Workplace::with_nudges();
+    place.file("a.py", "def f():\n    return 1\n");
+    place.file("check.sh", "#!/bin/sh\nexit 0\n");
+    place.file("fail.sh", "#!/bin/sh\necho '1 failed, 2 passed in 0.10s'\nexit 1\n");
+    place
+}
+
+fn run_with(place: Workplace, args: &[&str], task: &str, replies: Vec<Answer>) -> Run {
+    let server = FakeServer::start(replies.into_iter().map(Into::into).collect());
+    let all = [&["--json", "--permission", "full"][..], args, &[task]].concat();
+    let out = place.exec(&server.base_url(), &all);
+    let events: Vec<Value> = stdout(&out).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let nudges: Vec<&Value> = events.iter().filter(|event| event["type"] == "nudge").collect();
+    let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    assert!(!events.is_empty(), "{}", stderr(&out));
+    Run {
+        code: out.status.code().unwrap_or(-1),
+        requests: server.requests().into_iter().map(|request| request.body).collect(),
+        nudges: nudges.iter().map(|nudge| text(nudge, "kind")).collect(),
+        words: nudges.iter().map(|nudge| text(nudge, "text")).collect::<Vec<_>>().join("\n"),
+        end: events.last().cloned().unwrap_or_default(),
+        place,
+    }
+}
+
+fn bash(command: &str) -> Answer {
+    answer().call("Bash", json!({"command": command}))
+}
+
+fn edit() -> Vec<Answer> {
+    vec![
+        answer().call("Read", json!({"path": "a.py"})),
+        answer().call("Edit", json!({"path": "a.py", "old_string": "return 1", "new_string": "return 2"})),
+    ]
+}
+
+fn text(words: &str) -> Answer {
+    answer().text(words)
+}
+
+fn todo(status: &str) -> Answer {
+    let todos = json!({"todos": [{"content": "Add tests", "status": status}, {"content": "Look", "status": "completed"}]});
+    answer().call("TodoWrite", todos)
+}
+
+/// A pytest that passes or fails as `fail.sh` says.
+fn with_pytest(place: Workplace, line: &str, code: u8) -> Workplace {
+    place.file("pytest", format!("#!/bin/sh\necho '{line}'\nexit {code}\n"));
+    place
+}
+
+struct Row {
+    name: &'static str,
+    task: &'static str,
+    /// The script with the fault; the last reply is repeated after a nudge.
+    fault: Vec<Answer>,
+    /// What must be said, and of which kind.
+    kind: &'static str,
+    says: &'static str,
+    /// The same work done well.
+    well: Vec<Answer>,
+}
+
+fn joined(parts: Vec<Vec<Answer>>) -> Vec<Answer> {
+    parts.into_iter().flatten().collect()
+}
+
+fn rows() -> Vec<Row> {
+    let task = "Make f return 2";
+    vec![
+        Row {
+            name: "done after an edit, nothing ran",
+            task,
+            fault: joined(vec![edit(), vec![text("f returns 2.")]]),
+            kind: "finish",
+            says: "`a.py` changed, and nothing was built, tested or run since.",
+            well: joined(vec![
+                edit(),
+                vec![bash("python3 -c 'import a' || sh ./check.sh"), text("f returns 2.")],
+            ]),
+        },
+        Row {
+            name: "changed after the last check",
+            task,
+            fault: joined(vec![vec![bash("sh ./check.sh")], edit(), vec![text("f returns 2.")]]),
+            kind: "finish",
+            says: "`a.py` changed after the last check (`sh ./check.sh`).",
+            well: joined(vec![edit(), vec![bash("sh ./check.sh"), text("f returns 2.")]]),
+        },
+        Row {
+            name: "an open to-do",
+            task: "Look at a.py",
+            fault: vec![todo("pending"), text("All is well.")],
+            kind: "finish",
+            says: "Open to-dos (1 of 2): \"Add tests\".",
+            well: vec![todo("completed"), text("All is well.")],
+        },
+        Row {
+            name: "a missing file",
+            task: "Write the sum to out/sum.json",
+            fault: vec![bash("true"), text("The sum is 3.")],
+            kind: "finish",
+            says: "The task names `out/sum.json`; it doesn't exist.",
+            well: vec![bash("mkdir -p out && echo 3 > out/sum.json"), text("The sum is 3.")],
+        },
+        Row {
+            name: "a job that ends with the run",
+            task: "Start the server",
+            fault: vec![
+                answer().call("Bash", json!({"command": "sleep 600", "background": true})),
+                text("It is running."),
+            ],
+            kind: "finish",
+            says: "Job 1 (`sleep 600`) ends with this run.",
+            well: vec![
+                answer().call("Bash", json!({"command": "sleep 600", "background": true})),
+                answer().call("Job", json!({"id": 1, "stop": true})),
+                text("It worked, and is stopped."),
+            ],
+        },
+        Row {
+            name: "an announced step",
+            task,
+            fault: vec![text("I'll now edit the file.")],
+            kind: "ending",
+            says: "You announced a step but made no call.",
+            well: vec![text("f is in a.py:1 and returns 1.")],
+        },
+        Row {
+            name: "an answer that ends with a colon",
+            task: "List the functions",
+            fault: vec![text("Here are the functions:")],
+            kind: "ending",
+            says: "You announced a step but made no call.",
+            well: vec![text("There is one function: f.")],
+        },
+        Row {
+            name: "a question that nobody answers",
+            task,
+            fault: vec![text("There are two ways. Should I change the default?")],
+            kind: "ending",
+            says: "No one can answer questions in this run.",
+            well: vec![text("I took the default, as nothing else was asked.")],
+        },
+        Row {
+            name: "empty twice",
+            task,
+            fault: vec![text(""), text(""), text("f returns 1.")],
+            kind: "ending",
+            says: "Your last two replies were empty.",
+            well: vec![text("f returns 1.")],
+        },
+        Row {
+            name: "the same failing call",
+            task,
+            fault: joined(vec![
+                (0..5).map(|_| bash("cat nowhere.txt")).collect(),
+                vec![text("nowhere.txt could not be read.")],
+            ]),
+            kind: "repeat",
+            says: "The same call has failed 5 times with the same error.",
+            well: joined(vec![
+                (0..4).map(|n| bash(&format!("cat nowhere{n}.txt"))).collect(),
+                vec![text("They could not be read.")],
+            ]),
+        },
+        Row {
+            name: "a cycle of two calls",
+            task,
+            fault: joined(vec![
+                (0..4).flat_map(|_| [bash("ls a.py"), bash("wc -l a.py")]).collect(),
+                vec![text("a.py has two lines.")],
+            ]),
+            kind: "repeat",
+            says: "have gone round 4 times",
+            well: vec![bash("ls a.py"), bash("wc -l a.py"), bash("cat a.py"), text("a.py has two lines.")],
+        },
+    ]
+}
+
+#[test]
+fn each_fault_is_told_once_and_good_work_costs_nothing() {
+    for row in rows() {
+        let replies = row.fault.len();
+        let mut fault = row.fault;
+        let last = fault.last().cloned().unwrap_or_else(answer);
+        fault.push(last);
+        let run = run_with(project(), &[], row.task, fault);
+        // A row whose script goes on by itself needs no reply after the nudge.
+        let by_itself = row.kind == "repeat" || row.name == "empty twice";
+        let expected = if by_itself { replies } else { replies + 1 };
+        assert_eq!(run.nudges, [row.kind], "{}: {}", row.name, run.words);
+        assert!(run.words.contains(row.says), "{}: {}", row.name, run.words);
+        let sent = run.last_body().replace("\\\"", "\"");
+        assert!(sent.contains(row.says), "{}: not sent", row.name);
+        assert_eq!((run.requests.len(), run.code), (expected, 0), "{}: {}", row.name, run.end);
+        let count = row.well.len();
+        let well = run_with(project(), &[], row.task, row.well);
+        assert_eq!(
+            (well.nudges.len(), well.requests.len(), well.code),
+            (0, count, 0),
+            "{}: {}",
+            row.name,
+            well.words
+        );
+    }
+}
+
+#[test]
+fn a_failed_check_is_not_passed_over() {
+    let failing = || with_pytest(project(), "1 failed, 2 passed in 0.10s", 1);
+    let passing = || with_pytest(project(), "3 passed in 0.10s", 0);
+    let fixed = "Changed a.py: f returns 2.";
+    let pytest = || answer().call("Bash", json!({"command": "PATH=.:$PATH; pytest -q | tail -1"}));
+    for (place, answer, told) in [
+        (
+            failing(),
+            fixed,
+            Some("The last `pytest` failed (\"1 failed, 2 passed in 0.10s\"); your answer doesn't say so."),
+        ),
+        (failing(), "Changed a.py, but one test still fails.", None),
+        (failing(), "f returns 2. All tests pass.", Some("The last `pytest` failed")),
+        (passing(), "f returns 2. All tests pass.", None),
+    ] {
+        place.git(&["init", "-q"]);
+        std::process::Command::new("chmod")
+            .args(["+x", "pytest"])
+            .current_dir(place.project())
+            .status()
+            .unwrap();
+        let mut script = joined(vec![edit(), vec![pytest(), text(answer)]]);
+        script.extend(told.map(|_| text("One test fails, and it did before.")));
+        let count = script.len();
+        let run = run_with(place, &[], "Make f return 2", script);
+        assert_eq!(run.requests.len(), count, "{answer}: {}", run.words);
+        assert_eq!(run.nudges.len(), usize::from(told.is_some()), "{answer}: {}", run.words);
+        assert!(run.words.contains(told.unwrap_or_default()), "{}", run.words);
+        assert_eq!(run.code, 0);
+    }
+}
+
+#[test]
+fn tests_that_never_ran_are_not_claimed() {
+    let claim = || text("f returns 2. All tests pass.");
+    let run = run_with(
+        project(),
+        &[],
+        "Make f return 2",
+        joined(vec![edit(), vec![claim(), text("No test was run.")]]),
+    );
+    assert!(
+        run.words.contains("Your answer says that tests pass; none ran after the last change."),
+        "{}",
+        run.words
+    );
+    assert_eq!(run.end["facts"], json!(["never_checked"]));
+}
+
+#[test]
+fn calls_as_text_are_never_done() {
+    let formats = [
+        "<tool_call>\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls\"}}\n</tool_call>",
+        "<function=Bash>\n<parameter=command>\nls\n</parameter>\n</function>",
+        "[TOOL_CALLS][{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls\"}}]",
+        "[TOOL_CALLS]Bash[ARGS]{\"command\": \"ls\"}",
+        "<|python_tag|>{\"name\": \"Bash\", \"parameters\": {\"command\": \"ls\"}}",
+        "<｜tool▁call▁begin｜>Bash<｜tool▁sep｜>{\"command\": \"ls\"}<｜tool▁call▁end｜>",
+        "<function_calls>\n<invoke name=\"Bash\">\n<parameter name=\"command\">ls</parameter>\n</invoke>",
+        "<tool_call>Bash\n<arg_key>command</arg_key>\n<arg_value>ls</arg_value>\n</tool_call>",
+        "```json\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls\"}}\n```",
+        "<|start|>assistant<|channel|>commentary to=functions.Bash <|constrain|>json<|message|>{\"command\":\"ls\"}",
+    ];
+    for format in formats {
+        let run = run_with(
+            project(),
+            &[],
+            "List the files",
+            vec![text(format), bash("ls"), text("a.py and two scripts.")],
+        );
+        assert_eq!((run.nudges.as_slice(), run.code), (&["ending".to_owned()][..], 0), "{format}");
+        assert!(run.words.contains("a Bash call written as plain text"), "{}", run.words);
+        // Ignored twice, the turn ends all the same.
+        let run = run_with(project(), &[], "List the files", vec![text(format), text(format), text(format)]);
+        assert_eq!((run.nudges.len(), run.requests.len()), (2, 3), "{format}");
+    }
+    for talk in [
+        "The format is `<tool_call>{\"name\": \"Bash\"}</tool_call>`, which Hermes models write.",
+        "An example:\n\n```xml\n<function=Bash>\n<parameter=command>ls</parameter>\n</function>\n```\n\nSo it is XML.",
+    ] {
+        let run = run_with(project(), &[], "How does Qwen write calls?", vec![text(talk)]);
+        assert_eq!((run.nudges.len(), run.code), (0, 0), "{talk}");
+    }
+}
+
+#[test]
+fn a_cut_reply_goes_on() {
+    let cut = |words: &str| text(words).finish("length");
+    let run = run_with(
+        project(),
+        &[],
+        "Tell a story",
+        vec![cut("Once upon a"), cut(" time there"), text(" was a fox.")],
+    );
+    assert_eq!((run.code, run.end["result"].as_str()), (0, Some("Once upon a time there was a fox.")));
+    assert_eq!(run.nudges, ["cut", "cut"]);
+    assert!(run.words.contains("Pick up at its last word and repeat nothing."));
+    let endless = (0..4).map(|_| cut("more")).collect();
+    let run = run_with(project(), &[], "Tell a story", endless);
+    assert_eq!((run.code, run.requests.len(), run.end["reason"].as_str()), (13, 4, Some("failed")));
+    // A call that was cut never runs.
+    let half = answer().call_raw("Write", "{\"path\": \"new.txt\", \"content\": \"abc").finish("length");
+    let run = run_with(project(), &[], "Write something", vec![half, text("It was too long.")]);
+    assert!(
+        !run.place.project().join("new.txt").exists()
+            && run.last_body().contains("Not run: the call was cut off"),
+        "{}",
+        run.last_body()
+    );
+}
+
+#[test]
+fn a_model_that_is_stuck_is_stopped() {
+    let again = |count: usize| (0..count).map(|_| bash("cat nowhere.txt")).collect::<Vec<_>>();
+    let run = run_with(project(), &[], "Read it", again(20));
+    assert_eq!((run.code, run.requests.len(), run.nudges.len()), (13, 12, 1), "{}", run.end);
+    assert!(run.end["message"].as_str().unwrap().contains("the same failing call 12 times"), "{}", run.end);
+    // Every failure is shown with its error and its count.
+    assert!(
+        run.last_body().contains("No such file or directory")
+            && run.last_body().contains("has failed 4 times")
+    );
+    assert!(!run.last_body().contains("the same output as"), "{}", run.last_body());
+    // A poll is none, nor is a test that is run again after a change.
+    let polls = vec![
+        answer().call("Bash", json!({"command": "sleep 300", "background": true})),
+        answer().call("Job", json!({"id": 1})),
+        answer().call("Job", json!({"id": 1})),
+        answer().call("Job", json!({"id": 1})),
+        answer().call("Job", json!({"id": 1})),
+        answer().call("Job", json!({"id": 1})),
+        answer().call("Job", json!({"id": 1, "stop": true})),
+        text("It is stopped."),
+    ];
+    assert!(run_with(project(), &[], "Wait", polls).nudges.is_empty());
+}
+
+#[test]
+fn nudges_can_be_switched_off() {
+    let place = project();
+    std::fs::write(place.home().join("config.toml"), "nudges = false\n").unwrap();
+    let run =
+        run_with(place, &[], "Make f return 2", joined(vec![edit(), vec![text("I'll now run the tests.")]]));
+    assert_eq!((run.nudges.len(), run.code), (0, 0));
+}
+
+#[test]
+fn what_the_turn_put_back_needs_no_check() {
+    let back =
+        answer().call("Edit", json!({"path": "a.py", "old_string": "return 2", "new_string": "return 1"}));
+    let run = run_with(project(), &[], "Try it", joined(vec![edit(), vec![back, text("It is as it was.")]]));
+    assert!(run.nudges.is_empty(), "{}", run.words);
+    // Nor does prose.
+    let write = answer().call("Write", json!({"path": "NOTES.md", "content": "# Notes\n"}));
+    let run = run_with(project(), &[], "Write NOTES.md", vec![write, text("Written.")]);
+    assert!(run.nudges.is_empty(), "{}", run.words);
+}
+
+#[test]
+fn exit_codes_say_what_happened() {
+    let read = || answer().call("Read", json!({"path": "a.py"}));
+    let run = run_with(project(), &["--max-steps", "2"], "Look", vec![read(), read(), read()]);
+    assert_eq!((run.code, run.end["reason"].as_str()), (5, Some("step_limit")));
+    let denied = |after: &str| vec![bash("rm -rf /"), text(after)];
+    let run = run_with(project(), &[], "Delete everything", denied("It was refused."));
+    assert_eq!((run.code, run.end["reason"].as_str()), (8, Some("done")), "{}", run.end);
+    // A refusal on the way isn't the end.
+    let run = run_with(
+        project(),
+        &[],
+        "Delete",
+        vec![bash("rm -rf /"), read(), text("It was refused, so I looked.")],
+    );
+    assert_eq!((run.code, run.end["denied"].as_u64()), (0, Some(1)), "{}", run.end);
+    let run = run_with(project(), &[], "Look", vec![text(""), text(""), text("")]);
+    assert_eq!(run.code, 13, "{}", run.end);
+}
+
+#[tokio::test]
+async fn a_deadline_ends_the_run() {
+    let server = FakeServer::start(vec![bash("sleep 300").into(), crate::support::answer::silence()]);
+    let place = project();
+    let deadline = Deadline::new(Instant::now(), Duration::from_millis(1_500));
+    let limits = RunLimits { deadline: Some(deadline), ..RunLimits::default() };
+    let config = format!(
+        "provider = \"openai\"\nbase_url = \"{}\"\nmodel = \"m\"\npermission = \"full\"",
+        server.base_url()
+    );
+    let mut agent = TestAgent::limited(&place, &config, limits);
+    let end = agent.turn("Wait").await;
+    assert!(
+        matches!(&end.reason, EndReason::Failed { cause: FailureCause::Deadline, .. }),
+        "{:?}",
+        end.reason
+    );
+    let first = &server.requests()[0].raw;
+    assert!(first.contains("Time limit: 0 minutes.") && first.contains("There is a time limit."), "{first}");
+    // The command went on as a job instead of eating up the time.
+    assert!(server.requests()[1].raw.contains("Still running after 1 s, now as job 1."));
+}
