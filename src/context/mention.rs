@@ -164,13 +164,13 @@ mod tests {
         for name in ["a.rs", "b.rs", "c.rs", "d.rs"] {
             let _ = std::fs::write(folder.path().join(name), "");
         }
-        let text = "@a.rs:1-2 @b.rs @c.rs @nope.rs @d.rs @a.rs @team";
+        let text = "@a.rs:1-2 @b.rs @c.rs @dd.rs @d.rs @a.rs @team";
         insta::assert_snapshot!(reminder(text, folder.path()).unwrap_or_default(), @r"
         <system-reminder>The user mentioned these; Read what the task needs:
         a.rs lines 1-2
         b.rs
         c.rs
-        nope.rs (does not exist; did the user mean d.rs?)
+        dd.rs (does not exist; did the user mean d.rs?)
         d.rs
         (and 1 more…)</system-reminder>
         ");

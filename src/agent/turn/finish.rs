@@ -192,7 +192,8 @@ fn failed_or_claimed(
     changes: &[(ItemId, String)],
     audience: Audience,
 ) -> Option<Fact> {
-    let runs: Vec<&CheckRun> = work.checks().collect();
+    let from = work.turn_start();
+    let runs: Vec<&CheckRun> = work.checks().filter(|run| run.started >= from).collect();
     let first_change = work.first_change();
     // A failure that stood before the first change isn't the turn's doing.
     let is_old = |run: &CheckRun| {

@@ -123,7 +123,7 @@ impl WorkLog {
     }
 
     /// The running turn began with this item.
-    fn turn_start(&self) -> ItemId {
+    pub fn turn_start(&self) -> ItemId {
         let asked = |(id, event): &(ItemId, WorkEvent)| matches!(event, WorkEvent::Asked).then_some(*id);
         self.events.all().iter().rev().find_map(asked).unwrap_or(ItemId(0))
     }
@@ -133,7 +133,8 @@ impl WorkLog {
         self.jobs.get(&job).is_some_and(|(_, check)| check.kind != CheckKind::Run)
     }
 
-    pub fn checks(&self) -> impl Iterator<Item = &CheckRun> {
+    /// All of the session, oldest first.
+    pub fn checks(&self) -> impl DoubleEndedIterator<Item = &CheckRun> {
         self.events.all().iter().filter_map(|(_, event)| match event {
             WorkEvent::Checked(run) => Some(run),
             _ => None,
@@ -217,10 +218,11 @@ impl CheckRun {
         Self { check, started, failed, how, line }
     }
 
-    /// Whether this run checks all that `other` did.
+    /// Whether this run, which came later, says how what `other` checked stands now. In doubt it does.
     pub fn covers(&self, other: &Self) -> bool {
-        let (mine, its) = (&self.check, &other.check);
-        mine.name == its.name && mine.targets.iter().all(|target| its.targets.contains(target))
+        let program = |run: &Self| run.check.name.split(' ').next().map(str::to_owned);
+        program(self) == program(other)
+            || self.check.kind == other.check.kind && self.check.kind == CheckKind::Test
     }
 }
 
@@ -274,7 +276,7 @@ fn hash(value: &impl Hash) -> u64 {
 fn is_counted(path: &str) -> bool {
     static NOT: Pattern = Pattern::new(concat!(
         r"(?i)(^|/)(licen[cs]e|changelog|copying|authors|notice|readme)[^/]*$|\.(md|mdx|txt|rst|adoc|log|lock|snap|csv)$|",
-        r"(^|/)\.(gitignore|gitattributes|editorconfig|mycode)($|/)|",
+        r"(^|/)\.[^/]+(/|$)|",
         r"(^|/)(node_modules|target|dist|build|out|coverage|__pycache__|\.[a-z_]*cache|\.venv|venv)/|",
         r"(^|/)(package-lock\.json|pnpm-lock\.yaml|go\.sum|\.coverage)$|\.(pyc|class|o)$|^\.\.(/|$)|^[/~]"
     ));

@@ -124,6 +124,9 @@ fn of_interpreter(name: &str, plain: &str, args: &[&str]) -> Option<Check> {
     if plain == "node" && args.contains(&"--check") {
         return Some(check("node --check".to_owned(), CheckKind::Lint, args));
     }
+    if args.iter().any(|arg| ["-p", "--print"].contains(arg)) {
+        return None;
+    }
     let at = args.iter().position(|arg| !arg.starts_with('-') || ["-c", "-m", "-e", "-jar"].contains(arg))?;
     let (word, rest) = (args[at], &args[at + 1..]);
     match word {
