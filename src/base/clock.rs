@@ -15,6 +15,12 @@ pub fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// In UTC, such as `2026-11-25T21:00:00.5Z`; empty for a time that can't be.
+pub fn utc(ms: u64) -> String {
+    let at = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    at.map(|at| at.to_string()).unwrap_or_default()
+}
+
 /// Local date and time for users: `2026-03-01 14:05:09`.
 pub fn local(ms: u64) -> String {
     let moment = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());

@@ -2,6 +2,7 @@
 //! pool.
 
 use std::fs::{File, Metadata};
+use std::path::{Path, PathBuf};
 
 use crate::api::{ToolError, ToolOutcome};
 use crate::cx::ToolCx;
@@ -170,10 +171,20 @@ fn not_found(cx: &ToolCx, target: &PathTarget) -> ToolError {
             let names: Vec<&str> = near.iter().map(|(path, _)| path.as_str()).collect();
             message.push_str(&format!("; did you mean {}?", names.join(" or ")));
         }
+    } else if let Some(own) = own_part(cx, &target.resolved.absolute) {
+        message.push_str(&format!("; in this workspace it is {own}"));
     } else if let Some(parent) = target.resolved.absolute.ancestors().skip(1).find(|folder| folder.is_dir()) {
         message.push_str(&format!("; the nearest existing folder is {}", parent.display()));
     }
     ToolError::not_found(message)
+}
+
+/// The end of a path of another machine (`/workspace/src/a.py`) that exists in the workspace.
+fn own_part(cx: &ToolCx, absolute: &Path) -> Option<String> {
+    let parts: Vec<_> = absolute.components().skip(1).collect();
+    let ends = (0..parts.len()).map(|from| parts[from..].iter().collect::<PathBuf>());
+    let own = ends.into_iter().find(|end| cx.root.join(end).symlink_metadata().is_ok())?;
+    Some(own.to_string_lossy().into_owned())
 }
 
 pub(crate) fn skipped_folders(count: usize) -> String {

@@ -1,6 +1,7 @@
 //! The list of tools, in the order the model sees them.
 
 use super::api::{Tool, ToolError, TypedTool as _};
+use super::arguments::tool_names;
 use crate::file::edit::{Edit, MultiEdit};
 use crate::file::read::Read;
 use crate::file::write::Write;
@@ -18,7 +19,6 @@ use crate::run::bash::Bash;
 use crate::run::job::Job;
 use crate::web::fetch::WebFetch;
 use crate::web::search::WebSearch;
-use base::search::fuzzy;
 
 /// All built-in tools, the most used first. The order is part of the stable prompt prefix.
 pub fn builtin() -> Vec<Box<dyn Tool>> {
@@ -52,17 +52,14 @@ pub fn on_demand(searches: bool) -> Vec<Box<dyn Tool>> {
 pub const DISPENSABLE: [&str; 8] =
     ["MultiEdit", "TodoWrite", "Glob", "AskUser", "Note", "Job", "Task", "MoreTools"];
 
-/// Ignores case, `_` and `-`.
+/// By our name, or another agent's name for it.
 pub fn find<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Result<&'a dyn Tool, ToolError> {
-    let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
-    let wanted = plain(name);
-    let exact = tools.iter().find(|tool| tool.name() == name);
-    if let Some(tool) = exact.or_else(|| tools.iter().find(|tool| plain(tool.name()) == wanted)) {
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name()).collect();
+    let meant = tool_names::meant(name, &names);
+    if let Some(tool) = tools.iter().find(|tool| Some(tool.name()) == meant) {
         return Ok(tool.as_ref());
     }
-    let names: Vec<&str> = tools.iter().map(|tool| tool.name()).collect();
-    let hint = fuzzy::nearest_name(name, names.iter().copied())
-        .map_or(String::new(), |near| format!(" Did you mean {near}?"));
+    let hint = tool_names::near(name, &names).map_or(String::new(), |near| format!(" Did you mean {near}?"));
     Err(ToolError::invalid(format!("there is no tool {name}.{hint} Tools: {}", names.join(", "))))
 }
 
@@ -78,7 +75,8 @@ mod tests {
         assert_eq!(name("Read"), Ok("Read"));
         assert_eq!(name("multi_edit"), Ok("MultiEdit"));
         assert_eq!(name("bash"), Ok("Bash"));
-        assert!(name("Grap").unwrap_err().contains("Did you mean Grep?"));
+        assert_eq!((name("Grap"), name("read_file")), (Ok("Grep"), Ok("Read")));
+        assert!(name("Gropp").unwrap_err().contains("Did you mean Grep?"));
         assert!(name("frobnicate").unwrap_err().contains("Tools: Read, Edit"));
     }
 

@@ -441,3 +441,43 @@ async fn a_deadline_ends_the_run() {
     // The command went on as a job instead of eating up the time.
     assert!(server.requests()[1].raw.contains("Still running after 1 s, now as job 1."));
 }
+
+/// What benchmarks read: every call has its result in its own step, sub-agents are embedded and referred to, totals add up.
+#[test]
+fn a_run_as_a_trajectory() {
+    let place = project();
+    let file = place.project().join("t.json");
+    let out = file.to_string_lossy().into_owned();
+    let task = json!({"type": "explore", "prompt": "look around", "description": "look"});
+    let replies = vec![
+        answer().reasoning("Hm.").call("Task", task),
+        text("There is a.py."),
+        answer().text("Now.").call("Read", json!({"path": "a.py"})),
+        text("f returns 1."),
+    ];
+    let run = run_with(place, &["--trajectory", &out], "What does f return?", replies);
+    let whole: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    assert_eq!((run.code, whole["schema_version"].as_str()), (0, Some("ATIF-v1.8")));
+    let steps = whole["steps"].as_array().unwrap();
+    let numbers: Vec<u64> = steps.iter().map(|step| step["step_id"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1..=steps.len() as u64).collect::<Vec<_>>());
+    for step in steps {
+        let made: Vec<&Value> =
+            step["tool_calls"].as_array().into_iter().flatten().map(|call| &call["tool_call_id"]).collect();
+        let results = step["observation"]["results"].as_array();
+        let answered: Vec<&Value> =
+            results.into_iter().flatten().map(|result| &result["source_call_id"]).collect();
+        assert_eq!(made, answered, "{step}");
+        assert!(step["source"] == "agent" || step["metrics"].is_null(), "{step}");
+    }
+    let agent = &whole["subagent_trajectories"][0]["trajectory_id"];
+    let refers = steps.iter().any(|step| {
+        step["observation"]["results"][0]["subagent_trajectory_ref"][0]["trajectory_id"] == *agent
+    });
+    assert!(agent.is_string() && refers, "{whole:#}");
+    let of_steps: u64 = steps.iter().filter_map(|step| step["metrics"]["prompt_tokens"].as_u64()).sum();
+    assert!(
+        whole["final_metrics"]["total_prompt_tokens"].as_u64().unwrap() > of_steps,
+        "the sub-agent's count too"
+    );
+}

@@ -101,7 +101,8 @@ impl Approver<'_> {
 }
 
 pub fn denied(message: &str) -> Box<Envelope> {
-    Box::new(Envelope::error(ErrorCode::PermissionDenied, message))
+    let message = message.trim_end_matches('.');
+    Box::new(Envelope::error(ErrorCode::PermissionDenied, format!("{message}. Nothing was run.")))
 }
 
 /// Interrupted before it ran: the model needn't look for a partial change.

@@ -8,6 +8,7 @@ use crate::calls::policy_engine::PolicyEngine;
 use crate::control::Events;
 use crate::session::conversation::Conversation;
 use crate::window::context_window::ContextWindow;
+use base::model::call::ToolCall;
 use base::model::envelope::ErrorCode;
 use base::model::item::{Item, ToolResult};
 use base::path;
@@ -59,6 +60,23 @@ pub fn count_failures(result: &mut ToolResult, conversation: &Conversation) {
         Some(error) => error.message = format!("{}. {note}", error.message.trim_end_matches('.')),
         None if envelope.text.is_empty() => envelope.text = note,
         None => envelope.text = format!("{}; {note}", envelope.text),
+    }
+}
+
+/// A command behind a failed edit of the same reply ran on the unchanged file.
+pub fn note_failed_edit(result: &mut ToolResult, calls: &[Arc<ToolCall>], failed: &mut Option<String>) {
+    let envelope = &mut result.envelope;
+    if ["Edit", "MultiEdit", "Write"].contains(&&*result.tool) && envelope.error.is_some() {
+        let call = calls.iter().find(|call| call.id == result.call_id);
+        let args = call.and_then(|call| call.parsed_args().ok()).unwrap_or_default();
+        *failed = Some(args["path"].as_str().unwrap_or("a file").to_owned());
+    } else if &*result.tool == "Bash"
+        && let Some(path) = failed
+    {
+        let note = format!(
+            "Note: the edit to {path} earlier in this reply failed, so this ran on the unchanged file.\n"
+        );
+        envelope.body.insert_str(0, &note);
     }
 }
 

@@ -255,6 +255,7 @@ impl<'a> Turn<'a> {
         let (calls, cut) = reply.split_at_cut();
         dispatcher.announce_waiting(calls, self.events);
         let mut touched = Vec::new();
+        let mut failed_edit = None;
         let mut queue = dispatcher.queue(calls);
         loop {
             let group = dispatcher.next_group(&mut queue, self.control).await;
@@ -273,6 +274,7 @@ impl<'a> Turn<'a> {
             for mut result in results {
                 self.denied_at_end = results::is_denied(&result);
                 results::count_failures(&mut result, conversation);
+                results::note_failed_edit(&mut result, calls, &mut failed_edit);
                 touched.extend(results::touched(&result, dispatcher.root()));
                 results::record(result, conversation, window, &dispatcher.policy, self.events)?;
             }

@@ -2,5 +2,6 @@
 
 pub mod encoding;
 pub mod frontmatter;
+pub mod json_repair;
 pub mod path_text;
 pub mod picture;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::format::json_repair;
 use crate::text::one_line;
 
 /// `args` is the text that the model sent, verbatim even if it is invalid JSON, so that the call can be
@@ -42,7 +43,9 @@ impl ToolCall {
                 .filter(Value::is_object)
                 .ok_or_else(|| "the arguments must be a JSON object, not text".to_owned()),
             Ok(_) => Err("the arguments must be a JSON object".to_owned()),
-            Err(error) => Err(format!("the arguments are not valid JSON: {error}")),
+            Err(error) => {
+                json_repair::object(args).ok_or_else(|| format!("the arguments are not valid JSON: {error}"))
+            }
         }
     }
 }

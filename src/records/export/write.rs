@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::{html, json, markdown, svg};
+use super::{atif, html, json, markdown, svg};
 use base::config::theme::ThemeName;
 use base::file::FileError;
 use base::folder::atomic_write::{self, Expect};
@@ -18,6 +18,8 @@ pub enum ExportFormat {
     Markdown,
     Html,
     Json,
+    /// The trajectory format that benchmarks read.
+    Atif,
     Svg,
 }
 
@@ -30,7 +32,8 @@ impl FromStr for ExportFormat {
             "html" | "htm" => Ok(Self::Html),
             "json" => Ok(Self::Json),
             "svg" => Ok(Self::Svg),
-            _ => Err(format!("'{text}' is not a format (md, html, json, svg)")),
+            "atif" => Ok(Self::Atif),
+            _ => Err(format!("'{text}' is not a format (md, html, json, atif, svg)")),
         }
     }
 }
@@ -62,6 +65,9 @@ pub enum ExportError {
 }
 
 pub fn text(log: &Path, options: ExportOptions) -> io::Result<String> {
+    if options.format == ExportFormat::Atif {
+        return atif::render(log);
+    }
     let mut session = EffectiveSession::read(log)?;
     if options.last_turn {
         session.keep_last_turn();
@@ -69,7 +75,7 @@ pub fn text(log: &Path, options: ExportOptions) -> io::Result<String> {
     Ok(match options.format {
         ExportFormat::Markdown => markdown::render(&session),
         ExportFormat::Html => html::render(&session),
-        ExportFormat::Json => json::render(&session),
+        ExportFormat::Json | ExportFormat::Atif => json::render(&session),
         ExportFormat::Svg => svg::render(&session, options.columns, options.theme),
     })
 }

@@ -22,6 +22,7 @@ pub(super) fn translate(tool: &str, args: &mut Arguments, ignored: &mut Ignored)
             timeout(args, ignored);
         }
         "Grep" => grep(args, ignored),
+        "TodoWrite" => todos(args),
         "AskUser" if !args.contains_key("questions") => {
             if let Some(question) = args.remove("question") {
                 let options = args.remove("options").unwrap_or_else(|| json!([]));
@@ -73,6 +74,29 @@ fn numbers(value: &Value) -> Vec<f64> {
         Value::Array(list) => list.iter().map_while(number).collect(),
         Value::String(text) => NUMBER.captures_iter(text).filter_map(|found| found[1].parse().ok()).collect(),
         other => number(other).into_iter().collect(),
+    }
+}
+
+/// Plain strings are open todos, and other agents have other words for a status.
+fn todos(args: &mut Arguments) {
+    let Some(list) = args.get_mut("todos").and_then(Value::as_array_mut) else { return };
+    for todo in list {
+        if let Some(text) = todo.as_str() {
+            *todo = json!({"content": text, "status": "pending"});
+        }
+        let Some(status) = todo.as_object_mut().map(|todo| todo.entry("status").or_insert(json!("pending")))
+        else {
+            continue;
+        };
+        let word = status.as_str().unwrap_or_default().to_lowercase().replace([' ', '-'], "_");
+        let ours = match word.as_str() {
+            "todo" | "open" | "not_started" | "new" | "" => "pending",
+            "doing" | "active" | "started" | "current" | "inprogress" => "in_progress",
+            "done" | "complete" | "finished" => "completed",
+            "canceled" | "skipped" | "dropped" => "cancelled",
+            _ => continue,
+        };
+        *status = json!(ours);
     }
 }
 

@@ -126,7 +126,6 @@ pub const CHECKS: &[(&str, &[&str], CheckKind)] = &[
 pub const INTERPRETERS: &[&str] = &[
     "python", "python2", "python3", "node", "ruby", "perl", "php", "bash", "sh", "zsh", "lua", "luajit",
     "Rscript", "julia", "java", "bun", "tsx", "ts-node", "swipl", "racket", "guile", "elixir", "octave",
-    ,
 ];
 
 /// They start another program: the words after it are the command.

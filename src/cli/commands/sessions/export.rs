@@ -16,7 +16,7 @@ pub struct ExportArgs {
     /// The session's id (or the beginning of it) or log file [default: the last session]
     pub session: Option<String>,
 
-    /// md, html, json or svg [default: by the ending of --out, else md]
+    /// md, html, json, svg, or atif (the trajectory format of Harbor) [default: by the ending of --out, else md]
     #[arg(long, short, value_name = "FORMAT")]
     pub format: Option<ExportFormat>,
 

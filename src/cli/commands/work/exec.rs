@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use super::piped;
+use super::trajectory::TrajectoryWriter;
 use crate::cli::args::SharedArgs;
 use crate::cli::each::args::{EachArgs, TaskLimits};
 use crate::cli::each::child;
@@ -18,6 +19,7 @@ use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::SessionSelector;
 use base::deadline::Deadline;
 use base::file;
+use context::session::log;
 use frontend::exec::output_schema::OutputSchema;
 use frontend::exec::run::{self, ExecOptions};
 
@@ -42,6 +44,10 @@ pub struct ExecArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "each")]
     pub output_schema: Option<PathBuf>,
 
+    /// Write the run to FILE as a trajectory (ATIF), anew after each step
+    #[arg(long, value_name = "FILE", conflicts_with = "each")]
+    pub trajectory: Option<PathBuf>,
+
     #[command(flatten)]
     pub limits: TaskLimits,
 
@@ -49,6 +55,7 @@ pub struct ExecArgs {
     pub each: EachArgs,
 }
 
+const LAST_WRITES: Duration = Duration::from_secs(5);
 const MAX_SCHEMA: u64 = 1024 * 1024;
 
 pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
@@ -101,9 +108,22 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
     let limit = args.limits.max_minutes.map(|minutes| Duration::from_secs_f64(minutes * 60.0));
     limits.deadline = limit.map(|limit| Deadline::new(begun, limit));
     let prompt = piped::attached(prompt, beside, &setup.project_state);
+    let project_state = setup.project_state.clone();
     let handle = agent_setup::start(setup)?;
+    let log = log::path_of(&project_state, &handle.session);
+    let trajectory = args.trajectory.as_deref().map(|file| TrajectoryWriter::new(log, file));
+    let events = match &trajectory {
+        Some(writer) => writer.follow(handle.events),
+        None => handle.events,
+    };
     let options = ExecOptions { schema, ..ExecOptions::detect(args.json) };
-    let outcome = run::run(handle.ops, handle.events, prompt, options).await;
+    let outcome = run::run(handle.ops, events, prompt, options).await;
+    if let Some(writer) = trajectory {
+        let _ = tokio::time::timeout(LAST_WRITES, handle.task).await;
+        writer
+            .finish()
+            .or_task("the trajectory could not be written", "`mycode export --format atif` writes it too")?;
+    }
     report::written(outcome.lost.as_deref())?;
     if let (Some(file), Some(answer)) = (&args.output, &outcome.answer) {
         std::fs::write(file, format!("{}\n", answer.trim_end())).or_task(

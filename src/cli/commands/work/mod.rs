@@ -9,3 +9,4 @@ pub mod exec;
 pub mod maintain;
 pub mod piped;
 pub mod tool;
+pub mod trajectory;

@@ -417,7 +417,8 @@ impl Session {
 
     fn finish(&mut self, reason: Result<StopReason, Error>) {
         if let Some(Busy::Prompt { id, .. }) = self.busy.take() {
-            self.client.answer(&id, reason.map(PromptResponse::new));
+            let usage = self.translator.total();
+            self.client.answer(&id, reason.map(|reason| PromptResponse::new(reason).usage(usage)));
         }
         self.next();
     }

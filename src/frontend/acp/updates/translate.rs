@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{
     ClientSessionCapabilities, CompactionStatus, CompactionUpdate, ContentChunk, Cost, MessageId, Notice,
-    NoticeSeverity, SessionUpdate, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, UsageUpdate,
+    NoticeSeverity, SessionUpdate, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, Usage, UsageUpdate,
 };
 
 use super::tool_call;
@@ -157,6 +157,18 @@ impl Translator {
         };
         self.message += 1;
         update.into_iter().collect()
+    }
+
+    /// What the session has used so far.
+    pub fn total(&self) -> Option<Usage> {
+        let total = self.usage.as_ref()?.total;
+        let usage = Usage::new(total.input + total.output, total.input, total.output);
+        Some(
+            usage
+                .thought_tokens(total.reasoning)
+                .cached_read_tokens(total.cached)
+                .cached_write_tokens(total.cache_write),
+        )
     }
 
     fn usage(&mut self, window: &WindowState) -> Option<SessionUpdate> {

@@ -1,0 +1,94 @@
+//! The names other agents use for our tools, and the frames that servers put around a name.
+
+use base::search::fuzzy;
+
+const TABLE: &str = include_str!("tool_names.txt");
+/// A shorter name is like too many others.
+const SLIP_CHARS: usize = 4;
+
+/// Our tool that a name means, among `known`; `None` if it could be several or none.
+pub fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let name = bare(name);
+    let wanted = plain(name);
+    let ours = |wanted: &str| known.iter().copied().find(|ours| plain(ours) == wanted);
+    if let Some(found) = known.iter().copied().find(|ours| *ours == name).or_else(|| ours(&wanted)) {
+        return Some(found);
+    }
+    let foreign = TABLE.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
+        let (tool, names) = line.split_once(": ")?;
+        names.split(' ').any(|other| plain(other) == wanted).then_some(tool)
+    });
+    foreign.and_then(|tool| known.iter().copied().find(|ours| *ours == tool)).or_else(|| slip(&wanted, known))
+}
+
+/// The only name that is one letter away.
+fn slip<'a>(wanted: &str, known: &[&'a str]) -> Option<&'a str> {
+    let mut near = known
+        .iter()
+        .copied()
+        .filter(|ours| ours.len() >= SLIP_CHARS && strsim::damerau_levenshtein(&plain(ours), wanted) == 1);
+    near.next().filter(|_| near.next().is_none())
+}
+
+/// A name that is near, for a message.
+pub fn near<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    fuzzy::nearest_name(bare(name), known.iter().copied())
+}
+
+/// Without `functions.`, `default_api:`, `:0` and the marks of a chat template.
+fn bare(name: &str) -> &str {
+    let name = name.split("<|").find(|part| !part.is_empty()).unwrap_or(name).trim();
+    let starts =
+        ["functions.", "function.", "default_api.", "default_api:", "tools.", "tool.", "repo_browser."];
+    let name = starts.iter().find_map(|start| name.strip_prefix(start)).unwrap_or(name);
+    match name.rsplit_once(':') {
+        Some((front, number)) if number.chars().all(|c| c.is_ascii_digit()) && !number.is_empty() => front,
+        _ => name,
+    }
+}
+
+fn plain(name: &str) -> String {
+    name.to_lowercase().replace(['_', '-', ' '], "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_others() {
+        let known = ["Read", "Edit", "Write", "Bash", "Grep", "Glob", "LS", "MultiEdit", "TodoWrite", "Task"];
+        for (name, ours) in [
+            ("read_file", "Read"),
+            ("ReadFile", "Read"),
+            ("functions.exec_command", "Bash"),
+            ("default_api:run_shell_command", "Bash"),
+            ("Bash:0", "Bash"),
+            ("bash<|channel|>commentary", "Bash"),
+            ("multi_edit", "MultiEdit"),
+            ("Grap", "Grep"),
+            ("Raed", "Read"),
+            ("update_plan", "TodoWrite"),
+            ("list_directory", "LS"),
+        ] {
+            assert_eq!(meant(name, &known), Some(ours), "{name}");
+        }
+        for name in ["frobnicate", "apply_magic", "x", "server.tool"] {
+            assert_eq!(meant(name, &known), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_means_one_tool() {
+        let mut all: Vec<String> = TABLE
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .flat_map(|line| line.split_once(": ").map_or("", |(_, names)| names).split(' '))
+            .map(plain)
+            .collect();
+        all.sort();
+        let count = all.len();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+}
