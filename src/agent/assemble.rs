@@ -183,6 +183,9 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         dispatcher.describe(offers::with_keep);
     }
     notices.extend(dispatcher.policy.damage());
+    if !dispatcher.cx.denied.is_empty() && !dispatcher.policy.confines(dispatcher.policy.permission()) {
+        notices.push(texts::denied_by_words_only());
+    }
     if loaded.web.search && dispatcher.cx.web.searcher.is_none() {
         notices.push(texts::no_web_search());
     }

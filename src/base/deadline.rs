@@ -34,7 +34,6 @@ impl Deadline {
         self.left().saturating_sub(RESERVE)
     }
 
-    /// Such as `30 minutes`.
     pub fn limit_text(&self) -> String {
         minutes(self.limit)
     }
@@ -72,7 +71,6 @@ fn minutes(time: Duration) -> String {
     format!("{} minute{}", number(minutes), if minutes == 1.0 { "" } else { "s" })
 }
 
-/// At most one decimal, and none if it is 0.
 fn number(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").unwrap_or(&text).to_owned()

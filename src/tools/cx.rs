@@ -21,6 +21,7 @@ use base::deadline::Deadline;
 use context::session::journal::recorder::Journal;
 use evidence::retriever::ContextRetriever;
 use guard::policy::access::Access;
+use guard::policy::denied_paths::DeniedPaths;
 use guard::redact::redactor::Redactor;
 use guard::sandbox::session::Sandbox;
 use guard::sandbox::spec::Confinement;
@@ -59,6 +60,8 @@ pub struct ToolCx {
     pub services: Option<Arc<Services>>,
     /// Whether this call may leave an unconfined service.
     pub may_keep: bool,
+    /// Files whose contents no tool may show.
+    pub denied: Arc<DeniedPaths>,
     /// The user's own command, not a call of the model.
     pub by_user: bool,
     /// The commands this call runs, as parsed for the verdict; empty for other tools.
@@ -95,6 +98,7 @@ impl ToolCx {
             deadline: None,
             services: None,
             may_keep: false,
+            denied: Arc::default(),
             by_user: false,
             calls: Arc::default(),
             shell: Arc::new(Shell::new(root.clone())),

@@ -143,12 +143,7 @@ fn rules_by_flag() {
     // A sub-agent is not a way around them.
     let ask = || call("Task", json!({"type": "explore", "prompt": "look"}));
     let replies = vec![ask(), call("Read", json!({"path": "a.txt"})), text("Seen."), text("Done.")];
-    let (requests, said, _) =
-        run(replies, &["--deny", "Read(a.txt)", "--deny", "bash", "--deny", "Symbols,NotebookEdit"]);
-    assert!(
-        said.contains("--deny NotebookEdit has no effect") && said.matches("no effect").count() == 1,
-        "{said}"
-    );
+    let (requests, ..) = run(replies, &["--deny", "Read(a.txt)", "--deny", "bash", "--deny", "Symbols"]);
     for request in &requests[..2] {
         assert!(!request.contains(r#""name":"Bash""#) && request.contains("WebFetch {url}"), "{request}");
         assert!(!request.contains("Symbols {"), "{request}");

@@ -305,18 +305,17 @@ fn calls_as_text_are_never_done() {
         "<|start|>assistant<|channel|>commentary to=functions.Bash <|constrain|>json<|message|>{\"command\":\"ls\"}",
     ];
     for format in formats {
-        let run = run_with(
-            project(),
-            &[],
-            "List the files",
-            vec![text(format), bash("ls"), text("a.py and two scripts.")],
-        );
-        assert_eq!((run.nudges.as_slice(), run.code), (&["ending".to_owned()][..], 0), "{format}");
-        assert!(run.words.contains("a Bash call written as plain text"), "{}", run.words);
-        // Ignored twice, the turn ends all the same.
-        let run = run_with(project(), &[], "List the files", vec![text(format), text(format), text(format)]);
-        assert_eq!((run.nudges.len(), run.requests.len()), (2, 3), "{format}");
+        let run =
+            run_with(project(), &[], "List the files", vec![text(format), text("a.py and two scripts.")]);
+        assert_eq!((run.nudges.len(), run.requests.len(), run.code), (0, 2, 0), "{format}: {}", run.words);
+        let body = run.last_body();
+        assert!(body.contains("check.sh") && body.contains("\"role\":\"tool\""), "it ran: {format}: {body}");
     }
+    // What can't be read as a call is asked for again, twice at most.
+    let broken = "<tool_call>\n{\"name\": \"Bash\", \"arguments\": {\"command\": ";
+    let run = run_with(project(), &[], "List the files", vec![text(broken), text(broken), text(broken)]);
+    assert_eq!((run.nudges.len(), run.requests.len()), (2, 3), "{}", run.words);
+    assert!(run.words.contains("a Bash call written as plain text"), "{}", run.words);
     for talk in [
         "The format is `<tool_call>{\"name\": \"Bash\"}</tool_call>`, which Hermes models write.",
         "An example:\n\n```xml\n<function=Bash>\n<parameter=command>ls</parameter>\n</function>\n```\n\nSo it is XML.",

@@ -425,6 +425,9 @@ impl Dispatcher {
             cx.confinement = self.policy.confinement(&assessed, consent == Consent::Asked);
         }
         (cx.observation, cx.calls) = (limits, assessed.calls());
+        if !cx.denied.is_empty() {
+            cx.sandbox.mask(cx.denied.masks());
+        }
         if let Some(command) = &command
             && !call_effects::before_command(&self.cx, command, control, events).await
         {

@@ -42,6 +42,7 @@ pub fn dispatcher(mut cx: ToolCx, parts: ToolParts<'_>) -> Dispatcher {
     let mut rules = Rules::load(project_state);
     cx.web = Arc::new(web_state(loaded));
     rules.apply(flags);
+    cx.denied = Arc::new(rules.denied_paths(&cx.root));
     let has = |name: &str| !rules.removes(&tool_names::names(name));
     let mut tools = toolbox::tools(sources, &cx.web, has);
     tools.extend(SkillTool::boxed(skills));

@@ -26,7 +26,6 @@ impl Ending {
         }
     }
 
-    /// For people.
     pub fn short(&self) -> String {
         match self {
             Self::CallAsText(tool) => format!("reminded: the reply has a {tool} call as text"),

@@ -37,7 +37,6 @@ pub struct Audience {
     pub has_schema: bool,
 }
 
-/// In the order in which they are told.
 pub async fn facts(conversation: &Conversation, cx: &ToolCx, answer: &str, audience: Audience) -> Vec<Fact> {
     let work = &conversation.facts.work;
     let changes: Vec<(ItemId, String)> =
@@ -78,7 +77,6 @@ pub fn reminder(facts: &[Fact]) -> String {
     )
 }
 
-/// Kept services that have died.
 fn dead_services(cx: &ToolCx) -> impl Iterator<Item = Fact> {
     let dead = cx.services.iter().flat_map(|services| services.dead());
     dead.map(|service| {
@@ -90,7 +88,6 @@ fn dead_services(cx: &ToolCx) -> impl Iterator<Item = Fact> {
     })
 }
 
-/// The last message of the user.
 fn asked(conversation: &Conversation) -> String {
     let entries = conversation.history.entries().iter().rev();
     let text = entries.filter_map(|entry| match &*entry.item {

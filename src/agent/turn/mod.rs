@@ -12,3 +12,4 @@ pub mod repeats;
 pub mod reply;
 pub mod results;
 pub mod run;
+pub mod text_calls;

@@ -10,7 +10,6 @@ pub struct Repeat {
     pub failures: usize,
     /// How often a cycle of two or three calls has gone round with the same results.
     pub rounds: usize,
-    /// The call and its error, for people.
     pub shown: String,
 }
 

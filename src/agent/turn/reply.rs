@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::error::TurnError;
+use super::text_calls;
 use crate::control::{Events, TurnControl, notice};
 use crate::sampling::sampler::{Sampled, Sampler, Unfinished, UnfinishedCause};
 use crate::session::conversation::Conversation;
@@ -15,7 +16,6 @@ use base::model::usage::FinishReason;
 use base::protocol::event::{Event, FailureCause, Level};
 use base::protocol::notice as texts;
 use base::text;
-use context::session::log::LogError;
 use guard::redact::redactor::Redactor;
 
 /// Retries of a request that didn't fit: first with the room the server names, or half; then with a quarter.
@@ -107,7 +107,7 @@ impl ReplyRequest<'_> {
 
     /// The server rejects its own reasoning, whatever the model table says: drops it, and treats it as bound
     /// from now on. Returns whether there was any.
-    fn without_reasoning(&mut self, refused: &NextRequest) -> Result<bool, LogError> {
+    fn without_reasoning(&mut self, refused: &NextRequest) -> Result<bool, TurnError> {
         let any = refused.drop_reasoning(self.conversation)?;
         if any {
             self.window.bind_reasoning();
@@ -229,7 +229,7 @@ impl ReplyRequest<'_> {
         let Sampled { items, finish, usage, .. } = sampled;
         let mut calls: Vec<Arc<ToolCall>> = Vec::new();
         let mut ids: Vec<Arc<str>> = Vec::new();
-        let items = complete_items(items, &finish);
+        let items = self.with_text_calls(complete_items(items, &finish), &finish);
         let said_something = items.iter().any(has_substance);
         // Reasoning is bound to the text before it, so it's useless after a redacted text.
         let mut unbound = false;
@@ -267,8 +267,29 @@ impl ReplyRequest<'_> {
         Ok(Reply { calls, finish, said_something, said: all_said })
     }
 
+    /// A call that the model wrote as text becomes one.
+    fn with_text_calls(&self, mut items: Vec<Item>, finish: &FinishReason) -> Vec<Item> {
+        let is_whole = matches!(finish, FinishReason::Stop | FinishReason::ToolCalls);
+        if !is_whole || items.iter().any(|item| matches!(item, Item::ToolCall(_))) {
+            return items;
+        }
+        let names = self.window.prompt.tool_names();
+        let last = items.iter().rposition(|item| matches!(item, Item::Assistant { .. }));
+        let read = last.and_then(|at| Some((at, text_calls::read(&items[at].text(), &names)?)));
+        let Some((at, (said, calls))) = read else { return items };
+        match said.is_empty() {
+            true => drop(items.remove(at)),
+            false => items[at] = Item::assistant(said),
+        }
+        items.extend(calls.into_iter().map(|call| {
+            let args = call.args.to_string().into();
+            Item::ToolCall(ToolCall { id: "".into(), name: call.tool.into(), args })
+        }));
+        items
+    }
+
     /// Keeps the text before an interrupt or an error, but neither calls that didn't run nor thinking.
-    fn record_partial(&mut self, said: &str) -> Result<(), LogError> {
+    fn record_partial(&mut self, said: &str) -> Result<(), TurnError> {
         if said.trim().is_empty() {
             return Ok(());
         }
@@ -278,9 +299,9 @@ impl ReplyRequest<'_> {
         Ok(())
     }
 
-    fn record(&mut self, mut item: Item) -> Result<(ItemId, Arc<Item>), LogError> {
+    fn record(&mut self, mut item: Item) -> Result<(ItemId, Arc<Item>), TurnError> {
         self.redactor.redact_reply(&mut item);
-        self.conversation.record(item)
+        Ok(self.conversation.record(item)?)
     }
 }
 

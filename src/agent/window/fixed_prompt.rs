@@ -49,6 +49,10 @@ impl FixedPrompt {
         }
     }
 
+    pub fn tool_names(&self) -> Vec<&str> {
+        self.schemas.content.iter().map(|spec| &*spec.name).collect()
+    }
+
     pub fn send_rules(&mut self, rules: Option<FixedPart>) {
         self.sent_rules = rules;
     }

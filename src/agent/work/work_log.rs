@@ -17,7 +17,6 @@ const SHOWN_CHARS: usize = 80;
 
 #[derive(Clone, Debug)]
 pub enum WorkEvent {
-    /// A message of the user.
     Asked,
     Called(CallMark),
     /// A file of the project, relative to the workspace.
@@ -133,7 +132,6 @@ impl WorkLog {
         self.jobs.get(&job).is_some_and(|(_, check)| check.kind != CheckKind::Run)
     }
 
-    /// All of the session, oldest first.
     pub fn checks(&self) -> impl DoubleEndedIterator<Item = &CheckRun> {
         self.events.all().iter().filter_map(|(_, event)| match event {
             WorkEvent::Checked(run) => Some(run),

@@ -115,6 +115,12 @@ pub fn prompt_truncated_by_server(sent: u64, kept: u64) -> String {
     )
 }
 
+pub fn denied_by_words_only() -> String {
+    "commands run without a sandbox here: --deny rules about files stop commands that name the files, and not programs that \
+     reach them in another way"
+        .to_owned()
+}
+
 pub fn output_limit_with_calls() -> String {
     "The reply was cut off at the model's output limit; only complete tool calls were run.".to_owned()
 }

@@ -6,10 +6,11 @@ use agent::assemble::RunLimits;
 use base::path::on_one_line;
 use guard::policy::flag_rules::FlagRules;
 use tools::hook::tool_names;
+use tools::on_demand::more_tools;
 use tools::plan::skill;
 use tools::registry;
 
-/// Warns of a `--deny` that has no effect.
+/// A `--deny` that names nothing is an error.
 pub fn of(args: &ModelArgs) -> Result<RunLimits, Failure> {
     let rules =
         if args.allow.is_empty() && args.deny.is_empty() { FlagRules::default() } else { rules(args)? };
@@ -29,9 +30,15 @@ fn rules(args: &ModelArgs) -> Result<FlagRules, Failure> {
     let known: Vec<String> = tools.iter().flat_map(|tool| tool_names::names(tool.name())).collect();
     for rule in &rules.denied {
         let of_server = rule.tool.contains('.') || rule.tool.starts_with("mcp__");
-        if !of_server && rule.tool != skill::NAME && !known.iter().any(|name| rule.names(name)) {
+        if !of_server
+            && ![skill::NAME, more_tools::NAME].contains(&&*rule.tool)
+            && !known.iter().any(|name| rule.names(name))
+        {
             let name = on_one_line(&rule.tool);
-            eprintln!("warning: --deny {name} has no effect: no such tool");
+            return Err(Failure::usage(
+                format!("--deny {name}: there is no such tool"),
+                "rules look like 'Bash(git push *)', 'Edit(migrations/**)', Task, 'mcp__server__tool'",
+            ));
         }
     }
     Ok(rules)

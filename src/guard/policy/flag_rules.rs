@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::access::Access;
 use super::command::AssessedAccess;
+use super::denied_paths::touches;
 use super::path_scope::PathScope;
 use super::session_grant::SessionGrant;
 use super::tool_rule::{Match, ToolRule, is_about_command, is_about_path};
@@ -133,7 +134,14 @@ fn is_about(rule: &ToolRule, assessed: &AssessedAccess, scope: &PathScope) -> bo
                     Match::No => false,
                 }
             };
+            let touched = |reads: bool| {
+                let (Some(pattern), Some(command)) = (pattern, &assessed.command) else { return false };
+                let calls = command.calls.as_deref().unwrap_or_default();
+                calls.iter().any(|call| touches(pattern, reads, call, &scope.workspace))
+            };
             any(&["Bash"]) && pattern.is_none_or(is_about)
+                || any(&["Edit", "Write", "MultiEdit"]) && touched(false)
+                || any(&["Read"]) && touched(true)
         }
         Access::Write(path) | Access::WriteOwn(path) => {
             any(&["Edit", "Write", "MultiEdit"])
@@ -147,7 +155,9 @@ fn is_about(rule: &ToolRule, assessed: &AssessedAccess, scope: &PathScope) -> bo
             any(&["WebFetch"]) && pattern.is_none_or(is_about)
         }
         Access::Remote { server, tool, .. } => {
-            rule.names(&format!("{server}.{tool}")) || rule.names(&format!("mcp__{server}__{tool}"))
+            let names =
+                [format!("{server}.{tool}"), format!("mcp__{server}__{tool}"), format!("mcp__{server}")];
+            names.iter().any(|name| rule.names(name))
         }
         Access::Network => false,
     }

@@ -3,6 +3,7 @@
 pub mod access;
 pub mod command;
 pub mod command_prefix;
+pub mod denied_paths;
 pub mod flag_rules;
 pub mod path_scope;
 pub mod programs;

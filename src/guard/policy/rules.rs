@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::command::{AssessedAccess, AssessedCall, AssessedCommand};
 use super::command_prefix;
+use super::denied_paths::DeniedPaths;
 use super::flag_rules::{self, FlagRules};
 use super::path_scope::PathScope;
 use super::session_grant::SessionGrant;
@@ -157,6 +158,11 @@ impl Rules {
 
     pub fn forbidden(&self, accesses: &[AssessedAccess], scope: &PathScope) -> Option<String> {
         flag_rules::forbidden(&self.denied, accesses, scope)
+    }
+
+    /// Files that no tool and no command may see or change.
+    pub fn denied_paths(&self, workspace: &Path) -> DeniedPaths {
+        DeniedPaths::of(&self.denied, workspace)
     }
 
     pub fn rows(&self) -> Vec<RuleRow> {

@@ -55,6 +55,7 @@ pub fn is_about_command<'a>(pattern: &str, calls: Option<impl IntoIterator<Item 
         let by_name = [&[call.name()], rest].concat();
         if with_or_without_more(&pattern, &words.join(" "))
             || with_or_without_more(&pattern, &by_name.join(" "))
+            || without_early_options(&by_name).iter().any(|text| with_or_without_more(&pattern, text))
         {
             return Match::Yes;
         }
@@ -63,6 +64,22 @@ pub fn is_about_command<'a>(pattern: &str, calls: Option<impl IntoIterator<Item 
         if unknown || open && names_more { Match::Maybe } else { Match::No }
     };
     calls.into_iter().map(about).max().unwrap_or(Match::No)
+}
+
+/// `git -C x --no-pager push`: options, and the values that they may have, before the sub-command.
+fn without_early_options(words: &[&str]) -> Vec<String> {
+    let Some((name, rest)) = words.split_first() else { return Vec::new() };
+    let is_option = |word: &str| word.starts_with('-') || word.starts_with('+');
+    let mut lines = Vec::new();
+    for at in 1..rest.len() {
+        let before = &rest[..at];
+        let skippable = |index: usize| is_option(before[index]) || index > 0 && is_option(before[index - 1]);
+        if !(0..at).all(skippable) {
+            break;
+        }
+        lines.push([&[*name], &rest[at..]].concat().join(" "));
+    }
+    lines
 }
 
 fn with_or_without_more(pattern: &str, text: &str) -> bool {
@@ -77,6 +94,13 @@ pub fn is_about_path(pattern: &str, path: &Path, workspace: &Path) -> bool {
         _ => (workspace.to_owned(), pattern.strip_prefix('/').unwrap_or(pattern)),
     };
     let Ok(inside) = path.strip_prefix(&base) else { return false };
+    // A folder means all below, and a name without a `/` any folder or file of that name.
+    let plain = rest.trim_end_matches("**").trim_end_matches('/');
+    if !plain.is_empty() && !plain.contains(['*', '?', '[', '{']) {
+        let anywhere = rest == pattern && !plain.contains('/') && plain == rest;
+        let named = |part: std::path::Component<'_>| part.as_os_str() == plain;
+        return inside.starts_with(plain) || anywhere && inside.components().any(named);
+    }
     let below = rest.strip_suffix('/').map(|folder| format!("{folder}/**"));
     let rest = below.as_deref().unwrap_or(rest);
     glob::matcher(rest, rest == pattern).is_ok_and(|glob| glob.is_match(inside))
@@ -128,6 +152,10 @@ mod tests {
             ("rm *", "/bin/rm x"),
             ("git push", "git push"),
             ("npm run *:fix", "npm run lint:fix"),
+            ("git push *", "git -C . push"),
+            ("git push *", "git -c a.b=c push origin"),
+            ("git push *", "git --no-pager push"),
+            ("npm publish", "npm --loglevel error publish"),
         ] {
             assert_eq!(about(pattern, line), Match::Yes, "{pattern} {line}");
         }
@@ -143,6 +171,10 @@ mod tests {
     fn paths() {
         let about = |pattern: &str, path: &str| is_about_path(pattern, Path::new(path), Path::new("/w"));
         assert!(about("*.ts", "/w/a/b.ts") && about("src/**", "/w/src/a/b.rs") && about("src/", "/w/src/a"));
+        assert!(about("migrations", "/w/migrations/1") && about("migrations", "/w/a/migrations/1"));
+        assert!(
+            about("conf/**", "/w/conf") && !about("conf/**", "/w/config") && !about("conf", "/w/conf.py")
+        );
         assert!(about("//etc/*", "/etc/hosts") && about("**/src/**", "/w/a/src/b"));
         assert!(!about("src/**", "/w/a/src/b") && !about("*.ts", "/etc/a.ts") && !about("*.ts", "/w/a.rs"));
     }

@@ -23,12 +23,33 @@ pub struct Sandbox {
     readable: Vec<PathBuf>,
     nested: Mutex<Option<NestedRepositories>>,
     private: Mutex<Option<PrivateFolder>>,
+    masks: Mutex<Masks>,
+}
+
+/// What the user's rules keep from commands.
+#[derive(Clone, Debug, Default)]
+pub struct Masks {
+    /// Seen empty.
+    pub hidden: Vec<PathBuf>,
+    pub read_only: Vec<PathBuf>,
 }
 
 impl Sandbox {
     /// `workspace` is canonical. Our own folders (the state folder last) are hidden except for `readable`.
     pub fn new(workspace: PathBuf, own_folders: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {
-        Self { workspace, own_folders, readable, nested: Mutex::new(None), private: Mutex::new(None) }
+        Self {
+            workspace,
+            own_folders,
+            readable,
+            nested: Mutex::new(None),
+            private: Mutex::new(None),
+            masks: Mutex::default(),
+        }
+    }
+
+    /// From now on commands see and change nothing of these.
+    pub fn mask(&self, masks: Masks) {
+        *self.masks.lock().unwrap_or_else(PoisonError::into_inner) = masks;
     }
 
     /// What to put before a command that starts in `cwd`, if anything.
@@ -72,6 +93,12 @@ impl Sandbox {
             spec.opened = opened.into_iter().map(RawPath).collect();
             wrapper::install(&mut spec);
         }
+        let masks = self.masks.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let existing = masks.hidden.into_iter().filter(|path| path.exists());
+        let (folders, files): (Vec<_>, Vec<_>) = existing.partition(|path| path.is_dir());
+        spec.hidden_folders.extend(folders.into_iter().map(RawPath));
+        spec.hidden_files.extend(files.into_iter().map(RawPath));
+        spec.protected.extend(masks.read_only.into_iter().map(RawPath));
         Ok(Some(spec))
     }
 

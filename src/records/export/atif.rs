@@ -74,7 +74,6 @@ fn trajectory(path: &Path, depth: usize) -> io::Result<Value> {
 struct Totals {
     usage: Usage,
     cost_usd: f64,
-    /// A request without a known price.
     unpriced: bool,
 }
 
@@ -101,11 +100,9 @@ struct Steps {
     tools: Arc<[ToolSpec]>,
     all: Vec<Value>,
     totals: Totals,
-    /// The reply that is being collected.
     reply: Option<Reply>,
     /// The step in which each open call was made.
     calls: HashMap<Arc<str>, usize>,
-    /// Calls of sub-agents, by step.
     delegated: Vec<(usize, Arc<str>)>,
 }
 

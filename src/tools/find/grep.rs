@@ -116,6 +116,10 @@ fn search(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     if cx.cancel.is_cancelled() {
         return Err(ToolError::interrupted());
     }
+    if !cx.denied.is_empty() {
+        found.files.retain(|path, _| !cx.denied.hides(path));
+        found.total_matches = found.files.values().map(|hits| hits.matches).sum();
+    }
     Ok(report(cx, args, target, &query, &found, read_as.as_ref()))
 }
 

@@ -64,9 +64,10 @@ fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
     };
     let limit = args.k.filter(|&k| k > 0).unwrap_or(DEFAULT_FILES).min(MAX_FILES);
     if !args.with.is_empty() {
-        return companions(args, retriever, limit);
+        return companions(args, retriever, limit, cx);
     }
-    let files = retriever.with_project(|project| project.locate(&args.query, limit)).map_err(no_index)?;
+    let mut files = retriever.with_project(|project| project.locate(&args.query, limit)).map_err(no_index)?;
+    files.retain(|(file, _)| !cx.denied.hides(&cx.root.join(&file.path)));
     if files.is_empty() {
         let none = Observation::Search(Search { total: Some(0), ..Search::default() });
         return Ok(Envelope::success("No matching files; try other words").observed(none));
@@ -82,10 +83,11 @@ fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
 }
 
 /// Files that belong with those already being changed.
-fn companions(args: &Args, retriever: &ContextRetriever, limit: usize) -> ToolOutcome {
-    let (files, unknown) = retriever
+fn companions(args: &Args, retriever: &ContextRetriever, limit: usize, cx: &ToolCx) -> ToolOutcome {
+    let (mut files, unknown) = retriever
         .with_project(|project| project.companions(&args.with, &args.query, limit))
         .map_err(no_index)?;
+    files.retain(|file| !cx.denied.hides(&cx.root.join(&file.path)));
     let missing = format!("not in the index (hidden, ignored, or misspelled): {}", unknown.join(", "));
     if args.with.iter().all(|given| unknown.contains(given)) {
         return Err(ToolError::not_found(missing));

@@ -168,7 +168,6 @@ impl Jobs {
         }
     }
 
-    /// Whether another job may run.
     pub fn has_room(&self) -> bool {
         self.jobs().iter().filter(|job| job.state().ended.is_none()).count() < MAX_RUNNING
     }

@@ -40,12 +40,14 @@ pub struct Services {
     kept: Mutex<Vec<Kept>>,
 }
 
-/// What became of a command that was to be kept.
 pub enum Started {
-    /// Its number.
     Runs(usize, ServiceRow),
     /// It ended by itself; the row is what it left running.
-    Ended { how: String, output: Vec<u8>, left: Option<(usize, ServiceRow)> },
+    Ended {
+        how: String,
+        output: Vec<u8>,
+        left: Option<(usize, ServiceRow)>,
+    },
 }
 
 impl Services {

@@ -1,6 +1,7 @@
 //! Which calls run, what is never read or shown, and what a hostile checkout or text cannot do.
 
 mod cli;
+mod denials;
 mod grammar;
 mod handles_props;
 mod handles_race;

@@ -139,7 +139,6 @@ impl Machine<'_> {
         line.trim().to_owned()
     }
 
-    /// Branch, files and tests, as far as they are known at once.
     fn project(&self) -> Option<String> {
         let mut parts: Vec<String> = Vec::new();
         parts.extend(branch(self.root).map(|branch| format!("Branch: {branch}.")));

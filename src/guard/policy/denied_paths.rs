@@ -1,0 +1,132 @@
+//! Files that `--deny` rules keep from every tool and command: whole for what reads, unchanged for what writes.
+
+use std::path::{Path, PathBuf};
+
+use super::command::AssessedCall;
+use super::programs::assessment::{Effect, Risk};
+use super::tool_rule::{ToolRule, is_about_path};
+use crate::sandbox::session::Masks;
+use base::path;
+use base::search::glob;
+use base::search::walk::Walk;
+
+/// Programs that only look at names.
+const NAMES_ONLY: [&str; 11] =
+    ["ls", "stat", "test", "[", "cd", "mkdir", "find", "du", "tree", "echo", "basename"];
+
+#[derive(Clone, Debug, Default)]
+pub struct DeniedPaths {
+    workspace: PathBuf,
+    reads: Vec<String>,
+    writes: Vec<String>,
+}
+
+impl DeniedPaths {
+    pub fn of(rules: &[ToolRule], workspace: &Path) -> Self {
+        let of = |tools: &[&str]| {
+            let named = rules.iter().filter(|rule| tools.iter().any(|tool| rule.names(tool)));
+            named.filter_map(|rule| rule.pattern.clone()).collect()
+        };
+        let (reads, writes) = (of(&["Read"]), of(&["Edit", "Write", "MultiEdit"]));
+        Self { workspace: workspace.to_owned(), reads, writes }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.reads.is_empty() && self.writes.is_empty()
+    }
+
+    /// Whether the file's contents must not be seen.
+    pub fn hides(&self, path: &Path) -> bool {
+        self.reads.iter().any(|pattern| is_about_path(pattern, path, &self.workspace))
+    }
+
+    /// What the sandbox keeps from commands: existing files, and the places of whole folders.
+    pub fn masks(&self) -> Masks {
+        let places = |patterns: &[String]| patterns.iter().flat_map(|one| self.places(one)).collect();
+        Masks { hidden: places(&self.reads), read_only: places(&self.writes) }
+    }
+
+    fn places(&self, pattern: &str) -> Vec<PathBuf> {
+        let base = self.base(pattern);
+        let whole = pattern.trim_end_matches("**").trim_end_matches('/');
+        if !whole.contains(['*', '?', '[', '{']) && (whole.contains('/') || base.exists()) {
+            return vec![base];
+        }
+        let walk = Walk { hidden: true, ignored: true, ..Walk::new(&base) };
+        let all = walk.sorted().map(|entry| entry.path().to_owned());
+        all.filter(|path| is_about_path(pattern, path, &self.workspace)).collect()
+    }
+
+    /// The folder or file before the first wildcard.
+    fn base(&self, pattern: &str) -> PathBuf {
+        let (start, rest) = match (pattern.strip_prefix("//"), pattern.strip_prefix("~/")) {
+            (Some(rest), _) => (PathBuf::from("/"), rest),
+            (_, Some(rest)) => (std::env::home_dir().unwrap_or_default(), rest),
+            _ => (self.workspace.clone(), pattern.trim_start_matches('/')),
+        };
+        let literal = rest.split('/').take_while(|part| !part.contains(['*', '?', '[', '{']));
+        literal.filter(|part| !part.is_empty()).fold(start, |path, part| path.join(part))
+    }
+}
+
+/// Whether a command's call reads or writes a file of the pattern, as far as its words tell.
+pub fn touches(pattern: &str, reads: bool, call: &AssessedCall, workspace: &Path) -> bool {
+    let zone = DeniedPaths { workspace: workspace.to_owned(), ..DeniedPaths::default() };
+    let base = zone.base(pattern);
+    let own = [workspace.to_owned()];
+    let folders = if call.call.folders.is_empty() { &own[..] } else { &call.call.folders };
+    let expands_to = |word: &str| {
+        let in_folder = word.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let Ok(matcher) = glob::matcher(word, false) else { return false };
+        folders.iter().any(|folder| {
+            let entries = std::fs::read_dir(folder.join(in_folder)).into_iter().flatten().flatten();
+            let names = entries.map(|entry| Path::new(in_folder).join(entry.file_name()));
+            names
+                .filter(|name| matcher.is_match(name))
+                .any(|name| is_about_path(pattern, &folder.join(name), workspace))
+        })
+    };
+    // Up to the first part that may be anything.
+    let hits = |text: &str, may_be_more: bool, whole_trees: bool| {
+        if may_be_more && expands_to(text) {
+            return true;
+        }
+        let text = text.split(['*', '?', '[']).next().unwrap_or_default();
+        folders.iter().any(|folder| {
+            let named = path::resolve(folder, if text.is_empty() { "." } else { text }).canonical;
+            is_about_path(pattern, &named, workspace)
+                || ((may_be_more || whole_trees) && base.starts_with(&named) && named.starts_with(workspace))
+        })
+    };
+    let writes = call.call.files.iter().filter(|file| file.writes != reads);
+    if writes.into_iter().any(|file| hits(&file.target.text, file.target.glob_at.is_some(), false)) {
+        return true;
+    }
+    let name = call.call.name();
+    if reads {
+        let of_words = call.call.args().iter().any(|arg| {
+            let may_be_more = arg.glob_at.is_some();
+            // `git show HEAD:conf/key`
+            let inner = arg.text.split_once(':').filter(|_| name == "git").map(|(_, path)| path);
+            hits(&arg.text, may_be_more, false)
+                || inner.is_some_and(|path| !path.is_empty() && hits(path, false, false))
+        });
+        return of_words && !NAMES_ONLY.contains(&name);
+    }
+    if call.assessment.risk == Risk::Reads {
+        return false;
+    }
+    let written = call.assessment.effects.iter().filter_map(|effect| match effect {
+        Effect::Write(what) => Some(what.as_str()),
+        _ => None,
+    });
+    let written: Vec<&str> = written.collect();
+    if !written.is_empty() {
+        return written.iter().any(|what| hits(what, what.contains('*'), true));
+    }
+    call.call.args().iter().any(|arg| {
+        let value = arg.text.split_once('=').map_or(arg.text.as_str(), |(_, value)| value);
+        !arg.text.starts_with('-')
+            && (hits(&arg.text, arg.glob_at.is_some(), false) || hits(value, false, false))
+    })
+}

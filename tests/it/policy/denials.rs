@@ -1,0 +1,96 @@
+//! `--deny` rules about files hold for files: for every tool and for commands, by their words and in the sandbox.
+
+use serde_json::json;
+
+use crate::support::answer::answer;
+use crate::support::server::FakeServer;
+use crate::support::workplace::{Workplace, stderr};
+
+const KEY: &str = "colors = mauve-and-teal";
+
+fn place() -> Workplace {
+    let place = Workplace::new();
+    place.file("migrations/1.sql", "create\n").file("conf/app.ini", KEY).file("src/a.py", "x = 1\n");
+    place.repository()
+}
+
+/// Runs one command; returns what the model saw of it.
+fn run(place: &Workplace, permission: &str, deny: &str, command: &str) -> String {
+    let server = FakeServer::start(vec![
+        answer().call("Bash", json!({"command": command})).into(),
+        answer().text("Done.").into(),
+    ]);
+    let out = place.exec(&server.base_url(), &["--permission", permission, "--deny", deny, "go"]);
+    let requests = server.requests();
+    assert_eq!(requests.len(), 2, "{}", stderr(&out));
+    requests[1].body["messages"].as_array().unwrap().last().unwrap().to_string()
+}
+
+#[test]
+fn what_may_not_be_changed_stays() {
+    for (deny, command, levels) in [
+        ("Edit(migrations/**)", "echo x > migrations/1.sql", &["auto", "full"][..]),
+        ("Edit(migrations/**)", "sed -i s/c/d/ migrations/1.sql", &["auto", "full"]),
+        ("Edit(migrations/**)", "mv migrations old", &["auto", "full"]),
+        ("Edit(migrations/**)", "rm -rf migrations", &["auto", "full"]),
+        ("Edit(migrations)", "cp src/a.py migrations/1.sql", &["auto", "full"]),
+        ("Write(migrations/)", "tee migrations/1.sql < src/a.py", &["auto", "full"]),
+        ("Edit(*.sql)", "truncate -s 0 migrations/1.sql", &["auto", "full"]),
+        // What the words don't tell, the sandbox holds.
+        ("Edit(migrations/**)", "python3 -c \"open('mig'+'rations/1.sql','w').write('x')\"", &["auto"]),
+        ("Edit(*.sql)", "python3 -c \"open('mig'+'rations/1.sql','w').write('x')\"", &["auto"]),
+    ] {
+        for level in levels {
+            let place = place();
+            let seen = run(&place, level, deny, command);
+            assert_eq!(place.text("migrations/1.sql"), "create\n", "{level} {deny}: {command}: {seen}");
+        }
+    }
+    // Others are free.
+    let place = place();
+    let seen = run(&place, "auto", "Edit(migrations/**)", "echo y > src/b.py && cat migrations/1.sql");
+    assert!(place.project().join("src/b.py").exists() && seen.contains("create"), "{seen}");
+}
+
+#[test]
+fn what_may_not_be_read_is_not_shown() {
+    for (deny, command, levels) in [
+        ("Read(conf/**)", "cat conf/app.ini", &["auto", "full"][..]),
+        ("Read(conf)", "grep -r colors conf", &["auto", "full"]),
+        ("Read(conf/**)", "cp conf/app.ini src/c && cat src/c", &["auto", "full"]),
+        ("Read(conf/**)", "git show HEAD:conf/app.ini", &["auto", "full"]),
+        ("Read(*.ini)", "cat conf/*", &["auto", "full"]),
+        ("Read(conf/**)", "grep -r colors .", &["auto"]),
+        ("Read(conf/**)", "python3 -c \"print(open('con'+'f/app.ini').read())\"", &["auto"]),
+    ] {
+        for level in levels {
+            let seen = run(&place(), level, deny, command);
+            assert!(!seen.contains("mauve"), "{level} {deny}: {command}: {seen}");
+        }
+    }
+    let server = FakeServer::start(vec![
+        answer()
+            .call("Grep", json!({"pattern": "mauve"}))
+            .call("Read", json!({"path": "conf/app.ini"}))
+            .into(),
+        answer().call("Locate", json!({"query": "mauve colors"})).into(),
+        answer().text("Done.").into(),
+    ]);
+    place().exec(&server.base_url(), &["--permission", "full", "--deny", "Read(conf/**)", "go"]);
+    for request in &server.requests()[1..] {
+        assert!(!request.raw.contains("mauve-and-teal"), "{}", request.raw);
+    }
+}
+
+#[test]
+fn programs_and_servers() {
+    for command in ["git -C . push", "git -c a.b=c push", "git --no-pager push origin", "cd src && git push"]
+    {
+        let seen = run(&place(), "full", "Bash(git push *)", command);
+        assert!(seen.contains("the user forbade it"), "{command}: {seen}");
+    }
+    assert!(!run(&place(), "full", "Bash(git push *)", "git -C . status").contains("forbade"));
+    let out = place().exec("http://127.0.0.1:9", &["--deny", "Frobnicate", "go"]);
+    assert_eq!(out.status.code(), Some(2), "{}", stderr(&out));
+    assert!(stderr(&out).contains("there is no such tool"));
+}
