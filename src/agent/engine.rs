@@ -10,7 +10,7 @@ use super::control::{Events, Questions, TurnControl, notice};
 use super::deps::EngineDeps;
 use super::listener::{Listener, Ops};
 use super::lists::sessions;
-use super::maintainer::{self, Maintainer};
+use super::maintainer::Maintainer;
 use super::parts::Agent;
 use super::quick_ops::{quick_op, report_missing_layers};
 use super::session::conversation::Conversation;
@@ -21,6 +21,7 @@ use super::window::compactor::CompactionOutcome;
 use base::protocol::event::{EndReason, Event, Level, SessionInfo, TurnEnd};
 use base::protocol::notice as texts;
 use base::protocol::op::{Control, Idle, Op, Work};
+use context::rules::rules_file;
 
 pub struct Engine {
     pub agent: Agent,
@@ -123,7 +124,7 @@ impl Engine {
             Work::Init => {
                 let policy = Arc::clone(&self.agent.dispatcher.policy);
                 policy.allow_rules_file_write(true);
-                let running = self.turn(maintainer::init_prompt(), ops).await.is_some();
+                let running = self.turn(rules_file::init_prompt(&self.deps.workspace), ops).await.is_some();
                 policy.allow_rules_file_write(false);
                 running
             }

@@ -18,10 +18,6 @@ use evidence::note::record::Note;
 use guard::redact::detector::TextSource;
 use tools::cx::ToolCx;
 
-pub fn init_prompt() -> String {
-    prompts::INIT.trim().to_owned()
-}
-
 #[derive(Clone, Debug, Default)]
 pub struct Baseline {
     notes: Vec<Note>,

@@ -210,7 +210,8 @@ impl PolicyEngine {
 
     /// During `/init`, `auto` may write the rules file in the workspace's root without asking.
     pub fn allow_rules_file_write(&self, allowed: bool) {
-        self.state().rules_file_allowed = allowed.then(|| self.scope.workspace.join(rules_file::OWN_NAME));
+        self.state().rules_file_allowed =
+            allowed.then(|| self.scope.workspace.join(rules_file::of_init(&self.scope.workspace)));
     }
 
     pub fn ask_before_notes(&self, ask: bool) {

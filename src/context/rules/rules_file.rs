@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use super::cursor;
 use super::imports;
+use base::config::prompts;
 use base::config::trusted::held_back::RulesHashes;
 use base::file::{self, FileError};
 use base::folder::atomic_write::{self, Expect};
@@ -26,6 +27,20 @@ const NAMES: [&str; 7] = [
     "GEMINI.md",
     ".cursorrules",
 ];
+/// What `/init` writes where there is no rules file yet: the name that most agents read.
+const NEW_NAME: &str = "AGENTS.md";
+
+/// The rules file that `/init` improves, or writes: another one beside it would hide it.
+pub fn of_init(workspace: &Path) -> &'static str {
+    let there = |name: &&str| workspace.join(name).is_file();
+    NAMES.into_iter().find(there).unwrap_or(NEW_NAME)
+}
+
+/// What `/init` asks for.
+pub fn init_prompt(workspace: &Path) -> String {
+    prompts::INIT.trim().replace("{file}", of_init(workspace))
+}
+
 /// In the user's home: what other agents read in every project.
 const AT_HOME: [&str; 3] = [".claude/CLAUDE.md", ".codex/AGENTS.md", ".gemini/GEMINI.md"];
 const IMPORTING: [&str; 2] = ["CLAUDE.md", "GEMINI.md"];

@@ -195,15 +195,23 @@ fn a_call_says_what_it_left_running() {
 fn init_may_write_its_file_and_other_tasks_may_not() {
     let write = |name: &str| answer().call("Write", json!({"path": name, "content": "# Rules\n"}));
     let place = Workplace::new();
-    let server = FakeServer::start(vec![write("AGENTS.md").into(), answer().text("Done.").into()]);
+    let server = FakeServer::start(vec![write("CLAUDE.md").into(), answer().text("Done.").into()]);
     let refused = place.exec(&server.base_url(), &["write the rules"]);
     assert_eq!(refused.status.code(), Some(8), "{}", stderr(&refused));
     assert!(stderr(&refused).contains("controls what other programs do"), "{}", stderr(&refused));
-    let server = FakeServer::start(vec![write("CODE_LAW.md").into(), answer().text("Done.").into()]);
+    let server = FakeServer::start(vec![write("AGENTS.md").into(), answer().text("Done.").into()]);
     let made = place.exec(&server.base_url(), &["/init"]);
     assert!(made.status.success(), "{}", stderr(&made));
-    assert_eq!(place.text("CODE_LAW.md"), "# Rules\n");
-    let server = FakeServer::start(vec![write("AGENTS.md").into(), answer().text("Done.").into()]);
+    assert_eq!(place.text("AGENTS.md"), "# Rules\n");
+    // One that exists is improved: another beside it would hide it.
+    let told = &server.requests()[0].raw;
+    assert!(told.contains("Write `AGENTS.md`"), "{told}");
+    let place = Workplace::new();
+    place.file("CLAUDE.md", "Be kind.\n");
+    let server = FakeServer::start(vec![answer().text("Done.").into()]);
+    place.exec(&server.base_url(), &["/init"]);
+    assert!(server.requests()[0].raw.contains("Write `CLAUDE.md`"));
+    let server = FakeServer::start(vec![write("GEMINI.md").into(), answer().text("Done.").into()]);
     assert_eq!(place.exec(&server.base_url(), &["/init"]).status.code(), Some(8), "only its own file");
 }
 

@@ -39,7 +39,7 @@ fn welcome() {
     insta::assert_snapshot!(stage.shown(), @r#"
     mycode 0.1.0  /home/me/project
     @ adds a file, / runs a command, /help lists commands and keys.
-    No CODE_LAW.md or AGENTS.md here. /init writes one; /init no hides this message.
+    No AGENTS.md here. /init writes one; /init no hides this message.
     ────────────────────────────────────────────────────────────────────────────────
     › ▏Type a task
       demo-model · ~11% 15.3k/128k · $0.04 · ask                               /help

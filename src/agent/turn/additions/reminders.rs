@@ -24,6 +24,9 @@ use tools::plan::todo_board::{self, TodoBoard};
 /// The model learns of the step limit this many steps ahead, in turns of at least four times as many.
 const LAST_STEPS: u32 = 10;
 
+/// Of the plan mode: nobody answers in a headless run.
+const ASKS: &str = "; ask with AskUser where a wrong guess would be costly";
+
 /// Sends a recap of the todo list while something is open.
 pub fn todos(conversation: &mut Conversation, todos: &TodoBoard) -> Result<(), LogError> {
     match todo_board::recap(&todos.get()) {
@@ -93,7 +96,7 @@ pub fn rules_of_touched(conversation: &mut Conversation, sections: Vec<String>) 
     Ok(())
 }
 
-pub fn mode(conversation: &mut Conversation, now: Mode) -> Result<(), LogError> {
+pub fn mode(conversation: &mut Conversation, now: Mode, interactive: bool) -> Result<(), LogError> {
     if now == Mode::Auto && last(conversation, ReminderTopic::Mode).is_none() {
         return Ok(());
     }
@@ -103,7 +106,11 @@ pub fn mode(conversation: &mut Conversation, now: Mode) -> Result<(), LogError> 
         Mode::Analyze => prompts::MODE_ANALYZE,
         Mode::Plan => prompts::MODE_PLAN,
     };
-    tell(conversation, ReminderTopic::Mode, text.trim().to_owned())
+    let mut text = text.trim().to_owned();
+    if !interactive {
+        text = text.replace(ASKS, "; say what you assumed where the task leaves something open");
+    }
+    tell(conversation, ReminderTopic::Mode, text)
 }
 
 pub fn findings(conversation: &mut Conversation, text: String) -> Result<(), LogError> {

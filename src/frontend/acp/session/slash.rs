@@ -28,7 +28,7 @@ impl EndsWith {
 
 /// Name, arguments, help.
 const COMMANDS: [(&str, &str, &str); 10] = [
-    ("init", "", "write CODE_LAW.md, the project's rules file"),
+    ("init", "", "write or improve the project's rules file (AGENTS.md)"),
     ("compact", "what to keep in detail", "summarize older turns now"),
     ("uncompact", "", "undo the last compaction"),
     ("context", "", "show what fills the window"),

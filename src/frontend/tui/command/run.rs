@@ -1,7 +1,7 @@
 //! Recognizes slash commands and `#text`, and runs them.
 
 use super::show;
-use super::table::{ALIASES, COMMANDS};
+use super::table::{ALIASES, COMMANDS, ELSEWHERE};
 use crate::tui::app::App;
 use crate::tui::msg::Cmd;
 use base::config::mode::Mode;
@@ -23,7 +23,9 @@ pub fn run(app: &mut App, text: &str) -> bool {
     }
     let Some(rest) = text.trim_end().strip_prefix('/') else { return false };
     let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| *name);
+    let is_own = app.own_commands.iter().any(|command| command.name == name);
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == name && !is_own);
+    let name = alias.map_or(name, |(_, name)| *name);
     let args = args.trim();
     match name {
         "help" => show::help(app, args),
@@ -71,6 +73,10 @@ pub fn run(app: &mut App, text: &str) -> bool {
 fn unknown(app: &mut App, name: &str, text: &str) -> bool {
     let is_word =
         !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':'));
+    if let Some((_, advice)) = ELSEWHERE.iter().find(|(other, _)| *other == name) {
+        app.inform(*advice);
+        return true;
+    }
     if is_word {
         let meant = match nearest(app, name) {
             Some(nearest) => format!(" Did you mean /{nearest}?"),
@@ -190,7 +196,7 @@ fn init(app: &mut App, args: &str) {
             app.send(Quick::DeclineInit);
             app.inform("mycode won't offer a rules file in this project again. /init still writes one.");
         }
-        _ => app.warn("Usage: /init writes CODE_LAW.md; /init no stops the offer."),
+        _ => app.warn("Usage: /init writes or improves the rules file; /init no stops the offer."),
     }
 }
 

@@ -30,7 +30,7 @@ pub const COMMANDS: [SlashCommand; 27] = [
     row("uncompact", "", "undo the last compaction"),
     row("recall", "ID|WORDS", "show an item in full, or search this session"),
     row("maintain", "[task]", "explore, analyze, plan, do; what is learned becomes notes"),
-    row("init", "[no]", "write CODE_LAW.md; `no` stops the offer"),
+    row("init", "[no]", "write or improve the project's rules file; `no` stops the offer"),
     row("vim", "", "edit the input as vi does, or not"),
     row("resume", "[id]", "continue another session"),
     row("rewind", "", "undo turns: files, conversation, or both"),
@@ -43,12 +43,40 @@ pub const COMMANDS: [SlashCommand; 27] = [
 ];
 
 /// Names other agents use for these commands.
-pub const ALIASES: [(&str, &str); 7] = [
+pub const ALIASES: [(&str, &str); 14] = [
     ("exit", "quit"),
     ("new", "clear"),
     ("undo", "rewind"),
+    ("redo", "rewind"),
     ("sessions", "resume"),
     ("models", "model"),
     ("permissions", "permission"),
+    ("approvals", "permission"),
     ("todo", "todos"),
+    ("usage", "cost"),
+    ("summarize", "compact"),
+    ("bashes", "jobs"),
+    ("ps", "jobs"),
+    ("tasks", "jobs"),
+];
+
+/// Commands of other agents, and where to find the same here.
+pub const ELSEWHERE: [(&str, &str); 17] = [
+    ("plan", "/mode plan only reads and ends with a plan (also Shift+Tab)."),
+    ("effort", "Set reasoning_effort in config.toml, or start with --effort LEVEL."),
+    ("thinking", "Set reasoning_effort in config.toml, or start with --effort LEVEL."),
+    ("review", "/diff shows what changed; ask for a review in words."),
+    ("agents", "Sub-agents of your own are files in .mycode/agents; the model starts them with Task."),
+    ("rename", "/resume renames, forks and deletes sessions."),
+    ("fork", "/resume renames, forks and deletes sessions; `mycode -c --fork` continues in a copy."),
+    ("btw", "Type while the model works: it reads your message at its next step."),
+    ("side", "Type while the model works: it reads your message at its next step."),
+    ("add-dir", "mycode works in one folder: start it in the folder above, or with --cd DIR."),
+    ("doctor", "Run `mycode doctor` in your shell."),
+    ("config", "`mycode doctor --config` prints an annotated config.toml."),
+    ("login", "Export OPENAI_API_KEY or ANTHROPIC_API_KEY before you start mycode."),
+    ("logout", "Unset the key that you exported; mycode stores none."),
+    ("memory", "/init writes the rules file; #text adds a rule or a note; `mycode notes` lists them."),
+    ("stop", "Esc stops the turn; /jobs stop N ends a background job."),
+    ("feedback", "Report problems where you got mycode from; `mycode doctor` says what helps."),
 ];

@@ -101,7 +101,7 @@ fn welcome(info: &SessionInfo, width: usize, theme: Theme) -> Vec<Line<'static>>
     let help = "@ adds a file, / runs a command, /help lists commands and keys.";
     lines.extend(wrap::wrap_text(help, theme.dim(), "", "", width));
     if info.offer_init {
-        let offer = "No CODE_LAW.md or AGENTS.md here. /init writes one; /init no hides this message.";
+        let offer = "No AGENTS.md here. /init writes one; /init no hides this message.";
         lines.extend(wrap::wrap_text(offer, theme.warning(), "", "", width));
     }
     lines
