@@ -21,7 +21,6 @@ use super::window::compactor::CompactionOutcome;
 use base::protocol::event::{EndReason, Event, Level, SessionInfo, TurnEnd};
 use base::protocol::notice as texts;
 use base::protocol::op::{Control, Idle, Op, Work};
-use context::rules::rules_file;
 
 pub struct Engine {
     pub agent: Agent,
@@ -123,9 +122,9 @@ impl Engine {
             }
             Work::Init => {
                 let policy = Arc::clone(&self.agent.dispatcher.policy);
-                policy.allow_rules_file_write(true);
-                let running = self.turn(rules_file::init_prompt(&self.deps.workspace), ops).await.is_some();
-                policy.allow_rules_file_write(false);
+                let prompt = policy.begin_init();
+                let running = self.turn(prompt, ops).await.is_some();
+                policy.end_init();
                 running
             }
             Work::Compact { focus } => self.compact(focus, ops).await,

@@ -208,10 +208,15 @@ impl PolicyEngine {
         })
     }
 
-    /// During `/init`, `auto` may write the rules file in the workspace's root without asking.
-    pub fn allow_rules_file_write(&self, allowed: bool) {
-        self.state().rules_file_allowed =
-            allowed.then(|| self.scope.workspace.join(rules_file::of_init(&self.scope.workspace)));
+    /// During `/init`, `auto` may write the rules file in the workspace's root without asking. Returns what it asks for.
+    pub fn begin_init(&self) -> String {
+        let workspace = &self.scope.workspace;
+        self.state().rules_file_allowed = Some(workspace.join(rules_file::of_init(workspace)));
+        rules_file::init_prompt(workspace)
+    }
+
+    pub fn end_init(&self) {
+        self.state().rules_file_allowed = None;
     }
 
     pub fn ask_before_notes(&self, ask: bool) {
