@@ -480,3 +480,34 @@ fn a_run_as_a_trajectory() {
         "the sub-agent's count too"
     );
 }
+
+/// With Harbor's own classes, where `HARBOR_PYTHON` names a Python 3.12 that has them.
+#[test]
+fn harbor_runs_it() {
+    let Some(python) = std::env::var_os("HARBOR_PYTHON") else {
+        eprintln!("skipped: HARBOR_PYTHON does not name a Python with Harbor (see tests/eval)");
+        return;
+    };
+    let place = project();
+    let logs = place.home().join("logs");
+    std::fs::create_dir_all(&logs).unwrap();
+    let server = FakeServer::start(vec![
+        bash("ls").usage(1_000, 0, 9).into(),
+        text("Three files.").usage(2_000, 900, 9).into(),
+    ]);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/eval/drive.py");
+    let out = std::process::Command::new(python)
+        .args([script, env!("CARGO_BIN_EXE_mycode"), &server.base_url()])
+        .args([place.project(), logs])
+        .env("MYCODE_HOME", place.home())
+        .output()
+        .unwrap();
+    let said = stdout(&out);
+    let last: Value = serde_json::from_str(said.lines().last().unwrap_or_default()).unwrap_or_default();
+    assert_eq!(
+        (&last["input"], &last["metadata"]["exit_code"]),
+        (&json!(3_000), &json!("0")),
+        "{said}{}",
+        stderr(&out)
+    );
+}
