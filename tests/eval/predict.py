@@ -25,13 +25,18 @@ def main() -> int:
         for task in tasks:
             row = {"id": task["instance_id"], "prompt": task["problem_statement"], "dir": os.path.relpath(task["folder"])}
             out.write(json.dumps(row) + "\n")
-    subprocess.run([MYCODE, "exec", "--each", batch, *options], check=False)
+    results = out_file + ".results.jsonl"
+    subprocess.run([MYCODE, "exec", "--each", batch, "--results", results, *options], check=False)
+    with open(results) as lines:
+        rows = [json.loads(line) for line in lines]
+    branches = {row["id"]: row.get("branch") for row in rows}
     name = options[options.index("--model") + 1] if "--model" in options else "mycode"
     with open(out_file, "w") as out:
         for task in tasks:
-            git = ["git", "-C", task["folder"]]
-            subprocess.run([*git, "add", "-A", "-N"], check=False)
-            patch = subprocess.run([*git, "diff", "--", ".", *LEFT_OUT], capture_output=True, text=True, check=False).stdout
+            # Each task has worked in a worktree on a branch of its own.
+            branch = branches.get(task["instance_id"])
+            diff = ["git", "-C", task["folder"], "diff", f"HEAD...{branch}", "--", ".", *LEFT_OUT]
+            patch = subprocess.run(diff, capture_output=True, text=True, check=False).stdout if branch else ""
             row = {"instance_id": task["instance_id"], "model_patch": patch, "model_name_or_path": f"mycode-{name}"}
             out.write(json.dumps(row) + "\n")
     return 0
