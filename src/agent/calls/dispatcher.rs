@@ -425,8 +425,10 @@ impl Dispatcher {
             cx.confinement = self.policy.confinement(&assessed, consent == Consent::Asked);
         }
         (cx.observation, cx.calls) = (limits, assessed.calls());
-        if !cx.denied.is_empty() {
-            cx.sandbox.mask(cx.denied.masks());
+        if !cx.denied.is_empty() && assessed.runs_command() {
+            let (denied, sandbox) = (Arc::clone(&cx.denied), Arc::clone(&cx.sandbox));
+            // Looks for the files that wildcards mean.
+            let _ = tokio::task::spawn_blocking(move || sandbox.mask(denied.masks())).await;
         }
         if let Some(command) = &command
             && !call_effects::before_command(&self.cx, command, control, events).await

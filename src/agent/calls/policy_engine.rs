@@ -65,7 +65,7 @@ impl AssessedToolCall {
         commands.flat_map(|command| command.calls.iter().flatten()).map(|one| one.call.clone()).collect()
     }
 
-    fn runs_command(&self) -> bool {
+    pub fn runs_command(&self) -> bool {
         self.0.iter().any(|one| one.command.is_some())
     }
 

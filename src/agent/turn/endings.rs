@@ -1,6 +1,7 @@
 //! Replies without a call that are visibly not an end: a call written as text, an announced step, a question that nobody
 //! answers. The phrases are English; in other languages only the colon and the call count.
 
+use super::text_calls;
 use base::pattern::Pattern;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ impl Ending {
 
 /// What the ending of a reply is, if it is none. `changed`: the turn has changed something.
 pub fn of(text: &str, tools: &[&str], headless: bool, changed: bool) -> Option<Ending> {
-    if let Some(tool) = call_as_text(text, tools) {
+    if let Some(tool) = text_calls::attempted(text, tools) {
         return Some(Ending::CallAsText(tool));
     }
     let last = text.trim_end().rsplit("\n\n").next().unwrap_or_default().trim();
@@ -78,46 +79,6 @@ fn is_question(last: &str) -> bool {
     );
     let line = last.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     line.ends_with(['?', '？']) && ASKS.is_match(last)
-}
-
-/// The tool of a call in a known notation, outside of quoted code.
-fn call_as_text(text: &str, tools: &[&str]) -> Option<String> {
-    static MARKS: Pattern = Pattern::new(concat!(
-        r#"(?s)(?:<tool_call>|<\|tool_call(?:_begin)?\|?>|<tool_use>|\[TOOL_CALLS\]|<\|python_tag\|>|<｜tool▁call▁begin｜>|"#,
-        r#"<\|tool_call_begin\|>|<function_calls>|<\|channel\|>commentary to=(?:functions\.)?|to=functions\.|<minimax:tool_call>|"#,
-        r#"<function=|<invoke name=|<function name=|<function>)[^A-Za-z]{0,40}(?:(?:name|function|tool|tool_name|invoke name)\W{1,4})?(?P<tool>[A-Za-z_]+)"#
-    ));
-    static JSON: Pattern = Pattern::new(
-        r#"(?s)^\s*(?:```(?:json|tool_call|tool_code)?\s*)?\[?\{\s*"(?:name|tool|function|tool_name|action)"\s*:\s*"(?P<tool>[A-Za-z_]+)"\s*,\s*"(?:arguments|args|parameters|input|params|action_input)"\s*:"#,
-    );
-    let named = |found: &str| {
-        let plain = |name: &str| name.to_lowercase().replace('_', "");
-        tools.iter().find(|tool| plain(tool) == plain(found)).map(|tool| (*tool).to_owned())
-    };
-    let outside = without_quotes(text);
-    let marked = MARKS.captures_iter(&outside).find_map(|found| named(found.name("tool")?.as_str()));
-    // JSON alone, or as the last paragraph.
-    let last = text.trim_end().rsplit("\n\n").next().unwrap_or_default();
-    let json = || [text, last].iter().find_map(|part| named(JSON.captures(part)?.name("tool")?.as_str()));
-    marked.or_else(json)
-}
-
-/// Without fenced blocks and backticks, which only talk about calls.
-fn without_quotes(text: &str) -> String {
-    let mut fenced = false;
-    let mut kept = String::new();
-    for line in text.lines() {
-        if line.trim_start().starts_with("```") {
-            fenced = !fenced;
-            continue;
-        }
-        if !fenced {
-            static TICKS: Pattern = Pattern::new(r"`[^`]*`");
-            kept.push_str(&TICKS.replace_all(line, ""));
-            kept.push('\n');
-        }
-    }
-    kept
 }
 
 #[cfg(test)]

@@ -68,12 +68,34 @@ fn plain(name: &str) -> String {
     name.to_lowercase().replace(['_', '-'], "")
 }
 
-/// The text with quoted code blanked out, at the same places.
+/// The tool of a call that can't be read, such as one with broken arguments.
+pub fn attempted(text: &str, tools: &[&str]) -> Option<String> {
+    static IN_FRAME: Pattern = Pattern::new(
+        r#"(?s)(?:<tool_call>|<tool_use>|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_call\|?>)[^A-Za-z]{0,40}(?:name|function|tool|tool_name)"\s*:\s*"(?P<tool>[A-Za-z_]+)"#,
+    );
+    static ALONE: Pattern = Pattern::new(
+        r#"(?s)^\s*(?:```(?:json|tool_call|tool_code)?\s*)?\[?\{\s*"(?:name|tool|function|tool_name|action)"\s*:\s*"(?P<tool>[A-Za-z_]+)"\s*,\s*"(?:arguments|args|parameters|input|params|action_input)"\s*:"#,
+    );
+    let masked = masked(text);
+    let last = text.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    let framed = FRAMES.captures_iter(&masked).chain(IN_FRAME.captures_iter(&masked));
+    let alone = [text, last].into_iter().filter_map(|part| ALONE.captures(part));
+    framed.chain(alone).find_map(|found| {
+        let named = plain(found.name("tool")?.as_str());
+        tools.iter().find(|tool| plain(tool) == named).map(|tool| (*tool).to_owned())
+    })
+}
+
+/// The text with quoted code blanked out, at the same places. A block of JSON may be a call.
 fn masked(text: &str) -> String {
-    static QUOTED: Pattern = Pattern::new(r"(?s)```(?:xml|text|html|markdown|md)?\n.*?```|`[^`\n]+`");
+    static QUOTED: Pattern = Pattern::new(r"(?s)```(?P<language>\w*)[^\n]*\n.*?```|`[^`\n]+`");
     let mut masked = text.to_owned();
-    for quoted in QUOTED.find_iter(text) {
-        masked.replace_range(quoted.range(), &" ".repeat(quoted.len()));
+    for found in QUOTED.captures_iter(text) {
+        let language = found.name("language").map_or("", |language| language.as_str());
+        if let Some(quoted) = found.get(0).filter(|_| !["json", "tool_call", "tool_code"].contains(&language))
+        {
+            masked.replace_range(quoted.range(), &" ".repeat(quoted.len()));
+        }
     }
     masked
 }
@@ -208,6 +230,7 @@ mod tests {
             "An example:\n\n```xml\n<function=Bash>\n<parameter=command>ls</parameter>\n</function>\n```\n\nThat is Qwen.",
             "The log has {\"name\": \"Bash\"} in it.",
             "Use Bash(command) to run it.",
+            "A parser:\n\n```python\nx = '<tool_call>{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls\"}}</tool_call>'\n```\n\nThat is it.",
             "The configuration is:\n\n```json\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls\"}}\n```\n\nThat is all.",
             "<invoke name=\"Frobnicate\"><parameter name=\"a\">b</parameter></invoke>",
             "I ran Bash and read a file.",
