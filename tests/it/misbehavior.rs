@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use agent::assemble::RunLimits;
 use base::deadline::Deadline;
 use base::protocol::event::{EndReason, FailureCause};
+use frontend::exec::events;
+use frontend::exec::output_schema::OutputSchema;
 use serde_json::{Value, json};
 
 use crate::support::agent::TestAgent;
@@ -43,7 +45,9 @@ fn run_with(place: Workplace, args: &[&str], task: &str, replies: Vec<Answer>) -
     let server = FakeServer::start(replies.into_iter().map(Into::into).collect());
     let all = [&["--json", "--permission", "full"][..], args, &[task]].concat();
     let out = place.exec(&server.base_url(), &all);
-    let events: Vec<Value> = stdout(&out).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let published = OutputSchema::parse(events::SCHEMA).unwrap();
+    let read = |line: &str| published.read(line).unwrap_or_else(|why| panic!("{why}: {line}"));
+    let events: Vec<Value> = stdout(&out).lines().map(read).collect();
     let nudges: Vec<&Value> = events.iter().filter(|event| event["type"] == "nudge").collect();
     let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
     assert!(!events.is_empty(), "{}", stderr(&out));
