@@ -2,8 +2,10 @@
 //! the only unsafe code: the standard library has no safe way to own a descriptor by number.
 #![allow(unsafe_code)]
 
+use std::fs::File;
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::io::FdFlags;
 use tokio::io::Interest;
@@ -11,6 +13,9 @@ use tokio::io::unix::AsyncFd;
 
 /// Above every number used for a helper or a shell.
 const FREE_NUMBER: RawFd = 80;
+
+/// Numbers below [`FREE_NUMBER`] that this process keeps occupied.
+static RESERVED: Mutex<Vec<OwnedFd>> = Mutex::new(Vec::new());
 
 /// Takes the file that the parent process put at `number`. Call it once per number.
 pub fn inherited(number: RawFd) -> OwnedFd {
@@ -35,12 +40,30 @@ pub fn start_with(command: &mut tokio::process::Command, mut files: Vec<(RawFd, 
     for (_, file) in &mut files {
         *file = rustix::io::fcntl_dupfd_cloexec(&*file, FREE_NUMBER)?;
     }
+    reserve(files.iter().map(|(number, _)| *number))?;
     // SAFETY: between fork and exec only async-signal-safe system calls are made, and nothing is allocated.
     unsafe {
         command.pre_exec(move || {
             rustix::process::setsid()?;
             files.iter().try_for_each(|(number, file)| place(file, *number))
         });
+    }
+    Ok(())
+}
+
+/// Keeps the numbers from the standard library, which reports a failed exec on a pipe that `place` would
+/// overwrite in the new process.
+fn reserve(numbers: impl Iterator<Item = RawFd>) -> io::Result<()> {
+    let mut reserved = RESERVED.lock().unwrap_or_else(PoisonError::into_inner);
+    let null = rustix::io::fcntl_dupfd_cloexec(File::open("/dev/null")?, FREE_NUMBER)?;
+    for number in numbers {
+        if reserved.iter().any(|file| file.as_raw_fd() == number) {
+            continue;
+        }
+        let file = rustix::io::fcntl_dupfd_cloexec(&null, number)?;
+        if file.as_raw_fd() == number {
+            reserved.push(file);
+        }
     }
     Ok(())
 }
@@ -52,5 +75,26 @@ pub async fn hung_up(file: OwnedFd) {
     match watched {
         Ok(watched) => drop(watched.ready(Interest::ERROR).await),
         Err(_) => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn failed_exec_is_reported_with_many_files_open() {
+        let number = 60;
+        let mut occupied = Vec::new();
+        while occupied.last().is_none_or(|file: &File| file.as_raw_fd() < number - 1) {
+            occupied.push(File::open("/dev/null").unwrap());
+        }
+        for _ in 0..20 {
+            let files = (number..number + 3).map(|at| (at, File::open("/dev/null").unwrap().into()));
+            let mut command = tokio::process::Command::new("/no/such/program");
+            start_with(&mut command, files.collect()).unwrap();
+            assert_eq!(command.spawn().unwrap_err().kind(), io::ErrorKind::NotFound);
+        }
     }
 }
