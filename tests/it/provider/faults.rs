@@ -120,7 +120,7 @@ async fn retries_are_bounded() {
 
 #[tokio::test]
 async fn idle_timeouts() {
-    let pace = || RetryPolicy { idle: Duration::from_millis(40), max_tries: 1, ..quick() };
+    let pace = || RetryPolicy { idle: Duration::from_millis(150), max_tries: 1, ..quick() };
     for kind in ALL {
         for reply in
             [silence(), answer().text("x").stall_after(250).into(), answer().text("x").stall_after(0).into()]
@@ -130,7 +130,7 @@ async fn idle_timeouts() {
         }
     }
     // Comments keep an answer alive, but not for ever.
-    let pace = RetryPolicy { idle: Duration::from_millis(20), max_tries: 1, ..quick() };
+    let pace = RetryPolicy { idle: Duration::from_millis(50), max_tries: 1, ..quick() };
     let drip = steps(vec![Step::Forever(b": keep-alive\n\n".to_vec(), Duration::from_millis(2))]);
     let told = outcome(ProviderKind::Openai, pace, vec![drip]).await;
     assert!(told.contains("error: no data from the server"), "{told}");

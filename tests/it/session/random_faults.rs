@@ -99,7 +99,7 @@ impl Plan {
 }
 
 fn pace() -> RetryPolicy {
-    RetryPolicy { idle: Duration::from_millis(60), longest_answer: Duration::from_secs(20), ..quick() }
+    RetryPolicy { idle: Duration::from_millis(150), longest_answer: Duration::from_secs(20), ..quick() }
 }
 
 async fn session(seed: u64, kind: ProviderKind) {
@@ -177,7 +177,7 @@ async fn unanswered_message_stays_once() {
         let place = Workplace::new();
         let name = if kind == ProviderKind::Anthropic { "anthropic" } else { "openai" };
         let config = format!("provider = \"{name}\"\nbase_url = \"{}\"\nmodel = \"m\"\n", server.base_url());
-        let mut agent = TestAgent::with(&place, &config, provider(kind, &server, pace()), None);
+        let mut agent = TestAgent::with(&place, &config, provider(kind, &server, quick()), None);
         let end = agent.turn("do it").await;
         let EndReason::ProviderFailed { prompt_returned: None, hint, .. } = &end.reason else {
             panic!("{end:?}")
@@ -185,7 +185,7 @@ async fn unanswered_message_stays_once() {
         assert!(!hint.is_empty());
         agent.send(Control::Shutdown);
         agent.handle.task.await.unwrap();
-        let mut agent = TestAgent::with(&place, &config, provider(kind, &server, pace()), Some(place.log()));
+        let mut agent = TestAgent::with(&place, &config, provider(kind, &server, quick()), Some(place.log()));
         assert!(matches!(agent.turn("do it").await.reason, EndReason::Failed { prompt_returned: None, .. }));
         server.push(answer().text("Done."));
         assert_eq!(agent.turn(next).await.reason, EndReason::Done);
