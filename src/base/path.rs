@@ -1,9 +1,12 @@
 //! Resolves a typed path to the path to open, and whether that is inside the workspace. A link leading
 //! outside counts as outside even if its target doesn't exist yet.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
+
+use unicode_normalization::UnicodeNormalization as _;
 
 /// More links in one path count as a loop, as in the Linux kernel.
 const MAX_LINKS: usize = 40;
@@ -111,25 +114,36 @@ pub fn on_one_line(name: &str) -> String {
         .collect()
 }
 
-/// The one existing path that is displayed as `absolute`: names with control characters or invalid UTF-8
-/// can't be typed exactly.
-pub fn behind_shown(absolute: &Path) -> Option<PathBuf> {
+/// The path as the disk spells it: names with control characters or invalid UTF-8 can't be typed exactly, and
+/// an accented letter may be stored as one character or as two. What doesn't exist stays as typed.
+pub fn on_disk(absolute: &Path) -> PathBuf {
     let mut real = PathBuf::new();
     for part in absolute.components() {
         let next = real.join(part);
-        if next.symlink_metadata().is_ok() {
-            real = next;
-            continue;
-        }
-        let shown = part.as_os_str().to_str().filter(|name| name.contains(['\\', '\u{fffd}']))?;
-        let entries = std::fs::read_dir(&real).ok()?.flatten();
-        let mut fitting = entries.filter(|entry| on_one_line(&entry.file_name().to_string_lossy()) == shown);
-        real = match (fitting.next(), fitting.next()) {
-            (Some(one), None) => one.path(),
-            _ => return None,
+        let typed = part.as_os_str().to_string_lossy();
+        let exact = typed.bytes().all(|byte| byte.is_ascii() && byte != b'\\');
+        real = if exact || next.symlink_metadata().is_ok() {
+            next
+        } else {
+            spelled_otherwise(&real, &typed).unwrap_or(next)
         };
     }
-    Some(real)
+    real
+}
+
+/// The only entry that is displayed as `typed`.
+fn spelled_otherwise(folder: &Path, typed: &str) -> Option<PathBuf> {
+    let same = |entry: &std::fs::DirEntry| {
+        let name = entry.file_name();
+        composed(&on_one_line(&name.to_string_lossy())) == composed(typed)
+    };
+    let mut fitting = std::fs::read_dir(folder).ok()?.flatten().filter(same);
+    fitting.next().filter(|_| fitting.next().is_none()).map(|entry| entry.path())
+}
+
+/// With each accented letter as one character, so that equal names compare equal.
+pub fn composed(name: &str) -> Cow<'_, str> {
+    if name.is_ascii() { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
 }
 
 const FILE_ENDINGS: &str = " rs py pyi js mjs cjs ts tsx jsx vue svelte go java kt kts scala c h cc cpp cxx hpp hh cs swift rb \
@@ -166,6 +180,20 @@ mod tests {
         assert!(resolve(&root, root.join("x").to_str().unwrap()).inside);
         assert_eq!(display(&root, &root.join("a/b")), "a/b");
         assert_eq!(display(&root, &root), ".");
+    }
+
+    #[test]
+    fn accents_in_either_form_name_one_file() {
+        let root = tempfile::tempdir().unwrap();
+        let (one, two) = ("caf\u{e9}", "cafe\u{301}");
+        std::fs::create_dir(root.path().join(two)).unwrap();
+        std::fs::write(root.path().join(two).join("na\u{ef}ve.txt"), "").unwrap();
+        let real = root.path().join(two).join("na\u{ef}ve.txt");
+        assert_eq!(on_disk(&root.path().join(one).join("nai\u{308}ve.txt")), real);
+        assert_eq!(on_disk(&root.path().join(one).join("new.txt")), root.path().join(two).join("new.txt"));
+        // Both exist: the one that was typed is meant.
+        std::fs::create_dir(root.path().join(one)).unwrap();
+        assert_eq!(on_disk(&root.path().join(one)), root.path().join(one));
     }
 
     #[test]

@@ -75,7 +75,7 @@ fn split_range(raw: &str) -> Mention {
 /// The mentions in `text`, each up to the longest path that exists: in scripts without blanks, words may follow
 /// the name.
 pub fn existing_first(text: &str, root: &Path) -> Vec<Mention> {
-    let exists = |path: &str| root.join(path).try_exists().unwrap_or(false);
+    let exists = |path: &str| exists(root, path);
     let resolved = mentions(text).into_iter().map(|mention| {
         if exists(&mention.path) {
             return mention;
@@ -86,6 +86,10 @@ pub fn existing_first(text: &str, root: &Path) -> Vec<Mention> {
         shorter.filter(|shorter| !shorter.path.is_empty()).unwrap_or(mention)
     });
     resolved.collect()
+}
+
+fn exists(root: &Path, path: &str) -> bool {
+    path::on_disk(&root.join(path)).try_exists().unwrap_or(false)
 }
 
 /// Whether a missing path was meant as one: `@types/node`, `@app.route` and `@team` weren't.
@@ -99,7 +103,7 @@ pub fn reminder(text: &str, root: &Path) -> Option<String> {
     let mut lines = Vec::new();
     let mut more = 0;
     for mention in existing_first(text, root) {
-        let exists = root.join(&mention.path).try_exists().unwrap_or(false);
+        let exists = exists(root, &mention.path);
         if !exists && !like_a_path(&mention.path) {
             continue;
         }
@@ -108,7 +112,7 @@ pub fn reminder(text: &str, root: &Path) -> Option<String> {
             continue;
         }
         let range = mention.range.as_ref().map(|range| format!(" lines {range}")).unwrap_or_default();
-        lines.push(if exists && root.join(&mention.path).is_dir() {
+        lines.push(if exists && path::on_disk(&root.join(&mention.path)).is_dir() {
             format!("{} (folder)", mention.path)
         } else if exists {
             format!("{}{range}", mention.path)

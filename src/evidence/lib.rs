@@ -12,4 +12,5 @@ pub mod retriever;
 pub mod services;
 pub mod survey;
 pub mod task_context;
+pub mod terms;
 pub mod text;

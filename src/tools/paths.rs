@@ -62,9 +62,8 @@ fn resolve(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
         )));
     }
     let mut resolved = path::resolve(&cx.root, text);
-    if text.contains(['\\', '\u{fffd}'])
-        && let Some(real) = path::behind_shown(&resolved.absolute)
-    {
+    let real = path::on_disk(&resolved.absolute);
+    if real != resolved.absolute {
         resolved = path::definite(&cx.root, real);
     }
     let shown = path::display(&cx.root, &resolved.absolute);

@@ -9,6 +9,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::walk::Walk;
 use crate::folder::exact;
+use crate::path::composed;
 
 #[derive(Debug, Default)]
 pub struct GlobMatches {
@@ -27,7 +28,7 @@ pub struct GlobMatches {
 pub fn matcher(pattern: &str, anywhere: bool) -> Result<GlobMatcher, String> {
     let pattern = pattern.trim_start_matches("./");
     let deep = if pattern.contains('/') || !anywhere { pattern.to_owned() } else { format!("**/{pattern}") };
-    GlobBuilder::new(&deep)
+    GlobBuilder::new(&composed(&deep))
         .literal_separator(true)
         .build()
         .map(|glob| glob.compile_matcher())
@@ -49,7 +50,8 @@ pub fn search(
             stop.store(true, Ordering::Relaxed);
         }
         let relative = entry.path().strip_prefix(&walk.root).unwrap_or(entry.path());
-        if entry.depth() == 0 || !glob.is_match(relative) {
+        let name = relative.to_string_lossy();
+        if entry.depth() == 0 || !(glob.is_match(relative) || glob.is_match(&*composed(&name))) {
             return;
         }
         // Skips it if a folder above was replaced by a link during the walk.

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::frames;
 use super::issue_form;
+use crate::terms::{language, translate};
 use base::pattern::Pattern;
 use base::search::words::{self, TermKind};
 
@@ -93,10 +94,16 @@ impl Query {
                 query.quoted.push(inner.to_owned());
             }
         }
-        query.identifiers = identifiers(&text, &query.quoted);
-        query.words = weighted(&query.title, &text);
+        let rest = text.find(&query.title).map_or(&*text, |at| &text[at + query.title.len()..]);
+        // The words that code uses are added to the task's own: comments may be in the task's language.
+        let languages = language::of(&text);
+        let with_english =
+            |part: &str| format!("{part}\n{}", translate::english(part, &languages).join(" "));
+        let (title, rest) = (with_english(&query.title), with_english(rest));
+        query.identifiers = identifiers(&format!("{title}\n{rest}"), &query.quoted);
+        query.words = weighted(&title, &rest);
         query.add_other_spellings(&text);
-        let title = query.title.to_lowercase();
+        let title = title.to_lowercase();
         let says = |words: &[&str]| {
             words.iter().any(|word| title.split(|c: char| !c.is_alphanumeric()).any(|part| part == *word))
         };
@@ -224,7 +231,7 @@ const STOP: &str = "\
     happens currently bug issue problem description expected actual behavior reproduce steps see think maybe \
     want need needs make makes get gets use used using work works working way instead one two am ve ll re";
 
-fn weighted(title: &str, text: &str) -> Vec<QueryWord> {
+fn weighted(title: &str, rest: &str) -> Vec<QueryWord> {
     let mut words: Vec<QueryWord> = Vec::new();
     let mut known: FxHashMap<String, (usize, f32, f32)> = FxHashMap::default();
     let mut add = |term: &str, part: TermKind, in_title: bool, words: &mut Vec<QueryWord>| {
@@ -250,7 +257,6 @@ fn weighted(title: &str, text: &str) -> Vec<QueryWord> {
         }
     };
     words::each(title, |term, part| add(term, part, true, &mut words));
-    let rest = text.find(title).map_or(text, |at| &text[at + title.len()..]);
     words::each(rest, |term, part| add(term, part, false, &mut words));
     words
 }

@@ -14,6 +14,7 @@ use base::text::one_line;
 use evidence::categorize::FileCategory;
 use evidence::rank::locate::RankedFile;
 use evidence::retriever::ContextRetriever;
+use evidence::terms::translate;
 use guard::policy::access::Access;
 
 const DEFAULT_FILES: usize = 8;
@@ -79,7 +80,8 @@ fn locate(args: &Args, cx: &ToolCx) -> ToolOutcome {
     let paths = files.iter().map(|(file, _)| file.path.clone()).collect();
     let query = Some(one_line(&args.query, 200));
     let found = Search { query, paths: Some(paths), ..Search::default() };
-    Ok(Envelope::success("").observed(Observation::Search(found)).with_body("content", body))
+    let note = translate::note(&args.query).unwrap_or_default();
+    Ok(Envelope::success(note).observed(Observation::Search(found)).with_body("content", body))
 }
 
 /// Files that belong with those already being changed.

@@ -38,6 +38,22 @@ async fn write_creates_and_replaces() {
     assert_ok(&bench.call("Write", json!({"path": "empty", "content": "y"})).await);
 }
 
+/// Macs and archives store an accented letter as two characters; models write one.
+#[tokio::test]
+async fn accents_stored_otherwise_make_no_second_file() {
+    let bench = Bench::new();
+    let stored = "cafe\u{301}/re\u{301}sume\u{301}.txt";
+    bench.put(stored, "old\n");
+    let typed = "caf\u{e9}/r\u{e9}sum\u{e9}.txt";
+    assert!(bench.read(typed).await.wire().contains("old"));
+    let found = bench.call("Glob", json!({"pattern": "**/r\u{e9}s*.txt"})).await;
+    assert!(found.wire().contains(stored), "{}", found.wire());
+    assert_ok(&bench.edit(typed, "old", "new", false).await);
+    assert_ok(&bench.call("Write", json!({"path": typed, "content": "whole\n"})).await);
+    assert_eq!(bench.text(stored), "whole\n");
+    assert_eq!((bench.names("").len(), bench.names("cafe\u{301}").len()), (1, 1));
+}
+
 #[tokio::test]
 async fn write_keeps_format() {
     let bench = Bench::new();

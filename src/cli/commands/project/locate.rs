@@ -16,6 +16,7 @@ use evidence::categorize::FileCategory;
 use evidence::index::format::Damaged;
 use evidence::rank::locate::RankedFile;
 use evidence::retriever::ContextRetriever;
+use evidence::terms::translate;
 
 #[derive(Args, Debug)]
 pub struct LocateArgs {
@@ -87,6 +88,9 @@ pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {
             "note: the index was built for this answer only, because the state folder can't be written ({}); `mycode doctor` shows the folder",
             sanitize::clean(&why)
         );
+    }
+    if let Some(note) = translate::note(&text) {
+        eprintln!("note: {note}");
     }
     if args.json {
         let files: Vec<Value> = hits.iter().map(|(hit, role)| as_json(hit, *role, args.explain)).collect();
