@@ -1,0 +1,91 @@
+//! The languages that a text may be written in, by its script or by its function words.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    Chinese,
+    Japanese,
+    Korean,
+    Russian,
+    Spanish,
+    Portuguese,
+    French,
+    German,
+}
+
+const ENGLISH: &str = "the is are to of and with not when it that be should this from has does after an if";
+
+/// Words that seldom stand in English text or code.
+const FUNCTION_WORDS: [(Language, &str); 4] = [
+    (Language::Spanish, "el la los las una del que en para por con se al cuando como más pero hay lo esta y"),
+    (Language::Portuguese, "os uma do da dos das não em na para por com que quando ao são está mas é ou e no"),
+    (Language::French, "le la les une des du et est dans pour pas que qui sur avec ne au aux quand ou il en"),
+    (
+        Language::German,
+        "der das und ist nicht ein eine im den dem mit für auf von bei wird werden beim zu wenn nach sich",
+    ),
+];
+
+/// Empty for English.
+pub fn of(text: &str) -> Vec<Language> {
+    let mut found = Vec::new();
+    let has = |range: std::ops::RangeInclusive<char>| text.chars().any(|c| range.contains(&c));
+    let (kana, hangul) = (has('\u{3041}'..='\u{30ff}'), has('\u{ac00}'..='\u{d7a3}'));
+    found.extend(kana.then_some(Language::Japanese));
+    found.extend(hangul.then_some(Language::Korean));
+    found.extend((!kana && has('\u{4e00}'..='\u{9fff}')).then_some(Language::Chinese));
+    found.extend(has('\u{430}'..='\u{44f}').then_some(Language::Russian));
+    found.extend(latin(text));
+    found
+}
+
+fn latin(text: &str) -> Vec<Language> {
+    // Paths and names are no words.
+    let words: Vec<String> = text
+        .split_whitespace()
+        .map(|word| word.trim_matches(|c: char| c.is_ascii_punctuation()).to_lowercase())
+        .filter(|word| word.chars().all(char::is_alphabetic))
+        .collect();
+    let count = |list: &str| {
+        words.iter().filter(|word| list.split(' ').any(|listed| listed == word.as_str())).count()
+    };
+    let accented = text.chars().any(|c| ('\u{c0}'..='\u{17f}').contains(&c) && c != '×' && c != '÷');
+    let english = count(ENGLISH);
+    let counts = FUNCTION_WORDS.map(|(language, list)| (language, count(list)));
+    let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
+    if most > english && (most >= 2 || accented) {
+        return counts.iter().filter(|(_, count)| *count == most).map(|(language, _)| *language).collect();
+    }
+    // A short title may have no function word.
+    let any = accented && english == 0;
+    counts.iter().filter(|_| any).map(|(language, _)| *language).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn languages_of_sentences() {
+        for (text, language) in [
+            ("修复登录超时", Language::Chinese),
+            ("カートの合計が合わない", Language::Japanese),
+            ("로그인이 안 됩니다", Language::Korean),
+            ("Не работает вход", Language::Russian),
+            ("El total del carrito no se actualiza", Language::Spanish),
+            ("O total do carrinho não é atualizado quando removo um item", Language::Portuguese),
+            ("Le total du panier ne change pas", Language::French),
+            ("Der Gutschein wird nicht angewendet", Language::German),
+        ] {
+            assert_eq!(of(text), [language], "{text}");
+        }
+        for text in [
+            "",
+            "Fix the login timeout",
+            "ls -la /en/la",
+            "Rename `der` to `que` in the parser when it is not set",
+            "Café prices should be rounded to the cent",
+        ] {
+            assert_eq!(of(text), [], "{text}");
+        }
+    }
+}

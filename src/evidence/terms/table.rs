@@ -1,0 +1,191 @@
+//! One language's table: `english words = term | stem* | several words`, a group a line.
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+
+use super::language::Language;
+
+/// A shorter part of a compound is too often another word.
+const MIN_PART_CHARS: usize = 5;
+/// A single character of these scripts stands in too many words.
+const MIN_UNPARTED_CHARS: usize = 2;
+
+pub struct Table {
+    language: Language,
+    /// By the first two characters, longest first.
+    terms: FxHashMap<[char; 2], Vec<Term>>,
+}
+
+struct Term {
+    /// A word's characters, and whether it is a stem.
+    words: Vec<(Vec<char>, bool)>,
+    english: Vec<&'static str>,
+}
+
+impl Term {
+    fn chars(&self) -> usize {
+        self.words.iter().map(|(word, _)| word.len()).sum()
+    }
+}
+
+type Lazy = LazyLock<Table>;
+
+/// Read when a task first needs one.
+pub static TABLES: [(Language, Lazy); 8] = [
+    (Language::Chinese, Lazy::new(|| Table::parse(Language::Chinese, include_str!("zh.txt")))),
+    (Language::Japanese, Lazy::new(|| Table::parse(Language::Japanese, include_str!("ja.txt")))),
+    (Language::Korean, Lazy::new(|| Table::parse(Language::Korean, include_str!("ko.txt")))),
+    (Language::Russian, Lazy::new(|| Table::parse(Language::Russian, include_str!("ru.txt")))),
+    (Language::Spanish, Lazy::new(|| Table::parse(Language::Spanish, include_str!("es.txt")))),
+    (Language::Portuguese, Lazy::new(|| Table::parse(Language::Portuguese, include_str!("pt.txt")))),
+    (Language::French, Lazy::new(|| Table::parse(Language::French, include_str!("fr.txt")))),
+    (Language::German, Lazy::new(|| Table::parse(Language::German, include_str!("de.txt")))),
+];
+
+/// Lower case, one width, no accents. Marks that make another letter in Asian scripts stay.
+pub fn fold(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for c in text.nfkc() {
+        if c < '\u{500}' {
+            folded.extend(c.nfd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase));
+        } else {
+            folded.extend(c.to_lowercase());
+        }
+    }
+    folded
+}
+
+impl Table {
+    fn parse(language: Language, data: &'static str) -> Self {
+        let mut terms: FxHashMap<[char; 2], Vec<Term>> = FxHashMap::default();
+        for (english, listed) in data.lines().filter_map(|line| line.split_once(" = ")) {
+            for term in listed.split(" | ") {
+                let words: Vec<(Vec<char>, bool)> = fold(term)
+                    .split_whitespace()
+                    .map(|word| (word.trim_end_matches('*').chars().collect(), word.ends_with('*')))
+                    .collect();
+                let Some([a, b, ..]) = words.first().map(|(word, _)| word.as_slice()) else { continue };
+                let term = Term { english: english.split(' ').collect(), words: words.clone() };
+                terms.entry([*a, *b]).or_default().push(term);
+            }
+        }
+        for bucket in terms.values_mut() {
+            bucket.sort_by_key(|term| std::cmp::Reverse(term.chars()));
+        }
+        Self { language, terms }
+    }
+
+    /// Calls `each` with the English words of every term in the folded text.
+    pub fn find(&self, folded: &str, mut each: impl FnMut(&[&'static str])) {
+        if matches!(self.language, Language::Chinese | Language::Japanese | Language::Korean) {
+            self.find_unparted(folded, &mut each);
+        } else {
+            self.find_in_words(folded, &mut each);
+        }
+    }
+
+    fn starting_with(&self, chars: &[char]) -> &[Term] {
+        let [a, b, ..] = chars else { return &[] };
+        self.terms.get(&[*a, *b]).map_or(&[], Vec::as_slice)
+    }
+
+    fn find_unparted(&self, text: &str, each: &mut impl FnMut(&[&'static str])) {
+        let chars: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
+        let mut at = 0;
+        while at < chars.len() {
+            let rest = &chars[at..];
+            let fits = |term: &&Term| {
+                let joined = term.words.iter().flat_map(|(word, _)| word);
+                term.chars() >= MIN_UNPARTED_CHARS && term.chars() <= rest.len() && joined.eq(&rest[..term.chars()])
+            };
+            at += self.longest(rest, fits, each).max(1);
+        }
+    }
+
+    /// Reports all groups that have the longest fitting term; returns its length.
+    fn longest(
+        &self,
+        rest: &[char],
+        fits: impl Fn(&&Term) -> bool,
+        each: &mut impl FnMut(&[&'static str]),
+    ) -> usize {
+        let mut length = 0;
+        for term in self.starting_with(rest).iter().filter(fits) {
+            if length > 0 && term.chars() < length {
+                break;
+            }
+            length = term.chars();
+            each(&term.english);
+        }
+        length
+    }
+
+    fn find_in_words(&self, text: &str, each: &mut impl FnMut(&[&'static str])) {
+        let words: Vec<Vec<char>> = text
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(|word| word.chars().collect())
+            .collect();
+        for (at, word) in words.iter().enumerate() {
+            let fits = |term: &&Term| {
+                term.words.len() <= words.len() - at
+                    && term.words.iter().zip(&words[at..]).all(|((term, stem), word)| {
+                        if *stem { word.starts_with(term) } else { word == term }
+                    })
+            };
+            let length = self.longest(word, fits, each);
+            if self.language == Language::German {
+                self.find_parts(word, length.max(1), each);
+            }
+        }
+    }
+
+    /// The later parts of a compound.
+    fn find_parts(&self, word: &[char], from: usize, each: &mut impl FnMut(&[&'static str])) {
+        let mut at = from;
+        while at + MIN_PART_CHARS <= word.len() {
+            let rest = &word[at..];
+            let fits = |term: &&Term| {
+                matches!(term.words.as_slice(), [(part, _)] if part.len() >= MIN_PART_CHARS && rest.starts_with(part))
+            };
+            at += self.longest(rest, fits, each).max(1);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longest_terms_win() {
+        let table = Table::parse(
+            Language::Chinese,
+            "login signin = 登录\nlogin log = 登录日志\ncart = 购物车\nlist = 列",
+        );
+        let mut found = Vec::new();
+        table.find("修复登录日志和购物车列", |english| found.push(english.join(" ")));
+        assert_eq!(found, ["login log", "cart"]);
+    }
+
+    #[test]
+    fn stems_words_and_compounds() {
+        let table = Table::parse(
+            Language::German,
+            "login = anmeld*\ndiscount = rabatt*\nquery = abfrage*\nrow = zeile\ncredit card = kredit* karte*",
+        );
+        let mut found = Vec::new();
+        let text = "Anmeldung mit Rabattabfrage, Zeilen, Zeile, Kreditkarte, Kredit-Karten";
+        table.find(&fold(text), |english| found.push(english.join(" ")));
+        assert_eq!(found, ["login", "discount", "query", "row", "credit card"]);
+    }
+
+    #[test]
+    fn folding() {
+        assert_eq!(fold("Contraseña ÄÖÜ Йод ｶｰﾄ がか"), "contrasena aou иод カート がか");
+    }
+}
