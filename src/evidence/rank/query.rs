@@ -97,8 +97,7 @@ impl Query {
         let rest = text.find(&query.title).map_or(&*text, |at| &text[at + query.title.len()..]);
         // The words that code uses are added to the task's own: comments may be in the task's language.
         let languages = language::of(&text);
-        let with_english =
-            |part: &str| format!("{part}\n{}", translate::english(part, &languages).join(" "));
+        let with_english = |part: &str| format!("{part}\n{}", translate::english(part, &languages).join(" "));
         let (title, rest) = (with_english(&query.title), with_english(rest));
         query.identifiers = identifiers(&format!("{title}\n{rest}"), &query.quoted);
         query.words = weighted(&title, &rest);

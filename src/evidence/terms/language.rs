@@ -17,7 +17,10 @@ const ENGLISH: &str = "the is are to of and with not when it that be should this
 /// Words that seldom stand in English text or code.
 const FUNCTION_WORDS: [(Language, &str); 4] = [
     (Language::Spanish, "el la los las una del que en para por con se al cuando como más pero hay lo esta y"),
-    (Language::Portuguese, "os uma do da dos das não em na para por com que quando ao são está mas é ou e no"),
+    (
+        Language::Portuguese,
+        "os uma do da dos das não em na para por com que quando ao são está mas é ou e no",
+    ),
     (Language::French, "le la les une des du et est dans pour pas que qui sur avec ne au aux quand ou il en"),
     (
         Language::German,

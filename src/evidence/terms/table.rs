@@ -99,7 +99,9 @@ impl Table {
             let rest = &chars[at..];
             let fits = |term: &&Term| {
                 let joined = term.words.iter().flat_map(|(word, _)| word);
-                term.chars() >= MIN_UNPARTED_CHARS && term.chars() <= rest.len() && joined.eq(&rest[..term.chars()])
+                term.chars() >= MIN_UNPARTED_CHARS
+                    && term.chars() <= rest.len()
+                    && joined.eq(&rest[..term.chars()])
             };
             at += self.longest(rest, fits, each).max(1);
         }
@@ -130,12 +132,13 @@ impl Table {
             .map(|word| word.chars().collect())
             .collect();
         for (at, word) in words.iter().enumerate() {
-            let fits = |term: &&Term| {
-                term.words.len() <= words.len() - at
-                    && term.words.iter().zip(&words[at..]).all(|((term, stem), word)| {
-                        if *stem { word.starts_with(term) } else { word == term }
-                    })
-            };
+            let fits =
+                |term: &&Term| {
+                    term.words.len() <= words.len() - at
+                        && term.words.iter().zip(&words[at..]).all(|((term, stem), word)| {
+                            if *stem { word.starts_with(term) } else { word == term }
+                        })
+                };
             let length = self.longest(word, fits, each);
             if self.language == Language::German {
                 self.find_parts(word, length.max(1), each);
@@ -148,9 +151,7 @@ impl Table {
         let mut at = from;
         while at + MIN_PART_CHARS <= word.len() {
             let rest = &word[at..];
-            let fits = |term: &&Term| {
-                matches!(term.words.as_slice(), [(part, _)] if part.len() >= MIN_PART_CHARS && rest.starts_with(part))
-            };
+            let fits = |term: &&Term| matches!(term.words.as_slice(), [(part, _)] if part.len() >= MIN_PART_CHARS && rest.starts_with(part));
             at += self.longest(rest, fits, each).max(1);
         }
     }

@@ -209,6 +209,33 @@ fn full_asks_nothing_and_still_refuses_the_end_of_everything() {
             "{command}"
         );
     }
+    for command in ["mkfs.ext4 disk.img", "mkfs -t ext4 /tmp/disk.img"] {
+        assert!(ground.allows(Full, false, command), "a file is no disk: {command}");
+    }
+    for command in ["mkfs.ext4 disk.img /dev/sdb", "mkfs.ext4 ../disk.img", "mkfs.ext4 $disk"] {
+        assert!(!ground.allows(Full, false, command), "{command}");
+    }
+}
+
+#[test]
+fn builds_and_installs_for_the_project() {
+    let ground = Ground::new();
+    for command in [
+        "make install DESTDIR=out PREFIX=/usr",
+        "make PREFIX=/usr DESTDIR=/tmp/x install",
+        ".venv/bin/python -m pip install --no-index ./pkg",
+        "python -m pip install --no-index ./pkg",
+    ] {
+        assert!(ground.allows(Auto, true, command), "{command}");
+    }
+    for command in [
+        "make install PREFIX=/usr",
+        "make install DESTDIR=/ PREFIX=/usr",
+        "make install DESTDIR=../x",
+        "python -m pip install requests",
+    ] {
+        assert!(!ground.allows(Auto, true, command), "{command}");
+    }
 }
 
 #[test]

@@ -28,7 +28,7 @@ impl<'a> Arguments<'a> {
             at: 0,
             found: Self::default(),
         };
-        let ends = row.has("first") || base.is_some_and(|base| base.has("first"));
+        let ends = row.has("first") || base.is_some_and(|base| base.has("first")) && !row.has("own-options");
         let mut options = true;
         while let Some(arg) = args.get(reader.at) {
             reader.at += 1;

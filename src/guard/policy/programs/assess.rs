@@ -72,9 +72,6 @@ fn program(call: &Call, scope: &PathScope) -> Assessment {
     if is_standard && name == "git" {
         return git::assess(call, scope);
     }
-    if name.starts_with("mkfs.") {
-        return Assessment::new(Risk::Destroys, format!("{name} destroys a disk"));
-    }
     if !is_named_alike()
         && let Some(result) = interpret::assess(call, scope)
     {

@@ -133,9 +133,18 @@ impl<'a> Reader<'a> {
             }
             Class::History if self.found.has(ProgramAction::Look) => Class::Look,
             Class::Build if self.found.has(ProgramAction::Inspect) => Class::Inspect,
+            Class::Destroy if self.works_on_own_files() => Class::Change,
             Class::Account if self.names_own_repository() => Class::Unsure,
             class => class,
         }
+    }
+
+    /// A file system may be made in a file.
+    fn works_on_own_files(&self) -> bool {
+        let inside = |word: &&Arg| {
+            word.certain().is_some() && self.scope.changing(word, &self.call.folders) == WriteRisk::Inside
+        };
+        !self.found.words.is_empty() && self.found.words.iter().all(inside)
     }
 
     fn by_path(&self) -> bool {
@@ -149,7 +158,9 @@ impl<'a> Reader<'a> {
         let (risk, why) = match class {
             Class::Look | Class::Interpret => return,
             Class::Inspect => (Risk::Inspects, format!("`{command}` runs code of the project to read it")),
-            Class::Change => (Risk::Workspace, "it changes files in the workspace".to_owned()),
+            Class::Change => {
+                (Risk::Workspace, "it changes files in the workspace or temporary files".to_owned())
+            }
             Class::Build => (Risk::Workspace, "it builds, tests or checks the project".to_owned()),
             Class::History => (Risk::Workspace, "it changes the local git history or checkout".to_owned()),
             Class::Module => (Risk::Unknown, "it runs an unknown Python module".to_owned()),
@@ -320,7 +331,8 @@ impl<'a> Reader<'a> {
                     self.result.raise(unsure("it makes a link out of the workspace".to_owned()));
                 }
             }
-            ArgRole::Out | ArgRole::Inside => {
+            ArgRole::Prefix if call.args().iter().any(|arg| arg.text.starts_with("DESTDIR=")) => {}
+            ArgRole::Out | ArgRole::Prefix | ArgRole::Inside => {
                 if let WriteRisk::Outside(what) | WriteRisk::Everything(what) =
                     scope.changing(arg, &call.folders)
                 {

@@ -28,7 +28,8 @@ fn of_change(changing: WriteRisk, what: &str) -> Assessment {
     match changing {
         WriteRisk::Nothing => Assessment::reads(),
         WriteRisk::Inside => {
-            Assessment::new(Risk::Workspace, "it changes files in the workspace").with(write)
+            Assessment::new(Risk::Workspace, "it changes files in the workspace or temporary files")
+                .with(write)
         }
         WriteRisk::Unknown => {
             Assessment::new(Risk::Unknown, format!("it changes {what}, whose value is not known")).with(write)

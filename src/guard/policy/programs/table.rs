@@ -71,6 +71,8 @@ pub enum ArgRole {
     Link,
     /// Output, anywhere in the workspace or among temporary files.
     Out,
+    /// The same, unless the output goes to a `DESTDIR` before it.
+    Prefix,
     /// Must not name a place outside.
     Inside,
     Script,
@@ -139,19 +141,20 @@ pub struct Row {
 }
 
 const FLAGS: &[&str] = &[
-    "exact",    // Options are full words, never letters in a bundle, as in builders and package managers.
-    "gnu",      // In such programs, options may be letters in a bundle, and long ones abbreviated.
-    "first",    // Options end at the first word.
+    "exact", // Options are full words, never letters in a bundle, as in builders and package managers.
+    "gnu",   // In such programs, options may be letters in a bundle, and long ones abbreviated.
+    "first", // Options end at the first word.
+    "own-options", // Options after the sub-command are its own, although the program's end at the first word.
     "nodashes", // Options are taken after `--`, too.
-    "letters",  // The first word is a bundle of letters.
-    "certain",  // Words that may turn into options are unknown.
-    "here",     // It always goes through its start folder.
-    "deep",     // What is written is destroyed with everything below it.
-    "each",     // Every word is a subcommand.
-    "by-path",  // Called by a path, it works for one project only.
-    "sub",      // An always-allow rule includes the subcommand.
-    "once",     // No always-allow rule is offered.
-    "verbose",  // `-v` doesn't ask for the version.
+    "letters", // The first word is a bundle of letters.
+    "certain", // Words that may turn into options are unknown.
+    "here",  // It always goes through its start folder.
+    "deep",  // What is written is destroyed with everything below it.
+    "each",  // Every word is a subcommand.
+    "by-path", // Called by a path, it works for one project only.
+    "sub",   // An always-allow rule includes the subcommand.
+    "once",  // No always-allow rule is offered.
+    "verbose", // `-v` doesn't ask for the version.
 ];
 
 impl Row {
@@ -192,6 +195,7 @@ static TABLE: LazyLock<HashMap<&'static str, Vec<Row>>> = LazyLock::new(|| {
 
 /// For `gcc-13` and `python3.12`, falls back to the name without a version.
 fn rows(name: &str) -> &'static [Row] {
+    let name = if name.starts_with("mkfs.") { "mkfs" } else { name };
     if let Some(rows) = TABLE.get(name) {
         return rows;
     }
