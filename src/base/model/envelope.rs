@@ -146,7 +146,12 @@ impl Envelope {
                     Some(error) => format!("error {}: {}", error.code.as_str(), error.message),
                     None => String::with_capacity(self.body.len() + self.text.len() + 3),
                 };
-                for (before, part, behind) in [("", &self.body, ""), ("[", &self.text, "]")] {
+                // Reminders stand behind the note, not in it.
+                let at = self.text.find("<system-reminder>").unwrap_or(self.text.len());
+                let (note, reminders) = (self.text[..at].trim_end(), &self.text[at..]);
+                for (before, part, behind) in
+                    [("", self.body.as_str(), ""), ("[", note, "]"), ("", reminders, "")]
+                {
                     if part.is_empty() {
                         continue;
                     }
@@ -196,6 +201,9 @@ mod tests {
         assert_eq!(body.wire(), "1\tx\n");
         let both = Envelope::success("2 more lines").with_body("content", "1\tx");
         assert_eq!(both.wire(), "1\tx\n[2 more lines]");
+        let note = "took 19 s\n<system-reminder>changed</system-reminder>";
+        let reminder = Envelope::success(note).with_body("content", "1\tx");
+        assert_eq!(reminder.wire(), "1\tx\n[took 19 s]\n<system-reminder>changed</system-reminder>");
         let error = Envelope::error(ErrorCode::NotFound, "no a.rs; did you mean b.rs?");
         assert_eq!(error.wire(), "error NOT_FOUND: no a.rs; did you mean b.rs?");
     }

@@ -113,6 +113,13 @@ fn search(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
             }
         }
     }
+    let mut other_case = 0;
+    if found.total_matches == 0 && !found.incomplete && !args.ignore_case {
+        query.matcher = grep::matcher(&args.pattern, true).map_err(ToolError::invalid)?;
+        let hits = grep::search(&walk, &query, stopped).files;
+        let shown = hits.iter().filter(|(path, _)| !cx.denied.hides(path));
+        other_case = shown.map(|(_, hits)| hits.matches).sum();
+    }
     if cx.cancel.is_cancelled() {
         return Err(ToolError::interrupted());
     }
@@ -120,7 +127,11 @@ fn search(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
         found.files.retain(|path, _| !cx.denied.hides(path));
         found.total_matches = found.files.values().map(|hits| hits.matches).sum();
     }
-    Ok(report(cx, args, target, &query, &found, read_as.as_ref()))
+    let mut envelope = report(cx, args, target, &query, &found, read_as.as_ref());
+    if other_case > 0 {
+        envelope.text.push_str(&format!("; {} with ignore_case", plural(other_case, "match")));
+    }
+    Ok(envelope)
 }
 
 fn invalid_pattern(pattern: &str, error: &str) -> ToolError {

@@ -13,7 +13,7 @@ pub fn text(files: &[AgentFile], workspace: &Path) -> String {
     let untrusted: Vec<AgentFile> =
         hook_files::of_project(workspace).into_iter().filter(|file| !files.contains(file)).collect();
     if files.is_empty() && untrusted.is_empty() {
-        return "No hooks. They stand in ~/.config/mycode/hooks.json and .mycode/hooks.json, or in Claude Code's \
+        return "No hooks. Hooks are read from ~/.config/mycode/hooks.json and .mycode/hooks.json, or in Claude Code's \
                 ~/.claude/settings.json and .claude/settings.json.\n"
             .to_owned();
     }

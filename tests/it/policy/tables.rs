@@ -223,6 +223,9 @@ fn builds_and_installs_for_the_project() {
     for command in [
         "make install DESTDIR=out PREFIX=/usr",
         "make PREFIX=/usr DESTDIR=/tmp/x install",
+        "PREFIX=/usr DESTDIR=out make install",
+        "make PREFIX=/usr",
+        "meson setup build --prefix=/usr",
         ".venv/bin/python -m pip install --no-index ./pkg",
         "python -m pip install --no-index ./pkg",
     ] {
@@ -230,6 +233,8 @@ fn builds_and_installs_for_the_project() {
     }
     for command in [
         "make install PREFIX=/usr",
+        "PREFIX=/usr make install",
+        "DESTDIR=/ make install",
         "make install DESTDIR=/ PREFIX=/usr",
         "make install DESTDIR=../x",
         "python -m pip install requests",

@@ -83,6 +83,8 @@ async fn grep_by_file() {
     assert_eq!(include.data.to_map()["total_matches"], 1);
     let none = bench.call("Grep", json!({"pattern": "absent"})).await;
     assert!(none.wire().contains("no match for absent in . (3 files searched"), "{}", none.wire());
+    let other_case = bench.call("Grep", json!({"pattern": "NEEDLE"})).await;
+    assert!(other_case.wire().contains("skipped); 3 matches with ignore_case"), "{}", other_case.wire());
     let named = bench.call("Grep", json!({"pattern": "needle", "path": "x.log"})).await;
     assert_eq!(named.data.to_map()["total_matches"], 1);
     let bad = bench.call("Grep", json!({"pattern": "foo("})).await;

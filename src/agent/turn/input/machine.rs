@@ -19,6 +19,7 @@ const PROGRAMS: &[&str] = &[
     "git", "gcc", "make", "cmake", "python3", "pip", "uv", "node", "npm", "pnpm", "bun", "go", "cargo",
     "java", "mvn", "docker", "curl", "wget", "psql", "sqlite3", "tmux", "rg", "jq",
 ];
+const MAX_MAKEFILE_BYTES: u64 = 64 * 1024;
 /// What a project with this file calls for, and how it is tested.
 const MANIFESTS: &[(&str, &str, &str)] = &[
     ("Cargo.toml", "cargo", "cargo test"),
@@ -142,12 +143,7 @@ impl Machine<'_> {
     fn project(&self) -> Option<String> {
         let mut parts: Vec<String> = Vec::new();
         parts.extend(branch(self.root).map(|branch| format!("Branch: {branch}.")));
-        let tests = MANIFESTS
-            .iter()
-            .filter(|(manifest, _, test)| !test.is_empty() && self.root.join(manifest).exists());
-        let tests =
-            tests.map(|(_, _, test)| *test).find(|test| *test != "npm test" || has_test_script(self.root));
-        parts.extend(tests.map(|test| format!("Tests: `{test}`.")));
+        parts.extend(test_command(self.root).map(|test| format!("Tests: `{test}`.")));
         parts.extend(self.files());
         (!parts.is_empty()).then(|| parts.join(" "))
     }
@@ -207,6 +203,29 @@ fn branch(root: &Path) -> Option<String> {
     };
     let head = file::small_text(&git.join("HEAD"), 4 * 1024)?;
     Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned())
+}
+
+/// How the project says that it is tested.
+fn test_command(root: &Path) -> Option<String> {
+    let known =
+        MANIFESTS.iter().filter(|(manifest, _, test)| !test.is_empty() && root.join(manifest).exists());
+    let command = known.map(|(_, _, test)| *test).find(|test| *test != "npm test" || has_test_script(root));
+    let Some(command) = command else {
+        let rules = file::small_text(&root.join("Makefile"), MAX_MAKEFILE_BYTES)?;
+        let goal = ["test", "check"].into_iter().find(|goal| {
+            rules
+                .lines()
+                .any(|line| line.strip_prefix(goal).is_some_and(|rest| rest.trim_start().starts_with(':')))
+        })?;
+        return Some(format!("make {goal}"));
+    };
+    if command == "pytest" {
+        let own = [".venv", "venv"].into_iter().find(|folder| root.join(folder).join("bin/pytest").exists());
+        if let Some(folder) = own {
+            return Some(format!("{folder}/bin/python -m pytest"));
+        }
+    }
+    Some(command.to_owned())
 }
 
 fn has_test_script(root: &Path) -> bool {

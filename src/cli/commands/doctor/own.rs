@@ -73,6 +73,6 @@ pub fn check_web(findings: &mut Findings<'_>) {
         [] => String::new(),
         hosts => format!(", also from {}", hosts.join(", ")),
     };
-    let line = format!("search {search}; pages by leave for each host{hosts}");
+    let line = format!("search {search}; web pages: asks for each host{hosts}");
     findings.line("web", line);
 }

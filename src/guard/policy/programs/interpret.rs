@@ -9,6 +9,7 @@ use super::sed_awk;
 use super::table::{self, ArgRole, Class, ProgramAction, Row};
 use crate::policy::path_scope::{PathScope, ReadRisk, WriteRisk};
 use crate::shell::interpret::call::{Arg, Call};
+use crate::shell::interpret::wrappers::assigned;
 
 /// `None` if its program has no row.
 pub fn assess(call: &Call, scope: &PathScope) -> Option<Assessment> {
@@ -128,6 +129,7 @@ impl<'a> Reader<'a> {
         match class {
             Class::Network | Class::Global if self.found.has(ProgramAction::Offline) => Class::Unsure,
             Class::Global if self.by_path() => Class::Network,
+            Class::Global if self.is_staged() => Class::Unsure,
             Class::Module if code::is_own_module(self.found.words.first(), self.call, self.scope) => {
                 Class::Build
             }
@@ -145,6 +147,20 @@ impl<'a> Reader<'a> {
             word.certain().is_some() && self.scope.changing(word, &self.call.folders) == WriteRisk::Inside
         };
         !self.found.words.is_empty() && self.found.words.iter().all(inside)
+    }
+
+    fn installs(&self) -> bool {
+        self.call.args().iter().any(|arg| arg.certain().is_none_or(|text| text.contains("install")))
+    }
+
+    /// `make install` puts everything below `DESTDIR`.
+    fn is_staged(&self) -> bool {
+        let own = |folder: &Arg| {
+            self.scope.changing(folder, &self.call.folders) == WriteRisk::Inside && folder.certain().is_some()
+        };
+        let given = self.call.args().iter().filter_map(assigned);
+        let mut all = self.call.assignments.iter().cloned().chain(given);
+        self.call.name().ends_with("make") && all.any(|(name, value)| name == "DESTDIR" && own(&value))
     }
 
     fn by_path(&self) -> bool {
@@ -331,7 +347,7 @@ impl<'a> Reader<'a> {
                     self.result.raise(unsure("it makes a link out of the workspace".to_owned()));
                 }
             }
-            ArgRole::Prefix if call.args().iter().any(|arg| arg.text.starts_with("DESTDIR=")) => {}
+            ArgRole::Prefix if self.is_staged() || !self.installs() => {}
             ArgRole::Out | ArgRole::Prefix | ArgRole::Inside => {
                 if let WriteRisk::Outside(what) | WriteRisk::Everything(what) =
                     scope.changing(arg, &call.folders)
