@@ -1,13 +1,9 @@
-//! Replies without a call that are visibly not an end: a call written as text, an announced step, a question that nobody
-//! answers. The phrases are English; in other languages only the colon and the call count.
+//! Replies without a call that are visibly not an end: an announced step, a question that nobody answers.
 
-use super::text_calls;
 use base::pattern::Pattern;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// A call of this tool, written as text.
-    CallAsText(String),
     Announced,
     Question,
 }
@@ -15,9 +11,6 @@ pub enum Ending {
 impl Ending {
     pub fn words(&self) -> String {
         match self {
-            Self::CallAsText(tool) => {
-                format!("Your reply contains a {tool} call written as plain text, so nothing ran. Use the tool itself.")
-            }
             Self::Announced => {
                 "You announced a step but made no call. Make the call now, or say that you're done.".to_owned()
             }
@@ -29,7 +22,6 @@ impl Ending {
 
     pub fn short(&self) -> String {
         match self {
-            Self::CallAsText(tool) => format!("reminded: the reply has a {tool} call as text"),
             Self::Announced => "reminded: the reply announced a step and took none".to_owned(),
             Self::Question => "reminded: nobody can answer a question in this run".to_owned(),
         }
@@ -37,15 +29,19 @@ impl Ending {
 }
 
 /// What the ending of a reply is, if it is none. `changed`: the turn has changed something.
-pub fn of(text: &str, tools: &[&str], headless: bool, changed: bool) -> Option<Ending> {
-    if let Some(tool) = text_calls::attempted(text, tools) {
-        return Some(Ending::CallAsText(tool));
-    }
-    let last = text.trim_end().rsplit("\n\n").next().unwrap_or_default().trim();
+pub fn of(text: &str, headless: bool, changed: bool) -> Option<Ending> {
+    let text = without_last_block(text.trim_end());
+    let last = text.rsplit("\n\n").next().unwrap_or_default().trim();
     if ends_with_colon(last) || (headless && is_announced(last)) {
         return Some(Ending::Announced);
     }
     (headless && !changed && is_question(last)).then_some(Ending::Question)
+}
+
+/// A command shown under "Let me run the tests:" is announced with it.
+fn without_last_block(text: &str) -> &str {
+    let open = text.strip_suffix("```").and_then(|rest| rest.rfind("```"));
+    open.map_or(text, |at| text[..at].trim_end()).trim_end()
 }
 
 const STEP_CHARS: usize = 300;
@@ -60,10 +56,16 @@ fn is_announced(last: &str) -> bool {
         r"(?i)\b(I('|’)ll|I will|I('|’)m going to|I am going to|let me|let('|’)s|next,? I('|’)?(ll| will)|now I('|’)?(ll| will| need to)?|",
         r"I need to|I should now) (now |then |next |also |first |just |quickly |go ahead and )?",
         r"(run|read|edit|look|check|fix|create|add|update|write|implement|search|find|start|try|apply|test|verify|examine|",
-        r"explore|inspect|open|make|continue|proceed|install|build|view|modify|use|see|do|begin|review|investigate)\b"
+        r"explore|inspect|open|make|continue|proceed|install|build|view|modify|use|see|do|begin|review|investigate|restore|",
+        r"move|remove|rename|replace|delete|change|correct|adjust|rewrite|refactor|finish|set|put|get|take|list|debug|rerun|",
+        r"re-run|clean|convert|extract|insert|compile|commit)\b|",
+        r"\bI will now \w+|(これから|次に|まず|では)[^。]{1,40}(します|しましょう)|(接下来|现在|下一步|首先)[，,]?\s?(我|让我|我们)?(将|要|会|来|先)?[^。]{0,30}(运行|修改|检查|添加|查看|执行|编辑|测试)|",
+        r"(이제|다음으로|먼저)[^.]{1,40}(하겠습니다|할게요)|\b(ahora|a continuación)\b[^.]{0,20}\bvoy a\b|\bvoy a (ejecutar|editar|leer|corregir)|",
+        r"\bje vais (maintenant )?(lancer|modifier|exécuter|lire|corriger)|\b(jetzt|als nächstes) (werde ich|führe ich|ändere ich|lese ich)|",
+        r"(сейчас|теперь|далее) я? ?(запущу|исправлю|изменю|проверю|прочитаю)"
     ));
     static NO_STEP: Pattern = Pattern::new(
-        r"(?i)\?|let me know|if you|would you|feel free|happy to|once you|when you|unless|please|I('|’)ll (leave|stop|wait|be)|\bdone\b|in the future|later\b",
+        r"(?i)\?|let me know|if you|would you|feel free|happy to|once you|when you|unless|please|I('|’)ll (leave|stop|wait|be)|\bdone\b|in the future|later\b|ください",
     );
     last.chars().count() <= STEP_CHARS && STEP.is_match(last) && !NO_STEP.is_match(last) && !is_report(last)
 }
@@ -85,34 +87,8 @@ fn is_question(last: &str) -> bool {
 mod tests {
     use super::*;
 
-    const TOOLS: [&str; 3] = ["Bash", "Read", "MultiEdit"];
-
     fn headless(text: &str) -> Option<Ending> {
-        of(text, &TOOLS, true, false)
-    }
-
-    #[test]
-    fn calls_as_text() {
-        for text in [
-            "<tool_call>\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls\"}}\n</tool_call>",
-            "I'll look.\n<function=Bash>\n<parameter=command>ls</parameter>\n</function>",
-            "[TOOL_CALLS][{\"name\": \"Bash\", \"arguments\": {}}]",
-            "[TOOL_CALLS]Bash[ARGS]{\"command\": \"ls\"}",
-            "<invoke name=\"Bash\">",
-            "<|python_tag|>{\"name\": \"Bash\", \"parameters\": {}}",
-            "```json\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls\"}}\n```",
-            "<|channel|>commentary to=functions.Bash <|message|>{}",
-            "<tool_call>multi_edit\n<arg_key>",
-        ] {
-            assert!(matches!(headless(text), Some(Ending::CallAsText(_))), "{text}");
-        }
-        for text in [
-            "The model writes `<tool_call>` and then Bash.",
-            "Example:\n```xml\n<tool_call>{\"name\": \"Bash\"}</tool_call>\n```\nThat is Hermes.",
-            "I ran Bash and read the file.",
-        ] {
-            assert_eq!(headless(text), None, "{text}");
-        }
+        of(text, true, false)
     }
 
     #[test]
@@ -122,19 +98,28 @@ mod tests {
             "Found it.\n\nLet me run the tests",
             "Next, I will fix the parser.",
             "现在修改文件：",
+            "I will now restore the tests.",
+            "Let me run the tests:\n\n```bash\npython3 -m unittest\n```",
+            "これからテストを実行します。",
+            "次にテストを追加します。",
+            "接下来我将运行测试。",
+            "Ahora voy a ejecutar las pruebas.",
         ] {
             assert_eq!(headless(text), Some(Ending::Announced), "{text}");
         }
         for text in ["Should I delete the old file?", "Two ways exist.\n\nWhich one do you want?"] {
             assert_eq!(headless(text), Some(Ending::Question), "{text}");
-            assert_eq!(of(text, &TOOLS, true, true), None);
-            assert_eq!(of(text, &TOOLS, false, false), None);
+            assert_eq!(of(text, true, true), None);
+            assert_eq!(of(text, false, false), None);
         }
         for text in [
             "Fixed. Let me know if you want more.",
             "Done: src/a.rs:3 now checks the length.",
             "I fixed the parser and ran the tests.",
             "Would you like me to also update the docs?",
+            "The fix:\n\n```rust\nlet x = 1;\n```\n\nAll tests pass.",
+            "テストはすべて成功しました。",
+            "修改完成，测试已运行。",
         ] {
             assert!(!matches!(headless(text), Some(Ending::Announced)), "{text}");
         }

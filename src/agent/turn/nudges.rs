@@ -1,7 +1,7 @@
 //! What the program tells the model on its own account, once each, behind the newest item. A turn of a model that works well
 //! gets none of it.
 
-use super::endings::{self, Ending};
+use super::endings;
 use super::error::TurnError;
 use super::finish::{self, Audience, Fact};
 use super::repeats;
@@ -13,7 +13,6 @@ use base::protocol::notice as texts;
 
 /// Of all kinds together; then the turn ends as it would.
 const MOST: usize = 6;
-const CALLS_AS_TEXT: usize = 2;
 /// The same failing call: told at the first, the end of a headless turn at the second.
 const REPEATS_TOLD: usize = 5;
 const REPEATS_END: usize = 12;
@@ -75,13 +74,10 @@ impl Nudges {
 
     /// Returns whether the reply is no end.
     pub fn ending(&mut self, said: &str, agent: &mut Agent, events: &Events) -> Result<bool, TurnError> {
-        let specs = agent.dispatcher.specs();
-        let names: Vec<&str> = specs.iter().map(|spec| &*spec.name).collect();
         let changed = agent.conversation.facts.work.first_change().is_some();
         let headless = !agent.dispatcher.is_interactive();
-        let Some(ending) = endings::of(said, &names, headless, changed) else { return Ok(false) };
-        let most = if matches!(ending, Ending::CallAsText(_)) { CALLS_AS_TEXT } else { 1 };
-        if !agent.limits.nudges || !self.may(ReminderTopic::Ending, most) {
+        let Some(ending) = endings::of(said, headless, changed) else { return Ok(false) };
+        if !agent.limits.nudges || !self.may(ReminderTopic::Ending, 1) {
             return Ok(false);
         }
         self.tell((ReminderTopic::Ending, ending.words(), ending.short()), agent, events)?;

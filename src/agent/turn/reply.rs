@@ -282,8 +282,7 @@ impl ReplyRequest<'_> {
             false => items[at] = Item::assistant(said),
         }
         items.extend(calls.into_iter().map(|call| {
-            let args = call.args.to_string().into();
-            Item::ToolCall(ToolCall { id: "".into(), name: call.tool.into(), args })
+            Item::ToolCall(ToolCall { id: "".into(), name: call.tool.into(), args: call.args.into() })
         }));
         items
     }

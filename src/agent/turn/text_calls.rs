@@ -1,89 +1,56 @@
-//! Calls that a model writes as text, in the notation it was trained on. Each is found by the tool's name in one of the frames;
-//! its arguments are the JSON object, the tags or the Python arguments that follow. What only talks about a notation, in
-//! backticks or among other prose, is none.
+//! Calls that a model writes as text, in the notation it was trained on: a frame with the tool's name, a JSON object that names
+//! its tool, Python arguments, or ReAct lines. What only talks about a notation, in backticks or among other prose, is none.
+
+use std::ops::Range;
 
 use serde_json::{Map, Value};
 
 use base::format::json_repair;
 use base::pattern::Pattern;
+use tools::arguments::tool_names;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextCall {
+    /// As it was written, if no tool is meant.
     pub tool: String,
-    pub args: Value,
+    /// Not valid JSON if they could not be read, so that the tool says what is wrong with them.
+    pub args: String,
 }
 
-/// Where a tool's name stands: Hermes, Qwen, GLM (`<tool_call>`), Llama (`<function=`), Anthropic, MiniMax and DSML (`<invoke`),
-/// Mistral (`[TOOL_CALLS]`), DeepSeek, Kimi, harmony.
+/// Hermes, Qwen, GLM (`<tool_call>`), Llama (`<function=`), Anthropic, MiniMax and DSML (`<invoke`), Mistral
+/// (`[TOOL_CALLS]`), DeepSeek, Kimi, harmony, ReAct. Behind it comes the tool's name, or an object with it.
 static FRAMES: Pattern = Pattern::new(concat!(
-    r#"(?s)(?:<tool_call>\s*(?:<function=)?|<function=|<\S{0,8}invoke name="|\[TOOL_CALLS\]\s*|<\|python_tag\|>\s*|"#,
+    r#"(?sm)(?:<tool_call>\s*(?:<function=)?|<function=|<\S{0,8}invoke name="|\[TOOL_CALLS\]\s*|<\|python_tag\|>\s*|"#,
     r#"<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?|<\|tool_call_begin\|>\s*(?:functions\.)?|"#,
-    r#"to=(?:functions\.)?|<\|tool_call>\s*(?:call:)?)(?P<tool>[A-Za-z_]\w*)"#
+    r#"to=(?:functions\.)?|<\|tool_call\|?>\s*(?:call:)?|<function_calls>\s*|<tool_use>\s*|^Action:[ \t]*)"#,
+    r#"(?:(?P<tool>[A-Za-z_][\w.]*)|(?P<object>\[?\s*\{\s*"))"#
 ));
-/// A JSON object that names its tool, behind a frame, or as all of the reply's last part.
-static NAMED: Pattern = Pattern::new(
-    r#"(?s)(?:<tool_call>|\[TOOL_CALLS\]|<\|python_tag\|>|<function_calls>|<tool_use>|<\|tool_call\|>|```(?:json|tool_call|tool_code)?|^|\n\n)\s*\[?\s*(?P<object>\{\s*"(?:type"\s*:\s*"function"\s*,\s*")?(?:name|tool|function|tool_name|action|recipient_name)"\s*:.*)$"#,
+/// A JSON object with a tool's name, alone or as the last part.
+static ALONE: Pattern = Pattern::new(
+    r#"(?s)(?:```(?:json|tool_call|tool_code)?|^|\n\n)\s*(?P<object>\[?\s*\{\s*"(?:type"\s*:\s*"function"\s*,\s*")?(?:name|tool|function|tool_name|action|recipient_name|tool_calls)"\s*:.*)$"#,
 );
 /// `[Bash(command="ls")]`, also in a `tool_code` block.
 static PYTHON: Pattern = Pattern::new(
     r#"(?s)^\s*(?:```(?:tool_code|python)?\s*)?\[?(?P<tool>[A-Za-z_]\w*)\((?P<args>\s*\w+\s*=.*)\)\]?\s*(?:```)?\s*$"#,
 );
+/// What closes frames.
+static CLOSED: Pattern = Pattern::new(r"^(?:[\]\s`;,}]|<[^<>]{1,60}>)*");
+const NAMES: [&str; 6] = ["name", "tool", "function", "tool_name", "action", "recipient_name"];
+const ARGUMENTS: [&str; 6] = ["arguments", "args", "parameters", "input", "params", "action_input"];
+/// More prose around calls shows them to a reader.
+const BETWEEN_CHARS: usize = 300;
+const AFTER_CHARS: usize = 150;
 
-/// The text before the calls, and the calls; `None` if there is none that the tools could run.
+/// The text before the calls, and the calls; `None` if there is none.
 pub fn read(text: &str, tools: &[&str]) -> Option<(String, Vec<TextCall>)> {
-    let meant = |name: &str| tools.iter().copied().find(|tool| plain(tool) == plain(name)).map(str::to_owned);
-    let masked = masked(text);
-    let mut found = Vec::new();
-    let mut first = None;
-    let starts: Vec<_> = FRAMES
-        .captures_iter(&masked)
-        .filter_map(|frame| {
-            let tool = frame.name("tool")?;
-            Some((frame.get(0)?.start(), tool.end(), meant(tool.as_str())?))
-        })
-        .collect();
-    for (index, (start, after, tool)) in starts.iter().enumerate() {
-        let end = starts.get(index + 1).map_or(text.len(), |next| next.0);
-        let args = arguments(&text[*after..end])?;
-        first.get_or_insert(*start);
-        found.push(TextCall { tool: tool.clone(), args });
-    }
-    if found.is_empty() {
-        let (at, calls) = named(text, &masked, &meant).or_else(|| python(text, &meant))?;
-        first = Some(at);
-        found = calls;
-    }
-    let before = &text[..first.unwrap_or(0)];
-    let before = before
-        .trim_end()
-        .trim_end_matches("<function_calls>")
-        .trim_end_matches("```json")
-        .trim_end_matches("```");
+    let (before, calls) =
+        framed(text, tools).or_else(|| alone(text, tools)).or_else(|| python(text, tools))?;
+    static OPENED: Pattern = Pattern::new(r"(?:\s|<[^<>\s]{1,40}>|```(?:json)?)*$");
+    let before =
+        OPENED.captures(before).and_then(|opened| before.get(..opened.get(0)?.start())).unwrap_or(before);
     // What a template wraps around all of it is nothing that was said.
-    let said = if before.contains("<|") || before.contains("<｜") { "" } else { before.trim_end() };
-    Some((said.to_owned(), found))
-}
-
-fn plain(name: &str) -> String {
-    name.to_lowercase().replace(['_', '-'], "")
-}
-
-/// The tool of a call that can't be read, such as one with broken arguments.
-pub fn attempted(text: &str, tools: &[&str]) -> Option<String> {
-    static IN_FRAME: Pattern = Pattern::new(
-        r#"(?s)(?:<tool_call>|<tool_use>|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_call\|?>)[^A-Za-z]{0,40}(?:name|function|tool|tool_name)"\s*:\s*"(?P<tool>[A-Za-z_]+)"#,
-    );
-    static ALONE: Pattern = Pattern::new(
-        r#"(?s)^\s*(?:```(?:json|tool_call|tool_code)?\s*)?\[?\{\s*"(?:name|tool|function|tool_name|action)"\s*:\s*"(?P<tool>[A-Za-z_]+)"\s*,\s*"(?:arguments|args|parameters|input|params|action_input)"\s*:"#,
-    );
-    let masked = masked(text);
-    let last = text.trim_end().rsplit("\n\n").next().unwrap_or_default();
-    let framed = FRAMES.captures_iter(&masked).chain(IN_FRAME.captures_iter(&masked));
-    let alone = [text, last].into_iter().filter_map(|part| ALONE.captures(part));
-    framed.chain(alone).find_map(|found| {
-        let named = plain(found.name("tool")?.as_str());
-        tools.iter().find(|tool| plain(tool) == named).map(|tool| (*tool).to_owned())
-    })
+    let said = if before.contains("<|") || before.contains("<｜") { "" } else { before };
+    Some((said.to_owned(), calls))
 }
 
 /// The text with quoted code blanked out, at the same places. A block of JSON may be a call.
@@ -100,64 +67,176 @@ fn masked(text: &str) -> String {
     masked
 }
 
-fn arguments(rest: &str) -> Option<Value> {
+fn framed<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> {
+    let masked = masked(text);
+    let frames: Vec<_> = FRAMES.captures_iter(&masked).collect();
+    let starts: Vec<usize> = frames.iter().filter_map(|frame| Some(frame.get(0)?.start())).collect();
+    let before = &text[..*starts.first()?];
+    if is_example(before) {
+        return None;
+    }
+    let mut calls = Vec::new();
+    let mut end = before.len();
+    for (at, frame) in frames.iter().enumerate() {
+        let next = starts.get(at + 1).copied().unwrap_or(text.len());
+        if starts[at] < end {
+            continue;
+        }
+        if !calls.is_empty() && text[end..starts[at]].chars().count() > BETWEEN_CHARS {
+            return None;
+        }
+        let found = match (frame.name("tool"), frame.name("object")) {
+            (Some(tool), _) => {
+                let (args, length) = arguments(&text[tool.end()..next])?;
+                end = tool.end() + length;
+                vec![TextCall { tool: tool.as_str().to_owned(), args }]
+            }
+            (_, Some(object)) => {
+                let (found, length) = objects(&text[object.start()..next]);
+                end = object.start() + length;
+                found
+            }
+            _ => return None,
+        };
+        calls.extend(found);
+        end += closing(&text[end..next]);
+    }
+    // An unknown tool counts only where nothing else is said.
+    // In ReAct the model may go on with a result of its own making.
+    let after = text[end..].trim();
+    let after = if after.starts_with("Observation") { "" } else { after };
+    let known = calls.iter().all(|call| tool_names::meant(&call.tool, tools).is_some());
+    let ends = after.is_empty() || known && is_comment(after);
+    (!calls.is_empty() && ends).then(|| (before, meant(calls, tools)))
+}
+
+/// The length of what closes a frame at the beginning of `text`.
+fn closing(text: &str) -> usize {
+    CLOSED.captures(text).and_then(|closed| Some(closed.get(0)?.end())).unwrap_or(0)
+}
+
+fn meant(calls: Vec<TextCall>, tools: &[&str]) -> Vec<TextCall> {
+    let ours = |call: TextCall| match tool_names::meant(&call.tool, tools) {
+        Some(tool) => TextCall { tool: tool.to_owned(), ..call },
+        None => call,
+    };
+    calls.into_iter().map(ours).collect()
+}
+
+fn is_example(before: &str) -> bool {
+    static SHOWS: Pattern = Pattern::new(
+        r"(?i)\b(format|syntax|notation|template|looks? like|for example|an example|such as|written as|writes?|emits?)\b",
+    );
+    before.trim_end().lines().last().is_some_and(|line| SHOWS.is_match(line))
+}
+
+/// Such as "I will report the result."
+fn is_comment(after: &str) -> bool {
+    static OWN: Pattern = Pattern::new(r"(?i)^(I|I('|’)ll|let me|now|then|next|after|once|this|we)\b");
+    after.chars().count() <= AFTER_CHARS
+        && !after.contains("\n\n")
+        && OWN.is_match(after)
+        && !is_example(after)
+}
+
+/// The arguments behind a tool's name, and where they end. `None` if there are none at all.
+fn arguments(rest: &str) -> Option<(String, usize)> {
     static PARAMETER: Pattern =
         Pattern::new(r#"(?s)<\S{0,8}parameter(?:=|\s+name=")(\w+)"?[^>]*>\n?(.*?)\n?</\S{0,8}parameter>"#);
     static KEY: Pattern = Pattern::new(r"(?s)<arg_key>(\w+)</arg_key>\s*<arg_value>(.*?)</arg_value>");
-    let open = rest.find('{');
-    let tags: Map<String, Value> = PARAMETER
-        .captures_iter(rest)
-        .chain(KEY.captures_iter(rest))
-        .map(|found| (found[1].to_owned(), Value::String(found[2].to_owned())))
-        .collect();
+    let mut end = 0;
+    let mut tags = Map::new();
+    for found in PARAMETER.captures_iter(rest).chain(KEY.captures_iter(rest)) {
+        end = end.max(found.get(0).map_or(0, |whole| whole.end()));
+        tags.insert(found[1].to_owned(), Value::String(found[2].to_owned()));
+    }
     if !tags.is_empty() {
-        return Some(Value::Object(tags));
+        return Some((Value::Object(tags).to_string(), end));
     }
-    object(&rest[open?..])
+    let open = rest.find('{')?;
+    let (object, range) = object(&rest[open..]);
+    Some((
+        object.map_or_else(|| rest[open..][range.clone()].to_owned(), |value| value.to_string()),
+        open + range.end,
+    ))
 }
 
-fn object(text: &str) -> Option<Value> {
-    let first = serde_json::Deserializer::from_str(text).into_iter::<Value>().next()?.ok();
-    let end = text.rfind('}').map(|at| &text[..=at]);
-    first.or_else(|| json_repair::object(end?)).filter(Value::is_object)
+/// The object that the text begins with, and its place; a broken one reaches to the last brace.
+fn object(text: &str) -> (Option<Value>, Range<usize>) {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    if let Some(Ok(value)) = values.next() {
+        return (Some(value).filter(Value::is_object), 0..values.byte_offset());
+    }
+    let end = text.rfind('}').map_or(text.len(), |at| at + 1);
+    (json_repair::object(&text[..end]), 0..end)
 }
 
-fn named(
-    text: &str,
-    masked: &str,
-    meant: &impl Fn(&str) -> Option<String>,
-) -> Option<(usize, Vec<TextCall>)> {
-    // A fenced object counts only where nothing but it was said.
-    let shown = if text.trim_start().starts_with("```") { text } else { masked };
-    let found = NAMED.captures(shown)?;
-    let objects = found.name("object")?;
-    let mut calls = Vec::new();
-    let mut values = serde_json::Deserializer::from_str(&text[objects.start()..]).into_iter::<Value>();
-    let mut end = objects.start();
-    while let Some(Ok(Value::Object(mut call))) = values.next() {
-        end = objects.start() + values.byte_offset();
-        let keys = ["name", "tool", "function", "tool_name", "action", "recipient_name"];
-        let name = keys.iter().find_map(|key| call.get(*key)?.as_str());
-        let tool = meant(name?.rsplit('.').next()?)?;
-        let args = ["arguments", "args", "parameters", "input", "params", "action_input"];
-        let args = args.iter().find_map(|key| call.remove(*key))?;
-        let args = match args {
-            Value::String(inner) => serde_json::from_str(&inner).ok()?,
-            args => args,
+/// The calls of successive objects, with what stands between them ignored, and where they end.
+fn objects(text: &str) -> (Vec<TextCall>, usize) {
+    let (mut calls, mut at) = (Vec::new(), 0);
+    while let Some(open) = text[at..]
+        .find('{')
+        .filter(|open| text[at..at + open].trim_matches(['[', ',', ';', ' ', '\n']).is_empty())
+    {
+        let from = at + open;
+        let (value, range) = object(&text[from..]);
+        let found = match value {
+            Some(value) => of_object(value),
+            None => broken(&text[from..][range.clone()]).into_iter().collect(),
         };
-        calls.push(TextCall { tool, args: Some(args).filter(Value::is_object)? });
+        if found.is_empty() {
+            break;
+        }
+        calls.extend(found);
+        at = from + range.end;
     }
-    // Behind it only the frame is closed.
-    static CLOSED: Pattern = Pattern::new(r"^(?:[\]\s`;]|<[^<>]{1,40}>)*$");
-    (!calls.is_empty() && CLOSED.is_match(&text[end..])).then_some((found.get(0)?.start(), calls))
+    (calls, at)
 }
 
-fn python(text: &str, meant: &impl Fn(&str) -> Option<String>) -> Option<(usize, Vec<TextCall>)> {
+/// `{"name": …, "arguments": …}` in its spellings, also as OpenAI's `tool_calls`.
+fn of_object(value: Value) -> Vec<TextCall> {
+    let Value::Object(mut object) = value else { return Vec::new() };
+    if let Some(Value::Array(several)) = object.remove("tool_calls") {
+        return several.into_iter().flat_map(of_object).collect();
+    }
+    if object.get("function").is_some_and(Value::is_object) {
+        return object.remove("function").map(of_object).unwrap_or_default();
+    }
+    let name = NAMES.iter().find_map(|key| Some(object.get(*key)?.as_str()?.to_owned()));
+    let args = ARGUMENTS.iter().find_map(|key| object.remove(*key));
+    let (Some(tool), Some(args)) = (name, args) else { return Vec::new() };
+    let args = args.as_str().map_or_else(|| args.to_string(), str::to_owned);
+    vec![TextCall { tool, args }]
+}
+
+fn broken(text: &str) -> Option<TextCall> {
+    static NAMED: Pattern = Pattern::new(
+        r#"(?s)"(?:name|tool|function|tool_name|action|recipient_name)"\s*:\s*"(?P<tool>[\w.]+)"(?:.*?"(?:arguments|args|parameters|input|params|action_input)"\s*:\s*(?P<args>.*))?"#,
+    );
+    let found = NAMED.captures(text)?;
+    let args = found.name("args").map_or("{", |args| args.as_str());
+    Some(TextCall { tool: found["tool"].to_owned(), args: args.to_owned() })
+}
+
+fn alone<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> {
+    let masked = masked(text);
+    // A fenced object counts only where nothing but it was said.
+    let shown = if text.trim_start().starts_with("```") { text } else { &masked };
+    let found = ALONE.captures(shown)?;
+    let from = found.name("object")?.start();
+    let (calls, length) = objects(&text[from..]);
+    let end = from + length;
+    let known = calls.iter().all(|call| tool_names::meant(&call.tool, tools).is_some());
+    (!calls.is_empty() && known && end + closing(&text[end..]) == text.len())
+        .then(|| (&text[..found.get(0).map_or(0, |whole| whole.start())], meant(calls, tools)))
+}
+
+fn python<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> {
     static ARGUMENT: Pattern = Pattern::new(
         r#"(?s)\s*(\w+)\s*=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|-?\d+|True|False|true|false)\s*(?:,|$)"#,
     );
     let found = PYTHON.captures(text)?;
-    let tool = meant(&found["tool"])?;
+    let tool = tool_names::meant(&found["tool"], tools)?.to_owned();
     let mut args = Map::new();
     let mut rest = &found["args"];
     while let Some(argument) =
@@ -175,7 +254,7 @@ fn python(text: &str, meant: &impl Fn(&str) -> Option<String>) -> Option<(usize,
         rest = &rest[argument[0].len()..];
     }
     (rest.trim().is_empty() && !args.is_empty())
-        .then_some((0, vec![TextCall { tool, args: Value::Object(args) }]))
+        .then(|| ("", vec![TextCall { tool, args: Value::Object(args).to_string() }]))
 }
 
 #[cfg(test)]
@@ -186,6 +265,10 @@ mod tests {
     use super::*;
 
     const TOOLS: [&str; 3] = ["Bash", "Read", "MultiEdit"];
+
+    fn bash(command: &str) -> TextCall {
+        TextCall { tool: "Bash".to_owned(), args: json!({ "command": command }).to_string() }
+    }
 
     #[test]
     fn every_notation_is_read() {
@@ -207,20 +290,44 @@ mod tests {
             "```json\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls -a\"}}\n```",
             "```tool_code\nBash(command='ls -a')\n```",
             "<minimax:tool_call>\n<invoke name=\"Bash\">\n<parameter name=\"command\">ls -a</parameter>\n</invoke>\n</minimax:tool_call>",
-            "{\"name\": \"Bash\", \"arguments\": \"{\\\"command\\\": \\\"ls -a\\\"}\"}",
+            "{\"name\": \"run_shell_command\", \"arguments\": {\"command\": \"ls -a\"}}",
+            "{\"tool_calls\": [{\"type\": \"function\", \"function\": {\"name\": \"Bash\", \"arguments\": {\"command\": \"ls -a\"}}}]}",
+            "Action: Bash\nAction Input: {\"command\": \"ls -a\"}\nObservation:",
+            "<tool_call>\n{\"name\": \"shell\", \"arguments\": {\"command\": \"ls -a\",}}\n</tool_call>\nI will report the result.",
         ] {
             let (said, calls) = read(text, &TOOLS).unwrap_or_else(|| panic!("{text}"));
-            assert_eq!(
-                calls,
-                [TextCall { tool: "Bash".to_owned(), args: json!({"command": "ls -a"}) }],
-                "{text}"
-            );
-            assert_eq!(said.replace("<minimax:tool_call>", "").trim(), "", "{text}");
+            assert_eq!(calls, [bash("ls -a")], "{text}");
+            assert_eq!(said, "", "{text}");
         }
         let two = "I look.\n<tool_call>{\"name\": \"bash\", \"arguments\": {\"command\": \"a\"}}</tool_call>";
         assert_eq!(read(two, &TOOLS).unwrap().0, "I look.");
+        let hermes = "<tool_call>\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"a\"}}\n</tool_call>\nThen:\n<tool_call>\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"b\"}}\n</tool_call>";
+        assert_eq!(read(hermes, &TOOLS).unwrap().1, [bash("a"), bash("b")]);
+        let mistral = "[TOOL_CALLS][{\"name\": \"Bash\", \"arguments\": {\"command\": \"a\"}}, {\"name\": \"Bash\", \"arguments\": {\"command\": \"b\"}}]";
+        assert_eq!(read(mistral, &TOOLS).unwrap().1, [bash("a"), bash("b")]);
         let both = "<invoke name=\"Read\"><parameter name=\"path\">a</parameter></invoke><invoke name=\"Bash\"><parameter name=\"command\">b</parameter></invoke>";
         assert_eq!(read(both, &TOOLS).unwrap().1.len(), 2);
+    }
+
+    /// The tool then says what is wrong.
+    #[test]
+    fn broken_and_unknown_calls_are_calls() {
+        for (text, tool, args) in [
+            (
+                "<tool_call>{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls}}</tool_call>",
+                "Bash",
+                "{\"command\": \"ls}}",
+            ),
+            ("<tool_call>{\"name\": \"frobnicate\", \"arguments\": {}}</tool_call>", "frobnicate", "{}"),
+            (
+                "<invoke name=\"Frobnicate\"><parameter name=\"a\">b</parameter></invoke>",
+                "Frobnicate",
+                "{\"a\":\"b\"}",
+            ),
+        ] {
+            let (_, calls) = read(text, &TOOLS).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!((&*calls[0].tool, &*calls[0].args), (tool, args), "{text}");
+        }
     }
 
     #[test]
@@ -232,7 +339,10 @@ mod tests {
             "Use Bash(command) to run it.",
             "A parser:\n\n```python\nx = '<tool_call>{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls\"}}</tool_call>'\n```\n\nThat is it.",
             "The configuration is:\n\n```json\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls\"}}\n```\n\nThat is all.",
-            "<invoke name=\"Frobnicate\"><parameter name=\"a\">b</parameter></invoke>",
+            "Hermes calls have this format:\n<tool_call>{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls\"}}</tool_call>",
+            "First:\n<tool_call>{\"name\": \"get_weather\", \"arguments\": {}}</tool_call>\nThe server reads it and answers.",
+            "Qwen3 puts calls into <tool_call> tags.\n\nTo=Bash is no address.",
+            "Send the mail to=ops@example.com",
             "I ran Bash and read a file.",
             "",
         ] {

@@ -1,4 +1,4 @@
-//! One language's table: `english words = term | stem* | several words`, a group a line.
+//! One language's table: `english words=term|stem*|several words`, a group a line.
 
 use std::sync::LazyLock;
 
@@ -61,8 +61,8 @@ pub fn fold(text: &str) -> String {
 impl Table {
     fn parse(language: Language, data: &'static str) -> Self {
         let mut terms: FxHashMap<[char; 2], Vec<Term>> = FxHashMap::default();
-        for (english, listed) in data.lines().filter_map(|line| line.split_once(" = ")) {
-            for term in listed.split(" | ") {
+        for (english, listed) in data.lines().filter_map(|line| line.split_once('=')) {
+            for term in listed.split('|') {
                 let words: Vec<(Vec<char>, bool)> = fold(term)
                     .split_whitespace()
                     .map(|word| (word.trim_end_matches('*').chars().collect(), word.ends_with('*')))
@@ -164,10 +164,8 @@ mod tests {
 
     #[test]
     fn longest_terms_win() {
-        let table = Table::parse(
-            Language::Chinese,
-            "login signin = 登录\nlogin log = 登录日志\ncart = 购物车\nlist = 列",
-        );
+        let table =
+            Table::parse(Language::Chinese, "login signin=登录\nlogin log=登录日志\ncart=购物车\nlist=列");
         let mut found = Vec::new();
         table.find("修复登录日志和购物车列", |english| found.push(english.join(" ")));
         assert_eq!(found, ["login log", "cart"]);
@@ -177,7 +175,7 @@ mod tests {
     fn stems_words_and_compounds() {
         let table = Table::parse(
             Language::German,
-            "login = anmeld*\ndiscount = rabatt*\nquery = abfrage*\nrow = zeile\ncredit card = kredit* karte*",
+            "login=anmeld*\ndiscount=rabatt*\nquery=abfrage*\nrow=zeile\ncredit card=kredit* karte*",
         );
         let mut found = Vec::new();
         let text = "Anmeldung mit Rabattabfrage, Zeilen, Zeile, Kreditkarte, Kredit-Karten";

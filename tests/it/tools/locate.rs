@@ -26,7 +26,11 @@ const TASKS: &str = include_str!("../../fixtures/locate/tasks.json");
 
 /// The fixture's files: `=== path`, then the text.
 fn unpack(root: &Path) {
-    for part in PROJECT.split("=== ").skip(1) {
+    unpack_files(PROJECT, root);
+}
+
+pub fn unpack_files(files: &str, root: &Path) {
+    for part in files.split("=== ").skip(1) {
         let (name, text) = part.split_once('\n').unwrap();
         let path = root.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -9,6 +9,7 @@ mod interrupt;
 mod jobs;
 mod locate;
 mod locate_hostile;
+mod locate_languages;
 mod locate_past;
 mod locate_with;
 mod observations;
