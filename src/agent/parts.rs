@@ -98,6 +98,8 @@ fn restore_tools(cx: &ToolCx, items: &[Arc<Item>], todos: Option<Vec<Todo>>, log
             cx.files.show(&error.message);
         }
         let data = &result.envelope.data;
+        // An edit within a line makes a line that neither text has.
+        cx.files.show(data.change().and_then(|change| change.diff.as_deref()).unwrap_or_default());
         if let Some(cwd) = data.command().and_then(|command| command.cwd.as_deref()) {
             let folder = path::resolve(&cx.root, cwd).canonical;
             if folder.is_dir() {

@@ -71,7 +71,30 @@ fn resolve(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
 }
 
 pub(crate) fn read_access(cx: &ToolCx, text: &str) -> Result<Vec<Access>, ToolError> {
-    Ok(vec![Access::Read(target_or_nearest(cx, text)?.0.resolved.canonical)])
+    let target = target_or_nearest(cx, text)?.0;
+    must_be_here(cx, &target)?;
+    Ok(vec![Access::Read(target.resolved.canonical)])
+}
+
+/// For a change of what is there: a bare name means the only file that has it.
+pub(crate) fn existing_target(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
+    as_judged(cx, or_nearest(cx, resolve(cx, text)?)?.0)
+}
+
+pub(crate) fn change_access(cx: &ToolCx, text: &str) -> Result<Vec<Access>, ToolError> {
+    let target = existing_target(cx, text)?;
+    must_be_here(cx, &target)?;
+    Ok(vec![Access::Write(target.resolved.canonical)])
+}
+
+/// A path of another machine is answered before anyone is asked about it.
+fn must_be_here(cx: &ToolCx, target: &PathTarget) -> Result<(), ToolError> {
+    let outside = !target.resolved.inside && target.resolved.absolute.symlink_metadata().is_err();
+    if outside && own_part(cx, &target.resolved.absolute).is_some() {
+        Err(not_found(cx, target))
+    } else {
+        Ok(())
+    }
 }
 
 pub(crate) fn write_access(cx: &ToolCx, text: &str) -> Result<Vec<Access>, ToolError> {
@@ -90,6 +113,8 @@ pub(crate) fn read_at(cx: &ToolCx, text: &str, work: impl FnOnce(&PathTarget) ->
 
 /// Minimum similarity: paths that differ only in case or a missing prefix.
 const CLEAR_LIKENESS: f64 = 90.0;
+/// The same: a file in some folder that has just this name.
+const SAME_NAME: f64 = 50.0;
 
 /// Like [`target`], for read-only tools: a missing path resolves to the only clearly similar one, with a
 /// note.
@@ -102,9 +127,13 @@ fn or_nearest(cx: &ToolCx, wanted: PathTarget) -> Result<(PathTarget, Option<Str
     if !wanted.resolved.inside || wanted.resolved.absolute.symlink_metadata().is_ok() {
         return Ok((wanted, None));
     }
-    let near = fuzzy::nearest(&cx.root, &wanted.shown, 2);
-    let mut clear = near.iter().filter(|(_, likeness)| *likeness >= CLEAR_LIKENESS);
-    let (Some((nearest, _)), None) = (clear.next(), clear.next()) else { return Ok((wanted, None)) };
+    let near = fuzzy::nearest(&cx.root, &wanted.shown, 8);
+    let only = |least: f64| {
+        let mut clear = near.iter().filter(|(_, likeness)| *likeness >= least);
+        clear.next().filter(|_| clear.next().is_none())
+    };
+    let by_name = || only(SAME_NAME).filter(|_| !wanted.shown.contains('/'));
+    let Some((nearest, _)) = only(CLEAR_LIKENESS).or_else(by_name) else { return Ok((wanted, None)) };
     let found = resolve(cx, nearest.trim_end_matches('/'))?;
     if !found.resolved.inside {
         return Ok((wanted, None));

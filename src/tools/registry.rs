@@ -59,8 +59,18 @@ pub fn find<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Result<&'a dyn Tool, 
     if let Some(tool) = tools.iter().find(|tool| Some(tool.name()) == meant) {
         return Ok(tool.as_ref());
     }
-    let hint = tool_names::near(name, &names).map_or(String::new(), |near| format!(" Did you mean {near}?"));
-    Err(ToolError::invalid(format!("there is no tool {name}.{hint} Tools: {}", names.join(", "))))
+    Err(unknown(name, &names))
+}
+
+/// Names the tools that the model was offered.
+pub fn unknown(name: &str, offered: &[&str]) -> ToolError {
+    let instead = [("apply_patch", "Use Edit."), ("insert", "Use Edit.")];
+    let hint = match (instead.iter().find(|(other, _)| *other == name), tool_names::near(name, offered)) {
+        (Some((_, use_this)), _) => format!(" {use_this}"),
+        (None, Some(near)) => format!(" Did you mean {near}?"),
+        (None, None) => String::new(),
+    };
+    ToolError::invalid(format!("there is no tool {name}.{hint} Tools: {}", offered.join(", ")))
 }
 
 #[cfg(test)]

@@ -173,6 +173,65 @@ fn rows() -> Vec<Row> {
             well: vec![text("There is one function: f.")],
         },
         Row {
+            name: "an announced step with its command as a code block",
+            task,
+            fault: vec![text("Let me run the tests:\n\n```bash\npython3 -m unittest\n```")],
+            kind: "ending",
+            says: "You announced a step but made no call.",
+            well: vec![text(
+                "Run the tests with:\n\n```bash\npython3 -m unittest\n```\n\nThey need nothing else.",
+            )],
+        },
+        Row {
+            name: "an announced step in Japanese",
+            task,
+            fault: vec![text("これからテストを実行します。")],
+            kind: "ending",
+            says: "You announced a step but made no call.",
+            well: vec![text("f は 1 を返します。")],
+        },
+        Row {
+            name: "an edit that failed and was not made again",
+            task,
+            fault: vec![
+                answer().call("Read", json!({"path": "a.py"})),
+                answer().call(
+                    "Edit",
+                    json!({"path": "a.py", "old_string": "return 7", "new_string": "return 2"}),
+                ),
+                text("f returns 2."),
+            ],
+            kind: "finish",
+            says: "The last edit of `a.py` failed and was not made again.",
+            well: joined(vec![
+                vec![
+                    answer().call("Read", json!({"path": "a.py"})),
+                    answer().call(
+                        "Edit",
+                        json!({"path": "a.py", "old_string": "return 7", "new_string": "return 2"}),
+                    ),
+                ],
+                edit(),
+                vec![bash("sh ./check.sh"), text("f returns 2.")],
+            ]),
+        },
+        Row {
+            name: "a data file that can't be read",
+            task: "Set the limit to 5",
+            fault: vec![
+                answer().call("Write", json!({"path": "conf.json", "content": "{\"limit\": 5,}\n"})),
+                bash("sh ./check.sh"),
+                text("The limit is 5."),
+            ],
+            kind: "finish",
+            says: "`conf.json`: it is not valid JSON",
+            well: vec![
+                answer().call("Write", json!({"path": "conf.json", "content": "{\"limit\": 5}\n"})),
+                bash("sh ./check.sh"),
+                text("The limit is 5."),
+            ],
+        },
+        Row {
             name: "a question that nobody answers",
             task,
             fault: vec![text("There are two ways. Should I change the default?")],
@@ -277,6 +336,23 @@ fn a_failed_check_is_not_passed_over() {
     }
 }
 
+/// A failure that stood before the change is no excuse for the claim, and a claim made after the first reminder is told of too.
+#[test]
+fn a_false_claim_is_told_of_whenever_it_is_made() {
+    let place = with_pytest(project(), "1 failed, 2 passed in 0.10s", 1);
+    place.git(&["init", "-q"]);
+    let pytest = || answer().call("Bash", json!({"command": "chmod +x pytest; PATH=.:$PATH; pytest -q | tail -1"}));
+    let script = joined(vec![
+        vec![pytest()],
+        edit(),
+        vec![text("f returns 2."), pytest(), text("f returns 2. All tests pass."), text("One test fails.")],
+    ]);
+    let run = run_with(place, &[], "Make f return 2", script);
+    assert_eq!(run.nudges, ["finish", "finish"], "{}", run.words);
+    assert!(run.words.contains("The last `pytest` failed"), "{}", run.words);
+    assert_eq!((run.requests.len(), run.end["result"].as_str()), (7, Some("One test fails.")));
+}
+
 #[test]
 fn tests_that_never_ran_are_not_claimed() {
     let claim = || text("f returns 2. All tests pass.");
@@ -315,11 +391,24 @@ fn calls_as_text_are_never_done() {
         let body = run.last_body();
         assert!(body.contains("check.sh") && body.contains("\"role\":\"tool\""), "it ran: {format}: {body}");
     }
-    // What can't be read as a call is asked for again, twice at most.
-    let broken = "<tool_call>\n{\"name\": \"Bash\", \"arguments\": {\"command\": ";
-    let run = run_with(project(), &[], "List the files", vec![text(broken), text(broken), text(broken)]);
-    assert_eq!((run.nudges.len(), run.requests.len()), (2, 3), "{}", run.words);
-    assert!(run.words.contains("a Bash call written as plain text"), "{}", run.words);
+    // Several at once, other agents' names, prose behind them.
+    let two = "<tool_call>\n{\"name\": \"run_shell_command\", \"arguments\": {\"command\": \"ls\"}}\n</tool_call>\n\
+               <tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.py\"}}\n</tool_call>\nI will report the result.";
+    let run = run_with(project(), &[], "List the files", vec![text(two), text("a.py and two scripts.")]);
+    assert_eq!((run.nudges.len(), run.requests.len()), (0, 2), "{}", run.words);
+    assert_eq!(run.last_body().matches("\"role\":\"tool\"").count(), 2);
+    // What can't be read, and what no tool is called, is answered so that it can be repaired.
+    for (broken, said) in [
+        ("<tool_call>\n{\"name\": \"Bash\", \"arguments\": {\"command\": ", "JSON"),
+        (
+            "<tool_call>\n{\"name\": \"frobnicate\", \"arguments\": {}}\n</tool_call>",
+            "there is no tool frobnicate",
+        ),
+    ] {
+        let run = run_with(project(), &[], "List the files", vec![text(broken), text("I could not do it.")]);
+        assert_eq!(run.requests.len(), 2, "{}", run.words);
+        assert!(run.last_body().contains(said), "{}", run.last_body());
+    }
     for talk in [
         "The format is `<tool_call>{\"name\": \"Bash\"}</tool_call>`, which Hermes models write.",
         "An example:\n\n```xml\n<function=Bash>\n<parameter=command>ls</parameter>\n</function>\n```\n\nSo it is XML.",

@@ -294,7 +294,10 @@ impl Dispatcher {
     }
 
     fn find(&self, name: &str) -> Result<&dyn Tool, ToolError> {
-        registry::find(&self.tools, name)
+        registry::find(&self.tools, name).map_err(|_| {
+            let offered: Vec<&str> = self.specs.iter().map(|spec| &*spec.name).collect();
+            registry::unknown(name, &offered)
+        })
     }
 
     /// A call's tool and arguments. A tool that is loaded on demand may be called by its own name.

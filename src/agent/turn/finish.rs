@@ -8,6 +8,7 @@ use crate::session::conversation::Conversation;
 use crate::work::claims;
 use crate::work::named_paths;
 use crate::work::work_log::{CheckRun, WorkLog};
+use base::file;
 use base::model::item::{Item, ItemId};
 use base::model::observation::CheckKind;
 use base::text::{one_line, plural};
@@ -15,10 +16,12 @@ use context::session::journal::path_state::PathState;
 use context::session::journal::record::JournalRecord;
 use context::session::journal::recorder::Journal;
 use tools::cx::ToolCx;
+use tools::file::syntax;
 
 const MOST_LINES: usize = 4;
 const NAMES: usize = 3;
 const SHOWN_CHARS: usize = 60;
+const MAX_DATA_BYTES: u64 = 1024 * 1024;
 
 /// One true and bad thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,11 +55,15 @@ pub async fn facts(conversation: &Conversation, cx: &ToolCx, answer: &str, audie
         let changes: Vec<(ItemId, String)> =
             changes.into_iter().filter(|(_, path)| is_changed(path)).collect();
         let gone = |path: &String| !root.join(path).exists() && !net.contains_key(Path::new(path));
-        (changes, wanted.into_iter().filter(gone).collect::<Vec<_>>(), has_checks(&root))
+        let missing: Vec<String> = wanted.into_iter().filter(gone).collect();
+        let invalid = invalid_files(&root, &changes);
+        (changes, missing, has_checks(&root), invalid)
     });
-    let Ok((changes, missing, can_check)) = looked.await else { return Vec::new() };
+    let Ok((changes, missing, can_check, invalid)) = looked.await else { return Vec::new() };
     let mut facts: Vec<Fact> = failed_or_claimed(work, answer, &changes, audience).into_iter().collect();
     if audience.headless {
+        facts.extend(failed_edits(work, answer));
+        facts.extend(invalid);
         facts.extend(missing.iter().map(|path| Fact {
             name: "missing_path",
             line: format!("The task names `{path}`; it doesn't exist."),
@@ -86,6 +93,29 @@ fn dead_services(cx: &ToolCx) -> impl Iterator<Item = Fact> {
             line: format!("The service `{command}` has ended; its log: {}.", service.log),
         }
     })
+}
+
+fn failed_edits(work: &WorkLog, answer: &str) -> Option<Fact> {
+    let failed = work.failed_edits();
+    let admitted = claims::is_english(answer) && !claims::is_silent(answer);
+    (!failed.is_empty() && !admitted).then(|| Fact {
+        name: "failed_edit",
+        line: format!("The last edit of {} failed and was not made again.", names(&failed)),
+    })
+}
+
+/// Data files that were changed and can't be read. Test data may be broken on purpose.
+fn invalid_files(root: &Path, changes: &[(ItemId, String)]) -> Vec<Fact> {
+    let own = changes
+        .iter()
+        .map(|(_, path)| path)
+        .filter(|path| !path.contains("test") && !path.contains("fixture"));
+    let invalid = own.filter_map(|path| {
+        let text = file::small_text(&root.join(path), MAX_DATA_BYTES)?;
+        let why = syntax::problem(path, &text)?;
+        Some(Fact { name: "invalid_file", line: format!("`{path}`: {why}.") })
+    });
+    invalid.take(NAMES).collect()
 }
 
 fn asked(conversation: &Conversation) -> String {
@@ -203,13 +233,13 @@ fn failed_or_claimed(
             })
         }) && !run.line.is_empty()
     };
+    let says_pass = claims::says_tests_pass(answer);
     let stands = runs.iter().enumerate().rev().find(|(at, run)| {
         run.failed == Some(true)
             && run.check.kind != CheckKind::Run
             && !runs[at + 1..].iter().any(|later| later.failed != Some(true) && later.covers(run))
-            && !is_old(run)
+            && (says_pass || !is_old(run))
     });
-    let says_pass = claims::says_tests_pass(answer);
     if let Some((_, run)) =
         stands.filter(|_| says_pass || (claims::is_silent(answer) && !audience.has_schema))
     {

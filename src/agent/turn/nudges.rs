@@ -13,6 +13,7 @@ use base::protocol::notice as texts;
 
 /// Of all kinds together; then the turn ends as it would.
 const MOST: usize = 6;
+const FALSE_REPORTS: [&str; 3] = ["failed_check", "claimed_tests", "failed_edit"];
 /// The same failing call: told at the first, the end of a headless turn at the second.
 const REPEATS_TOLD: usize = 5;
 const REPEATS_END: usize = 12;
@@ -25,8 +26,10 @@ pub struct Nudges {
     told: Vec<ReminderTopic>,
     /// Calls whose repeats were mentioned.
     repeats: Vec<u64>,
-    /// What the run shows was told, if there was anything.
+    /// The end was looked at.
     finished: bool,
+    /// The facts that were told.
+    told_facts: Vec<&'static str>,
     /// What it still showed when the model was done.
     pub facts: Vec<Fact>,
     deadline_stage: u8,
@@ -99,9 +102,14 @@ impl Nudges {
         }
         let audience = Audience { headless: !dispatcher.is_interactive(), has_schema: limits.has_schema };
         self.facts = finish::facts(conversation, &dispatcher.cx, said, audience).await;
-        if std::mem::replace(&mut self.finished, true) || self.facts.is_empty() || self.told.len() >= MOST {
+        // Told once; again only what has become a false report since.
+        let is_new =
+            |fact: &Fact| FALSE_REPORTS.contains(&fact.name) && !self.told_facts.contains(&fact.name);
+        let again = std::mem::replace(&mut self.finished, true) && !self.facts.iter().any(is_new);
+        if again || self.facts.is_empty() || self.told.len() >= MOST {
             return Ok(false);
         }
+        self.told_facts.extend(self.facts.iter().map(|fact| fact.name));
         let lines: Vec<&str> = self.facts.iter().map(|fact| fact.line.trim_end_matches('.')).collect();
         let short = format!("reminded: {}", lines.join("; ").replace('`', ""));
         let text = finish::reminder(&self.facts);

@@ -54,10 +54,12 @@ pub fn count_failures(result: &mut ToolResult, conversation: &Conversation) {
     if times < 2 {
         return;
     }
-    let note = format!("The same call has failed {times} times; change it or Read the file");
+    let way_out =
+        if &*result.tool == "Bash" { "change something first" } else { "change it or Read the file" };
+    let note = format!("the same call has failed {times} times; {way_out}");
     let envelope = &mut result.envelope;
     match &mut envelope.error {
-        Some(error) => error.message = format!("{}. {note}", error.message.trim_end_matches('.')),
+        Some(error) => error.message = format!("{} ({note})", error.message),
         None if envelope.text.is_empty() => envelope.text = note,
         None => envelope.text = format!("{}; {note}", envelope.text),
     }

@@ -21,6 +21,8 @@ pub enum WorkEvent {
     Called(CallMark),
     /// A file of the project, relative to the workspace.
     Changed(String),
+    /// An edit of this file that was not made, as the call names it.
+    EditFailed(String),
     Checked(CheckRun),
 }
 
@@ -74,6 +76,9 @@ impl WorkLog {
         if envelope.data.by_user() {
             return;
         }
+        if let Some(path) = call.as_ref().and_then(|call| failed_edit(call, envelope)) {
+            self.events.push(id, WorkEvent::EditFailed(path));
+        }
         if let Some(call) = call {
             self.events.push(id, WorkEvent::Called(mark(&call, result)));
         }
@@ -96,6 +101,8 @@ impl WorkLog {
         if envelope.error.as_ref().is_some_and(|error| never_ran.contains(&error.code)) {
             return;
         }
+        // No such program: nothing was checked.
+        let check = check.filter(|_| ran.exit_code != Some(127));
         match (ran.job.or(ran.id), check) {
             (None, Some(check)) => {
                 self.events.push(id, WorkEvent::Checked(CheckRun::new(check, id, envelope)));
@@ -150,6 +157,23 @@ impl WorkLog {
             }
         }
         changes
+    }
+
+    /// Files whose last edit in this turn was not made.
+    pub fn failed_edits(&self) -> Vec<&str> {
+        let from = self.turn_start();
+        let mut failed: Vec<&str> = Vec::new();
+        for (_, event) in self.events.all().iter().filter(|(id, _)| *id >= from) {
+            match event {
+                WorkEvent::EditFailed(path) if !failed.contains(&path.as_str()) => failed.push(path),
+                // The path may have been given in another form.
+                WorkEvent::Changed(path) => {
+                    failed.retain(|known| !path.ends_with(known) && !known.ends_with(path.as_str()));
+                }
+                _ => {}
+            }
+        }
+        failed
     }
 
     /// When this turn changed the first file.
@@ -218,10 +242,26 @@ impl CheckRun {
 
     /// Whether this run, which came later, says how what `other` checked stands now. In doubt it does.
     pub fn covers(&self, other: &Self) -> bool {
-        let program = |run: &Self| run.check.name.split(' ').next().map(str::to_owned);
+        let program = |run: &Self| {
+            let name = run.check.name.split(" -m ").last().unwrap_or_default();
+            name.split(' ').next().map(str::to_owned)
+        };
         program(self) == program(other)
             || self.check.kind == other.check.kind && self.check.kind == CheckKind::Test
     }
+}
+
+/// The file of an edit that was not made. One that was refused, or whose text already stands there, is none.
+fn failed_edit(call: &ToolCall, envelope: &Envelope) -> Option<String> {
+    let error = envelope.error.as_ref()?;
+    let made = [ErrorCode::PermissionDenied, ErrorCode::Interrupted].contains(&error.code)
+        || error.message.contains("nothing is left to do");
+    if made || !["Edit", "MultiEdit", "Write"].contains(&&*call.name) {
+        return None;
+    }
+    let args = call.parsed_args().ok()?;
+    let path = ["path", "file_path", "filePath"].into_iter().find_map(|name| args[name].as_str())?;
+    is_counted(path).then(|| path.trim_start_matches("./").to_owned())
 }
 
 impl CallMark {
@@ -256,7 +296,9 @@ fn mark(call: &ToolCall, result: &ToolResult) -> CallMark {
 
 /// Without what differs from run to run: times, durations, addresses, temporary names, counts of repeats.
 fn stable(text: &str) -> String {
-    static NOTES: Pattern = Pattern::new(r"[;.] The same call has failed \d+ times[^.\n]*\.?|; took \d+ s");
+    static NOTES: Pattern = Pattern::new(
+        r"[;.]? \(?the same call has failed \d+ times; (change something first|change it or Read the file)\)?|; took \d+ s",
+    );
     static VARIES: Pattern = Pattern::new(concat!(
         r"0x[0-9a-fA-F]+|/tmp/\S+|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*|\d\d:\d\d:\d\d\S*|",
         r"\d+(\.\d+)? ?(ms|µs|s|sec|seconds|minutes)\b"

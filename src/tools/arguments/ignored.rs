@@ -3,6 +3,9 @@
 use base::text::one_line;
 
 const NAMED: usize = 8;
+/// Other agents' tools ask for these remarks; a model loses nothing by them.
+const REMARKS: [&str; 7] =
+    ["description", "explanation", "instruction", "reason", "reasoning", "thought", "toolSummary"];
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ignored(Vec<String>);
@@ -10,7 +13,7 @@ pub(crate) struct Ignored(Vec<String>);
 impl Ignored {
     pub(super) fn add(&mut self, key: impl Into<String>) {
         let key = key.into();
-        if !self.0.contains(&key) {
+        if !self.0.contains(&key) && !REMARKS.contains(&key.as_str()) {
             self.0.push(key);
         }
     }

@@ -137,9 +137,7 @@ fn of_interpreter(name: &str, plain: &str, args: &[&str]) -> Option<Check> {
             }
             let known = PYTHON_CHECKS.iter().find(|(name, _)| name == module);
             let kind = known.map_or(CheckKind::Run, |(_, kind)| *kind);
-            let name =
-                if kind == CheckKind::Test { (*module).to_owned() } else { format!("{name} -m {module}") };
-            Some(check(name, kind, &rest[1..]))
+            Some(check(format!("{name} -m {module}"), kind, &rest[1..]))
         }
         "-c" | "-e" | "-m" => Some(check(format!("{name} {word}"), CheckKind::Run, &[])),
         file => Some(check(format!("{name} {file}"), CheckKind::Run, rest)),

@@ -11,7 +11,7 @@ use crate::file::matching::apply::apply;
 use crate::file::matching::diagnose;
 use crate::file::matching::lines::{Lines, visible};
 use crate::file::matching::match_edit::{self, MatchLevel, Refusal, TextEdit};
-use crate::paths::{PathTarget, disk_error, target, write_access};
+use crate::paths::{PathTarget, change_access, disk_error, existing_target, target, write_access};
 use base::config::prompts;
 use base::file::FileError;
 use base::model::envelope::ErrorCode;
@@ -48,7 +48,10 @@ impl TypedTool for Edit {
     }
 
     fn access(args: &EditArgs, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
-        write_access(cx, &args.path)
+        match creates(args) {
+            true => write_access(cx, &args.path),
+            false => change_access(cx, &args.path),
+        }
     }
 
     fn title(args: &EditArgs) -> String {
@@ -70,7 +73,10 @@ impl TypedTool for MultiEdit {
     const WORK: ToolWork<EditArgs> = Edit::WORK;
 
     fn access(args: &EditArgs, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
-        write_access(cx, &args.path)
+        match creates(args) {
+            true => write_access(cx, &args.path),
+            false => change_access(cx, &args.path),
+        }
     }
 
     fn title(args: &EditArgs) -> String {
@@ -82,9 +88,13 @@ impl TypedTool for MultiEdit {
     }
 }
 
+fn creates(args: &EditArgs) -> bool {
+    args.edits.first().is_some_and(|edit| edit.old_string.is_empty())
+}
+
 /// Fails with the first edit that can't be applied.
 fn plan(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
-    let target = target(cx, &args.path)?;
+    let target = if creates(args) { target(cx, &args.path)? } else { existing_target(cx, &args.path)? };
     let loaded = change::load(cx, &target)?;
     // A placeholder in the edit means the file's own secret.
     let file = loaded.as_ref().map_or("", |loaded| &loaded.text);
@@ -160,7 +170,7 @@ fn apply_all(
         } else {
             match apply(&text, *edit) {
                 // The good edits beside it still count.
-                Err(Refusal::NoOp) if total > 1 => {
+                Err(Refusal::NoOp | Refusal::AlreadyApplied { .. }) if total > 1 => {
                     applied.push((Vec::new(), MatchLevel::Exact));
                     continue;
                 }

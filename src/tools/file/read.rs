@@ -76,6 +76,7 @@ struct Page {
 impl Page {
     fn new(first: usize, limit: usize, cx: &ToolCx) -> Self {
         let bytes = cx.observation.bytes / 25 * 24;
+        let limit = limit.min(cx.observation.lines);
         Self { body: String::new(), first, next: first, limit, bytes, full: false }
     }
 
@@ -106,10 +107,7 @@ impl Page {
 
 fn read(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     let first = args.start_line.unwrap_or(1).max(1);
-    let limit = args.limit.unwrap_or(DEFAULT_LINES).min(MAX_LINES);
-    if limit == 0 {
-        return Err(ToolError::invalid("limit is 0; give the number of lines to read"));
-    }
+    let limit = args.limit.filter(|limit| *limit > 0).unwrap_or(DEFAULT_LINES).min(MAX_LINES);
     let path = &target.resolved.canonical;
     let refuse = |error| disk_error(cx, target, &error);
     let (mut handle, meta) = open(cx, target)?;

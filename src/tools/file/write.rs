@@ -9,6 +9,7 @@ use crate::cx::ToolCx;
 use crate::file::matching::splice;
 use crate::paths::{target, write_access};
 use base::config::prompts;
+use base::pattern::Pattern;
 use base::text::one_line;
 use guard::policy::access::Access;
 
@@ -55,6 +56,13 @@ fn plan(args: &Args, cx: &ToolCx) -> Result<Intent, ToolError> {
     if !loaded.bytes.is_empty() {
         known::must_be_known(cx, &target, &loaded, Needs::Whole)?;
     }
+    if let Some(line) = placeholder(&content, &loaded.text) {
+        return Err(ToolError::invalid(format!(
+            "the content says `{}`, but Write replaces the whole file. Nothing was written. Use Edit for the part that \
+             changes, or write the file in full",
+            one_line(line, 100)
+        )));
+    }
     change::must_be_storable(&target, &loaded, &content)?;
     let content = loaded.without_double_mark(own_line_ends(&loaded, &content));
     if content == loaded.text {
@@ -62,6 +70,19 @@ fn plan(args: &Args, cx: &ToolCx) -> Result<Intent, ToolError> {
         return Ok(Intent::Nothing(change::unchanged(&target, text, None)));
     }
     change::finish(target, Some(loaded), content, Vec::new())
+}
+
+/// A line that stands for text it leaves out, which the file doesn't have itself.
+fn placeholder<'c>(content: &'c str, before: &str) -> Option<&'c str> {
+    static STANDS_FOR: Pattern = Pattern::new(concat!(
+        r"(?i)^\s*(?://|#|/\*|<!--|--|;|%|\{/\*)\s*(?:",
+        r"[(\[]?\s*(?:\.\.\.|…)\s*[(\[]?(?:.{0,20}\b)?(?:rest|remaining|existing|other|previous|unchanged|same|code|omitted)\b|",
+        r"[(\[]?(?:the )?(?:rest of|rest|remaining|remainder|existing|all other|other|everything else)\b.{0,50}",
+        r"(?:unchanged|remains?|remain the same|stays?|the same|as before|as is|omitted|untouched|not shown|\.\.\.|…)[\s.)\]*/>}-]*$)"
+    ));
+    let shorter = content.len() < before.len();
+    let lines = content.lines().filter(|line| STANDS_FOR.is_match(line));
+    lines.filter(|_| shorter).find(|line| !before.lines().any(|known| known.trim() == line.trim()))
 }
 
 /// Keeps the file's line ends: the model can't see them and writes LF. Carriage returns are taken literally.

@@ -83,8 +83,11 @@ fn search(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     if !meta.is_dir() {
         file::check_kind(&meta).map_err(|error| disk_error(cx, target, &error))?;
     }
-    let matcher = grep::matcher(&args.pattern, args.ignore_case)
-        .map_err(|error| invalid_pattern(&args.pattern, &error))?;
+    let mut read_as = None;
+    let matcher = grep::matcher(&args.pattern, args.ignore_case).or_else(|error| {
+        let literal = literal(&args.pattern).ok_or_else(|| invalid_pattern(&args.pattern, &error))?;
+        grep::matcher(&read_as.insert(literal).pattern, args.ignore_case).map_err(ToolError::invalid)
+    })?;
     let include = match args.include.as_deref().filter(|include| !include.is_empty()) {
         Some(include) => Some(glob::matcher(include, true).map_err(|error| {
             ToolError::invalid(format!("include {include} is not a valid glob: {error}"))
@@ -100,8 +103,7 @@ fn search(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     let walk = Walk::new(root).hidden_if_named(args.include.as_deref().unwrap_or(""));
     let stopped = || cx.cancel.is_cancelled();
     let mut found = grep::search(&walk, &query, stopped);
-    let mut read_as = None;
-    if found.total_matches == 0 && !found.incomplete {
+    if found.total_matches == 0 && !found.incomplete && read_as.is_none() {
         for reading in readings(&args.pattern) {
             let Ok(matcher) = grep::matcher(&reading.pattern, args.ignore_case) else { continue };
             query.matcher = matcher;
@@ -114,7 +116,7 @@ fn search(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
         }
     }
     let mut other_case = 0;
-    if found.total_matches == 0 && !found.incomplete && !args.ignore_case {
+    if found.total_matches == 0 && !found.incomplete && !args.ignore_case && read_as.is_none() {
         query.matcher = grep::matcher(&args.pattern, true).map_err(ToolError::invalid)?;
         let hits = grep::search(&walk, &query, stopped).files;
         let shown = hits.iter().filter(|(path, _)| !cx.denied.hides(path));
@@ -132,6 +134,12 @@ fn search(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
         envelope.text.push_str(&format!("; {} with ignore_case", plural(other_case, "match")));
     }
     Ok(envelope)
+}
+
+/// An unclosed bracket is meant literally, as in `foo(`.
+fn literal(pattern: &str) -> Option<Reading> {
+    let plain = !pattern.contains(['\\', '\n', '|', '*', '+']) && !pattern.contains("(?");
+    plain.then(|| Reading { pattern: regex::escape(pattern), why: "it is not a regular expression" })
 }
 
 fn invalid_pattern(pattern: &str, error: &str) -> ToolError {

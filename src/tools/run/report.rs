@@ -90,7 +90,10 @@ pub fn ended(run: &CommandRun, cx: &ToolCx, outcome: CommandOutcome, took: Durat
         && let Some(folder) = ended_in.filter(|folder| *folder != run.cwd)
     {
         if folder.is_dir() {
-            notes.push(format!("the current folder is now {}", path::display(&cx.root, &folder)));
+            notes.push(match folder == *cx.root {
+                true => "the current folder is the workspace again".to_owned(),
+                false => format!("the current folder is now {}", path::display(&cx.root, &folder)),
+            });
             cx.shell.set_cwd(folder);
         } else {
             notes.push(format!(

@@ -41,7 +41,7 @@ async fn read_names() {
     assert_error(&back, "INVALID_PARAM", "the last line 3 is before the first line 9");
     let whole =
         json!({"target_file": "a.rs", "should_read_entire_file": true, "start_line": 20, "explanation": "x"});
-    assert!(bench.call("Read", whole).await.wire().ends_with("30\tline 30\n[ignored: explanation]"));
+    assert!(bench.call("Read", whole).await.wire().ends_with("30\tline 30"));
     let minus = bench.call("Read", json!({"path": "a.rs", "limit": -1})).await;
     assert!(minus.wire().ends_with("30\tline 30\n[ignored: limit=-1]"), "{}", minus.wire());
 }
@@ -136,7 +136,7 @@ async fn bash_names() {
     assert_eq!(says(json!({"command": ["echo", "a b", "$x"]})).await, "a b $x\n");
     assert_eq!(says(json!({"command": "basename $PWD", "workdir": "src"})).await, "src\n");
     let described = json!({"command": "echo hi", "description": "Say hi", "run_in_background": false});
-    assert_eq!(says(described).await, "hi\n[ignored: description]");
+    assert_eq!(says(described).await, "hi\n");
     let job = says(json!({"command": "echo hi", "run_in_background": true})).await;
     assert!(job.contains("background job 1"), "{job}");
 }

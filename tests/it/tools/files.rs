@@ -55,6 +55,38 @@ async fn accents_stored_otherwise_make_no_second_file() {
 }
 
 #[tokio::test]
+async fn placeholders_replace_no_file() {
+    let bench = Bench::new();
+    let whole = "def a():\n    return 1\n\n\ndef b():\n    return 2\n\n\ndef c():\n    return 3\n";
+    for line in [
+        "# ... rest of the file unchanged",
+        "# existing code remains the same",
+        "    # ... (rest unchanged)",
+        "# The rest of the functions stay as before",
+        "// ... existing code ...",
+    ] {
+        bench.put("a.py", whole);
+        bench.read("a.py").await;
+        let content = format!("def a():\n    return 7\n\n{line}\n");
+        let refused = bench.call("Write", json!({"path": "a.py", "content": content})).await;
+        assert_error(&refused, "INVALID_PARAM", "Write replaces the whole file. Nothing was written");
+        assert_eq!(bench.text("a.py"), whole);
+    }
+    for line in [
+        "# Unchanged rows are skipped here",
+        "# rest api",
+        "# The existing user stays logged in",
+        "print('rest')",
+    ] {
+        bench.put("a.py", whole);
+        bench.read("a.py").await;
+        let content = format!("def a():\n    return 7\n\n{line}\n");
+        let done = bench.call("Write", json!({"path": "a.py", "content": content})).await;
+        assert!(done.error.is_none(), "{line}: {}", done.wire());
+    }
+}
+
+#[tokio::test]
 async fn write_keeps_format() {
     let bench = Bench::new();
     for (before, content, after) in [

@@ -87,8 +87,11 @@ async fn grep_by_file() {
     assert!(other_case.wire().contains("skipped); 3 matches with ignore_case"), "{}", other_case.wire());
     let named = bench.call("Grep", json!({"pattern": "needle", "path": "x.log"})).await;
     assert_eq!(named.data.to_map()["total_matches"], 1);
-    let bad = bench.call("Grep", json!({"pattern": "foo("})).await;
-    assert_error(&bad, "INVALID_PARAM", "unclosed group. To search for the literal text, use foo\\(");
+    let literal = bench.call("Grep", json!({"pattern": "needle("})).await;
+    let said = "nothing matches needle(: it is not a regular expression. These are for needle\\(: 1 match";
+    assert!(literal.wire().contains(said), "{}", literal.wire());
+    let bad = bench.call("Grep", json!({"pattern": "foo(a*"})).await;
+    assert_error(&bad, "INVALID_PARAM", "unclosed group. To search for the literal text, use foo\\(a\\*");
     let look = bench.call("Grep", json!({"pattern": "a(?=b)"})).await;
     assert_error(&look, "INVALID_PARAM", "Look-around");
     let lines = bench.call("Grep", json!({"pattern": "a\\nb"})).await;

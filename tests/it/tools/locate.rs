@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::support::answer::answer;
 use crate::support::server::FakeServer;
 use crate::support::tools::Bench;
-use crate::support::tools::assert_error;
+use crate::support::tools::{assert_error, assert_ok};
 use crate::support::workplace::Workplace;
 use crate::support::workplace::stderr;
 use crate::support::workplace::stdout;
@@ -442,10 +442,22 @@ async fn reading_tools_follow_one_clear_winner_and_say_so() {
     assert!(listed.text.contains("this is server/app"), "{listed:?}");
     let found = bench.call("Grep", json!({"pattern": "hello", "path": "App/main.py"})).await;
     assert!(found.text.contains("this is server/app/main.py"), "{}", found.text);
-    // Two that fit, and a tool that writes: no guess.
-    assert_error(&bench.call("Read", json!({"path": "x/util.py"})).await, "NOT_FOUND", "did you mean");
-    let edit = json!({"path": "app/main.py", "old_string": "hello", "new_string": "bye"});
-    assert_error(&bench.call("Edit", edit).await, "NOT_FOUND", "did you mean server/app/main.py");
+    let named = bench.call("Read", json!({"path": "main.py"})).await;
+    assert!(named.text.contains("main.py does not exist; this is server/app/main.py"), "{}", named.text);
+    // An edit names what it edited.
+    let edit = bench.edit("main.py", "hello", "bye", false).await;
+    assert!(edit.text.starts_with("Edited server/app/main.py"), "{}", edit.text);
+    // Two that fit, another folder, and a new file: no guess.
+    for path in ["util.py", "x/util.py", "other/main.py"] {
+        let read = bench.call("Read", json!({"path": path})).await;
+        assert_error(&read, "NOT_FOUND", "did you mean");
+    }
+    assert_error(&bench.edit("util.py", "x", "z", false).await, "NOT_FOUND", "did you mean");
+    assert_ok(&bench.call("Write", json!({"path": "main.py", "content": "new\n"})).await);
+    assert_eq!(bench.text("main.py"), "new\n");
+    // A path of another machine.
+    let foreign = bench.call("Read", json!({"path": "/workspace/server/app/main.py"})).await;
+    assert_error(&foreign, "NOT_FOUND", "in this workspace it is server/app/main.py");
 }
 
 #[test]
