@@ -341,7 +341,8 @@ fn a_failed_check_is_not_passed_over() {
 fn a_false_claim_is_told_of_whenever_it_is_made() {
     let place = with_pytest(project(), "1 failed, 2 passed in 0.10s", 1);
     place.git(&["init", "-q"]);
-    let pytest = || answer().call("Bash", json!({"command": "chmod +x pytest; PATH=.:$PATH; pytest -q | tail -1"}));
+    let pytest =
+        || answer().call("Bash", json!({"command": "chmod +x pytest; PATH=.:$PATH; pytest -q | tail -1"}));
     let script = joined(vec![
         vec![pytest()],
         edit(),
@@ -415,6 +416,27 @@ fn calls_as_text_are_never_done() {
     ] {
         let run = run_with(project(), &[], "How does Qwen write calls?", vec![text(talk)]);
         assert_eq!((run.nudges.len(), run.code), (0, 0), "{talk}");
+    }
+}
+
+/// What the first message says about tests.
+#[test]
+fn the_first_message_names_the_test_command() {
+    for (files, command) in [
+        (&[("Makefile", "all:\n\ttrue\ncheck: all\n\ttrue\n")][..], "make check"),
+        (&[("tests/test_a.py", "import unittest\n")], "python3 -m unittest discover -s tests"),
+        (&[("test_a.py", "from unittest import TestCase\n")], "python3 -m unittest"),
+        (&[("tests/test_a.py", "def test_a():\n    pass\n")], "pytest"),
+        (&[("pyproject.toml", ""), (".venv/bin/pytest", "")], ".venv/bin/python -m pytest"),
+        (&[("Cargo.toml", "")], "cargo test"),
+    ] {
+        let place = project();
+        for (name, content) in files {
+            place.file(name, *content);
+        }
+        let run = run_with(place, &[], "What is f?", vec![text("A function.")]);
+        let first = run.last_body();
+        assert!(first.contains(&format!("Tests: `{command}`.")), "{command}: {first}");
     }
 }
 

@@ -19,7 +19,7 @@ const PROGRAMS: &[&str] = &[
     "git", "gcc", "make", "cmake", "python3", "pip", "uv", "node", "npm", "pnpm", "bun", "go", "cargo",
     "java", "mvn", "docker", "curl", "wget", "psql", "sqlite3", "tmux", "rg", "jq",
 ];
-const MAX_MAKEFILE_BYTES: u64 = 64 * 1024;
+const MAX_TEXT_BYTES: u64 = 64 * 1024;
 /// What a project with this file calls for, and how it is tested.
 const MANIFESTS: &[(&str, &str, &str)] = &[
     ("Cargo.toml", "cargo", "cargo test"),
@@ -210,8 +210,8 @@ fn test_command(root: &Path) -> Option<String> {
     let known =
         MANIFESTS.iter().filter(|(manifest, _, test)| !test.is_empty() && root.join(manifest).exists());
     let command = known.map(|(_, _, test)| *test).find(|test| *test != "npm test" || has_test_script(root));
-    let Some(command) = command else {
-        let rules = file::small_text(&root.join("Makefile"), MAX_MAKEFILE_BYTES)?;
+    let Some(command) = command.or_else(|| python_tests(root)) else {
+        let rules = file::small_text(&root.join("Makefile"), MAX_TEXT_BYTES)?;
         let goal = ["test", "check"].into_iter().find(|goal| {
             rules
                 .lines()
@@ -226,6 +226,30 @@ fn test_command(root: &Path) -> Option<String> {
         }
     }
     Some(command.to_owned())
+}
+
+/// For a project of scripts: what its first test file imports.
+fn python_tests(root: &Path) -> Option<&'static str> {
+    let folders = [
+        ("tests", "python3 -m unittest discover -s tests"),
+        ("test", "python3 -m unittest discover -s test"),
+        ("", "python3 -m unittest"),
+    ];
+    folders.into_iter().find_map(|(folder, command)| {
+        let entries = std::fs::read_dir(root.join(folder)).ok()?.flatten().take(FILES_LOOKED_AT);
+        let is_test = |name: &str| name.starts_with("test") && name.ends_with(".py");
+        let mut tests: Vec<_> = entries
+            .map(|entry| entry.path())
+            .filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_test))
+            .collect();
+        tests.sort();
+        let text = file::small_text(tests.first()?, MAX_TEXT_BYTES)?;
+        match text.contains("unittest") {
+            true if root.join(folder).join("__init__.py").exists() => Some("python3 -m unittest"),
+            true => Some(command),
+            false => Some("pytest"),
+        }
+    })
 }
 
 fn has_test_script(root: &Path) -> bool {
