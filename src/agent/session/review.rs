@@ -48,7 +48,7 @@ impl Reviewer {
 fn changes(journal: &Journal, redactor: &Redactor, turn: bool) -> Changes {
     let plan = plan(journal, turn);
     // A folder shows through the files in it.
-    let is_folder = |step: &&RestoreStep| [&step.now, &step.target].contains(&&PathState::Folder);
+    let is_folder = |step: &&RestoreStep| step.now.is_folder() || step.target.is_folder();
     let steps = plan.steps.iter().filter(|step| !is_folder(step));
     let files = steps.map(|step| changed_file(journal, redactor, step)).collect();
     let outside = plan.outside.iter().map(|path| path.to_string_lossy().into_owned()).collect();

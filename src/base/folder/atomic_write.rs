@@ -50,6 +50,24 @@ pub fn write_in(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect) -> 
     write_as(folder, name, bytes, expect, 0o666)
 }
 
+/// Like [`write_in()`], but leaves the file's other names as they are, and the caller syncs.
+pub fn write_apart(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
+    let old = folder.look(name).ok();
+    let mut alone = false;
+    if let Some(meta) = &old {
+        may_be_written(folder, name, meta)?;
+        alone = meta.nlink() == 1;
+        if alone && has_attributes(folder, name)? {
+            return in_place(folder, name, bytes, expect);
+        }
+    }
+    match replace(folder, name, bytes, (old.as_ref(), 0o666), expect, false) {
+        Err(Refused::Folder(_)) if alone => in_place(folder, name, bytes, expect),
+        Err(Refused::Folder(error) | Refused::Other(error)) => Err(error),
+        Ok(()) => Ok(()),
+    }
+}
+
 /// Like [`write()`] for a state file: private to the user, as is its folder, which is created if needed.
 pub fn write_private(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
     let path = path::follow(path);
@@ -77,7 +95,7 @@ fn write_as(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect, most: u
             return in_place(folder, name, bytes, expect);
         }
     }
-    match replace(folder, name, bytes, old.as_ref(), expect, most) {
+    match replace(folder, name, bytes, (old.as_ref(), most), expect, true) {
         Err(Refused::Folder(_)) if old.is_some() => in_place(folder, name, bytes, expect),
         Err(Refused::Folder(error) | Refused::Other(error)) => Err(error),
         Ok(()) => Ok(()),
@@ -121,9 +139,9 @@ fn replace(
     folder: &Folder,
     name: &OsStr,
     bytes: &[u8],
-    old: Option<&Metadata>,
+    (old, most): (Option<&Metadata>, u32),
     expect: Expect,
-    most: u32,
+    sync: bool,
 ) -> Result<(), Refused> {
     let (temp, mut out) = create_temp(folder, old.map_or(most, |_| 0o600)).map_err(Refused::Folder)?;
     let done = (|| {
@@ -138,7 +156,9 @@ fn replace(
             out.set_permissions(Permissions::from_mode(kept)).map_err(other)?;
         }
         out.write_all(bytes).map_err(other)?;
-        out.sync_all().map_err(other)?;
+        if sync {
+            out.sync_all().map_err(other)?;
+        }
         match expect {
             Expect::Missing => return folder.rename_new(&temp, folder, name).map_err(Refused::Other),
             Expect::Bytes(known) => {
@@ -153,7 +173,7 @@ fn replace(
     })();
     if done.is_err() {
         let _ = folder.remove_file(&temp);
-    } else {
+    } else if sync {
         folder.sync();
     }
     done

@@ -2,10 +2,11 @@
 //! redirect the work. Opened for each call, so that a recreated workspace is found.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, Permissions};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags};
@@ -114,6 +115,23 @@ impl Folder {
 
     pub fn make_link(&self, name: &OsStr, to: &Path) -> io::Result<()> {
         Ok(rustix::fs::symlinkat(to, &self.0, one(name)?)?)
+    }
+
+    /// Sets the permission bits of a folder in this one, also where they allow nothing.
+    pub fn set_folder_mode(&self, name: &OsStr, mode: u32) -> io::Result<()> {
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
+        if let Ok(folder) = self.open_with(name, flags | OFlags::RDONLY, 0) {
+            return folder.set_permissions(Permissions::from_mode(mode));
+        }
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::fd::AsRawFd as _;
+            let folder = self.open_with(name, flags | OFlags::PATH, 0)?;
+            let behind = format!("/proc/self/fd/{}", folder.as_raw_fd());
+            std::fs::set_permissions(behind, Permissions::from_mode(mode))
+        }
+        #[cfg(not(target_os = "linux"))]
+        Err(io::ErrorKind::PermissionDenied.into())
     }
 
     pub fn remove_file(&self, name: &OsStr) -> io::Result<()> {

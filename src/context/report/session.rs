@@ -252,7 +252,7 @@ pub fn changed_files(
             JournalRecord::Turn { ms, .. } => (counts, back) = (ms >= since, false),
             JournalRecord::Rewind { ms, .. } => (counts, back) = (ms >= since, true),
             JournalRecord::Change(change) if counts && !change.doubtful => {
-                let folder = |state: &PathState| *state == PathState::Folder;
+                let folder = PathState::is_folder;
                 if change.path.starts_with(".mycode") || folder(&change.before) || folder(&change.after) {
                     continue;
                 }

@@ -31,7 +31,9 @@ pub fn picture(root: &Path) -> BTreeMap<PathBuf, String> {
             let what = if entry.path_is_symlink() {
                 format!("-> {}", fs::read_link(path).unwrap().display())
             } else if path.is_dir() {
-                "folder".to_owned()
+                format!("folder {:o}", entry.metadata().unwrap().permissions().mode() & 0o777)
+            } else if !path.is_file() {
+                "special".to_owned()
             } else {
                 let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
                 format!("{mode:o} {:?}", fs::read(path).unwrap())

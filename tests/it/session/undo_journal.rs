@@ -3,10 +3,11 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use base::folder::atomic_write::{self, Expect};
 use base::model::item::ItemId;
 use base::protocol::rewind::PointId;
 use context::session::journal::record::JournalRecord;
@@ -42,6 +43,19 @@ impl Plain {
         command(&self.root);
         self.journal.after_command();
         PointId::Turn(ItemId(self.turns))
+    }
+
+    /// A tool changes a file that is there.
+    fn edit(&self, name: &str, bytes: &[u8]) {
+        let path = self.root.join(name);
+        if !path.is_file() {
+            return;
+        }
+        let old = fs::read(&path).unwrap();
+        if path.canonicalize().unwrap() == path {
+            self.journal.before_write("Edit", &path, &[], Some(&old), bytes);
+            let _ = atomic_write::write(&path, bytes, Expect::Bytes(&old));
+        }
     }
 
     fn plan(&self, point: PointId) -> RestorePlan {
@@ -266,6 +280,71 @@ fn odd_names_and_modes_come_back() {
 }
 
 #[test]
+fn other_names_keep_their_content() {
+    let mut plain = Plain::new();
+    let root = plain.root.clone();
+    let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
+    fs::write(root.join("hl.txt"), "shared").unwrap();
+    fs::hard_link(root.join("hl.txt"), root.join("other.txt")).unwrap();
+    fs::write(root.join("run.sh"), "run").unwrap();
+    let point = plain.turn(|root| {
+        fs::remove_file(root.join("run.sh")).unwrap();
+        fs::hard_link(root.join("hl.txt"), root.join("run.sh")).unwrap();
+    });
+    let done = plain.go(point, false);
+    assert!(done.left.is_empty(), "{done:?}");
+    assert_eq!(
+        (read("run.sh"), read("hl.txt"), read("other.txt")),
+        ("run".into(), "shared".into(), "shared".into())
+    );
+    // One name is edited, then a command appends to the other: both go back, and stay one file.
+    plain.turn(|_| {});
+    let point = plain.turn(|_| {});
+    plain.edit("hl.txt", b"edited");
+    plain.turn(|root| fs::write(root.join("other.txt"), "more").unwrap());
+    let done = plain.go(point, false);
+    assert!(done.left.is_empty(), "{done:?}");
+    assert_eq!((read("hl.txt"), read("other.txt")), ("shared".into(), "shared".into()));
+    assert_eq!(fs::metadata(root.join("hl.txt")).unwrap().nlink(), 2);
+}
+
+#[test]
+fn folders_keep_their_mode_and_pipes_go() {
+    let mut plain = Plain::new();
+    let root = plain.root.clone();
+    for (name, mode) in [("private", 0o700), ("shared", 0o755), ("closed", 0o555)] {
+        fs::create_dir(root.join(name)).unwrap();
+        fs::write(root.join(name).join("a"), name).unwrap();
+        fs::set_permissions(root.join(name), Permissions::from_mode(mode)).unwrap();
+    }
+    let before = picture(&root);
+    let point = plain.turn(|root| {
+        fs::remove_dir_all(root.join("private")).unwrap();
+        fs::set_permissions(root.join("shared"), Permissions::from_mode(0o700)).unwrap();
+        fs::set_permissions(root.join("closed"), Permissions::from_mode(0o755)).unwrap();
+        fs::remove_dir_all(root.join("closed")).unwrap();
+        act(root, &Act::Pipe(0));
+    });
+    let done = plain.go(point, false);
+    assert!(done.left.is_empty(), "{done:?}");
+    assert_eq!(picture(&root), before);
+}
+
+#[test]
+fn an_ignored_file_that_a_tool_wrote_is_followed() {
+    let mut plain = Plain::new();
+    let root = plain.root.clone();
+    fs::write(root.join(".gitignore"), "*.log\n").unwrap();
+    fs::write(root.join("a.log"), "old").unwrap();
+    let point = plain.turn(|_| {});
+    plain.edit("a.log", b"by the tool");
+    plain.turn(|root| fs::write(root.join("a.log"), "by a command").unwrap());
+    let done = plain.go(point, false);
+    assert!(done.left.is_empty(), "{done:?}");
+    assert_eq!(fs::read_to_string(root.join("a.log")).unwrap(), "old");
+}
+
+#[test]
 fn the_journal_is_private() {
     let mut plain = Plain::new();
     fs::write(plain.root.join("a"), "secret").unwrap();
@@ -287,9 +366,15 @@ enum Act {
     Link(usize, usize),
     Folder(usize),
     Mode(usize, bool),
+    HardLink(usize, usize),
+    Pipe(usize),
 }
 
 const NAMES: [&str; 8] = ["a", "b", "d/a", "d/b", "d/e/f", "d", "g/h", "a b"];
+
+fn is_pipe(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_fifo())
+}
 
 fn act(root: &Path, act: &Act) {
     let at = |name: &usize| root.join(NAMES[*name]);
@@ -297,12 +382,14 @@ fn act(root: &Path, act: &Act) {
     match act {
         Act::Write(name, byte) => {
             parent(&at(name));
-            if !at(name).is_symlink() {
+            if !at(name).is_symlink() && !is_pipe(&at(name)) {
                 let _ = fs::write(at(name), [*byte; 3]);
             }
         }
         Act::Append(name) => {
-            if let (false, Ok(mut bytes)) = (at(name).is_symlink(), fs::read(at(name))) {
+            if at(name).is_file()
+                && let (false, Ok(mut bytes)) = (at(name).is_symlink(), fs::read(at(name)))
+            {
                 bytes.extend(b"line\n");
                 let _ = fs::write(at(name), bytes);
             }
@@ -321,10 +408,26 @@ fn act(root: &Path, act: &Act) {
         }
         Act::Folder(name) => drop(fs::create_dir_all(at(name))),
         Act::Mode(name, on) => {
-            if at(name).is_file() && !at(name).is_symlink() {
-                let _ =
-                    fs::set_permissions(at(name), Permissions::from_mode(if *on { 0o755 } else { 0o644 }));
+            if !at(name).is_symlink() {
+                let mode = match (at(name).is_dir(), on) {
+                    (_, true) => 0o755,
+                    (false, false) => 0o644,
+                    (true, false) => 0o700,
+                };
+                let _ = fs::set_permissions(at(name), Permissions::from_mode(mode));
             }
+        }
+        Act::HardLink(name, to) => {
+            parent(&at(name));
+            if at(to).is_file() && !at(to).is_symlink() && name != to {
+                let _ = fs::remove_file(at(name));
+                let _ = fs::hard_link(at(to), at(name));
+            }
+        }
+        Act::Pipe(name) => {
+            parent(&at(name));
+            let _ =
+                rustix::fs::mknodat(rustix::fs::CWD, at(name), rustix::fs::FileType::Fifo, 0o644.into(), 0);
         }
     }
 }
@@ -340,24 +443,28 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
             (name(), name()).prop_map(|(a, b)| Act::Link(a, b)),
             name().prop_map(Act::Folder),
             (name(), any::<bool>()).prop_map(|(n, on)| Act::Mode(n, on)),
+            (name(), name()).prop_map(|(a, b)| Act::HardLink(a, b)),
         ],
         0..7,
     )
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever commands did: going back gives the very tree, and undoing that the tree before.
     #[test]
-    fn any_turns_can_be_undone_and_redone(turns in proptest::collection::vec(acts(), 1..5), back in 0_usize..5, again in 0_usize..5) {
+    fn any_turns_can_be_undone_and_redone(turns in proptest::collection::vec((acts(), proptest::option::of((0..NAMES.len(), any::<u8>()))), 1..5), back in 0_usize..5, again in 0_usize..5) {
         let mut plain = Plain::new();
         let root = plain.root.clone();
         let mut pictures = Vec::new();
         let mut points = Vec::new();
-        for turn in &turns {
+        for (turn, edit) in &turns {
             pictures.push(picture(&root));
             points.push(plain.turn(|root| turn.iter().for_each(|one| act(root, one))));
+            if let Some((name, byte)) = edit {
+                plain.edit(NAMES[*name], &[*byte; 5]);
+            }
         }
         let last = picture(&root);
         let (back, again) = (back % points.len(), again % points.len());

@@ -43,7 +43,7 @@ pub fn look(folder: &Folder, name: &OsStr, limit: u64) -> io::Result<(PathState,
         };
     }
     if kind.is_dir() {
-        return Ok((PathState::Folder, None));
+        return Ok((PathState::FolderWith { mode: meta.mode() & 0o7777 }, None));
     }
     if !kind.is_file() {
         return Ok((PathState::Special, None));

@@ -21,7 +21,11 @@ pub enum PathState {
         #[serde(with = "path_text")]
         to: PathBuf,
     },
+    /// Its permission bits are not known.
     Folder,
+    FolderWith {
+        mode: u32,
+    },
     /// A file too large, or one of too many, to be read: known by size and time only, can't be restored.
     Unkept {
         size: u64,
@@ -39,11 +43,22 @@ impl PathState {
         }
     }
 
+    pub fn mode(&self) -> Option<u32> {
+        match self {
+            Self::File { mode, .. } | Self::FolderWith { mode } => Some(*mode),
+            _ => None,
+        }
+    }
+
+    pub fn is_folder(&self) -> bool {
+        matches!(self, Self::Folder | Self::FolderWith { .. })
+    }
+
     /// Whether two states differ at most in the permission bits.
     pub fn same_content(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::File { hash: a, .. }, Self::File { hash: b, .. }) => a == b,
-            (a, b) => a == b,
+            (a, b) => a == b || a.is_folder() && b.is_folder(),
         }
     }
 }

@@ -118,6 +118,11 @@ impl Journal {
             _ => 0o644,
         };
         let new = PathState::File { hash: file::hash(after), size: after.len() as u64, mode };
+        // A file with several names is changed under all of them.
+        for other in Snapshot::other_names(&self.root, relative) {
+            lines.push(change(&other, old.clone(), new.clone(), (0, 0)));
+        }
+        inner.tree.watch(relative);
         lines.push(change(relative, old, new, inspect::counts(before, Some(after))));
         self.write(&mut inner, lines);
     }

@@ -1,9 +1,10 @@
 //! Carries out a restore plan: everything is recorded before the first byte changes, each path is checked
 //! again right before it is touched, and running it twice is harmless.
 
+use std::collections::{HashMap, HashSet};
 use std::fs::Permissions;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
@@ -14,6 +15,7 @@ use super::record::{JournalChange, JournalRecord};
 use super::recorder::Journal;
 use super::restore_plan::{RestorePlan, RestoreStep};
 use base::folder::atomic_write::{self, Expect};
+use base::folder::exact;
 use base::folder::handle::Folder;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,9 +62,7 @@ pub fn carry_out(
     // Obstacles are removed first, from the inside out; folders are created before their contents.
     let goes = |step: &&&RestoreStep| step.now != PathState::Absent && !replaced_in_place(step);
     let mut gone: Vec<&RestoreStep> = steps.iter().filter(goes).copied().collect();
-    gone.sort_by_key(|step| {
-        (step.now == PathState::Folder, std::cmp::Reverse(step.path.components().count()))
-    });
+    gone.sort_by_key(|step| (step.now.is_folder(), std::cmp::Reverse(step.path.components().count())));
     let mut failed: Vec<&Path> = Vec::new();
     for step in gone {
         if let Err(reason) = remove(journal.root(), step) {
@@ -70,16 +70,26 @@ pub fn carry_out(
             outcome.left.push((step.path.clone(), reason));
         }
     }
-    steps.sort_by_key(|step| (step.target != PathState::Folder, step.path.components().count()));
-    for step in steps {
-        if failed.contains(&step.path.as_path()) {
-            continue;
-        }
-        match put(journal, step) {
-            Ok(()) => outcome.done.push(step.path.clone()),
-            Err(reason) => outcome.left.push((step.path.clone(), reason)),
+    steps.sort_by_key(|step| (!step.target.is_folder(), step.path.components().count()));
+    steps.retain(|step| !failed.contains(&step.path.as_path()));
+    let shared = shared_files(journal.root(), &steps);
+    let mut report = |step: &RestoreStep, done: Result<(), String>| match done {
+        Ok(()) => outcome.done.push(step.path.clone()),
+        Err(reason) => outcome.left.push((step.path.clone(), reason)),
+    };
+    for step in &steps {
+        let done = put(journal, step, &shared);
+        if done.is_err() || !matches!(step.target, PathState::FolderWith { .. }) {
+            report(step, done);
         }
     }
+    // A folder that may not be written gets its contents first.
+    for step in steps.iter().rev() {
+        if let PathState::FolderWith { mode } = step.target {
+            report(step, set_folder_mode(journal.root(), &step.path, mode));
+        }
+    }
+    sync(journal.root());
     outcome.done.sort();
     outcome.left.sort();
     Ok(outcome)
@@ -87,6 +97,45 @@ pub fn carry_out(
 
 fn replaced_in_place(step: &RestoreStep) -> bool {
     matches!((&step.now, &step.target), (PathState::File { .. }, PathState::File { .. }))
+        || step.now.is_folder() && step.target.is_folder()
+}
+
+/// Files with several names that all get the same content, by device and inode.
+type SharedFiles = HashSet<(u64, u64)>;
+
+fn shared_files(root: &Path, steps: &[&RestoreStep]) -> SharedFiles {
+    let mut names: HashMap<((u64, u64), &str), u64> = HashMap::new();
+    let mut shared = HashSet::new();
+    for step in steps {
+        let Some(hash) = step.target.hash() else { continue };
+        let Ok(meta) = exact::look(&root.join(&step.path)) else { continue };
+        let file = (meta.dev(), meta.ino());
+        let count = names.entry((file, hash)).or_default();
+        *count += 1;
+        if *count == meta.nlink() && *count > 1 {
+            shared.insert(file);
+        }
+    }
+    shared
+}
+
+/// Once for all files: the journal has the states before, so going back again is harmless.
+fn sync(root: &Path) {
+    #[cfg(target_os = "linux")]
+    if let Ok(folder) = std::fs::File::open(root) {
+        let _ = rustix::fs::syncfs(folder);
+    }
+    #[cfg(not(target_os = "linux"))]
+    if let Ok(folder) = Folder::open(root) {
+        folder.sync();
+    }
+}
+
+fn set_folder_mode(root: &Path, relative: &Path, mode: u32) -> Result<(), String> {
+    let full = root.join(relative);
+    let (Some(above), Some(name)) = (full.parent(), full.file_name()) else { return Ok(()) };
+    let folder = Folder::open(above).map_err(|error| not_entered(root, relative, &error))?;
+    folder.set_folder_mode(name, mode).map_err(|error| format!("its permissions can't be set: {error}"))
 }
 
 /// Why a folder can't be entered: it may have become a link.
@@ -109,18 +158,17 @@ fn remove(root: &Path, step: &RestoreStep) -> Result<(), String> {
     if now == PathState::Absent {
         return Ok(());
     }
-    if now != step.now {
+    if !now.same_content(&step.now) {
         return Err("it was just changed by another program".to_owned());
     }
-    let removed =
-        if now == PathState::Folder { folder.remove_folder(name) } else { folder.remove_file(name) };
+    let removed = if now.is_folder() { folder.remove_folder(name) } else { folder.remove_file(name) };
     removed.map_err(|error| match error.kind() {
         io::ErrorKind::DirectoryNotEmpty => "the folder holds other files".to_owned(),
         _ => format!("it can't be removed: {error}"),
     })
 }
 
-fn put(journal: &Journal, step: &RestoreStep) -> Result<(), String> {
+fn put(journal: &Journal, step: &RestoreStep, shared: &SharedFiles) -> Result<(), String> {
     if step.target == PathState::Absent {
         return Ok(());
     }
@@ -129,13 +177,18 @@ fn put(journal: &Journal, step: &RestoreStep) -> Result<(), String> {
     let told = |error: io::Error| format!("it can't be written: {error}");
     let (folder, _) = Folder::make(above).map_err(|error| not_entered(journal.root(), &step.path, &error))?;
     match &step.target {
-        PathState::Folder => folder.make_folder(name).map(drop).map_err(told),
+        PathState::FolderWith { mode } if step.now.is_folder() => {
+            folder.set_folder_mode(name, mode | 0o700).map_err(told)
+        }
+        PathState::Folder | PathState::FolderWith { .. } => folder.make_folder(name).map(drop).map_err(told),
         PathState::Link { to } => folder.make_link(name, to).map_err(told),
         PathState::File { hash, mode, .. } => {
             let bytes = journal.blobs().get(hash).ok_or("its backup has expired")?;
             let (now, old) = inspect::look(&folder, name, inspect::FILE_LIMIT_BYTES).map_err(told)?;
             let expected = if replaced_in_place(step) { &step.now } else { &PathState::Absent };
-            if now != *expected {
+            // Another name of the same file was restored before.
+            let is_done = now == step.target;
+            if !is_done && now != *expected {
                 return Err("it was just changed by another program".to_owned());
             }
             let set_mode = |mode: u32| {
@@ -149,8 +202,11 @@ fn put(journal: &Journal, step: &RestoreStep) -> Result<(), String> {
                     set_mode(mode | 0o200).map_err(told)?;
                 }
                 let expect = old.as_deref().map_or(Expect::Missing, Expect::Bytes);
-                atomic_write::write_in(&folder, name, &bytes, expect)
-                    .map_err(|error| format!("it {error}"))?;
+                let is_shared =
+                    folder.look(name).is_ok_and(|meta| shared.contains(&(meta.dev(), meta.ino())));
+                // Else the other names would get this one's content.
+                let write = if is_shared { atomic_write::write_in } else { atomic_write::write_apart };
+                write(&folder, name, &bytes, expect).map_err(|error| format!("it {error}"))?;
             }
             set_mode(*mode).map_err(told)
         }

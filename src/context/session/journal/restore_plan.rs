@@ -82,22 +82,18 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&JournalChange]) -
         Ok(found) => found,
         Err(error) => return Some(impossible(relative, target, format!("it can't be looked at: {error}"))),
     };
-    if let (PathState::File { mode: target_mode, .. }, PathState::File { mode: now_mode, .. }) =
-        (&mut target, &now)
-    {
-        let mode = |state: &PathState| match state {
-            PathState::File { mode, .. } => Some(*mode),
-            _ => None,
-        };
-        // A mode is only restored if it was changed here, or if the file is gone.
-        let changed = |change: &&JournalChange| {
-            mode(&change.before).is_some_and(|before| mode(&change.after) != Some(before))
-        };
-        if !chain.iter().any(changed) {
-            *target_mode = *now_mode;
+    // A mode is only restored if it was changed here, or if what had it is gone.
+    let changed = |change: &&JournalChange| {
+        change.before.mode().is_some_and(|before| change.after.mode() != Some(before))
+    };
+    if !chain.iter().any(changed) {
+        match (&mut target, &now) {
+            (PathState::File { mode, .. }, PathState::File { mode: now, .. }) => *mode = *now,
+            (target, now) if target.is_folder() && now.is_folder() => *target = now.clone(),
+            _ => {}
         }
     }
-    if now == target {
+    if now == target || target == PathState::Folder && now.is_folder() {
         return None;
     }
     let action = match (&target, &now) {
@@ -137,12 +133,14 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&JournalChange]) -
 fn difference(now: &PathState, target: &PathState) -> Option<String> {
     let thing = |state: &PathState| match state {
         PathState::Link { to } => Some(format!("link to {}", to.display())),
-        PathState::Folder => Some("folder".to_owned()),
+        PathState::Folder | PathState::FolderWith { .. } => Some("folder".to_owned()),
+        PathState::Special => Some("pipe, socket or device".to_owned()),
         PathState::File { .. } => Some("file".to_owned()),
         _ => None,
     };
     match (now, target) {
-        (PathState::File { mode: now, .. }, PathState::File { mode, .. }) => {
+        (PathState::File { mode: now, .. }, PathState::File { mode, .. })
+        | (PathState::FolderWith { mode: now }, PathState::FolderWith { mode }) => {
             (now != mode).then(|| format!("mode {now:o} → {mode:o}"))
         }
         (PathState::Absent, PathState::File { mode, .. }) => {
@@ -183,13 +181,16 @@ fn conflict(
 fn impossibility(step: &RestoreStep) -> Option<String> {
     match (&step.target, &step.now) {
         (PathState::Unkept { .. }, _) => {
-            Some("it has no backup: it was too large, or too many files changed".to_owned())
+            Some("it has no backup: it was too large, not readable, or one of too many files".to_owned())
         }
+        // What a command made goes.
+        (PathState::Absent, PathState::Special) => None,
         (PathState::Special, _) | (_, PathState::Special) => {
             Some("it is not a file, folder or link".to_owned())
         }
         (_, PathState::Unkept { .. }) => Some(
-            "its current content is too large to back up, so restoring it could not be undone".to_owned(),
+            "its current content is too large to back up or not readable, so restoring it could not be undone"
+                .to_owned(),
         ),
         _ => None,
     }

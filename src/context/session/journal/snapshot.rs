@@ -84,6 +84,8 @@ pub struct Snapshot {
     files: Vec<KnownFile>,
     taken_ns: i64,
     git: Option<Arc<GitIndex>>,
+    /// Files that tools wrote: looked at even if git ignores them.
+    written: HashSet<PathBuf>,
     /// Changes of the last refresh that aren't saved yet.
     unsaved: Vec<TreeLine>,
     saved: usize,
@@ -107,8 +109,8 @@ impl SnapshotStamp {
             _ => TreeEntryKind::Special,
         };
         if kind == TreeEntryKind::Folder {
-            // A folder's stamps change with its entries; only its kind matters.
-            return Self { kind, size: 0, mtime_ns: 0, ctime_ns: 0, inode: 0, mode: 0 };
+            // A folder's times change with its entries.
+            return Self { kind, size: 0, mtime_ns: 0, ctime_ns: 0, inode: 0, mode: meta.mode() & 0o7777 };
         }
         let ctime_ns = meta.ctime().saturating_mul(1_000_000_000).saturating_add(meta.ctime_nsec());
         Self {
@@ -196,12 +198,31 @@ impl Snapshot {
         Ok((bytes, follows))
     }
 
+    pub fn watch(&mut self, written: &Path) {
+        self.written.insert(written.to_owned());
+    }
+
+    /// The other names of a file in the project.
+    pub fn other_names(root: &Path, file: &Path) -> Vec<PathBuf> {
+        let Some(own) = exact::look(&root.join(file)).ok().filter(|meta| meta.is_file() && meta.nlink() > 1)
+        else {
+            return Vec::new();
+        };
+        let found = look_around(root, std::iter::empty(), &AtomicBool::new(false));
+        let same = |meta: &Metadata| (meta.dev(), meta.ino()) == (own.dev(), own.ino());
+        found
+            .into_iter()
+            .filter(|(path, (_, meta))| path != file && same(meta))
+            .map(|(path, _)| path)
+            .collect()
+    }
+
     /// Updates the tree and copies what isn't kept elsewhere; returns false if stopped before it was done.
     pub fn refresh(&mut self, root: &Path, blobs: &Blobs, stop: &AtomicBool) -> bool {
         let begun_ns = now_ns();
         let git = GitIndex::load(root, self.git.take());
         let tracked = git.iter().flat_map(|git| git.paths());
-        let found = look_around(root, tracked, stop);
+        let found = look_around(root, tracked.chain(&self.written), stop);
         if stop.load(Ordering::Relaxed) {
             return false;
         }
@@ -367,7 +388,7 @@ fn unread(known: &KnownFile) -> (PathState, Option<Vec<u8>>) {
     let state = match (&known.content, kind) {
         (Content::Stored(hash), _) => PathState::File { hash: hash.clone(), size, mode },
         (Content::Link(to), _) => PathState::Link { to: to.clone() },
-        (_, TreeEntryKind::Folder) => PathState::Folder,
+        (_, TreeEntryKind::Folder) => PathState::FolderWith { mode },
         (_, TreeEntryKind::Special) => PathState::Special,
         _ => PathState::Unkept { size, mtime_ns },
     };
