@@ -31,6 +31,15 @@ fn writes(file: &str, text: &str) -> Answer {
     answer().call("Write", json!({"path": file, "content": text}))
 }
 
+fn passes(summary: &str) -> Answer {
+    answer().text(&json!({"verdict": "pass", "summary": summary, "findings": []}).to_string())
+}
+
+fn fails(path: &str, line: usize, problem: &str) -> Answer {
+    let findings = json!([{"path": path, "line": line, "problem": problem}]);
+    answer().text(&json!({"verdict": "fail", "findings": findings}).to_string())
+}
+
 /// The build's folder.
 fn folder(place: &Workplace) -> PathBuf {
     let builds = fs::read_dir(place.project().join(".mycode/builds")).unwrap();
@@ -60,7 +69,7 @@ fn coding() -> Vec<crate::support::answer::Reply> {
 fn whole() -> Vec<crate::support::answer::Reply> {
     let mut replies = vec![answer().text(SPEC).into(), answer().text(PLAN).into()];
     replies.extend(coding());
-    replies.push(answer().text("PASS\nAll holds.").into());
+    replies.push(passes("All holds.").into());
     replies
 }
 
@@ -77,7 +86,9 @@ fn a_build_from_task_to_report() {
     assert_eq!(text(&place, "subtasks/2.md"), "Wrote `bye.txt:1`.\n");
     assert_eq!((place.text("hello.txt"), place.text("bye.txt")), ("hello".to_owned(), "bye".to_owned()));
     let report = stdout(&output);
-    for part in [": passed\n", "2 of 2 done", "- bye.txt\n- hello.txt\n", "PASS\nAll holds.", "tokens ("] {
+    for part in
+        [": passed\n", "2 of 2 done", "- bye.txt\n- hello.txt\n", "Verdict: pass\n\nAll holds.", "tokens ("]
+    {
         assert!(report.contains(part), "{part} is not in {report}");
     }
     assert_eq!(report, text(&place, "report.md"));
@@ -113,7 +124,7 @@ fn what_a_person_edits_between_stages_counts() {
     let last: Value = serde_json::from_str(stdout(&output).lines().last().unwrap()).unwrap();
     assert_eq!((last["outcome"].as_str(), last["exit_code"].as_u64()), (Some("paused"), Some(0)), "{last}");
     fs::write(folder(&place).join("plan.md"), "- [x] 1. done by hand\n- [ ] 2. only this\n").unwrap();
-    for reply in [writes("b.txt", "b"), answer().text("Wrote it."), answer().text("PASS")] {
+    for reply in [writes("b.txt", "b"), answer().text("Wrote it."), passes("")] {
         server.push(reply);
     }
     let output = run(&place, &server, &["--last"]);
@@ -151,10 +162,10 @@ fn a_kill_anywhere_repeats_nothing_that_is_done() {
 fn a_review_that_fails_is_mended_and_repeated() {
     let mut replies = whole();
     replies.pop();
-    replies.push(answer().text("FAIL\n- [ ] hello.txt:1 greets nobody, see 1").into());
+    replies.push(fails("hello.txt", 1, "greets nobody, see 1").into());
     replies.push(writes("other.txt", "x").into());
     replies.push(answer().text("Mended.").into());
-    replies.push(answer().text("PASS").into());
+    replies.push(passes("").into());
     let server = FakeServer::start(replies);
     let place = Workplace::new();
     let output = run(&place, &server, &["greet"]);
@@ -169,7 +180,7 @@ fn a_review_that_fails_is_mended_and_repeated() {
     let mut replies = whole();
     replies.pop();
     for round in 1..=3 {
-        replies.push(answer().text(&format!("FAIL\n- [ ] a.rs:{round} wrong")).into());
+        replies.push(fails("a.rs", round, "wrong").into());
         if round < 3 {
             replies.push(answer().text("I can't.").into());
         }
@@ -179,6 +190,55 @@ fn a_review_that_fails_is_mended_and_repeated() {
     let output = run(&place, &server, &["greet"]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(stdout(&output).contains("a.rs:3 wrong"));
+}
+
+const DOUBTFUL: &str =
+    "Passing tests were my first question. They do not pass.\n- [ ] hello.txt:1 greets nobody\n\nFAIL";
+
+#[test]
+fn a_verdict_that_cannot_be_read_is_asked_for_once_more() {
+    let mut replies = whole();
+    replies.pop();
+    replies.extend([answer().text("## Findings\nNone.\n\nPASS").into(), passes("All holds.").into()]);
+    let server = FakeServer::start(replies);
+    let place = Workplace::new();
+    let output = run(&place, &server, &["greet"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).contains("All holds."), "{}", stdout(&output));
+    let again = &server.requests()[7].body;
+    let last = again["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
+    assert!(last.contains("verdict can't be read") && said(again).contains("## Findings"), "{again}");
+
+    let mut replies = whole();
+    replies.pop();
+    replies.extend([answer().text(DOUBTFUL).into(), answer().text(DOUBTFUL).into()]);
+    let server = FakeServer::start(replies);
+    let place = Workplace::new();
+    let output = run(&place, &server, &["greet"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    let report = stdout(&output);
+    assert!(report.contains("no readable verdict") && report.contains("They do not pass."), "{report}");
+}
+
+#[test]
+fn a_resumed_build_reviews_what_is_there_now() {
+    let mut replies = whole();
+    replies.pop();
+    for round in 1..=3 {
+        replies.push(fails("a.rs", round, "wrong").into());
+        replies.extend((round < 3).then(|| answer().text("I can't.").into()));
+    }
+    replies.push(passes("Mended by hand.").into());
+    let server = FakeServer::start(replies);
+    let place = Workplace::new();
+    assert_eq!(run(&place, &server, &["greet"]).status.code(), Some(1));
+    let before = server.requests().len();
+    let output = run(&place, &server, &["--last"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(server.requests().len(), before + 1);
+    assert!(stdout(&output).contains("review-4.md") && stdout(&output).contains("Mended by hand."));
+    let fresh = said(&server.requests()[before].body);
+    assert!(!fresh.contains("You were interrupted") && !fresh.contains("I can't"), "{fresh}");
 }
 
 /// A project under git with one commit.
@@ -225,7 +285,7 @@ fn commits_and_worktrees() {
     for reply in [
         answer().call("Bash", json!({"command": "printf 'one\\ntwo\\n' > shared.txt"})),
         writes("c.txt", "c"),
-        answer().text("PASS"),
+        passes(""),
     ] {
         server.push(reply);
     }

@@ -13,3 +13,4 @@ pub mod review;
 pub mod roles;
 pub mod run;
 pub mod state;
+pub mod verdict;

@@ -45,6 +45,13 @@ pub fn review(spec: &str, changed: &[String]) -> String {
     prompt(&[("Specification", spec), ("Changed files", &changed.join("\n"))])
 }
 
+/// For an answer whose verdict can't be read.
+pub fn verdict_again(why: &str) -> String {
+    format!(
+        "Your verdict can't be read: {why}. Answer once more with the JSON object only, in the form that you were given."
+    )
+}
+
 pub fn fix(review: &str, files: &[String]) -> String {
     prompt(&[("Review", review), ("Files that it names", &files.join("\n"))])
 }

@@ -1,85 +1,69 @@
 //! The review stage: for a few rounds, a reviewer checks the changes against the spec and a fixer fixes them.
 
 use super::prompts;
-use super::roles::{RoleTask, Stop};
+use super::roles::{RoleTask, Start, Stop};
 use super::state::Build;
-use base::pattern::Pattern;
+use super::verdict::Verdict;
 
+/// In one run. A resumed build reviews the present state anew, whatever an earlier run found.
 const ROUNDS: usize = 3;
-
-static FINDING: Pattern = Pattern::new(r"(?m)^\s*[-*] \[ \]\s+`?([^\s:`]+)");
 
 /// Reviews and fixes until a review passes; returns whether one did.
 pub async fn review(build: &mut Build, spec: &str) -> Result<bool, Stop> {
-    for round in 1..=ROUNDS {
-        let file = name("review", round);
-        let review = match build.folder.read(&file) {
-            Some(review) => review,
-            None => {
-                let changed = build.roles.changed();
-                let changed: Vec<String> = changed.iter().map(|path| path.display().to_string()).collect();
-                let part =
-                    RoleTask::new("qa_reviewer", format!("review {round}"), prompts::review(spec, &changed));
-                let answer = build.roles.work(part).await?.answer;
-                build.wrote(&file, &answer)?;
-                answer
-            }
-        };
-        if passed(&review) {
+    let first = 1 + (1..).take_while(|round| build.folder.read(&name("review", *round)).is_some()).count();
+    for round in first..first + ROUNDS {
+        let verdict = judge(build, spec, round).await?;
+        if verdict.passes() {
             return Ok(true);
         }
-        let fix = name("fix", round);
-        if round == ROUNDS || build.folder.read(&fix).is_some() {
-            continue;
+        if round + 1 == first + ROUNDS {
+            break;
         }
-        let part = RoleTask::new("qa_fixer", format!("fix {round}"), prompts::fix(&review, &files(&review)));
-        let answer = build.roles.work(part).await?.answer;
-        build.wrote(&fix, &answer)?;
+        let prompt = prompts::fix(&verdict.text(), &verdict.files());
+        let answer =
+            build.roles.work(RoleTask::new("qa_fixer", format!("fix {round}"), prompt)).await?.answer;
+        build.wrote(&name("fix", round), &answer)?;
         build.commit("Mend what the review found").await?;
     }
     Ok(false)
 }
 
+/// An unreadable verdict is asked for once more, in the same window.
+async fn judge(build: &mut Build, spec: &str, round: usize) -> Result<Verdict, Stop> {
+    let (file, part) = (name("review", round), format!("review {round}"));
+    let changed: Vec<String> = build.roles.changed().iter().map(|path| path.display().to_string()).collect();
+    let ask = RoleTask::new("qa_reviewer", part.clone(), prompts::review(spec, &changed));
+    let mut report = build.roles.work(RoleTask { start: Start::Fresh, ..ask }).await?;
+    let mut read = Verdict::read(&report.answer);
+    if let Err(why) = &read {
+        let again = RoleTask::new("qa_reviewer", format!("{part}, again"), prompts::verdict_again(why));
+        report = build.roles.work(RoleTask { start: Start::In(report.id), ..again }).await?;
+        read = Verdict::read(&report.answer);
+    }
+    match read {
+        Ok(verdict) => {
+            build.wrote(&file, &verdict.text())?;
+            Ok(verdict)
+        }
+        Err(why) => {
+            build.wrote(&file, &format!("Verdict: unreadable, because {why}\n\n{}", report.answer))?;
+            Err(Stop::failed(
+                format!(
+                    "The reviewer was asked twice and gave no readable verdict ({why}), so the review doesn't count as passed"
+                ),
+                format!("read {}, or review with another model (--model)", build.folder.path(&file)),
+            ))
+        }
+    }
+}
+
 pub fn last(build: &Build) -> Option<(String, String)> {
-    (1..=ROUNDS)
-        .rev()
+    let reviews = (1..)
         .map(|round| name("review", round))
-        .find_map(|file| Some((file.clone(), build.folder.read(&file)?)))
+        .map_while(|file| Some((file.clone(), build.folder.read(&file)?)));
+    reviews.last()
 }
 
 fn name(kind: &str, round: usize) -> String {
     if round == 1 { format!("{kind}.md") } else { format!("{kind}-{round}.md") }
-}
-
-fn passed(review: &str) -> bool {
-    let first = review.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let word = first.trim_start_matches(|c: char| !c.is_alphabetic());
-    word.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("pass"))
-}
-
-fn files(review: &str) -> Vec<String> {
-    let mut files: Vec<String> =
-        FINDING.captures_iter(review).filter_map(|parts| Some(parts.get(1)?.as_str().to_owned())).collect();
-    files.sort();
-    files.dedup();
-    files
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn verdicts() {
-        assert!(passed("\nPASS\nAll good.") && passed("**Pass**: fine") && passed("# PASS"));
-        assert!(!passed("FAIL\n- [ ] a.rs:3 wrong") && !passed("") && !passed("It passes, mostly"));
-    }
-
-    #[test]
-    fn findings_name_files() {
-        assert_eq!(
-            files("FAIL\n- [ ] src/a.rs:3 wrong\n- [ ] `b.rs:1` worse\n- [x] c.rs done\n"),
-            ["b.rs", "src/a.rs"]
-        );
-    }
 }

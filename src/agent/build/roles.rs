@@ -57,11 +57,23 @@ pub struct RoleTask {
     pub prompt: String,
     /// The agents of another folder, if not the project's.
     pub elsewhere: Option<FolderAgents>,
+    pub start: Start,
+}
+
+/// The session in which a part is done.
+#[derive(Clone, Debug, Default)]
+pub enum Start {
+    /// The one that an earlier run began for a part of this name, else a new one.
+    #[default]
+    Resume,
+    Fresh,
+    /// This one goes on, with the part's prompt.
+    In(String),
 }
 
 impl RoleTask {
     pub fn new(role: &'static str, name: impl Into<String>, prompt: String) -> Self {
-        Self { role, name: name.into(), about: String::new(), prompt, elsewhere: None }
+        Self { role, name: name.into(), about: String::new(), prompt, elsewhere: None, start: Start::Resume }
     }
 }
 
@@ -95,8 +107,14 @@ impl Roles {
         let cancel = agents.cx.cancel.clone();
         let running = parts.iter().map(|part| {
             self.show.say(&BuildEvent::Started { part: &part.name, role: part.role, about: &part.about });
-            let resume = list::made_for(&state, &session, &part.name);
-            let prompt = if resume.is_some() { prompts::GO_ON.to_owned() } else { part.prompt.clone() };
+            let (resume, prompt) = match &part.start {
+                Start::Resume => match list::made_for(&state, &session, &part.name) {
+                    Some(id) => (Some(id), prompts::GO_ON.to_owned()),
+                    None => (None, part.prompt.clone()),
+                },
+                Start::Fresh => (None, part.prompt.clone()),
+                Start::In(id) => (Some(id.clone()), part.prompt.clone()),
+            };
             let task = SubTask { kind: part.role.to_owned(), prompt, resume, ..SubTask::default() };
             let agents = part.elsewhere.as_ref().unwrap_or(agents);
             agents.begin(&session);

@@ -1,0 +1,132 @@
+//! The reviewer's verdict: a JSON object, never read from prose. In doubt there is no verdict.
+
+use serde::Deserialize;
+use serde_json::{Deserializer, Value};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Judgment {
+    #[serde(alias = "PASS", alias = "Pass")]
+    Pass,
+    #[serde(alias = "FAIL", alias = "Fail")]
+    Fail,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Finding {
+    pub path: String,
+    pub line: Option<u64>,
+    pub problem: String,
+    #[serde(default)]
+    pub evidence: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Verdict {
+    verdict: Judgment,
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+    #[serde(default)]
+    summary: String,
+}
+
+impl Verdict {
+    /// The error says what is wrong with the answer, as the end of a sentence.
+    pub fn read(answer: &str) -> Result<Self, String> {
+        let mut found: Vec<Value> = objects(answer);
+        found.dedup();
+        let verdict = match found.as_slice() {
+            [] => return Err("it holds no JSON object with `verdict`".to_owned()),
+            [one] => Self::deserialize(one).map_err(|error| error.to_string())?,
+            _ => return Err("it holds more than one verdict".to_owned()),
+        };
+        match (verdict.verdict, verdict.findings.is_empty()) {
+            (Judgment::Pass, false) => Err("`pass` has no findings, but this answer has some".to_owned()),
+            (Judgment::Fail, true) => Err("`fail` needs at least one finding".to_owned()),
+            _ => Ok(verdict),
+        }
+    }
+
+    pub fn passes(&self) -> bool {
+        self.verdict == Judgment::Pass
+    }
+
+    /// As Markdown, for people and for the fixer.
+    pub fn text(&self) -> String {
+        let mut out = format!("Verdict: {}\n", if self.passes() { "pass" } else { "fail" });
+        if !self.summary.trim().is_empty() {
+            out.push_str(&format!("\n{}\n", self.summary.trim()));
+        }
+        for finding in &self.findings {
+            let line = finding.line.map_or(String::new(), |line| format!(":{line}"));
+            let evidence = match finding.evidence.trim() {
+                "" => String::new(),
+                evidence => format!(" ({evidence})"),
+            };
+            out.push_str(&format!("\n- [ ] {}{line} {}{evidence}", finding.path, finding.problem.trim()));
+        }
+        out
+    }
+
+    pub fn files(&self) -> Vec<String> {
+        let mut files: Vec<String> = self.findings.iter().map(|finding| finding.path.clone()).collect();
+        files.sort();
+        files.dedup();
+        files
+    }
+}
+
+/// The outermost objects with a verdict, also in code blocks and between prose.
+fn objects(answer: &str) -> Vec<Value> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(start) = answer[at..].find('{').map(|start| at + start) {
+        let mut values = Deserializer::from_str(&answer[start..]).into_iter::<Value>();
+        match values.next() {
+            Some(Ok(value)) => {
+                at = start + values.byte_offset();
+                found.extend(value.get("verdict").is_some().then_some(value));
+            }
+            _ => at = start + 1,
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const FAILS: &str = r#"{"verdict": "fail", "findings": [{"path": "a.rs", "line": 3, "problem": "wrong", "evidence": "x {"}]}"#;
+
+    #[test]
+    fn verdicts_come_from_the_object_only() {
+        for answer in [
+            "{\"verdict\": \"pass\"}",
+            "All read.\n```json\n{\"verdict\":\"pass\",\"findings\":[]}\n```\nPASS",
+        ] {
+            assert!(Verdict::read(answer).unwrap().passes(), "{answer}");
+        }
+        let fails = Verdict::read(&format!("PASS {{really}}:\n{FAILS}")).unwrap();
+        assert!(!fails.passes());
+        assert_eq!(fails.text(), "Verdict: fail\n\n- [ ] a.rs:3 wrong (x {)");
+        assert_eq!(fails.files(), ["a.rs"]);
+    }
+
+    #[test]
+    fn what_is_in_doubt_is_no_verdict() {
+        for answer in [
+            "",
+            "PASS",
+            "Passing tests were my first question. They do not pass.\nFAIL",
+            r#"{"verdict": "mostly"}"#,
+            r#"{"verdict": "fail"}"#,
+            r#"{"verdict": "fail", "findings": ["a.rs"]}"#,
+            r#"{"verdict": "pass", "findings": [{"path": "a.rs", "problem": "wrong"}]}"#,
+            r#"{"verdict": "pass""#,
+            &format!(r#"{{"verdict": "pass"}} or rather {FAILS}"#),
+        ] {
+            assert!(Verdict::read(answer).is_err(), "{answer}");
+        }
+    }
+}
