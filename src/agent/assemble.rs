@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::control::Questions;
+use super::calls::dispatcher::Dispatcher;
+use super::control::{Questions, TurnControl};
 use super::deps::{EngineDeps, Exporter};
 use super::engine::Engine;
 use super::hooks::agent_hooks::AgentHooks;
@@ -35,6 +36,8 @@ use base::config::load::Loaded;
 use base::config::settings::{Permission, TINY_WINDOW_TOKENS};
 use base::config::trusted::held_back::HeldBack;
 use base::deadline::Deadline;
+use base::model::call::ToolCall;
+use base::model::item::ToolResult;
 use base::model::provider::Provider;
 use base::model::request::Params;
 use base::protocol::event::{Event, Level};
@@ -47,7 +50,7 @@ use context::session::log::LogError;
 use evidence::retriever::ContextRetriever;
 use guard::policy::flag_rules::FlagRules;
 use tools::api::TypedTool as _;
-use tools::cx::{SubAgents as _, ToolCx};
+use tools::cx::SubAgents as _;
 use tools::hook::event::HookEvent;
 use tools::mcp::typed;
 use tools::own_agents;
@@ -324,7 +327,8 @@ pub struct RoleSession {
 
 pub struct FolderAgents {
     pub runner: Arc<SubAgentRunner>,
-    pub cx: ToolCx,
+    /// For commands that no model asked for.
+    pub dispatcher: Dispatcher,
     parent: ParentTurn,
 }
 
@@ -332,6 +336,14 @@ impl FolderAgents {
     /// From now on their work belongs to this session.
     pub fn begin(&self, session: &str) {
         self.runner.begin(ParentTurn { session: session.to_owned(), ..self.parent.clone() });
+    }
+
+    /// Runs one call as if a model had made it.
+    pub async fn run_alone(&self, call: ToolCall) -> Option<ToolResult> {
+        let (events, _) = mpsc::unbounded_channel();
+        let questions = Arc::new(Questions::new(events.clone()));
+        let control = Arc::new(TurnControl::within(questions, self.dispatcher.cx.cancel.clone(), None));
+        self.dispatcher.run_alone(call, self.parent.settings.window_tokens, &control, &events).await
     }
 }
 
@@ -376,7 +388,7 @@ impl RoleParts {
         let questions = Arc::new(Questions::new(silent.clone()));
         let runner = SubAgentRunner::new(template, &questions, &params);
         let parent = ParentTurn { params, settings: loaded.context.clone(), session: String::new() };
-        FolderAgents { runner: Arc::new(runner), cx: dispatcher.cx, parent }
+        FolderAgents { runner: Arc::new(runner), dispatcher, parent }
     }
 }
 
@@ -392,6 +404,6 @@ pub fn roles(setup: Setup) -> Result<RoleSession, LogError> {
     let mut agents = setup.agents_in(&workspace);
     let journal = Journal::new(&setup.project_state, &workspace);
     journal.open(&conversation.id);
-    agents.cx.journal = Some(Arc::new(journal));
+    agents.dispatcher.cx.journal = Some(Arc::new(journal));
     Ok(RoleSession { conversation, agents, setup })
 }

@@ -282,11 +282,7 @@ fn commits_and_worktrees() {
     place.git(&["add", "."]);
     place.git(&["commit", "-qm", "hooks"]);
     place.git(&["config", "core.hooksPath", ".husky"]);
-    for reply in [
-        answer().call("Bash", json!({"command": "printf 'one\\ntwo\\n' > shared.txt"})),
-        writes("c.txt", "c"),
-        passes(""),
-    ] {
+    for reply in [runs("printf 'one\\ntwo\\n' > shared.txt"), writes("c.txt", "c"), passes("")] {
         server.push(reply);
     }
     place.file("dirty.txt", "x");
@@ -337,4 +333,87 @@ fn the_demo_plays_a_build_and_leaves_nothing() {
         assert!(printed.contains(part), "{part} is not in {printed}");
     }
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+const ADD: &str = "def add(a, b):\n    return a + b\n";
+const TEST: &str = "import unittest\nfrom calc import add\n\nclass Adds(unittest.TestCase):\n    def test_add(self):\n        \
+                    self.assertEqual(add(1, 2), 3)\n";
+
+/// A project in Python with one test that passes.
+fn calculator() -> Workplace {
+    let place = Workplace::new();
+    place.file("calc.py", ADD).file("test_calc.py", TEST);
+    place
+}
+
+fn runs(command: &str) -> Answer {
+    answer().call("Bash", json!({"command": command}))
+}
+
+fn one_subtask(calls: Vec<Answer>) -> Vec<crate::support::answer::Reply> {
+    let mut replies = vec![answer().text(SPEC).into(), answer().text("- [ ] 1. change it").into()];
+    replies.extend(calls.into_iter().map(Into::into));
+    replies.push(answer().text("Done.").into());
+    replies
+}
+
+#[test]
+fn the_program_runs_the_checks_and_a_failed_one_is_no_pass() {
+    let mut replies = one_subtask(vec![runs("sed -i s/+/-/ calc.py")]);
+    replies.push(passes("All holds.").into());
+    replies.push(runs("sed -i s/-/+/ calc.py").into());
+    replies.push(writes("more.py", "").into());
+    replies.push(answer().text("Mended.").into());
+    replies.push(passes("All holds now.").into());
+    let server = FakeServer::start(replies);
+    let place = calculator();
+    let output = run(&place, &server, &["subtract nothing"]);
+    let report = stdout(&output);
+    assert!(output.status.success(), "{}\n{report}", stderr(&output));
+    let reviewer = said(&server.requests()[4].body);
+    for part in ["unittest discover`: failed (exit code 1", "AssertionError: -1 != 3"] {
+        assert!(reviewer.contains(part), "{part} is not in {reviewer}");
+    }
+    let fixer = said(&server.requests()[5].body);
+    assert!(fixer.contains("fails (exit code 1") && fixer.contains("AssertionError"), "{fixer}");
+    assert!(report.contains("- `python3 -m unittest discover`: passed (exit code 0)\n"), "{report}");
+    assert!(report.contains("- more.py\n") && !report.contains(".pyc"), "{report}");
+
+    let mut replies = one_subtask(vec![runs("sed -i s/+/-/ calc.py")]);
+    for round in 1..=3 {
+        replies.push(passes("All holds.").into());
+        replies.extend((round < 3).then(|| answer().text("I can't.").into()));
+    }
+    let server = FakeServer::start(replies);
+    let place = calculator();
+    let output = run(&place, &server, &["subtract nothing"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    assert!(
+        stdout(&output).contains("Not passed: `python3 -m unittest discover` fails"),
+        "{}",
+        stdout(&output)
+    );
+}
+
+#[test]
+fn a_project_without_checks_says_so() {
+    let server = FakeServer::start(whole());
+    let place = Workplace::new();
+    let output = run(&place, &server, &["greet"]);
+    assert!(stdout(&output).contains("No check found"), "{}", stdout(&output));
+    assert!(said(&server.requests()[6].body).contains("No check found"));
+}
+
+#[test]
+fn tests_that_are_gone_are_no_pass() {
+    let mut replies = one_subtask(vec![runs("rm test_calc.py && echo > new.py")]);
+    for round in 1..=3 {
+        replies.push(passes("All holds.").into());
+        replies.extend((round < 3).then(|| answer().text("I can't.").into()));
+    }
+    let server = FakeServer::start(replies);
+    let place = calculator();
+    let output = run(&place, &server, &["make it pass"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    assert!(stdout(&output).contains("ran no tests, and there were some before"), "{}", stdout(&output));
 }

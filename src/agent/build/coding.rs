@@ -39,7 +39,7 @@ async fn alone(build: &mut Build, spec: &str, plan: &str, subtask: &Subtask) -> 
 
 /// Runs each subtask in its own worktree, then merges their commits into the project one by one.
 async fn together(build: &mut Build, spec: &str, plan: &str, subtasks: &[Subtask]) -> Result<(), Stop> {
-    let root = Arc::clone(&build.roles.session.agents.cx.root);
+    let root = Arc::clone(&build.roles.session.agents.dispatcher.cx.root);
     let mut parts = Vec::new();
     let mut trees = Vec::new();
     for subtask in subtasks {
@@ -95,7 +95,7 @@ fn keep(build: &Build, subtask: &Subtask, answer: &str) -> Result<(), Stop> {
 }
 
 async fn prompt(build: &Build, spec: &str, plan: &str, subtask: &Subtask) -> String {
-    let context = task_context(&build.roles.session.agents.cx, &subtask.text).await;
+    let context = task_context(&build.roles.session.agents.dispatcher.cx, &subtask.text).await;
     let before: Vec<(usize, String)> = plan::subtasks(plan)
         .into_iter()
         .filter(|other| other.done)

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::json;
 
+use super::checks::{CheckOutcome, CheckResult};
 use base::sanitize;
 use base::text::{human_tokens, one_line, plural};
 use tools::sub_agent::SubReport;
@@ -14,6 +15,7 @@ pub enum BuildEvent<'a> {
     Started { part: &'a str, role: &'a str, about: &'a str },
     Progress { part: &'a str, line: &'a str },
     Done { part: &'a str, report: &'a SubReport },
+    Checked { result: &'a CheckResult },
     Wrote { file: &'a str },
     Note { text: &'a str },
     Ended { outcome: &'a str, report: Option<&'a str>, message: Option<&'a str>, exit_code: u8 },
@@ -55,6 +57,11 @@ impl Show {
                 "type": "part_done", "part": part, "agent": report.id, "steps": report.steps, "end": report.end,
                 "usage": report.usage, "changed": report.changed,
             }),
+            BuildEvent::Checked { result } => {
+                let mut line = json!(result);
+                line["type"] = json!("check");
+                line
+            }
             BuildEvent::Wrote { file } => json!({"type": "wrote", "file": file}),
             BuildEvent::Note { text } => json!({"type": "notice", "text": text}),
             BuildEvent::Ended { outcome, report, message, exit_code } => json!({
@@ -88,6 +95,10 @@ impl Show {
                     tokens => format!(" · {} tokens", human_tokens(tokens)),
                 };
                 format!("{mark} {part} · {}{tokens}{end}", plural(report.steps as usize, "step"))
+            }
+            BuildEvent::Checked { result } => {
+                let mark = if result.outcome == CheckOutcome::Passed { "✓" } else { "✗" };
+                format!("{mark} check {}", result.line())
             }
             BuildEvent::Wrote { file } => format!("  → {file}"),
             BuildEvent::Note { text } => (*text).to_owned(),

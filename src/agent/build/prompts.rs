@@ -41,8 +41,12 @@ pub fn code(spec: &str, plan: &str, context: &str, subtask: &Subtask, before: &[
     ])
 }
 
-pub fn review(spec: &str, changed: &[String]) -> String {
-    prompt(&[("Specification", spec), ("Changed files", &changed.join("\n"))])
+pub fn review(spec: &str, changed: &[String], checks: &str) -> String {
+    prompt(&[
+        ("Specification", spec),
+        ("Changed files", &changed.join("\n")),
+        ("The project's own checks, run by the program just now", checks),
+    ])
 }
 
 /// For an answer whose verdict can't be read.
@@ -52,8 +56,16 @@ pub fn verdict_again(why: &str) -> String {
     )
 }
 
-pub fn fix(review: &str, files: &[String]) -> String {
-    prompt(&[("Review", review), ("Files that it names", &files.join("\n"))])
+/// `problems` are what the program itself found.
+pub fn fix(review: &str, problems: &[String], checks: &str, files: &[String]) -> String {
+    let problems: Vec<String> = problems.iter().map(|problem| format!("- [ ] {problem}")).collect();
+    let failed = if problems.is_empty() { "" } else { checks };
+    prompt(&[
+        ("Review", review),
+        ("Why the project's checks are no pass", &problems.join("\n")),
+        ("The project's own checks", failed),
+        ("Files that it names", &files.join("\n")),
+    ])
 }
 
 pub fn merge(subtask: &Subtask, files: &[String]) -> String {

@@ -20,13 +20,20 @@ pub fn text(build: &Build, outcome: Outcome, message: &str, took: Duration) -> S
         let mark = if subtask.done { 'x' } else { ' ' };
         out.push_str(&format!("- [{mark}] {}. {}\n", subtask.number, one_line(&subtask.text, 200)));
     }
+    if let Some(checks) = &build.checks {
+        out.push_str("\n## Checks\n");
+        checks.iter().for_each(|check| out.push_str(&format!("- {}\n", check.line())));
+        if checks.is_empty() {
+            out.push_str("No check found in this project.\n");
+        }
+    }
     if let Some((file, review)) = review::last(build) {
         out.push_str(&format!("\n## Review ({})\n{}\n", build.folder.path(&file), review.trim()));
     }
     let changed = build.roles.changed();
     if !changed.is_empty() {
         out.push_str(&format!("\n## {} changed\n", plural(changed.len(), "file")));
-        changed.iter().for_each(|path| out.push_str(&format!("- {}\n", path.display())));
+        changed.iter().for_each(|path| out.push_str(&format!("- {path}\n")));
     }
     let window = build.roles.session.conversation.usage.window(0, 0);
     let cost = window.cost_usd.map_or(String::new(), |cost| format!(", ${cost:.2}"));

@@ -1,5 +1,6 @@
 //! The review stage: for a few rounds, a reviewer checks the changes against the spec and a fixer fixes them.
 
+use super::checks;
 use super::prompts;
 use super::roles::{RoleTask, Start, Stop};
 use super::state::Build;
@@ -8,31 +9,38 @@ use super::verdict::Verdict;
 /// In one run. A resumed build reviews the present state anew, whatever an earlier run found.
 const ROUNDS: usize = 3;
 
-/// Reviews and fixes until a review passes; returns whether one did.
-pub async fn review(build: &mut Build, spec: &str) -> Result<bool, Stop> {
+/// Reviews and fixes until a review passes; returns why none did.
+pub async fn review(build: &mut Build, spec: &str) -> Result<Option<String>, Stop> {
     let first = 1 + (1..).take_while(|round| build.folder.read(&name("review", *round)).is_some()).count();
-    for round in first..first + ROUNDS {
-        let verdict = judge(build, spec, round).await?;
-        if verdict.passes() {
-            return Ok(true);
-        }
-        if round + 1 == first + ROUNDS {
+    for round in first.. {
+        let results = checks::run(build).await?;
+        let problems = checks::problems(build, &results);
+        let shown = checks::text(&results);
+        build.checks = Some(results);
+        let verdict = judge(build, spec, round, &shown).await?;
+        if verdict.passes() && problems.is_empty() {
             break;
         }
-        let prompt = prompts::fix(&verdict.text(), &verdict.files());
+        if round + 1 == first + ROUNDS {
+            let found =
+                if verdict.passes() { None } else { Some("the last review still finds problems".to_owned()) };
+            let why: Vec<String> = problems.into_iter().chain(found).collect();
+            return Ok(Some(why.join("; ")));
+        }
+        let prompt = prompts::fix(&verdict.text(), &problems, &shown, &verdict.files());
         let answer =
             build.roles.work(RoleTask::new("qa_fixer", format!("fix {round}"), prompt)).await?.answer;
         build.wrote(&name("fix", round), &answer)?;
         build.commit("Mend what the review found").await?;
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// An unreadable verdict is asked for once more, in the same window.
-async fn judge(build: &mut Build, spec: &str, round: usize) -> Result<Verdict, Stop> {
+async fn judge(build: &mut Build, spec: &str, round: usize, checks: &str) -> Result<Verdict, Stop> {
     let (file, part) = (name("review", round), format!("review {round}"));
-    let changed: Vec<String> = build.roles.changed().iter().map(|path| path.display().to_string()).collect();
-    let ask = RoleTask::new("qa_reviewer", part.clone(), prompts::review(spec, &changed));
+    let ask =
+        RoleTask::new("qa_reviewer", part.clone(), prompts::review(spec, &build.roles.changed(), checks));
     let mut report = build.roles.work(RoleTask { start: Start::Fresh, ..ask }).await?;
     let mut read = Verdict::read(&report.answer);
     if let Err(why) = &read {

@@ -1,11 +1,11 @@
 //! Runs the roles of a build: each is a sub-agent, and its parts are turns of the build's session, so that
 //! `mycode rewind`, `mycode report` and a resumed chat include them.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::assemble::{FolderAgents, RoleSession};
+use crate::build::checks;
 use crate::build::progress::{BuildEvent, Show};
 use crate::build::prompts;
 use base::clock;
@@ -13,6 +13,7 @@ use base::model::item::{Item, UserMessage};
 use base::protocol::event::{EndReason, TurnEnd};
 use base::text::one_line;
 use context::report::session;
+use context::session::journal::record::JournalRecord;
 use context::session::list;
 use context::session::log::{self, LogError};
 use tools::cx::{SubAgents as _, ToolCx};
@@ -80,9 +81,15 @@ impl RoleTask {
 pub struct Roles {
     pub session: RoleSession,
     pub show: Show,
+    /// When the running turn began.
+    begun: Instant,
 }
 
 impl Roles {
+    pub fn new(session: RoleSession, show: Show) -> Self {
+        Self { session, show, begun: Instant::now() }
+    }
+
     /// Runs one part, or resumes it if an earlier run was interrupted.
     pub async fn work(&mut self, part: RoleTask) -> Result<SubReport, Stop> {
         let mut reports = self.work_together(vec![part]).await?;
@@ -94,17 +101,12 @@ impl Roles {
         &mut self,
         parts: Vec<RoleTask>,
     ) -> Result<Vec<Result<SubReport, Stop>>, Stop> {
-        let RoleSession { conversation, agents, setup } = &mut self.session;
         let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
-        let title = format!("{} of the build", names.join(", "));
-        let id = conversation.record(Item::User(UserMessage::new(&title)))?.0;
-        if let Some(journal) = &agents.cx.journal {
-            journal.begin_turn(id.0, &one_line(&title, 200));
-        }
-        let begun = Instant::now();
+        self.begin(&format!("{} of the build", names.join(", ")))?;
+        let RoleSession { conversation, agents, setup } = &mut self.session;
         let state = log::agents_of(&setup.project_state);
         let session = conversation.id.clone();
-        let cancel = agents.cx.cancel.clone();
+        let cancel = agents.dispatcher.cx.cancel.clone();
         let running = parts.iter().map(|part| {
             self.show.say(&BuildEvent::Started { part: &part.name, role: part.role, about: &part.about });
             let (resume, prompt) = match &part.start {
@@ -123,7 +125,7 @@ impl Roles {
                 call_id: part.name.as_str().into(),
                 cancel: cancel.clone(),
                 progress: Arc::new(move |line| show.say(&BuildEvent::Progress { part: &name, line: &line })),
-                ..agents.cx.clone()
+                ..agents.dispatcher.cx.clone()
             };
             let agents = Arc::clone(&agents.runner);
             async move { agents.run(task, &cx).await }
@@ -151,21 +153,42 @@ impl Roles {
                 outcomes.push(Err(Stop::Role { part: part.name.clone(), end: report.end }));
             }
         }
-        conversation.close_unanswered()?;
-        conversation.end_turn(TurnEnd {
-            reason,
-            steps,
-            denied: 0,
-            usage: Default::default(),
-            elapsed_ms: clock::milliseconds(begun.elapsed()),
-            ..TurnEnd::default()
-        })?;
+        self.end("", reason, steps)?;
         Ok(outcomes)
     }
 
-    pub fn changed(&self) -> Vec<PathBuf> {
-        let journal = self.session.agents.cx.journal.as_ref();
-        let lines = journal.map(|journal| journal.lines()).unwrap_or_default();
-        session::changed_files(lines, 0).into_keys().map(PathBuf::from).collect()
+    /// Begins a turn of the session.
+    pub fn begin(&mut self, title: &str) -> Result<(), Stop> {
+        let RoleSession { conversation, agents, .. } = &mut self.session;
+        let id = conversation.record(Item::User(UserMessage::new(title)))?.0;
+        if let Some(journal) = &agents.dispatcher.cx.journal {
+            journal.begin_turn(id.0, &one_line(title, 200));
+        }
+        self.begun = Instant::now();
+        Ok(())
+    }
+
+    pub fn end(&mut self, said: &str, reason: EndReason, steps: u32) -> Result<(), Stop> {
+        let conversation = &mut self.session.conversation;
+        if !said.is_empty() {
+            conversation.record(Item::assistant(said))?;
+        }
+        conversation.close_unanswered()?;
+        let elapsed_ms = clock::milliseconds(self.begun.elapsed());
+        conversation.end_turn(TurnEnd { reason, steps, elapsed_ms, ..TurnEnd::default() })?;
+        Ok(())
+    }
+
+    /// The files that differ from before the build, without what only checks wrote.
+    pub fn changed(&self) -> Vec<String> {
+        let journal = self.session.agents.dispatcher.cx.journal.as_ref();
+        let mut by_check = false;
+        let lines = journal.into_iter().flat_map(|journal| journal.lines()).filter(|line| {
+            if let JournalRecord::Turn { title, .. } = line {
+                by_check = title == checks::TITLE;
+            }
+            !by_check
+        });
+        session::changed_files(lines, 0).into_keys().collect()
     }
 }

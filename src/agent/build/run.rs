@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::checks::{self, CheckOutcome, CheckResult};
 use super::coding;
 use super::folder::BuildFolder;
 use super::git;
@@ -29,7 +30,7 @@ pub async fn run(
 ) -> (String, u8) {
     let begun = Instant::now();
     let id = session.conversation.id.clone();
-    let folder = match BuildFolder::open(&session.agents.cx.root, &id) {
+    let folder = match BuildFolder::open(&session.agents.dispatcher.cx.root, &id) {
         Ok(folder) => folder,
         Err(error) => {
             let message = format!("The build's folder can't be made: {error}");
@@ -43,10 +44,10 @@ pub async fn run(
         }
     };
     show.say(&BuildEvent::Begun { id: &id, folder: &folder.name });
-    let mut build = Build { id, folder, roles: Roles { session, show }, options };
+    let mut build = Build { id, folder, roles: Roles::new(session, show), options, checks: None };
     let (outcome, message) = match stages(&mut build, task).await {
-        Ok(true) => (Outcome::Passed, "The review passed.".to_owned()),
-        Ok(false) => (Outcome::Failed, build.how_to_go_on("The last review still finds problems.")),
+        Ok(None) => (Outcome::Passed, passed(&build)),
+        Ok(Some(why)) => (Outcome::Failed, build.how_to_go_on(&format!("Not passed: {why}."))),
         Err(Stop::Paused(stage)) => {
             let file = build.folder.path(if stage == "code" { "plan.md" } else { stage_file(stage) });
             (Outcome::Paused, build.how_to_go_on(&format!("Paused after {stage}. Edit {file} as you like.")))
@@ -70,6 +71,17 @@ pub async fn run(
     (text, outcome.exit_code())
 }
 
+fn passed(build: &Build) -> String {
+    let checks = build.checks.as_deref().unwrap_or_default();
+    let ran = |check: &&CheckResult| check.outcome == CheckOutcome::Passed;
+    match checks.iter().filter(ran).map(|check| format!("`{}`", check.command)).collect::<Vec<_>>().as_slice()
+    {
+        [] if checks.is_empty() => "The review passed. No check found in this project.".to_owned(),
+        [] => "The review passed. None of the project's checks ran a test.".to_owned(),
+        ran => format!("The review and the project's checks passed: {}.", ran.join(", ")),
+    }
+}
+
 fn stage_file(stage: &str) -> &'static str {
     match stage {
         "spec" => "spec.md",
@@ -78,8 +90,9 @@ fn stage_file(stage: &str) -> &'static str {
     }
 }
 
-async fn stages(build: &mut Build, task: Option<&str>) -> Result<bool, Stop> {
-    if build.options.commit && !git::is_clean(&build.roles.session.agents.cx.root).await? {
+/// Returns why the review did not pass.
+async fn stages(build: &mut Build, task: Option<&str>) -> Result<Option<String>, Stop> {
+    if build.options.commit && !git::is_clean(&build.roles.session.agents.dispatcher.cx.root).await? {
         return Err(Stop::failed(
             "There are uncommitted changes, which a commit of the build would take in",
             "commit or stash them, or leave out --commit and --parallel",
@@ -93,11 +106,12 @@ async fn stages(build: &mut Build, task: Option<&str>) -> Result<bool, Stop> {
     if build.folder.read("plan.md").is_none() {
         plan(build, &spec).await?;
     }
+    checks::before(build).await?;
     coding::carry_out(build, &spec).await?;
     build.pause_after("code")?;
-    let passed = review::review(build, &spec).await?;
+    let why_not = review::review(build, &spec).await?;
     build.pause_after("review")?;
-    Ok(passed)
+    Ok(why_not)
 }
 
 /// A resumed build reads the task from its folder.
@@ -120,7 +134,7 @@ fn find_task(build: &mut Build, task: Option<&str>) -> Result<String, Stop> {
 }
 
 async fn specify(build: &mut Build, task: &str) -> Result<String, Stop> {
-    let root = Arc::clone(&build.roles.session.agents.cx.root);
+    let root = Arc::clone(&build.roles.session.agents.dispatcher.cx.root);
     let looked = tokio::task::spawn_blocking(move || survey::structure(&root, STRUCTURE_CHARS));
     let structure = looked.await.unwrap_or_default();
     let part = RoleTask::new("spec_writer", "specification", prompts::spec(task, &structure));
@@ -131,7 +145,7 @@ async fn specify(build: &mut Build, task: &str) -> Result<String, Stop> {
 }
 
 async fn plan(build: &mut Build, spec: &str) -> Result<(), Stop> {
-    let files = coding::task_context(&build.roles.session.agents.cx, spec).await;
+    let files = coding::task_context(&build.roles.session.agents.dispatcher.cx, spec).await;
     let mut plan =
         build.roles.work(RoleTask::new("planner", "plan", prompts::plan(spec, &files))).await?.answer;
     if plan::subtasks(&plan).is_empty() {

@@ -1,5 +1,6 @@
 //! The state of a running build, its options, and how it can end.
 
+use super::checks::CheckResult;
 use super::folder::BuildFolder;
 use super::git;
 use super::progress::BuildEvent;
@@ -25,6 +26,8 @@ pub struct Build {
     pub folder: BuildFolder,
     pub roles: Roles,
     pub options: BuildOptions,
+    /// The project's checks, after this run's last change.
+    pub checks: Option<Vec<CheckResult>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +83,7 @@ impl Build {
     /// Commits the changes, if the user wants commits.
     pub async fn commit(&self, subject: &str) -> Result<(), Stop> {
         match self.options.commit {
-            true => git::commit(&self.roles.session.agents.cx.root, subject).await,
+            true => git::commit(&self.roles.session.agents.dispatcher.cx.root, subject).await,
             false => Ok(()),
         }
     }

@@ -209,7 +209,7 @@ impl WorkLog {
 }
 
 impl CheckRun {
-    fn new(check: Check, started: ItemId, envelope: &Envelope) -> Self {
+    pub fn new(check: Check, started: ItemId, envelope: &Envelope) -> Self {
         let ran = envelope.data.command();
         let exit = envelope.data.exit_code();
         let timed_out = ran.is_some_and(|ran| ran.timed_out == Some(true));

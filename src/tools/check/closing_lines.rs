@@ -81,13 +81,18 @@ pub fn verdict(output: &str) -> Option<RunnerVerdict> {
     PASSES.is_match(output).then_some(RunnerVerdict::Passed)
 }
 
-/// Whether the output says that no test ran.
-pub fn ran_nothing(output: &str) -> bool {
-    static NOTHING: Pattern = Pattern::new(concat!(
-        r"(?m)\bno tests ran\b|^Ran 0 tests|collected 0 items|^\s*0 passing|",
-        r"No tests found|\[no test files\]"
+/// Whether tests ran; `None` if the output doesn't say.
+pub fn ran_tests(output: &str) -> Option<bool> {
+    static SOME: Pattern = Pattern::new(concat!(
+        r"(?m)\b[1-9]\d* (passed|passing|failed|failing)\b|^Ran [1-9]\d* tests?|^(#|ℹ) tests [1-9]|",
+        r"^[1-9]\d* (examples?|tests?), |Tests run: [1-9]|^ok\s+\S+\s+[\d.]+s( \[[^n]|\s*$)|^--- (PASS|FAIL)|",
+        r"tests passed, \d+ tests? failed out of [1-9]"
     ));
-    NOTHING.is_match(output) && !PASSES.is_match(output)
+    static NONE: Pattern = Pattern::new(concat!(
+        r"(?im)\bno tests? (ran|found|files?|to run)\b|^Ran 0 tests|collected 0 items|^\s*0 passing|^running 0 tests|",
+        r"Tests run: 0\b|^(#|ℹ) tests 0|^0 (examples|tests), "
+    ));
+    if SOME.is_match(output) { Some(true) } else { NONE.is_match(output).then_some(false) }
 }
 
 #[cfg(test)]
@@ -130,6 +135,19 @@ mod tests {
             assert_eq!(verdict(passed), Some(RunnerVerdict::Passed), "{passed}");
         }
         assert_eq!(verdict("total 4\na.py"), None);
+        for (output, ran) in [
+            ("test result: ok. 3 passed; 0 failed; 0 ignored", Some(true)),
+            ("running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored", Some(false)),
+            ("no tests ran in 0.01s", Some(false)),
+            ("Ran 0 tests in 0.000s\n\nOK", Some(false)),
+            ("Ran 2 tests in 0.000s\n\nFAILED (failures=1)", Some(true)),
+            ("?   \texample/a\t[no test files]", Some(false)),
+            ("ok  \texample/a\t0.01s [no tests to run]", Some(false)),
+            ("ok  \texample/a\t0.01s", Some(true)),
+            ("all fine", None),
+        ] {
+            assert_eq!(ran_tests(output), ran, "{output}");
+        }
         let mixed = "test result: ok. 1 passed\ntest result: FAILED. 0 passed; 1 failed\n";
         assert_eq!(
             verdict(mixed),

@@ -3,3 +3,4 @@
 pub mod closing_lines;
 pub mod find;
 pub mod programs;
+pub mod project;

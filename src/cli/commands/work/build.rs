@@ -95,7 +95,7 @@ pub async fn drive(
     show: Show,
 ) -> Option<(String, u8)> {
     let cancel = CancellationToken::new();
-    session.agents.cx.cancel = cancel.clone();
+    session.agents.dispatcher.cx.cancel = cancel.clone();
     let work = run::run(session, task, options, show);
     tokio::pin!(work);
     let interrupts = interrupts();
