@@ -37,6 +37,8 @@ pub struct SubReport {
     /// Files it read, with the numbers of the items that contain them.
     pub read: Vec<(String, u64)>,
     pub changed: Vec<String>,
+    /// It ran something that checks the project, now or in an earlier run.
+    pub checked: bool,
 }
 
 impl SubReport {

@@ -299,11 +299,126 @@ fn commits_and_worktrees() {
     for subject in ["a", "b", "c", "first"] {
         assert!(log.lines().any(|line| line == subject), "{subject} is not in {log}");
     }
-    assert!(log.contains("Merge branch"), "{log}");
+    assert!(log.contains("Merge commit"), "{log}");
+    // What was done in the worktrees is told as well.
+    let reviewer = said(&server.requests().last().unwrap().body);
+    assert!(reviewer.contains("c.txt\\nshared.txt"), "{reviewer}");
+    assert!(stdout(&output).contains("- c.txt\n- shared.txt\n"), "{}", stdout(&output));
+    let id = folder(&place).file_name().unwrap().to_str().unwrap().to_owned();
+    let report = stdout(&place.command(&["report", &id]).output().unwrap());
+    assert!(report.contains("shared.txt"), "{report}");
     assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);
     assert_eq!(place.git(&["branch", "--list"]).trim(), "* main");
     assert_eq!(place.git(&["status", "--porcelain"]), "");
     assert!(!ran.exists(), "a hook ran outside the sandbox");
+}
+
+#[test]
+fn a_conflict_that_stays_never_reaches_the_project() {
+    let plan = "- [ ] 1. a (after: none)\n- [ ] 2. b (after: none)";
+    let server = FakeServer::start(vec![answer().text(SPEC).into(), answer().text(plan).into()]);
+    server.on_body("Files with conflict marks", answer().text("I can't."));
+    server.on_body("\"role\":\"tool\"", answer().text("Wrote it."));
+    server.on_body("Your subtask\\n1. a", writes("shared.txt", "one\n").text("Begin."));
+    server.on_body("Your subtask\\n2. b", writes("shared.txt", "two\n").text("Begin."));
+    let place = repository();
+    let output = run(&place, &server, &["--parallel", "2", "greet"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stdout(&output).contains("still had conflict marks"), "{}", stdout(&output));
+    assert_eq!(
+        (place.text("shared.txt"), place.git(&["status", "--porcelain"])),
+        ("one\n".to_owned(), String::new())
+    );
+    assert!(text(&place, "plan.md").contains("- [x] 1. a") && text(&place, "plan.md").contains("- [ ] 2. b"));
+    // A later try begins with the conflict anew.
+    let before = server.requests().len();
+    let output = run(&place, &server, &["--last"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("uncommitted changes"), "{}", stderr(&output));
+    assert!(server.requests().len() > before && place.text("shared.txt") == "one\n");
+}
+
+#[test]
+fn the_edits_of_a_killed_role_are_the_builds_own() {
+    let first = vec![
+        answer().text(SPEC).into(),
+        answer().text(PLAN).into(),
+        writes("hello.txt", "hello").into(),
+        silence(),
+    ];
+    let server = FakeServer::start(first);
+    let place = repository();
+    let mut child = build(&place, &server, &["--commit", "greet"]).spawn().unwrap();
+    server.wait_for_requests(4);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(place.git(&["status", "--porcelain"]).contains("hello.txt"));
+    for reply in coding().into_iter().skip(1) {
+        server.push(reply);
+    }
+    server.push(passes("All holds."));
+    place.file("mine.txt", "x");
+    let refused = run(&place, &server, &["--last", "--commit"]);
+    assert!(stderr(&refused).contains("uncommitted changes (mine.txt)"), "{}", stderr(&refused));
+    fs::remove_file(place.project().join("mine.txt")).unwrap();
+    let output = run(&place, &server, &["--last", "--commit"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(place.git(&["status", "--porcelain"]), "");
+    assert!(place.git(&["log", "--format=%s", "--", "hello.txt"]).contains("write hello.txt"));
+}
+
+#[test]
+fn a_subtask_without_a_change_or_a_check_stays_open() {
+    let idle = || answer().text("Done: wrote `bye.txt`.");
+    let mut replies = vec![answer().text(SPEC).into(), answer().text(PLAN).into()];
+    replies.extend(coding().into_iter().take(2));
+    replies.extend([idle().into(), idle().into()]);
+    let server = FakeServer::start(replies);
+    let place = Workplace::new();
+    let output = run(&place, &server, &["greet"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    assert!(stdout(&output).contains("Subtask 2 changed no file and ran no check"), "{}", stdout(&output));
+    assert!(text(&place, "plan.md").contains("- [x] 1.") && text(&place, "plan.md").contains("- [ ] 2."));
+    assert!(said(&server.requests()[5].body).contains("Not done yet"));
+    // A check is enough where nothing is to be changed.
+    server.push(runs("test -f hello.txt && python3 -c 'print(1)'"));
+    server.push(answer().text("It is there."));
+    server.push(passes("All holds."));
+    let output = run(&place, &server, &["--last"]);
+    assert!(output.status.success(), "{}", stdout(&output));
+}
+
+#[test]
+fn a_build_without_a_change_is_not_passed() {
+    let mut replies: Vec<crate::support::answer::Reply> =
+        vec![answer().text(SPEC).into(), answer().text(PLAN).into()];
+    replies.extend((0..4).map(|_| answer().text("Done.").into()));
+    let server = FakeServer::start(replies);
+    let place = Workplace::new();
+    let output = run(&place, &server, &["--json", "greet"]);
+    let last: Value = serde_json::from_str(stdout(&output).lines().last().unwrap()).unwrap();
+    assert_eq!(
+        (last["outcome"].as_str(), output.status.code()),
+        (Some("nothing_changed"), Some(11)),
+        "{last}"
+    );
+    assert!(text(&place, "report.md").contains(": nothing changed\n"), "{}", text(&place, "report.md"));
+    assert_eq!(server.requests().len(), 6);
+}
+
+#[test]
+fn a_build_that_only_deletes_tests_is_not_passed() {
+    let mut replies = one_subtask(vec![runs("rm test_more.py")]);
+    for round in 1..=3 {
+        replies.push(passes("All holds.").into());
+        replies.extend((round < 3).then(|| answer().text("I can't.").into()));
+    }
+    let server = FakeServer::start(replies);
+    let place = calculator();
+    place.file("test_more.py", TEST.replace("Adds", "More"));
+    let output = run(&place, &server, &["make it pass"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    assert!(stdout(&output).contains("only deletes tests (test_more.py)"), "{}", stdout(&output));
 }
 
 #[test]

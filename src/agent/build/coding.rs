@@ -6,19 +6,23 @@ use std::sync::Arc;
 use super::git;
 use super::plan::{self, Subtask};
 use super::prompts;
-use super::roles::{RoleTask, Stop};
+use super::roles::{RoleTask, Start, Stop};
 use super::state::Build;
 use crate::build::progress::BuildEvent;
 use tools::cx::ToolCx;
+use tools::sub_agent::SubReport;
 
 /// Limit of the context given to a subtask, in characters.
 const CONTEXT_CHARS: usize = 6_000;
+/// A subtask that changed no file and ran no check is asked for once more.
+const TRIES: u32 = 2;
 
 pub async fn carry_out(build: &mut Build, spec: &str) -> Result<(), Stop> {
     loop {
         let text = build.folder.read("plan.md").unwrap_or_default();
         let subtasks = plan::subtasks(&text);
-        let ready = plan::ready(&subtasks);
+        let ready =
+            plan::ready(&subtasks, |number| build.idle.get(&number).is_some_and(|tries| *tries >= TRIES));
         if ready.is_empty() {
             return Ok(());
         }
@@ -31,70 +35,78 @@ pub async fn carry_out(build: &mut Build, spec: &str) -> Result<(), Stop> {
 }
 
 async fn alone(build: &mut Build, spec: &str, plan: &str, subtask: &Subtask) -> Result<(), Stop> {
-    let prompt = prompt(build, spec, plan, subtask).await;
-    let report = build.roles.work(part(subtask, prompt)).await?;
-    keep(build, subtask, &report.answer)?;
+    let part = part(build, spec, plan, subtask).await;
+    let name = part.name.clone();
+    let report = build.roles.work(part).await?;
+    let did = report.checked || build.roles.has_changed(&name);
+    keep(build, subtask, &report.answer, did)?;
     build.commit(subtask.title()).await
 }
 
 /// Runs each subtask in its own worktree, then merges their commits into the project one by one.
 async fn together(build: &mut Build, spec: &str, plan: &str, subtasks: &[Subtask]) -> Result<(), Stop> {
     let root = Arc::clone(&build.roles.session.agents.dispatcher.cx.root);
-    let mut parts = Vec::new();
-    let mut trees = Vec::new();
+    let (mut parts, mut trees) = (Vec::new(), Vec::new());
     for subtask in subtasks {
-        let place = root.join(build.folder.path("worktrees"));
-        let place = place.join(subtask.number.to_string());
-        let tree =
-            git::Worktree::open(&root, &place, format!("mycode/{}/{}", build.id, subtask.number)).await?;
+        let place = format!("worktrees/{}", subtask.number);
+        let begun_at = format!("{place}.base");
+        if build.folder.read(&begun_at).is_none() {
+            let head = git::head(&root).await?;
+            build.folder.write(&begun_at, &head).map_err(|error| build.unwritable(&begun_at, error))?;
+        }
+        let branch = format!("mycode/{}/{}", build.id, subtask.number);
+        let tree = git::Worktree::open(&root, &root.join(build.folder.path(&place)), branch).await?;
         let agents = build.roles.session.setup.agents_in(&tree.path);
-        let prompt = prompt(build, spec, plan, subtask).await;
-        parts.push(RoleTask { elsewhere: Some(agents), ..part(subtask, prompt) });
-        trees.push(tree);
+        parts.push(RoleTask { elsewhere: Some(agents), ..part(build, spec, plan, subtask).await });
+        trees.push((tree, begun_at));
     }
     let outcomes = build.roles.work_together(parts).await?;
     let mut failed = None;
-    for ((subtask, tree), outcome) in subtasks.iter().zip(trees).zip(outcomes) {
-        let report = match outcome {
-            Ok(report) => report,
-            Err(stop) => {
-                failed.get_or_insert(stop);
-                continue;
-            }
+    for ((subtask, (tree, begun_at)), outcome) in subtasks.iter().zip(trees).zip(outcomes) {
+        let merged = match outcome {
+            Ok(report) => merge(build, subtask, tree, &begun_at, &report).await,
+            Err(stop) => Err(stop),
         };
-        git::commit(&tree.path, subtask.title()).await?;
-        let conflicts = tree.merge(&root).await?;
-        if !conflicts.is_empty() {
-            build.roles.show.say(&BuildEvent::Note {
-                text: &format!("Subtask {} conflicts in {}", subtask.number, conflicts.join(", ")),
-            });
-            let part = RoleTask::new(
-                "qa_fixer",
-                format!("merge of subtask {}", subtask.number),
-                prompts::merge(subtask, &conflicts),
-            );
-            build.roles.work(part).await?;
-            git::conclude_merge(&root, &conflicts).await?;
+        if let Err(stop) = merged {
+            failed.get_or_insert(stop);
         }
-        keep(build, subtask, &report.answer)?;
-        tree.remove(&root).await;
     }
     failed.map_or(Ok(()), Err)
 }
 
-fn part(subtask: &Subtask, prompt: String) -> RoleTask {
-    let about = subtask.title().to_owned();
-    RoleTask { about, ..RoleTask::new("coder", format!("subtask {}", subtask.number), prompt) }
+/// Conflicts are resolved in the worktree: the project's own files never hold conflict marks.
+async fn merge(
+    build: &mut Build,
+    subtask: &Subtask,
+    tree: git::Worktree,
+    begun_at: &str,
+    report: &SubReport,
+) -> Result<(), Stop> {
+    let root = Arc::clone(&build.roles.session.agents.dispatcher.cx.root);
+    git::commit(&tree.path, subtask.title()).await?;
+    let base = build.folder.read(begun_at).unwrap_or_default();
+    if !report.checked && !tree.has_work(base.trim()).await {
+        return keep(build, subtask, &report.answer, false);
+    }
+    let conflicts = tree.catch_up(&root).await?;
+    if !conflicts.is_empty() {
+        build.roles.show.say(&BuildEvent::Note {
+            text: &format!("Subtask {} conflicts in {}", subtask.number, conflicts.join(", ")),
+        });
+        let name = format!("merge of subtask {}", subtask.number);
+        let part = RoleTask::new("qa_fixer", name, prompts::merge(subtask, &conflicts));
+        let agents = build.roles.session.setup.agents_in(&tree.path);
+        build.roles.work(RoleTask { elsewhere: Some(agents), start: Start::Fresh, ..part }).await?;
+        tree.conclude(&conflicts).await?;
+    }
+    let title = format!("git merge {}", tree.branch);
+    build.roles.journaled(title, tree.deliver(&root)).await?;
+    keep(build, subtask, &report.answer, true)?;
+    tree.remove(&root).await;
+    Ok(())
 }
 
-/// Writes the answer before checking off the subtask: a kill in between only repeats the answer.
-fn keep(build: &Build, subtask: &Subtask, answer: &str) -> Result<(), Stop> {
-    build.wrote(&format!("subtasks/{}.md", subtask.number), answer)?;
-    let plan = build.folder.read("plan.md").unwrap_or_default();
-    build.wrote("plan.md", &plan::ticked(&plan, subtask.number))
-}
-
-async fn prompt(build: &Build, spec: &str, plan: &str, subtask: &Subtask) -> String {
+async fn part(build: &Build, spec: &str, plan: &str, subtask: &Subtask) -> RoleTask {
     let context = task_context(&build.roles.session.agents.dispatcher.cx, &subtask.text).await;
     let before: Vec<(usize, String)> = plan::subtasks(plan)
         .into_iter()
@@ -103,7 +115,28 @@ async fn prompt(build: &Build, spec: &str, plan: &str, subtask: &Subtask) -> Str
             Some((other.number, build.folder.read(&format!("subtasks/{}.md", other.number))?))
         })
         .collect();
-    prompts::code(spec, plan, &context, subtask, &before)
+    let mut name = format!("subtask {}", subtask.number);
+    let mut prompt = prompts::code(spec, plan, &context, subtask, &before);
+    if build.idle.contains_key(&subtask.number) {
+        name.push_str(", again");
+        prompt.push_str(prompts::NOT_DONE);
+    }
+    RoleTask { about: subtask.title().to_owned(), ..RoleTask::new("coder", name, prompt) }
+}
+
+/// Writes the answer before checking off the subtask: a kill in between only repeats the answer. One that changed no file and ran
+/// no check stays open.
+fn keep(build: &mut Build, subtask: &Subtask, answer: &str, did: bool) -> Result<(), Stop> {
+    if !did {
+        *build.idle.entry(subtask.number).or_default() += 1;
+        let text = format!("Subtask {} changed no file and ran no check, so it stays open.", subtask.number);
+        build.roles.show.say(&BuildEvent::Note { text: &text });
+        return Ok(());
+    }
+    build.idle.remove(&subtask.number);
+    build.wrote(&format!("subtasks/{}.md", subtask.number), answer)?;
+    let plan = build.folder.read("plan.md").unwrap_or_default();
+    build.wrote("plan.md", &plan::ticked(&plan, subtask.number))
 }
 
 pub async fn task_context(cx: &ToolCx, text: &str) -> String {

@@ -36,8 +36,20 @@ async fn output(mut command: Command, name: &str) -> Result<String, Stop> {
     Err(Stop::failed(format!("git {name} failed: {said}"), HINT))
 }
 
-pub async fn is_clean(root: &Path) -> Result<bool, Stop> {
-    Ok(git(root, &["status", "--porcelain"]).await?.trim().is_empty())
+/// Python writes these when a check runs; few ignore them.
+const NO_CACHES: [&str; 3] = ["--", ":/", ":(top,exclude,glob)**/__pycache__/**"];
+
+/// Files below `root` with uncommitted changes, relative to it, and those elsewhere in the repository, relative to that.
+pub async fn uncommitted(root: &Path) -> Result<Vec<PathBuf>, Stop> {
+    let below = git(root, &["rev-parse", "--show-prefix"]).await?;
+    let status = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames"];
+    let found = git(root, &[&status[..], &NO_CACHES].concat()).await?;
+    let paths = found.split('\0').filter_map(|entry| entry.get(3..)).map(Path::new);
+    Ok(paths.map(|path| path.strip_prefix(below.trim_end()).unwrap_or(path).to_owned()).collect())
+}
+
+pub async fn head(root: &Path) -> Result<String, Stop> {
+    Ok(git(root, &["rev-parse", "HEAD"]).await?.trim().to_owned())
 }
 
 pub async fn is_at_head(root: &Path) -> bool {
@@ -46,7 +58,7 @@ pub async fn is_at_head(root: &Path) -> bool {
 
 /// Commits everything, if there is anything. The build's own folder is ignored.
 pub async fn commit(root: &Path, subject: &str) -> Result<(), Stop> {
-    git(root, &["add", "--all"]).await?;
+    git(root, &[&["add", "--all"][..], &NO_CACHES].concat()).await?;
     if git(root, &["diff", "--cached", "--quiet"]).await.is_ok() {
         return Ok(());
     }
@@ -61,7 +73,10 @@ pub struct Worktree {
 impl Worktree {
     /// Creates it from HEAD, or reuses what an earlier run left.
     pub async fn open(root: &Path, path: &Path, branch: String) -> Result<Self, Stop> {
-        if !path.join(".git").exists() {
+        if path.join(".git").exists() {
+            // An unfinished merge of an earlier run. There mostly is none.
+            let _ = git(path, &["merge", "--abort"]).await;
+        } else {
             let shown = path.to_string_lossy();
             let add = ["worktree", "add", "--quiet", "--force"];
             // A branch left by an earlier run has work on it.
@@ -72,16 +87,50 @@ impl Worktree {
         Ok(Self { path: path.to_owned(), branch })
     }
 
-    /// Merges its commits into the project; returns the conflicting files.
-    pub async fn merge(&self, root: &Path) -> Result<Vec<String>, Stop> {
-        match git(root, &["merge", "--quiet", "--no-edit", &self.branch]).await {
+    /// Whether its branch differs from this commit.
+    pub async fn has_work(&self, base: &str) -> bool {
+        git(&self.path, &["diff", "--quiet", base, "HEAD"]).await.is_err()
+    }
+
+    /// Merges the project's commits into the worktree, so that conflicts never reach the project; returns the conflicting files.
+    pub async fn catch_up(&self, root: &Path) -> Result<Vec<String>, Stop> {
+        let head = head(root).await?;
+        match git(&self.path, &["merge", "--quiet", "--no-edit", &head]).await {
             Ok(_) => Ok(Vec::new()),
             Err(stop) => {
-                let unmerged = git(root, &["diff", "--name-only", "--diff-filter=U"]).await?;
+                let unmerged = git(&self.path, &["diff", "--name-only", "--diff-filter=U"]).await?;
                 let files: Vec<String> = unmerged.lines().map(str::to_owned).collect();
                 if files.is_empty() { Err(stop) } else { Ok(files) }
             }
         }
+    }
+
+    /// Commits a merge whose conflicts were resolved; with conflict markers left, it is undone.
+    pub async fn conclude(&self, files: &[String]) -> Result<(), Stop> {
+        for file in files {
+            let text = std::fs::read(self.path.join(file)).unwrap_or_default();
+            let is_mark = |line: &[u8]| line.starts_with(b"<<<<<<< ") || line.starts_with(b">>>>>>> ");
+            if text.split(|byte| *byte == b'\n').any(is_mark) {
+                git(&self.path, &["merge", "--abort"]).await?;
+                return Err(Stop::failed(
+                    format!(
+                        "{file} still had conflict marks after the fix, so {} was not merged into the project",
+                        self.branch
+                    ),
+                    format!(
+                        "merge the branch {} by hand and check off its subtask in the plan, or let the build try again",
+                        self.branch
+                    ),
+                ));
+            }
+        }
+        git(&self.path, &["add", "--all"]).await?;
+        git(&self.path, &["commit", "--quiet", "--no-edit"]).await.map(drop)
+    }
+
+    /// Merges its commits into the project. It has caught up, so nothing conflicts.
+    pub async fn deliver(&self, root: &Path) -> Result<(), Stop> {
+        git(root, &["merge", "--quiet", "--no-edit", &self.branch]).await.map(drop)
     }
 
     /// Resets the files to the branch: the run that made the worktree may have been killed midway.
@@ -99,18 +148,6 @@ impl Worktree {
         self.leave(root).await;
         let _ = git(root, &["branch", "--delete", &self.branch]).await;
     }
-}
-
-/// Commits a merge if no conflict markers are left.
-pub async fn conclude_merge(root: &Path, files: &[String]) -> Result<(), Stop> {
-    for file in files {
-        let text = std::fs::read_to_string(root.join(file)).unwrap_or_default();
-        if text.lines().any(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ")) {
-            return Err(Stop::failed(format!("{file} still has conflict marks"), HINT));
-        }
-    }
-    git(root, &["add", "--all"]).await?;
-    git(root, &["commit", "--quiet", "--no-edit"]).await.map(drop)
 }
 
 #[cfg(test)]

@@ -61,11 +61,13 @@ pub fn ticked(plan: &str, number: usize) -> String {
     lines.concat()
 }
 
-/// The open subtasks whose predecessors are done; the first open one if they all wait for each other.
-pub fn ready(subtasks: &[Subtask]) -> Vec<&Subtask> {
-    let is_open = |number: &usize| subtasks.iter().any(|other| other.number == *number && !other.done);
-    let open = subtasks.iter().filter(|subtask| !subtask.done);
-    let ready: Vec<&Subtask> = open.clone().filter(|subtask| !subtask.after.iter().any(is_open)).collect();
+/// The open subtasks whose predecessors are done; the first open one if they all wait for each other. What was `given_up`
+/// holds up nothing.
+pub fn ready(subtasks: &[Subtask], given_up: impl Fn(usize) -> bool) -> Vec<&Subtask> {
+    let is_open = |subtask: &&Subtask| !subtask.done && !given_up(subtask.number);
+    let waits = |number: &usize| subtasks.iter().filter(is_open).any(|other| other.number == *number);
+    let open = subtasks.iter().filter(is_open);
+    let ready: Vec<&Subtask> = open.clone().filter(|subtask| !subtask.after.iter().any(waits)).collect();
     if ready.is_empty() { open.take(1).collect() } else { ready }
 }
 
@@ -82,7 +84,7 @@ mod tests {
         let shown: Vec<_> = found.iter().map(|one| (one.number, one.done, one.after.clone())).collect();
         assert_eq!(shown, [(1, true, vec![]), (2, false, vec![1]), (3, false, vec![1, 2])]);
         assert_eq!((found[1].text.as_str(), found[1].title()), ("Write it (after: 1)", "Write it"));
-        assert_eq!(ready(&found).iter().map(|one| one.number).collect::<Vec<_>>(), [2]);
+        assert_eq!(ready(&found, |_| false).iter().map(|one| one.number).collect::<Vec<_>>(), [2]);
     }
 
     #[test]
@@ -95,7 +97,7 @@ mod tests {
     #[test]
     fn circles_and_unnumbered_plans_go_on() {
         let found = subtasks("- [ ] one (after: 2)\n- [ ] two (after: 1)\n");
-        assert_eq!(ready(&found)[0].number, 1);
+        assert_eq!(ready(&found, |_| false)[0].number, 1);
         assert_eq!(
             subtasks("- [ ] 1. a\n- [ ] 1. b\n").iter().map(|one| one.number).collect::<Vec<_>>(),
             [1, 1_002]

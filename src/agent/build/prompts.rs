@@ -41,6 +41,10 @@ pub fn code(spec: &str, plan: &str, context: &str, subtask: &Subtask, before: &[
     ])
 }
 
+/// For a subtask whose coder did nothing.
+pub const NOT_DONE: &str = "\n\n## Not done yet\nAnother coder answered, but changed no file and ran no check, so the subtask doesn't count as \
+                            done. Carry it out now. If it needs no change, run a command that proves it.";
+
 pub fn review(spec: &str, changed: &[String], checks: &str) -> String {
     prompt(&[
         ("Specification", spec),

@@ -9,7 +9,7 @@ use base::text::{human_tokens, one_line, plural};
 
 pub fn text(build: &Build, outcome: Outcome, message: &str, took: Duration) -> String {
     let task = build.folder.read("task.md").unwrap_or_default();
-    let mut out = format!("# Build {}: {}\n\n{message}\n\n", build.id, outcome.as_str());
+    let mut out = format!("# Build {}: {}\n\n{message}\n\n", build.id, outcome.as_str().replace('_', " "));
     out.push_str(&format!("**Task:** {}\n", one_line(&task, 400)));
     let subtasks = plan::subtasks(&build.folder.read("plan.md").unwrap_or_default());
     if !subtasks.is_empty() {
@@ -33,7 +33,7 @@ pub fn text(build: &Build, outcome: Outcome, message: &str, took: Duration) -> S
     let changed = build.roles.changed();
     if !changed.is_empty() {
         out.push_str(&format!("\n## {} changed\n", plural(changed.len(), "file")));
-        changed.iter().for_each(|path| out.push_str(&format!("- {path}\n")));
+        changed.keys().for_each(|path| out.push_str(&format!("- {path}\n")));
     }
     let window = build.roles.session.conversation.usage.window(0, 0);
     let cost = window.cost_usd.map_or(String::new(), |cost| format!(", ${cost:.2}"));

@@ -5,6 +5,8 @@ use super::prompts;
 use super::roles::{RoleTask, Start, Stop};
 use super::state::Build;
 use super::verdict::Verdict;
+use base::pattern::Pattern;
+use context::report::figures::LineCounts;
 
 /// In one run. A resumed build reviews the present state anew, whatever an earlier run found.
 const ROUNDS: usize = 3;
@@ -14,7 +16,8 @@ pub async fn review(build: &mut Build, spec: &str) -> Result<Option<String>, Sto
     let first = 1 + (1..).take_while(|round| build.folder.read(&name("review", *round)).is_some()).count();
     for round in first.. {
         let results = checks::run(build).await?;
-        let problems = checks::problems(build, &results);
+        let mut problems = checks::problems(build, &results);
+        problems.extend(only_deletes_tests(build));
         let shown = checks::text(&results);
         build.checks = Some(results);
         let verdict = judge(build, spec, round, &shown).await?;
@@ -36,11 +39,23 @@ pub async fn review(build: &mut Build, spec: &str) -> Result<Option<String>, Sto
     Ok(None)
 }
 
+fn only_deletes_tests(build: &Build) -> Option<String> {
+    static TEST: Pattern = Pattern::new(concat!(
+        r"(?i)(^|/)(tests?|specs?|__tests__)/|(^|/)test_[^/]*$|[_.-](test|spec)s?\.[^/]+$|",
+        r"(?-i:Tests?\.(java|kt|cs|swift|php|scala)$)"
+    ));
+    let changed = build.roles.changed();
+    let deletes = |(path, lines): (&String, &LineCounts)| TEST.is_match(path) && lines.added == 0;
+    let names = || changed.keys().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
+    (!changed.is_empty() && changed.iter().all(deletes))
+        .then(|| format!("the build only deletes tests ({})", names()))
+}
+
 /// An unreadable verdict is asked for once more, in the same window.
 async fn judge(build: &mut Build, spec: &str, round: usize, checks: &str) -> Result<Verdict, Stop> {
     let (file, part) = (name("review", round), format!("review {round}"));
-    let ask =
-        RoleTask::new("qa_reviewer", part.clone(), prompts::review(spec, &build.roles.changed(), checks));
+    let changed: Vec<String> = build.roles.changed().into_keys().collect();
+    let ask = RoleTask::new("qa_reviewer", part.clone(), prompts::review(spec, &changed, checks));
     let mut report = build.roles.work(RoleTask { start: Start::Fresh, ..ask }).await?;
     let mut read = Verdict::read(&report.answer);
     if let Err(why) = &read {

@@ -1,18 +1,25 @@
 //! Runs the roles of a build: each is a sub-agent, and its parts are turns of the build's session, so that
 //! `mycode rewind`, `mycode report` and a resumed chat include them.
 
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use crate::assemble::{FolderAgents, RoleSession};
 use crate::build::checks;
+use crate::build::git;
 use crate::build::progress::{BuildEvent, Show};
 use crate::build::prompts;
 use base::clock;
 use base::model::item::{Item, UserMessage};
 use base::protocol::event::{EndReason, TurnEnd};
 use base::text::one_line;
+use context::report::figures::LineCounts;
 use context::report::session;
+use context::session::journal::inspect;
+use context::session::journal::path_state::PathState;
 use context::session::journal::record::JournalRecord;
 use context::session::list;
 use context::session::log::{self, LogError};
@@ -24,6 +31,7 @@ pub enum Stop {
     Role { part: String, end: EndReason },
     Failed { message: String, hint: String },
     Paused(&'static str),
+    NothingChanged,
 }
 
 impl Stop {
@@ -38,6 +46,7 @@ impl std::fmt::Display for Stop {
             Self::Role { part, .. } => write!(f, "{part} could not be done"),
             Self::Failed { message, .. } => f.write_str(message),
             Self::Paused(stage) => write!(f, "paused after {stage}"),
+            Self::NothingChanged => f.write_str("nothing changed"),
         }
     }
 }
@@ -102,7 +111,7 @@ impl Roles {
         parts: Vec<RoleTask>,
     ) -> Result<Vec<Result<SubReport, Stop>>, Stop> {
         let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
-        self.begin(&format!("{} of the build", names.join(", ")))?;
+        self.begin(&turn_title(&names))?;
         let RoleSession { conversation, agents, setup } = &mut self.session;
         let state = log::agents_of(&setup.project_state);
         let session = conversation.id.clone();
@@ -180,15 +189,71 @@ impl Roles {
     }
 
     /// The files that differ from before the build, without what only checks wrote.
-    pub fn changed(&self) -> Vec<String> {
-        let journal = self.session.agents.dispatcher.cx.journal.as_ref();
-        let mut by_check = false;
-        let lines = journal.into_iter().flat_map(|journal| journal.lines()).filter(|line| {
-            if let JournalRecord::Turn { title, .. } = line {
-                by_check = title == checks::TITLE;
-            }
-            !by_check
-        });
-        session::changed_files(lines, 0).into_keys().collect()
+    pub fn changed(&self) -> BTreeMap<String, LineCounts> {
+        session::changed_files(self.journal(|title| title != checks::TITLE), 0)
     }
+
+    /// Does work of the program's own and records in the undo journal what it changed.
+    pub async fn journaled<T>(&self, title: String, work: impl Future<Output = T>) -> T {
+        let journal = self.session.agents.dispatcher.cx.journal.clone();
+        let looking = journal.clone();
+        let before = tokio::task::spawn_blocking(move || {
+            looking.inspect(|journal| journal.before_command(&title, &AtomicBool::new(false)))
+        });
+        let _ = before.await;
+        let done = work.await;
+        let _ = tokio::task::spawn_blocking(move || journal.map(|journal| journal.after_command())).await;
+        done
+    }
+
+    /// Uncommitted changes that no role made: another's, which a commit would take in.
+    pub async fn uncommitted_by_others(&self) -> Result<Vec<PathBuf>, Stop> {
+        let cx = &self.session.agents.dispatcher.cx;
+        let (root, found) = (Arc::clone(&cx.root), git::uncommitted(&cx.root).await?);
+        let mut known: HashMap<PathBuf, Vec<PathState>> = HashMap::new();
+        for line in self.journal(|_| true) {
+            if let JournalRecord::Change(change) = line {
+                known.entry(change.path).or_default().extend([change.before, change.after]);
+            }
+        }
+        let is_ours = move |path: &PathBuf| {
+            let now = inspect::look_in(&root, path, inspect::FILE_LIMIT_BYTES);
+            let states = known.get(path).map(Vec::as_slice).unwrap_or_default();
+            now.is_ok_and(|(now, _)| states.iter().any(|state| state.same_content(&now)))
+        };
+        let others = move || found.into_iter().filter(|path| !is_ours(path)).collect();
+        tokio::task::spawn_blocking(others)
+            .await
+            .map_err(|error| Stop::failed(error, "run the build again with --resume"))
+    }
+
+    /// Whether this part changed a file, now or in an earlier run.
+    pub fn has_changed(&self, part: &str) -> bool {
+        let title = turn_title(&[part]);
+        let changes = |line: &JournalRecord| match line {
+            JournalRecord::Change(change) => ![&change.before, &change.after].contains(&&PathState::Folder),
+            _ => false,
+        };
+        self.journal(|known| known == title).iter().any(changes)
+    }
+
+    /// The journal's lines of these turns.
+    fn journal(&self, wanted: impl Fn(&str) -> bool) -> Vec<JournalRecord> {
+        let journal = self.session.agents.dispatcher.cx.journal.as_ref();
+        let mut lines = journal.map(|journal| journal.lines()).unwrap_or_default();
+        let mut keeps = true;
+        lines.retain(|line| {
+            match line {
+                JournalRecord::Turn { title, .. } => keeps = wanted(title),
+                JournalRecord::Rewind { .. } => keeps = true,
+                _ => {}
+            }
+            keeps
+        });
+        lines
+    }
+}
+
+fn turn_title(parts: &[&str]) -> String {
+    format!("{} of the build", parts.join(", "))
 }

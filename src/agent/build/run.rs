@@ -1,12 +1,12 @@
 //! The stages of a build in order. Each writes a file; a stage whose file exists is skipped.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::checks::{self, CheckOutcome, CheckResult};
 use super::coding;
 use super::folder::BuildFolder;
-use super::git;
 use super::plan;
 use super::progress::{BuildEvent, Show};
 use super::prompts;
@@ -44,10 +44,17 @@ pub async fn run(
         }
     };
     show.say(&BuildEvent::Begun { id: &id, folder: &folder.name });
-    let mut build = Build { id, folder, roles: Roles::new(session, show), options, checks: None };
+    let mut build =
+        Build { id, folder, roles: Roles::new(session, show), options, idle: BTreeMap::new(), checks: None };
     let (outcome, message) = match stages(&mut build, task).await {
         Ok(None) => (Outcome::Passed, passed(&build)),
         Ok(Some(why)) => (Outcome::Failed, build.how_to_go_on(&format!("Not passed: {why}."))),
+        Err(Stop::NothingChanged) => (
+            Outcome::NothingChanged,
+            build.how_to_go_on(
+                "Nothing changed: no role changed a file of the project, so there is nothing to review.",
+            ),
+        ),
         Err(Stop::Paused(stage)) => {
             let file = build.folder.path(if stage == "code" { "plan.md" } else { stage_file(stage) });
             (Outcome::Paused, build.how_to_go_on(&format!("Paused after {stage}. Edit {file} as you like.")))
@@ -92,11 +99,18 @@ fn stage_file(stage: &str) -> &'static str {
 
 /// Returns why the review did not pass.
 async fn stages(build: &mut Build, task: Option<&str>) -> Result<Option<String>, Stop> {
-    if build.options.commit && !git::is_clean(&build.roles.session.agents.dispatcher.cx.root).await? {
-        return Err(Stop::failed(
-            "There are uncommitted changes, which a commit of the build would take in",
-            "commit or stash them, or leave out --commit and --parallel",
-        ));
+    if build.options.commit {
+        let others = build.roles.uncommitted_by_others().await?;
+        let names: Vec<String> = others.iter().take(3).map(|path| path.display().to_string()).collect();
+        if !names.is_empty() {
+            return Err(Stop::failed(
+                format!(
+                    "There are uncommitted changes ({}), which a commit of the build would take in",
+                    names.join(", ")
+                ),
+                "commit or stash them, or leave out --commit and --parallel",
+            ));
+        }
     }
     let task = find_task(build, task)?;
     let spec = match build.folder.read("spec.md") {
@@ -108,6 +122,18 @@ async fn stages(build: &mut Build, task: Option<&str>) -> Result<Option<String>,
     }
     checks::before(build).await?;
     coding::carry_out(build, &spec).await?;
+    if build.roles.changed().is_empty() {
+        return Err(Stop::NothingChanged);
+    }
+    if let Some(number) = build.idle.keys().next() {
+        return Err(Stop::failed(
+            format!("Subtask {number} changed no file and ran no check, even when asked again"),
+            format!(
+                "do it by hand and check it off in {0}, or delete it there",
+                build.folder.path("plan.md")
+            ),
+        ));
+    }
     build.pause_after("code")?;
     let why_not = review::review(build, &spec).await?;
     build.pause_after("review")?;

@@ -1,5 +1,7 @@
 //! The state of a running build, its options, and how it can end.
 
+use std::collections::BTreeMap;
+
 use super::checks::CheckResult;
 use super::folder::BuildFolder;
 use super::git;
@@ -26,6 +28,8 @@ pub struct Build {
     pub folder: BuildFolder,
     pub roles: Roles,
     pub options: BuildOptions,
+    /// Subtasks that changed no file and ran no check, with how often they were tried.
+    pub idle: BTreeMap<usize, u32>,
     /// The project's checks, after this run's last change.
     pub checks: Option<Vec<CheckResult>>,
 }
@@ -35,6 +39,8 @@ pub enum Outcome {
     Passed,
     /// The last review still found problems, or a stage failed.
     Failed,
+    /// No role changed a file of the project.
+    NothingChanged,
     Paused,
     ProviderFailed,
     Interrupted,
@@ -45,6 +51,7 @@ impl Outcome {
         match self {
             Self::Passed => "passed",
             Self::Failed => "failed",
+            Self::NothingChanged => "nothing_changed",
             Self::Paused => "paused",
             Self::ProviderFailed => "provider_failed",
             Self::Interrupted => "interrupted",
@@ -56,6 +63,7 @@ impl Outcome {
             Self::Passed | Self::Paused => 0,
             Self::Failed => 1,
             Self::ProviderFailed => 4,
+            Self::NothingChanged => 11,
             Self::Interrupted => 130,
         }
     }

@@ -92,6 +92,7 @@ impl SubAgentRunner {
             usage: agent.conversation.usage.total().since(before),
             read,
             changed,
+            checked: agent.conversation.facts.work.checks().next().is_some(),
         })
     }
 
