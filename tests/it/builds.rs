@@ -117,6 +117,28 @@ fn a_build_from_task_to_report() {
 }
 
 #[test]
+fn each_reader_hears_its_own_instruction_only() {
+    let server = FakeServer::start(whole());
+    let place = Workplace::new();
+    place.file("task.txt", "greet the user\n");
+    let task = fs::File::open(place.project().join("task.txt")).unwrap();
+    let output = build(&place, &server, &["-"]).stdin(task).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(text(&place, "task.md"), "greet the user\n");
+    let requests = server.requests();
+    for (at, own) in [(0, "## Task"), (1, "## Specification"), (6, "## Specification")] {
+        let messages = requests[at].body["messages"].as_array().unwrap();
+        assert_eq!(messages.len(), 2, "{messages:?}");
+        assert!(messages[1]["content"].as_str().unwrap().starts_with(own), "{messages:?}");
+        let system = messages[0]["content"].as_str().unwrap();
+        for part in ["smallest change", "Never commit", "You change their", "Check by running", "End with"] {
+            assert!(!system.contains(part), "{part} is in {system}");
+        }
+    }
+    assert!(said(&requests[2].body).contains("smallest change"));
+}
+
+#[test]
 fn what_a_person_edits_between_stages_counts() {
     let server = FakeServer::start(vec![answer().text(SPEC).into(), answer().text(PLAN).into()]);
     let place = Workplace::new();
@@ -425,6 +447,8 @@ fn a_build_that_only_deletes_tests_is_not_passed() {
 fn what_cannot_begin_says_why() {
     let server = FakeServer::start(vec![]);
     let place = Workplace::new();
+    let blank = build(&place, &server, &["-"]).stdin(std::process::Stdio::null()).output().unwrap();
+    assert!(stderr(&blank).contains("the task is empty"), "{}", stderr(&blank));
     let empty = run(&place, &server, &[]);
     assert_eq!(empty.status.code(), Some(2));
     assert!(stderr(&empty).contains("the task is empty"));

@@ -88,8 +88,12 @@ impl AgentTemplate {
         let rules = ProjectRules::new(HeldBack::new(&self.project_state), &self.loaded.config);
         let reader = PromptReader { sub_agent: true, only_reads: kind.only_reads, ..PromptReader::default() };
         let prompt = FixedPrompt::new(reader, &kind.prompt, dispatcher.specs(), rules);
-        let input =
-            TurnInput { sub_agent: true, offers: SkillHints::of(&self.skills), ..TurnInput::default() };
+        let input = TurnInput {
+            sub_agent: true,
+            only_reads: kind.only_reads,
+            offers: SkillHints::of(&self.skills),
+            ..TurnInput::default()
+        };
         let mut window = ContextWindow::new(settings, prompt);
         window.compactor.hooks = dispatcher.hooks.clone();
         Ok(Agent {

@@ -215,7 +215,9 @@ impl<'a> Turn<'a> {
         let Agent { conversation, dispatcher, input, limits, .. } = &mut *self.agent;
         let now = dispatcher.policy.permission();
         reminders::permission(conversation, input.permission.replace(now), now)?;
-        reminders::mode(conversation, dispatcher.policy.mode(), dispatcher.is_interactive())?;
+        if !input.only_reads {
+            reminders::mode(conversation, dispatcher.policy.mode(), dispatcher.is_interactive())?;
+        }
         reminders::todos(conversation, &dispatcher.cx.todos)?;
         reminders::steps(conversation, limits.max_steps, self.steps)?;
         self.nudges.deadline(self.agent, self.events)

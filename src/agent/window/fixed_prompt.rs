@@ -141,6 +141,8 @@ impl PromptReader {
         let headless = !self.chat || self.sub_agent;
         let main = headless && !self.sub_agent;
         match margin {
+            'E' => !self.only_reads,
+            'R' => self.only_reads,
             'C' => !headless,
             'H' => headless,
             'W' => headless && !self.only_reads,

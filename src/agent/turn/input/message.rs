@@ -17,6 +17,8 @@ pub struct TurnInput {
     pub permission: Option<Permission>,
     /// Its turns are part of a parent's and not points to rewind to.
     pub sub_agent: bool,
+    /// Its own instruction says that it only reads, and no mode beside it.
+    pub only_reads: bool,
     /// A text can't be returned: a message without a reply stays in the session.
     pub no_composer: bool,
     /// A reminder for the next message, such as rewound files.

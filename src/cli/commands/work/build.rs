@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use clap::Args;
 
+use super::piped;
 use crate::cli::args::SharedArgs;
 use crate::cli::choice::{STAGES, choice};
 use crate::cli::report::{self, Failure};
@@ -19,8 +20,11 @@ use agent::build::state::BuildOptions;
 use frontend::exec::run::interrupts;
 
 #[derive(Args, Debug)]
+#[command(
+    after_help = "Exit codes: 0 passed or paused, 1 not passed, 4 provider, 11 nothing changed, 130 interrupted"
+)]
 pub struct BuildArgs {
-    /// The task
+    /// The task; `-` reads standard input
     pub task: Option<String>,
 
     /// Continue this build (its id, or the beginning of it)
@@ -64,8 +68,11 @@ pub async fn run(cli: &SharedArgs, args: &BuildArgs) -> Result<u8, Failure> {
         (None, true) => SessionSelector::Id(last(cli)?),
         (None, false) => SessionSelector::New,
     };
-    if matches!(which, SessionSelector::New) && args.task.as_deref().is_none_or(|task| task.trim().is_empty())
-    {
+    let task = match args.task.as_deref() {
+        Some("-") => Some(piped::all()?),
+        task => task.map(str::to_owned),
+    };
+    if matches!(which, SessionSelector::New) && task.as_deref().is_none_or(|task| task.trim().is_empty()) {
         let hint =
             "describe the task: mycode build \"add a --json flag\", or go on with --resume ID or --last";
         return Err(Failure::usage("the task is empty", hint));
@@ -78,7 +85,7 @@ pub async fn run(cli: &SharedArgs, args: &BuildArgs) -> Result<u8, Failure> {
         parallel: args.parallel,
     };
     let show = Show::new(args.json);
-    let Some((text, code)) = drive(session, args.task.as_deref(), options, show).await else {
+    let Some((text, code)) = drive(session, task.as_deref(), options, show).await else {
         return Ok(130);
     };
     if !args.json {
