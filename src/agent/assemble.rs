@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::calls::dispatcher::Dispatcher;
-use super::control::{Questions, TurnControl};
+use super::control::Questions;
 use super::deps::{EngineDeps, Exporter};
 use super::engine::Engine;
 use super::hooks::agent_hooks::AgentHooks;
@@ -36,8 +36,6 @@ use base::config::load::Loaded;
 use base::config::settings::{Permission, TINY_WINDOW_TOKENS};
 use base::config::trusted::held_back::HeldBack;
 use base::deadline::Deadline;
-use base::model::call::ToolCall;
-use base::model::item::ToolResult;
 use base::model::provider::Provider;
 use base::model::request::Params;
 use base::protocol::event::{Event, Level};
@@ -72,6 +70,8 @@ pub struct RunLimits {
     pub keep: bool,
     /// The answer has to fit a schema.
     pub has_schema: bool,
+    /// A reviewer looks at the changes before the end.
+    pub review: bool,
 }
 
 pub struct Setup {
@@ -260,6 +260,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
             deadline: limits.deadline,
             nudges: loaded.work.nudges,
             has_schema: limits.has_schema,
+            review: limits.review,
         },
     };
     let model_from_flag = loaded.model_flag;
@@ -338,12 +339,8 @@ impl FolderAgents {
         self.runner.begin(ParentTurn { session: session.to_owned(), ..self.parent.clone() });
     }
 
-    /// Runs one call as if a model had made it.
-    pub async fn run_alone(&self, call: ToolCall) -> Option<ToolResult> {
-        let (events, _) = mpsc::unbounded_channel();
-        let questions = Arc::new(Questions::new(events.clone()));
-        let control = Arc::new(TurnControl::within(questions, self.dispatcher.cx.cancel.clone(), None));
-        self.dispatcher.run_alone(call, self.parent.settings.window_tokens, &control, &events).await
+    pub fn window_tokens(&self) -> u64 {
+        self.parent.settings.window_tokens
     }
 }
 

@@ -13,6 +13,7 @@ pub mod lists;
 pub mod maintainer;
 pub mod memo;
 pub mod parts;
+pub mod qa;
 pub mod quick_ops;
 pub mod sampling;
 pub mod session;

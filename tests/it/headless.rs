@@ -90,6 +90,52 @@ fn every_line_of_every_stream_is_valid() {
 }
 
 #[test]
+fn a_review_tells_the_model_once_what_it_found() {
+    let place = place();
+    let finding =
+        json!({"path": "b.txt", "line": 1, "problem": "says beta, not gamma", "evidence": "the task"});
+    let verdict = json!({"verdict": "fail", "findings": [finding]}).to_string();
+    let server = FakeServer::start(vec![
+        call("Write", json!({"path": "b.txt", "content": "beta\n"})),
+        text("Wrote it."),
+        text("It FAILs."),
+        text(&verdict),
+        text("It is meant so."),
+    ]);
+    let out = place.exec(&server.base_url(), &["--json", "--review", "write gamma"]);
+    let (stream, requests) = (stdout(&out), server.requests());
+    assert_eq!((out.status.code(), requests.len()), (Some(0), 5), "{}", stderr(&out));
+    // The reviewer sees the task, the diff and the checks, and not what the model said.
+    let reviewer = &requests[2].raw;
+    for part in ["write gamma", "+beta", "No check found", "You review a finished change"] {
+        assert!(reviewer.contains(part), "{part} is not in {reviewer}");
+    }
+    assert!(!reviewer.contains("Wrote it."), "{reviewer}");
+    assert!(requests[3].raw.contains("verdict can't be read"), "{}", requests[3].raw);
+    assert!(requests[4].raw.contains("b.txt:1 says beta, not gamma (the task)"), "{}", requests[4].raw);
+    let schema = OutputSchema::parse(events::SCHEMA).unwrap();
+    let line = stream.lines().find(|line| line.contains(r#""type":"review""#)).unwrap();
+    schema.read(line).unwrap();
+    assert!(line.contains(r#""verdict":"fail""#) && line.contains("says beta"), "{line}");
+    assert!(stream.lines().last().unwrap().contains("It is meant so."), "{stream}");
+
+    // A failed check of the project counts, whatever the reviewer says; a run without changes has no review.
+    place.file("Makefile", "test:\n\t@grep -q gamma b.txt\n");
+    let server = FakeServer::start(vec![
+        call("Write", json!({"path": "c.txt", "content": "c\n"})),
+        text("Wrote it."),
+        text(r#"{"verdict": "pass"}"#),
+        text("Not mine."),
+    ]);
+    let out = place.exec(&server.base_url(), &["--review", "write c"]);
+    assert!(stderr(&out).contains("· reviewed: 1 finding"), "{}", stderr(&out));
+    assert!(server.requests()[3].raw.contains("`make test`: failed"), "{}", server.requests()[3].raw);
+    let server = FakeServer::start(vec![text("Nothing to do.")]);
+    let out = place.exec(&server.base_url(), &["--review", "look"]);
+    assert!(stderr(&out).contains("review was skipped: no file was changed"), "{}", stderr(&out));
+}
+
+#[test]
 fn an_answer_with_a_schema() {
     let place = place();
     let schema = json!({"type": "object", "required": ["files"], "properties": {"files": {"type": "array", "items": {"type": "string"}}}});

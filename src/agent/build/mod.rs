@@ -14,4 +14,3 @@ pub mod review;
 pub mod roles;
 pub mod run;
 pub mod state;
-pub mod verdict;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::json;
 
-use super::checks::{CheckOutcome, CheckResult};
+use crate::qa::checks::{CheckOutcome, CheckResult};
 use base::sanitize;
 use base::text::{human_tokens, one_line, plural};
 use tools::sub_agent::SubReport;

@@ -1,29 +1,15 @@
 //! The prompts of the build's roles: each gets only the part of the information that it needs.
 
 use super::plan::Subtask;
+use crate::qa::prompts as qa;
 use base::text;
 
-/// Limit of a section, in bytes; the rest can be read in its file.
-const PART_BYTES: usize = 24_000;
-
-fn prompt(parts: &[(&str, &str)]) -> String {
-    let parts = parts.iter().filter(|(_, text)| !text.trim().is_empty());
-    let parts: Vec<String> = parts
-        .map(|(name, text)| {
-            let end = text::floor_boundary(text, PART_BYTES);
-            let cut = if end < text.len() { "\n[cut: read the file]" } else { "" };
-            format!("## {name}\n{}{cut}", text[..end].trim())
-        })
-        .collect();
-    parts.join("\n\n")
-}
-
-pub fn spec(task: &str, structure: &str) -> String {
-    prompt(&[("Task", task), ("Structure of the project", structure)])
+pub fn spec(task: &str) -> String {
+    qa::prompt(&[("Task", task)])
 }
 
 pub fn plan(spec: &str, files: &str) -> String {
-    prompt(&[("Specification", spec), ("Files that seem to matter", files)])
+    qa::prompt(&[("Specification", spec), ("Files that seem to matter", files)])
 }
 
 /// For a plan without checkboxes.
@@ -32,7 +18,7 @@ pub const PLAN_AGAIN: &str = "Your answer has no line of the form `- [ ] 1. …`
 pub fn code(spec: &str, plan: &str, context: &str, subtask: &Subtask, before: &[(usize, String)]) -> String {
     let before: Vec<String> =
         before.iter().map(|(number, said)| format!("{number}: {}", text::one_line(said, 1_500))).collect();
-    prompt(&[
+    qa::prompt(&[
         ("Your subtask", &format!("{}. {}", subtask.number, subtask.text)),
         ("What the subtasks before it say", &before.join("\n")),
         ("Specification", spec),
@@ -45,26 +31,11 @@ pub fn code(spec: &str, plan: &str, context: &str, subtask: &Subtask, before: &[
 pub const NOT_DONE: &str = "\n\n## Not done yet\nAnother coder answered, but changed no file and ran no check, so the subtask doesn't count as \
                             done. Carry it out now. If it needs no change, run a command that proves it.";
 
-pub fn review(spec: &str, changed: &[String], checks: &str) -> String {
-    prompt(&[
-        ("Specification", spec),
-        ("Changed files", &changed.join("\n")),
-        ("The project's own checks, run by the program just now", checks),
-    ])
-}
-
-/// For an answer whose verdict can't be read.
-pub fn verdict_again(why: &str) -> String {
-    format!(
-        "Your verdict can't be read: {why}. Answer once more with the JSON object only, in the form that you were given."
-    )
-}
-
 /// `problems` are what the program itself found.
 pub fn fix(review: &str, problems: &[String], checks: &str, files: &[String]) -> String {
     let problems: Vec<String> = problems.iter().map(|problem| format!("- [ ] {problem}")).collect();
     let failed = if problems.is_empty() { "" } else { checks };
-    prompt(&[
+    qa::prompt(&[
         ("Review", review),
         ("Why the project's checks are no pass", &problems.join("\n")),
         ("The project's own checks", failed),
@@ -78,7 +49,7 @@ pub fn merge(subtask: &Subtask, files: &[String]) -> String {
          that both changes hold, then check that the project still works. The one that was merged last: {}. {}",
         subtask.number, subtask.text
     );
-    prompt(&[("Task", &task), ("Files with conflict marks", &files.join("\n"))])
+    qa::prompt(&[("Task", &task), ("Files with conflict marks", &files.join("\n"))])
 }
 
 /// For a role that resumes after an interruption.

@@ -4,7 +4,9 @@ use super::checks;
 use super::prompts;
 use super::roles::{RoleTask, Start, Stop};
 use super::state::Build;
-use super::verdict::Verdict;
+use crate::qa::checks as qa;
+use crate::qa::prompts::review as review_prompt;
+use crate::qa::verdict::{self, ReviewVerdict};
 use base::pattern::Pattern;
 use context::report::figures::LineCounts;
 
@@ -18,7 +20,7 @@ pub async fn review(build: &mut Build, spec: &str) -> Result<Option<String>, Sto
         let results = checks::run(build).await?;
         let mut problems = checks::problems(build, &results);
         problems.extend(only_deletes_tests(build));
-        let shown = checks::text(&results);
+        let shown = qa::text(&results);
         build.checks = Some(results);
         let verdict = judge(build, spec, round, &shown).await?;
         if verdict.passes() && problems.is_empty() {
@@ -52,16 +54,17 @@ fn only_deletes_tests(build: &Build) -> Option<String> {
 }
 
 /// An unreadable verdict is asked for once more, in the same window.
-async fn judge(build: &mut Build, spec: &str, round: usize, checks: &str) -> Result<Verdict, Stop> {
+async fn judge(build: &mut Build, spec: &str, round: usize, checks: &str) -> Result<ReviewVerdict, Stop> {
     let (file, part) = (name("review", round), format!("review {round}"));
-    let changed: Vec<String> = build.roles.changed().into_keys().collect();
-    let ask = RoleTask::new("qa_reviewer", part.clone(), prompts::review(spec, &changed, checks));
+    let changed = build.roles.changed().into_keys().collect::<Vec<_>>().join("\n");
+    let prompt = review_prompt(("Specification", spec), ("Changed files", &changed), checks);
+    let ask = RoleTask::new("qa_reviewer", part.clone(), prompt);
     let mut report = build.roles.work(RoleTask { start: Start::Fresh, ..ask }).await?;
-    let mut read = Verdict::read(&report.answer);
+    let mut read = ReviewVerdict::read(&report.answer);
     if let Err(why) = &read {
-        let again = RoleTask::new("qa_reviewer", format!("{part}, again"), prompts::verdict_again(why));
+        let again = RoleTask::new("qa_reviewer", format!("{part}, again"), verdict::asked_again(why));
         report = build.roles.work(RoleTask { start: Start::In(report.id), ..again }).await?;
-        read = Verdict::read(&report.answer);
+        read = ReviewVerdict::read(&report.answer);
     }
     match read {
         Ok(verdict) => {

@@ -1,10 +1,9 @@
 //! The stages of a build in order. Each writes a file; a stage whose file exists is skipped.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Instant;
 
-use super::checks::{self, CheckOutcome, CheckResult};
+use super::checks;
 use super::coding;
 use super::folder::BuildFolder;
 use super::plan;
@@ -15,11 +14,8 @@ use super::review;
 use super::roles::{RoleTask, Roles, Stop};
 use super::state::{Build, BuildOptions, Outcome};
 use crate::assemble::RoleSession;
+use crate::qa::checks::{CheckOutcome, CheckResult};
 use base::model::item::{Item, UserMessage};
-use evidence::survey;
-
-/// Limit of the project structure given to the spec writer, in characters.
-const STRUCTURE_CHARS: usize = 6_000;
 
 /// Runs or resumes a build; `task` is for a new one. Returns the report and the exit code.
 pub async fn run(
@@ -160,10 +156,7 @@ fn find_task(build: &mut Build, task: Option<&str>) -> Result<String, Stop> {
 }
 
 async fn specify(build: &mut Build, task: &str) -> Result<String, Stop> {
-    let root = Arc::clone(&build.roles.session.agents.dispatcher.cx.root);
-    let looked = tokio::task::spawn_blocking(move || survey::structure(&root, STRUCTURE_CHARS));
-    let structure = looked.await.unwrap_or_default();
-    let part = RoleTask::new("spec_writer", "specification", prompts::spec(task, &structure));
+    let part = RoleTask::new("spec_writer", "specification", prompts::spec(task));
     let spec = build.roles.work(part).await?.answer;
     build.wrote("spec.md", &spec)?;
     build.pause_after("spec")?;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::checks::CheckResult;
 use super::folder::BuildFolder;
 use super::git;
 use super::progress::BuildEvent;
 use super::roles::{Roles, Stop};
+use crate::qa::checks::CheckResult;
 use base::protocol::event::EndReason;
 use base::text::one_line;
 

@@ -110,6 +110,7 @@ impl AgentTemplate {
                 deadline: None,
                 nudges: self.loaded.work.nudges,
                 has_schema: false,
+                review: false,
             },
         })
     }

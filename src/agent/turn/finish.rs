@@ -15,6 +15,7 @@ use base::text::{one_line, plural};
 use context::session::journal::path_state::PathState;
 use context::session::journal::record::JournalRecord;
 use context::session::journal::recorder::Journal;
+use tools::check::project;
 use tools::cx::ToolCx;
 use tools::file::syntax;
 
@@ -57,7 +58,7 @@ pub async fn facts(conversation: &Conversation, cx: &ToolCx, answer: &str, audie
         let gone = |path: &String| !root.join(path).exists() && !net.contains_key(Path::new(path));
         let missing: Vec<String> = wanted.into_iter().filter(gone).collect();
         let invalid = invalid_files(&root, &changes);
-        (changes, missing, has_checks(&root), invalid)
+        (changes, missing, !project::checks(&root).is_empty(), invalid)
     });
     let Ok((changes, missing, can_check, invalid)) = looked.await else { return Vec::new() };
     let mut facts: Vec<Fact> = failed_or_claimed(work, answer, &changes, audience).into_iter().collect();
@@ -118,7 +119,7 @@ fn invalid_files(root: &Path, changes: &[(ItemId, String)]) -> Vec<Fact> {
     invalid.take(NAMES).collect()
 }
 
-fn asked(conversation: &Conversation) -> String {
+pub fn asked(conversation: &Conversation) -> String {
     let entries = conversation.history.entries().iter().rev();
     let text = entries.filter_map(|entry| match &*entry.item {
         Item::User(message) => Some(message.text.to_string()),
@@ -140,36 +141,6 @@ fn net_changes(journal: &Journal) -> HashMap<PathBuf, bool> {
         }
     }
     net
-}
-
-/// Whether a manifest names a way to test or build.
-fn has_checks(root: &Path) -> bool {
-    const MANIFESTS: &[&str] = &[
-        "Cargo.toml",
-        "go.mod",
-        "Makefile",
-        "pytest.ini",
-        "tox.ini",
-        "pyproject.toml",
-        "setup.py",
-        "setup.cfg",
-        "pom.xml",
-        "build.gradle",
-        "build.gradle.kts",
-        "CMakeLists.txt",
-        "mix.exs",
-        "Rakefile",
-        "composer.json",
-        "Package.swift",
-        "justfile",
-        "tests",
-        "test",
-    ];
-    let script = || {
-        let package = std::fs::read_to_string(root.join("package.json")).unwrap_or_default();
-        ["\"test\"", "\"build\"", "\"lint\""].iter().any(|name| package.contains(name))
-    };
-    MANIFESTS.iter().any(|name| root.join(name).exists()) || script()
 }
 
 fn is_program(path: &str) -> bool {

@@ -13,9 +13,16 @@ pub struct TurnLimits {
     pub nudges: bool,
     /// The answer has to fit a schema.
     pub has_schema: bool,
+    /// A reviewer looks at the changes before the end.
+    pub review: bool,
 }
 
 impl TurnLimits {
+    /// Whether a review is asked for and there is time for it.
+    pub fn wants_review(&self, steps: u32) -> bool {
+        self.review && self.leave_room(steps) && self.deadline.is_none_or(|deadline| deadline.stage() == 0)
+    }
+
     /// Whether there is time for the model to act on what it is told.
     pub fn leave_room(&self, steps: u32) -> bool {
         const REQUESTS: u32 = 3;

@@ -11,5 +11,6 @@ pub mod plan_file;
 pub mod repeats;
 pub mod reply;
 pub mod results;
+pub mod review;
 pub mod run;
 pub mod text_calls;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::approval::{Question, QuestionId};
 use super::ledger::{ItemHistory, LedgerView};
 use super::lists::{ModelRow, PreviewMessage, RuleRow};
-use super::review::Changes;
+use super::review::{Changes, ReviewOutcome};
 use super::rewind::{RewindDone, RewindPoint, RewindPreview};
 use crate::config::mode::Mode;
 use crate::config::settings::Permission;
@@ -143,6 +143,8 @@ pub enum Event {
         running: bool,
     },
     Nudge(Nudge),
+    /// A reviewer looked at what the turn changed.
+    Review(ReviewOutcome),
     TurnEnded(TurnEnd),
 }
 

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use super::rewind::FileAction;
+use crate::model::usage::Usage;
+use crate::text::plural;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changes {
@@ -60,4 +62,51 @@ pub struct HunkId {
     /// Hashes of the file's full content and of the hunk, so that later changes aren't touched.
     pub content: String,
     pub place: String,
+}
+
+/// What a reviewer found wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReviewFinding {
+    pub path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    pub problem: String,
+    /// How it shows.
+    #[serde(default)]
+    pub evidence: String,
+}
+
+impl ReviewFinding {
+    /// `src/a.rs:3 wrong (how it shows)`.
+    pub fn line(&self) -> String {
+        let line = self.line.map_or(String::new(), |line| format!(":{line}"));
+        let evidence = match self.evidence.trim() {
+            "" => String::new(),
+            evidence => format!(" ({evidence})"),
+        };
+        format!("{}{line} {}{evidence}", self.path, self.problem.trim())
+    }
+}
+
+/// The review of a finished turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReviewOutcome {
+    pub passed: bool,
+    pub findings: Vec<ReviewFinding>,
+    /// Those of the checks that failed.
+    #[serde(skip)]
+    pub failed: Vec<String>,
+    /// The project's own checks with their results, one a line.
+    pub checks: Vec<String>,
+    pub usage: Usage,
+}
+
+impl ReviewOutcome {
+    /// `reviewed: 2 findings`.
+    pub fn short(&self) -> String {
+        match self.findings.len() + self.failed.len() {
+            0 => "reviewed: no findings".to_owned(),
+            found => format!("reviewed: {}", plural(found, "finding")),
+        }
+    }
 }

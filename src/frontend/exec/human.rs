@@ -178,6 +178,7 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
                 self.cut = nudge.kind == ReminderTopic::Cut;
                 self.line(DIM, &format!("· {}", nudge.short));
             }
+            Event::Review(review) => self.line(DIM, &format!("· {}", review.short())),
             Event::Session(session) => self.permission = Some(session.permission),
             Event::Permission(permission) => self.permission = Some(*permission),
             Event::Compacting { running: true } => self.line(DIM, "compacting older turns"),

@@ -117,6 +117,10 @@ impl<O: Write> Printer for Json<O> {
                 }
                 self.line(line)
             }
+            Event::Review(review) => self.line(json!({
+                "type": "review", "verdict": if review.passed { "pass" } else { "fail" },
+                "findings": review.findings, "checks": review.checks, "usage": review.usage,
+            })),
             Event::Compacting { running } => self.line(json!({"type": "compacting", "running": running})),
             Event::Window(window) => {
                 self.cost_usd = window.cost_usd;

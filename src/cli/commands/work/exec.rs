@@ -48,6 +48,10 @@ pub struct ExecArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "each")]
     pub trajectory: Option<PathBuf>,
 
+    /// Before the end, let a reviewer look at the changes and run the project's checks; the model is told once what it found
+    #[arg(long, conflicts_with = "each")]
+    pub review: bool,
+
     #[command(flatten)]
     pub limits: TaskLimits,
 
@@ -104,6 +108,7 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
     let mut setup = agent_setup::setup(cli, false, &which).await?;
     let limits = &mut setup.limits;
     limits.has_schema = schema.is_some();
+    limits.review = args.review;
     limits.keep = args.limits.keep || setup.loaded.work.keep_services;
     let limit = args.limits.max_minutes.map(|minutes| Duration::from_secs_f64(minutes * 60.0));
     limits.deadline = limit.map(|limit| Deadline::new(begun, limit));

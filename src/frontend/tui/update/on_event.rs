@@ -192,6 +192,7 @@ pub fn apply(app: &mut App, event: Event) {
         }
         Event::Notice { level, text } => app.notice(level, text),
         Event::Nudge(nudge) => app.notice(base::protocol::event::Level::Info, nudge.short),
+        Event::Review(review) => app.notice(base::protocol::event::Level::Info, review.short()),
         Event::Jobs(rows) => jobs(app, rows),
         Event::SandboxLacks(missing) => app.sandbox_lacks = Some(missing),
         Event::Compacting { running } => app.compacting = running.then_some(app.now),

@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Deserializer, Value};
 
+use base::protocol::review::ReviewFinding;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Judgment {
@@ -13,24 +15,22 @@ enum Judgment {
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Finding {
-    pub path: String,
-    pub line: Option<u64>,
-    pub problem: String,
-    #[serde(default)]
-    pub evidence: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Verdict {
+pub struct ReviewVerdict {
     verdict: Judgment,
     #[serde(default)]
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ReviewFinding>,
     #[serde(default)]
     summary: String,
 }
 
-impl Verdict {
+/// For an answer whose verdict can't be read.
+pub fn asked_again(why: &str) -> String {
+    format!(
+        "Your verdict can't be read: {why}. Answer once more with the JSON object only, in the form that you were given."
+    )
+}
+
+impl ReviewVerdict {
     /// The error says what is wrong with the answer, as the end of a sentence.
     pub fn read(answer: &str) -> Result<Self, String> {
         let mut found: Vec<Value> = objects(answer);
@@ -58,12 +58,7 @@ impl Verdict {
             out.push_str(&format!("\n{}\n", self.summary.trim()));
         }
         for finding in &self.findings {
-            let line = finding.line.map_or(String::new(), |line| format!(":{line}"));
-            let evidence = match finding.evidence.trim() {
-                "" => String::new(),
-                evidence => format!(" ({evidence})"),
-            };
-            out.push_str(&format!("\n- [ ] {}{line} {}{evidence}", finding.path, finding.problem.trim()));
+            out.push_str(&format!("\n- [ ] {}", finding.line()));
         }
         out
     }
@@ -105,9 +100,9 @@ mod tests {
             "{\"verdict\": \"pass\"}",
             "All read.\n```json\n{\"verdict\":\"pass\",\"findings\":[]}\n```\nPASS",
         ] {
-            assert!(Verdict::read(answer).unwrap().passes(), "{answer}");
+            assert!(ReviewVerdict::read(answer).unwrap().passes(), "{answer}");
         }
-        let fails = Verdict::read(&format!("PASS {{really}}:\n{FAILS}")).unwrap();
+        let fails = ReviewVerdict::read(&format!("PASS {{really}}:\n{FAILS}")).unwrap();
         assert!(!fails.passes());
         assert_eq!(fails.text(), "Verdict: fail\n\n- [ ] a.rs:3 wrong (x {)");
         assert_eq!(fails.files(), ["a.rs"]);
@@ -126,7 +121,7 @@ mod tests {
             r#"{"verdict": "pass""#,
             &format!(r#"{{"verdict": "pass"}} or rather {FAILS}"#),
         ] {
-            assert!(Verdict::read(answer).is_err(), "{answer}");
+            assert!(ReviewVerdict::read(answer).is_err(), "{answer}");
         }
     }
 }

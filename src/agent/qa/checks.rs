@@ -1,0 +1,158 @@
+//! Runs the project's own checks. The program runs them, not a model, so that nobody can only claim it. As for any command, the
+//! policy and the sandbox decide.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::calls::dispatcher::Dispatcher;
+use crate::control::{Questions, TurnControl};
+use crate::work::work_log::CheckRun;
+use base::model::call::ToolCall;
+use base::model::envelope::{Envelope, ErrorCode};
+use base::model::item::ItemId;
+use base::sanitize;
+use base::text;
+use tools::check::closing_lines;
+use tools::check::project::{self, ProjectCheck};
+
+/// A check that takes longer counts as failed.
+const LIMIT_MS: u64 = 600_000;
+const LAST_WRITES: Duration = Duration::from_secs(5);
+/// Of the output, in bytes.
+const SHOWN_BYTES: usize = 3_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckOutcome {
+    Passed,
+    Failed,
+    NoTests,
+    NotRun,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CheckResult {
+    pub command: String,
+    pub outcome: CheckOutcome,
+    /// Such as `exit code 101, "2 failed"`.
+    pub how: String,
+    /// Its end.
+    #[serde(skip)]
+    output: String,
+}
+
+impl CheckResult {
+    pub fn line(&self) -> String {
+        let outcome = match self.outcome {
+            CheckOutcome::Passed => "passed",
+            CheckOutcome::Failed => "failed",
+            CheckOutcome::NoTests => "ran no tests",
+            CheckOutcome::NotRun => "not run",
+        };
+        let how = if self.how.is_empty() { String::new() } else { format!(" ({})", self.how) };
+        format!("`{}`: {outcome}{how}", self.command)
+    }
+}
+
+/// The checks that the project has, and those that it had before. Reads the disk.
+pub fn of_project(root: &Path, before: &[CheckResult]) -> Vec<ProjectCheck> {
+    let ran = before.iter().filter(|result| result.outcome != CheckOutcome::NotRun);
+    let known =
+        ran.map(|result| ProjectCheck { command: result.command.clone(), otherwise: None, installed: true });
+    let mut checks: Vec<ProjectCheck> = known.collect();
+    for found in project::checks(root) {
+        let is_it = |known: &ProjectCheck| {
+            known.command == found.command || Some(&known.command) == found.otherwise.as_ref()
+        };
+        if !checks.iter().any(is_it) {
+            checks.push(found);
+        }
+    }
+    checks
+}
+
+pub struct CheckRunner<'a> {
+    pub dispatcher: &'a Dispatcher,
+    pub window_tokens: u64,
+    pub cancel: CancellationToken,
+}
+
+impl CheckRunner<'_> {
+    /// `None` if it was interrupted.
+    pub async fn run(&self, check: &ProjectCheck) -> Option<CheckResult> {
+        if !check.installed {
+            return Some(not_run(&check.command, "its program is not installed".to_owned()));
+        }
+        let result = self.command(&check.command).await?;
+        match &check.otherwise {
+            Some(other) if result.output.contains("No module named pytest") => self.command(other).await,
+            _ => Some(result),
+        }
+    }
+
+    async fn command(&self, command: &str) -> Option<CheckResult> {
+        let cx = &self.dispatcher.cx;
+        // Python takes a file of the same size that was written in the same second for unchanged.
+        let run = format!("PYTHONDONTWRITEBYTECODE=1 {command}");
+        let args = json!({"command": run, "directory": cx.root.to_string_lossy(), "timeout_ms": LIMIT_MS});
+        let call = ToolCall { id: "check".into(), name: "Bash".into(), args: args.to_string().into() };
+        let (events, _) = mpsc::unbounded_channel();
+        let questions = Arc::new(Questions::new(events.clone()));
+        let control = Arc::new(TurnControl::within(questions, self.cancel.clone(), None));
+        let ran = self.dispatcher.run_alone(call, self.window_tokens, &control, &events).await;
+        let envelope = ran.map_or_else(|| Envelope::success(""), |ran| ran.envelope);
+        if let Some(job) = envelope.data.command().and_then(|ran| ran.job) {
+            cx.shell.jobs.stop(job);
+            cx.shell.jobs.ended(job, LAST_WRITES).await;
+        }
+        let interrupted = envelope.error.as_ref().is_some_and(|error| error.code == ErrorCode::Interrupted);
+        (!interrupted && !self.cancel.is_cancelled()).then(|| judged(command, &envelope))
+    }
+}
+
+fn judged(command: &str, envelope: &Envelope) -> CheckResult {
+    let start = text::ceil_boundary(&envelope.body, envelope.body.len().saturating_sub(SHOWN_BYTES));
+    let output = envelope.body[start..].trim().to_owned();
+    let Some(ran) = envelope.data.command() else {
+        let why =
+            envelope.error.as_ref().map_or_else(String::new, |error| text::one_line(&error.message, 300));
+        return not_run(command, why);
+    };
+    if ran.running == Some(true) {
+        let how = format!("not done after {} minutes", LIMIT_MS / 60_000);
+        return CheckResult { command: command.to_owned(), outcome: CheckOutcome::Failed, how, output };
+    }
+    let how = ran.check.clone().map(|check| CheckRun::new(check, ItemId(0), envelope).how);
+    let code = envelope.data.exit_code();
+    let outcome = match (closing_lines::ran_tests(&envelope.body), code) {
+        (Some(false), _) => CheckOutcome::NoTests,
+        (_, Some(0)) => CheckOutcome::Passed,
+        _ => CheckOutcome::Failed,
+    };
+    let how = how.or_else(|| code.map(|code| format!("exit code {code}"))).unwrap_or_default();
+    CheckResult { command: command.to_owned(), outcome, how, output }
+}
+
+fn not_run(command: &str, how: String) -> CheckResult {
+    CheckResult { command: command.to_owned(), outcome: CheckOutcome::NotRun, how, output: String::new() }
+}
+
+/// For the reviewer and the fixer.
+pub fn text(results: &[CheckResult]) -> String {
+    if results.is_empty() {
+        return "No check found in this project.".to_owned();
+    }
+    let shown = |result: &CheckResult| match result.output.as_str() {
+        "" => format!("- {}", result.line()),
+        output => {
+            format!("- {}. The end of its output:\n```\n{}\n```", result.line(), sanitize::as_data(output))
+        }
+    };
+    results.iter().map(shown).collect::<Vec<_>>().join("\n")
+}
