@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::changes;
 use super::progress::BuildEvent;
 use super::roles::Stop;
 use super::state::Build;
@@ -10,8 +11,6 @@ use base::protocol::event::EndReason;
 
 /// The results before the coding.
 const BEFORE: &str = "checks-before.json";
-/// The turn in whose name the journal holds what checks write.
-pub const TITLE: &str = "checks of the build";
 
 /// Runs the checks once before the coding.
 pub async fn before(build: &mut Build) -> Result<(), Stop> {
@@ -29,7 +28,7 @@ fn results_before(build: &Build) -> Vec<CheckResult> {
 
 /// Runs the checks that the project has now and those that it had before.
 pub async fn run(build: &mut Build) -> Result<Vec<CheckResult>, Stop> {
-    let root = Arc::clone(&build.roles.session.agents.dispatcher.cx.root);
+    let root = Arc::clone(&build.cx().root);
     let before = results_before(build);
     let looked = tokio::task::spawn_blocking(move || checks::of_project(&root, &before));
     let wanted = looked.await.unwrap_or_default();
@@ -37,7 +36,7 @@ pub async fn run(build: &mut Build) -> Result<Vec<CheckResult>, Stop> {
     if wanted.is_empty() {
         return Ok(results);
     }
-    build.roles.begin(TITLE)?;
+    build.roles.begin(changes::OF_CHECKS)?;
     let (agents, show) = (&build.roles.session.agents, &build.roles.show);
     let cancel = agents.dispatcher.cx.cancel.clone();
     let runner =

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use super::changes;
 use super::git;
 use super::plan::{self, Subtask};
 use super::prompts;
-use super::roles::{RoleTask, Start, Stop};
+use super::roles::{RoleStart, RoleTask, Stop};
 use super::state::Build;
 use crate::build::progress::BuildEvent;
 use tools::cx::ToolCx;
@@ -38,14 +39,14 @@ async fn alone(build: &mut Build, spec: &str, plan: &str, subtask: &Subtask) -> 
     let part = part(build, spec, plan, subtask).await;
     let name = part.name.clone();
     let report = build.roles.work(part).await?;
-    let did = report.checked || build.roles.has_changed(&name);
+    let did = report.checked || changes::made_by(build.cx(), &name);
     keep(build, subtask, &report.answer, did)?;
     build.commit(subtask.title()).await
 }
 
 /// Runs each subtask in its own worktree, then merges their commits into the project one by one.
 async fn together(build: &mut Build, spec: &str, plan: &str, subtasks: &[Subtask]) -> Result<(), Stop> {
-    let root = Arc::clone(&build.roles.session.agents.dispatcher.cx.root);
+    let root = Arc::clone(&build.cx().root);
     let (mut parts, mut trees) = (Vec::new(), Vec::new());
     for subtask in subtasks {
         let place = format!("worktrees/{}", subtask.number);
@@ -82,7 +83,7 @@ async fn merge(
     begun_at: &str,
     report: &SubReport,
 ) -> Result<(), Stop> {
-    let root = Arc::clone(&build.roles.session.agents.dispatcher.cx.root);
+    let root = Arc::clone(&build.cx().root);
     git::commit(&tree.path, subtask.title()).await?;
     let base = build.folder.read(begun_at).unwrap_or_default();
     if !report.checked && !tree.has_work(base.trim()).await {
@@ -96,18 +97,18 @@ async fn merge(
         let name = format!("merge of subtask {}", subtask.number);
         let part = RoleTask::new("qa_fixer", name, prompts::merge(subtask, &conflicts));
         let agents = build.roles.session.setup.agents_in(&tree.path);
-        build.roles.work(RoleTask { elsewhere: Some(agents), start: Start::Fresh, ..part }).await?;
+        build.roles.work(RoleTask { elsewhere: Some(agents), start: RoleStart::Fresh, ..part }).await?;
         tree.conclude(&conflicts).await?;
     }
     let title = format!("git merge {}", tree.branch);
-    build.roles.journaled(title, tree.deliver(&root)).await?;
+    changes::recorded(build.cx(), title, tree.deliver(&root)).await?;
     keep(build, subtask, &report.answer, true)?;
     tree.remove(&root).await;
     Ok(())
 }
 
 async fn part(build: &Build, spec: &str, plan: &str, subtask: &Subtask) -> RoleTask {
-    let context = task_context(&build.roles.session.agents.dispatcher.cx, &subtask.text).await;
+    let context = task_context(build.cx(), &subtask.text).await;
     let before: Vec<(usize, String)> = plan::subtasks(plan)
         .into_iter()
         .filter(|other| other.done)

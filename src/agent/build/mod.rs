@@ -2,6 +2,7 @@
 //! only its part. Stages hand over files that people may edit, and from which an interrupted build resumes.
 //! Start reading at `run.rs`.
 
+pub mod changes;
 pub mod checks;
 pub mod coding;
 pub mod folder;

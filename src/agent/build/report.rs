@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::changes;
 use super::plan;
 use super::review;
 use super::state::{Build, Outcome};
@@ -30,7 +31,7 @@ pub fn text(build: &Build, outcome: Outcome, message: &str, took: Duration) -> S
     if let Some((file, review)) = review::last(build) {
         out.push_str(&format!("\n## Review ({})\n{}\n", build.folder.path(&file), review.trim()));
     }
-    let changed = build.roles.changed();
+    let changed = changes::all(build.cx());
     if !changed.is_empty() {
         out.push_str(&format!("\n## {} changed\n", plural(changed.len(), "file")));
         changed.keys().for_each(|path| out.push_str(&format!("- {path}\n")));

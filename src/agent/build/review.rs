@@ -1,8 +1,9 @@
 //! The review stage: for a few rounds, a reviewer checks the changes against the spec and a fixer fixes them.
 
+use super::changes;
 use super::checks;
 use super::prompts;
-use super::roles::{RoleTask, Start, Stop};
+use super::roles::{RoleStart, RoleTask, Stop};
 use super::state::Build;
 use crate::qa::checks as qa;
 use crate::qa::prompts::review as review_prompt;
@@ -46,7 +47,7 @@ fn only_deletes_tests(build: &Build) -> Option<String> {
         r"(?i)(^|/)(tests?|specs?|__tests__)/|(^|/)test_[^/]*$|[_.-](test|spec)s?\.[^/]+$|",
         r"(?-i:Tests?\.(java|kt|cs|swift|php|scala)$)"
     ));
-    let changed = build.roles.changed();
+    let changed = changes::all(build.cx());
     let deletes = |(path, lines): (&String, &LineCounts)| TEST.is_match(path) && lines.added == 0;
     let names = || changed.keys().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
     (!changed.is_empty() && changed.iter().all(deletes))
@@ -56,14 +57,14 @@ fn only_deletes_tests(build: &Build) -> Option<String> {
 /// An unreadable verdict is asked for once more, in the same window.
 async fn judge(build: &mut Build, spec: &str, round: usize, checks: &str) -> Result<ReviewVerdict, Stop> {
     let (file, part) = (name("review", round), format!("review {round}"));
-    let changed = build.roles.changed().into_keys().collect::<Vec<_>>().join("\n");
+    let changed = changes::all(build.cx()).into_keys().collect::<Vec<_>>().join("\n");
     let prompt = review_prompt(("Specification", spec), ("Changed files", &changed), checks);
     let ask = RoleTask::new("qa_reviewer", part.clone(), prompt);
-    let mut report = build.roles.work(RoleTask { start: Start::Fresh, ..ask }).await?;
+    let mut report = build.roles.work(RoleTask { start: RoleStart::Fresh, ..ask }).await?;
     let mut read = ReviewVerdict::read(&report.answer);
     if let Err(why) = &read {
         let again = RoleTask::new("qa_reviewer", format!("{part}, again"), verdict::asked_again(why));
-        report = build.roles.work(RoleTask { start: Start::In(report.id), ..again }).await?;
+        report = build.roles.work(RoleTask { start: RoleStart::In(report.id), ..again }).await?;
         read = ReviewVerdict::read(&report.answer);
     }
     match read {

@@ -1,26 +1,16 @@
 //! Runs the roles of a build: each is a sub-agent, and its parts are turns of the build's session, so that
 //! `mycode rewind`, `mycode report` and a resumed chat include them.
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use crate::assemble::{FolderAgents, RoleSession};
-use crate::build::checks;
-use crate::build::git;
 use crate::build::progress::{BuildEvent, Show};
 use crate::build::prompts;
 use base::clock;
 use base::model::item::{Item, UserMessage};
 use base::protocol::event::{EndReason, TurnEnd};
 use base::text::one_line;
-use context::report::figures::LineCounts;
-use context::report::session;
-use context::session::journal::inspect;
-use context::session::journal::path_state::PathState;
-use context::session::journal::record::JournalRecord;
 use context::session::list;
 use context::session::log::{self, LogError};
 use tools::cx::{SubAgents as _, ToolCx};
@@ -67,12 +57,12 @@ pub struct RoleTask {
     pub prompt: String,
     /// The agents of another folder, if not the project's.
     pub elsewhere: Option<FolderAgents>,
-    pub start: Start,
+    pub start: RoleStart,
 }
 
 /// The session in which a part is done.
 #[derive(Clone, Debug, Default)]
-pub enum Start {
+pub enum RoleStart {
     /// The one that an earlier run began for a part of this name, else a new one.
     #[default]
     Resume,
@@ -83,7 +73,14 @@ pub enum Start {
 
 impl RoleTask {
     pub fn new(role: &'static str, name: impl Into<String>, prompt: String) -> Self {
-        Self { role, name: name.into(), about: String::new(), prompt, elsewhere: None, start: Start::Resume }
+        Self {
+            role,
+            name: name.into(),
+            about: String::new(),
+            prompt,
+            elsewhere: None,
+            start: RoleStart::Resume,
+        }
     }
 }
 
@@ -119,12 +116,12 @@ impl Roles {
         let running = parts.iter().map(|part| {
             self.show.say(&BuildEvent::Started { part: &part.name, role: part.role, about: &part.about });
             let (resume, prompt) = match &part.start {
-                Start::Resume => match list::made_for(&state, &session, &part.name) {
+                RoleStart::Resume => match list::made_for(&state, &session, &part.name) {
                     Some(id) => (Some(id), prompts::GO_ON.to_owned()),
                     None => (None, part.prompt.clone()),
                 },
-                Start::Fresh => (None, part.prompt.clone()),
-                Start::In(id) => (Some(id.clone()), part.prompt.clone()),
+                RoleStart::Fresh => (None, part.prompt.clone()),
+                RoleStart::In(id) => (Some(id.clone()), part.prompt.clone()),
             };
             let task = SubTask { kind: part.role.to_owned(), prompt, resume, ..SubTask::default() };
             let agents = part.elsewhere.as_ref().unwrap_or(agents);
@@ -187,73 +184,9 @@ impl Roles {
         conversation.end_turn(TurnEnd { reason, steps, elapsed_ms, ..TurnEnd::default() })?;
         Ok(())
     }
-
-    /// The files that differ from before the build, without what only checks wrote.
-    pub fn changed(&self) -> BTreeMap<String, LineCounts> {
-        session::changed_files(self.journal(|title| title != checks::TITLE), 0)
-    }
-
-    /// Does work of the program's own and records in the undo journal what it changed.
-    pub async fn journaled<T>(&self, title: String, work: impl Future<Output = T>) -> T {
-        let journal = self.session.agents.dispatcher.cx.journal.clone();
-        let looking = journal.clone();
-        let before = tokio::task::spawn_blocking(move || {
-            looking.inspect(|journal| journal.before_command(&title, &AtomicBool::new(false)))
-        });
-        let _ = before.await;
-        let done = work.await;
-        let _ = tokio::task::spawn_blocking(move || journal.map(|journal| journal.after_command())).await;
-        done
-    }
-
-    /// Uncommitted changes that no role made: another's, which a commit would take in.
-    pub async fn uncommitted_by_others(&self) -> Result<Vec<PathBuf>, Stop> {
-        let cx = &self.session.agents.dispatcher.cx;
-        let (root, found) = (Arc::clone(&cx.root), git::uncommitted(&cx.root).await?);
-        let mut known: HashMap<PathBuf, Vec<PathState>> = HashMap::new();
-        for line in self.journal(|_| true) {
-            if let JournalRecord::Change(change) = line {
-                known.entry(change.path).or_default().extend([change.before, change.after]);
-            }
-        }
-        let is_ours = move |path: &PathBuf| {
-            let now = inspect::look_in(&root, path, inspect::FILE_LIMIT_BYTES);
-            let states = known.get(path).map(Vec::as_slice).unwrap_or_default();
-            now.is_ok_and(|(now, _)| states.iter().any(|state| state.same_content(&now)))
-        };
-        let others = move || found.into_iter().filter(|path| !is_ours(path)).collect();
-        tokio::task::spawn_blocking(others)
-            .await
-            .map_err(|error| Stop::failed(error, "run the build again with --resume"))
-    }
-
-    /// Whether this part changed a file, now or in an earlier run.
-    pub fn has_changed(&self, part: &str) -> bool {
-        let title = turn_title(&[part]);
-        let changes = |line: &JournalRecord| match line {
-            JournalRecord::Change(change) => ![&change.before, &change.after].contains(&&PathState::Folder),
-            _ => false,
-        };
-        self.journal(|known| known == title).iter().any(changes)
-    }
-
-    /// The journal's lines of these turns.
-    fn journal(&self, wanted: impl Fn(&str) -> bool) -> Vec<JournalRecord> {
-        let journal = self.session.agents.dispatcher.cx.journal.as_ref();
-        let mut lines = journal.map(|journal| journal.lines()).unwrap_or_default();
-        let mut keeps = true;
-        lines.retain(|line| {
-            match line {
-                JournalRecord::Turn { title, .. } => keeps = wanted(title),
-                JournalRecord::Rewind { .. } => keeps = true,
-                _ => {}
-            }
-            keeps
-        });
-        lines
-    }
 }
 
-fn turn_title(parts: &[&str]) -> String {
+/// Also of the journal's turn.
+pub fn turn_title(parts: &[&str]) -> String {
     format!("{} of the build", parts.join(", "))
 }

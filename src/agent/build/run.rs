@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use super::changes;
 use super::checks;
 use super::coding;
 use super::folder::BuildFolder;
@@ -96,7 +97,7 @@ fn stage_file(stage: &str) -> &'static str {
 /// Returns why the review did not pass.
 async fn stages(build: &mut Build, task: Option<&str>) -> Result<Option<String>, Stop> {
     if build.options.commit {
-        let others = build.roles.uncommitted_by_others().await?;
+        let others = changes::by_others(build.cx()).await?;
         let names: Vec<String> = others.iter().take(3).map(|path| path.display().to_string()).collect();
         if !names.is_empty() {
             return Err(Stop::failed(
@@ -118,7 +119,7 @@ async fn stages(build: &mut Build, task: Option<&str>) -> Result<Option<String>,
     }
     checks::before(build).await?;
     coding::carry_out(build, &spec).await?;
-    if build.roles.changed().is_empty() {
+    if changes::all(build.cx()).is_empty() {
         return Err(Stop::NothingChanged);
     }
     if let Some(number) = build.idle.keys().next() {
@@ -164,7 +165,7 @@ async fn specify(build: &mut Build, task: &str) -> Result<String, Stop> {
 }
 
 async fn plan(build: &mut Build, spec: &str) -> Result<(), Stop> {
-    let files = coding::task_context(&build.roles.session.agents.dispatcher.cx, spec).await;
+    let files = coding::task_context(build.cx(), spec).await;
     let mut plan =
         build.roles.work(RoleTask::new("planner", "plan", prompts::plan(spec, &files))).await?.answer;
     if plan::subtasks(&plan).is_empty() {

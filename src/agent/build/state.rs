@@ -9,6 +9,7 @@ use super::roles::{Roles, Stop};
 use crate::qa::checks::CheckResult;
 use base::protocol::event::EndReason;
 use base::text::one_line;
+use tools::cx::ToolCx;
 
 /// The stages after which a build can be paused.
 pub const STAGES: [&str; 4] = ["spec", "plan", "code", "review"];
@@ -70,6 +71,11 @@ impl Outcome {
 }
 
 impl Build {
+    /// In the project's folder.
+    pub fn cx(&self) -> &ToolCx {
+        &self.roles.session.agents.dispatcher.cx
+    }
+
     pub fn pause_after(&self, stage: &'static str) -> Result<(), Stop> {
         match self.options.pause_after.as_deref() {
             Some(wanted) if wanted == stage => Err(Stop::Paused(stage)),
@@ -91,7 +97,7 @@ impl Build {
     /// Commits the changes, if the user wants commits.
     pub async fn commit(&self, subject: &str) -> Result<(), Stop> {
         match self.options.commit {
-            true => git::commit(&self.roles.session.agents.dispatcher.cx.root, subject).await,
+            true => git::commit(&self.cx().root, subject).await,
             false => Ok(()),
         }
     }

@@ -5,7 +5,8 @@ use super::endings;
 use super::error::TurnError;
 use super::finish::{self, Audience, Fact};
 use super::repeats;
-use crate::control::Events;
+use super::review;
+use crate::control::{Events, TurnControl};
 use crate::parts::Agent;
 use base::model::item::{Item, Reminder, ReminderTopic};
 use base::protocol::event::{Event, FailureCause, Nudge};
@@ -33,6 +34,7 @@ pub struct Nudges {
     /// What it still showed when the model was done.
     pub facts: Vec<Fact>,
     deadline_stage: u8,
+    reviewed: bool,
 }
 
 impl Nudges {
@@ -115,6 +117,20 @@ impl Nudges {
         let text = finish::reminder(&self.facts);
         self.tell((ReminderTopic::Finish, text, short), agent, events)?;
         Ok(true)
+    }
+
+    /// Returns whether a reviewer found something. It looks once, at the state after what the run showed.
+    pub async fn review(
+        &mut self,
+        steps: u32,
+        agent: &mut Agent,
+        control: &TurnControl,
+        events: &Events,
+    ) -> Result<bool, TurnError> {
+        if !agent.limits.wants_review(steps) || std::mem::replace(&mut self.reviewed, true) {
+            return Ok(false);
+        }
+        review::review(agent, &control.cancel, events).await
     }
 
     /// Tells the model that it goes in circles; ends a headless turn that does not get out of it.

@@ -12,7 +12,6 @@ use super::nudges::Nudges;
 use super::plan_file;
 use super::reply::{Reply, ReplyRequest};
 use super::results;
-use super::review;
 use crate::control::{Events, TurnControl, notice};
 use crate::parts::Agent;
 use base::model::item::{Item, ItemId};
@@ -33,7 +32,6 @@ pub struct Turn<'a> {
     /// Late findings of language servers were already fetched.
     told_late: bool,
     nudges: Nudges,
-    reviewed: bool,
     /// The last call was denied.
     denied_at_end: bool,
     /// The session's usage before this turn.
@@ -51,7 +49,6 @@ impl<'a> Turn<'a> {
             continued: 0,
             told_late: false,
             nudges: Nudges::default(),
-            reviewed: false,
             denied_at_end: false,
             usage_before,
         }
@@ -206,10 +203,7 @@ impl<'a> Turn<'a> {
         if self.nudges.finish(said, self.steps, self.agent, self.events).await? {
             return Ok(true);
         }
-        if self.agent.limits.wants_review(self.steps)
-            && !std::mem::replace(&mut self.reviewed, true)
-            && review::review(self.agent, &self.control.cancel, self.events).await?
-        {
+        if self.nudges.review(self.steps, self.agent, self.control, self.events).await? {
             return Ok(true);
         }
         let Agent { conversation, dispatcher, .. } = &mut *self.agent;

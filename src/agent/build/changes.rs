@@ -1,0 +1,77 @@
+//! What a build changed, by the undo journal, which holds the turns of its roles.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::git;
+use super::roles::{self, Stop};
+use context::report::figures::LineCounts;
+use context::report::session;
+use context::session::journal::inspect;
+use context::session::journal::path_state::PathState;
+use context::session::journal::record::JournalRecord;
+use tools::cx::ToolCx;
+
+/// The turn in whose name the journal holds what checks write.
+pub const OF_CHECKS: &str = "checks of the build";
+
+/// The files that differ from before the build, without what only checks wrote.
+pub fn all(cx: &ToolCx) -> BTreeMap<String, LineCounts> {
+    session::changed_files(lines(cx, |title| title != OF_CHECKS), 0)
+}
+
+/// Whether this part changed a file, now or in an earlier run.
+pub fn made_by(cx: &ToolCx, part: &str) -> bool {
+    let title = roles::turn_title(&[part]);
+    let changes = |line: &JournalRecord| match line {
+        JournalRecord::Change(change) => ![&change.before, &change.after].contains(&&PathState::Folder),
+        _ => false,
+    };
+    lines(cx, |known| known == title).iter().any(changes)
+}
+
+/// Does work of the program's own and records what it changed.
+pub async fn recorded<T>(cx: &ToolCx, title: String, work: impl Future<Output = T>) -> T {
+    let (journal, looking) = (cx.journal.clone(), cx.journal.clone());
+    let before = move || looking.inspect(|journal| journal.before_command(&title, &AtomicBool::new(false)));
+    let _ = tokio::task::spawn_blocking(before).await;
+    let done = work.await;
+    let _ = tokio::task::spawn_blocking(move || journal.map(|journal| journal.after_command())).await;
+    done
+}
+
+/// Uncommitted changes that no role made: a commit of the build would take them in.
+pub async fn by_others(cx: &ToolCx) -> Result<Vec<PathBuf>, Stop> {
+    let (root, found) = (Arc::clone(&cx.root), git::uncommitted(&cx.root).await?);
+    let mut known: HashMap<PathBuf, Vec<PathState>> = HashMap::new();
+    for line in lines(cx, |_| true) {
+        if let JournalRecord::Change(change) = line {
+            known.entry(change.path).or_default().extend([change.before, change.after]);
+        }
+    }
+    let is_ours = move |path: &PathBuf| {
+        let now = inspect::look_in(&root, path, inspect::FILE_LIMIT_BYTES);
+        let states = known.get(path).map(Vec::as_slice).unwrap_or_default();
+        now.is_ok_and(|(now, _)| states.iter().any(|state| state.same_content(&now)))
+    };
+    let others = move || found.into_iter().filter(|path| !is_ours(path)).collect();
+    let looked = tokio::task::spawn_blocking(others).await;
+    looked.map_err(|error| Stop::failed(error, "run the build again with --resume"))
+}
+
+/// The journal's lines of these turns.
+fn lines(cx: &ToolCx, wanted: impl Fn(&str) -> bool) -> Vec<JournalRecord> {
+    let mut lines = cx.journal.as_ref().map(|journal| journal.lines()).unwrap_or_default();
+    let mut keeps = true;
+    lines.retain(|line| {
+        match line {
+            JournalRecord::Turn { title, .. } => keeps = wanted(title),
+            JournalRecord::Rewind { .. } => keeps = true,
+            _ => {}
+        }
+        keeps
+    });
+    lines
+}
