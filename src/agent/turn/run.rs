@@ -1,6 +1,8 @@
 //! One turn: the ReAct loop. Asks the model, runs its calls, repeats until it is done. The turn owns the
 //! conversation while it runs; interrupts and steering reach it through its control.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -32,6 +34,8 @@ pub struct Turn<'a> {
     /// Late findings of language servers were already fetched.
     told_late: bool,
     nudges: Nudges,
+    /// Files that are protected, or rules that appeared, moved away or held back.
+    set_aside: BTreeSet<String>,
     /// The last call was denied.
     denied_at_end: bool,
     /// The session's usage before this turn.
@@ -49,6 +53,7 @@ impl<'a> Turn<'a> {
             continued: 0,
             told_late: false,
             nudges: Nudges::default(),
+            set_aside: BTreeSet::new(),
             denied_at_end: false,
             usage_before,
         }
@@ -64,10 +69,13 @@ impl<'a> Turn<'a> {
             Ok(()) => begin::record_prompt(self.agent, &text, self.control, self.events).await,
             Err(error) => Err(error),
         };
+        let aside_before = self.moved_away().await;
         let (first, outcome) = match recorded {
             Ok(id) => (Some(id), self.steps_in_time().await),
             Err(error) => (None, Err(error)),
         };
+        let moved = self.moved_away().await.into_iter().filter(|(id, _)| !aside_before.contains_key(id));
+        self.set_aside.extend(moved.map(|(_, path)| path.display().to_string()));
         let reason = outcome.unwrap_or_else(|error| self.end_reason(error, first));
         let plan = match reason {
             EndReason::Done => plan_file::keep(self.agent, self.events).await,
@@ -83,6 +91,7 @@ impl<'a> Turn<'a> {
             plan: plan.as_ref().map(|plan| plan.path.clone()),
             denied_at_end: self.denied_at_end,
             facts: self.nudges.facts.iter().map(|fact| fact.name.to_owned()).collect(),
+            set_aside: self.set_aside.into_iter().collect(),
             services: dispatcher.cx.services.iter().flat_map(|services| services.running()).collect(),
         };
         // Headless, the text has no other place to go.
@@ -102,6 +111,15 @@ impl<'a> Turn<'a> {
             plan_file::ask(plan, dispatcher, self.control, self.events).await;
         }
         end
+    }
+
+    async fn moved_away(&self) -> BTreeMap<String, PathBuf> {
+        let Agent { dispatcher, input, .. } = &*self.agent;
+        if dispatcher.is_interactive() || input.sub_agent {
+            return BTreeMap::new();
+        }
+        let sandbox = Arc::clone(&dispatcher.cx.sandbox);
+        tokio::task::spawn_blocking(move || sandbox.set_aside()).await.unwrap_or_default()
     }
 
     /// The deadline ends the turn as an interrupt does.
@@ -274,7 +292,7 @@ impl<'a> Turn<'a> {
             let results = dispatcher.run_group(group, window_tokens, self.control, self.events).await;
             if watched {
                 window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
-                reminders::tell_of_rules(window, dispatcher.root(), self.events);
+                self.set_aside.extend(reminders::tell_of_rules(window, dispatcher.root(), self.events));
             }
             for mut result in results {
                 self.denied_at_end = results::is_denied(&result);
@@ -291,7 +309,7 @@ impl<'a> Turn<'a> {
         }
         let sections = window.prompt.rules_of_touched(dispatcher.root(), touched).await;
         reminders::rules_of_touched(conversation, sections)?;
-        reminders::tell_of_rules(window, dispatcher.root(), self.events);
+        self.set_aside.extend(reminders::tell_of_rules(window, dispatcher.root(), self.events));
         images::record(conversation, &dispatcher.cx)?;
         if self.control.cancel.is_cancelled() { Err(TurnError::Interrupted) } else { Ok(()) }
     }

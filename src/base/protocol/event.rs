@@ -246,6 +246,9 @@ pub struct TurnEnd {
     /// Finish facts that were still true.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<String>,
+    /// Protected files that appeared and were moved away, and rules that are held back; headless.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_aside: Vec<String>,
     /// What keeps running.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceRow>,

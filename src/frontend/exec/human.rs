@@ -230,6 +230,11 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
             };
             self.line(YELLOW, &format!("{calls} denied{more}"));
         }
+        if !end.set_aside.is_empty() {
+            let files = end.set_aside.join(", ");
+            let how = "`mycode sandbox restore` lists what was moved, `mycode trust` accepts rules";
+            self.line(YELLOW, &format!("Set aside: {files} ({how})"));
+        }
         if !end.services.is_empty() {
             let count = text::plural(end.services.len(), "service");
             self.line(None, &format!("Still running: {count}"));

@@ -149,6 +149,7 @@ impl<O: Write> Printer for Json<O> {
             "prompt_returned": end.reason.returned().map(|_| true),
             "plan": end.plan, "denied": end.denied, "usage": end.usage, "elapsed_ms": end.elapsed_ms, "exit_code": exit_code,
             "facts": present(&end.facts), "services": present(&end.services),
+            "set_aside": present(&end.set_aside),
             "session": self.session, "cost_usd": self.cost_usd, "result": self.result, "output": self.output,
         }))
     }

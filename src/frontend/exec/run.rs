@@ -30,6 +30,7 @@ pub const EXIT_COST: u8 = 6;
 pub const EXIT_DEADLINE: u8 = 7;
 pub const EXIT_DENIED: u8 = 8;
 pub const EXIT_SCHEMA: u8 = 9;
+pub const EXIT_SET_ASIDE: u8 = 10;
 /// The model didn't get on: the same failure again and again, replies cut at the limit, or empty.
 pub const EXIT_STUCK: u8 = 13;
 pub const EXIT_INTERRUPTED: u8 = 130;
@@ -217,6 +218,7 @@ fn joined(first: Option<&TurnEnd>, end: TurnEnd) -> TurnEnd {
         denied: first.denied + end.denied,
         elapsed_ms: first.elapsed_ms + end.elapsed_ms,
         usage,
+        set_aside: [&first.set_aside[..], &end.set_aside].concat(),
         ..end
     }
 }
@@ -234,6 +236,7 @@ fn invalid(why: &str) -> EndReason {
 fn exit_code(end: &TurnEnd) -> u8 {
     match &end.reason {
         EndReason::Done if end.denied_at_end => EXIT_DENIED,
+        EndReason::Done if !end.set_aside.is_empty() => EXIT_SET_ASIDE,
         EndReason::Done => EXIT_DONE,
         EndReason::StepLimit { .. } => EXIT_STEPS,
         EndReason::Failed { cause, .. } => match cause {

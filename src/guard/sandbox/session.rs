@@ -1,6 +1,7 @@
 //! One session's sandbox: its folders, and the launch of each command. The private folder is created when
 //! first needed and goes with the session.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -85,7 +86,7 @@ impl Sandbox {
             readable: self.readable.clone(),
             nested,
             private: self.private()?,
-            kept: self.own_folders.last().map(|state| state.join("set-aside")),
+            kept: self.kept(),
             build_caches: self.build_caches(),
         };
         let mut spec = plan::make(&paths, status.layers, level, network, cwd);
@@ -100,6 +101,22 @@ impl Sandbox {
         spec.hidden_files.extend(files.into_iter().map(RawPath));
         spec.protected.extend(masks.read_only.into_iter().map(RawPath));
         Ok(Some(spec))
+    }
+
+    /// What was moved away from protected places of the workspace, by its id in the state folder. Reads the disk.
+    pub fn set_aside(&self) -> BTreeMap<String, PathBuf> {
+        #[cfg(target_os = "linux")]
+        if let Some(kept) = self.kept() {
+            let all = super::linux::guard::set_aside::list(&kept).into_iter();
+            let ours = all
+                .filter_map(|one| Some((one.id, one.origin.strip_prefix(&self.workspace).ok()?.to_owned())));
+            return ours.collect();
+        }
+        BTreeMap::new()
+    }
+
+    fn kept(&self) -> Option<PathBuf> {
+        self.own_folders.last().map(|state| state.join("set-aside"))
     }
 
     /// For programs that only read the workspace, such as language servers. Returns the cache folder, too.

@@ -126,8 +126,9 @@ pub fn steps(conversation: &mut Conversation, limit: u32, done: u32) -> Result<(
     tell(conversation, ReminderTopic::Steps, text)
 }
 
-/// Warns the user about problems with the rules files.
-pub fn tell_of_rules(window: &mut ContextWindow, root: &Path, events: &Events) {
+/// Warns the user about problems with the rules files; returns those that are held back.
+pub fn tell_of_rules(window: &mut ContextWindow, root: &Path, events: &Events) -> Vec<String> {
+    let mut held_back = Vec::new();
     let window_tokens = window.settings().window_tokens;
     for about in window.prompt.rules.take_notices() {
         let shown = |path: &Path| path::display(root, path);
@@ -135,11 +136,15 @@ pub fn tell_of_rules(window: &mut ContextWindow, root: &Path, events: &Events) {
             RulesNotice::Cut => texts::rules_truncated(window_tokens),
             RulesNotice::LeftOut { path, why } => texts::rules_left_out(&shown(path), why),
             RulesNotice::Hidden { path, count } => texts::rules_hide_characters(&shown(path), *count),
-            RulesNotice::HeldBack { path } => texts::rules_held_back(&shown(path)),
+            RulesNotice::HeldBack { path } => {
+                held_back.push(shown(path));
+                texts::rules_held_back(&shown(path))
+            }
             RulesNotice::NotImported { path, by } => texts::rules_not_imported(&shown(path), &shown(by)),
         };
         notice(events, Level::Warning, text);
     }
+    held_back
 }
 
 /// Asks the hooks whether a turn may end; returns whether it continues. `before`: how often it has already.
