@@ -15,7 +15,8 @@ fn turn(
     let server = FakeServer::start(replies);
     let mut command = place.command(&["exec", "--base-url", &server.base_url(), "--model", "test-model"]);
     let output = command.args(args).env("HOME", place.home()).output().unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
+    // 10: rules were held back.
+    assert!(matches!(output.status.code(), Some(0 | 10)), "{}", stderr(&output));
     (server.requests().iter().map(|request| request.body.clone()).collect(), stderr(&output))
 }
 

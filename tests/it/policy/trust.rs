@@ -283,15 +283,15 @@ fn rules_that_a_command_planted_are_held_back() {
         answer().text("Three.").into(),
         answer().text("Four.").into(),
     ]);
-    let exec = |args: &[&str]| {
+    let exec = |args: &[&str], code: i32| {
         let output = place.exec(&server.base_url(), args);
-        assert!(output.status.success(), "{}", stderr(&output));
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
         stderr(&output)
     };
-    let said = exec(&["--permission", "full", "task"]);
+    let said = exec(&["--permission", "full", "task"], 10);
     assert!(said.contains("AGENTS.md appeared or changed while a command ran"), "{said}");
     for args in [["-c", "more"], ["--permission=auto", "another session"]] {
-        let said = exec(&args);
+        let said = exec(&args, 0);
         assert!(said.contains("AGENTS.md appeared or changed"), "{said}");
     }
     let requests = server.requests();
@@ -308,7 +308,7 @@ fn rules_that_a_command_planted_are_held_back() {
     screen.end();
     let trusted = place.command(&["trust"]).output().unwrap();
     assert!(stdout(&trusted).contains("AGENTS.md is used as project rules"), "{}", stdout(&trusted));
-    exec(&["a third session"]);
+    exec(&["a third session"], 0);
     assert!(rules(&server.requests()[4].body));
 }
 
