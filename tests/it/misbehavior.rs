@@ -422,13 +422,14 @@ fn calls_as_text_are_never_done() {
 /// What the first message says about tests.
 #[test]
 fn the_first_message_names_the_test_command() {
-    for (files, command) in [
-        (&[("Makefile", "all:\n\ttrue\ncheck: all\n\ttrue\n")][..], "make check"),
-        (&[("tests/test_a.py", "import unittest\n")], "python3 -m unittest discover -s tests"),
-        (&[("test_a.py", "from unittest import TestCase\n")], "python3 -m unittest"),
-        (&[("tests/test_a.py", "def test_a():\n    pass\n")], "pytest"),
-        (&[("pyproject.toml", ""), (".venv/bin/pytest", "")], ".venv/bin/python -m pytest"),
-        (&[("Cargo.toml", "")], "cargo test"),
+    for (files, commands) in [
+        (&[("Makefile", "all:\n\ttrue\ncheck: all\n\ttrue\n")][..], &["make check"][..]),
+        (
+            &[("tests/test_a.py", "import unittest\n")],
+            &["python3 -m pytest -q", "python3 -m unittest discover -s tests"],
+        ),
+        (&[("test_a.py", "import a\n"), (".venv/bin/python", "")], &[".venv/bin/python -m pytest -q"]),
+        (&[("Cargo.toml", "")], &["cargo test"]),
     ] {
         let place = project();
         for (name, content) in files {
@@ -436,7 +437,8 @@ fn the_first_message_names_the_test_command() {
         }
         let run = run_with(place, &[], "What is f?", vec![text("A function.")]);
         let first = run.last_body();
-        assert!(first.contains(&format!("Tests: `{command}`.")), "{command}: {first}");
+        let named = |command: &&str| first.contains(&format!("Tests: `{command}`."));
+        assert!(commands.iter().any(|command| named(command)), "{commands:?}: {first}");
     }
 }
 

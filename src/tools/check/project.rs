@@ -17,6 +17,14 @@ pub struct ProjectCheck {
     pub installed: bool,
 }
 
+impl ProjectCheck {
+    /// The command that has its test runner, as far as can be seen without starting it.
+    pub fn usable(&self) -> &str {
+        let lacks_pytest = self.command.starts_with("python") && !programs::is_installed("pytest");
+        self.otherwise.as_deref().filter(|_| lacks_pytest).unwrap_or(&self.command)
+    }
+}
+
 /// File, text that it must hold, command. The first of a file's name that is there decides.
 const MANIFESTS: &[(&str, &str, &str)] = &[
     ("Cargo.toml", "", "cargo test"),

@@ -12,6 +12,7 @@ use base::repository;
 use base::sanitize;
 use base::search::walk::{self, Walk};
 use guard::redact::detector::TextSource;
+use tools::check::project;
 use tools::cx::ToolCx;
 
 /// Looked for on every machine.
@@ -19,31 +20,30 @@ const PROGRAMS: &[&str] = &[
     "git", "gcc", "make", "cmake", "python3", "pip", "uv", "node", "npm", "pnpm", "bun", "go", "cargo",
     "java", "mvn", "docker", "curl", "wget", "psql", "sqlite3", "tmux", "rg", "jq",
 ];
-const MAX_TEXT_BYTES: u64 = 64 * 1024;
-/// What a project with this file calls for, and how it is tested.
-const MANIFESTS: &[(&str, &str, &str)] = &[
-    ("Cargo.toml", "cargo", "cargo test"),
-    ("go.mod", "go", "go test ./..."),
-    ("package.json", "node", "npm test"),
-    ("pnpm-lock.yaml", "pnpm", ""),
-    ("yarn.lock", "yarn", ""),
-    ("bun.lock", "bun", ""),
-    ("pytest.ini", "python3", "pytest"),
-    ("pyproject.toml", "python3", "pytest"),
-    ("setup.py", "python3", "pytest"),
-    ("tox.ini", "python3", "tox"),
-    ("uv.lock", "uv", ""),
-    ("pom.xml", "mvn", "mvn test"),
-    ("build.gradle", "gradle", "gradle test"),
-    ("build.gradle.kts", "gradle", "gradle test"),
-    ("CMakeLists.txt", "cmake", ""),
-    ("Makefile", "make", ""),
-    ("Gemfile", "ruby", ""),
-    ("composer.json", "php", ""),
-    ("mix.exs", "mix", "mix test"),
-    ("Package.swift", "swift", "swift test"),
-    ("Dockerfile", "docker", ""),
-    ("build.zig", "zig", "zig build test"),
+/// What a project with this file calls for.
+const MANIFESTS: &[(&str, &str)] = &[
+    ("Cargo.toml", "cargo"),
+    ("go.mod", "go"),
+    ("package.json", "node"),
+    ("pnpm-lock.yaml", "pnpm"),
+    ("yarn.lock", "yarn"),
+    ("bun.lock", "bun"),
+    ("pytest.ini", "python3"),
+    ("pyproject.toml", "python3"),
+    ("setup.py", "python3"),
+    ("tox.ini", "python3"),
+    ("uv.lock", "uv"),
+    ("pom.xml", "mvn"),
+    ("build.gradle", "gradle"),
+    ("build.gradle.kts", "gradle"),
+    ("CMakeLists.txt", "cmake"),
+    ("Makefile", "make"),
+    ("Gemfile", "ruby"),
+    ("composer.json", "php"),
+    ("mix.exs", "mix"),
+    ("Package.swift", "swift"),
+    ("Dockerfile", "docker"),
+    ("build.zig", "zig"),
 ];
 const INSTALLED: usize = 10;
 const MISSING: usize = 8;
@@ -108,8 +108,8 @@ impl Machine<'_> {
     fn programs(&self) -> String {
         let called_for: Vec<&str> = MANIFESTS
             .iter()
-            .filter(|(manifest, ..)| self.root.join(manifest).exists())
-            .map(|(_, program, _)| *program)
+            .filter(|(manifest, _)| self.root.join(manifest).exists())
+            .map(|(_, program)| *program)
             .collect();
         let named = PROGRAMS
             .iter()
@@ -143,7 +143,7 @@ impl Machine<'_> {
     fn project(&self) -> Option<String> {
         let mut parts: Vec<String> = Vec::new();
         parts.extend(branch(self.root).map(|branch| format!("Branch: {branch}.")));
-        parts.extend(test_command(self.root).map(|test| format!("Tests: `{test}`.")));
+        parts.extend(project::checks(self.root).first().map(|check| format!("Tests: `{}`.", check.usable())));
         parts.extend(self.files());
         (!parts.is_empty()).then(|| parts.join(" "))
     }
@@ -203,56 +203,4 @@ fn branch(root: &Path) -> Option<String> {
     };
     let head = file::small_text(&git.join("HEAD"), 4 * 1024)?;
     Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned())
-}
-
-/// How the project says that it is tested.
-fn test_command(root: &Path) -> Option<String> {
-    let known =
-        MANIFESTS.iter().filter(|(manifest, _, test)| !test.is_empty() && root.join(manifest).exists());
-    let command = known.map(|(_, _, test)| *test).find(|test| *test != "npm test" || has_test_script(root));
-    let Some(command) = command.or_else(|| python_tests(root)) else {
-        let rules = file::small_text(&root.join("Makefile"), MAX_TEXT_BYTES)?;
-        let goal = ["test", "check"].into_iter().find(|goal| {
-            rules
-                .lines()
-                .any(|line| line.strip_prefix(goal).is_some_and(|rest| rest.trim_start().starts_with(':')))
-        })?;
-        return Some(format!("make {goal}"));
-    };
-    if command == "pytest" {
-        let own = [".venv", "venv"].into_iter().find(|folder| root.join(folder).join("bin/pytest").exists());
-        if let Some(folder) = own {
-            return Some(format!("{folder}/bin/python -m pytest"));
-        }
-    }
-    Some(command.to_owned())
-}
-
-/// For a project of scripts: what its first test file imports.
-fn python_tests(root: &Path) -> Option<&'static str> {
-    let folders = [
-        ("tests", "python3 -m unittest discover -s tests"),
-        ("test", "python3 -m unittest discover -s test"),
-        ("", "python3 -m unittest"),
-    ];
-    folders.into_iter().find_map(|(folder, command)| {
-        let entries = std::fs::read_dir(root.join(folder)).ok()?.flatten().take(FILES_LOOKED_AT);
-        let is_test = |name: &str| name.starts_with("test") && name.ends_with(".py");
-        let mut tests: Vec<_> = entries
-            .map(|entry| entry.path())
-            .filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_test))
-            .collect();
-        tests.sort();
-        let text = file::small_text(tests.first()?, MAX_TEXT_BYTES)?;
-        match text.contains("unittest") {
-            true if root.join(folder).join("__init__.py").exists() => Some("python3 -m unittest"),
-            true => Some(command),
-            false => Some("pytest"),
-        }
-    })
-}
-
-fn has_test_script(root: &Path) -> bool {
-    let package = file::small_text(&root.join("package.json"), 256 * 1024).unwrap_or_default();
-    package.contains("\"test\"") && !package.contains("no test specified")
 }
