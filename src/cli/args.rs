@@ -65,6 +65,14 @@ pub struct ModelArgs {
     #[arg(long, global = true, help_heading = "Model", value_name = "HEADER")]
     pub header: Vec<String>,
 
+    /// Wait out rate limits and outages of the model's server for this long, such as 8h or 30m
+    #[arg(long, global = true, help_heading = "Model", value_name = "TIME", value_parser = seconds)]
+    pub wait: Option<u64>,
+
+    /// The wait in seconds where neither option nor setting names one.
+    #[arg(skip)]
+    pub default_wait: Option<u64>,
+
     /// What may run without asking: read-only, ask, auto or full
     #[arg(long, global = true, help_heading = "Session", value_name = "LEVEL", hide_possible_values = true, value_parser = choice::<Permission>(PERMISSIONS))]
     pub permission: Option<Permission>,
@@ -114,4 +122,19 @@ pub struct ModelArgs {
     /// Work in this folder
     #[arg(short = 'C', long = "cd", global = true, help_heading = "Session", value_name = "DIR")]
     pub folder: Option<PathBuf>,
+}
+
+/// What runs without a user watching should outlast an outage of an hour.
+pub const UNATTENDED_WAIT: u64 = 3_600;
+
+fn seconds(text: &str) -> Result<u64, String> {
+    let wrong = || "it is a number with s, m or h, such as 8h, 30m or 90s".to_owned();
+    let unit = match text.chars().last() {
+        Some('s') => 1,
+        Some('m') => 60,
+        Some('h') => 3_600,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
+    number.checked_mul(unit).filter(|seconds| *seconds > 0).ok_or_else(wrong)
 }

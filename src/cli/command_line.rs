@@ -69,6 +69,7 @@ fn acts(subcommand: &str, option: &str) -> bool {
         _ if option == "folder" => true,
         _ if option == "plain" => subcommand == "resume",
         "exec" => true,
+        _ if option == "wait" => matches!(subcommand, "build" | "maintain" | "resume"),
         "acp" => !matches!(option, "continue_last" | "fork"),
         "maintain" => option != "mode",
         "build" => !matches!(option, "continue_last" | "mode" | "fork"),

@@ -313,6 +313,7 @@ mod tests {
             idle_timeout_s: 1,
             answer_timeout_s: 1,
             max_tries: 1,
+            wait_s: None,
             max_output_tokens: None,
             temperature: None,
             reasoning_effort: None,

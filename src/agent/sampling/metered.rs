@@ -89,16 +89,19 @@ impl Provider for Metered {
             Ok(bill) => bill,
             Err(error) => return stream::iter([Err(error)]).boxed(),
         };
+        let mut answered = false;
         let reply = self.inner.stream(request).map(move |event| {
             match &event {
                 Ok(StreamEvent::Done { usage, .. }) => bill.pay(usage.as_ref()),
-                // The broken try costs too.
-                Ok(StreamEvent::Restarted { .. }) => {
+                // A try that broke off costs too, one that was refused doesn't.
+                Ok(StreamEvent::Restarted { .. }) if answered => {
                     let again = bill.estimated_tokens;
                     bill.pay(None);
                     bill.estimated_tokens = again;
+                    answered = false;
                 }
-                _ => {}
+                Ok(StreamEvent::Restarted { .. }) => {}
+                _ => answered = true,
             }
             event
         });

@@ -371,6 +371,7 @@ fn settings(
         idle_timeout_s: raw.idle_timeout_s.unwrap_or(300).max(1),
         answer_timeout_s: raw.answer_timeout_s.unwrap_or(3_600).max(1),
         max_tries: raw.max_tries.unwrap_or(6).clamp(1, 20),
+        wait_s: raw.wait_s,
         max_output_tokens: raw.max_output_tokens,
         temperature: raw.temperature,
         reasoning_effort: raw.reasoning_effort.as_deref().map(Arc::from),

@@ -31,6 +31,7 @@ pub struct Raw {
     pub idle_timeout_s: Option<u64>,
     pub answer_timeout_s: Option<u64>,
     pub max_tries: Option<u32>,
+    pub wait_s: Option<u64>,
     pub context_window: Option<u64>,
     pub compression_threshold: Option<f64>,
     pub low_water: Option<f64>,

@@ -73,6 +73,8 @@ pub struct ProviderSettings {
     pub answer_timeout_s: u64,
     /// Tries per request, including the first.
     pub max_tries: u32,
+    /// Waits out limits and outages for so long; unset: limits only, for a few minutes.
+    pub wait_s: Option<u64>,
     pub max_output_tokens: Option<u32>,
     pub temperature: Option<f32>,
     pub reasoning_effort: Option<Arc<str>>,

@@ -92,6 +92,15 @@ impl ProviderError {
         }
     }
 
+    /// Whether it passes by itself: nothing answers, or the server has too much to do.
+    pub fn is_outage(&self) -> bool {
+        match self {
+            Self::Connect { .. } | Self::RateLimited { .. } => true,
+            Self::Server { status, .. } => matches!(status, 502..=504 | 529),
+            _ => false,
+        }
+    }
+
     /// The window in tokens that the server names if the request doesn't fit.
     pub fn context_limit(&self) -> Option<u64> {
         match self {
@@ -111,7 +120,8 @@ impl ProviderError {
                 "check --base-url (most servers want it to end in /v1) and that the model name exists there"
             }
             Self::BadRequest { status, message }
-                if matches!(status, 402 | 403 | 429 | 500..) || message.to_lowercase().contains("budget") =>
+                if matches!(status, 402 | 403 | 429 | 500..)
+                    || ["budget", "usage limits"].iter().any(|word| message.to_lowercase().contains(word)) =>
             {
                 "add credit or raise the limit with the key's provider, or use another model"
             }
@@ -126,7 +136,9 @@ impl ProviderError {
                 "run /compact, which leaves earlier reasoning out, or start a new session"
             }
             Self::RateLimited { .. } => {
-                return format!("nothing was lost. Wait a little or use another model, then {again}");
+                return format!(
+                    "nothing was lost. Use another model or wait, then {again}. mycode waits longer with --wait 8h"
+                );
             }
             Self::Server { .. } => return format!("nothing was lost. Try again later: {again}"),
             Self::Connect { .. } => {

@@ -30,6 +30,7 @@ pub fn flags(model: &ModelArgs, limits: &TaskLimits) -> Vec<OsString> {
     option("--base-url", model.base_url.as_ref().map(Into::into));
     option("--script", model.script.as_ref().map(Into::into));
     option("--context-window", model.context_window.map(|tokens| tokens.to_string().into()));
+    option("--wait", model.wait.map(|seconds| format!("{seconds}s").into()));
     option("--permission", model.permission.map(|level| level.as_str().into()));
     option("--mode", model.mode.map(|mode| mode.as_str().into()));
     option("--max-steps", model.max_steps.map(|steps| steps.to_string().into()));

@@ -51,6 +51,7 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<OpenedP
         provider: model.provider,
         model: model.model.clone(),
         base_url: model.base_url.clone(),
+        wait_s: model.wait,
         script: model.script.clone(),
         context_window: model.context_window,
         headers: load::header_table(&model.header)?,
@@ -60,7 +61,7 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<OpenedP
         reasoning_effort: model.effort.clone(),
         ..Raw::default()
     };
-    let loaded = load::load(Sources {
+    let mut loaded = load::load(Sources {
         flags,
         vars: &|name| std::env::var(name).ok(),
         paths: &paths,
@@ -68,6 +69,9 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<OpenedP
         trust: model.trust,
         default_permission,
     })?;
+    if let Some(provider) = &mut loaded.provider {
+        provider.wait_s = provider.wait_s.or(model.default_wait);
+    }
     file::make_private(&paths.state);
     let project_state = paths.project(&workspace);
     Ok(OpenedProject { loaded, workspace, project_state, paths })

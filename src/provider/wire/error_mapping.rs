@@ -73,16 +73,14 @@ const MODEL_WORDS: [&str; 4] = ["model", "deployment", "endpoints found", "engin
 
 /// No money is left or may be spent, so waiting doesn't help. LiteLLM says it with 400, 429 or 500
 /// (litellm#14144, #37000), OpenRouter with 402, or 403 for a key (Roo-Code#515); read in November 2026.
-const QUOTA_WORDS: [&str; 18] = [
+const QUOTA_WORDS: [&str; 16] = [
     "insufficient_quota",
     "insufficient balance",
     "insufficient credit",
     "insufficient funds",
-    "exceeded your current quota",
     "credit balance",
     "more credits",
     "out of credits",
-    "billing",
     "budget has been exceeded",
     "budget_exceeded",
     "exceededbudget",
@@ -93,6 +91,11 @@ const QUOTA_WORDS: [&str; 18] = [
     "spending limit",
     "payment required",
 ];
+/// The same, except with 429: OpenAI's limits per minute and all of Gemini's say it too (openai-python#212,
+/// gemini-cli#8437, continue#12643; read in November 2026). There the code decides.
+const BILLING_WORDS: [&str; 2] = ["exceeded your current quota", "billing"];
+/// Codes and types of 429: OpenAI, Moonshot (platform.moonshot.ai error codes), LiteLLM.
+const SPENT_CODES: [&str; 4] = ["insufficient_quota", "exceeded_current_quota", "billing", "budget_exceeded"];
 
 pub fn from_status(
     status: u16,
@@ -125,7 +128,7 @@ pub fn from_event(error: &Value, key: Option<&Secret>) -> ProviderError {
         let has = |words: &[&str]| words.iter().any(|word| reply.code.contains(word));
         match () {
             () if has(&["overloaded"]) => 529,
-            () if has(&["rate_limit", "too_many_requests", "quota"]) => 429,
+            () if has(&["rate_limit", "too_many_requests", "quota", "resource_exhausted"]) => 429,
             () if has(&["authentication", "invalid_api_key"]) => 401,
             () if has(&["permission"]) => 403,
             () if has(&["not_found"]) => 404,
@@ -166,8 +169,12 @@ fn classify(
         400 | 404 | 405 | 422 | 501 if is_wrong_endpoint(status, reply, url) => {
             ProviderError::WrongEndpoint { url: url.to_owned(), message }
         }
-        429 if reply.passes(wait) => ProviderError::RateLimited { status, message, retry_after: wait },
-        402 | 403 | 429 | 500.. if mentions(&QUOTA_WORDS) => ProviderError::BadRequest { status, message },
+        429 if reply.spent || !reply.is_limit(wait) && mentions(&QUOTA_WORDS) => {
+            ProviderError::BadRequest { status, message }
+        }
+        402 | 403 | 500.. if mentions(&QUOTA_WORDS) || mentions(&BILLING_WORDS) => {
+            ProviderError::BadRequest { status, message }
+        }
         401 | 403 => ProviderError::Auth { status, message },
         404 => ProviderError::NotFound { url: url.to_owned(), message },
         402 => ProviderError::BadRequest { status, message },
@@ -248,14 +255,13 @@ impl ErrorReply {
     fn new(message: String, code: &str, status: Option<u16>) -> Self {
         let (lower, code) = (message.to_lowercase(), code.to_lowercase());
         // A free tier without access has a limit of 0.
-        let spent = code.contains("insufficient_quota") || lower.contains("limit: 0,");
+        let spent = SPENT_CODES.iter().any(|known| code.contains(known)) || lower.contains("limit: 0,");
         Self { wait: wait_in(&lower), lower, message, code, status, spent }
     }
 
-    /// Whether a 429 is over after a while, whatever its text says of plans and billing: OpenAI's limits per
-    /// minute and all of Gemini's do (openai-python#212, gemini-cli#8437, continue#12643; read in November 2026).
-    fn passes(&self, wait: Option<Duration>) -> bool {
-        !self.spent && (wait.is_some() || self.code.contains("rate_limit"))
+    /// Whether a 429 names a limit that is over after a while.
+    fn is_limit(&self, wait: Option<Duration>) -> bool {
+        wait.is_some() || ["rate_limit", "resource_exhausted"].iter().any(|code| self.code.contains(code))
     }
 
     fn read(body: &str) -> Self {
@@ -294,7 +300,8 @@ impl ErrorReply {
             .find_map(|status| status.as_u64().or_else(|| status.as_str()?.parse().ok()))
             .and_then(|number| u16::try_from(number).ok())
             .filter(|number| (400..600).contains(number));
-        let mut reply = Self::new(message, &format!("{} {}", string("code"), string("type")), status);
+        let code = [string("code"), string("type"), string("status")].join(" ");
+        let mut reply = Self::new(message, &code, status);
         // Google's RetryInfo and QuotaFailure.
         for detail in error["details"].as_array().into_iter().flatten() {
             if let Some(delay) = detail["retryDelay"].as_str() {

@@ -156,8 +156,15 @@ fn limits_per_minute_pass_and_spent_credit_does_not() {
     assert_eq!(wait(&openai.replace("20s", "6m0s")), seconds(360.0));
     let gemini = r#"[{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"You exceeded your current quota, please check your plan and billing details.","details":[{"violations":[{"quotaId":"GenerateRequestsPerMinutePerProjectPerModel-FreeTier"}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"26s"}]}}]"#;
     assert_eq!(wait(gemini), seconds(26.0));
+    assert_eq!(wait(&gemini.replace("retryDelay", "delay")), Some(None));
     assert_eq!(wait(&gemini.replace("PerMinute", "PerDay")), None);
     assert_eq!(wait(&gemini.replace("details.", "details. Quota exceeded, limit: 0, model: x")), None);
+    let bare =
+        r#"{"error":{"message":"You exceeded your current quota, please check your billing details."}}"#;
+    assert_eq!(wait(bare), Some(None));
+    let moonshot =
+        r#"{"error":{"type":"exceeded_current_quota_error","message":"Your account is suspended"}}"#;
+    assert_eq!(wait(moonshot), None);
     let spent = r#"{"error":{"code":"insufficient_quota","type":"insufficient_quota","message":"You exceeded your current quota. Please try again in 1s."}}"#;
     assert_eq!(wait(spent), None);
     let event = serde_json::json!({"code": "rate_limit_exceeded", "message": "Please try again in 1.5s. See billing."});

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use async_stream::stream;
 use futures_util::StreamExt;
+use tokio::time::Instant;
 
+use base::clock;
 use base::config::settings::ProviderSettings;
 use base::model::provider::{ProviderError, ReplyStream, Retry};
 use base::model::stream::StreamEvent;
@@ -23,15 +25,17 @@ pub struct RetryPolicy {
     /// Before the second try; doubles with each further one.
     pub first_wait: Duration,
     pub longest_wait: Duration,
-    /// If a server asks for a longer wait, the user is informed at once.
-    pub longest_retry_after: Duration,
+    /// All pauses of one request together. If a server asks for more, the request fails at once.
+    pub longest_pause: Duration,
+    /// Whether outages (no connection, overload, limits) are waited out until `longest_pause`, whatever `max_tries`.
+    pub waits_out: bool,
 }
 
 /// Keeps deadlines within what the clock can represent.
 const LONGEST_TIMEOUT_S: u64 = 365 * 24 * 3_600;
 
 impl RetryPolicy {
-    /// An hour per answer; half a second before the second try, doubling to 30 s; a server's wish up to 60 s.
+    /// An hour per answer; half a second before the second try, doubling to 30 s; a server's wish up to 10 minutes.
     pub fn new(idle_timeout_s: u64, max_tries: u32) -> Self {
         Self {
             idle: limit(idle_timeout_s),
@@ -40,13 +44,19 @@ impl RetryPolicy {
             max_tries: max_tries.max(1),
             first_wait: Duration::from_millis(500),
             longest_wait: Duration::from_secs(30),
-            longest_retry_after: Duration::from_secs(60),
+            longest_pause: Duration::from_secs(600),
+            waits_out: false,
         }
     }
 
     pub fn of(settings: &ProviderSettings) -> Self {
-        let longest_answer = limit(settings.answer_timeout_s);
-        Self { longest_answer, ..Self::new(settings.idle_timeout_s, settings.max_tries) }
+        let usual = Self::new(settings.idle_timeout_s, settings.max_tries);
+        Self {
+            longest_answer: limit(settings.answer_timeout_s),
+            longest_pause: settings.wait_s.map_or(usual.longest_pause, limit),
+            waits_out: settings.wait_s.is_some(),
+            ..usual
+        }
     }
 
     fn tries(&self, error: &ProviderError) -> u32 {
@@ -55,21 +65,42 @@ impl RetryPolicy {
         if unreachable { self.max_tries.min(UNREACHABLE_TRIES) } else { self.max_tries }
     }
 
-    /// After try number `tried` (from 1); `None` if that was the last.
-    fn wait_after(&self, error: &ProviderError, tried: u32) -> Option<Duration> {
-        if tried >= self.tries(error) {
+    /// After try number `tried` (from 1), the first failure being `since` ago; `None` if that was the last.
+    fn wait_after(&self, error: &ProviderError, tried: u32, since: Duration) -> Option<Duration> {
+        let waits_out = self.waits_out && error.is_outage();
+        if tried >= self.tries(error) && !waits_out {
             return None;
         }
         let doubled = self.first_wait.saturating_mul(1 << (tried - 1).min(16));
         // Spread over 75% to 125%, so that agents that failed together don't come back together.
         let own = doubled.mul_f64(0.75 + fastrand::f64() / 2.0).min(self.longest_wait);
+        let within = |wait: &Duration| since.saturating_add(*wait) <= self.longest_pause;
         match error.retry() {
             Retry::Never => None,
             // "At once" isn't a pause, and a date may have passed in transit.
-            Retry::After(wish) if wish.is_zero() => Some(own),
-            Retry::After(wish) => (wish <= self.longest_retry_after).then_some(wish),
-            Retry::Backoff => Some(own),
+            Retry::After(wish) if !wish.is_zero() => Some(wish).filter(within),
+            _ if waits_out => Some(own).filter(within),
+            _ => Some(own),
         }
+    }
+
+    /// The next try; `since`: of the first failure.
+    fn restarted(&self, error: &ProviderError, tried: u32, wait: Duration, since: Duration) -> StreamEvent {
+        let mut reason = text::one_line(&error.to_string(), 200);
+        let mut of = self.tries(error);
+        if self.waits_out && error.is_outage() {
+            let left = self.longest_pause.saturating_sub(since);
+            let more = left.as_millis() / wait.max(self.longest_wait).as_millis().max(1);
+            of = of.max(tried.saturating_add(u32::try_from(more).unwrap_or(u32::MAX)));
+            let begun = clock::now_ms().saturating_sub(clock::milliseconds(since));
+            let end = begun.saturating_add(clock::milliseconds(self.longest_pause));
+            reason = format!(
+                "{reason}; waiting since {}, until {} at most",
+                clock::local(begun),
+                clock::local(end)
+            );
+        }
+        StreamEvent::Restarted { attempt: tried + 1, of: of.max(tried + 1), wait, reason }
     }
 }
 
@@ -83,6 +114,7 @@ const UNREACHABLE_TRIES: u32 = 3;
 /// Each further try is announced by `Restarted`; the last error is final.
 pub fn with_retries(policy: RetryPolicy, start: impl Fn() -> ReplyStream + Send + 'static) -> ReplyStream {
     Box::pin(stream! {
+        let mut failed = None;
         for tried in 1.. {
             let mut answer = start();
             let error = loop {
@@ -99,12 +131,12 @@ pub fn with_retries(policy: RetryPolicy, start: impl Fn() -> ReplyStream + Send 
                 }
             };
             drop(answer);
-            let Some(wait) = policy.wait_after(&error, tried) else {
+            let since = failed.get_or_insert_with(Instant::now).elapsed();
+            let Some(wait) = policy.wait_after(&error, tried, since) else {
                 yield Err(error);
                 return;
             };
-            let reason = text::one_line(&error.to_string(), 200);
-            yield Ok(StreamEvent::Restarted { attempt: tried + 1, of: policy.tries(&error), wait, reason });
+            yield Ok(policy.restarted(&error, tried, wait, since));
             tokio::time::sleep(wait).await;
         }
     })
@@ -174,25 +206,52 @@ mod tests {
         let seen =
             play(quick(), |_| vec![Err(ProviderError::Auth { status: 401, message: "no".to_owned() })]);
         assert_eq!(seen.await, ["API key rejected (HTTP 401): no"]);
-        let seen = play(quick(), |_| {
-            let retry_after = Some(Duration::from_secs(61));
-            vec![Err(ProviderError::RateLimited { status: 429, message: "tomorrow".to_owned(), retry_after })]
-        });
+        let seen = play(quick(), |_| vec![Err(limited(601))]);
         assert_eq!(seen.await.len(), 1);
+    }
+
+    fn limited(seconds: u64) -> ProviderError {
+        let retry_after = Some(Duration::from_secs(seconds));
+        ProviderError::RateLimited { status: 429, message: "later".to_owned(), retry_after }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn all_pauses_of_a_request_are_bounded() {
+        let seen = play(RetryPolicy::new(1, 9), |_| vec![Err(limited(250))]).await;
+        assert_eq!(seen, ["try 2", "try 3", "rate limit reached (HTTP 429): later"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_outage_is_waited_out() {
+        let policy = RetryPolicy {
+            longest_pause: Duration::from_secs(3_600),
+            waits_out: true,
+            ..RetryPolicy::new(1, 2)
+        };
+        let begun = Instant::now();
+        let connect = || ProviderError::Connect { url: "http://x".to_owned(), message: "refused".to_owned() };
+        let seen = play(policy.clone(), move |_| {
+            let error = if begun.elapsed() < Duration::from_secs(1_000) { Some(connect()) } else { None };
+            error.map_or_else(|| vec![Ok(done())], |error| vec![Err(error)])
+        });
+        assert_eq!(seen.await.last().map(String::as_str), Some("done"));
+        let begun = Instant::now();
+        let seen = play(policy.clone(), move |_| vec![Err(connect())]).await;
+        assert!(seen.len() > 100 && seen.last().unwrap().contains("refused"), "{seen:?}");
+        assert!((3_500..3_601).contains(&begun.elapsed().as_secs()));
+        // What is wrong with the server itself doesn't pass.
+        let seen = play(policy, |_| vec![Err(server())]).await;
+        assert_eq!(seen, ["try 2", "server error (HTTP 500): oops"]);
     }
 
     #[test]
     fn wait_lengths() {
         let policy = RetryPolicy::new(60, 100);
         for (tried, low, high) in [(1, 375, 625), (2, 750, 1250), (5, 6_000, 10_000), (60, 22_500, 30_000)] {
-            let wait = policy.wait_after(&server(), tried).unwrap().as_millis();
+            let wait = policy.wait_after(&server(), tried, Duration::ZERO).unwrap().as_millis();
             assert!((low..=high).contains(&wait), "{tried}: {wait}");
         }
-        let wish = ProviderError::RateLimited {
-            status: 429,
-            message: String::new(),
-            retry_after: Some(Duration::from_secs(59)),
-        };
-        assert_eq!(policy.wait_after(&wish, 1), Some(Duration::from_secs(59)));
+        let wish = |since| policy.wait_after(&limited(61), 1, Duration::from_secs(since));
+        assert_eq!((wish(0), wish(540)), (Some(Duration::from_secs(61)), None));
     }
 }

@@ -9,4 +9,5 @@ mod responses_stream;
 mod server_windows;
 pub mod stream;
 mod token_counts;
+pub mod waits;
 pub mod wire;

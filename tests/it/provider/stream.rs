@@ -43,6 +43,7 @@ pub fn settings(kind: ProviderKind, server: &FakeServer) -> ProviderSettings {
         idle_timeout_s: 20,
         answer_timeout_s: 3_600,
         max_tries: 3,
+        wait_s: None,
         max_output_tokens: None,
         temperature: None,
         reasoning_effort: None,

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use clap::Args;
 
 use super::piped;
-use crate::cli::args::SharedArgs;
+use crate::cli::args::{SharedArgs, UNATTENDED_WAIT};
 use crate::cli::choice::{STAGES, choice};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::agent_setup;
@@ -77,7 +77,9 @@ pub async fn run(cli: &SharedArgs, args: &BuildArgs) -> Result<u8, Failure> {
             "describe the task: mycode build \"add a --json flag\", or go on with --resume ID or --last";
         return Err(Failure::usage("the task is empty", hint));
     }
-    let setup = agent_setup::setup(cli, false, &which).await?;
+    let mut cli = cli.clone();
+    cli.model.default_wait = Some(UNATTENDED_WAIT);
+    let setup = agent_setup::setup(&cli, false, &which).await?;
     let session = assemble::roles(setup)?;
     let options = BuildOptions {
         pause_after: args.pause_after.clone(),

@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::piped;
 use super::trajectory::TrajectoryWriter;
-use crate::cli::args::SharedArgs;
+use crate::cli::args::{SharedArgs, UNATTENDED_WAIT};
 use crate::cli::each::args::{EachArgs, TaskLimits};
 use crate::cli::each::child;
 use crate::cli::each::run as each;
@@ -105,7 +105,9 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
         ));
     }
     let schema = args.output_schema.as_deref().map(schema).transpose()?;
-    let mut setup = agent_setup::setup(cli, false, &which).await?;
+    let mut cli = cli.clone();
+    cli.model.default_wait = args.each.batch_process.map(|_| UNATTENDED_WAIT);
+    let mut setup = agent_setup::setup(&cli, false, &which).await?;
     let limits = &mut setup.limits;
     limits.has_schema = schema.is_some();
     limits.review = args.review;
