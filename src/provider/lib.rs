@@ -3,11 +3,13 @@
 pub mod anthropic;
 pub mod call_ids;
 pub mod chat;
+pub mod learned;
 pub mod openai;
 pub mod registry;
 pub mod responses;
 pub mod scripted;
 pub mod search;
+pub mod text_tools;
 pub mod unconfigured;
 pub mod window;
 pub mod wire;

@@ -89,11 +89,7 @@ impl Provider for Openai {
                         reply = other.stream(&request);
                     }
                     event => {
-                        let answers = !matches!(
-                            event,
-                            Err(_) | Ok(StreamEvent::Silent { .. } | StreamEvent::Restarted { .. })
-                        );
-                        if switched && answers && !known {
+                        if switched && !known && event.as_ref().is_ok_and(StreamEvent::is_answer) {
                             known = true;
                             let mut learned = learned.lock().unwrap_or_else(PoisonError::into_inner);
                             learned.insert(Arc::clone(&model), second);

@@ -299,7 +299,7 @@ fn read_gemini(reply: &Value, found: &mut SearchResult) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use base::config::settings::ProviderSettings;
+    use base::config::settings::{ProviderSettings, ToolCalls};
     use base::secret::Secret;
 
     fn settings(kind: ProviderKind, base_url: &str) -> ProviderSettings {
@@ -318,6 +318,8 @@ mod tests {
             temperature: None,
             reasoning_effort: None,
             verbosity: None,
+            tool_calls: ToolCalls::Auto,
+            servers: None,
         }
     }
 

@@ -153,8 +153,9 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
             )
         })?;
     }
+    let servers = Some(sources.paths.servers());
     let (provider, provider_error) = match provider(&raw, sources.vars) {
-        Ok(provider) => (provider, None),
+        Ok(provider) => (provider.map(|settings| ProviderSettings { servers, ..settings }), None),
         Err(error) => (None, Some(error)),
     };
     let model = provider.as_ref().map_or("", |settings| &settings.model).to_owned();
@@ -223,7 +224,9 @@ impl Loaded {
 
     /// The provider section for a discovered local server.
     pub fn local_provider(&self, base_url: String, model: &str) -> ProviderSettings {
-        settings(&self.raw, ProviderKind::Openai, base_url, None, self.raw.model.as_deref().unwrap_or(model))
+        let model = self.raw.model.as_deref().unwrap_or(model);
+        let made = settings(&self.raw, ProviderKind::Openai, base_url, None, model);
+        ProviderSettings { servers: Some(self.servers.clone()), ..made }
     }
 }
 
@@ -376,6 +379,8 @@ fn settings(
         temperature: raw.temperature,
         reasoning_effort: raw.reasoning_effort.as_deref().map(Arc::from),
         verbosity: raw.verbosity.as_deref().map(Arc::from),
+        tool_calls: raw.tool_calls.unwrap_or_default(),
+        servers: None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub const SYSTEM: &str = include_str!("../../../prompts/system.md");
 pub const SUMMARY: &str = include_str!("../../../prompts/summary.md");
+pub const TEXT_TOOLS: &str = include_str!("../../../prompts/text_tools.md");
 pub const INIT: &str = include_str!("../../../prompts/init.md");
 
 pub const MODE_AUTO: &str = include_str!("../../../prompts/modes/auto.md");

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::language_servers::ServersSetting;
 use super::mode::Mode;
-use super::settings::{Notify, Permission, Profile, ProviderKind, WebSearchSetting};
+use super::settings::{Notify, Permission, Profile, ProviderKind, ToolCalls, WebSearchSetting};
 use super::theme::ThemeName;
 use crate::sanitize;
 use crate::text::one_line;
@@ -28,6 +28,7 @@ pub struct Raw {
     pub temperature: Option<f32>,
     pub reasoning_effort: Option<String>,
     pub verbosity: Option<String>,
+    pub tool_calls: Option<ToolCalls>,
     pub idle_timeout_s: Option<u64>,
     pub answer_timeout_s: Option<u64>,
     pub max_tries: Option<u32>,

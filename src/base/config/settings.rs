@@ -58,6 +58,16 @@ impl FromStr for ProviderKind {
     }
 }
 
+/// How the model is given tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToolCalls {
+    /// As the dialect has them; as text where they are refused.
+    #[default]
+    Auto,
+    Text,
+}
+
 #[derive(Clone, Debug)]
 pub struct ProviderSettings {
     pub kind: ProviderKind,
@@ -80,6 +90,9 @@ pub struct ProviderSettings {
     pub reasoning_effort: Option<Arc<str>>,
     /// For OpenAI models: low, medium, high.
     pub verbosity: Option<Arc<str>>,
+    pub tool_calls: ToolCalls,
+    /// Keeps what the server refuses, for later sessions.
+    pub servers: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -32,6 +32,8 @@ pub enum ProviderError {
     ContextFull { message: String },
     #[error("the endpoint {url} does not serve this request: {message}")]
     WrongEndpoint { url: String, message: String },
+    #[error("this model takes no tool calls here: {message}")]
+    ToolsRefused { message: String },
     #[error("the server rejects earlier reasoning: {message}")]
     ReasoningRejected { message: String },
     #[error("rate limit reached (HTTP {status}): {message}")]
@@ -82,6 +84,7 @@ impl ProviderError {
             | Self::ContextFull { .. }
             | Self::WrongEndpoint { .. }
             | Self::ReasoningRejected { .. }
+            | Self::ToolsRefused { .. }
             | Self::Tls { .. }
             | Self::TooLong { .. }
             | Self::TooLarge { .. }
@@ -135,6 +138,10 @@ impl ProviderError {
             Self::ReasoningRejected { .. } => {
                 "run /compact, which leaves earlier reasoning out, or start a new session"
             }
+            Self::ToolsRefused { message } if message.contains("--jinja") => {
+                "start llama-server with --jinja, or use another model"
+            }
+            Self::ToolsRefused { .. } => "use a model that can call tools, or another server for this one",
             Self::RateLimited { .. } => {
                 return format!(
                     "nothing was lost. Use another model or wait, then {again}. mycode waits longer with --wait 8h"

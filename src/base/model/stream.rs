@@ -35,3 +35,10 @@ pub enum StreamEvent {
         usage: Option<Usage>,
     },
 }
+
+impl StreamEvent {
+    /// Whether it is a part of an answer.
+    pub fn is_answer(&self) -> bool {
+        !matches!(self, Self::Silent { .. } | Self::Restarted { .. })
+    }
+}

@@ -18,6 +18,7 @@ pub struct AnthropicDialect;
 
 impl Dialect for AnthropicDialect {
     const NAME: &'static str = "anthropic";
+    const REQUIRED: &'static [&'static str] = &["max_tokens"];
 
     fn connect(settings: &ProviderSettings) -> Result<(Endpoint, Self), ProviderError> {
         let key = http::usable_key(settings, "api.anthropic.com", "ANTHROPIC_API_KEY")?;

@@ -36,6 +36,7 @@ impl ChatDialect {
 
 impl Dialect for ChatDialect {
     const NAME: &'static str = "openai";
+    const STOP: Option<&'static str> = Some("stop");
 
     fn connect(settings: &ProviderSettings) -> Result<(Endpoint, Self), ProviderError> {
         let (endpoint, host) = http::openai_endpoint(settings, address::CHAT)?;

@@ -7,7 +7,7 @@
 //!   and accepts a fixed word for calls that it didn't make.
 //! - Mistral and Groq refuse unknown fields.
 //!
-//! The model table has the defaults, the server's refusals add the rest. Read in November 2026. A rule that
+//! The model table has the defaults; what a server misses is added, what it refuses goes by `learned/fields.rs`. Read in November 2026. A rule that
 //! depends on the current turn would change old bytes at every turn, and with them the server's prompt cache.
 
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ impl Demands {
         Self { no_reasoning: true, no_extras: true, ..Self::default() }
     }
 
-    /// Adds what an error says about the reasoning that was sent or missing; `None` if nothing is new.
+    /// Adds what an error says about missing reasoning; `None` if nothing is new.
     pub fn after(self, error: &ProviderError) -> Option<Self> {
         let message = match error {
             ProviderError::BadRequest { message, .. }
@@ -67,25 +67,8 @@ impl Demands {
         let says = |words: &[&str]| words.iter().any(|word| message.contains(word));
         const MISSING: [&str; 6] =
             ["missing", "must be passed back", "must include", "must contain", "required", "requires"];
-        const REFUSED: [&str; 9] = [
-            "not permitted",
-            "not supported",
-            "unsupported",
-            "unexpected",
-            "unrecognized",
-            "unknown",
-            "not allowed",
-            "cannot find field",
-            "please remove",
-        ];
-        const FIELDS: [&str; 6] =
-            [CONTENT, "reasoning_details", "thinking_blocks", "'reasoning'", "\"reasoning\"", "`reasoning`"];
         let next = if says(&["thought_signature", "thought signature"]) && says(&MISSING) {
             Self { signature: true, no_extras: false, ..self }
-        } else if says(&CALL_EXTRAS) && says(&REFUSED) {
-            Self { signature: false, no_extras: true, ..self }
-        } else if says(&FIELDS) && says(&REFUSED) {
-            Self { content: Wanted::Optional, no_reasoning: true, ..self }
         } else if says(&[CONTENT]) && says(&MISSING) {
             Self { content: Wanted::Everywhere, no_reasoning: false, ..self }
         } else {

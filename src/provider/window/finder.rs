@@ -9,8 +9,8 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tokio::task::spawn_blocking;
 
-use super::known_windows::{KnownWindow, KnownWindows, LearnedWindow, ModelKey};
 use super::probe::{self, ServerWindow};
+use crate::learned::known_servers::{KnownServers, KnownWindow, ModelKey, ServerRecord};
 use crate::wire::address::Host;
 use crate::wire::http;
 use base::clock;
@@ -39,12 +39,12 @@ impl FoundWindow {
 
 #[derive(Clone, Debug)]
 pub struct WindowFinder {
-    known: KnownWindows,
+    known: KnownServers,
 }
 
 impl WindowFinder {
     pub fn new(servers: &Path) -> Self {
-        Self { known: KnownWindows::new(servers) }
+        Self { known: KnownServers::new(servers) }
     }
 
     /// Without a noticeable wait: a late answer is used the next time.
@@ -76,6 +76,12 @@ impl WindowFinder {
         }
     }
 
+    /// What the model's requests leave out because its server refused it.
+    pub async fn refused_fields(&self, settings: &ProviderSettings) -> Vec<String> {
+        let Some(place) = place(settings) else { return Vec::new() };
+        self.get(&place).await.refused_fields(clock::now_ms())
+    }
+
     async fn ask(&self, place: ModelKey, settings: &ProviderSettings) -> FoundWindow {
         let answer: Option<ServerWindow> = probe::context_window(settings).await;
         let advice = answer.as_ref().and_then(|window| window.advice.clone());
@@ -92,12 +98,13 @@ impl WindowFinder {
             self.get(&place).await
         } else {
             let known = self.known.clone();
-            spawn_blocking(move || known.asked(&place, answer.as_ref())).await.unwrap_or_default()
+            let answer = answer.map(|window| (window.tokens, window.source));
+            spawn_blocking(move || known.asked(&place, answer)).await.unwrap_or_default()
         };
         FoundWindow { window: record.window(clock::now_ms()), advice }
     }
 
-    async fn get(&self, place: &ModelKey) -> LearnedWindow {
+    async fn get(&self, place: &ModelKey) -> ServerRecord {
         let (known, place) = (self.known.clone(), place.clone());
         spawn_blocking(move || known.get(&place)).await.unwrap_or_default()
     }

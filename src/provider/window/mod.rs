@@ -1,5 +1,4 @@
 //! How large a model's window is on its server: asked, learned from refusals, remembered.
 
 pub mod finder;
-pub mod known_windows;
 pub mod probe;

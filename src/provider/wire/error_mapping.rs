@@ -59,6 +59,20 @@ const REASONING_WORDS: [&[&str]; 11] = [
     &["invalid thought_signature"],
 ];
 
+/// The server has no tool calls for this model: llama.cpp without `--jinja` (QwenLM/Qwen3.8#44), OpenRouter
+/// (opencode#1675), Ollama (ollama#5793), vLLM without a parser (QwenLM/Qwen-Agent#344); read in November 2026.
+const TOOL_WORDS: [&str; 9] = [
+    "tools param requires --jinja",
+    "endpoints found that support tool use",
+    "does not support tool",
+    "doesn't support tool",
+    "tool choice requires --enable-auto-tool-choice",
+    "tools is not supported",
+    "tools are not supported",
+    "tool calling is not supported",
+    "does not support function calling",
+];
+
 /// The endpoint says that a model needs the other one.
 const USE_RESPONSES_WORDS: [&str; 4] = [
     "v1/responses",
@@ -165,6 +179,7 @@ fn classify(
         400 | 422 | 500 if mentions(&CONTEXT_WORDS) || (status != 500 && full) => {
             ProviderError::ContextFull { message }
         }
+        400 | 404 | 422 | 500 | 501 if mentions(&TOOL_WORDS) => ProviderError::ToolsRefused { message },
         400 | 404 | 422 | 500 if is_reasoning_rejected(reply) => ProviderError::ReasoningRejected { message },
         400 | 404 | 405 | 422 | 501 if is_wrong_endpoint(status, reply, url) => {
             ProviderError::WrongEndpoint { url: url.to_owned(), message }
@@ -288,6 +303,11 @@ impl ErrorReply {
                     .into_iter()
                     .find(|text| !text.is_empty())
                     .map_or_else(|| field_fault(&detail[0]), str::to_owned);
+                // OpenAI's messages don't always name the field.
+                let own = match error["param"].as_str() {
+                    Some(field) if !field.contains('[') && !own.contains(field) => format!("{own} ({field})"),
+                    _ => own,
+                };
                 // OpenRouter has the real cause here.
                 match error["metadata"]["raw"].as_str() {
                     Some(raw) => format!("{own}: {raw}"),

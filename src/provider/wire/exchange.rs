@@ -9,12 +9,15 @@ use futures_util::StreamExt;
 use tokio::time::timeout;
 
 use super::decoder::{Decoder, ReplyState};
-use super::http::{Body, Endpoint};
+use super::http::{self, Body, Endpoint};
 use super::retry::{RetryPolicy, with_retries};
 use super::sight::Sight;
 use super::sse::{FrameEnd, Framing};
 use super::timeouts::{Timeouts, Waited};
 use crate::call_ids::CallIds;
+use crate::learned::fields::{self, FieldRule};
+use crate::learned::lessons::{self, Lessons};
+use crate::text_tools;
 use base::config::settings::ProviderSettings;
 use base::model::provider::{Provider, ProviderError, ReplyStream};
 use base::model::request::Request;
@@ -30,6 +33,11 @@ pub trait Dialect: Send + Sync + Sized + 'static {
 
     fn body(&self, request: &Request) -> String;
 
+    /// What no request can do without.
+    const REQUIRED: &'static [&'static str] = &[];
+    /// The field for words that end a reply.
+    const STOP: Option<&'static str> = None;
+
     /// Learns a request form from an error; returns whether the same request now looks different.
     fn learn(&self, _model: &Arc<str>, _error: &ProviderError) -> bool {
         false
@@ -43,15 +51,23 @@ pub struct HttpProvider<D> {
     retry: RetryPolicy,
     dialect: Arc<D>,
     sight: Arc<Sight>,
+    lessons: Arc<Lessons>,
 }
 
 /// How often a refused request is sent in another form.
-const MAX_FORMS: u32 = 2;
+const MAX_FORMS: u32 = 4;
 
 impl<D: Dialect> HttpProvider<D> {
     pub fn with_retry(settings: &ProviderSettings, retry: RetryPolicy) -> Result<Self, ProviderError> {
         let (endpoint, dialect) = D::connect(settings)?;
-        Ok(Self { endpoint: Arc::new(endpoint), retry, dialect: Arc::new(dialect), sight: Arc::default() })
+        let server = http::display_url(&http::parse(&settings.base_url)?);
+        Ok(Self {
+            endpoint: Arc::new(endpoint),
+            retry,
+            dialect: Arc::new(dialect),
+            sight: Arc::default(),
+            lessons: Arc::new(Lessons::new(settings, server)),
+        })
     }
 }
 
@@ -67,22 +83,57 @@ impl<D: Dialect> Provider for HttpProvider<D> {
             })
         };
         let (dialect, sight, request) = (Arc::clone(&self.dialect), Arc::clone(&self.sight), request.clone());
-        let mut reply = start(dialect.body(&sight.of(&request)));
+        let lessons = Arc::clone(&self.lessons);
         Box::pin(stream! {
-            let mut forms = 0;
+            let model = &request.params.model;
+            let mut rules = lessons.of(model).await;
+            let known = rules.len();
+            let body = |rules: &[&FieldRule]| {
+                let request = sight.of(&request);
+                let body = match lessons::tools_as_text(rules) {
+                    true => dialect.body(&text_tools::written_out(&request)),
+                    false => dialect.body(&request),
+                };
+                lessons::under(rules, body, D::STOP)
+            };
+            let mut reply = start(body(&rules));
+            let (mut forms, mut kept) = (0, false);
             while let Some(event) = reply.next().await {
                 match event {
-                    Err(error) if forms < MAX_FORMS && dialect.learn(&request.params.model, &error) => {
+                    Err(error) if forms < MAX_FORMS && dialect.learn(model, &error) => {
                         forms += 1;
-                        reply = start(dialect.body(&sight.of(&request)));
+                        reply = start(body(&rules));
                     }
                     // The user should know what the model isn't shown.
                     Err(error) if sight.learn(&request, &error) => {
                         let reason = text::one_line(&error.to_string(), 200);
                         yield Ok(StreamEvent::Restarted { attempt: 2, of: 2, wait: Duration::ZERO, reason });
-                        reply = start(dialect.body(&sight.of(&request)));
+                        reply = start(body(&rules));
                     }
-                    event => yield event,
+                    Err(error @ ProviderError::ToolsRefused { .. }) if !lessons::tools_as_text(&rules) => {
+                        rules.push(&fields::TOOLS);
+                        let reason = format!("{}; describing the tools in the prompt instead", text::one_line(&error.to_string(), 200));
+                        yield Ok(StreamEvent::Restarted { attempt: 2, of: 2, wait: Duration::ZERO, reason });
+                        reply = start(body(&rules));
+                    }
+                    Err(error) if forms < MAX_FORMS => {
+                        match FieldRule::for_refusal(&error, &body(&rules), D::REQUIRED) {
+                            Some(rule) => {
+                                forms += 1;
+                                rules.push(rule);
+                                reply = start(body(&rules));
+                            }
+                            None => yield Err(error),
+                        }
+                    }
+                    event => {
+                        // Only what helped is kept.
+                        if !kept && rules.len() > known && event.as_ref().is_ok_and(StreamEvent::is_answer) {
+                            kept = true;
+                            lessons.keep(model, &rules).await;
+                        }
+                        yield event;
+                    }
                 }
             }
         })

@@ -3,11 +3,13 @@
 mod chat_gateways;
 pub mod faults;
 mod hostile_streams;
+mod refused_fields;
 mod reply_ends;
 pub mod responses;
 mod responses_stream;
 mod server_windows;
 pub mod stream;
+mod text_tools;
 mod token_counts;
 pub mod waits;
 pub mod wire;

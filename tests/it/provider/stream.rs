@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::config::settings::{ProviderKind, ProviderSettings};
+use base::config::settings::{ProviderKind, ProviderSettings, ToolCalls};
 use base::model::item::Item;
 use base::model::provider::{Provider, ProviderError};
 use base::model::request::{Message, Params, Request};
@@ -48,6 +48,8 @@ pub fn settings(kind: ProviderKind, server: &FakeServer) -> ProviderSettings {
         temperature: None,
         reasoning_effort: None,
         verbosity: None,
+        tool_calls: ToolCalls::Auto,
+        servers: None,
     }
 }
 

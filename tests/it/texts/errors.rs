@@ -27,6 +27,8 @@ fn errors() {
         ProviderError::ContextFull { message: message() },
         ProviderError::WrongEndpoint { url: url(), message: message() },
         ProviderError::ReasoningRejected { message: message() },
+        ProviderError::ToolsRefused { message: message() },
+        ProviderError::ToolsRefused { message: "tools param requires --jinja flag".to_owned() },
         ProviderError::RateLimited { status: 429, message: message(), retry_after: None },
         ProviderError::Server { status: 500, message: message(), retry_after: None },
         ProviderError::Connect { url: url(), message: message() },

@@ -10,8 +10,9 @@ use provider::window::probe;
 
 pub async fn check(findings: &mut Findings<'_>) {
     let opened = findings.opened;
+    let finder = WindowFinder::new(&opened.loaded.servers);
     let found = match &opened.loaded.provider {
-        Some(settings) => WindowFinder::new(&opened.loaded.servers).find_anew(settings).await,
+        Some(settings) => finder.find_anew(settings).await,
         None => FoundWindow::default(),
     };
     let model = opened.loaded.provider.as_ref().map_or("", |settings| &settings.model);
@@ -56,6 +57,10 @@ pub async fn check(findings: &mut Findings<'_>) {
                         findings.line("answers", format!("no: {error}"));
                         findings.line("", error.hint(false));
                     }
+                }
+                let refused = finder.refused_fields(provider).await;
+                if !refused.is_empty() {
+                    findings.line("not sent", format!("{}: this server refuses it", refused.join(", ")));
                 }
             }
         }

@@ -1,12 +1,11 @@
-//! Windows that servers have named, kept for the next session in `servers.json` in the state folder: their
-//! answers, and their refusals of too long requests. Small, bounded, written in full; an unreadable file, or
-//! another version's, counts as empty.
+//! What servers have said, kept for the next session in `servers.json` in the state folder: their windows, their
+//! refusals of too long requests, and of fields. Small, bounded, written in full; an unreadable file, or another
+//! version's, counts as empty.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::probe::ServerWindow;
 use base::clock;
 use base::config::settings::{MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, Origin};
 use base::file;
@@ -28,7 +27,7 @@ pub struct ModelKey {
 
 /// Times in milliseconds since the Unix epoch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct LearnedWindow {
+pub struct ServerRecord {
     /// 0 if it should be asked again.
     #[serde(default)]
     asked_ms: u64,
@@ -45,6 +44,11 @@ pub struct LearnedWindow {
     refused: Option<u64>,
     #[serde(default)]
     refused_ms: u64,
+    /// Fields that this model's requests do without.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    fields: Vec<String>,
+    #[serde(default)]
+    fields_ms: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +60,7 @@ pub struct KnownWindow {
     pub source: String,
 }
 
-impl LearnedWindow {
+impl ServerRecord {
     pub fn is_fresh(&self, now: u64) -> bool {
         now.abs_diff(self.asked_ms) < DAY_MS
     }
@@ -82,15 +86,20 @@ impl LearnedWindow {
         (MIN_WINDOW_TOKENS..=MAX_WINDOW_TOKENS).contains(&known.tokens).then_some(known)
     }
 
-    fn ask(&mut self, answer: Option<&ServerWindow>, now: u64) {
+    /// By their labels.
+    pub fn refused_fields(self, now: u64) -> Vec<String> {
+        if now.abs_diff(self.fields_ms) < KEPT_MS { self.fields } else { Vec::new() }
+    }
+
+    fn ask(&mut self, answer: Option<(u64, &str)>, now: u64) {
         self.asked_ms = now;
-        let Some(answer) = answer else { return };
+        let Some((tokens, source)) = answer else { return };
         // Set up differently: an older refusal no longer applies.
-        if self.said != Some(answer.tokens) {
+        if self.said != Some(tokens) {
             self.refused = None;
         }
-        (self.said, self.said_ms) = (Some(answer.tokens), now);
-        answer.source.clone_into(&mut self.source);
+        (self.said, self.said_ms) = (Some(tokens), now);
+        source.clone_into(&mut self.source);
     }
 
     fn refuse(&mut self, tokens: u64, now: u64) {
@@ -98,7 +107,7 @@ impl LearnedWindow {
     }
 
     fn last_ms(&self) -> u64 {
-        self.asked_ms.max(self.refused_ms)
+        self.asked_ms.max(self.refused_ms).max(self.fields_ms)
     }
 }
 
@@ -107,7 +116,7 @@ struct Entry {
     #[serde(flatten)]
     place: ModelKey,
     #[serde(flatten)]
-    record: LearnedWindow,
+    record: ServerRecord,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -118,21 +127,22 @@ struct Contents {
 
 /// Reads and writes block.
 #[derive(Clone, Debug)]
-pub struct KnownWindows {
+pub struct KnownServers {
     path: PathBuf,
 }
 
-impl KnownWindows {
+impl KnownServers {
     pub fn new(path: &Path) -> Self {
         Self { path: path.to_owned() }
     }
 
-    pub fn get(&self, place: &ModelKey) -> LearnedWindow {
+    pub fn get(&self, place: &ModelKey) -> ServerRecord {
         let entry = self.read().into_iter().find(|entry| entry.place == *place);
         entry.map(|entry| entry.record).unwrap_or_default()
     }
 
-    pub fn asked(&self, place: &ModelKey, answer: Option<&ServerWindow>) -> LearnedWindow {
+    /// The window that it named, in tokens, and where.
+    pub fn asked(&self, place: &ModelKey, answer: Option<(u64, &str)>) -> ServerRecord {
         self.change(place, |record| record.ask(answer, clock::now_ms()))
     }
 
@@ -142,11 +152,19 @@ impl KnownWindows {
         }
     }
 
+    pub fn refuses(&self, place: &ModelKey, fields: Vec<String>) {
+        self.change(place, |record| {
+            record.fields.retain(|known| !fields.contains(known));
+            record.fields.extend(fields.iter().cloned());
+            record.fields_ms = clock::now_ms();
+        });
+    }
+
     fn read(&self) -> Vec<Entry> {
         windows(file::small_text(&self.path, MAX_BYTES).unwrap_or_default().as_bytes())
     }
 
-    fn change(&self, place: &ModelKey, change: impl Fn(&mut LearnedWindow)) -> LearnedWindow {
+    fn change(&self, place: &ModelKey, change: impl Fn(&mut ServerRecord)) -> ServerRecord {
         let mut record = self.get(place);
         change(&mut record);
         // Best effort: nothing breaks without it.
@@ -181,20 +199,20 @@ mod tests {
         ModelKey { server: "http://h/v1".to_owned(), model: model.to_owned() }
     }
 
-    fn said(tokens: u64) -> ServerWindow {
-        ServerWindow { tokens, source: "its list of models", advice: None }
+    fn said(tokens: u64) -> (u64, &'static str) {
+        (tokens, "its list of models")
     }
 
-    fn window(record: &LearnedWindow) -> Option<(u64, Origin)> {
+    fn window(record: &ServerRecord) -> Option<(u64, Origin)> {
         record.window(clock::now_ms()).map(|window| (window.tokens, window.origin))
     }
 
     #[test]
     fn what_a_server_says_and_refuses() {
         let folder = tempfile::tempdir().unwrap();
-        let windows = KnownWindows::new(&folder.path().join("state/servers.json"));
-        assert_eq!(windows.get(&place("m")), LearnedWindow::default());
-        windows.asked(&place("m"), Some(&said(32_768)));
+        let windows = KnownServers::new(&folder.path().join("state/servers.json"));
+        assert_eq!(windows.get(&place("m")), ServerRecord::default());
+        windows.asked(&place("m"), Some(said(32_768)));
         windows.asked(&place("other"), None);
         assert_eq!(window(&windows.get(&place("m"))), Some((32_768, Origin::Server)));
         assert!(windows.get(&place("other")).is_fresh(clock::now_ms()));
@@ -203,12 +221,12 @@ mod tests {
         assert_eq!(window(&record), Some((8_192, Origin::Error)));
         // It is asked again. The same answer does not make the refusal undone; another one does.
         assert!(!record.is_fresh(clock::now_ms()));
-        assert_eq!(window(&windows.asked(&place("m"), Some(&said(32_768)))), Some((8_192, Origin::Error)));
-        assert_eq!(window(&windows.asked(&place("m"), Some(&said(16_384)))), Some((16_384, Origin::Server)));
+        assert_eq!(window(&windows.asked(&place("m"), Some(said(32_768)))), Some((8_192, Origin::Error)));
+        assert_eq!(window(&windows.asked(&place("m"), Some(said(16_384)))), Some((16_384, Origin::Server)));
         windows.refused(&place("m"), 100_000);
         assert_eq!(window(&windows.get(&place("m"))), Some((16_384, Origin::Server)));
         windows.refused(&place("tiny"), 100);
-        assert_eq!(windows.get(&place("tiny")), LearnedWindow::default());
+        assert_eq!(windows.get(&place("tiny")), ServerRecord::default());
         // A server that is down for once is as it was, but not for ever.
         assert_eq!(window(&windows.asked(&place("m"), None)), Some((16_384, Origin::Server)));
         assert_eq!(windows.get(&place("m")).window(clock::now_ms() + 8 * DAY_MS), None);
@@ -218,10 +236,10 @@ mod tests {
     fn foreign_content_and_bounds() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("servers.json");
-        let windows = KnownWindows::new(&path);
+        let windows = KnownServers::new(&path);
         for text in ["", "{}", "[1]", "{\"version\":2,\"windows\":[]}", "\u{0}"] {
             std::fs::write(&path, text).unwrap();
-            assert_eq!(windows.get(&place("m")), LearnedWindow::default(), "{text}");
+            assert_eq!(windows.get(&place("m")), ServerRecord::default(), "{text}");
         }
         let now = clock::now_ms();
         for (said, expected) in
@@ -233,7 +251,7 @@ mod tests {
             assert_eq!(window(&windows.get(&place("m"))), expected);
         }
         for number in 0..MAX_SERVERS + 5 {
-            windows.asked(&place(&number.to_string()), Some(&said(8_192)));
+            windows.asked(&place(&number.to_string()), Some(said(8_192)));
         }
         assert_eq!(windows.read().len(), MAX_SERVERS);
         assert_eq!(window(&windows.get(&place("204"))), Some((8_192, Origin::Server)));
