@@ -164,10 +164,8 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     cx.editor = setup.editor;
     cx.deadline = limits.deadline;
     cx.services = limits.keep.then(|| Arc::new(Services::new(&project_state)));
-    // Our own API key must be redacted wherever it turns up.
-    if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
-        cx.redactor.know(key.expose());
-    }
+    // Our own API keys must be redacted wherever they turn up.
+    loaded.keys().for_each(|key| cx.redactor.know(key.expose()));
     let (servers, unusable) = servers_of(&cx, &loaded, &own_folders);
     notices.extend(unusable);
     let sources = sources(&servers);
@@ -353,9 +351,7 @@ impl RoleParts {
         let retriever = ContextRetriever::new(folder, project_state);
         let skills = Arc::new(SkillSet::read(&loaded.own.skills).0);
         let cx = tool_context(folder, project_state, own_folders.clone(), retriever, &originals, &skills);
-        if let Some(key) = loaded.provider.as_ref().and_then(|settings| settings.api_key.as_ref()) {
-            cx.redactor.know(key.expose());
-        }
+        loaded.keys().for_each(|key| cx.redactor.know(key.expose()));
         let sources = sources(&servers_of(&cx, loaded, own_folders).0);
         let parts = ToolParts {
             loaded,

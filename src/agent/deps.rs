@@ -8,8 +8,10 @@ use super::lists::models;
 use super::session::prompts::Prompts;
 use super::session::recall::LogOriginals;
 use super::session::review::Reviewer;
-use base::config::load::{ConfigError, Loaded};
+use base::config::error::ConfigError;
+use base::config::load::Loaded;
 use base::config::settings::{ContextSettings, Origin};
+use base::config::vendors::Vendor;
 use base::protocol::notice as texts;
 use provider::window::finder::WindowFinder;
 use tools::lsp::servers::LanguageServers;
@@ -43,8 +45,7 @@ impl EngineDeps {
     pub async fn settings_for(&self, model: &str) -> Result<ContextSettings, ConfigError> {
         let mut learned = None;
         let asks = self.loaded.context.window_origin != Origin::User;
-        if let Some(mut settings) = self.loaded.provider.clone().filter(|_| asks) {
-            settings.model = model.into();
+        if let Some(settings) = self.loaded.provider_for(model).filter(|_| asks) {
             learned = WindowFinder::new(&self.loaded.servers).find(&settings).await.learned();
         }
         self.loaded.context_for(model, learned)
@@ -54,6 +55,8 @@ impl EngineDeps {
     /// table: then it's likely a typo.
     pub async fn check_model(&self, model: &str, now: &str) -> Result<(), String> {
         if models::is_in_table(model)
+            || Vendor::named_in(model)
+                .is_some_and(|(named, _)| self.loaded.vendors.iter().any(|(vendor, _)| *vendor == named))
             || !models::is_in_table(now)
             || self.settings_for(model).await.map_or(true, |found| found.window_origin != Origin::Default)
         {

@@ -7,6 +7,18 @@ use std::sync::{PoisonError, RwLock};
 /// Variables that the user's configuration declares as keys, whatever their names.
 static CONFIGURED: RwLock<Vec<String>> = RwLock::new(Vec::new());
 
+/// Tokens that were fetched while the program runs.
+static TOKENS: RwLock<Vec<String>> = RwLock::new(Vec::new());
+
+/// Redacted from now on.
+pub fn add_token(token: &str) {
+    TOKENS.write().unwrap_or_else(PoisonError::into_inner).push(token.to_owned());
+}
+
+pub fn tokens() -> Vec<String> {
+    TOKENS.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
 /// Declares the variable a credential.
 pub fn keep_from_children(name: &str) {
     let mut names = CONFIGURED.write().unwrap_or_else(PoisonError::into_inner);

@@ -3,6 +3,7 @@
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::cli::args::SharedArgs;
+use crate::cli::commands::doctor::models::ModelsArgs;
 use crate::cli::commands::mcp::args::McpArgs;
 use crate::cli::commands::peers::import::ImportArgs;
 use crate::cli::commands::project::locate::LocateArgs;
@@ -76,6 +77,7 @@ fn acts(subcommand: &str, option: &str) -> bool {
         "resume" => option != "continue_last",
         "import" => !matches!(option, "continue_last" | "fork"),
         "doctor" => !matches!(option, "continue_last" | "max_steps" | "fork" | "max_cost" | "allow" | "deny"),
+        "models" => matches!(option, "provider" | "base_url" | "header" | "model"),
         "tool" | "policy" | "sandbox" => matches!(option, "permission" | "trust"),
         "context" => option == "context_window",
         _ => false,
@@ -134,6 +136,8 @@ pub enum Command {
         /// events
         what: SchemaOf,
     },
+    /// List the models of the configured server, and of other vendors whose keys are set
+    Models(ModelsArgs),
     /// Show the configuration and test the model, sandbox and server
     Doctor {
         /// Print the annotated default configuration

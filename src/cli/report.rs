@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
-use base::config::load::ConfigError;
+use base::config::error::ConfigError;
 use base::model::provider::ProviderError;
 use base::sanitize::{clean, escape, reveal};
 use context::session::log::LogError;

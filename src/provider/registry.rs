@@ -1,6 +1,9 @@
-//! The list of providers, one line each. Nothing else in this crate imports it.
+//! The list of providers, one line each, and the choice among vendors. Nothing else in this crate imports it.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::{StreamExt, stream};
 
 use super::openai::Openai;
 use super::scripted::Scripted;
@@ -8,8 +11,10 @@ use crate::anthropic::provider::Anthropic;
 use crate::chat::provider::Chat;
 use crate::responses::provider::Responses;
 use crate::wire::retry::RetryPolicy;
+use base::config::load::Loaded;
 use base::config::settings::{ProviderKind, ProviderSettings};
-use base::model::provider::{Provider, ProviderError};
+use base::model::provider::{Provider, ProviderError, ReplyStream};
+use base::model::request::Request;
 
 /// Opens no connection and loads no certificates yet.
 pub fn build(settings: &ProviderSettings) -> Result<Arc<dyn Provider>, ProviderError> {
@@ -21,4 +26,54 @@ pub fn build(settings: &ProviderSettings) -> Result<Arc<dyn Provider>, ProviderE
         ProviderKind::Anthropic => Arc::new(Anthropic::with_retry(settings, retry)?),
         ProviderKind::Scripted => Arc::new(Scripted::new(settings)?),
     })
+}
+
+/// The configured provider, and other vendors for models whose names choose one.
+pub fn build_all(settings: &ProviderSettings, loaded: &Loaded) -> Result<Arc<dyn Provider>, ProviderError> {
+    let main = build(settings)?;
+    if loaded.vendors.is_empty() {
+        return Ok(main);
+    }
+    Ok(Arc::new(Vendors { main, loaded: loaded.clone(), built: Mutex::default() }))
+}
+
+struct Vendors {
+    main: Arc<dyn Provider>,
+    loaded: Loaded,
+    built: Mutex<HashMap<String, Arc<dyn Provider>>>,
+}
+
+impl Vendors {
+    /// The provider at this address.
+    fn at(&self, settings: &ProviderSettings) -> Result<Arc<dyn Provider>, ProviderError> {
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(provider) = built.get(&settings.base_url) {
+            return Ok(Arc::clone(provider));
+        }
+        let provider = build(settings)?;
+        built.insert(settings.base_url.clone(), Arc::clone(&provider));
+        Ok(provider)
+    }
+}
+
+impl Provider for Vendors {
+    fn stream(&self, request: &Request) -> ReplyStream {
+        let model = &request.params.model;
+        let main = self.loaded.provider.as_ref().map(|settings| &settings.base_url);
+        match self.loaded.provider_for(model).filter(|settings| Some(&settings.base_url) != main) {
+            None => self.main.stream(request),
+            Some(settings) => match self.at(&settings) {
+                Ok(provider) => {
+                    let mut request = request.clone();
+                    request.params.model = settings.model;
+                    provider.stream(&request)
+                }
+                Err(error) => stream::iter([Err(error)]).boxed(),
+            },
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        self.main.name()
+    }
 }

@@ -318,6 +318,8 @@ mod tests {
             temperature: None,
             reasoning_effort: None,
             verbosity: None,
+            bearer: false,
+            api_key_command: None,
             tool_calls: ToolCalls::Auto,
             servers: None,
         }

@@ -5,8 +5,8 @@ use futures_util::{StreamExt, stream};
 use base::model::provider::{Provider, ProviderError, ReplyStream};
 use base::model::request::Request;
 
-pub const ADVICE: &str = "export OPENAI_API_KEY or ANTHROPIC_API_KEY, or start a local server \
-(such as `ollama serve`), or pass --base-url URL --model NAME. `mycode demo` shows a session without any";
+pub const ADVICE: &str = "export OPENAI_API_KEY, ANTHROPIC_API_KEY or another vendor's key \
+(`mycode models` names them), or start a local server (such as `ollama serve`), or pass --base-url URL --model NAME. `mycode demo` shows a session without any";
 
 pub struct Unconfigured;
 

@@ -48,6 +48,12 @@ fn configured(loaded: &Loaded) -> Vec<ModelRow> {
     let named = loaded.provider.iter().map(|settings| &settings.model).chain(&loaded.work.light_model);
     let mut rows: Vec<ModelRow> = named.map(|name| row(name, "configured")).collect();
     rows.dedup_by(|a, b| a.name == b.name);
+    let others = loaded.vendors.iter().filter(|(vendor, _)| !vendor.default.is_empty());
+    rows.extend(others.map(|(vendor, settings)| {
+        // OpenRouter's own model has its name already.
+        let model = settings.model.strip_prefix(&format!("{}/", vendor.name())).unwrap_or(&settings.model);
+        row(&format!("{}/{model}", vendor.name()), "its key is set")
+    }));
     rows
 }
 

@@ -7,12 +7,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use thiserror::Error;
-
+use super::error::{ConfigError, bad};
 use super::keys;
 use super::language_servers::ServersSetting;
 use super::models;
 use super::paths::{self, Paths};
+use super::provider_section;
 use super::raw::Raw;
 use super::settings::{
     ContextSettings, MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, Origin, Permission, ProviderKind,
@@ -20,24 +20,13 @@ use super::settings::{
 };
 use super::trusted::own_files::{self, OwnFiles};
 use super::trusted::trust::Trust;
+use super::vendors::Vendor;
 use crate::file::{self, FileError};
 use crate::path::leads_out;
-use crate::secret::{self, Secret};
+use crate::secret::Secret;
 
 const DEFAULTS: &str = include_str!("../../../config.toml");
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
-
-/// An unusable setting; exit code 3.
-#[derive(Clone, Debug, Error)]
-#[error("{what}")]
-pub struct ConfigError {
-    pub what: String,
-    pub hint: String,
-}
-
-fn bad(what: impl Into<String>, hint: impl Into<String>) -> ConfigError {
-    ConfigError { what: what.into(), hint: hint.into() }
-}
 
 #[derive(Clone, Debug)]
 pub struct Loaded {
@@ -45,6 +34,8 @@ pub struct Loaded {
     pub provider: Option<ProviderSettings>,
     /// An error in the model settings, which only matters if a model is needed.
     pub provider_error: Option<ConfigError>,
+    /// Other vendors whose keys are set, which a model's name can choose.
+    pub vendors: Vec<(&'static Vendor, ProviderSettings)>,
     pub context: ContextSettings,
     pub work: WorkSettings,
     pub web: WebSettings,
@@ -106,6 +97,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
             let own = [
                 ("[keys]", raw.keys.is_some()),
                 ("web_private_hosts", raw.web_private_hosts.take().is_some()),
+                ("api_key_command", raw.api_key_command.take().is_some()),
                 ("keep_services", raw.keep_services.take().is_some()),
                 ("nudges", raw.nudges.take().is_some()),
             ];
@@ -153,11 +145,12 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
             )
         })?;
     }
-    let servers = Some(sources.paths.servers());
-    let (provider, provider_error) = match provider(&raw, sources.vars) {
-        Ok(provider) => (provider.map(|settings| ProviderSettings { servers, ..settings }), None),
-        Err(error) => (None, Some(error)),
-    };
+    let (provider, provider_error) =
+        match provider_section::read(&raw, sources.vars, &sources.paths.servers()) {
+            Ok(provider) => (provider, None),
+            Err(error) => (None, Some(error)),
+        };
+    let vendors = provider_section::others(&raw, sources.vars, provider.as_ref());
     let model = provider.as_ref().map_or("", |settings| &settings.model).to_owned();
     let context = context(&raw, &model, None)?;
     let work = WorkSettings {
@@ -196,6 +189,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     Ok(Loaded {
         provider,
         provider_error,
+        vendors,
         context,
         work,
         web,
@@ -213,6 +207,12 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
 }
 
 impl Loaded {
+    /// All keys that may be sent, for redaction.
+    pub fn keys(&self) -> impl Iterator<Item = &Secret> {
+        let others = self.vendors.iter().map(|(_, settings)| settings);
+        self.provider.iter().chain(others).filter_map(|settings| settings.api_key.as_ref())
+    }
+
     /// The context section for another model, or with a window size learned from the server, and how.
     pub fn context_for(
         &self,
@@ -222,10 +222,17 @@ impl Loaded {
         context(&self.raw, model, learned)
     }
 
+    /// The provider section with which requests to `model` are sent.
+    pub fn provider_for(&self, model: &str) -> Option<ProviderSettings> {
+        let main = self.provider.as_ref()?;
+        let other = (*main.model != *model).then(|| provider_section::chosen(model, &self.vendors)).flatten();
+        Some(other.unwrap_or_else(|| ProviderSettings { model: model.into(), ..main.clone() }))
+    }
+
     /// The provider section for a discovered local server.
     pub fn local_provider(&self, base_url: String, model: &str) -> ProviderSettings {
         let model = self.raw.model.as_deref().unwrap_or(model);
-        let made = settings(&self.raw, ProviderKind::Openai, base_url, None, model);
+        let made = provider_section::settings(&self.raw, ProviderKind::Openai, base_url, None, model);
         ProviderSettings { servers: Some(self.servers.clone()), ..made }
     }
 }
@@ -265,123 +272,6 @@ fn unparsable(path: &Path, what: &str) -> ConfigError {
         format!("{} is not a valid configuration:\n{what}", path.display()),
         "`mycode doctor --config` prints an annotated example",
     )
-}
-
-fn provider(
-    raw: &Raw,
-    vars: &dyn Fn(&str) -> Option<String>,
-) -> Result<Option<ProviderSettings>, ConfigError> {
-    let var = |name: &str| vars(name).filter(|value| !value.trim().is_empty());
-    let kind = match raw.provider {
-        Some(kind) => kind,
-        None if raw.script.is_some() => ProviderKind::Scripted,
-        None if raw.base_url.is_some() => guess_kind(raw.base_url.as_deref(), raw.model.as_deref()),
-        None if var("OPENAI_API_KEY").is_some() || var("OPENAI_BASE_URL").is_some() => {
-            let wants_claude = raw.model.as_deref().is_some_and(|model| model.starts_with("claude"));
-            if wants_claude && var("ANTHROPIC_API_KEY").is_some() {
-                ProviderKind::Anthropic
-            } else {
-                ProviderKind::Openai
-            }
-        }
-        None if var("ANTHROPIC_API_KEY").is_some() || var("ANTHROPIC_BASE_URL").is_some() => {
-            ProviderKind::Anthropic
-        }
-        None => return Ok(None),
-    };
-    let (prefix, standard_url) = match kind {
-        ProviderKind::Openai | ProviderKind::Chat | ProviderKind::Responses => {
-            ("OPENAI", "https://api.openai.com/v1")
-        }
-        ProviderKind::Anthropic => ("ANTHROPIC", "https://api.anthropic.com"),
-        ProviderKind::Scripted => {
-            let model = raw.model.as_deref().unwrap_or("scripted");
-            let made = settings(raw, kind, String::new(), None, model);
-            if made.script.is_none() {
-                return Err(bad(
-                    "the scripted provider has no script",
-                    "add --script FILE (one JSON reply per line)",
-                ));
-            }
-            return Ok(Some(made));
-        }
-    };
-    let base_url = raw
-        .base_url
-        .clone()
-        .or_else(|| var(&format!("{prefix}_BASE_URL")))
-        .unwrap_or_else(|| standard_url.to_owned());
-    let base_url = base_url.trim().trim_end_matches('/').to_owned();
-    if !base_url.starts_with("http://") && !base_url.starts_with("https://") {
-        return Err(bad(
-            format!("invalid base URL '{base_url}'"),
-            "it must start with http:// or https://, such as http://localhost:11434/v1",
-        ));
-    }
-    let key_name = raw.api_key_env.clone();
-    let key = match &key_name {
-        Some(name) => {
-            secret::keep_from_children(name);
-            let found = var(name);
-            if found.is_none() {
-                return Err(bad(
-                    format!("api_key_env names {name}, which is not set"),
-                    format!("export {name}=… in your shell, or correct api_key_env"),
-                ));
-            }
-            found
-        }
-        None => var("MYCODE_API_KEY").or_else(|| var(&format!("{prefix}_API_KEY"))),
-    };
-    if key.is_none() && base_url == standard_url {
-        return Err(bad(
-            format!("no API key for {standard_url}"),
-            format!("export {prefix}_API_KEY=…, or use --base-url with a server that needs no key"),
-        ));
-    }
-    let model = raw.model.clone().or_else(|| var(&format!("{prefix}_MODEL")));
-    let by_default = || models::default_of(&prefix.to_ascii_lowercase()).map(str::to_owned);
-    let Some(model) = model.or_else(|| by_default().filter(|_| base_url == standard_url)) else {
-        return Err(bad(
-            format!("no model is set for {base_url}"),
-            format!("add --model NAME, or set MYCODE_MODEL or {prefix}_MODEL"),
-        ));
-    };
-    let key = key.map(|text| Secret::new(&text));
-    Ok(Some(settings(raw, kind, base_url, key, &model)))
-}
-
-fn guess_kind(base_url: Option<&str>, model: Option<&str>) -> ProviderKind {
-    let anthropic = base_url.is_some_and(|url| url.contains("anthropic"))
-        && model.is_none_or(|model| model.starts_with("claude"));
-    if anthropic { ProviderKind::Anthropic } else { ProviderKind::Openai }
-}
-
-fn settings(
-    raw: &Raw,
-    kind: ProviderKind,
-    base_url: String,
-    api_key: Option<Secret>,
-    model: &str,
-) -> ProviderSettings {
-    ProviderSettings {
-        kind,
-        base_url,
-        api_key,
-        model: model.into(),
-        script: raw.script.clone(),
-        headers: raw.headers.clone().unwrap_or_default().into_iter().collect(),
-        idle_timeout_s: raw.idle_timeout_s.unwrap_or(300).max(1),
-        answer_timeout_s: raw.answer_timeout_s.unwrap_or(3_600).max(1),
-        max_tries: raw.max_tries.unwrap_or(6).clamp(1, 20),
-        wait_s: raw.wait_s,
-        max_output_tokens: raw.max_output_tokens,
-        temperature: raw.temperature,
-        reasoning_effort: raw.reasoning_effort.as_deref().map(Arc::from),
-        verbosity: raw.verbosity.as_deref().map(Arc::from),
-        tool_calls: raw.tool_calls.unwrap_or_default(),
-        servers: None,
-    }
 }
 
 fn context(raw: &Raw, model: &str, learned: Option<(u64, Origin)>) -> Result<ContextSettings, ConfigError> {

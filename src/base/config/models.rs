@@ -171,7 +171,6 @@ impl ModelFacts {
 struct Row {
     names: Vec<String>,
     family: bool,
-    default: Option<String>,
     facts: ModelFacts,
 }
 
@@ -223,7 +222,6 @@ fn read_row(row: &Table, own: &[Table], under: &[Table]) -> Result<Row, String> 
     }
     let aliases = row.get("aliases").and_then(Value::as_array).cloned().unwrap_or_default();
     full.remove("aliases");
-    full.remove("default");
     // An empty table removes a fact.
     full.retain(|_, value| !value.as_table().is_some_and(Table::is_empty));
     if under.is_empty() && !full.contains_key("window") {
@@ -236,7 +234,7 @@ fn read_row(row: &Table, own: &[Table], under: &[Table]) -> Result<Row, String> 
     }
     let names = std::iter::once(name.as_str()).chain(aliases.iter().filter_map(Value::as_str));
     let names = names.map(normal).collect();
-    Ok(Row { names, family, default: text_of(row, "default").map(str::to_owned), facts })
+    Ok(Row { names, family, facts })
 }
 
 fn inherited(row: &Table, own: &[Table], under: &[Table], depth: u32) -> Result<Table, String> {
@@ -283,11 +281,6 @@ pub fn known_names() -> impl Iterator<Item = &'static str> {
     table().filter(|row| !row.family).flat_map(|row| row.names.iter().map(String::as_str))
 }
 
-/// The default if only a key of `vendor` is set: its current mid-size model.
-pub fn default_of(vendor: &str) -> Option<&'static str> {
-    table().find(|row| row.default.as_deref() == Some(vendor))?.names.first().map(String::as_str)
-}
-
 /// A name without the vendor prefix and with hyphens for dots: `anthropic/claude-opus-5.5`,
 /// `us.anthropic.claude-opus-5-5-v1:0` and `claude-opus-5-5@20260901` are the same model.
 fn normal(model: &str) -> String {
@@ -317,6 +310,7 @@ fn is_same(known: &str, name: &str) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::config::vendors::VENDORS;
 
     fn input_price(model: &str) -> Option<f64> {
         facts(model).and_then(|facts| facts.price).map(|price| price.input)
@@ -331,8 +325,8 @@ mod tests {
             assert!(facts.window >= 32_000 && facts.output.is_none_or(|most| u64::from(most) < facts.window));
             assert!(facts.thinking == Thinking::None || facts.api == Api::Messages, "{:?}", row.names);
         }
-        for vendor in ["openai", "anthropic"] {
-            assert!(facts(default_of(vendor).unwrap()).unwrap().price.is_some());
+        for vendor in &VENDORS[..2] {
+            assert!(facts(&vendor.default).unwrap().price.is_some());
         }
     }
 

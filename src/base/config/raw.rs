@@ -21,6 +21,7 @@ pub struct Raw {
     pub model: Option<String>,
     pub base_url: Option<String>,
     pub api_key_env: Option<String>,
+    pub api_key_command: Option<String>,
     pub script: Option<PathBuf>,
     pub headers: Option<BTreeMap<String, String>>,
     pub light_model: Option<String>,
@@ -124,6 +125,7 @@ impl Raw {
         };
         if self.provider.zip(theirs).is_some_and(|(mine, theirs)| !mine.same_vendor(theirs)) {
             (lower.base_url, lower.api_key_env, lower.headers, lower.model) = (None, None, None, None);
+            lower.api_key_command = None;
         }
         let (mine, joined) = (serde_json::to_value(&self), serde_json::to_value(&lower));
         let (Ok(Value::Object(mine)), Ok(Value::Object(mut joined))) = (mine, joined) else { return self };

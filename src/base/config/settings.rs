@@ -74,6 +74,10 @@ pub struct ProviderSettings {
     /// Without a trailing slash, such as `https://api.openai.com/v1`.
     pub base_url: String,
     pub api_key: Option<Secret>,
+    /// Prints the key, in its stead.
+    pub api_key_command: Option<Arc<str>>,
+    /// The key is a token for the `authorization` header, in Anthropic's dialect too.
+    pub bearer: bool,
     pub model: Arc<str>,
     pub script: Option<PathBuf>,
     pub headers: Vec<(String, String)>,

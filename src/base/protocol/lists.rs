@@ -3,7 +3,7 @@
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelRow {
     pub name: String,
-    /// One of `in use`, `configured`, `on the server`.
+    /// One of `in use`, `configured`, `on the server`, `its key is set`.
     pub source: &'static str,
     pub window_tokens: Option<u64>,
     /// US dollars per million input and output tokens.

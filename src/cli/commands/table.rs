@@ -1,6 +1,6 @@
 //! The table of subcommands: what runs each, and whether it needs a runtime. A new one needs a line here.
 
-use super::doctor::run as doctor;
+use super::doctor::{models, run as doctor};
 use super::install::{man, update};
 use super::mcp::args::McpCommand;
 use super::mcp::{manage, serve, test};
@@ -72,6 +72,7 @@ pub fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Build(args) => in_runtime(build::run(shared, args)),
         Command::Demo(args) => in_runtime(demo::run(args.story)),
         Command::Tool(args) => in_runtime(tool::run(shared, args)).map(|good| u8::from(!good)),
+        Command::Models(args) => done(in_runtime(models::run(shared, args))),
         Command::Doctor { config } => in_runtime(doctor::run(shared, *config))
             .map(|works| if works { 0 } else { FailureKind::Config as u8 }),
     }

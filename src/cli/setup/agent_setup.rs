@@ -36,7 +36,7 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
         *log = stored::fork(&project_state, &workspace, log)?;
     }
     let provider: Arc<dyn Provider> = match &loaded.provider {
-        Some(settings) => registry::build(settings)?,
+        Some(settings) => registry::build_all(settings, &loaded)?,
         None => match probe::find_local().await {
             Some(server) => {
                 let model = server.models.first().cloned().unwrap_or_default();

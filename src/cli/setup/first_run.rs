@@ -7,9 +7,8 @@ use crate::cli::args::ModelArgs;
 use crate::cli::report::{self, Failure};
 use base::config::load::Loaded;
 use base::config::paths::Paths;
+use base::config::vendors::VENDORS;
 use provider::window::probe::LOCAL_SERVERS;
-
-const KEYS: [&str; 2] = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"];
 
 /// Shows it on the first start if neither a file nor a flag chooses a model.
 pub fn welcome(args: &ModelArgs, loaded: &Loaded) -> Result<(), Failure> {
@@ -25,7 +24,13 @@ pub fn welcome(args: &ModelArgs, loaded: &Loaded) -> Result<(), Failure> {
 }
 
 fn text(loaded: &Loaded, is_set: impl Fn(&str) -> bool) -> String {
-    let keys = KEYS.map(|name| format!("{name} {}", if is_set(name) { "is set" } else { "is not set" }));
+    let known = VENDORS.iter().enumerate().flat_map(|(place, vendor)| {
+        vendor.keys.iter().enumerate().map(move |(number, name)| (name.as_str(), place < 2 && number == 0))
+    });
+    let shown = known.filter(|(name, always)| *always || is_set(name));
+    let keys: Vec<String> = shown
+        .map(|(name, _)| format!("{name} {}", if is_set(name) { "is set" } else { "is not set" }))
+        .collect();
     let mut servers = LOCAL_SERVERS.map(|(name, _)| name).to_vec();
     servers.dedup();
     let model = match &loaded.provider {

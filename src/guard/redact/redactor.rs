@@ -13,6 +13,7 @@ use super::detector::{self, PREFIX, TextSource};
 use super::patterns::PLACEHOLDER;
 use base::model::envelope::Envelope;
 use base::model::item::Item;
+use base::secret;
 
 const MAX_SEARCHED: usize = 2_000;
 
@@ -219,7 +220,9 @@ impl Redactor {
         if secret.len() >= 8 {
             let mut state = self.lock();
             state.placeholder(secret, "api-key", false);
-            state.own.push(secret.to_owned());
+            if !state.own.iter().any(|own| own == secret) {
+                state.own.push(secret.to_owned());
+            }
         }
     }
 
@@ -240,6 +243,7 @@ impl Redactor {
     }
 
     fn spans(&self, text: &str, source: TextSource, typed: bool) -> Vec<(Range<usize>, String)> {
+        secret::tokens().iter().for_each(|token| self.know(token));
         let mut state = self.lock();
         let mut spans: Vec<(Range<usize>, String)> = detector::find(text, source)
             .into_iter()

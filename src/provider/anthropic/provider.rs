@@ -4,10 +4,11 @@ use super::body;
 use super::decoder::AnthropicDecoder;
 use crate::wire::decoder::{Decoder, ReplyState};
 use crate::wire::exchange::{Dialect, HttpProvider};
-use crate::wire::http::{self, Endpoint};
+use crate::wire::http::{self, Endpoint, KeyHeader};
 use base::config::settings::ProviderSettings;
 use base::model::provider::ProviderError;
 use base::model::request::Request;
+use base::secret::Secret;
 
 /// See platform.claude.com/docs/en/api/versioning; what it forbids is never sent.
 pub const VERSION: &str = "2026-10-21";
@@ -24,15 +25,17 @@ impl Dialect for AnthropicDialect {
         let key = http::usable_key(settings, "api.anthropic.com", "ANTHROPIC_API_KEY")?;
         let url = url(&settings.base_url)?;
         // This cloud has its own tokens; the others take the key as Anthropic does.
-        let bearer =
-            url.contains("://bedrock-mantle.").then(|| key.map(|key| format!("Bearer {}", key.expose())));
-        let header = match bearer.flatten() {
-            Some(bearer) => Some(("authorization", bearer)),
-            None => key.map(|key| ("x-api-key", key.expose().to_owned())),
-        };
+        let bearer = settings.bearer || url.contains("://bedrock-mantle.");
+        let form: KeyHeader = if bearer { http::bearer_header } else { key_header };
+        let header = key.map(form);
         let header = header.as_ref().map(|(name, value)| (*name, value.as_str()));
         let headers = [("anthropic-version", VERSION)].into_iter().chain(header);
-        Ok((Endpoint::new(&url, headers, &settings.headers, key)?, Self))
+        // What a command prints is a key only if it looks like one.
+        let printed: KeyHeader = |key| {
+            if key.expose().starts_with("sk-ant-api") { key_header(key) } else { http::bearer_header(key) }
+        };
+        let endpoint = Endpoint::new(&url, headers, &settings.headers, key)?;
+        Ok((endpoint.with_command(settings, printed), Self))
     }
 
     fn body(&self, request: &Request) -> String {
@@ -42,6 +45,10 @@ impl Dialect for AnthropicDialect {
     fn decoder(state: ReplyState) -> Box<dyn Decoder> {
         Box::new(AnthropicDecoder::new(state))
     }
+}
+
+fn key_header(key: &Secret) -> (&'static str, String) {
+    ("x-api-key", key.expose().to_owned())
 }
 
 fn url(base: &str) -> Result<String, ProviderError> {

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::anthropic::provider as anthropic;
 use crate::wire::address;
 use crate::wire::http;
+use crate::wire::key_command;
 use base::config::settings::{ProviderKind, ProviderSettings};
 
 /// For a local server's model list.
@@ -70,7 +71,7 @@ pub async fn find_among(places: &[(&str, &str)]) -> Option<LocalServer> {
 /// If the server reports it. Servers without TLS are asked like local ones, too.
 pub async fn context_window(settings: &ProviderSettings) -> Option<ServerWindow> {
     let mut client = ProbeClient::new(&settings.base_url, QUESTION_TIMEOUT)?;
-    client.bearer = settings.api_key.as_ref().map(|key| key.expose().to_owned());
+    client.bearer = key(settings).await;
     let model = &*settings.model;
     let window = |source| move |tokens| ServerWindow { tokens, source, advice: None };
     let in_list = |list: Option<Value>| listed_window(&list?, model).map(window("its list of models"));
@@ -96,21 +97,30 @@ pub async fn context_window(settings: &ProviderSettings) -> Option<ServerWindow>
     found.filter(|window| window.tokens > 0)
 }
 
+async fn key(settings: &ProviderSettings) -> Option<String> {
+    let printed = match &settings.api_key_command {
+        Some(command) => key_command::token(command, None).await.ok(),
+        None => None,
+    };
+    printed.as_ref().or(settings.api_key.as_ref()).map(|key| key.expose().to_owned())
+}
+
 /// Anthropic's list needs its own headers (docs.anthropic.com, API, List Models; November 2026).
 pub async fn models(settings: &ProviderSettings) -> Vec<(String, Option<u64>)> {
     if settings.kind == ProviderKind::Scripted {
         return Vec::new();
     }
-    let anthropic = settings.kind == ProviderKind::Anthropic;
     let Some(mut client) = ProbeClient::new(&settings.base_url, QUESTION_TIMEOUT) else { return Vec::new() };
-    let key = settings.api_key.as_ref().map(|key| key.expose().to_owned());
-    let list = if anthropic {
-        let request = client.base.join("models?limit=1000").ok().map(|url| client.client.get(url));
-        let request = request.map(|request| request.header("anthropic-version", anthropic::VERSION));
-        match request.zip(key) {
-            Some((request, key)) => client.answer(request.header("x-api-key", key)).await,
-            None => None,
+    let key = key(settings).await;
+    let list = if settings.kind == ProviderKind::Anthropic {
+        let Ok(url) = client.base.join("models?limit=1000") else { return Vec::new() };
+        let mut request = client.client.get(url).header("anthropic-version", anthropic::VERSION);
+        match key {
+            None => return Vec::new(),
+            Some(key) if settings.bearer || settings.api_key_command.is_some() => client.bearer = Some(key),
+            Some(key) => request = request.header("x-api-key", key),
         }
+        client.answer(request).await
     } else {
         client.bearer = key;
         client.get("models").await

@@ -78,7 +78,7 @@ impl<D: Dialect> Provider for HttpProvider<D> {
             let (endpoint, retry, ids, body) =
                 (Arc::clone(&endpoint), retry.clone(), ids.clone(), Arc::<str>::from(body));
             with_retries(retry.clone(), move || {
-                let decoder = D::decoder(ReplyState::new(ids.clone(), endpoint.key().cloned()));
+                let decoder = D::decoder(ReplyState::new(ids.clone(), endpoint.key()));
                 attempt(Arc::clone(&endpoint), Arc::clone(&body), Timeouts::new(&retry), decoder)
             })
         };

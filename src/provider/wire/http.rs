@@ -18,6 +18,7 @@ use thiserror::Error;
 
 use super::address::{self, Host};
 use super::error_mapping;
+use super::key_command;
 use base::config::settings::ProviderSettings;
 use base::model::provider::ProviderError;
 use base::secret::Secret;
@@ -25,6 +26,9 @@ use base::secret::Secret;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const ERROR_BODY_BYTES: usize = 64 * 1024;
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A key's header and its value.
+pub type KeyHeader = fn(&Secret) -> (&'static str, String);
 
 /// Built once per provider; keeps connections between requests.
 #[derive(Debug)]
@@ -34,6 +38,8 @@ pub struct Endpoint {
     display_url: String,
     headers: HeaderMap,
     key: Option<Secret>,
+    /// Prints the key, and the header that it goes into.
+    command: Option<(String, KeyHeader)>,
     client: OnceLock<Client>,
     /// An earlier request may have left a connection open.
     may_reuse: AtomicBool,
@@ -66,20 +72,45 @@ impl Endpoint {
             url,
             headers: map,
             key: key.cloned(),
+            command: None,
             client: OnceLock::new(),
             may_reuse: AtomicBool::new(false),
         })
     }
 
-    pub fn key(&self) -> Option<&Secret> {
-        self.key.as_ref()
+    /// With the key that the settings' command prints, if they have one.
+    #[must_use]
+    pub fn with_command(mut self, settings: &ProviderSettings, header: KeyHeader) -> Self {
+        self.command = settings.api_key_command.as_ref().map(|command| (command.to_string(), header));
+        self
+    }
+
+    pub fn key(&self) -> Option<Secret> {
+        self.key.clone().or_else(|| key_command::known(&self.command.as_ref()?.0))
     }
 
     /// Waits for the response's head.
     pub async fn post(&self, body: &str) -> Result<Response, ProviderError> {
+        let Some((command, header)) = &self.command else { return self.post_with(body, &self.headers).await };
+        let mut refused = None;
+        loop {
+            let token = key_command::token(command, refused.as_ref()).await?;
+            let mut headers = self.headers.clone();
+            let (name, value) = header(&token);
+            let value = HeaderValue::from_str(&value).map_err(|_| ProviderError::Setup {
+                message: format!("api_key_command `{command}` printed what can't be in a header"),
+            })?;
+            headers.insert(name, value);
+            match self.post_with(body, &headers).await {
+                Err(ProviderError::Auth { status: 401, .. }) if refused.is_none() => refused = Some(token),
+                done => return done,
+            }
+        }
+    }
+
+    async fn post_with(&self, body: &str, headers: &HeaderMap) -> Result<Response, ProviderError> {
         let client = self.client()?;
-        let post =
-            || client.post(self.url.clone()).headers(self.headers.clone()).body(body.to_owned()).send();
+        let post = || client.post(self.url.clone()).headers(headers.clone()).body(body.to_owned()).send();
         let response = match post().await {
             // A kept connection that the server closed says nothing about the server: try a new one at once.
             Err(error) if self.may_reuse.swap(false, Ordering::Relaxed) && closed_by_server(&error) => {
@@ -95,11 +126,11 @@ impl Endpoint {
         }
         let headers = response.headers().clone();
         let body = bounded_text(response, ERROR_BODY_BYTES, ERROR_BODY_TIMEOUT).await;
-        Err(error_mapping::from_status(status, &headers, &body, &self.display_url, self.key()))
+        Err(error_mapping::from_status(status, &headers, &body, &self.display_url, self.key().as_ref()))
     }
 
     pub fn transport_error(&self, error: &reqwest::Error) -> ProviderError {
-        let message = error_mapping::without_key(&root_cause(error), self.key());
+        let message = error_mapping::without_key(&root_cause(error), self.key().as_ref());
         let url = self.display_url.clone();
         if is_tls(error) {
             ProviderError::Tls { url, message }
@@ -148,7 +179,7 @@ pub fn usable_key<'a>(
     let other = settings.headers.iter().any(|(name, _)| {
         name.eq_ignore_ascii_case("authorization") || name.eq_ignore_ascii_case("x-api-key")
     });
-    if wanted && key.is_none() && !other {
+    if wanted && key.is_none() && settings.api_key_command.is_none() && !other {
         return Err(ProviderError::Setup { message: format!("{host} needs an API key; set {variable}") });
     }
     Ok(key)
@@ -159,12 +190,20 @@ pub fn openai_endpoint(settings: &ProviderSettings, path: &str) -> Result<(Endpo
     let url = address::endpoint(parse(&settings.base_url)?, path);
     let host = Host::of(&url);
     let key = usable_key(settings, "api.openai.com", "OPENAI_API_KEY")?;
-    let header = key.map(|key| match host {
-        Host::Azure => ("api-key", key.expose().to_owned()),
-        _ => ("authorization", format!("Bearer {}", key.expose())),
-    });
+    let form: KeyHeader = if host == Host::Azure { azure_header } else { bearer_header };
+    let header = key.map(form);
     let header = header.as_ref().map(|(name, value)| (*name, value.as_str()));
-    Ok((Endpoint::new(url.as_str(), header, &settings.headers, key)?, host))
+    let endpoint = Endpoint::new(url.as_str(), header, &settings.headers, key)?;
+    Ok((endpoint.with_command(settings, form), host))
+}
+
+pub fn bearer_header(key: &Secret) -> (&'static str, String) {
+    ("authorization", format!("Bearer {}", key.expose()))
+}
+
+/// A token of Entra is a JWT.
+fn azure_header(key: &Secret) -> (&'static str, String) {
+    if key.expose().starts_with("eyJ") { bearer_header(key) } else { ("api-key", key.expose().to_owned()) }
 }
 
 pub fn build_client(url: &Url) -> Result<Client, ProviderError> {

@@ -5,6 +5,7 @@ pub mod decoder;
 pub mod error_mapping;
 pub mod exchange;
 pub mod http;
+pub mod key_command;
 pub mod retry;
 pub mod sight;
 pub mod sse;

@@ -3,6 +3,7 @@
 mod chat_gateways;
 pub mod faults;
 mod hostile_streams;
+mod keys;
 mod refused_fields;
 mod reply_ends;
 pub mod responses;

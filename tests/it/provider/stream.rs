@@ -48,6 +48,8 @@ pub fn settings(kind: ProviderKind, server: &FakeServer) -> ProviderSettings {
         temperature: None,
         reasoning_effort: None,
         verbosity: None,
+        bearer: false,
+        api_key_command: None,
         tool_calls: ToolCalls::Auto,
         servers: None,
     }

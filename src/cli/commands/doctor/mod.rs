@@ -3,5 +3,6 @@
 pub mod findings;
 pub mod folders;
 pub mod model;
+pub mod models;
 pub mod own;
 pub mod run;

@@ -39,7 +39,12 @@ pub async fn check(findings: &mut Findings<'_>) {
                 if opened.loaded.model_by_default { " (the default; set --model for another)" } else { "" };
             findings.line("model", format!("{}{chosen}", provider.model));
             findings.line("price", price(&provider.model));
-            findings.line("key", if provider.api_key.is_some() { "set" } else { "none" });
+            let key = match (&provider.api_key_command, &provider.api_key) {
+                (Some(command), _) => format!("printed by `{command}` (api_key_command)"),
+                (None, Some(_)) => "set".to_owned(),
+                (None, None) => "none".to_owned(),
+            };
+            findings.line("key", key);
             if let Some(window) = &found.window {
                 let used = if context.window_origin == window.origin { "" } else { ", not used" };
                 let said = format!("{} tokens, from {}{used}", window.tokens, window.source);

@@ -1,0 +1,15 @@
+//! A setting that can't be used.
+
+use thiserror::Error;
+
+/// An unusable setting; exit code 3.
+#[derive(Clone, Debug, Error)]
+#[error("{what}")]
+pub struct ConfigError {
+    pub what: String,
+    pub hint: String,
+}
+
+pub fn bad(what: impl Into<String>, hint: impl Into<String>) -> ConfigError {
+    ConfigError { what: what.into(), hint: hint.into() }
+}

@@ -1,0 +1,99 @@
+//! The vendors whose keys people have in their environment. The data is in `vendors.toml`, with its sources.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::settings::ProviderKind;
+
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vendor {
+    /// Never empty, nor are `keys`.
+    names: Vec<String>,
+    pub keys: Vec<String>,
+    /// Empty if a variable must name it.
+    #[serde(default)]
+    pub address: String,
+    #[serde(default)]
+    pub address_var: String,
+    #[serde(default)]
+    pub model_var: String,
+    #[serde(rename = "provider", default = "openai")]
+    pub kind: ProviderKind,
+    /// Empty if the user must name a model.
+    #[serde(default)]
+    pub default: String,
+    #[serde(default)]
+    models: Vec<String>,
+}
+
+fn openai() -> ProviderKind {
+    ProviderKind::Openai
+}
+
+#[derive(Deserialize)]
+struct File {
+    vendors: Vec<Vendor>,
+}
+
+/// Goes into another header than keys.
+pub const BEARER_KEY: &str = "ANTHROPIC_AUTH_TOKEN";
+
+pub static VENDORS: LazyLock<Vec<Vendor>> = LazyLock::new(|| {
+    // The tests read every row.
+    toml::from_str::<File>(include_str!("vendors.toml")).map(|file| file.vendors).unwrap_or_default()
+});
+
+pub type Var<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+impl Vendor {
+    pub fn name(&self) -> &str {
+        &self.names[0]
+    }
+
+    pub fn is_called(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
+    }
+
+    pub fn of_kind(kind: ProviderKind) -> &'static Self {
+        let own = |vendor: &&Self| vendor.kind.same_vendor(kind);
+        VENDORS.iter().find(own).unwrap_or(&VENDORS[0])
+    }
+
+    /// The one at this address, whose key must go nowhere else.
+    pub fn at(url: &str) -> Option<&'static Self> {
+        let host = |url: &str| url.split('/').nth(2).map(str::to_ascii_lowercase);
+        VENDORS.iter().find(|vendor| !vendor.address.is_empty() && host(&vendor.address) == host(url))
+    }
+
+    /// The variable with its key, and the key.
+    pub fn key(&self, var: Var<'_>) -> Option<(&str, String)> {
+        self.keys.iter().find_map(|name| Some((name.as_str(), var(name)?)))
+    }
+
+    pub fn base_url(&self, var: Var<'_>) -> Option<String> {
+        var(&self.address_var).or_else(|| (!self.address.is_empty()).then(|| self.address.clone()))
+    }
+
+    /// Whether requests could be sent to it.
+    pub fn is_usable(&self, var: Var<'_>) -> bool {
+        match self.key(var) {
+            Some(_) => self.base_url(var).is_some(),
+            None => !self.address.is_empty() && var(&self.address_var).is_some(),
+        }
+    }
+
+    pub fn makes(&self, model: &str) -> bool {
+        let model = model.to_ascii_lowercase();
+        self.models.iter().any(|begin| model.starts_with(begin.as_str()))
+    }
+
+    /// The vendor that a name such as `deepseek/deepseek-flash` chooses, and its own name of the model.
+    pub fn named_in(model: &str) -> Option<(&'static Self, &str)> {
+        let (name, own) = model.split_once('/')?;
+        let vendor = VENDORS.iter().find(|vendor| vendor.is_called(name))?;
+        // `openrouter/auto` is OpenRouter's own name.
+        Some((vendor, if vendor.default == model { model } else { own }))
+    }
+}
