@@ -152,7 +152,7 @@ impl ProviderError {
                 "check --base-url, that the server runs, and the proxy variables (HTTPS_PROXY, NO_PROXY)"
             }
             Self::Tls { .. } => {
-                "check the address and the system clock; for a private certificate authority set SSL_CERT_FILE"
+                "check the address and the system clock; for a private certificate authority set NODE_EXTRA_CA_CERTS to its file"
             }
             Self::Broken { .. } => return format!("nothing was lost: {again}"),
             Self::Stalled { .. } => {

@@ -2,7 +2,7 @@
 //! The client is built at the first request: loading the system's certificates takes milliseconds, so for
 //! `http://` it has none. Redirects aren't followed: the key must not reach another host. Proxies come from
 //! `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, but loopback addresses are always reached
-//! directly; `SSL_CERT_FILE` and `SSL_CERT_DIR` replace the system's certificates.
+//! directly.
 
 use std::error::Error as StdError;
 use std::io::{self, ErrorKind, Write};
@@ -17,6 +17,7 @@ use reqwest::{Client, ClientBuilder, Response, Url};
 use thiserror::Error;
 
 use super::address::{self, Host};
+use super::certificates::{self, Unusable};
 use super::error_mapping;
 use super::key_command;
 use base::config::settings::ProviderSettings;
@@ -207,14 +208,23 @@ fn azure_header(key: &Secret) -> (&'static str, String) {
 }
 
 pub fn build_client(url: &Url) -> Result<Client, ProviderError> {
-    let mut builder = client_builder();
-    if is_loopback(url) {
-        builder = builder.no_proxy();
-    }
+    let configured = || if is_loopback(url) { client_builder().no_proxy() } else { client_builder() };
     if url.scheme() == "http" && (is_loopback(url) || !proxy_is_secure()) {
-        builder = builder.tls_certs_only([]);
+        let plain = configured().tls_certs_only([]).build();
+        return plain.map_err(|error| ProviderError::Setup { message: root_cause(&error) });
     }
-    builder.build().map_err(|error| ProviderError::Setup { message: root_cause(&error) })
+    secure_client(configured)
+}
+
+/// Loads certificates.
+pub fn secure_client(configured: impl Fn() -> ClientBuilder) -> Result<Client, ProviderError> {
+    certificates::client(configured).map_err(|unusable| {
+        let message = match unusable {
+            Unusable::Missing(why) => why,
+            Unusable::Build(error) => format!("https can't be used: {}", root_cause(&error)),
+        };
+        ProviderError::Setup { message }
+    })
 }
 
 /// No client follows redirects.

@@ -1,6 +1,7 @@
 //! HTTP as model servers use it: one client, event streams, every server's errors, timeouts, retries.
 
 pub mod address;
+pub mod certificates;
 pub mod decoder;
 pub mod error_mapping;
 pub mod exchange;

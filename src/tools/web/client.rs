@@ -17,6 +17,7 @@ use tokio::net::lookup_host;
 
 use super::address;
 use base::model::envelope::ErrorCode;
+use base::model::provider::ProviderError;
 use provider::wire::http;
 
 pub const MAX_BYTES: usize = 5 * 1024 * 1024;
@@ -61,14 +62,11 @@ pub struct WebClient {
 impl WebClient {
     /// A client that may also reach `private` hosts. Loads certificates, which may take milliseconds.
     pub fn new(private: Arc<[String]>) -> Result<Self, WebError> {
-        let build = |builder: reqwest::ClientBuilder| {
-            builder
-                .build()
-                .map_err(|error| failed(format!("https can't be used here: {}", http::root_cause(&error))))
-        };
+        let unusable = |error: ProviderError| failed(error.to_string());
+        let guarded = || http::client_builder().no_proxy().dns_resolver(Arc::new(PublicOnly));
         Ok(Self {
-            guarded: build(http::client_builder().no_proxy().dns_resolver(Arc::new(PublicOnly)))?,
-            plain: build(http::client_builder())?,
+            guarded: http::secure_client(guarded).map_err(unusable)?,
+            plain: http::secure_client(http::client_builder).map_err(unusable)?,
             proxies: Matcher::from_system(),
             private,
         })

@@ -1,5 +1,6 @@
 //! Model servers: each dialect on the wire, faults, hostile streams, windows and token counts.
 
+mod certificates;
 mod chat_gateways;
 pub mod faults;
 mod hostile_streams;
