@@ -60,7 +60,7 @@ impl StreamAccumulator {
             }
             StreamEvent::Silent { since, left, alive } => Event::Silent {
                 since_ms: clock::milliseconds(since),
-                left_ms: clock::milliseconds(left),
+                left_ms: left.map(clock::milliseconds),
                 alive,
             },
             StreamEvent::Done { finish, usage } => return Ok(Some((finish, usage))),

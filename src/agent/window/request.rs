@@ -3,13 +3,16 @@
 use super::fixed_prompt::FixedPrompt;
 use super::sizes::RequestSizes;
 use crate::session::conversation::Conversation;
-use base::config::settings::{Binding, ContextSettings, SMALL_WINDOW_TOKENS};
+use base::config::settings::{Binding, ContextSettings};
 use base::model::request::Params;
 use context::builder::{Built, ContextBuilder};
 use context::layer::LayerInputs;
 use context::parts::FixedParts;
 use context::session::log::LogError;
 use context::session::record::CauseKind;
+
+/// In windows of at most this size a reply gets a quarter.
+const LIMITED_WINDOW_TOKENS: u64 = 32_768;
 
 pub struct NextRequest {
     pub parts: FixedParts,
@@ -23,8 +26,9 @@ impl NextRequest {
         // Servers refuse a request whose reply might not fit after it.
         let free = u32::try_from(sizes.free()).unwrap_or(u32::MAX).max(256);
         // In a small window always set a limit: an endless reply would overrun it.
-        let small = sizes.settings.window_tokens < SMALL_WINDOW_TOKENS;
-        let limit = params.max_output_tokens.or(sizes.settings.reply_tokens).or(small.then_some(free));
+        let window = sizes.settings.window_tokens;
+        let quarter = u32::try_from(window / 4).ok().filter(|_| window <= LIMITED_WINDOW_TOKENS);
+        let limit = params.max_output_tokens.or(sizes.settings.reply_tokens).or(quarter);
         params.max_output_tokens = limit.map(|limit| limit.min(free));
         params.long_cache = sizes.settings.reply_tokens.is_some() && sizes.conversation.usage.pauses() > 0;
         let parts = sizes.prompt.parts(params);

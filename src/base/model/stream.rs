@@ -18,8 +18,8 @@ pub enum StreamEvent {
     CallProgress { bytes: usize },
     /// A finished `Assistant`, `Reasoning` or `ToolCall` item, in the model's order.
     Item(Item),
-    /// No piece of the answer has arrived for some time; gives up after `left` more. `alive`: bytes still arrive.
-    Silent { since: Duration, left: Duration, alive: bool },
+    /// No piece of the answer has arrived for some time; gives up after `left` more, if ever. `alive`: bytes still arrive.
+    Silent { since: Duration, left: Option<Duration>, alive: bool },
     /// Everything since the start of this answer is void: the request will be sent again.
     Restarted {
         attempt: u32,

@@ -48,10 +48,11 @@ pub enum Event {
         wait_ms: u64,
         reason: String,
     },
-    /// No piece of the answer has arrived for `since_ms`; gives up after `left_ms` more.
+    /// No piece of the answer has arrived for `since_ms`; gives up after `left_ms` more; `None` while a local
+    /// server reads the prompt.
     Silent {
         since_ms: u64,
-        left_ms: u64,
+        left_ms: Option<u64>,
         /// The server keeps the connection alive.
         alive: bool,
     },
@@ -321,3 +322,6 @@ pub enum FailureCause {
     #[default]
     Other,
 }
+
+/// What a local server does before its first word.
+pub const READING: &str = "Waiting for the local server to load the model and read the prompt";

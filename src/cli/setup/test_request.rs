@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
+use tokio::time::timeout_at;
 
 use base::config::settings::ProviderSettings;
 use base::model::provider::ProviderError;
@@ -39,7 +40,11 @@ pub async fn greet(settings: &ProviderSettings) -> Result<Duration, ProviderErro
     let started = Instant::now();
     let provider = registry::build(&settings)?;
     let mut answer = provider.stream(&request);
-    while let Some(event) = answer.next().await {
+    let limit = Instant::now() + Duration::from_secs(TIMEOUT_S);
+    while let Some(event) = timeout_at(limit.into(), answer.next())
+        .await
+        .map_err(|_| ProviderError::Stalled { seconds: TIMEOUT_S })?
+    {
         if matches!(event?, StreamEvent::Done { .. }) {
             return Ok(started.elapsed());
         }

@@ -202,7 +202,7 @@ mod tests {
             Event::ToolDone { id: ItemId(4), result: Arc::new(result) },
             Event::Notice { level: Level::Warning, text: "two\nlines".to_owned() },
             Event::Retrying { attempt: 2, of: 6, wait_ms: 500, reason: "busy".to_owned() },
-            Event::Silent { since_ms: 10_000, left_ms: 290_000, alive: false },
+            Event::Silent { since_ms: 10_000, left_ms: Some(290_000), alive: false },
             Event::Compacting { running: true },
             Event::Window(WindowState { used_tokens: 9, window_tokens: 100, ..WindowState::default() }),
             Event::Item { id: ItemId(5), item: assistant },

@@ -46,7 +46,7 @@ pub struct Silent {
     /// [`App::now`] at the last data.
     pub since: Duration,
     /// [`App::now`] at which the request is given up.
-    pub until: Duration,
+    pub until: Option<Duration>,
     pub alive: bool,
 }
 

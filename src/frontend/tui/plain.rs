@@ -19,7 +19,7 @@ use crate::tui::render::theme::Theme;
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::update::on_message::update;
 use base::protocol::approval::QuestionId;
-use base::protocol::event::Event;
+use base::protocol::event::{Event, READING};
 use base::protocol::op::{Control, Op};
 use base::sanitize;
 
@@ -142,9 +142,13 @@ impl<W: Write> PlainChat<W> {
                 let seconds = wait_ms.div_ceil(1_000);
                 self.print(&format!("attempt {attempt} of {of} in {seconds} s: {reason}"))?;
             }
-            Event::Silent { since_ms, alive, .. } => {
-                let what = if *alive { "connected, but no answer" } else { "no data from the server" };
-                self.print(&format!("{what} for {} s", since_ms / 1_000))?;
+            Event::Silent { since_ms, alive, left_ms } => {
+                let what = match left_ms {
+                    None => READING,
+                    Some(_) if *alive => "connected, but no answer for",
+                    Some(_) => "no data from the server for",
+                };
+                self.print(&format!("{what} {} s", since_ms / 1_000))?;
             }
             _ => {}
         }

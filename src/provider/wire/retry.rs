@@ -6,6 +6,7 @@ use async_stream::stream;
 use futures_util::StreamExt;
 use tokio::time::Instant;
 
+use super::http;
 use base::clock;
 use base::config::settings::ProviderSettings;
 use base::model::provider::{ProviderError, ReplyStream, Retry};
@@ -18,6 +19,8 @@ pub struct RetryPolicy {
     pub idle: Duration,
     /// An answer that isn't finished after this is given up.
     pub longest_answer: Duration,
+    /// Nothing is given up before the first piece of an answer: small machines read a prompt for minutes.
+    pub unlimited_start: bool,
     /// A silence is shown after this time, then after twice the time, and so on.
     pub first_notice: Duration,
     /// Per request, including the first.
@@ -40,6 +43,7 @@ impl RetryPolicy {
         Self {
             idle: limit(idle_timeout_s),
             longest_answer: Duration::from_secs(3_600),
+            unlimited_start: false,
             first_notice: Duration::from_secs((idle_timeout_s / 3).clamp(1, 10)),
             max_tries: max_tries.max(1),
             first_wait: Duration::from_millis(500),
@@ -55,6 +59,7 @@ impl RetryPolicy {
             longest_answer: limit(settings.answer_timeout_s),
             longest_pause: settings.wait_s.map_or(usual.longest_pause, limit),
             waits_out: settings.wait_s.is_some(),
+            unlimited_start: http::parse(&settings.base_url).is_ok_and(|url| http::is_loopback(&url)),
             ..usual
         }
     }

@@ -33,6 +33,8 @@ pub struct Timeouts {
     /// The last piece of the answer, not just any bytes.
     progressed: Instant,
     settled: Option<Instant>,
+    /// No piece of the answer has come, and there is no limit until one does.
+    unlimited: bool,
     /// Since `progressed`.
     notices: u32,
 }
@@ -48,6 +50,7 @@ impl Timeouts {
             received: now,
             progressed: now,
             settled: None,
+            unlimited: retry.unlimited_start,
             notices: 0,
         }
     }
@@ -59,6 +62,9 @@ impl Timeouts {
     pub fn progressed(&mut self) {
         self.progressed = Instant::now();
         self.notices = 0;
+        if std::mem::take(&mut self.unlimited) {
+            (self.begun, self.received) = (self.progressed, self.progressed);
+        }
     }
 
     pub fn settle(&mut self) {
@@ -68,20 +74,22 @@ impl Timeouts {
     /// After a `Silent`, call it again with the same future.
     pub async fn wait<T>(&mut self, coming: impl Future<Output = T>) -> Waited<T> {
         let (end, after) = self.end();
-        let notice = self.progressed + self.first_notice.saturating_mul(1 << self.notices.min(16));
-        match timeout_at(end.min(notice), coming).await {
+        let notice = self.progressed + self.first_notice.saturating_mul(1 << self.notices.min(31));
+        let until = if self.unlimited { notice } else { end.min(notice) };
+        match timeout_at(until, coming).await {
             Ok(came) => Waited::Ready(came),
             Err(_) if self.settled.is_some() => Waited::Settled,
             Err(_) => {
                 let now = Instant::now();
-                if now >= end {
+                if now >= end && !self.unlimited {
                     return Waited::Failed(after);
                 }
                 self.notices += 1;
                 // While bytes arrive, the limit on silence moves along, and only the other ones count down.
                 let alive = self.received > self.progressed && now - self.received < self.idle / 4;
                 let end = if alive { self.end_without_progress() } else { end };
-                Waited::Silent(StreamEvent::Silent { since: now - self.progressed, left: end - now, alive })
+                let left = (!self.unlimited).then(|| end - now);
+                Waited::Silent(StreamEvent::Silent { since: now - self.progressed, left, alive })
             }
         }
     }
@@ -154,6 +162,7 @@ mod tests {
                 Waited::Ready(()) => {}
                 Waited::Silent(StreamEvent::Silent { since, left, alive }) => {
                     assert!(alive);
+                    let left = left.unwrap();
                     told.push(left);
                     assert_eq!((since + left).as_secs(), 160, "whatever the moment, the end is the same");
                 }
@@ -171,7 +180,7 @@ mod tests {
         let error = loop {
             match timeouts.wait(std::future::pending::<()>()).await {
                 Waited::Silent(StreamEvent::Silent { since, left, .. }) => {
-                    notices.push((since + left).as_millis())
+                    notices.push((since + left.unwrap()).as_millis())
                 }
                 Waited::Failed(error) => break error,
                 _ => unreachable!(),
@@ -200,6 +209,29 @@ mod tests {
             }
         };
         assert!(matches!(end, ProviderError::TooLong { .. }));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_local_server_may_take_its_time_before_the_first_piece() {
+        let mut timeouts = timeouts(40_000, 600_000);
+        timeouts.unlimited = true;
+        let mut silent = Duration::ZERO;
+        while silent < Duration::from_secs(86_400) {
+            match timeouts.wait(std::future::pending::<()>()).await {
+                Waited::Silent(StreamEvent::Silent { since, left: None, .. }) => silent = since,
+                _ => unreachable!(),
+            }
+        }
+        // From then on everything is limited as ever.
+        timeouts.progressed();
+        let end = loop {
+            match timeouts.wait(std::future::pending::<()>()).await {
+                Waited::Silent(StreamEvent::Silent { left, .. }) => assert!(left.is_some()),
+                Waited::Failed(error) => break error,
+                _ => unreachable!(),
+            }
+        };
+        assert!(matches!(end, ProviderError::Stalled { seconds: 40 }), "{end}");
     }
 
     #[tokio::test]

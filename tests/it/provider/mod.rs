@@ -10,6 +10,7 @@ mod reply_ends;
 pub mod responses;
 mod responses_stream;
 mod server_windows;
+mod small_servers;
 pub mod stream;
 mod text_tools;
 mod token_counts;

@@ -152,7 +152,7 @@ fn headless() {
     let reason = "server error (HTTP 529): busy".to_owned();
     for event in [
         Event::Retrying { attempt: 2, of: 6, wait_ms: 500, reason },
-        Event::Silent { since_ms: 15_000, left_ms: 285_000, alive: false },
+        Event::Silent { since_ms: 15_000, left_ms: Some(285_000), alive: false },
         Event::Compacting { running: true },
         Event::Notice { level: Level::Warning, text: notice::rules_changed() },
     ] {

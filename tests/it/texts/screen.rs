@@ -120,7 +120,7 @@ fn screen() {
     stage.event(Event::Compacting { running: false });
     stage.event(Event::CallArriving { name: "Write".to_owned(), bytes: 12_000 });
     stage.view("call arriving");
-    stage.event(Event::Silent { since_ms: 15_000, left_ms: 285_000, alive: false });
+    stage.event(Event::Silent { since_ms: 15_000, left_ms: Some(285_000), alive: false });
     stage.view("silent");
     stage.event(Event::TextDelta("Half an answer,\n\nand".to_owned()));
     let reason = "server error (HTTP 529): busy".to_owned();

@@ -8,7 +8,7 @@ use crate::tui::transcript::entry::duration;
 use crate::tui::transcript::live::Piece;
 use base::config::mode::Mode;
 use base::config::settings::Permission;
-use base::protocol::event::WindowState;
+use base::protocol::event::{READING, WindowState};
 use base::sanitize;
 use base::text;
 
@@ -39,9 +39,11 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
                 }
             } else if let Some(silent) = &turn.silent {
                 let seconds = app.now.saturating_sub(silent.since).as_secs();
-                let left = silent.until.saturating_sub(app.now).as_secs();
                 let what = if silent.alive { "Connected, but no answer" } else { "No data from the server" };
-                format!("{what} for {seconds}s; giving up in {left}s")
+                match silent.until.map(|until| until.saturating_sub(app.now).as_secs()) {
+                    Some(left) => format!("{what} for {seconds}s; giving up in {left}s"),
+                    None => format!("{READING}: {seconds}s"),
+                }
             } else if compacting.is_some() {
                 "Summarizing older turns".to_owned()
             } else if let Some((name, bytes)) = &turn.arriving {

@@ -90,7 +90,7 @@ pub fn apply(app: &mut App, event: Event) {
         Event::Retrying { attempt, of, wait_ms, reason } => retrying(app, [attempt, of], wait_ms, reason),
         Event::Silent { since_ms, left_ms, alive } => {
             let since = app.now.saturating_sub(Duration::from_millis(since_ms));
-            let until = app.now + Duration::from_millis(left_ms);
+            let until = left_ms.map(|left| app.now + Duration::from_millis(left));
             if let Some(turn) = &mut app.turn {
                 turn.retry = None;
                 turn.silent = Some(Silent { since, until, alive });
