@@ -177,7 +177,7 @@ fn plan_in_the_terminal() {
     screen.wait("plan mode · ask");
     screen.keys("rename the flag\r");
     screen.wait("Carry out .mycode/plans/");
-    screen.keys("e");
+    screen.keys("e\r");
     screen.wait_for("the edit", |_| {
         std::fs::read_dir(place.project().join(".mycode/plans")).is_ok_and(|mut folder| {
             folder.any(|file| std::fs::read_to_string(file.unwrap().path()).unwrap().contains("by hand"))
@@ -188,7 +188,7 @@ fn plan_in_the_terminal() {
         std::thread::yield_now();
     }
     screen.wait("Edit the plan first");
-    screen.keys("a");
+    screen.keys("a\r");
     screen.wait("All done.");
     screen.wait_for("auto", |screen| screen.contains("· auto") && !screen.contains("plan mode"));
     assert!(said(&server.requests()[1].body).contains("I have changed it"));

@@ -15,7 +15,7 @@ use crate::tui::transcript::live::Live;
 use base::config::mode::Mode;
 use base::model::observation::Todo;
 use base::protocol::event::{CommandRow, JobRow, Level, SessionInfo, WindowState};
-use base::protocol::op::{Op, Quick, Work};
+use base::protocol::op::{Control, Op, Quick, Work};
 
 #[derive(Clone, Debug, Default)]
 pub struct TurnStatus {
@@ -193,10 +193,29 @@ impl App {
         });
     }
 
-    /// The open popup, except the context popup while the user answers a question.
+    /// The open popup, unless the user answers a question.
     pub fn shown_popup(&self) -> Option<&Popup> {
-        let answering = self.questions.first().is_some_and(|question| question.armed);
-        self.popup.as_ref().filter(|popup| !(answering && matches!(popup, Popup::Context(_))))
+        self.popup.as_ref().filter(|_| !self.answering())
+    }
+
+    /// The first question takes the keys.
+    pub fn answering(&self) -> bool {
+        self.questions.first().is_some_and(|question| question.armed)
+    }
+
+    /// Gives the keys to the first question, or takes them from it.
+    pub fn arm_question(&mut self, armed: bool) {
+        if let Some(question) = self.questions.first_mut() {
+            question.arm(armed);
+        }
+    }
+
+    pub fn interrupt(&mut self) {
+        self.questions.clear();
+        if let Some(turn) = &mut self.turn {
+            turn.interrupting = true;
+        }
+        self.send(Control::Interrupt);
     }
 
     pub fn set_todos(&mut self, todos: Vec<Todo>) {

@@ -18,6 +18,7 @@ use super::run::TuiOutcome;
 use crate::tui::render::theme::Theme;
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::update::on_message::update;
+use crate::tui::update::on_popup::decline;
 use base::protocol::approval::QuestionId;
 use base::protocol::event::{Event, READING};
 use base::protocol::op::{Control, Op};
@@ -101,7 +102,14 @@ impl<W: Write> PlainChat<W> {
             let waits = !self.app.questions.is_empty() || self.app.popup.is_some();
             let quiet = self.quiet_at.is_none();
             if ended && waits && quiet {
-                if self.press(KeyCode::Esc)? {
+                let quit = if self.app.popup.is_some() {
+                    self.press(KeyCode::Esc)?
+                } else {
+                    decline(&mut self.app);
+                    let commands = self.app.take_commands();
+                    self.execute(commands)?
+                };
+                if quit {
                     return Ok(TuiOutcome::Quit);
                 }
                 continue;
@@ -290,12 +298,13 @@ impl<W: Write> PlainChat<W> {
         question.unfold((self.app.size.0, self.app.size.1));
         let (id, choices) = (question.id, question.choices());
         let (mut lines, _) = question.lines(width, ROWS, theme);
-        lines.truncate(lines.len() - choices.len().min(lines.len()));
+        // Without the choices and the line about keys.
+        let foot = choices.len() + usize::from(!choices.is_empty());
+        lines.truncate(lines.len().saturating_sub(foot));
         for line in &lines {
             self.print(line.to_string().trim_end())?;
         }
         for (at, choice) in choices.iter().enumerate() {
-            let choice = choice.split(" (Esc)").next().unwrap_or_default();
             self.print(&format!("{}. {choice}", at + 1))?;
         }
         if !choices.is_empty() {

@@ -109,7 +109,8 @@ fn approval_with_diff() {
        6      }
       y Yes, once
       s Yes, for this session: changes to files in the workspace
-      n No (Esc) · Tab: no, and tell the model why
+      n No
+      Enter confirms · Esc stops the turn · Tab: no, because … · ↑↓ or 1-3 choose
       Starting…
     "#);
 }
@@ -250,7 +251,8 @@ fn approval_escapes_control_characters() {
       y Yes, once
       s Yes, for this session: this exact command
       a Always allow `echo` in this project
-      n No (Esc) · Tab: no, and tell the model why
+      n No
+      Enter confirms · Esc stops the turn · Tab: no, because … …
       Starting…
     "#);
 }
@@ -268,7 +270,7 @@ fn a_question_of_the_model() {
       1. PostgreSQL
       2. SQLite
     › ▏
-      Number, or ↑↓ and Enter · or type an answer · Esc declines
+      Number, or ↑↓ and Enter · or type an answer · Esc stops t…
       Starting…
     "#);
 }

@@ -8,6 +8,7 @@ mod drawing;
 mod own_keys;
 mod pickers;
 mod plain_mode;
+mod questions;
 mod resizing;
 mod terminal;
 mod viewing;

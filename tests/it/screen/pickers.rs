@@ -308,7 +308,7 @@ fn permission_rules_are_taken_back() {
     screen.wait("ask");
     screen.keys("go\r");
     screen.wait("for this session");
-    screen.keys("s");
+    screen.keys("s\r");
     screen.wait("Once.");
     screen.keys("/permissions\r");
     screen.wait("session");

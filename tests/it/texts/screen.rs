@@ -107,6 +107,8 @@ fn screen() {
         stage.event(event);
     }
     stage.enter("/jobs");
+    stage.view("jobs");
+    stage.key(KeyCode::Esc);
     stage.text.push_str("\n# During a turn\n");
     stage.enter("fix the sum");
     stage.event(Event::TurnStarted { text: "fix the sum".to_owned() });

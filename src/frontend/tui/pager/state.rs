@@ -319,6 +319,11 @@ impl Pager {
         }
     }
 
+    /// Whether it went into the search being typed.
+    pub fn paste(&mut self, text: &str) -> bool {
+        self.typing.as_mut().map(|typed| typed.paste_line(text)).is_some()
+    }
+
     fn type_search(&mut self, key: KeyEvent) {
         let Some(typed) = &mut self.typing else { return };
         match key.code {

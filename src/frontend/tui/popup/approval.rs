@@ -1,5 +1,5 @@
-//! Approval dialogs for calls and plans: show exactly what will happen and take the answer. A single Enter
-//! never approves, since it may have been meant for the composer: the first only selects a choice.
+//! Approval dialogs for calls and plans: show exactly what will happen and take the answer. Enter takes the
+//! marked choice; while none is marked, it marks the first.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
@@ -34,6 +34,8 @@ pub enum Reply {
     Answer(Answer),
     /// Open this file in the user's editor; the question stays open.
     Edit(String),
+    /// Stop the turn.
+    Stop,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -73,8 +75,7 @@ impl Approval {
             let text = format!("Always allow `{}` in this project", plain(prefix, 60));
             choices.push(choice('a', "always", text, Answer::Always));
         }
-        let no = "No (Esc) · Tab: no, and tell the model why".to_owned();
-        choices.push(choice('n', "no", no, Answer::No { note: String::new() }));
+        choices.push(choice('n', "no", "No".to_owned(), Answer::No { note: String::new() }));
         let ApprovalRequest { title, reason, detail, is_diff, agent, .. } = request;
         let reason = match agent {
             Some(agent) => format!("asked by the sub-agent {agent}; {reason}"),
@@ -91,7 +92,7 @@ impl Approval {
             ('y', "ask", "Yes, and ask before each change", accept(Permission::Ask)),
             ('a', "auto", "Yes, and work without asking inside the workspace", accept(Permission::Auto)),
             ('e', "edit", "Edit the plan first", Reply::Edit(request.path.clone())),
-            ('n', "no", "Not yet (Esc) · Tab: say what to change", no),
+            ('n', "no", "Not yet", no),
         ];
         let choices = choices
             .into_iter()
@@ -104,12 +105,33 @@ impl Approval {
         self.choices.iter().map(|choice| choice.text.clone()).collect()
     }
 
-    /// Whether a letter is a command here rather than text for the composer.
-    pub fn takes_letter(&self, letter: char) -> bool {
-        let place = letter.to_digit(10).map(|digit| digit as usize);
-        matches!(letter, 'v' | '/')
-            || place.is_some_and(|place| (1..=self.choices.len()).contains(&place))
-            || self.choices.iter().any(|choice| choice.letter == letter)
+    pub fn marked(mut self, marked: bool) -> Self {
+        self.chosen = marked.then_some(0);
+        self
+    }
+
+    pub fn unmark(&mut self) {
+        self.chosen = None;
+    }
+
+    /// Whether a letter is a command here rather than text for the composer; marks its choice.
+    pub fn takes_letter(&mut self, letter: char) -> bool {
+        let choice = self.choice_of(letter);
+        self.chosen = choice.or(self.chosen);
+        choice.is_some() || letter.eq_ignore_ascii_case(&'v')
+    }
+
+    /// Whether a letter needs no Enter: it answers for this call only, or unfolds the detail.
+    pub fn acts_alone(&self, letter: char) -> bool {
+        let choice = self.choice_of(letter).map(|index| &self.choices[index].reply);
+        matches!(choice, None | Some(Reply::Answer(Answer::Once | Answer::No { .. })))
+    }
+
+    fn choice_of(&self, letter: char) -> Option<usize> {
+        let letter = letter.to_ascii_lowercase();
+        let place = letter.to_digit(10).and_then(|digit| (digit as usize).checked_sub(1));
+        let by_letter = || self.choices.iter().position(|choice| choice.letter == letter);
+        place.filter(|place| *place < self.choices.len()).or_else(by_letter)
     }
 
     pub fn writes(&self) -> bool {
@@ -131,39 +153,44 @@ impl Approval {
         }
         let count = self.choices.len();
         match key.code {
-            KeyCode::Esc => return Some(Reply::Answer(Answer::No { note: String::new() })),
+            KeyCode::Esc => return Some(Reply::Stop),
             KeyCode::Tab => self.note = Some(Buffer::default()),
             KeyCode::Down | KeyCode::Up => {
                 self.chosen = turned(self.chosen, key.code == KeyCode::Down, count)
             }
-            // The first Enter only shows what a second one would choose.
             KeyCode::Enter => match self.chosen {
                 Some(index) => return self.choices.get(index).map(|choice| choice.reply.clone()),
                 None => self.chosen = Some(0),
             },
             _ => match keymap::plain_char(key)?.to_ascii_lowercase() {
-                digit @ '1'..='9' => {
-                    let choice = self.choices.get(digit as usize - '1' as usize)?;
-                    return Some(choice.reply.clone());
-                }
                 'v' => {
-                    self.unfolded = !self.unfolded;
+                    self.unfolded = !self.unfolded && self.is_cut(size);
                     self.scroll = 0;
                 }
                 '/' => {
                     self.searching = true;
                     self.search.reset();
                 }
-                letter => {
-                    let choice = self.choices.iter().find(|choice| choice.letter == letter)?;
-                    return Some(choice.reply.clone());
-                }
+                letter => return Some(self.choices[self.choice_of(letter)?].reply.clone()),
             },
         }
         None
     }
 
-    fn page(&mut self, key: KeyCode, (columns, rows): (u16, u16)) {
+    /// Whether some of the detail is hidden while it is folded.
+    pub fn is_cut(&self, (columns, rows): (u16, u16)) -> bool {
+        let shown = FOLDED_LINES.min(self.page_rows(usize::from(rows)));
+        self.whole_detail(usize::from(columns), Theme::new(false)).len() > shown
+    }
+
+    pub fn is_unfolded(&self) -> bool {
+        self.unfolded
+    }
+
+    fn page(&mut self, key: KeyCode, size @ (columns, rows): (u16, u16)) {
+        if !self.is_cut(size) {
+            return;
+        }
         self.unfolded = true;
         let page = self.page_rows(usize::from(rows));
         let last = self.whole_detail(usize::from(columns), Theme::new(false)).len().saturating_sub(page);
@@ -177,7 +204,7 @@ impl Approval {
 
     /// Detail rows on a screen with `rows` rows, minus title, reason, choices and separators.
     fn page_rows(&self, rows: usize) -> usize {
-        let around = 5 + 2 * usize::from(!self.reason.is_empty()) + self.choices.len();
+        let around = 6 + 2 * usize::from(!self.reason.is_empty()) + self.choices.len();
         rows.saturating_sub(around).max(1)
     }
 
@@ -199,10 +226,10 @@ impl Approval {
         }
     }
 
-    pub fn paste(&mut self, text: &str) {
-        if let Some(note) = &mut self.note {
-            note.paste_line(text);
-        }
+    /// Whether the note or the search took it.
+    pub fn paste(&mut self, text: &str) -> bool {
+        let field = if self.searching { Some(&mut self.search) } else { self.note.as_mut() };
+        field.map(|field| field.paste_line(text)).is_some()
     }
 
     fn note_key(&mut self, key: KeyEvent) -> Option<Reply> {
@@ -217,12 +244,12 @@ impl Approval {
         None
     }
 
-    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> LinesWithCaret {
+    pub fn lines(&self, width: usize, room: usize, theme: Theme, armed: bool) -> LinesWithCaret {
         let question = format!("? {} ", self.verb);
         let room_for_title = width.saturating_sub(question.len());
         let title = text::one_line(&sanitize::reveal(&self.title), room_for_title.saturating_sub(4).max(8));
         let mut head = vec![Line::from(vec![
-            Span::styled(question, theme.warning()),
+            Span::styled(question, theme.question()),
             Span::styled(wrap::clip(&title, room_for_title), theme.strong()),
         ])];
         if !self.reason.is_empty() {
@@ -230,6 +257,9 @@ impl Approval {
             head.extend(wrap::wrap_text(&reason, theme.dim(), "  ", "  ", width).into_iter().take(2));
         }
         let (mut foot, caret) = self.foot(width, theme);
+        if self.note.is_none() && (!armed || head.len() + foot.len() > room) {
+            foot.pop();
+        }
         if self.note.is_none() && foot.len() >= room {
             foot = self.short_foot(width, theme);
         }
@@ -314,7 +344,7 @@ impl Approval {
             let help = Line::styled("  Enter sends · Esc back", theme.dim());
             return (vec![line, help], Some((0, column)));
         }
-        let lines: Vec<Line<'static>> = self
+        let mut lines: Vec<Line<'static>> = self
             .choices
             .iter()
             .enumerate()
@@ -330,6 +360,10 @@ impl Approval {
                 ])
             })
             .collect();
+        let why = if self.detail.is_empty() { "what to change" } else { "no, because …" };
+        let count = self.choices.len();
+        let help = format!("  Enter confirms · Esc stops the turn · Tab: {why} · ↑↓ or 1-{count} choose");
+        lines.push(wrap::line(&help, width, theme.dim()));
         (lines, None)
     }
 }
@@ -342,7 +376,7 @@ mod tests {
     fn press(approval: &mut Approval, code: KeyCode) -> Option<Answer> {
         match approval.key(KeyEvent::new(code, KeyModifiers::NONE), (80, 24))? {
             Reply::Answer(answer) => Some(answer),
-            Reply::Edit(_) => None,
+            Reply::Edit(_) | Reply::Stop => None,
         }
     }
 
@@ -363,7 +397,7 @@ mod tests {
     #[test]
     fn approval_on_small_screens() {
         for room in 1..12 {
-            let (lines, _) = approval(Some("cargo test")).lines(20, room, Theme::new(false));
+            let (lines, _) = approval(Some("cargo test")).lines(20, room, Theme::new(false), true);
             assert!(lines[0].to_string().contains("Allow"), "{room}: {lines:?}");
             assert!(lines.len() <= room, "{room}: {lines:?}");
             let shown: String = lines.iter().map(ToString::to_string).collect();
@@ -380,7 +414,8 @@ mod tests {
         assert_eq!(press(&mut question, KeyCode::Char('4')), None, "there are three");
         assert_eq!(press(&mut question, KeyCode::Char('a')), None, "always was not offered");
         assert_eq!(press(&mut question, KeyCode::Char('y')), Some(Answer::Once));
-        assert_eq!(press(&mut question, KeyCode::Esc), Some(Answer::No { note: String::new() }));
+        let escape = KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE);
+        assert_eq!(question.key(escape, (80, 24)), Some(Reply::Stop));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 
+use super::approval::Reply;
 use super::list::turned;
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::render::theme::Theme;
@@ -27,13 +28,13 @@ impl Ask {
         self.questions.get(self.replies.len())
     }
 
-    pub fn key(&mut self, key: KeyEvent) -> Option<Answer> {
+    pub fn key(&mut self, key: KeyEvent) -> Option<Reply> {
         let options = self.current().map_or(0, |question| question.options.len());
         match key.code {
-            // Back to the previous question and its reply; on the first one, declines them all.
+            // Back to the previous question and its reply.
             KeyCode::Esc => match self.replies.pop() {
                 Some(reply) => self.show_again(&reply),
-                None => return Some(Answer::No { note: String::new() }),
+                None => return Some(Reply::Stop),
             },
             KeyCode::Enter => return self.enter(),
             KeyCode::Down | KeyCode::Up if options > 0 => {
@@ -48,8 +49,9 @@ impl Ask {
         None
     }
 
-    pub fn paste(&mut self, text: &str) {
+    pub fn paste(&mut self, text: &str) -> bool {
         self.own.paste_line(text);
+        true
     }
 
     fn show_again(&mut self, reply: &str) {
@@ -61,7 +63,7 @@ impl Ask {
         }
     }
 
-    fn enter(&mut self) -> Option<Answer> {
+    fn enter(&mut self) -> Option<Reply> {
         let own = self.own.text().trim();
         let option = |at: usize| self.current().and_then(|question| question.options.get(at).cloned());
         let reply = if own.is_empty() { self.chosen.and_then(option) } else { Some(own.to_owned()) };
@@ -71,7 +73,7 @@ impl Ask {
         self.own.reset();
         self.chosen = None;
         (self.replies.len() >= self.questions.len())
-            .then(|| Answer::Replies { replies: std::mem::take(&mut self.replies) })
+            .then(|| Reply::Answer(Answer::Replies { replies: std::mem::take(&mut self.replies) }))
     }
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> LinesWithCaret {
@@ -82,26 +84,37 @@ impl Ask {
         }
         let asked = sanitize::clean(&question.question);
         let mut lines = wrap::wrap_text(asked.trim(), theme.strong(), &mark, "  ", width);
+        let mut options = Vec::new();
+        let mut chosen_end = 0;
         for (index, option) in question.options.iter().enumerate() {
             let (mark, style) = theme.row(self.chosen == Some(index));
             let option = wrap::one_line(option, 300);
-            lines.extend(wrap::wrap_text(&option, style, &format!("{mark}{}. ", index + 1), "     ", width));
+            options.extend(wrap::wrap_text(
+                &option,
+                style,
+                &format!("{mark}{}. ", index + 1),
+                "     ",
+                width,
+            ));
+            if self.chosen == Some(index) {
+                chosen_end = options.len();
+            }
         }
         let room_for_text = width.saturating_sub(3);
         let before = wrap::width(&self.own.text()[..self.own.cursor()]);
         let rows = wrap::rows(self.own.text(), room_for_text.max(1));
         let row = rows.iter().rposition(|row| row.start <= self.own.cursor()).unwrap_or(0);
         let column = wrap::width(&self.own.text()[rows[row].start..self.own.cursor()]);
-        let caret_row = lines.len() + row;
+        let mut own = Vec::new();
         for (number, range) in rows.iter().enumerate() {
             let mark = if number == 0 { "› " } else { "  " };
-            lines.push(Line::from(vec![
+            own.push(Line::from(vec![
                 Span::styled(mark, theme.accent()),
                 Span::raw(self.own.text()[range.clone()].to_owned()),
             ]));
         }
         if before == 0 {
-            let escape = if self.replies.is_empty() { "Esc declines" } else { "Esc back" };
+            let escape = if self.replies.is_empty() { "Esc stops the turn" } else { "Esc back" };
             let help = if question.optional {
                 format!("Type an answer, or Enter to leave it · {escape}")
             } else if question.options.is_empty() {
@@ -109,11 +122,22 @@ impl Ask {
             } else {
                 format!("Number, or ↑↓ and Enter · or type an answer · {escape}")
             };
-            lines.push(wrap::line(&format!("  {help}"), width, theme.dim()));
+            if lines.len() + options.len() + own.len() < room {
+                own.push(wrap::line(&format!("  {help}"), width, theme.dim()));
+            }
         }
-        let excess = lines.len().saturating_sub(room);
-        lines.drain(..excess.min(caret_row));
-        (lines, Some((caret_row - excess.min(caret_row), 2 + column)))
+        // On a small screen the question comes before its options, and what is typed before both.
+        let above = own.len().saturating_sub(room).min(row);
+        own.drain(..above);
+        let marked = usize::from(self.chosen.is_some() && room > own.len() + 1);
+        lines.truncate(room.saturating_sub(own.len() + marked));
+        let left = room.saturating_sub(lines.len() + own.len());
+        options.drain(..chosen_end.saturating_sub(left));
+        options.truncate(left);
+        lines.append(&mut options);
+        let caret_row = lines.len() + row - above;
+        lines.append(&mut own);
+        (lines, Some((caret_row, 2 + column)))
     }
 }
 
@@ -138,10 +162,10 @@ mod tests {
         assert_eq!(press(KeyCode::Enter), None);
         assert_eq!(press(KeyCode::Char('7')), None);
         let replies = vec!["blue".to_owned(), "7".to_owned()];
-        assert_eq!(press(KeyCode::Enter), Some(Answer::Replies { replies }));
+        assert_eq!(press(KeyCode::Enter), Some(Reply::Answer(Answer::Replies { replies })));
 
         let mut ask = Ask::new(vec![AskedQuestion { optional: true, ..question(&["red"]) }]);
         let enter = ask.key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));
-        assert_eq!(enter, Some(Answer::Replies { replies: vec![String::new()] }));
+        assert_eq!(enter, Some(Reply::Answer(Answer::Replies { replies: vec![String::new()] })));
     }
 }

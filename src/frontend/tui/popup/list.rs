@@ -4,6 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use crate::tui::composer::paste;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use crate::tui::terminal::key_table::{Action, ListMove, Place};
@@ -174,6 +175,13 @@ impl<T: PickRow> PickList<T> {
         }
         self.find();
         PopupAction::Nothing
+    }
+
+    /// Adds to the search.
+    pub fn paste(&mut self, text: &str) -> bool {
+        self.search.push_str(&paste::printable(text).replace('\n', " "));
+        self.find();
+        true
     }
 
     fn find(&mut self) {

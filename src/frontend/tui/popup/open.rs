@@ -45,6 +45,22 @@ impl Popup {
         }
     }
 
+    /// Whether a text field of the popup took a paste; several lines are meant for the composer.
+    pub fn paste(&mut self, text: &str) -> bool {
+        if text.trim_end().contains('\n') {
+            return false;
+        }
+        match self {
+            Self::Sessions(popup) => popup.paste(text),
+            Self::Models(list) => list.paste(text),
+            Self::Permissions(list) => list.paste(text),
+            Self::Todos(list) => list.paste(text),
+            Self::Jobs(popup) if popup.output.is_none() => popup.list.paste(text),
+            Self::Pager(pager) => pager.paste(text),
+            _ => false,
+        }
+    }
+
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let mut lines = match self {
             Self::Sessions(popup) => popup.lines(width, room, theme),

@@ -1,6 +1,6 @@
 //! An open question of the agent. It takes keys only when armed, so that a user who was typing when it
-//! appeared doesn't answer by accident. A letter only answers if no other follows within a moment; otherwise
-//! it starts a word for the composer.
+//! appeared doesn't answer by accident. A letter marks its choice, and Enter takes it. Only a plain yes or no
+//! needs no Enter, if no other letter follows within a moment; two letters start a word for the composer.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub struct OpenQuestion {
     pub id: QuestionId,
     pub armed: bool,
     form: QuestionForm,
-    /// A letter that may be an answer, and when it was typed.
+    /// The letter just typed, and when: an answer, or the start of a word.
     waiting: Option<(KeyEvent, Duration)>,
 }
 
@@ -40,10 +40,12 @@ enum QuestionForm {
 }
 
 impl OpenQuestion {
-    pub fn new(id: QuestionId, question: Question, armed: bool) -> Self {
+    /// `marked`: the first choice of an approval is marked, so that one Enter takes it.
+    pub fn new(id: QuestionId, question: Question, armed: bool, marked: bool) -> Self {
+        let approval = |form: Approval| QuestionForm::Approval(Box::new(form.marked(marked)));
         let form = match question {
-            Question::Approval(request) => QuestionForm::Approval(Box::new(Approval::of_call(request))),
-            Question::Plan(plan) => QuestionForm::Approval(Box::new(Approval::of_plan(plan))),
+            Question::Approval(request) => approval(Approval::of_call(request)),
+            Question::Plan(plan) => approval(Approval::of_plan(plan)),
             Question::Ask { questions } => QuestionForm::Ask(Ask::new(questions)),
         };
         Self { id, armed, form, waiting: None }
@@ -51,23 +53,29 @@ impl OpenQuestion {
 
     pub fn key(&mut self, key: KeyEvent, now: Duration, size: (u16, u16)) -> Taken {
         let waiting = self.waiting.take();
-        // Letters may be commands rather than text.
-        let commands = self.approval().filter(|form| !form.writes());
-        let letter = keymap::plain_char(key).filter(|_| commands.is_some());
-        let is_command =
-            |letter: char| commands.is_some_and(|form| form.takes_letter(letter.to_ascii_lowercase()));
-        match (waiting, letter) {
-            (Some((first, _)), Some(second)) => {
-                Taken::Typed(keymap::plain_char(first).into_iter().chain([second]).collect())
-            }
-            (None, Some(letter)) if !is_command(letter) => Taken::Typed(letter.to_string()),
-            (None, Some(_)) => {
-                self.waiting = Some((key, now));
-                Taken::Nothing
-            }
-            // Enter confirms the letter as an answer.
-            (Some((first, _)), None) if key.code == KeyCode::Enter => self.pass(first, size),
-            _ => self.pass(key, size),
+        let QuestionForm::Approval(form) = &mut self.form else { return self.pass(key, size) };
+        let Some(letter) = keymap::plain_char(key).filter(|_| !form.writes()) else {
+            return self.pass(key, size);
+        };
+        if let Some((first, _)) = waiting {
+            form.unmark();
+            return Taken::Typed(keymap::plain_char(first).into_iter().chain([letter]).collect());
+        }
+        if letter == '/' && form.is_cut(size) {
+            return self.pass(key, size);
+        }
+        if !form.takes_letter(letter) {
+            return Taken::Typed(letter.to_string());
+        }
+        self.waiting = Some((key, now));
+        Taken::Nothing
+    }
+
+    /// A choice marked before doesn't wait for an Enter that is meant for something else.
+    pub fn arm(&mut self, armed: bool) {
+        self.armed = armed;
+        if let QuestionForm::Approval(form) = &mut self.form {
+            form.unmark();
         }
     }
 
@@ -90,14 +98,21 @@ impl OpenQuestion {
         }
     }
 
-    /// A letter may become an answer.
+    /// Its detail takes the whole screen.
+    pub fn is_unfolded(&self) -> bool {
+        self.approval().is_some_and(Approval::is_unfolded)
+    }
+
+    /// The letter just typed acts once it has stayed alone.
     pub fn waits(&self) -> bool {
-        self.waiting.is_some()
+        let letter = self.waiting.and_then(|(key, _)| keymap::plain_char(key));
+        letter.zip(self.approval()).is_some_and(|(letter, form)| form.acts_alone(letter))
     }
 
     /// The answer of a letter that stayed alone.
     pub fn due(&mut self, now: Duration, size: (u16, u16)) -> Option<Reply> {
-        let (key, _) = self.waiting.take_if(|(_, since)| now.saturating_sub(*since) >= ALONE)?;
+        let waits = self.waits();
+        let (key, _) = self.waiting.take_if(|(_, since)| waits && now.saturating_sub(*since) >= ALONE)?;
         match self.pass(key, size) {
             Taken::Reply(reply) => Some(reply),
             _ => None,
@@ -107,12 +122,13 @@ impl OpenQuestion {
     fn pass(&mut self, key: KeyEvent, size: (u16, u16)) -> Taken {
         let reply = match &mut self.form {
             QuestionForm::Approval(form) => form.key(key, size),
-            QuestionForm::Ask(form) => form.key(key).map(Reply::Answer),
+            QuestionForm::Ask(form) => form.key(key),
         };
         reply.map_or(Taken::Nothing, Taken::Reply)
     }
 
-    pub fn paste(&mut self, text: &str) {
+    /// Whether a text field of the question took it.
+    pub fn paste(&mut self, text: &str) -> bool {
         match &mut self.form {
             QuestionForm::Approval(form) => form.paste(text),
             QuestionForm::Ask(form) => form.paste(text),
@@ -122,7 +138,7 @@ impl OpenQuestion {
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> LinesWithCaret {
         let own_room = if self.armed { room } else { room.saturating_sub(1) };
         let (mut lines, caret) = match &self.form {
-            QuestionForm::Approval(form) => form.lines(width, own_room, theme),
+            QuestionForm::Approval(form) => form.lines(width, own_room, theme, self.armed),
             QuestionForm::Ask(form) => form.lines(width, own_room, theme),
         };
         if !self.armed {

@@ -21,7 +21,7 @@ pub fn frame(app: &App) -> &'static str {
 pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
     let theme = app.theme;
     if app.turn.is_some() && !app.questions.is_empty() {
-        return Some(Line::styled("? Waiting for your answer", theme.warning()));
+        return Some(Line::styled("? Waiting for your answer", theme.question()));
     }
     let (doing, since) = match (&app.turn, app.compacting) {
         (Some(turn), compacting) => {
@@ -87,7 +87,9 @@ fn tokens(app: &App, turn: &TurnStatus) -> Option<String> {
 pub fn status(app: &App, width: usize) -> Line<'static> {
     let theme = app.theme;
     let facts = facts(app, width.saturating_sub(8 + wrap::width(&vim(app))));
-    let left = format!("  {}{facts}", vim(app));
+    let waits = !app.questions.is_empty() && app.shown_popup().is_some();
+    let left =
+        if waits { "? Waiting for your answer · Tab".to_owned() } else { format!("  {}{facts}", vim(app)) };
     let hint = match &app.hint {
         Some(hint) => hint.clone(),
         None if !app.questions.is_empty() => String::new(),
@@ -98,7 +100,7 @@ pub fn status(app: &App, width: usize) -> Line<'static> {
     let room = width.saturating_sub(if app.hint.is_some() { wrap::width(&hint) + 1 } else { 0 });
     let left = wrap::clip(&left, room);
     let gap = width.saturating_sub(wrap::width(&left) + wrap::width(&hint));
-    let mut spans = vec![Span::styled(left, theme.dim())];
+    let mut spans = vec![Span::styled(left, if waits { theme.question() } else { theme.dim() })];
     if gap > 0 {
         spans.push(Span::raw(" ".repeat(gap)));
         let style = if app.hint.is_some() { theme.warning() } else { theme.dim() };

@@ -103,6 +103,14 @@ impl Theme {
         self.fg(|palette| palette.warning)
     }
 
+    /// For what waits for the user: readable on any background.
+    pub fn question(self) -> Style {
+        match self.palette.and_then(|palette| palette.diff) {
+            Some(_) => self.warning().add_modifier(Modifier::BOLD),
+            None => self.strong(),
+        }
+    }
+
     pub fn code(self) -> Style {
         self.fg(|palette| palette.code)
     }

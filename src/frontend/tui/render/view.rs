@@ -32,7 +32,8 @@ pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
     }
     let mut picture = foot(app, width, room);
     picture.still = app.turn.is_none() && app.compacting.is_none() && app.live.is_empty();
-    picture.popup = app.shown_popup().is_some();
+    let unfolded = app.questions.first().is_some_and(|question| question.armed && question.is_unfolded());
+    picture.popup = app.shown_popup().is_some() || unfolded;
     if picture.popup {
         return picture;
     }

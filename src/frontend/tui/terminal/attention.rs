@@ -194,7 +194,7 @@ mod tests {
         app.begin_turn();
         let questions =
             vec![AskedQuestion { question: "?".to_owned(), options: Vec::new(), optional: false }];
-        app.questions.push(OpenQuestion::new(1, Question::Ask { questions }, true));
+        app.questions.push(OpenQuestion::new(1, Question::Ask { questions }, true, false));
     }
 
     #[test]

@@ -3,9 +3,10 @@
 //!
 //! Rows are never addressed by number: on a resize, terminals move rows (tmux pulls lines from its history,
 //! most rewrap long lines) and report it too late. All of them preserve the cursor's line and everything
-//! above it. So while anything moves, the cursor waits at the viewport's first cell and the caret is drawn as
-//! a reversed cell; the viewport is everything from the cursor on, and only that is erased. When nothing
-//! moves, the real cursor is at the caret, where input methods expect it.
+//! above it; the viewport is everything from its first row on, and only that is erased. The cursor is at the
+//! caret, where input methods open. While something moves it is hidden, and the caret is a reversed cell; if
+//! a frame then meets a resize, the first row is taken to be too low rather than too high: a line may stand
+//! twice, but none is lost.
 
 use std::io::{self, Write};
 
@@ -20,6 +21,9 @@ use crate::tui::render::view::Drawing;
 use base::sanitize;
 
 pub type Row = Vec<Cell>;
+
+/// Free rows at most between the transcript and the viewport.
+const FREE_ROWS: usize = 4;
 
 /// A terminal that we own from the viewport's first row on.
 pub struct Screen<W: Write> {
@@ -62,12 +66,13 @@ impl<W: Write> Screen<W> {
         &mut self.out
     }
 
-    /// After a resize the viewport's content is unknown, but not its start.
+    /// After a resize the viewport's content is unknown, but not its start: without frames in between, the
+    /// terminal has rewrapped the rows above the cursor.
     pub fn resize(&mut self, size: Size) {
         if size == self.size {
             return;
         }
-        if self.reflows && self.at != (0, 0) {
+        if self.reflows && self.cursor_shown && self.at != (0, 0) {
             let width = size.width.max(1);
             let above = self.drawn.iter().take(usize::from(self.at.1));
             let rows: u16 = above.map(|row| paint::used(row).max(1).div_ceil(width)).sum();
@@ -91,19 +96,16 @@ impl<W: Write> Screen<W> {
         printed.extend(lines);
         let room = usize::from(self.room());
         let mut rows: Vec<Row> = picture.lines.iter().take(room).map(|line| self.row(line)).collect();
-        // The last row stays in place: a shrinking viewport leaves free rows for coming lines.
         let free = self.drawn.len().min(room).saturating_sub(rows.len() + printed.len());
-        rows.splice(0..0, std::iter::repeat_n(self.row(&Line::default()), free));
+        // While something runs, the last row stays in place, and the free rows wait for coming lines; many
+        // free rows would look like a hole, so the viewport moves up.
+        let above = if picture.still || free > FREE_ROWS { 0 } else { free };
+        rows.splice(0..0, std::iter::repeat_n(self.row(&Line::default()), above));
         let caret = picture.caret.map(|(column, row)| {
-            let row = row.saturating_add(u16::try_from(free).unwrap_or(u16::MAX));
+            let row = row.saturating_add(u16::try_from(above).unwrap_or(u16::MAX));
             (column.min(self.size.width.saturating_sub(1)), row.min(self.room() - 1))
         });
-        let caret_cell = caret.filter(|_| !picture.still);
-        if let Some(cell) =
-            caret_cell.and_then(|(x, y)| rows.get_mut(usize::from(y))?.get_mut(usize::from(x)))
-        {
-            cell.modifier.toggle(Modifier::REVERSED);
-        }
+        mark_caret(&mut rows, caret.filter(|_| !picture.still));
         // If the screen just got lower, the first row may be out of reach: redraw everything.
         if self.at.1 > 0 && (!printed.is_empty() || rows.len() > self.drawn.len()) {
             self.drawn.clear();
@@ -114,14 +116,17 @@ impl<W: Write> Screen<W> {
         } else {
             self.print_above(&printed, kept)?;
         }
+        if self.drawn.len() > rows.len() {
+            self.erase(rows.len().saturating_sub(1))?;
+        }
         self.draw(rows, kept)?;
-        self.place(caret.filter(|_| picture.still))
+        self.place(caret, picture.still)
     }
 
     /// Scrolls everything visible into the scrollback and starts the viewport at the top.
     pub fn clear(&mut self) -> io::Result<()> {
         self.leave_popup()?;
-        self.erase()?;
+        self.erase(0)?;
         let height = usize::from(self.size.height);
         write!(self.out, "\x1b[{height}B{}\x1b[H", "\n".repeat(height))
     }
@@ -144,7 +149,7 @@ impl<W: Write> Screen<W> {
 
     /// Writes lines in place of the viewport, which must be redrawn below them.
     fn print(&mut self, lines: &[Line<'static>]) -> io::Result<()> {
-        self.erase()?;
+        self.erase(0)?;
         for line in lines {
             let row = self.row(line);
             paint::cells(&mut self.out, &row, 0..row.len())?;
@@ -216,11 +221,12 @@ impl<W: Write> Screen<W> {
         Ok(())
     }
 
-    /// Puts the cursor at the caret, or hides it at the viewport's first cell.
-    fn place(&mut self, caret: Option<(u16, u16)>) -> io::Result<()> {
+    /// Puts the cursor at the caret, where input methods open even if it is hidden; without one, hides it at
+    /// the viewport's first cell.
+    fn place(&mut self, caret: Option<(u16, u16)>, still: bool) -> io::Result<()> {
         let (column, row) = caret.unwrap_or_default();
         self.go(column, row)?;
-        self.show_cursor(caret.is_some())
+        self.show_cursor(still && caret.is_some())
     }
 
     fn go(&mut self, column: u16, row: u16) -> io::Result<()> {
@@ -249,21 +255,22 @@ impl<W: Write> Screen<W> {
         Ok(())
     }
 
-    /// Clears the viewport from its second cell on: clearing from the very first cell makes tmux push the
-    /// screen into its history.
-    fn erase(&mut self) -> io::Result<()> {
-        self.go(0, 0)?;
-        self.drawn.clear();
+    /// Clears the viewport from the row's second cell on: clearing from the very first cell makes tmux push
+    /// the screen into its history.
+    fn erase(&mut self, row: usize) -> io::Result<()> {
+        self.go(0, u16::try_from(row).unwrap_or(u16::MAX))?;
+        self.drawn.truncate(row);
         self.out.write_all(b"\r \x1b[J\r\x1b[K")
     }
 
     /// Uses the alternate screen, so that the covered content comes back.
     fn show_popup(&mut self, picture: &Drawing) -> io::Result<()> {
-        let rows: Vec<Row> = picture.lines.iter().map(|line| self.row(line)).collect();
+        let mut rows: Vec<Row> = picture.lines.iter().map(|line| self.row(line)).collect();
+        mark_caret(&mut rows, picture.caret);
         let drawn = match self.popup.take() {
             Some(drawn) => drawn,
             None => {
-                self.place(None)?;
+                self.place(None, true)?;
                 self.out.write_all(b"\x1b[?1049h")?;
                 Vec::new()
             }
@@ -304,4 +311,10 @@ impl<W: Write> Screen<W> {
         }
         buffer.content
     }
+}
+
+/// Draws the caret as a cell, where the terminal's own cursor is hidden.
+fn mark_caret(rows: &mut [Row], caret: Option<(u16, u16)>) {
+    let cell = caret.and_then(|(x, y)| rows.get_mut(usize::from(y))?.get_mut(usize::from(x)));
+    cell.into_iter().for_each(|cell| cell.modifier.toggle(Modifier::REVERSED));
 }

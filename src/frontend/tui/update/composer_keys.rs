@@ -38,6 +38,16 @@ pub fn completion(app: &mut App, key: KeyEvent) -> Taken {
     Taken::Yes
 }
 
+/// Writes into the composer, which takes the keys from a question.
+pub fn write(app: &mut App, text: &str) {
+    if app.answering() {
+        app.arm_question(false);
+        (app.popup, app.search) = (None, None);
+    }
+    app.composer.paste(text);
+    complete::refresh(app);
+}
+
 pub fn vim(app: &mut App, key: KeyEvent, action: Option<Action>) -> bool {
     if action == Some(Action::Escape) {
         return app.composer.vim_escape();
@@ -67,14 +77,14 @@ pub fn edit(app: &mut App, key: KeyEvent, action: Option<Action>) {
         }
         Some(Action::Editor) => app.command(Cmd::Compose(app.composer.full_text())),
         Some(Action::PasteImage) => app.command(Cmd::PastePicture),
-        _ => {
-            if let Some(edit) = keymap::edit(key) {
-                let width = app.composer_width();
-                app.composer.edit(edit, width);
-                complete::refresh(app);
-            }
-        }
+        _ => keymap::edit(key).into_iter().for_each(|edit| change(app, edit)),
     }
+}
+
+pub fn change(app: &mut App, edit: EditCommand) {
+    let width = app.composer_width();
+    app.composer.edit(edit, width);
+    complete::refresh(app);
 }
 
 /// Keys of the prompt search; the composer is unchanged until a prompt is taken.

@@ -18,6 +18,9 @@ use crate::tui::transcript::{replay, tool};
 use base::model::item::Item;
 use base::protocol::event::{Event, JobRow, SessionInfo, TurnEnd};
 
+/// How long no key was pressed before a question whose first choice is marked at once.
+const CALM: Duration = Duration::from_millis(500);
+
 pub fn apply(app: &mut App, event: Event) {
     let went_on = matches!(
         event,
@@ -114,11 +117,10 @@ pub fn apply(app: &mut App, event: Event) {
         }
         Event::Ask { id, question } => {
             let armed = app.composer.is_empty() && app.popup.is_none();
-            if let Some(Popup::Pager(pager)) = &mut app.popup {
-                pager.say("a question waits for you: q closes this");
-            }
+            // An Enter meant for something else must not approve.
+            let expected = app.questions.is_empty() && app.now.saturating_sub(app.typed_at) >= CALM;
             app.completion = None;
-            app.questions.push(OpenQuestion::new(id, question, armed));
+            app.questions.push(OpenQuestion::new(id, question, armed, armed && expected));
         }
         Event::Permission(permission) => {
             if let Some(session) = &mut app.session {

@@ -11,11 +11,11 @@ use crate::tui::command::run;
 use crate::tui::msg::{Cmd, Msg};
 use crate::tui::pager::kind::PagerKind;
 use crate::tui::popup::completion::complete;
-use crate::tui::popup::open::Popup;
 use crate::tui::terminal::key_name;
 use crate::tui::terminal::key_table::{Action, EditCommand, Place};
 use crate::tui::terminal::keymap;
 use base::protocol::op::{Control, Quick, Undo};
+use base::text;
 
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
     if matches!(msg, Msg::Key(_) | Msg::Paste(_)) {
@@ -50,16 +50,24 @@ fn tick(app: &mut App) {
     }
 }
 
+/// Into the text field that has the keys, otherwise into the composer.
 fn paste(app: &mut App, text: &str) {
     app.quit_armed = false;
     app.hint = None;
-    match app.questions.first_mut().filter(|question| question.armed) {
-        Some(question) => question.paste(text),
-        None if app.popup.is_some() => {}
-        None if app.search.is_some() => app.search.iter_mut().for_each(|search| search.paste(text)),
-        None => {
-            app.composer.paste(text);
-            complete::refresh(app);
+    let question = app.questions.first_mut().filter(|question| question.armed);
+    let taken = match (question, &mut app.popup, &mut app.search) {
+        (Some(question), ..) => question.paste(text),
+        (None, Some(popup), _) => popup.paste(text),
+        (None, None, Some(search)) => {
+            search.paste(text);
+            true
+        }
+        (None, None, None) => false,
+    };
+    if !taken {
+        composer_keys::write(app, text);
+        if app.popup.is_some() {
+            app.hint = Some("pasted into your message".to_owned());
         }
     }
 }
@@ -79,12 +87,14 @@ fn on_key(app: &mut App, key: KeyEvent) {
         Some(Action::Expand) => return viewing::open_pager(app, PagerKind::Outputs),
         _ => {}
     }
-    // Tab switches from the context popup to an open question.
-    let turns = key.code == KeyCode::Tab && matches!(app.popup, Some(Popup::Context(_)));
-    if app.shown_popup().is_some() && !turns {
+    // A waiting question comes before everything else that Tab does.
+    if key.code == KeyCode::Tab && !app.questions.is_empty() && !app.answering() {
+        return app.arm_question(true);
+    }
+    if app.shown_popup().is_some() {
         return popup_key(app, key);
     }
-    if app.search.is_some() && !app.questions.first().is_some_and(|question| question.armed) {
+    if app.search.is_some() && !app.answering() {
         return composer_keys::search(app, key);
     }
     let action = keymap::action(Place::Composer, key);
@@ -103,7 +113,9 @@ fn on_key(app: &mut App, key: KeyEvent) {
         return;
     }
     match action {
-        Some(Action::Quit) if app.composer.is_empty() => app.command(Cmd::Quit),
+        Some(Action::Quit) if app.composer.is_empty() => quit(app, quit_armed),
+        // As in a shell.
+        Some(Action::Quit) => composer_keys::change(app, EditCommand::Delete),
         Some(Action::NextMode) => next_mode(app),
         Some(Action::Escape) => escape(app, escape_armed),
         Some(Action::Send) => enter(app),
@@ -124,11 +136,9 @@ fn next_mode(app: &mut App) {
 /// Interrupts; otherwise clears the composer; otherwise quits on the second press.
 fn cancel(app: &mut App, quit_armed: bool) {
     if app.turn.is_some() || app.compacting.is_some() {
-        interrupt(app);
+        app.interrupt();
     } else if !app.composer.is_empty() {
-        app.composer.stash();
-        app.completion = None;
-        app.hint = Some("cleared; Up restores it".to_owned());
+        clear(app);
     } else if quit_armed {
         app.command(Cmd::Quit);
     } else {
@@ -137,23 +147,31 @@ fn cancel(app: &mut App, quit_armed: bool) {
     }
 }
 
-fn interrupt(app: &mut App) {
-    app.questions.clear();
-    if let Some(turn) = &mut app.turn {
-        turn.interrupting = true;
+fn clear(app: &mut App) {
+    app.composer.stash();
+    (app.completion, app.dismissed) = (None, None);
+    app.hint = Some("cleared; Up restores it".to_owned());
+}
+
+/// Quits; while something runs, on the second press.
+fn quit(app: &mut App, armed: bool) {
+    let jobs = app.jobs.iter().filter(|job| job.ended.is_none()).count();
+    let what = if jobs > 0 { text::plural(jobs, "job") } else { "the turn".to_owned() };
+    if armed || (jobs == 0 && app.turn.is_none()) {
+        return app.command(Cmd::Quit);
     }
-    app.send(Control::Interrupt);
+    app.quit_armed = true;
+    app.hint = Some(format!("{} again to quit; this ends {what}", keymap::name(Action::Quit)));
 }
 
 /// Interrupts; otherwise, on the second press, clears the composer or opens the rewind list.
 fn escape(app: &mut App, armed: bool) {
     if app.turn.is_some() || app.compacting.is_some() {
-        interrupt(app);
+        app.interrupt();
     } else if armed && app.composer.is_empty() {
         app.send(Undo::ListPoints);
     } else if armed {
-        app.composer.stash();
-        app.hint = Some("cleared; Up restores it".to_owned());
+        clear(app);
     } else {
         app.escape_armed = true;
         let what = if app.composer.is_empty() { "rewind" } else { "clear" };

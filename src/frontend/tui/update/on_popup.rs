@@ -1,14 +1,14 @@
 //! Keys for popups and questions in the composer's place.
 
-use crossterm::event::{KeyCode, KeyEvent};
+use crossterm::event::KeyEvent;
 
-use super::viewing;
+use super::{composer_keys, viewing};
 use crate::tui::app::App;
 use crate::tui::msg::Cmd;
 use crate::tui::popup::approval::Reply;
-use crate::tui::popup::completion::complete;
 use crate::tui::popup::list::PopupAction;
 use crate::tui::popup::question::Taken;
+use base::protocol::approval::Answer;
 use base::protocol::op::{Control, Op};
 
 pub fn popup_key(app: &mut App, key: KeyEvent) {
@@ -35,22 +35,11 @@ pub fn popup_key(app: &mut App, key: KeyEvent) {
 }
 
 pub fn question_key(app: &mut App, key: KeyEvent) -> bool {
-    let Some(question) = app.questions.first_mut() else { return false };
-    if !question.armed {
-        let turns_to_it = key.code == KeyCode::Tab;
-        question.armed = turns_to_it;
-        // Esc would interrupt the turn; with a question open it belongs to the question.
-        question.armed |= key.code == KeyCode::Esc;
-        return question.armed;
-    }
+    let Some(question) = app.questions.first_mut().filter(|question| question.armed) else { return false };
     match question.key(key, app.now, app.size) {
         Taken::Reply(reply) => take_reply(app, reply),
         // Text for the composer goes there, along with all further keys.
-        Taken::Typed(text) => {
-            question.armed = false;
-            app.composer.paste(&text);
-            complete::refresh(app);
-        }
+        Taken::Typed(text) => composer_keys::write(app, &text),
         Taken::Nothing => {}
     }
     true
@@ -58,6 +47,8 @@ pub fn question_key(app: &mut App, key: KeyEvent) -> bool {
 
 pub fn take_reply(app: &mut App, reply: Reply) {
     match reply {
+        Reply::Stop if app.turn.is_some() => app.interrupt(),
+        Reply::Stop => decline(app),
         Reply::Answer(answer) if !app.questions.is_empty() => {
             let id = app.questions.remove(0).id;
             app.send(Control::Answer { id, answer });
@@ -65,4 +56,9 @@ pub fn take_reply(app: &mut App, reply: Reply) {
         Reply::Answer(_) => {}
         Reply::Edit(path) => app.command(Cmd::Edit(path)),
     }
+}
+
+/// Says no to the first question; the turn goes on.
+pub fn decline(app: &mut App) {
+    take_reply(app, Reply::Answer(Answer::No { note: String::new() }));
 }

@@ -241,16 +241,20 @@ fn question_queue() {
     event(&mut app, Event::Ask { id: 2, question: approval() });
     assert!(!app.needs_tick(), "waiting for the user costs nothing");
     assert_eq!(
-        key(&mut app, KeyCode::Esc),
+        letter_alone(&mut app, 'n'),
         [Cmd::Send(Op::Control(Control::Answer { id: 1, answer: Answer::No { note: String::new() } }))]
     );
+    assert_eq!(key(&mut app, KeyCode::Char('s')), []);
+    assert!(!app.needs_tick(), "what lasts needs Enter");
     assert_eq!(
-        letter_alone(&mut app, 's'),
+        key(&mut app, KeyCode::Enter),
         [Cmd::Send(Op::Control(Control::Answer { id: 2, answer: Answer::Session }))]
     );
     event(&mut app, Event::Ask { id: 3, question: approval() });
     event(&mut app, Event::AskClosed { id: 3 });
     assert!(app.questions.is_empty());
+    event(&mut app, Event::Ask { id: 4, question: approval() });
+    assert_eq!(key(&mut app, KeyCode::Esc), [Cmd::Send(Op::Control(Control::Interrupt))]);
 }
 
 #[test]

@@ -20,10 +20,10 @@ pub fn open_changes(app: &mut App, turn: bool) {
 /// Opens the pager, or closes it if it's already open.
 pub fn open_pager(app: &mut App, kind: PagerKind) {
     if matches!(&app.popup, Some(Popup::Pager(pager)) if pager.kind == kind) {
-        app.popup = None;
-        return;
+        return close(app);
     }
     app.popup = Some(Popup::Pager(Box::new(Pager::new(kind))));
+    app.arm_question(false);
     refresh(app);
 }
 
@@ -53,6 +53,7 @@ pub fn close(app: &mut App) {
         _ => None,
     };
     app.popup = before.map(Popup::Pager);
+    app.arm_question(app.popup.is_none() && app.composer.is_empty());
 }
 
 pub fn arrange(app: &mut App) {

@@ -111,6 +111,14 @@ impl SessionPicker {
         }
     }
 
+    pub fn paste(&mut self, text: &str) -> bool {
+        match &mut self.title {
+            Some(title) => title.paste_line(text),
+            None => return self.list.paste(text),
+        }
+        true
+    }
+
     fn title_key(&mut self, key: KeyEvent) -> PopupAction {
         let Some(title) = &mut self.title else { return PopupAction::Nothing };
         match key.code {
