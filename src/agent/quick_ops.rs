@@ -19,7 +19,7 @@ use tools::mcp::describe;
 
 /// Reports missing sandbox layers, off the loop because probing takes milliseconds.
 pub fn report_missing_layers(permission: Permission, policy: &PolicyEngine, events: &Events) {
-    if !policy.confines(permission) || permission == Permission::Ask {
+    if !policy.confines(permission) || matches!(permission, Permission::Ask | Permission::AcceptEdits) {
         return;
     }
     let events = events.clone();
@@ -44,7 +44,6 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
             policy.set_permission(permission);
             let _ = events.send(Event::Permission(permission));
             report_missing_layers(permission, policy, events);
-            notice(events, Level::Info, texts::permission_changed(permission));
         }
         Quick::SetMode { mode } => {
             policy.set_mode(mode);

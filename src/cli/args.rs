@@ -73,11 +73,11 @@ pub struct ModelArgs {
     #[arg(skip)]
     pub default_wait: Option<u64>,
 
-    /// What may run without asking: read-only, ask, auto or full
+    /// What may run without asking: read-only, ask, accept-edits, auto or full
     #[arg(long, global = true, help_heading = "Session", value_name = "LEVEL", hide_possible_values = true, value_parser = choice::<Permission>(PERMISSIONS))]
     pub permission: Option<Permission>,
 
-    /// How to go about it: auto, explore, analyze or plan (all but auto only read)
+    /// How to go about it: normal, explore, analyze or plan (all but normal only read)
     #[arg(long, global = true, help_heading = "Session", value_name = "MODE", hide_possible_values = true, value_parser = choice::<Mode>(MODES))]
     pub mode: Option<Mode>,
 

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 pub const PROVIDERS: &[&str] = &["openai", "chat", "responses", "anthropic", "scripted"];
-pub const PERMISSIONS: &[&str] = &["read-only", "ask", "auto", "full"];
-pub const MODES: &[&str] = &["auto", "explore", "analyze", "plan"];
+pub const PERMISSIONS: &[&str] = &["read-only", "ask", "accept-edits", "auto", "full"];
+pub const MODES: &[&str] = &["normal", "explore", "analyze", "plan", "auto"];
 pub const PHASES: &[&str] = &["explore", "analyze", "plan", "do"];
 pub const STAGES: &[&str] = &["spec", "plan", "code", "review"];
 pub const BINDINGS: &[&str] = &["none", "drops", "rejects"];

@@ -39,14 +39,18 @@ pub struct Cli {
     #[arg(short = 'p', long)]
     pub print: bool,
 
-    /// The first message
-    pub prompt: Option<String>,
+    /// The first message, in quotes or not
+    pub prompt: Vec<String>,
 
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
 impl Cli {
+    pub fn prompt(&self) -> Option<String> {
+        (!self.prompt.is_empty()).then(|| self.prompt.join(" "))
+    }
+
     /// Wrong arguments, `--help` and `--version` end the program.
     pub fn from_env() -> Self {
         let matches = command().get_matches();

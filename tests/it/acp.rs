@@ -50,7 +50,7 @@ fn handshake_and_session() {
     );
     let ways = opened["modes"]["availableModes"].as_array().unwrap();
     let ids: Vec<&str> = ways.iter().map(|way| way["id"].as_str().unwrap()).collect();
-    assert_eq!(ids, ["ask", "auto", "read-only", "full", "plan", "explore", "analyze"]);
+    assert_eq!(ids, ["ask", "accept-edits", "auto", "read-only", "full", "plan", "explore", "analyze"]);
     editor.until(|message| message["params"]["update"]["sessionUpdate"] == "available_commands_update");
     let relative = editor.ask("session/new", json!({"cwd": "src", "mcpServers": []}));
     assert_eq!(relative["error"]["code"], -32602);

@@ -87,7 +87,7 @@ fn headless_plan() {
     let path = end["plan"].as_str().unwrap_or_else(|| panic!("{end}"));
     assert!(path.starts_with(".mycode/plans/2") && path.ends_with("-rename-the-flag.md"), "{path}");
     assert_eq!(place.text(path), format!("{PLAN}\n"));
-    assert!(printed.contains("mycode exec -c --mode auto"), "{printed}");
+    assert!(printed.contains("mycode exec -c --mode normal"), "{printed}");
     let output = place.exec(&server.base_url(), &["-c", "carry it out"]);
     assert!(output.status.success(), "{}", stderr(&output));
     let requests = server.requests();
@@ -173,7 +173,7 @@ fn plan_in_the_terminal() {
     let mut screen =
         Screen::start_with(&place, &["--base-url", &url, "--model", "m"], (80, 24), &[("EDITOR", &editor)]);
     screen.wait("· ask");
-    screen.keys("\u{1b}[Z\u{1b}[Z\u{1b}[Z");
+    screen.keys("\u{1b}[Z\u{1b}[Z");
     screen.wait("plan mode · ask");
     screen.keys("rename the flag\r");
     screen.wait("Carry out .mycode/plans/");

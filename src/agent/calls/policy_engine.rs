@@ -100,7 +100,8 @@ impl AssessedToolCall {
 
     /// Whether it writes into its tool's own folder, at the level that asks before changes.
     fn keeps_a_note(&self, permission: Permission) -> bool {
-        permission == Permission::Ask && self.0.iter().any(|one| matches!(one.access, Access::WriteOwn(_)))
+        matches!(permission, Permission::Ask | Permission::AcceptEdits)
+            && self.0.iter().any(|one| matches!(one.access, Access::WriteOwn(_)))
     }
 
     fn is_covered(&self, rules: &Rules) -> bool {
@@ -263,7 +264,7 @@ impl PolicyEngine {
             Permission::ReadOnly => {
                 Confinement::Confined { level: SandboxLevel::ReadOnly, network: false, opened: Vec::new() }
             }
-            Permission::Ask if by_level && !approved => {
+            Permission::Ask | Permission::AcceptEdits if by_level && !approved => {
                 Confinement::Confined { level: SandboxLevel::ReadOnly, network, opened: Vec::new() }
             }
             Permission::Auto if by_level || connects || opens.is_some() => {

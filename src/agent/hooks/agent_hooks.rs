@@ -195,7 +195,7 @@ impl AgentHooks {
             (mode, _) if mode != Mode::Auto => "plan",
             (_, Permission::ReadOnly) => "plan",
             (_, Permission::Ask) => "default",
-            (_, Permission::Auto) => "acceptEdits",
+            (_, Permission::AcceptEdits | Permission::Auto) => "acceptEdits",
             (_, Permission::Full) => "bypassPermissions",
         }
     }

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
+    /// Shown as `normal`, since `auto` is a permission level.
     #[default]
+    #[serde(alias = "normal")]
     Auto,
     Explore,
     Analyze,
@@ -19,7 +21,7 @@ impl Mode {
 
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Auto => "auto",
+            Self::Auto => "normal",
             Self::Explore => "explore",
             Self::Analyze => "analyze",
             Self::Plan => "plan",
@@ -30,18 +32,15 @@ impl Mode {
     pub fn only_reads(self) -> bool {
         self != Self::Auto
     }
-
-    pub fn next(self) -> Self {
-        let at = Self::ALL.iter().position(|mode| *mode == self).unwrap_or(0);
-        Self::ALL[(at + 1) % Self::ALL.len()]
-    }
 }
 
 impl FromStr for Mode {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // The name of older configurations.
+        let text = if text == "auto" { "normal" } else { text };
         let found = Self::ALL.into_iter().find(|mode| mode.as_str() == text);
-        found.ok_or_else(|| format!("'{text}' is not a mode (auto, explore, analyze, plan)"))
+        found.ok_or_else(|| format!("'{text}' is not a mode (normal, explore, analyze, plan)"))
     }
 }

@@ -104,6 +104,8 @@ pub struct ProviderSettings {
 pub enum Permission {
     ReadOnly,
     Ask,
+    /// As `Ask`, but files in the workspace are edited without a question.
+    AcceptEdits,
     Auto,
     Full,
 }
@@ -113,6 +115,7 @@ impl Permission {
         match self {
             Self::ReadOnly => "read-only",
             Self::Ask => "ask",
+            Self::AcceptEdits => "accept-edits",
             Self::Auto => "auto",
             Self::Full => "full",
         }
@@ -128,9 +131,11 @@ impl FromStr for Permission {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let levels = [Self::ReadOnly, Self::Ask, Self::Auto, Self::Full];
+        let levels = [Self::ReadOnly, Self::Ask, Self::AcceptEdits, Self::Auto, Self::Full];
         let found = levels.into_iter().find(|level| level.as_str() == text);
-        found.ok_or_else(|| format!("'{text}' is not a permission level (read-only, ask, auto, full)"))
+        found.ok_or_else(|| {
+            format!("'{text}' is not a permission level (read-only, ask, accept-edits, auto, full)")
+        })
     }
 }
 

@@ -273,7 +273,11 @@ pub fn session_model(model: &str, configured: &str) -> String {
 // Permissions and the sandbox.
 
 pub fn permission_changed(permission: Permission) -> String {
-    format!("Permission level: {}.", permission.as_str())
+    let means = match permission {
+        Permission::Full => " Nothing is asked, and commands run without a sandbox.",
+        _ => "",
+    };
+    format!("Permission level: {}.{means}", permission.as_str())
 }
 
 pub fn mode_changed(mode: Mode) -> String {
@@ -291,7 +295,7 @@ pub fn plan_written(path: &str, interactive: bool) -> String {
         return format!("The plan is in {path}.");
     }
     format!(
-        "The plan is in {path}. To carry it out: mycode exec -c --mode auto 'Carry out the plan in {path}'"
+        "The plan is in {path}. To carry it out: mycode exec -c --mode normal 'Carry out the plan in {path}'"
     )
 }
 

@@ -21,12 +21,12 @@ pub fn run(cli: &Cli) -> Result<u8, Failure> {
     let done = |result: Result<(), Failure>| result.map(|()| 0);
     let Some(command) = &cli.command else {
         if cli.print {
-            let args = ExecArgs { prompt: cli.prompt.clone(), ..ExecArgs::default() };
+            let args = ExecArgs { prompt: cli.prompt(), ..ExecArgs::default() };
             return in_runtime(exec::run(shared, &args));
         }
         refuse_mistyped_command(cli)?;
         let which = if shared.continue_last { SessionSelector::Last } else { SessionSelector::New };
-        return in_runtime(chat::chat(shared, cli.prompt.clone(), which, None));
+        return in_runtime(chat::chat(shared, cli.prompt(), which, None));
     };
     match command {
         Command::Completions { shell } => {
@@ -90,7 +90,8 @@ fn in_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fa
 /// One lowercase word is more likely a mistyped command than a prompt. `--` in front, or a session to
 /// continue, makes it a prompt.
 fn refuse_mistyped_command(cli: &Cli) -> Result<(), Failure> {
-    let word = cli.prompt.as_deref().unwrap_or_default();
+    let prompt = cli.prompt().unwrap_or_default();
+    let word = prompt.as_str();
     let is_word = !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-' || b == b'_');
     if !is_word || cli.shared.continue_last || std::env::args_os().any(|arg| arg == "--") {
         return Ok(());

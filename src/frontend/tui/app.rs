@@ -13,6 +13,7 @@ use crate::tui::render::theme::{Look, Theme};
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::transcript::live::Live;
 use base::config::mode::Mode;
+use base::config::settings::Permission;
 use base::model::observation::Todo;
 use base::protocol::event::{CommandRow, JobRow, Level, SessionInfo, WindowState};
 use base::protocol::op::{Control, Op, Quick, Work};
@@ -88,10 +89,17 @@ pub struct App {
     pub compacting: Option<Duration>,
     /// Messages sent during a turn and not yet picked up.
     pub queued: Vec<String>,
+    /// Messages for after the turn.
+    pub later: Vec<String>,
+    /// Text set aside; it comes back after the next message.
+    pub stashed: Option<String>,
+    /// Ctrl-X was pressed; Ctrl-E after it opens the editor.
+    pub chord: bool,
     /// Shown instead of the built-in prompt when a command started the turn.
     pub turn_label: Option<&'static str>,
-    /// Mode changes not confirmed yet; until then, confirmations are outdated.
+    /// Changes of mode and permission not confirmed yet; until then, confirmations are outdated.
     pub modes_sent: u32,
+    pub permissions_sent: u32,
     /// Ctrl-C was pressed on an empty composer; the next one quits.
     pub quit_armed: bool,
     /// Esc was pressed while idle; the next one clears the composer or opens the rewind list.
@@ -140,6 +148,34 @@ impl App {
         }
         self.modes_sent += 1;
         self.send(Quick::SetMode { mode });
+    }
+
+    pub fn set_permission(&mut self, permission: Permission) {
+        if let Some(session) = &mut self.session {
+            session.permission = permission;
+        }
+        self.permissions_sent += 1;
+        self.send(Quick::SetPermission { permission });
+    }
+
+    /// ask → accept-edits → plan → auto; everything else goes to ask.
+    pub fn next_mode(&mut self) {
+        let Some(session) = &self.session else { return };
+        let before = (session.mode, session.permission);
+        let (mode, permission) = match before {
+            (Mode::Auto, Permission::Ask) => (Mode::Auto, Permission::AcceptEdits),
+            (Mode::Auto, Permission::AcceptEdits) => (Mode::Plan, Permission::Ask),
+            (Mode::Plan, _) => (Mode::Auto, Permission::Auto),
+            _ => (Mode::Auto, Permission::Ask),
+        };
+        if mode != before.0 {
+            self.set_mode(mode);
+        }
+        if permission != before.1 {
+            self.set_permission(permission);
+        }
+        let name = if mode == Mode::Plan { mode.as_str() } else { permission.as_str() };
+        self.hint = Some(name.to_owned());
     }
 
     pub fn print(&mut self, entry: TranscriptEntry) {
@@ -191,6 +227,18 @@ impl App {
             Some(command) => Op::Work(Work::RunCommand { command: command.to_owned() }),
             None => Op::Work(Work::Submit { text }),
         });
+    }
+
+    /// How many texts were typed and set aside.
+    pub fn aside(&self) -> usize {
+        self.later.len() + usize::from(self.stashed.is_some())
+    }
+
+    /// All that was typed and not sent.
+    pub fn draft(&self) -> String {
+        let waiting = self.later.iter().chain(&self.stashed);
+        let all = waiting.cloned().chain(Some(self.composer.full_text()).filter(|text| !text.is_empty()));
+        all.collect::<Vec<_>>().join("\n")
     }
 
     /// The open popup, unless the user answers a question.

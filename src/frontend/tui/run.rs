@@ -88,7 +88,7 @@ pub async fn run(
         attention: Attention::new(settings.notify, |name| std::env::var(name).ok()),
         settings,
         done,
-        draft: String::new(),
+        draft: Default::default(),
         draft_due: None,
         late_answer: LateAnswer::new(greeting.asked),
     };
@@ -142,8 +142,8 @@ struct FrontEnd {
     settings: ScreenSettings,
     /// For results of other programs.
     done: UnboundedSender<Msg>,
-    /// The composer's text when last saved.
-    draft: String,
+    /// The composer's text when last saved, and how many texts were aside.
+    draft: (usize, String),
     draft_due: Option<Instant>,
     late_answer: LateAnswer,
 }
@@ -387,19 +387,20 @@ impl FrontEnd {
 
     /// Saves a changed draft after a delay; an emptied one at once.
     fn note_draft(&mut self) {
-        let text = self.app.composer.text();
-        if text.is_empty() && !self.draft.is_empty() {
+        let (aside, text) = (self.app.aside(), self.app.composer.text());
+        if aside == 0 && text.is_empty() && !self.draft.1.is_empty() {
             self.keep_draft();
-        } else if text != self.draft && self.draft_due.is_none() {
+        } else if (aside, text) != (self.draft.0, self.draft.1.as_str()) && self.draft_due.is_none() {
             self.draft_due = Some(Instant::now() + DRAFT);
         }
     }
 
     fn keep_draft(&mut self) {
         self.draft_due = None;
-        if self.app.composer.text() != self.draft {
-            self.app.composer.text().clone_into(&mut self.draft);
-            let _ = self.ops.send(Quick::SaveDraft { text: self.app.composer.full_text() }.into());
+        let (aside, text) = (self.app.aside(), self.app.composer.text());
+        if (aside, text) != (self.draft.0, self.draft.1.as_str()) {
+            self.draft = (aside, text.to_owned());
+            let _ = self.ops.send(Quick::SaveDraft { text: self.app.draft() }.into());
         }
     }
 

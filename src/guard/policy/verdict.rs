@@ -91,7 +91,9 @@ impl VerdictInputs<'_> {
                 let inside = path.strip_prefix(workspace).unwrap_or(path);
                 if inside.starts_with(".git") || protected_paths::steers(inside) {
                     ask(format!("it changes {}, which controls what other programs do", inside.display()))
-                } else if self.permission == Permission::Auto || self.rules.writes_allowed() {
+                } else if matches!(self.permission, Permission::AcceptEdits | Permission::Auto)
+                    || self.rules.writes_allowed()
+                {
                     Verdict::Allow
                 } else {
                     ask("it changes a file".to_owned())
@@ -168,7 +170,7 @@ impl VerdictInputs<'_> {
             Permission::Auto if *risk <= Risk::Workspace || self.confined && *risk == Risk::Unknown => {
                 Verdict::Allow
             }
-            Permission::Ask | Permission::Auto => ask(reason.clone()),
+            Permission::Ask | Permission::AcceptEdits | Permission::Auto => ask(reason.clone()),
         }
     }
 }

@@ -98,7 +98,7 @@ fn approval_with_diff() {
 
     ? Waiting for your answer
     ────────────────────────────────────────────────────────────────────────────────
-    ? Allow Edit src/sum.rs
+    ? Allow Edit src/sum.rs  +2 -1
       writes ask first at permission level 'ask'
        1  pub fn sum(values: &[i64]) -> i64 {
        2 -    let mut total = 1;

@@ -5,6 +5,7 @@ mod chat_keys;
 mod composer;
 mod composer_prefixes;
 mod drawing;
+mod habits;
 mod own_keys;
 mod pickers;
 mod plain_mode;

@@ -127,20 +127,23 @@ fn permission_list() {
     ────────────────────────────────────────────────────────────────────────────────
     Permissions  type to search
       Enter sets the level · Esc close
-      read-only   only reads; nothing is changed
-    ▸ ask       ● asks before each change and command
-      auto        works in the workspace on its own, sandboxed; asks beyond it
-      full        runs everything without asking, not sandboxed
+      read-only      only reads; nothing is changed
+    ▸ ask          ● asks before each change and command
+      accept-edits   edits files in the workspace; asks before each command
+      auto           works in the workspace on its own, sandboxed; asks beyond it
+      full           runs everything without asking, not sandboxed
       always here commands that begin with `cargo test`
       demo-model · ask                                                         /help
     "#);
     stage.press(KeyCode::Down);
     assert_eq!(
         stage.ops(key(KeyCode::Enter)),
-        [Op::Quick(Quick::SetPermission { permission: Permission::Auto })]
+        [Op::Quick(Quick::SetPermission { permission: Permission::AcceptEdits })]
     );
-    stage.event(Event::Permission(Permission::Auto));
-    assert!(stage.shown().contains("auto      ●"));
+    assert!(stage.shown().contains("demo-model · accept-edits"));
+    stage.command("/permissions");
+    stage.event(Event::Rules(vec![rule.clone()]));
+    assert!(stage.shown().contains("▸ accept-edits ●"), "{}", stage.shown());
     stage.press(KeyCode::End);
     assert_eq!(stage.ops(key(KeyCode::Delete)), [Op::Quick(Quick::RemoveRule { rule })]);
     let mut small = Stage::new(40, 6);
@@ -148,9 +151,9 @@ fn permission_list() {
     small.command("/permissions");
     insta::assert_snapshot!(small.shown(), @r#"
     Permissions  type to search
-      read-only   only reads; nothing is ch…
-    ▸ ask       ● asks before each change a…
-      ↓ 2 more
+      read-only      only reads; nothing is…
+    ▸ ask          ● asks before each chang…
+      ↓ 3 more
       demo-model · ask                 /help
     "#);
 }

@@ -29,7 +29,7 @@ fn a_script_of_lines() {
         answer().text("Not made.").into(),
     ]);
     let place = Workplace::new();
-    let lines = "make it\n1\nagain\nn use another name\n/permissions\n3\n\n/status\n/copy\n";
+    let lines = "make it\n1\nagain\nn use another name\n/permissions\n4\n/status\n/copy\n";
     let output = typed(&place, &server, &[], lines);
     assert!(output.status.success());
     let shown = stdout(&output);
@@ -42,7 +42,7 @@ fn a_script_of_lines() {
         "3. No\n",
         "Made it.\n",
         "Denied: use another name",
-        "2. ask       ● asks before",
+        "2. ask          ● asks before",
         "permission   auto",
         "Nothing is copied in plain mode.",
         "Continue with: mycode resume ",

@@ -320,3 +320,41 @@ fn the_cursor_stands_in_the_composer_during_a_turn() {
     server.release(10_000);
     screen.wait("Fine.");
 }
+
+#[test]
+fn both_sides_of_a_rewrite_are_shown() {
+    let lines = |text: &str| (0..300).map(|number| format!("{text} {number}\n")).collect::<String>();
+    let server = FakeServer::start(vec![
+        answer().call("Read", json!({"path": "a.txt"})).into(),
+        answer().call("Write", json!({"path": "a.txt", "content": lines("new line")})).into(),
+        answer().text("Rewritten.").into(),
+    ]);
+    let place = Workplace::new();
+    place.file("a.txt", lines("old line"));
+    let mut screen = Screen::start(&place, &["--base-url", &server.base_url(), "--model", "m"], 80, 60);
+    screen.wait("· ask");
+    screen.keys("rewrite it\r");
+    let shown = screen.wait("Yes, once");
+    for part in ["Allow Write a.txt  +300 -300", "1 -old line 0", "… 295 more lines", "1 +new line 0"] {
+        assert!(shown.contains(part), "{part}:\n{shown}");
+    }
+    assert!(!screen.raw().contains("\u{1b}[7mold"), "no words are marked");
+    screen.keys("y");
+    let shown = screen.wait("Rewritten.");
+    let done = &shown[shown.find("● Write a.txt").unwrap()..];
+    for part in ["+300 -300", "10 -old line 9", "… 290 more lines", "10 +new line 9"] {
+        assert!(done.contains(part), "{part}:\n{done}");
+    }
+}
+
+#[test]
+fn a_question_is_readable_on_an_unknown_background() {
+    let server = FakeServer::start(vec![answer().call("Bash", json!({"command": "touch made"})).into()]);
+    let place = Workplace::new();
+    let mut screen = Screen::chat(&place, &server, &[]);
+    screen.wait("· ask");
+    screen.keys("make it\r");
+    screen.wait("Yes, once");
+    let raw = screen.raw();
+    assert!(raw.contains("\u{1b}[1m? Allow"), "{raw:?}");
+}

@@ -74,6 +74,9 @@ pub fn permission(
     let means = match now {
         Permission::ReadOnly => "nothing may be changed",
         Permission::Ask => "the user is asked before anything is changed",
+        Permission::AcceptEdits => {
+            "files in the workspace are edited without a question; commands are asked about"
+        }
         Permission::Auto => "work inside the workspace needs no question",
         Permission::Full => "everything is allowed",
     };

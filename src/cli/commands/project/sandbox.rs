@@ -61,7 +61,7 @@ pub fn run(cli: &SharedArgs, args: &SandboxArgs) -> Result<u8, Failure> {
     let level = match opened.loaded.work.permission {
         Permission::Full => return Err(not_started(&words, &start(&words, &opened.workspace))),
         Permission::ReadOnly => SandboxLevel::ReadOnly,
-        Permission::Ask | Permission::Auto => SandboxLevel::Workspace,
+        Permission::Ask | Permission::AcceptEdits | Permission::Auto => SandboxLevel::Workspace,
     };
     if let Some(why) = probe::status().refusal() {
         return Err(Failure::config(

@@ -24,8 +24,13 @@ pub enum WayOfWork {
 
 use WayOfWork::{Level, Mode as Of};
 
-const WAYS: [(WayOfWork, &str, &str); 7] = [
+const WAYS: [(WayOfWork, &str, &str); 8] = [
     (Level(Permission::Ask), "Ask", "Asks before each change and command"),
+    (
+        Level(Permission::AcceptEdits),
+        "Accept edits",
+        "Edits files in this folder, and asks before each command",
+    ),
     (Level(Permission::Auto), "Auto", "Works in this folder by itself, in a sandbox, and asks beyond"),
     (Level(Permission::ReadOnly), "Read only", "Looks, and changes nothing"),
     (Level(Permission::Full), "Full access", "Never asks, and runs without a sandbox"),

@@ -125,10 +125,17 @@ fn model(app: &mut App, args: &str) {
 
 fn permission(app: &mut App, args: &str) {
     if args.is_empty() {
-        return show::permissions(app);
+        return show::permissions(app, false);
     }
     match args.parse::<Permission>() {
-        Ok(permission) => app.send(Quick::SetPermission { permission }),
+        Ok(Permission::Full) => {
+            show::permissions(app, true);
+            app.hint = Some("Enter confirms: nothing will be asked, and no sandbox".to_owned());
+        }
+        Ok(permission) => {
+            app.set_permission(permission);
+            app.inform(notice::permission_changed(permission));
+        }
         Err(message) => app.warn(format!("{message}.")),
     }
 }
@@ -144,10 +151,9 @@ fn mode(app: &mut App, args: &str) {
         };
     }
     let text = match &app.session {
-        Some(info) => format!(
-            "Mode: {}. /mode auto, explore, analyze or plan changes it (also Shift+Tab).",
-            info.mode.as_str()
-        ),
+        Some(info) => {
+            format!("Mode: {}. /mode normal, explore, analyze or plan changes it.", info.mode.as_str())
+        }
         None => STARTING.to_owned(),
     };
     app.inform(text);

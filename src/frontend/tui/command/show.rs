@@ -15,11 +15,12 @@ use base::config::theme::ThemeName;
 use base::protocol::ledger::{self, ContextEdit};
 use base::protocol::op::{Control, Quick};
 
-const SIGNS: [(&str, &str); 4] = [
+const SIGNS: [(&str, &str); 5] = [
     ("/command", "run a command; your own: .mycode/commands/*.md, .claude/commands"),
     ("!command", "run it in your shell; what it prints goes into the context"),
     ("#text", "keep it as a rule or a note"),
     ("@file", "name a file"),
+    ("?", "list the keys, if nothing else is typed"),
 ];
 
 /// `/help keys` prints the key names for `config.toml`.
@@ -37,6 +38,10 @@ pub fn help(app: &mut App, args: &str) {
     app.table("Commands", rows);
     let signs = SIGNS.map(|(sign, text)| (sign.to_owned(), text.to_owned()));
     app.table("Input", signs.into());
+    keys(app);
+}
+
+pub fn keys(app: &mut App) {
     app.table("Keys", keymap::help());
 }
 
@@ -46,11 +51,12 @@ pub fn models(app: &mut App) {
     app.send(Quick::ListModels);
 }
 
-pub fn permissions(app: &mut App) {
+/// The list of levels and rules; the current level is chosen, or `full`.
+pub fn permissions(app: &mut App, full: bool) {
     let Some(level) = app.session.as_ref().map(|info| info.permission) else {
         return app.inform("The session is still starting. Try again in a moment.");
     };
-    app.popup = Some(Popup::Permissions(permissions::open(level)));
+    app.popup = Some(Popup::Permissions(permissions::open(level, full)));
     app.send(Quick::ListRules);
 }
 

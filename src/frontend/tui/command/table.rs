@@ -15,8 +15,8 @@ const fn row(name: &'static str, args: &'static str, help: &'static str) -> Slas
 pub const COMMANDS: [SlashCommand; 27] = [
     row("help", "[keys]", "list commands and keys; `keys`: with their names in config.toml"),
     row("model", "[name]", "choose a model"),
-    row("permission", "[level]", "what may run: read-only, ask, auto, full, and rules"),
-    row("mode", "[name]", "show or set the mode: auto, explore, analyze, plan"),
+    row("permission", "[level]", "what may run: read-only, ask, accept-edits, auto, full, and rules"),
+    row("mode", "[name]", "show or set the mode: normal, explore, analyze, plan"),
     row("context", "[verb id]", "show what fills the window; why, pin, drop, restore"),
     row("status", "", "show what holds here: model, permission, sandbox, …"),
     row("skills", "", "list the skills; /NAME runs one"),

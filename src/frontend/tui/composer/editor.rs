@@ -89,9 +89,14 @@ impl Composer {
         true
     }
 
+    /// Pasting again right behind a fold of the same text opens it.
     pub fn paste(&mut self, text: &str) {
         self.goal = None;
         let text = self.pastes.fold(text);
+        let is_fold = text.chars().next().is_some_and(|c| self.pastes.get(c).is_some());
+        if is_fold && self.buffer.text()[..self.buffer.cursor()].ends_with(&text) {
+            return self.open_paste();
+        }
         self.buffer.insert(&text);
     }
 

@@ -246,11 +246,14 @@ impl Approval {
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme, armed: bool) -> LinesWithCaret {
         let question = format!("? {} ", self.verb);
-        let room_for_title = width.saturating_sub(question.len());
+        let counts = if self.is_diff { diff::counts(&self.detail) } else { (0, 0) };
+        let counts = if counts == (0, 0) { String::new() } else { format!("  +{} -{}", counts.0, counts.1) };
+        let room_for_title = width.saturating_sub(question.len() + counts.len());
         let title = text::one_line(&sanitize::reveal(&self.title), room_for_title.saturating_sub(4).max(8));
         let mut head = vec![Line::from(vec![
             Span::styled(question, theme.question()),
             Span::styled(wrap::clip(&title, room_for_title), theme.strong()),
+            Span::styled(counts, theme.dim()),
         ])];
         if !self.reason.is_empty() {
             let reason = text::one_line(&sanitize::reveal(&self.reason), 300);
@@ -295,11 +298,16 @@ impl Approval {
     }
 
     fn detail(&self, width: usize, limit: usize, theme: Theme) -> Vec<Line<'static>> {
-        let all = self.whole_detail(width, theme);
+        let mut all = self.whole_detail(width, theme);
         if all.len() <= limit {
             return all;
         }
         let body = limit.saturating_sub(1);
+        if self.is_diff && !self.unfolded {
+            let shown = &self.detail[..text::floor_boundary(&self.detail, DETAIL_BYTES)];
+            let both_sides = diff::render(&sanitize::reveal(shown), width, body, theme);
+            all.splice(..body, both_sides.into_iter().take(body));
+        }
         let start = self.scroll.min(all.len().saturating_sub(body));
         let below = all.len().saturating_sub(start + body);
         let mut shown: Vec<Line<'static>> = all.into_iter().skip(start).take(body).collect();

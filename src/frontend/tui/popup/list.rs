@@ -9,6 +9,7 @@ use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use crate::tui::terminal::key_table::{Action, ListMove, Place};
 use crate::tui::terminal::keymap;
+use base::config::settings::Permission;
 use base::config::theme::ThemeName;
 use base::protocol::op::Op;
 use base::sanitize;
@@ -253,6 +254,7 @@ pub enum PopupAction {
     /// Show the transcript of this sub-agent.
     Agent(String),
     Copy(String),
+    CloseAndSetPermission(Permission),
     /// Preview this theme.
     Theme(ThemeName),
     CloseAndTheme {

@@ -39,11 +39,11 @@ pub static ANSI: Palette = Palette {
     accent: Color::Cyan,
     good: Color::Green,
     bad: Color::Red,
-    warning: Color::Yellow,
+    warning: Color::Reset,
     code: Color::Cyan,
     heading: Color::Magenta,
     link: Color::Blue,
-    number: Color::Yellow,
+    number: Color::Magenta,
     diff: None,
 };
 

@@ -1,5 +1,6 @@
 //! The status line below the composer, and the activity line above it.
 
+use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use super::wrap;
@@ -101,6 +102,13 @@ pub fn status(app: &App, width: usize) -> Line<'static> {
     let left = wrap::clip(&left, room);
     let gap = width.saturating_sub(wrap::width(&left) + wrap::width(&hint));
     let mut spans = vec![Span::styled(left, if waits { theme.question() } else { theme.dim() })];
+    // The level at the end stands out if nothing is asked.
+    let is_full = app.session.as_ref().is_some_and(|info| info.permission == Permission::Full);
+    if let Some(level) = spans[0].content.strip_suffix(Permission::Full.as_str()).filter(|_| is_full) {
+        let facts = Span::styled(level.to_owned(), theme.dim());
+        spans =
+            vec![facts, Span::styled(Permission::Full.as_str(), theme.bad().add_modifier(Modifier::BOLD))];
+    }
     if gap > 0 {
         spans.push(Span::raw(" ".repeat(gap)));
         let style = if app.hint.is_some() { theme.warning() } else { theme.dim() };

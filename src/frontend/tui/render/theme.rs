@@ -99,16 +99,17 @@ impl Theme {
         self.fg(|palette| palette.bad)
     }
 
+    /// Bold where the background is unknown: no color can be read on all of them.
     pub fn warning(self) -> Style {
-        self.fg(|palette| palette.warning)
+        match self.palette {
+            Some(palette) if palette.diff.is_none() => self.strong(),
+            _ => self.fg(|palette| palette.warning),
+        }
     }
 
-    /// For what waits for the user: readable on any background.
+    /// For what waits for the user.
     pub fn question(self) -> Style {
-        match self.palette.and_then(|palette| palette.diff) {
-            Some(_) => self.warning().add_modifier(Modifier::BOLD),
-            None => self.strong(),
-        }
+        self.warning().add_modifier(Modifier::BOLD)
     }
 
     pub fn code(self) -> Style {

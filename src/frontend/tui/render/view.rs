@@ -135,11 +135,12 @@ fn completion(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
 }
 
 fn queued(app: &App, width: usize) -> Vec<Line<'static>> {
-    let line = |text: &String| {
+    let line = |label: &str, text: &str| {
         let text = wrap::one_line(&text[..text::floor_boundary(text, 1_000)], 500);
-        wrap::line(&format!("  queued: {text}"), width, app.theme.dim())
+        wrap::line(&format!("  {label}: {text}"), width, app.theme.dim())
     };
-    let mut lines: Vec<Line<'static>> = app.queued.iter().map(line).collect();
+    let mut lines: Vec<Line<'static>> = app.queued.iter().map(|text| line("queued", text)).collect();
+    lines.extend(app.later.iter().map(|text| line("after this turn", text)));
     if let Some(last) = lines.last_mut().filter(|last| wrap::width(&last.to_string()) + 11 <= width) {
         last.push_span(" · Up edits");
     }

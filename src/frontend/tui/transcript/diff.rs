@@ -17,6 +17,8 @@ use base::sanitize;
 const SIDE_BY_SIDE: usize = 120;
 /// Lines after these only get the color of their sign.
 const COLORED_LINES: usize = 2_000;
+/// Larger changes are rewrites: their words aren't compared.
+const MOST_PAIRS: usize = 30;
 /// Cells of the line number and the following space.
 const GUTTER: usize = 5;
 
@@ -38,13 +40,22 @@ enum Part {
     Cut(String, DiffCut),
 }
 
+impl Part {
+    fn sign(&self) -> Option<char> {
+        match self {
+            Self::Row(row) => Some(row.sign),
+            _ => None,
+        }
+    }
+}
+
 /// At most `cap` lines, then how many more there are.
 pub fn render(diff: &str, width: usize, cap: usize, theme: Theme) -> Vec<Line<'static>> {
     let text = sanitize::clean(diff);
     let (mut parts, language) = parse(&text);
+    let mut hidden = both_sides(&mut parts, cap, width);
     color(&mut parts, language, cap, theme);
     let mut shown = 0;
-    let mut hidden = 0;
     let mut kept = Vec::new();
     for part in parts {
         match &part {
@@ -107,6 +118,28 @@ fn parse(text: &str) -> (Vec<Part>, Option<&'static Language>) {
     (parts, language)
 }
 
+/// Where the cap would show only what a change removes, cuts that short, so that what it adds is shown too.
+/// Returns the rows hidden without a note.
+fn both_sides(parts: &mut Vec<Part>, cap: usize, width: usize) -> usize {
+    let sign = |at: usize| parts.get(at).and_then(Part::sign);
+    let mut at = 0;
+    while at < parts.len().min(cap) {
+        let removed = (at..).take_while(|index| sign(*index) == Some('-')).count();
+        let added = (at + removed..).take_while(|index| sign(*index) == Some('+')).count();
+        let (left, shown) = (cap - at, (cap - at) / 2);
+        if added > 0 && shown > 0 && removed > shown && removed + 1 >= left {
+            let cut = DiffCut { lines: removed - shown, added: 0, removed: removed - shown };
+            let wide = width >= SIDE_BY_SIDE;
+            let note =
+                (!wide).then(|| Part::Cut(format!("… {}", base::text::plural(cut.lines, "more line")), cut));
+            parts.splice(at + shown..at + removed, note);
+            return if wide { cut.lines } else { 0 };
+        }
+        at += (removed + added).max(1);
+    }
+    0
+}
+
 /// Styles the rows up to `cap`; each side is scanned as a separate text.
 fn color(parts: &mut [Part], language: Option<&Language>, cap: usize, theme: Theme) {
     mark(parts, cap.min(COLORED_LINES));
@@ -139,15 +172,14 @@ fn color(parts: &mut [Part], language: Option<&Language>, cap: usize, theme: The
 
 /// Marks the words that differ between removed lines and the lines that replace them.
 fn mark(parts: &mut [Part], most: usize) {
-    let sign = |parts: &[Part], at: usize| match parts.get(at) {
-        Some(Part::Row(row)) => row.sign,
-        _ => '\0',
-    };
+    let sign = |parts: &[Part], at: usize| parts.get(at).and_then(Part::sign);
     let mut at = 0;
     while at < parts.len().min(most) {
-        let removed = (at..).take_while(|index| sign(parts, *index) == '-').count();
-        let added = (at + removed..).take_while(|index| sign(parts, *index) == '+').count();
-        for pair in 0..removed.min(added) {
+        let removed = (at..).take_while(|index| sign(parts, *index) == Some('-')).count();
+        let added = (at + removed..).take_while(|index| sign(parts, *index) == Some('+')).count();
+        // In a rewrite, lines of the same number have nothing to do with each other.
+        let pairs = removed.min(added);
+        for pair in 0..if pairs > MOST_PAIRS { 0 } else { pairs } {
             let (before, behind) = parts.split_at_mut(at + removed);
             if let (Some(Part::Row(old)), Some(Part::Row(new))) =
                 (before.get_mut(at + pair), behind.get_mut(pair))

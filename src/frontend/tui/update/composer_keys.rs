@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::tui::app::App;
+use crate::tui::command::show;
 use crate::tui::composer::vim::state::REDO;
 use crate::tui::msg::Cmd;
 use crate::tui::popup::completion::complete;
@@ -73,12 +74,35 @@ pub fn edit(app: &mut App, key: KeyEvent, action: Option<Action>) {
         Some(Action::Complete) => {
             if let Some(before) = complete::shell_command(app) {
                 app.command(Cmd::CompleteShell(before));
+            } else if app.turn.is_some() && !app.composer.text().trim().is_empty() {
+                let text = app.composer.take();
+                app.later.push(text);
+                complete::refresh(app);
             }
         }
         Some(Action::Editor) => app.command(Cmd::Compose(app.composer.full_text())),
+        Some(Action::Stash) => stash(app),
+        Some(Action::Models) => show::models(app),
         Some(Action::PasteImage) => app.command(Cmd::PastePicture),
         _ => keymap::edit(key).into_iter().for_each(|edit| change(app, edit)),
     }
+}
+
+/// Sets the composer's text aside, or puts back what was.
+fn stash(app: &mut App) {
+    if app.composer.is_empty() {
+        unstash(app);
+    } else {
+        let text = app.composer.full_text();
+        app.composer.stash();
+        app.stashed = Some(text);
+        app.hint = Some("set aside; it comes back after the next message".to_owned());
+    }
+    complete::refresh(app);
+}
+
+pub fn unstash(app: &mut App) {
+    app.stashed.take().into_iter().for_each(|text| app.composer.restore(&text));
 }
 
 pub fn change(app: &mut App, edit: EditCommand) {

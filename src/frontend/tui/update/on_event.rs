@@ -123,6 +123,10 @@ pub fn apply(app: &mut App, event: Event) {
             app.questions.push(OpenQuestion::new(id, question, armed, armed && expected));
         }
         Event::Permission(permission) => {
+            app.permissions_sent = app.permissions_sent.saturating_sub(1);
+            if app.permissions_sent > 0 {
+                return;
+            }
             if let Some(session) = &mut app.session {
                 session.permission = permission;
             }

@@ -1,20 +1,20 @@
 //! The reducer: a message in, changed state and commands out. No I/O, no waiting.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::composer_keys::{self, Taken};
 use super::on_event;
 use super::on_popup::{popup_key, question_key, take_reply};
-use super::viewing;
+use super::{sending, viewing};
 use crate::tui::app::App;
-use crate::tui::command::run;
+use crate::tui::command::show;
 use crate::tui::msg::{Cmd, Msg};
 use crate::tui::pager::kind::PagerKind;
 use crate::tui::popup::completion::complete;
 use crate::tui::terminal::key_name;
 use crate::tui::terminal::key_table::{Action, EditCommand, Place};
 use crate::tui::terminal::keymap;
-use base::protocol::op::{Control, Quick, Undo};
+use base::protocol::op::{Control, Undo};
 use base::text;
 
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
@@ -34,7 +34,11 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Picture(Err(why)) => app.hint = Some(why),
         Msg::Focus(focused) => app.focused = Some(focused),
         Msg::Resize(columns, rows) => app.size = (columns, rows),
-        Msg::Event(event) => on_event::apply(app, event),
+        Msg::Event(event) => {
+            let done = sending::done(&event);
+            on_event::apply(app, event);
+            done.into_iter().for_each(|done| sending::after_turn(app, done));
+        }
         Msg::Background(background) => viewing::set_background(app, background),
         Msg::Tick => tick(app),
     }
@@ -74,6 +78,7 @@ fn paste(app: &mut App, text: &str) {
 
 fn on_key(app: &mut App, key: KeyEvent) {
     app.hint = None;
+    let chord = std::mem::take(&mut app.chord);
     let quit_armed = std::mem::take(&mut app.quit_armed);
     let escape_armed = std::mem::take(&mut app.escape_armed);
     match keymap::action(Place::Everywhere, key) {
@@ -97,7 +102,11 @@ fn on_key(app: &mut App, key: KeyEvent) {
     if app.search.is_some() && !app.answering() {
         return composer_keys::search(app, key);
     }
-    let action = keymap::action(Place::Composer, key);
+    let action = match keymap::action(Place::Composer, key) {
+        Some(Action::Edit(EditCommand::End)) if chord => Some(Action::Editor),
+        action => action,
+    };
+    app.chord = key.code == KeyCode::Char('x') && key.modifiers == KeyModifiers::CONTROL && action.is_none();
     if action == Some(Action::Cancel) {
         return cancel(app, quit_armed);
     }
@@ -107,7 +116,7 @@ fn on_key(app: &mut App, key: KeyEvent) {
     match composer_keys::completion(app, key) {
         Taken::No => {}
         Taken::Yes => return,
-        Taken::Send => return enter(app),
+        Taken::Send => return sending::enter(app),
     }
     if composer_keys::vim(app, key, action) {
         return;
@@ -116,21 +125,19 @@ fn on_key(app: &mut App, key: KeyEvent) {
         Some(Action::Quit) if app.composer.is_empty() => quit(app, quit_armed),
         // As in a shell.
         Some(Action::Quit) => composer_keys::change(app, EditCommand::Delete),
-        Some(Action::NextMode) => next_mode(app),
+        Some(Action::NextMode) => app.next_mode(),
         Some(Action::Escape) => escape(app, escape_armed),
-        Some(Action::Send) => enter(app),
+        Some(Action::Send) => sending::enter(app),
         // Queued messages are taken back to be edited as one text.
+        Some(Action::Edit(EditCommand::Up)) if app.composer.is_empty() && !app.later.is_empty() => {
+            sending::take_back(app);
+        }
         Some(Action::Edit(EditCommand::Up)) if app.composer.is_empty() && !app.queued.is_empty() => {
             app.send(Control::TakeBack);
         }
+        None if key.code == KeyCode::Char('?') && app.composer.is_empty() => show::keys(app),
         _ => composer_keys::edit(app, key, action),
     }
-}
-
-fn next_mode(app: &mut App) {
-    let Some(mode) = app.session.as_ref().map(|session| session.mode.next()) else { return };
-    app.set_mode(mode);
-    app.hint = Some(format!("{} mode", mode.as_str()));
 }
 
 /// Interrupts; otherwise clears the composer; otherwise quits on the second press.
@@ -176,25 +183,6 @@ fn escape(app: &mut App, armed: bool) {
         app.escape_armed = true;
         let what = if app.composer.is_empty() { "rewind" } else { "clear" };
         app.hint = Some(format!("{} again to {what}", keymap::name(Action::Escape)));
-    }
-}
-
-fn enter(app: &mut App) {
-    if app.composer.take_line_continuation() {
-        return;
-    }
-    if app.composer.text().trim().is_empty() {
-        return;
-    }
-    app.completion = None;
-    app.dismissed = None;
-    let text = app.composer.take();
-    // Bare commands aren't worth remembering.
-    if !text.starts_with('/') || text.trim().contains(char::is_whitespace) {
-        app.send(Quick::Remember { text: text.clone() });
-    }
-    if !run::run(app, &text) {
-        app.submit(text);
     }
 }
 

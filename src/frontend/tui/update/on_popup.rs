@@ -9,6 +9,7 @@ use crate::tui::popup::approval::Reply;
 use crate::tui::popup::list::PopupAction;
 use crate::tui::popup::question::Taken;
 use base::protocol::approval::Answer;
+use base::protocol::notice;
 use base::protocol::op::{Control, Op};
 
 pub fn popup_key(app: &mut App, key: KeyEvent) {
@@ -23,6 +24,11 @@ pub fn popup_key(app: &mut App, key: KeyEvent) {
         PopupAction::CloseAndSend(op) => {
             app.popup = None;
             app.send(op);
+        }
+        PopupAction::CloseAndSetPermission(permission) => {
+            app.popup = None;
+            app.set_permission(permission);
+            app.inform(notice::permission_changed(permission));
         }
         PopupAction::Agent(id) => viewing::open_agent(app, id),
         PopupAction::Copy(text) => viewing::copy(app, text),

@@ -14,9 +14,10 @@ use base::protocol::op::{Op, Quick};
 use base::sanitize;
 use base::text;
 
-pub const LEVELS: [(Permission, &str); 4] = [
+pub const LEVELS: [(Permission, &str); 5] = [
     (Permission::ReadOnly, "only reads; nothing is changed"),
     (Permission::Ask, "asks before each change and command"),
+    (Permission::AcceptEdits, "edits files in the workspace; asks before each command"),
     (Permission::Auto, "works in the workspace on its own, sandboxed; asks beyond it"),
     (Permission::Full, "runs everything without asking, not sandboxed"),
 ];
@@ -41,7 +42,7 @@ impl PickRow for PermissionRow {
         let (name, about) = match self {
             Self::Level { level, current } => {
                 let about = LEVELS.iter().find(|(known, _)| known == level).map_or("", |(_, about)| about);
-                let name = format!("{:<10}{}", level.as_str(), if *current { "● " } else { "  " });
+                let name = format!("{:<13}{}", level.as_str(), if *current { "● " } else { "  " });
                 (name, about.to_owned())
             }
             Self::Rule(rule) => {
@@ -65,7 +66,7 @@ impl PickRow for PermissionRow {
     fn act(chosen: Option<&Self>, _: &str, key: KeyEvent) -> Option<PopupAction> {
         Some(PopupAction::Send(match chosen? {
             Self::Level { level, .. } if key.code == KeyCode::Enter => {
-                Op::Quick(Quick::SetPermission { permission: *level })
+                return Some(PopupAction::CloseAndSetPermission(*level));
             }
             Self::Rule(rule) if list::removes(key) => Op::Quick(Quick::RemoveRule { rule: rule.clone() }),
             _ => return None,
@@ -81,9 +82,11 @@ pub fn refresh(list: &mut PickList<PermissionRow>, now: Permission, rules: Optio
     list.fill(levels.chain(rules.unwrap_or_else(|| listed.collect::<Vec<_>>())).collect());
 }
 
-pub fn open(level: Permission) -> PickList<PermissionRow> {
+/// The list; the current level is chosen, or `full`.
+pub fn open(now: Permission, full: bool) -> PickList<PermissionRow> {
+    let wanted = if full { Permission::Full } else { now };
     let mut list = PickList::new(Vec::new());
-    refresh(&mut list, level, None);
-    list.choose(|row| matches!(row, PermissionRow::Level { current: true, .. }));
+    refresh(&mut list, now, None);
+    list.choose(|row| matches!(row, PermissionRow::Level { level, .. } if *level == wanted));
     list
 }
