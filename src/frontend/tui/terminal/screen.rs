@@ -6,7 +6,8 @@
 //! above it; the viewport is everything from its first row on, and only that is erased. The cursor is at the
 //! caret, where input methods open. While something moves it is hidden, and the caret is a reversed cell; if
 //! a frame then meets a resize, the first row is taken to be too low rather than too high: a line may stand
-//! twice, but none is lost.
+//! twice, but none is lost. One resize often follows another, so for a while after one the cursor waits at
+//! the viewport's first cell, which is always right.
 
 use std::io::{self, Write};
 
@@ -24,6 +25,8 @@ pub type Row = Vec<Cell>;
 
 /// Free rows at most between the transcript and the viewport.
 const FREE_ROWS: usize = 4;
+/// Frames after a resize during which the cursor doesn't go to the caret.
+const UNSETTLED: u8 = 20;
 
 /// A terminal that we own from the viewport's first row on.
 pub struct Screen<W: Write> {
@@ -34,6 +37,8 @@ pub struct Screen<W: Write> {
     /// Cursor position in the viewport: column and row.
     at: (u16, u16),
     cursor_shown: bool,
+    /// Frames since the last resize.
+    settled: u8,
     popup: Option<Vec<Row>>,
     /// Lines finished while a popup was open.
     waiting: Vec<Line<'static>>,
@@ -50,6 +55,7 @@ impl<W: Write> Screen<W> {
             drawn: Vec::new(),
             at: (0, 0),
             cursor_shown: true,
+            settled: UNSETTLED,
             popup: None,
             waiting: Vec::new(),
             reflows,
@@ -79,6 +85,7 @@ impl<W: Write> Screen<W> {
             self.at = (self.at.0 % width, rows + self.at.0 / width);
         }
         self.size = size;
+        self.settled = 0;
         self.drawn.clear();
         if let Some(rows) = &mut self.popup {
             rows.clear();
@@ -120,7 +127,8 @@ impl<W: Write> Screen<W> {
             self.erase(rows.len().saturating_sub(1))?;
         }
         self.draw(rows, kept)?;
-        self.place(caret, picture.still)
+        self.settled = self.settled.saturating_add(1);
+        self.place(caret.filter(|_| picture.still || self.settled > UNSETTLED), picture.still)
     }
 
     /// Scrolls everything visible into the scrollback and starts the viewport at the top.
