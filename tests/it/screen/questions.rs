@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use base::protocol::approval::{Answer, AskedQuestion, Question};
-use base::protocol::event::Event;
+use base::protocol::event::{Event, JobRow};
 use base::protocol::op::{Control, Op};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use frontend::tui::msg::Msg;
+use frontend::tui::msg::{Cmd, Msg};
+use frontend::tui::update::on_message::update;
 use serde_json::json;
 
 use crate::support::answer::answer;
@@ -288,16 +289,13 @@ fn control_d_deletes_and_asks_before_it_ends_work() {
     stage.press(KeyCode::Home);
     stage.take_key(ctrl('d'));
     assert_eq!(stage.app.composer.text(), "bc");
-    let server = FakeServer::start(vec![answer().text("Fine.").gated().into()]);
-    let place = Workplace::new();
-    let mut screen = Screen::chat(&place, &server, &[]);
-    screen.wait("· ask");
-    screen.keys("go\r");
-    server.wait_for_requests(1);
-    screen.keys("\u{4}");
-    screen.wait("Ctrl-D again to quit; this ends the turn");
-    screen.keys("\u{4}");
-    assert_eq!(screen.end(), 0);
+    stage.take_key(ctrl('c'));
+    let job = JobRow { id: 1, command: "npm run dev".to_owned(), ended: None };
+    stage.event(Event::Jobs(vec![job]));
+    let quits = |stage: &mut Stage| update(&mut stage.app, Msg::Key(ctrl('d'))) == [Cmd::Quit];
+    assert!(!quits(&mut stage));
+    assert!(stage.shown().contains("Ctrl-D again to quit; this ends 1 job"), "{}", stage.shown());
+    assert!(quits(&mut stage));
 }
 
 #[test]

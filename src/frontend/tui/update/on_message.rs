@@ -160,13 +160,13 @@ fn clear(app: &mut App) {
     app.hint = Some("cleared; Up restores it".to_owned());
 }
 
-/// Quits; while something runs, on the second press.
+/// Quits; while jobs run, which would end, on the second press.
 fn quit(app: &mut App, armed: bool) {
     let jobs = app.jobs.iter().filter(|job| job.ended.is_none()).count();
-    let what = if jobs > 0 { text::plural(jobs, "job") } else { "the turn".to_owned() };
-    if armed || (jobs == 0 && app.turn.is_none()) {
+    if armed || jobs == 0 {
         return app.command(Cmd::Quit);
     }
+    let what = text::plural(jobs, "job");
     app.quit_armed = true;
     app.hint = Some(format!("{} again to quit; this ends {what}", keymap::name(Action::Quit)));
 }
