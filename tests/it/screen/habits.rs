@@ -56,6 +56,7 @@ fn edits_are_accepted_and_commands_are_not() {
     let server = FakeServer::start(vec![
         answer().call("Write", serde_json::json!({"path": "a.txt", "content": "a\n"})).into(),
         answer().call("Bash", serde_json::json!({"command": "touch made"})).into(),
+        answer().call("Write", serde_json::json!({"path": "AGENTS.md", "content": "a\n"})).into(),
         answer().text("Fine.").into(),
     ]);
     let place = Workplace::new();
@@ -67,8 +68,11 @@ fn edits_are_accepted_and_commands_are_not() {
     screen.wait("Allow Bash touch made");
     assert_eq!(place.text("a.txt"), "a\n");
     screen.keys("n");
+    // A file that tells agents what to do isn't just any file.
+    screen.wait("Allow Write AGENTS.md");
+    screen.keys("n");
     screen.wait("Fine.");
-    assert!(!place.project().join("made").exists());
+    assert!(!place.project().join("made").exists() && !place.project().join("AGENTS.md").exists());
 }
 
 #[test]
@@ -76,7 +80,10 @@ fn full_permission_is_confirmed_and_stands_out() {
     let mut stage = stage();
     stage.command("/permission full");
     let shown = stage.shown();
-    assert!(shown.contains("▸ full") && shown.contains("Enter confirms: nothing will be asked"), "{shown}");
+    assert!(
+        shown.contains("▸ full") && shown.contains("Enter confirms: no questions, no sandbox"),
+        "{shown}"
+    );
     assert_eq!(stage.app.session.as_ref().map(|info| info.permission), Some(Permission::Ask));
     let sent = stage.ops(key(KeyCode::Enter));
     assert_eq!(sent, [Op::Quick(Quick::SetPermission { permission: Permission::Full })]);

@@ -75,7 +75,7 @@ pub fn permission(
         Permission::ReadOnly => "nothing may be changed",
         Permission::Ask => "the user is asked before anything is changed",
         Permission::AcceptEdits => {
-            "files in the workspace are edited without a question; commands are asked about"
+            "files in the workspace are edited without asking; the user is asked before commands"
         }
         Permission::Auto => "work inside the workspace needs no question",
         Permission::Full => "everything is allowed",

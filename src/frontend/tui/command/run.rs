@@ -130,7 +130,7 @@ fn permission(app: &mut App, args: &str) {
     match args.parse::<Permission>() {
         Ok(Permission::Full) => {
             show::permissions(app, true);
-            app.hint = Some("Enter confirms: nothing will be asked, and no sandbox".to_owned());
+            app.hint = Some("Enter confirms: no questions, no sandbox".to_owned());
         }
         Ok(permission) => {
             app.set_permission(permission);

@@ -20,7 +20,7 @@ const SIGNS: [(&str, &str); 5] = [
     ("!command", "run it in your shell; what it prints goes into the context"),
     ("#text", "keep it as a rule or a note"),
     ("@file", "name a file"),
-    ("?", "list the keys, if nothing else is typed"),
+    ("?", "list the keys (on an empty line)"),
 ];
 
 /// `/help keys` prints the key names for `config.toml`.

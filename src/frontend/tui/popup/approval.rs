@@ -17,6 +17,8 @@ use base::text;
 
 /// Detail lines shown before the user expands it.
 const FOLDED_LINES: usize = 12;
+/// Narrower screens have no room for counts.
+const NARROW: usize = 40;
 /// Bytes of detail drawn at most; the rest is announced.
 const DETAIL_BYTES: usize = 256 * 1024;
 
@@ -247,7 +249,11 @@ impl Approval {
     pub fn lines(&self, width: usize, room: usize, theme: Theme, armed: bool) -> LinesWithCaret {
         let question = format!("? {} ", self.verb);
         let counts = if self.is_diff { diff::counts(&self.detail) } else { (0, 0) };
-        let counts = if counts == (0, 0) { String::new() } else { format!("  +{} -{}", counts.0, counts.1) };
+        let counts = match counts {
+            (0, 0) => String::new(),
+            (added, removed) => format!("  +{added} -{removed}"),
+        };
+        let counts = if width < NARROW { String::new() } else { counts };
         let room_for_title = width.saturating_sub(question.len() + counts.len());
         let title = text::one_line(&sanitize::reveal(&self.title), room_for_title.saturating_sub(4).max(8));
         let mut head = vec![Line::from(vec![

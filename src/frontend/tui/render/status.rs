@@ -98,7 +98,7 @@ pub fn status(app: &App, width: usize) -> Line<'static> {
         None => "/help".to_owned(),
     };
     // A hint about the last key takes precedence over the facts.
-    let room = width.saturating_sub(if app.hint.is_some() { wrap::width(&hint) + 1 } else { 0 });
+    let room = width.saturating_sub(if app.hint.is_some() && !waits { wrap::width(&hint) + 1 } else { 0 });
     let left = wrap::clip(&left, room);
     let gap = width.saturating_sub(wrap::width(&left) + wrap::width(&hint));
     let mut spans = vec![Span::styled(left, if waits { theme.question() } else { theme.dim() })];

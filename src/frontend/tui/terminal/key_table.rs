@@ -147,13 +147,7 @@ pub const ROWS: &[KeyRow] = &[
         Edit(EditCommand::Newline),
         "new line (also \\ before Enter)",
     ),
-    row(
-        Composer,
-        "next-mode",
-        &["shift-tab"],
-        Action::NextMode,
-        "ask, accept-edits, plan, auto: the next of them",
-    ),
+    row(Composer, "next-mode", &["shift-tab"], Action::NextMode, "next of ask, accept-edits, plan, auto"),
     row(
         Composer,
         "escape",
