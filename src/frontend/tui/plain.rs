@@ -298,9 +298,7 @@ impl<W: Write> PlainChat<W> {
         question.unfold((self.app.size.0, self.app.size.1));
         let (id, choices) = (question.id, question.choices());
         let (mut lines, _) = question.lines(width, ROWS, theme);
-        // Without the choices and the line about keys.
-        let foot = choices.len() + usize::from(!choices.is_empty());
-        lines.truncate(lines.len().saturating_sub(foot));
+        lines.truncate(lines.len().saturating_sub(question.foot_rows(width)));
         for line in &lines {
             self.print(line.to_string().trim_end())?;
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use base::protocol::approval::{Answer, AskedQuestion, Question};
+use base::protocol::approval::{Answer, ApprovalRequest, AskedQuestion, Question};
 use base::protocol::event::{Event, JobRow};
 use base::protocol::op::{Control, Op};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -249,7 +249,7 @@ fn a_search_keeps_what_is_typed() {
     let content: String = (0..300).map(|number| format!("row number {number}\n")).collect();
     let diff = format!("--- a/x\n+++ b/x\n@@ -0,0 +1,300 @@\n{}", content.replace("row", "+row"));
     let Question::Approval(request) = fake::approval() else { panic!("an approval") };
-    let long = base::protocol::approval::ApprovalRequest { detail: diff, ..request };
+    let long = ApprovalRequest { detail: diff, ..request };
     let mut stage = stage();
     stage.event(Event::Ask { id: 1, question: Question::Approval(long) });
     for letter in "/299".chars() {
@@ -352,4 +352,18 @@ fn a_question_is_readable_on_an_unknown_background() {
     screen.wait("Yes, once");
     let raw = screen.raw();
     assert!(raw.contains("\u{1b}[1m? Allow"), "{raw:?}");
+}
+
+#[test]
+fn a_narrow_screen_shows_the_whole_scope() {
+    let Question::Approval(request) = fake::approval() else { panic!("an approval") };
+    let mut stage = Stage::new(40, 24);
+    let always_prefix = Some("cargo test --workspace --features all".to_owned());
+    let scope = ApprovalRequest { always_prefix, ..request };
+    stage.event(Event::Ask { id: 1, question: Question::Approval(scope) });
+    let shown = stage.shown();
+    assert!(
+        shown.contains("  a Always allow `cargo test --workspace\n    --features all` in this project\n"),
+        "{shown}"
+    );
 }

@@ -15,6 +15,8 @@ use base::protocol::approval::{Answer, ApprovalRequest, PlanRequest};
 use base::sanitize;
 use base::text;
 
+/// The verb of a call's approval.
+const CALL: &str = "Allow";
 /// Detail lines shown before the user expands it.
 const FOLDED_LINES: usize = 12;
 /// Narrower screens have no room for counts.
@@ -83,7 +85,7 @@ impl Approval {
             Some(agent) => format!("asked by the sub-agent {agent}; {reason}"),
             None => reason,
         };
-        Self { verb: "Allow", title, reason, detail, is_diff, choices, ..Self::default() }
+        Self { verb: CALL, title, reason, detail, is_diff, choices, ..Self::default() }
     }
 
     /// The plan's text is already in the transcript.
@@ -181,7 +183,7 @@ impl Approval {
 
     /// Whether some of the detail is hidden while it is folded.
     pub fn is_cut(&self, (columns, rows): (u16, u16)) -> bool {
-        let shown = FOLDED_LINES.min(self.page_rows(usize::from(rows)));
+        let shown = FOLDED_LINES.min(self.page_rows(usize::from(columns), usize::from(rows)));
         self.whole_detail(usize::from(columns), Theme::new(false)).len() > shown
     }
 
@@ -194,7 +196,7 @@ impl Approval {
             return;
         }
         self.unfolded = true;
-        let page = self.page_rows(usize::from(rows));
+        let page = self.page_rows(usize::from(columns), usize::from(rows));
         let last = self.whole_detail(usize::from(columns), Theme::new(false)).len().saturating_sub(page);
         self.scroll = match key {
             KeyCode::PageDown => (self.scroll + page).min(last),
@@ -205,8 +207,8 @@ impl Approval {
     }
 
     /// Detail rows on a screen with `rows` rows, minus title, reason, choices and separators.
-    fn page_rows(&self, rows: usize) -> usize {
-        let around = 6 + 2 * usize::from(!self.reason.is_empty()) + self.choices.len();
+    fn page_rows(&self, width: usize, rows: usize) -> usize {
+        let around = 5 + 2 * usize::from(!self.reason.is_empty()) + self.foot_rows(width);
         rows.saturating_sub(around).max(1)
     }
 
@@ -226,6 +228,11 @@ impl Approval {
             }
             _ => self.search.type_key(key),
         }
+    }
+
+    /// Rows of the choices and the line about keys.
+    pub fn foot_rows(&self, width: usize) -> usize {
+        self.foot(width, Theme::new(false)).0.len()
     }
 
     /// Whether the note or the search took it.
@@ -358,23 +365,16 @@ impl Approval {
             let help = Line::styled("  Enter sends · Esc back", theme.dim());
             return (vec![line, help], Some((0, column)));
         }
-        let mut lines: Vec<Line<'static>> = self
-            .choices
-            .iter()
-            .enumerate()
-            .map(|(index, choice)| {
-                let (mark, style) = theme.row(self.chosen == Some(index));
-                Line::from(vec![
-                    Span::styled(mark, style),
-                    Span::styled(
-                        choice.letter.to_string(),
-                        theme.accent().add_modifier(ratatui::style::Modifier::BOLD),
-                    ),
-                    Span::styled(format!(" {}", wrap::clip(&choice.text, width.saturating_sub(5))), style),
-                ])
-            })
-            .collect();
-        let why = if self.detail.is_empty() { "what to change" } else { "no, because …" };
+        let letter = theme.accent().add_modifier(ratatui::style::Modifier::BOLD);
+        let mut lines = Vec::new();
+        for (index, choice) in self.choices.iter().enumerate() {
+            let (mark, style) = theme.row(self.chosen == Some(index));
+            let head =
+                [Span::styled(mark, style), Span::styled(choice.letter.to_string(), letter), Span::raw(" ")];
+            let text = [Span::styled(choice.text.clone(), style)];
+            lines.extend(wrap::wrap_spans(&text, &head, &[Span::raw("    ")], width));
+        }
+        let why = if self.verb == CALL { "no, because …" } else { "what to change" };
         let count = self.choices.len();
         let help = format!("  Enter confirms · Esc stops the turn · Tab: {why} · ↑↓ or 1-{count} choose");
         lines.push(wrap::line(&help, width, theme.dim()));

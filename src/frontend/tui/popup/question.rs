@@ -84,6 +84,11 @@ impl OpenQuestion {
         self.approval().map(Approval::choice_texts).unwrap_or_default()
     }
 
+    /// Rows of the choices and the line about keys.
+    pub fn foot_rows(&self, width: usize) -> usize {
+        self.approval().map_or(0, |form| form.foot_rows(width))
+    }
+
     fn approval(&self) -> Option<&Approval> {
         match &self.form {
             QuestionForm::Approval(form) => Some(form),

@@ -351,6 +351,13 @@ mod tests {
             .map(|span| span.content.into_owned())
             .collect();
         assert_eq!(marked, ["1", "2"]);
+        let lines = |text: &str| (0..40).map(|n| format!("{text} {n} = 1;\n")).collect::<String>();
+        let rewrite = format!("@@ -1,40 +1,40 @@\n{}{}", lines("-let a"), lines("+let b"));
+        let all = render(&rewrite, 60, 100, theme);
+        let mut styles = all.iter().flat_map(|line| &line.spans).map(|span| span.style);
+        assert!(styles.all(|style| style != theme.changed_words(true)), "a rewrite has no marks");
+        let cut: Vec<String> = render(&rewrite, 60, 6, theme).iter().map(ToString::to_string).collect();
+        assert_eq!(cut[2..5], ["   3 -let a 2 = 1;", "     … 37 more lines", "   1 +let b 0 = 1;"]);
         let code = render("+++ b/x.rs\n@@ -1 +1 @@\n fn a() {}\n", 60, 20, theme);
         assert!(code[0].spans.iter().any(|span| span.style == theme.syntax(scanner::Role::Keyword)));
     }
