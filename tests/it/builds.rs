@@ -335,6 +335,64 @@ fn commits_and_worktrees() {
     assert!(!ran.exists(), "a hook ran outside the sandbox");
 }
 
+/// At each request, and a moment later: the server doesn't wait for the kill.
+#[test]
+fn a_kill_anywhere_in_parallel_work_loses_nothing() {
+    let plan = "- [ ] 1. a (after: none)\n- [ ] 2. b (after: none)\n- [ ] 3. c (after: 1, 2)";
+    for cut in 1..=11 {
+        let server = FakeServer::start(vec![]);
+        server.on_body("You write the specification", answer().text(SPEC));
+        server.on_body("You turn a specification", answer().text(plan));
+        server.on_body("You review a finished change", passes("All holds."));
+        server.on_body("\"role\":\"tool\"", answer().text("Wrote it."));
+        server
+            .on_body("Files with conflict marks", runs("printf 'one\\ntwo\\n' > shared.txt").text("Begin."));
+        server.on_body("Your subtask\\n1. a", writes("shared.txt", "one\n").text("Begin."));
+        server.on_body("Your subtask\\n2. b", writes("shared.txt", "two\n").text("Begin."));
+        server.on_body("Your subtask\\n3. c", writes("c.txt", "c").text("Begin."));
+        let place = repository();
+        let mut child = build(&place, &server, &["--parallel", "2", "greet"]).spawn().unwrap();
+        server.wait_for_requests(cut);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let shared = fs::read_to_string(place.project().join("shared.txt")).unwrap_or_default();
+        assert!(!shared.contains("<<<<"), "cut {cut}: {shared}");
+        let output = run(&place, &server, &["--last", "--parallel", "2"]);
+        assert!(output.status.success(), "cut {cut}: {}\n{}", stderr(&output), stdout(&output));
+        let made = (place.text("shared.txt"), place.text("c.txt"));
+        let log = place.git(&["log", "--graph", "--stat"]);
+        assert_eq!(made, ("one\ntwo\n".to_owned(), "c".to_owned()), "cut {cut}: {}\n{log}", stderr(&output));
+        assert_eq!(text(&place, "plan.md").matches("- [x]").count(), 3, "cut {cut}");
+        let status = place.git(&["status", "--porcelain"]);
+        assert!(status.lines().all(|line| line.contains(".mycode-write-")), "cut {cut}: {status}");
+        assert!(stdout(&output).contains("- c.txt\n- shared.txt\n"), "cut {cut}: {}", stdout(&output));
+    }
+}
+
+#[test]
+fn a_kill_anywhere_between_commits_loses_nothing() {
+    for cut in 1..=7 {
+        let server = FakeServer::start(vec![]);
+        server.on_body("You write the specification", answer().text(SPEC));
+        server.on_body("You turn a specification", answer().text(PLAN));
+        server.on_body("You review a finished change", passes("All holds."));
+        server.on_body("\"role\":\"tool\"", answer().text("Wrote it."));
+        server.on_body("Your subtask\\n1. ", writes("hello.txt", "hello").text("Begin."));
+        server.on_body("Your subtask\\n2. ", runs("printf bye > bye.txt").text("Begin."));
+        let place = repository();
+        let mut child = build(&place, &server, &["--commit", "greet"]).spawn().unwrap();
+        server.wait_for_requests(cut);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let output = run(&place, &server, &["--last", "--commit"]);
+        assert!(output.status.success(), "cut {cut}: {}\n{}", stderr(&output), stdout(&output));
+        assert_eq!((place.text("hello.txt"), place.text("bye.txt")), ("hello".to_owned(), "bye".to_owned()));
+        let status = place.git(&["status", "--porcelain"]);
+        assert!(status.lines().all(|line| line.contains(".mycode-write-")), "cut {cut}: {status}");
+        assert!(stdout(&output).contains("- bye.txt\n- hello.txt\n"), "cut {cut}: {}", stdout(&output));
+    }
+}
+
 #[test]
 fn a_conflict_that_stays_never_reaches_the_project() {
     let plan = "- [ ] 1. a (after: none)\n- [ ] 2. b (after: none)";

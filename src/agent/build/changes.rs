@@ -19,17 +19,33 @@ pub const OF_CHECKS: &str = "checks of the build";
 
 /// The files that differ from before the build, without what only checks wrote.
 pub fn all(cx: &ToolCx) -> BTreeMap<String, LineCounts> {
-    session::changed_files(lines(cx, |title| title != OF_CHECKS), 0)
+    let mut lines = lines(cx, |title| title != OF_CHECKS);
+    for line in &mut lines {
+        if let JournalRecord::Change(change) = line {
+            // Found after a kill: a file too many is better than one that nobody reviews.
+            change.doubtful = false;
+        }
+    }
+    session::changed_files(lines, 0)
 }
 
-/// Whether this part changed a file, now or in an earlier run.
-pub fn made_by(cx: &ToolCx, part: &str) -> bool {
+/// Whether this part changed a file, now or in an earlier run. A kill may have come between a journal's line and what it announces,
+/// so the files are looked at.
+pub async fn made_by(cx: &ToolCx, part: &str) -> bool {
     let title = roles::turn_title(&[part]);
-    let changes = |line: &JournalRecord| match line {
-        JournalRecord::Change(change) => ![&change.before, &change.after].contains(&&PathState::Folder),
-        _ => false,
+    let mut before: HashMap<PathBuf, PathState> = HashMap::new();
+    for line in lines(cx, |known| known == title) {
+        if let JournalRecord::Change(change) = line {
+            before.entry(change.path).or_insert(change.before);
+        }
+    }
+    let root = Arc::clone(&cx.root);
+    let differs = move |(path, before): (PathBuf, PathState)| {
+        let now = inspect::look_in(&root, &path, inspect::FILE_LIMIT_BYTES);
+        now.is_ok_and(|(now, _)| now != before && now != PathState::Folder && before != PathState::Folder)
     };
-    lines(cx, |known| known == title).iter().any(changes)
+    let looked = tokio::task::spawn_blocking(move || before.into_iter().any(differs));
+    looked.await.unwrap_or_default()
 }
 
 /// Does work of the program's own and records what it changed.

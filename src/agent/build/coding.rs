@@ -29,7 +29,8 @@ pub async fn carry_out(build: &mut Build, spec: &str) -> Result<(), Stop> {
         }
         let batch: Vec<Subtask> = ready.into_iter().take(build.options.parallel.max(1)).cloned().collect();
         match batch.as_slice() {
-            [one] => alone(build, spec, &text, one).await?,
+            // One that was begun in a worktree goes on there.
+            [one] if build.folder.read(&begun_at(one)).is_none() => alone(build, spec, &text, one).await?,
             several => together(build, spec, &text, several).await?,
         }
     }
@@ -39,7 +40,7 @@ async fn alone(build: &mut Build, spec: &str, plan: &str, subtask: &Subtask) -> 
     let part = part(build, spec, plan, subtask).await;
     let name = part.name.clone();
     let report = build.roles.work(part).await?;
-    let did = report.checked || changes::made_by(build.cx(), &name);
+    let did = report.checked || changes::made_by(build.cx(), &name).await;
     keep(build, subtask, &report.answer, did)?;
     build.commit(subtask.title()).await
 }
@@ -50,7 +51,7 @@ async fn together(build: &mut Build, spec: &str, plan: &str, subtasks: &[Subtask
     let (mut parts, mut trees) = (Vec::new(), Vec::new());
     for subtask in subtasks {
         let place = format!("worktrees/{}", subtask.number);
-        let begun_at = format!("{place}.base");
+        let begun_at = begun_at(subtask);
         if build.folder.read(&begun_at).is_none() {
             let head = git::head(&root).await?;
             build.folder.write(&begun_at, &head).map_err(|error| build.unwritable(&begun_at, error))?;
@@ -59,13 +60,13 @@ async fn together(build: &mut Build, spec: &str, plan: &str, subtasks: &[Subtask
         let tree = git::Worktree::open(&root, &root.join(build.folder.path(&place)), branch).await?;
         let agents = build.roles.session.setup.agents_in(&tree.path);
         parts.push(RoleTask { elsewhere: Some(agents), ..part(build, spec, plan, subtask).await });
-        trees.push((tree, begun_at));
+        trees.push(tree);
     }
     let outcomes = build.roles.work_together(parts).await?;
     let mut failed = None;
-    for ((subtask, (tree, begun_at)), outcome) in subtasks.iter().zip(trees).zip(outcomes) {
+    for ((subtask, tree), outcome) in subtasks.iter().zip(trees).zip(outcomes) {
         let merged = match outcome {
-            Ok(report) => merge(build, subtask, tree, &begun_at, &report).await,
+            Ok(report) => merge(build, subtask, tree, &report).await,
             Err(stop) => Err(stop),
         };
         if let Err(stop) = merged {
@@ -80,12 +81,12 @@ async fn merge(
     build: &mut Build,
     subtask: &Subtask,
     tree: git::Worktree,
-    begun_at: &str,
     report: &SubReport,
 ) -> Result<(), Stop> {
     let root = Arc::clone(&build.cx().root);
     git::commit(&tree.path, subtask.title()).await?;
-    let base = build.folder.read(begun_at).unwrap_or_default();
+    let begun_at = begun_at(subtask);
+    let base = build.folder.read(&begun_at).unwrap_or_default();
     if !report.checked && !tree.has_work(base.trim()).await {
         return keep(build, subtask, &report.answer, false);
     }
@@ -104,7 +105,12 @@ async fn merge(
     changes::recorded(build.cx(), title, tree.deliver(&root)).await?;
     keep(build, subtask, &report.answer, true)?;
     tree.remove(&root).await;
-    Ok(())
+    build.folder.write(&begun_at, "").map_err(|error| build.unwritable(&begun_at, error))
+}
+
+/// The file with the commit from which a subtask's worktree began; blank once it is merged.
+fn begun_at(subtask: &Subtask) -> String {
+    format!("worktrees/{}.base", subtask.number)
 }
 
 async fn part(build: &Build, spec: &str, plan: &str, subtask: &Subtask) -> RoleTask {

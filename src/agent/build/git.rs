@@ -36,14 +36,15 @@ async fn output(mut command: Command, name: &str) -> Result<String, Stop> {
     Err(Stop::failed(format!("git {name} failed: {said}"), HINT))
 }
 
-/// Python writes these when a check runs; few ignore them.
-const NO_CACHES: [&str; 3] = ["--", ":/", ":(top,exclude,glob)**/__pycache__/**"];
+/// Without what no commit is for: caches that Python writes when a check runs, and what a killed write left.
+const WORK: [&str; 4] =
+    ["--", ":/", ":(top,exclude,glob)**/__pycache__/**", ":(top,exclude,glob)**/.mycode-write-*.tmp"];
 
 /// Files below `root` with uncommitted changes, relative to it, and those elsewhere in the repository, relative to that.
 pub async fn uncommitted(root: &Path) -> Result<Vec<PathBuf>, Stop> {
     let below = git(root, &["rev-parse", "--show-prefix"]).await?;
     let status = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames"];
-    let found = git(root, &[&status[..], &NO_CACHES].concat()).await?;
+    let found = git(root, &[&status[..], &WORK].concat()).await?;
     let paths = found.split('\0').filter_map(|entry| entry.get(3..)).map(Path::new);
     Ok(paths.map(|path| path.strip_prefix(below.trim_end()).unwrap_or(path).to_owned()).collect())
 }
@@ -58,7 +59,7 @@ pub async fn is_at_head(root: &Path) -> bool {
 
 /// Commits everything, if there is anything. The build's own folder is ignored.
 pub async fn commit(root: &Path, subject: &str) -> Result<(), Stop> {
-    git(root, &[&["add", "--all"][..], &NO_CACHES].concat()).await?;
+    git(root, &[&["add", "--all"][..], &WORK].concat()).await?;
     if git(root, &["diff", "--cached", "--quiet"]).await.is_ok() {
         return Ok(());
     }
