@@ -37,7 +37,7 @@ pub fn fix(review: &str, problems: &[String], checks: &str, files: &[String]) ->
     let failed = if problems.is_empty() { "" } else { checks };
     qa::prompt(&[
         ("Review", review),
-        ("Why the project's checks are no pass", &problems.join("\n")),
+        ("Why this doesn't count as passed", &problems.join("\n")),
         ("The project's own checks", failed),
         ("Files that it names", &files.join("\n")),
     ])

@@ -23,6 +23,8 @@ use tools::check::project::{self, ProjectCheck};
 
 /// A check that takes longer counts as failed.
 const LIMIT_MS: u64 = 600_000;
+/// Python takes a file of the same size that was written in the same second for unchanged.
+const NO_CACHE: &str = "PYTHONDONTWRITEBYTECODE=1 PYTHONPYCACHEPREFIX=/dev/null";
 const LAST_WRITES: Duration = Duration::from_secs(5);
 /// Of the output, in bytes.
 const SHOWN_BYTES: usize = 3_000;
@@ -98,8 +100,7 @@ impl CheckRunner<'_> {
 
     async fn command(&self, command: &str) -> Option<CheckResult> {
         let cx = &self.dispatcher.cx;
-        // Python takes a file of the same size that was written in the same second for unchanged.
-        let run = format!("PYTHONDONTWRITEBYTECODE=1 {command}");
+        let run = format!("{NO_CACHE} {command}");
         let args = json!({"command": run, "directory": cx.root.to_string_lossy(), "timeout_ms": LIMIT_MS});
         let call = ToolCall { id: "check".into(), name: "Bash".into(), args: args.to_string().into() };
         let (events, _) = mpsc::unbounded_channel();

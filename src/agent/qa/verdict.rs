@@ -36,12 +36,12 @@ impl ReviewVerdict {
         let mut found: Vec<Value> = objects(answer);
         found.dedup();
         let verdict = match found.as_slice() {
-            [] => return Err("it holds no JSON object with `verdict`".to_owned()),
+            [] => return Err("there is no JSON object with `verdict`".to_owned()),
             [one] => Self::deserialize(one).map_err(|error| error.to_string())?,
-            _ => return Err("it holds more than one verdict".to_owned()),
+            _ => return Err("there is more than one verdict".to_owned()),
         };
         match (verdict.verdict, verdict.findings.is_empty()) {
-            (Judgment::Pass, false) => Err("`pass` has no findings, but this answer has some".to_owned()),
+            (Judgment::Pass, false) => Err("`pass` must have no findings, but there are some".to_owned()),
             (Judgment::Fail, true) => Err("`fail` needs at least one finding".to_owned()),
             _ => Ok(verdict),
         }

@@ -48,7 +48,7 @@ pub struct ExecArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "each")]
     pub trajectory: Option<PathBuf>,
 
-    /// Before the end, let a reviewer look at the changes and run the project's checks; the model is told once what it found
+    /// Before the end, run the project's tests and have the changes reviewed; the model is told the findings once
     #[arg(long, conflicts_with = "each")]
     pub review: bool,
 
