@@ -125,7 +125,7 @@ impl Worktree {
                 ));
             }
         }
-        git(&self.path, &["add", "--all"]).await?;
+        git(&self.path, &[&["add", "--all"][..], &WORK].concat()).await?;
         git(&self.path, &["commit", "--quiet", "--no-edit"]).await.map(drop)
     }
 

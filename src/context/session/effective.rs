@@ -15,7 +15,7 @@ use base::protocol::event::TurnEnd;
 pub enum EffectiveEntry {
     /// With its arrival time, in milliseconds since the Unix epoch.
     Item(u64, Arc<Item>),
-    TurnEnd(TurnEnd),
+    TurnEnd(Box<TurnEnd>),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -43,7 +43,7 @@ impl EffectiveSession {
                 Record::Archive { id: Some(id), summary, .. } => {
                     stack.push(id, EffectiveEntry::Item(0, Arc::new(Item::Summary(summary))));
                 }
-                Record::TurnEnd { end, .. } => stack.push(last, EffectiveEntry::TurnEnd(end)),
+                Record::TurnEnd { end, .. } => stack.push(last, EffectiveEntry::TurnEnd(end.into())),
                 Record::Rewind { to } => stack.rewind(to),
                 Record::Revive { rewind } => stack.revive(rewind),
                 _ => {}

@@ -32,7 +32,7 @@ pub fn render(session: &EffectiveSession, columns: u16, theme: ThemeName) -> Str
     for (_, standing) in &session.all {
         let entries = match standing {
             EffectiveEntry::Item(_, item) => replay::of_item(item, &mut titles),
-            EffectiveEntry::TurnEnd(end) => vec![TranscriptEntry::TurnEnd(end.clone())],
+            EffectiveEntry::TurnEnd(end) => vec![TranscriptEntry::TurnEnd((**end).clone())],
         };
         for entry in entries {
             lines.extend(entry.lines(before, usize::from(columns.max(20)), theme));
