@@ -101,14 +101,14 @@ fn a_model_that_cannot_see_is_told_so() {
         answer().call("Read", json!({"path": "a.png"})).into(),
         answer().text("I can't see it.").into(),
     ]);
-    let (said, noted) = run(&place, &server, ["chat", "deepseek-flash"], &["what is @a.png?"]);
+    let (said, noted) = run(&place, &server, ["chat", "deepseek-v4-pro"], &["what is @a.png?"]);
     assert_eq!(said.trim(), "I can't see it.", "{noted}");
     let sent = server.requests()[1].raw.clone();
     assert!(
-        sent.contains("a.png is an image, and deepseek-flash can't see images; tell the user so."),
+        sent.contains("a.png is an image, and deepseek-v4-pro can't see images; tell the user so."),
         "{sent}"
     );
-    assert!(sent.contains("not text; deepseek-flash can't see images"), "{sent}");
+    assert!(sent.contains("not text; deepseek-v4-pro can't see images"), "{sent}");
     assert!(!sent.contains("base64"));
 }
 

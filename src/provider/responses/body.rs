@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::call_ids;
 use crate::wire::address::Host;
 use crate::wire::decoder::decimal;
-use base::config::models;
+use base::config::models::{self, Api};
 use base::config::settings::Binding;
 use base::model::call::ToolCall;
 use base::model::fingerprint::Fingerprint;
@@ -46,7 +46,9 @@ pub fn body(request: &Request, host: Host) -> String {
         }
         body.insert("reasoning".to_owned(), reasoning);
     }
-    if let Some(verbosity) = &params.verbosity {
+    // GPT models write more than a terminal needs.
+    let made_for_it = models::facts(&params.model).is_some_and(|facts| facts.api == Api::Responses);
+    if let Some(verbosity) = params.verbosity.as_deref().or(made_for_it.then_some("low")) {
         body.insert("text".to_owned(), json!({"verbosity": verbosity}));
     }
     if let Some(limit) = params.max_output_tokens {

@@ -101,6 +101,9 @@ fn whole_request_to_openai() {
         "effort": "low",
         "summary": "auto"
       },
+      "text": {
+        "verbosity": "low"
+      },
       "max_output_tokens": 4096,
       "prompt_cache_key": "f99fa8e756c4d0ff55c7aa71fbd0dd51",
       "instructions": "You are an agent.\n\n# Rules",
