@@ -188,6 +188,8 @@ fn keys_where_people_keep_them() {
             "no key or address for azure (model azure/dep); export AZURE_OPENAI_ENDPOINT=…, or name another model with --model",
         ),
         ("", &[("AZURE_OPENAI_API_KEY", "kz")], "nothing"),
+        // LM Studio's names look like this.
+        ("qwen/qwen3-coder-30b", &[], "nothing"),
     ] {
         assert_eq!(place(model, vars), expected, "{model} {vars:?}");
     }

@@ -97,6 +97,8 @@ fn choose(raw: &Raw, var: Var<'_>) -> Result<Option<Choice>, ConfigError> {
                 Ok(Some(Choice { vendor, kind: vendor.kind, model, by_name: true }))
             }
             (false, Some(vendor)) => Ok(Some(Choice { vendor, kind: vendor.kind, model, by_name: true })),
+            // Local servers have such names too.
+            (false, None) if vendor.key(var).is_none() && !VENDORS.iter().any(usable) => Ok(None),
             (false, None) => {
                 let missing = if vendor.key(var).is_some() { &vendor.address_var } else { &vendor.keys[0] };
                 Err(bad(
