@@ -78,7 +78,11 @@ pub(crate) fn read_access(cx: &ToolCx, text: &str) -> Result<Vec<Access>, ToolEr
 
 /// For a change of what is there: a bare name means the only file that has it.
 pub(crate) fn existing_target(cx: &ToolCx, text: &str) -> Result<PathTarget, ToolError> {
-    as_judged(cx, or_nearest(cx, resolve(cx, text)?)?.0)
+    let wanted = resolve(cx, text)?;
+    let near = or_nearest(cx, wanted.clone())?.0;
+    // Another case may be another file.
+    let same = near.shown.ends_with(&wanted.shown);
+    as_judged(cx, if same { near } else { wanted })
 }
 
 pub(crate) fn change_access(cx: &ToolCx, text: &str) -> Result<Vec<Access>, ToolError> {

@@ -187,7 +187,16 @@ impl PolicyEngine {
             }
             verdict => verdict,
         };
-        explained(verdict, state.permission, support)
+        explained(self.or_asked(&state, &call.0, verdict), state.permission, support)
+    }
+
+    /// A rule may ask about what would be allowed.
+    fn or_asked(&self, state: &PolicyState, call: &[AssessedAccess], verdict: Verdict) -> Verdict {
+        let asks = || state.rules.must_ask(call, &self.scope);
+        match verdict {
+            Verdict::Allow => asks().map_or(Verdict::Allow, |reason| Verdict::Ask { reason }),
+            verdict => verdict,
+        }
     }
 
     /// Whether a user's hook may approve the call: not changes to files that control other programs, secrets
@@ -232,11 +241,16 @@ impl PolicyEngine {
         support: Option<SandboxSupport>,
     ) -> (AssessedCommand, CommandVerdict) {
         let command = command::assess(text, folder, &self.scope);
+        let access = Access::Exec { command: text.to_owned(), cwd: folder.to_owned() };
+        let call = [AssessedAccess { access, command: Some(command.clone()) }];
         let state = self.state();
         let support = support.unwrap_or_else(|| self.support(state.level()));
         let inputs = self.inputs(&state, support, &state.rules);
         let mut found = inputs.command(&command);
-        found.verdict = explained(found.verdict, state.permission, support);
+        found.verdict = match state.rules.forbidden(&call, &self.scope) {
+            Some(reason) => Verdict::Deny { reason },
+            None => explained(self.or_asked(&state, &call, found.verdict), state.permission, support),
+        };
         (command, found)
     }
 

@@ -221,7 +221,8 @@ impl<'a> Turn<'a> {
         if self.nudges.finish(said, self.steps, self.agent, self.events).await? {
             return Ok(true);
         }
-        if self.nudges.review(self.steps, self.agent, self.control, self.events).await? {
+        // A review is a whole sub-agent: on the heap, or nested turns need too much of the stack.
+        if Box::pin(self.nudges.review(self.steps, self.agent, self.control, self.events)).await? {
             return Ok(true);
         }
         let Agent { conversation, dispatcher, .. } = &mut *self.agent;

@@ -12,8 +12,9 @@ use super::keys;
 use super::language_servers::ServersSetting;
 use super::models;
 use super::paths::{self, Paths};
+use super::permission_rules::{self, MACHINE_FILE, PermissionLists, RuleSource};
 use super::provider_section;
-use super::raw::Raw;
+use super::raw::{ProjectConfig, Raw};
 use super::settings::{
     ContextSettings, MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, Origin, Permission, ProviderKind,
     ProviderSettings, ScreenSettings, WebSearchSetting, WebSettings, WorkSettings,
@@ -22,8 +23,9 @@ use super::trusted::own_files::{self, OwnFiles};
 use super::trusted::trust::Trust;
 use super::vendors::Vendor;
 use crate::file::{self, FileError};
-use crate::path::leads_out;
+use crate::path::{self, leads_out};
 use crate::secret::Secret;
+use crate::text::one_line;
 
 const DEFAULTS: &str = include_str!("../../../config.toml");
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -43,6 +45,8 @@ pub struct Loaded {
     pub language_servers: Option<ServersSetting>,
     /// User definitions such as sub-agents; the project's only if it is trusted.
     pub own: OwnFiles,
+    /// Permission rules, by file.
+    pub rules: Vec<RuleSource>,
     pub notices: Vec<String>,
     pub model_flag: bool,
     /// No model was named anywhere: it is the vendor's default.
@@ -82,8 +86,23 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         Some(text) => {
             let trust = Trust::new(&sources.paths.project(sources.workspace));
             let trusted = sources.trust || trust.holds(&text);
-            let (raw, personal) =
-                Raw::parse_project(&text, trusted).map_err(|what| unparsable(&project_path, &what))?;
+            let ProjectConfig { raw, personal, unknown } = match Raw::parse_project(&text, trusted) {
+                Ok(file) => file,
+                // Someone else's file stops nothing here.
+                Err(what) if !trusted => {
+                    let path = project_path.display();
+                    notices.push(format!(
+                        "Ignored {path}: it is not a valid configuration: {}",
+                        one_line(&what, 200)
+                    ));
+                    ProjectConfig { raw: Raw::default(), personal: Vec::new(), unknown: Vec::new() }
+                }
+                Err(what) => return Err(unparsable(&project_path, &what)),
+            };
+            if !unknown.is_empty() {
+                let (path, keys) = (project_path.display(), unknown.join(", "));
+                notices.push(format!("{path} sets {keys}, which this version doesn't know. Ignored."));
+            }
             if !personal.is_empty() {
                 let keys = personal.join(", ");
                 let path = project_path.display();
@@ -122,6 +141,17 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     };
     let defaults =
         Raw::parse(DEFAULTS).map_err(|what| bad(what, "this is a bug in mycode; please report it"))?;
+    let mut rules = Vec::new();
+    let mut add = |place: String, lists: Option<PermissionLists>| {
+        rules.extend(lists.map(|lists| RuleSource { place, lists, foreign: false }));
+    };
+    let machine = Path::new(MACHINE_FILE);
+    if let Some(text) = read(machine)? {
+        let file = Raw::parse(&text).map_err(|what| unparsable(machine, &what))?;
+        add(MACHINE_FILE.to_owned(), file.permissions);
+    }
+    add(user_path.display().to_string(), user.permissions.clone());
+    add(path::display(sources.workspace, &project_path), project.permissions.clone());
     let configured = user.base_url.clone().or(project.base_url.clone());
     let raw = sources.flags.over(vars).over(project).over(user).over(defaults);
     if let (Some(url), None, Some(kind)) = (configured, &raw.base_url, raw.provider) {
@@ -186,6 +216,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let Sources { paths, workspace, trust, .. } = sources;
     let (own, ignored) = own_files::load(&paths.config, workspace, &paths.project(workspace), trust);
     notices.extend(ignored);
+    rules.extend(permission_rules::of_claude(workspace, &own.permissions));
     Ok(Loaded {
         provider,
         provider_error,
@@ -196,6 +227,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         screen,
         language_servers: raw.language_servers.clone(),
         own,
+        rules,
         notices,
         model_flag,
         model_by_default,
@@ -241,8 +273,8 @@ impl Loaded {
 pub fn project_wishes(workspace: &Path) -> Result<Option<(String, Vec<String>)>, ConfigError> {
     let path = paths::project_config(workspace);
     let Some(text) = read_project(workspace)? else { return Ok(None) };
-    let (_, personal) = Raw::parse_project(&text, false).map_err(|what| unparsable(&path, &what))?;
-    Ok(Some((text, personal)))
+    let file = Raw::parse_project(&text, false).map_err(|what| unparsable(&path, &what))?;
+    Ok(Some((text, file.personal)))
 }
 
 /// Returns nothing if a link leads outside the project: even an error message about a text would reveal it.

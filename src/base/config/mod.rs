@@ -9,6 +9,7 @@ pub mod load;
 pub mod mode;
 pub mod models;
 pub mod paths;
+pub mod permission_rules;
 pub mod prompts;
 pub mod provider_section;
 pub mod raw;

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::language_servers::ServersSetting;
 use super::mode::Mode;
+use super::permission_rules::PermissionLists;
 use super::settings::{Notify, Permission, Profile, ProviderKind, ToolCalls, WebSearchSetting};
 use super::theme::ThemeName;
 use crate::sanitize;
@@ -56,6 +57,7 @@ pub struct Raw {
     pub theme: Option<ThemeName>,
     pub vim: Option<bool>,
     pub notify: Option<Notify>,
+    pub permissions: Option<PermissionLists>,
     /// Read by `keys.rs`, from the user's own file only.
     pub keys: Option<toml::Table>,
 }
@@ -66,30 +68,51 @@ pub const PROJECT_KEYS: &[&str] = &["inject_notes", "task_context"];
 
 const MAX_SHOWN: usize = 300;
 
+/// A project's file, as far as it counts.
+#[derive(Debug)]
+pub struct ProjectConfig {
+    pub raw: Raw,
+    /// Personal keys with their values.
+    pub personal: Vec<String>,
+    /// Keys that no setting has.
+    pub unknown: Vec<String>,
+}
+
 impl Raw {
     pub fn parse(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// Parses a project's file. Removes personal keys unless it is trusted; returns them with their values
-    /// either way.
-    pub fn parse_project(text: &str, trusted: bool) -> Result<(Self, Vec<String>), String> {
+    /// Parses a project's file. Personal keys count only if it is trusted; what it forbids counts always.
+    pub fn parse_project(text: &str, trusted: bool) -> Result<ProjectConfig, String> {
         let mut table: toml::Table =
             toml::from_str(text).map_err(|error: toml::de::Error| error.to_string())?;
-        // Reject unknown keys and wrong types before anything is removed.
+        let known = serde_json::to_value(Self::default()).unwrap_or_default();
+        let unknown: Vec<String> =
+            table.keys().filter(|key| known.get(key.as_str()).is_none()).cloned().collect();
+        table.retain(|key, _| !unknown.iter().any(|name| name == key));
+        // Wrong types are an error before anything is removed.
         let all: Self = table.clone().try_into().map_err(|error: toml::de::Error| error.to_string())?;
-        let is_personal = |key: &str| !PROJECT_KEYS.contains(&key);
-        let shown = table.iter().filter(|(key, _)| is_personal(key)).map(|(key, value)| {
+        let is_personal = |key: &str, value: &toml::Value| match key {
+            "permissions" => {
+                value.get("allow").and_then(toml::Value::as_array).is_some_and(|list| !list.is_empty())
+            }
+            key => !PROJECT_KEYS.contains(&key),
+        };
+        let shown = table.iter().filter(|(key, value)| is_personal(key, value)).map(|(key, value)| {
+            let value = if key == "permissions" { &value["allow"] } else { value };
+            let key = if key == "permissions" { "permissions.allow" } else { key };
             let value = serde_json::to_string(value).unwrap_or_default();
             format!("{key} = {}", one_line(&sanitize::reveal(&value), MAX_SHOWN))
         });
         let personal = shown.collect();
         if trusted {
-            return Ok((all, personal));
+            return Ok(ProjectConfig { raw: all, personal, unknown });
         }
-        table.retain(|key, _| !is_personal(key));
-        let raw = table.try_into().map_err(|error: toml::de::Error| error.to_string())?;
-        Ok((raw, personal))
+        let permissions = all.permissions.map(|lists| PermissionLists { allow: Vec::new(), ..lists });
+        table.retain(|key, _| PROJECT_KEYS.contains(&key));
+        let raw: Self = table.try_into().map_err(|error: toml::de::Error| error.to_string())?;
+        Ok(ProjectConfig { raw: Self { permissions, ..raw }, personal, unknown })
     }
 
     /// Reads `MYCODE_<KEY>` for every key except the tables. Values are TOML scalars; anything else, or of
@@ -98,7 +121,7 @@ impl Raw {
         let keys = serde_json::to_value(Self::default()).unwrap_or_default();
         let keys = keys.as_object().into_iter().flat_map(|keys| keys.keys());
         let mut table = toml::Table::new();
-        for key in keys.filter(|key| !matches!(key.as_str(), "headers" | "keys")) {
+        for key in keys.filter(|key| !matches!(key.as_str(), "headers" | "keys" | "permissions")) {
             let name = format!("MYCODE_{}", key.to_ascii_uppercase());
             let Some(text) = var(&name).filter(|text| !text.is_empty()) else { continue };
             let fits = |value: &toml::Value| {
@@ -163,14 +186,21 @@ mod tests {
                     context_window = 2000\ntemperature = 99.0\nmin_retain_rounds = 9000\nsummary_timeout_s = 0\n\
                     task_context_wait_ms = 900000\ncompression_threshold = 0.01\ncached_price = 1.0\n\
                     profile = \"high\"\ninject_notes = false\ntask_context = false";
-        let (raw, refused) = Raw::parse_project(text, false).unwrap();
+        let ProjectConfig { raw, personal: refused, .. } = Raw::parse_project(text, false).unwrap();
         let harmless = Raw { inject_notes: Some(false), task_context: Some(false), ..Raw::default() };
         assert_eq!(serde_json::to_value(&raw).unwrap(), serde_json::to_value(harmless).unwrap());
         assert!(refused.contains(&"base_url = \"http://evil\"".to_owned()), "{refused:?}");
         assert_eq!(refused.len(), 16);
-        let (raw, _) = Raw::parse_project("base_url = \"http://ours\"", true).unwrap();
-        assert_eq!(raw.base_url.as_deref(), Some("http://ours"));
-        assert!(Raw::parse_project("max_stepz = 1", false).is_err());
+        let trusted = Raw::parse_project("base_url = \"http://ours\"", true).unwrap();
+        assert_eq!(trusted.raw.base_url.as_deref(), Some("http://ours"));
+        let lists = "max_stepz = 1\n[permissions]\nallow = [\"Bash\"]\ndeny = [\"Edit(a)\"]";
+        let file = Raw::parse_project(lists, false).unwrap();
+        assert_eq!(
+            (file.unknown, file.personal),
+            (vec!["max_stepz".into()], vec!["permissions.allow = [\"Bash\"]".into()])
+        );
+        let kept = file.raw.permissions.unwrap();
+        assert_eq!((kept.allow, kept.deny), (Vec::new(), vec!["Edit(a)".to_owned()]));
     }
 
     #[test]

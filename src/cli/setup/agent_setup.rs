@@ -20,11 +20,11 @@ use records::export::write;
 
 /// Without a configured model, looks for local servers; without those, an interactive agent opens anyway.
 pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector) -> Result<Setup, Failure> {
-    let limits = limits::of(&cli.model)?;
     let default_permission = if interactive { Permission::Ask } else { Permission::Auto };
     let opened = open::open(&cli.model, default_permission)?;
     let own_folders = opened.own_folders();
     let OpenedProject { mut loaded, workspace, project_state, .. } = opened;
+    let limits = limits::of(&cli.model, &mut loaded)?;
     if !interactive {
         refuse_unconfined(&loaded.work)?;
     }

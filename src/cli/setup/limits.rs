@@ -1,45 +1,52 @@
-//! `--allow`, `--deny` and `--max-cost`. Rules may name our tools in any case.
+//! What a run may and may not do: `--allow`, `--deny`, `--max-cost`, and the rules in configuration files. Rules may name
+//! our tools in any case.
 
 use crate::cli::args::ModelArgs;
 use crate::cli::report::Failure;
 use agent::assemble::RunLimits;
-use base::path::on_one_line;
+use base::config::load::Loaded;
+use base::config::permission_rules::{PermissionLists, RuleSource};
+use base::text::one_line;
 use guard::policy::flag_rules::FlagRules;
+use guard::policy::tool_rule::ToolRule;
 use tools::hook::tool_names;
 use tools::on_demand::more_tools;
 use tools::plan::skill;
 use tools::registry;
 
-/// A `--deny` that names nothing is an error.
-pub fn of(args: &ModelArgs) -> Result<RunLimits, Failure> {
-    let rules =
-        if args.allow.is_empty() && args.deny.is_empty() { FlagRules::default() } else { rules(args)? };
+const SHOWN_CHARS: usize = 300;
+
+pub fn of(args: &ModelArgs, loaded: &mut Loaded) -> Result<RunLimits, Failure> {
+    let mut rules = rules(args, loaded)?;
+    if !rules.unusable.is_empty() {
+        let named = one_line(&std::mem::take(&mut rules.unusable).join("; "), SHOWN_CHARS);
+        loaded.notices.push(format!("These rules of Claude Code's settings can't be used: {named}"));
+    }
     Ok(RunLimits { rules, max_cost: args.max_cost, ..RunLimits::default() })
 }
 
-fn rules(args: &ModelArgs) -> Result<FlagRules, Failure> {
+/// A rule that names nothing is an error, except in another program's file.
+pub fn rules(args: &ModelArgs, loaded: &Loaded) -> Result<FlagRules, Failure> {
+    let lists = PermissionLists { allow: args.allow.clone(), ask: Vec::new(), deny: args.deny.clone() };
+    let flags = RuleSource { lists, ..RuleSource::default() };
+    let sources: Vec<RuleSource> = std::iter::once(flags).chain(loaded.rules.iter().cloned()).collect();
     let mut tools = registry::builtin();
     tools.extend(registry::on_demand(true));
     let ours = |written: &str| match registry::find(&tools, written) {
         Ok(tool) => tool.name().to_owned(),
         Err(_) => written.to_owned(),
     };
-    let rules = FlagRules::parse(&args.allow, &args.deny, ours).map_err(|why| {
-        Failure::usage(why, "rules look like 'Bash(cargo test)', Edit, 'WebFetch(docs.rs)', 'server.tool'")
-    })?;
     let known: Vec<String> = tools.iter().flat_map(|tool| tool_names::names(tool.name())).collect();
-    for rule in &rules.denied {
-        let of_server = rule.tool.contains('.') || rule.tool.starts_with("mcp__");
-        if !of_server
-            && ![skill::NAME, more_tools::NAME].contains(&&*rule.tool)
-            && !known.iter().any(|name| rule.names(name))
-        {
-            let name = on_one_line(&rule.tool);
-            return Err(Failure::usage(
-                format!("--deny {name}: there is no such tool"),
-                "rules look like 'Bash(git push *)', 'Edit(migrations/**)', Task, 'mcp__server__tool'",
-            ));
-        }
-    }
-    Ok(rules)
+    let is_tool = |rule: &ToolRule| {
+        rule.tool.contains('.')
+            || rule.tool.starts_with("mcp__")
+            || [skill::NAME, more_tools::NAME].contains(&&*rule.tool)
+            || known.iter().any(|name| rule.names(name))
+    };
+    FlagRules::parse(&sources, ours, is_tool).map_err(|why| {
+        Failure::usage(
+            one_line(&why, SHOWN_CHARS),
+            "rules look like 'Bash(git push *)', 'Edit(migrations/**)', 'WebFetch(docs.rs)', Task, 'mcp__server__tool'",
+        )
+    })
 }

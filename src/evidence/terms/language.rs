@@ -1,7 +1,7 @@
 //! The languages that a text may be written in, by its script or by its function words.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
+pub enum TaskLanguage {
     Chinese,
     Japanese,
     Korean,
@@ -15,33 +15,39 @@ pub enum Language {
 const ENGLISH: &str = "the is are to of and with not when it that be should this from has does after an if";
 
 /// Words that seldom stand in English text or code.
-const FUNCTION_WORDS: [(Language, &str); 4] = [
-    (Language::Spanish, "el la los las una del que en para por con se al cuando como más pero hay lo esta y"),
+const FUNCTION_WORDS: [(TaskLanguage, &str); 4] = [
     (
-        Language::Portuguese,
+        TaskLanguage::Spanish,
+        "el la los las una del que en para por con se al cuando como más pero hay lo esta y",
+    ),
+    (
+        TaskLanguage::Portuguese,
         "os uma do da dos das não em na para por com que quando ao são está mas é ou e no",
     ),
-    (Language::French, "le la les une des du et est dans pour pas que qui sur avec ne au aux quand ou il en"),
     (
-        Language::German,
+        TaskLanguage::French,
+        "le la les une des du et est dans pour pas que qui sur avec ne au aux quand ou il en",
+    ),
+    (
+        TaskLanguage::German,
         "der das und ist nicht ein eine im den dem mit für auf von bei wird werden beim zu wenn nach sich",
     ),
 ];
 
 /// Empty for English.
-pub fn of(text: &str) -> Vec<Language> {
+pub fn of(text: &str) -> Vec<TaskLanguage> {
     let mut found = Vec::new();
     let has = |range: std::ops::RangeInclusive<char>| text.chars().any(|c| range.contains(&c));
     let (kana, hangul) = (has('\u{3041}'..='\u{30ff}'), has('\u{ac00}'..='\u{d7a3}'));
-    found.extend(kana.then_some(Language::Japanese));
-    found.extend(hangul.then_some(Language::Korean));
-    found.extend((!kana && has('\u{4e00}'..='\u{9fff}')).then_some(Language::Chinese));
-    found.extend(has('\u{430}'..='\u{44f}').then_some(Language::Russian));
+    found.extend(kana.then_some(TaskLanguage::Japanese));
+    found.extend(hangul.then_some(TaskLanguage::Korean));
+    found.extend((!kana && has('\u{4e00}'..='\u{9fff}')).then_some(TaskLanguage::Chinese));
+    found.extend(has('\u{430}'..='\u{44f}').then_some(TaskLanguage::Russian));
     found.extend(latin(text));
     found
 }
 
-fn latin(text: &str) -> Vec<Language> {
+fn latin(text: &str) -> Vec<TaskLanguage> {
     // Paths and names are no words.
     let words: Vec<String> = text
         .split_whitespace()
@@ -70,14 +76,14 @@ mod tests {
     #[test]
     fn languages_of_sentences() {
         for (text, language) in [
-            ("修复登录超时", Language::Chinese),
-            ("カートの合計が合わない", Language::Japanese),
-            ("로그인이 안 됩니다", Language::Korean),
-            ("Не работает вход", Language::Russian),
-            ("El total del carrito no se actualiza", Language::Spanish),
-            ("O total do carrinho não é atualizado quando removo um item", Language::Portuguese),
-            ("Le total du panier ne change pas", Language::French),
-            ("Der Gutschein wird nicht angewendet", Language::German),
+            ("修复登录超时", TaskLanguage::Chinese),
+            ("カートの合計が合わない", TaskLanguage::Japanese),
+            ("로그인이 안 됩니다", TaskLanguage::Korean),
+            ("Не работает вход", TaskLanguage::Russian),
+            ("El total del carrito no se actualiza", TaskLanguage::Spanish),
+            ("O total do carrinho não é atualizado quando removo um item", TaskLanguage::Portuguese),
+            ("Le total du panier ne change pas", TaskLanguage::French),
+            ("Der Gutschein wird nicht angewendet", TaskLanguage::German),
         ] {
             assert_eq!(of(text), [language], "{text}");
         }

@@ -6,15 +6,15 @@ use rustc_hash::FxHashMap;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-use super::language::Language;
+use super::language::TaskLanguage;
 
 /// A shorter part of a compound is too often another word.
 const MIN_PART_CHARS: usize = 5;
 /// A single character of these scripts stands in too many words.
 const MIN_UNPARTED_CHARS: usize = 2;
 
-pub struct Table {
-    language: Language,
+pub struct TermTable {
+    language: TaskLanguage,
     /// By the first two characters, longest first.
     terms: FxHashMap<[char; 2], Vec<Term>>,
 }
@@ -31,18 +31,21 @@ impl Term {
     }
 }
 
-type Lazy = LazyLock<Table>;
+type Lazy = LazyLock<TermTable>;
 
 /// Read when a task first needs one.
-pub static TABLES: [(Language, Lazy); 8] = [
-    (Language::Chinese, Lazy::new(|| Table::parse(Language::Chinese, include_str!("zh.txt")))),
-    (Language::Japanese, Lazy::new(|| Table::parse(Language::Japanese, include_str!("ja.txt")))),
-    (Language::Korean, Lazy::new(|| Table::parse(Language::Korean, include_str!("ko.txt")))),
-    (Language::Russian, Lazy::new(|| Table::parse(Language::Russian, include_str!("ru.txt")))),
-    (Language::Spanish, Lazy::new(|| Table::parse(Language::Spanish, include_str!("es.txt")))),
-    (Language::Portuguese, Lazy::new(|| Table::parse(Language::Portuguese, include_str!("pt.txt")))),
-    (Language::French, Lazy::new(|| Table::parse(Language::French, include_str!("fr.txt")))),
-    (Language::German, Lazy::new(|| Table::parse(Language::German, include_str!("de.txt")))),
+pub static TABLES: [(TaskLanguage, Lazy); 8] = [
+    (TaskLanguage::Chinese, Lazy::new(|| TermTable::parse(TaskLanguage::Chinese, include_str!("zh.txt")))),
+    (TaskLanguage::Japanese, Lazy::new(|| TermTable::parse(TaskLanguage::Japanese, include_str!("ja.txt")))),
+    (TaskLanguage::Korean, Lazy::new(|| TermTable::parse(TaskLanguage::Korean, include_str!("ko.txt")))),
+    (TaskLanguage::Russian, Lazy::new(|| TermTable::parse(TaskLanguage::Russian, include_str!("ru.txt")))),
+    (TaskLanguage::Spanish, Lazy::new(|| TermTable::parse(TaskLanguage::Spanish, include_str!("es.txt")))),
+    (
+        TaskLanguage::Portuguese,
+        Lazy::new(|| TermTable::parse(TaskLanguage::Portuguese, include_str!("pt.txt"))),
+    ),
+    (TaskLanguage::French, Lazy::new(|| TermTable::parse(TaskLanguage::French, include_str!("fr.txt")))),
+    (TaskLanguage::German, Lazy::new(|| TermTable::parse(TaskLanguage::German, include_str!("de.txt")))),
 ];
 
 /// Lower case, one width, no accents. Marks that make another letter in Asian scripts stay.
@@ -58,8 +61,8 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
-impl Table {
-    fn parse(language: Language, data: &'static str) -> Self {
+impl TermTable {
+    fn parse(language: TaskLanguage, data: &'static str) -> Self {
         let mut terms: FxHashMap<[char; 2], Vec<Term>> = FxHashMap::default();
         for (english, listed) in data.lines().filter_map(|line| line.split_once('=')) {
             for term in listed.split('|') {
@@ -80,7 +83,7 @@ impl Table {
 
     /// Calls `each` with the English words of every term in the folded text.
     pub fn find(&self, folded: &str, mut each: impl FnMut(&[&'static str])) {
-        if matches!(self.language, Language::Chinese | Language::Japanese | Language::Korean) {
+        if matches!(self.language, TaskLanguage::Chinese | TaskLanguage::Japanese | TaskLanguage::Korean) {
             self.find_unparted(folded, &mut each);
         } else {
             self.find_in_words(folded, &mut each);
@@ -140,7 +143,7 @@ impl Table {
                         })
                 };
             let length = self.longest(word, fits, each);
-            if self.language == Language::German {
+            if self.language == TaskLanguage::German {
                 self.find_parts(word, length.max(1), each);
             }
         }
@@ -164,8 +167,10 @@ mod tests {
 
     #[test]
     fn longest_terms_win() {
-        let table =
-            Table::parse(Language::Chinese, "login signin=登录\nlogin log=登录日志\ncart=购物车\nlist=列");
+        let table = TermTable::parse(
+            TaskLanguage::Chinese,
+            "login signin=登录\nlogin log=登录日志\ncart=购物车\nlist=列",
+        );
         let mut found = Vec::new();
         table.find("修复登录日志和购物车列", |english| found.push(english.join(" ")));
         assert_eq!(found, ["login log", "cart"]);
@@ -173,8 +178,8 @@ mod tests {
 
     #[test]
     fn stems_words_and_compounds() {
-        let table = Table::parse(
-            Language::German,
+        let table = TermTable::parse(
+            TaskLanguage::German,
             "login=anmeld*\ndiscount=rabatt*\nquery=abfrage*\nrow=zeile\ncredit card=kredit* karte*",
         );
         let mut found = Vec::new();

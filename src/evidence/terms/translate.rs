@@ -1,6 +1,6 @@
 //! The English words for a task's terms, best first.
 
-use super::language::{self, Language};
+use super::language::{self, TaskLanguage};
 use super::table::{TABLES, fold};
 
 /// More would outweigh the task's own words.
@@ -8,7 +8,7 @@ const MAX_ENGLISH: usize = 60;
 const MAX_TEXT_BYTES: usize = 8_000;
 
 /// The languages as in [`super::language::of`] the whole task.
-pub fn english(text: &str, languages: &[Language]) -> Vec<&'static str> {
+pub fn english(text: &str, languages: &[TaskLanguage]) -> Vec<&'static str> {
     let mut found: Vec<&'static str> = Vec::new();
     if languages.is_empty() {
         return found;

@@ -2,6 +2,7 @@
 //! test)'`, `--deny 'Edit(migrations/**)'`. A rule that we can't express is an error, never ignored.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::access::Access;
 use super::command::AssessedAccess;
@@ -10,6 +11,7 @@ use super::path_scope::PathScope;
 use super::session_grant::SessionGrant;
 use super::tool_rule::{Match, ToolRule, is_about_command, is_about_path};
 use crate::shell::interpret::call::Call;
+use base::config::permission_rules::RuleSource;
 use base::path;
 
 const DENIED_BY_PART: [&str; 6] = ["Bash", "Edit", "Write", "MultiEdit", "Read", "WebFetch"];
@@ -17,30 +19,60 @@ const DENIED_BY_PART: [&str; 6] = ["Bash", "Edit", "Write", "MultiEdit", "Read",
 #[derive(Clone, Debug, Default)]
 pub struct FlagRules {
     pub granted: Vec<SessionGrant>,
+    /// Always asked about, whatever allows it.
+    pub asked: Vec<ToolRule>,
     pub denied: Vec<ToolRule>,
+    /// Rules of other programs' files that can't be used, and why.
+    pub unusable: Vec<String>,
 }
 
 impl FlagRules {
-    /// Both lists may have several rules per value, with commas. `ours` translates other tool names.
-    pub fn parse(allow: &[String], deny: &[String], ours: impl Fn(&str) -> String) -> Result<Self, String> {
-        let rules = |values: &[String]| {
-            values
-                .iter()
-                .flat_map(|value| split(value))
-                .map(|text| ToolRule::parse(&text))
-                .map(|rule| rule.map(|rule| ToolRule { tool: ours(&rule.tool), ..rule }))
-                .collect::<Result<Vec<_>, _>>()
-        };
-        let granted = rules(allow)?.iter().map(grant).collect::<Result<Vec<_>, _>>()?;
-        let denied = rules(deny)?;
-        match denied.iter().find(|rule| rule.pattern.is_some() && !DENIED_BY_PART.contains(&&*rule.tool)) {
-            Some(rule) => Err(format!(
-                "--deny {}: only {} take something in brackets",
-                shown(rule),
-                DENIED_BY_PART.join(", ")
-            )),
-            None => Ok(Self { granted: granted.into_iter().flatten().collect(), denied }),
+    /// A value may hold several rules, with commas. `ours` translates other tool names; `is_tool` knows them.
+    pub fn parse(
+        sources: &[RuleSource],
+        ours: impl Fn(&str) -> String,
+        is_tool: impl Fn(&ToolRule) -> bool,
+    ) -> Result<Self, String> {
+        let mut all = Self::default();
+        for source in sources {
+            let place = (!source.place.is_empty()).then(|| Arc::from(source.place.as_str()));
+            let lists = &source.lists;
+            for (kind, texts) in [("allow", &lists.allow), ("ask", &lists.ask), ("deny", &lists.deny)] {
+                for text in texts.iter().flat_map(|value| split(value)) {
+                    let added = ToolRule::parse(&text)
+                        .map(|rule| ToolRule { tool: ours(&rule.tool), place: place.clone(), ..rule })
+                        .and_then(|rule| all.add(kind, rule, &is_tool));
+                    match added {
+                        Ok(()) => {}
+                        Err(why) if source.foreign => all.unusable.push(format!("{kind} {text} ({why})")),
+                        Err(why) if place.is_some() => {
+                            return Err(format!("{}: {kind} {text}: {why}", source.place));
+                        }
+                        Err(why) => return Err(format!("--{kind} {text}: {why}")),
+                    }
+                }
+            }
         }
+        Ok(all)
+    }
+
+    fn add(&mut self, kind: &str, rule: ToolRule, is_tool: impl Fn(&ToolRule) -> bool) -> Result<(), String> {
+        if kind == "allow" {
+            self.granted.extend(grant(&rule)?);
+            return Ok(());
+        }
+        if rule.pattern.is_some() && !DENIED_BY_PART.contains(&&*rule.tool) {
+            return Err(format!("only {} take something in brackets", DENIED_BY_PART.join(", ")));
+        }
+        if !is_tool(&rule) {
+            return Err("there is no such tool".to_owned());
+        }
+        if kind == "ask" {
+            self.asked.push(rule)
+        } else {
+            self.denied.push(rule)
+        }
+        Ok(())
     }
 }
 
@@ -62,7 +94,7 @@ fn split(text: &str) -> Vec<String> {
 /// What a rule grants; `None` if there would be no question anyway.
 pub fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
     let pattern = rule.pattern.as_deref();
-    let refused = |why: &str| Err(format!("--allow {}: {why}", shown(rule)));
+    let refused = |why: &str| Err(why.to_owned());
     let server = rule.tool.strip_prefix("mcp__").map(|rest| rest.split_once("__").unwrap_or((rest, "*")));
     Ok(Some(match (rule.tool.as_str(), pattern) {
         ("Bash", None) => SessionGrant::Prefix("*".to_owned()),
@@ -107,14 +139,26 @@ pub fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
     }))
 }
 
-fn shown(rule: &ToolRule) -> String {
+fn shown(kind: &str, rule: &ToolRule) -> String {
     let pattern = rule.pattern.as_ref().map_or(String::new(), |pattern| format!("({pattern})"));
-    format!("{}{pattern}", rule.tool)
+    match &rule.place {
+        Some(place) => format!("{kind} {}{pattern} in {place}", rule.tool),
+        None => format!("--{kind} {}{pattern}", rule.tool),
+    }
+}
+
+fn first<'r>(rules: &'r [ToolRule], accesses: &[AssessedAccess], scope: &PathScope) -> Option<&'r ToolRule> {
+    rules.iter().find(|rule| accesses.iter().any(|access| is_about(rule, access, scope)))
 }
 
 pub fn forbidden(rules: &[ToolRule], accesses: &[AssessedAccess], scope: &PathScope) -> Option<String> {
-    let rule = rules.iter().find(|rule| accesses.iter().any(|access| is_about(rule, access, scope)))?;
-    Some(format!("the user forbade it for this run (--deny {})", shown(rule)))
+    let rule = first(rules, accesses, scope)?;
+    let who = if rule.place.is_some() { "a rule forbids it" } else { "the user forbade it for this run" };
+    Some(format!("{who} ({})", shown("deny", rule)))
+}
+
+pub fn must_ask(rules: &[ToolRule], accesses: &[AssessedAccess], scope: &PathScope) -> Option<String> {
+    Some(format!("a rule asks first ({})", shown("ask", first(rules, accesses, scope)?)))
 }
 
 fn is_about(rule: &ToolRule, assessed: &AssessedAccess, scope: &PathScope) -> bool {
@@ -166,13 +210,20 @@ fn is_about(rule: &ToolRule, assessed: &AssessedAccess, scope: &PathScope) -> bo
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use base::config::permission_rules::PermissionLists;
+
     use super::*;
 
     #[test]
     fn flags_become_grants() {
         let ours = |name: &str| name.replace("bash", "Bash");
-        let allow = |text: &str| FlagRules::parse(&[text.to_owned()], &[], ours).map(|rules| rules.granted);
-        let deny = |text: &str| FlagRules::parse(&[], &[text.to_owned()], ours).map(|rules| rules.denied);
+        let parse = |allow: &[&str], deny: &[&str]| {
+            let of = |rules: &[&str]| rules.iter().map(|rule| (*rule).to_owned()).collect();
+            let lists = PermissionLists { allow: of(allow), ask: Vec::new(), deny: of(deny) };
+            FlagRules::parse(&[RuleSource { lists, ..RuleSource::default() }], ours, |_| true)
+        };
+        let allow = |text: &str| parse(&[text], &[]).map(|rules| rules.granted);
+        let deny = |text: &str| parse(&[], &[text]).map(|rules| rules.denied);
         assert_eq!(deny("bash(git push:*),Task").unwrap()[0].tool, "Bash");
         assert!(deny("Grep(secrets/**)").unwrap_err().contains("only Bash, Edit"));
         assert_eq!(

@@ -82,6 +82,7 @@ pub struct Rules {
     stored: Stored,
     session: Vec<SessionGrant>,
     turn: Vec<SessionGrant>,
+    asked: Vec<ToolRule>,
     denied: Vec<ToolRule>,
     damage: Option<String>,
 }
@@ -141,6 +142,7 @@ impl Rules {
 
     pub fn apply(&mut self, flags: FlagRules) {
         flags.granted.into_iter().for_each(|grant| self.grant(grant));
+        self.asked.extend(flags.asked);
         self.denied.extend(flags.denied);
     }
 
@@ -158,6 +160,10 @@ impl Rules {
 
     pub fn forbidden(&self, accesses: &[AssessedAccess], scope: &PathScope) -> Option<String> {
         flag_rules::forbidden(&self.denied, accesses, scope)
+    }
+
+    pub fn must_ask(&self, accesses: &[AssessedAccess], scope: &PathScope) -> Option<String> {
+        flag_rules::must_ask(&self.asked, accesses, scope)
     }
 
     /// Files that no tool and no command may see or change.

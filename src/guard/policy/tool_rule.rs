@@ -2,6 +2,7 @@
 //! `WebFetch(docs.rs)`. As in its permissions page and hooks reference, November 2026.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::shell::interpret::call::Call;
 use base::search::glob;
@@ -12,6 +13,8 @@ pub struct ToolRule {
     pub tool: String,
     /// The text in parentheses; `None` for every call of the tool.
     pub pattern: Option<String>,
+    /// The file that it stands in; `None` for a flag or a hook.
+    pub place: Option<Arc<str>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +39,7 @@ impl ToolRule {
             return Err(format!("'{text}' does not begin with the name of a tool"));
         }
         let pattern = pattern.filter(|pattern| !pattern.is_empty() && *pattern != "*");
-        Ok(Self { tool: tool.to_owned(), pattern: pattern.map(str::to_owned) })
+        Ok(Self { tool: tool.to_owned(), pattern: pattern.map(str::to_owned), place: None })
     }
 
     pub fn names(&self, tool: &str) -> bool {
@@ -91,7 +94,10 @@ pub fn is_about_path(pattern: &str, path: &Path, workspace: &Path) -> bool {
     let (base, rest) = match (pattern.strip_prefix("//"), pattern.strip_prefix("~/")) {
         (Some(rest), _) => (PathBuf::from("/"), rest),
         (_, Some(rest)) => (std::env::home_dir().unwrap_or_default(), rest),
-        _ => (workspace.to_owned(), pattern.strip_prefix('/').unwrap_or(pattern)),
+        _ => {
+            let rest = pattern.strip_prefix("./").or_else(|| pattern.strip_prefix('/'));
+            (workspace.to_owned(), rest.unwrap_or(pattern))
+        }
     };
     let Ok(inside) = path.strip_prefix(&base) else { return false };
     // A folder means all below, and a name without a `/` any folder or file of that name.

@@ -136,9 +136,13 @@ fn search(cx: &ToolCx, target: &PathTarget, args: &Args) -> ToolOutcome {
     Ok(envelope)
 }
 
+const MAX_LITERAL_BYTES: usize = 300;
+
 /// An unclosed bracket is meant literally, as in `foo(`.
 fn literal(pattern: &str) -> Option<Reading> {
-    let plain = !pattern.contains(['\\', '\n', '|', '*', '+']) && !pattern.contains("(?");
+    let plain = pattern.len() <= MAX_LITERAL_BYTES
+        && !pattern.contains(['\\', '\n', '|', '*', '+'])
+        && !pattern.contains("(?");
     plain.then(|| Reading { pattern: regex::escape(pattern), why: "it is not a regular expression" })
 }
 

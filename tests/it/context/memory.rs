@@ -458,7 +458,7 @@ async fn undo_compaction_needs_room() {
     server.on_body("<conversation>", answer().text("## Objectives & Status\n- much"));
     let mut agent = TestAgent::start(
         &Workplace::new(),
-        &config(&server, "context_window = 14000\ncompression_threshold = 0.5"),
+        &config(&server, "context_window = 12000\ncompression_threshold = 0.5"),
         false,
     );
     let notice = |event: &Event| match event {

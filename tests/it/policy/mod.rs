@@ -2,6 +2,7 @@
 
 mod cli;
 mod denials;
+mod files;
 mod grammar;
 mod handles_props;
 mod handles_race;

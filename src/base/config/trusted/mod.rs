@@ -6,5 +6,6 @@ pub mod held_back;
 pub mod hook_files;
 pub mod mcp_files;
 pub mod own_files;
+pub mod permission_files;
 pub mod skill_files;
 pub mod trust;

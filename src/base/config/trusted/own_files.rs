@@ -7,6 +7,7 @@ use super::agent_files::{self, AgentFile};
 use super::command_files::{self, CommandFile};
 use super::hook_files;
 use super::mcp_files;
+use super::permission_files;
 use super::skill_files::{self, SkillFile};
 use super::trust::Trust;
 use crate::config::language_servers;
@@ -14,13 +15,14 @@ use crate::text::and_list;
 
 type OfProject = fn(&Path) -> Vec<AgentFile>;
 
-const KINDS: [(&str, OfProject); 6] = [
+const KINDS: [(&str, OfProject); 7] = [
     ("sub-agents", agent_files::of_project),
     ("commands", command_files::definitions),
     ("skills", skill_files::definitions),
     ("hooks", hook_files::of_project),
     ("language servers", language_servers::of_project),
     ("MCP servers", mcp_files::of_project),
+    ("permission rules", permission_files::of_project),
 ];
 
 /// The usable files: the user's, and the project's if trusted.
@@ -34,6 +36,8 @@ pub struct OwnFiles {
     pub programs: Vec<PathBuf>,
     /// MCP servers; for equal names the later one wins.
     pub mcp: Vec<AgentFile>,
+    /// What Claude Code's project settings allow.
+    pub permissions: Vec<AgentFile>,
 }
 
 pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (OwnFiles, Option<String>) {
@@ -44,6 +48,7 @@ pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (OwnF
         hooks: hook_files::of_user(config),
         programs: Vec::new(),
         mcp: mcp_files::of_user(config),
+        permissions: Vec::new(),
     };
     let project = Definitions::of(workspace);
     if project.is_empty() {
@@ -57,6 +62,7 @@ pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (OwnF
         own.hooks.extend(hook_files::of_project(workspace));
         own.programs.extend(language_servers::of_project(workspace).into_iter().map(|file| file.path));
         own.mcp.extend(mcp_files::of_project(workspace));
+        own.permissions = permission_files::of_project(workspace);
         return (own, None);
     }
     let notice = format!(

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
-use crate::cli::setup::open;
+use crate::cli::setup::{limits, open};
 use agent::calls::policy_engine::{PolicyEngine, SandboxSupport};
 use base::config::settings::Permission;
 use base::sanitize;
@@ -61,7 +61,8 @@ pub fn run(cli: &SharedArgs, args: &PolicyArgs) -> Result<(), Failure> {
         ));
     }
     let spill = opened.project_state.join("tool-output");
-    let rules = Rules::load(&opened.project_state);
+    let mut rules = Rules::load(&opened.project_state);
+    rules.apply(limits::rules(&cli.model, &opened.loaded)?);
     let own = opened.own_folders();
     let engine = PolicyEngine::new(&opened.loaded.work, rules, &opened.workspace, vec![spill], &own);
     let support = match check.confined {
