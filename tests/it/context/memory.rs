@@ -453,8 +453,9 @@ async fn silent_truncation_is_reported_once() {
 
 #[tokio::test]
 async fn undo_compaction_needs_room() {
-    let server =
-        FakeServer::start((0..8).map(|_| answer().text(&LONG.repeat(50)).no_usage().into()).collect());
+    // Equal lines would be a loop.
+    let text: String = (0..50).map(|line| format!("{line} {LONG}")).collect();
+    let server = FakeServer::start((0..8).map(|_| answer().text(&text).no_usage().into()).collect());
     server.on_body("<conversation>", answer().text("## Objectives & Status\n- much"));
     let mut agent = TestAgent::start(
         &Workplace::new(),
