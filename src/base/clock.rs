@@ -21,6 +21,11 @@ pub fn utc(ms: u64) -> String {
     at.map(|at| at.to_string()).unwrap_or_default()
 }
 
+/// Local date: `2026-03-01`.
+pub fn local_day(ms: u64) -> String {
+    local(ms).get(..10).unwrap_or_default().to_owned()
+}
+
 /// Local date and time for users: `2026-03-01 14:05:09`.
 pub fn local(ms: u64) -> String {
     let moment = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());

@@ -22,6 +22,9 @@ pub trait Originals: Send + Sync {
     /// The items of the full session that best match `query`, best first.
     fn search(&self, query: &str, most: usize) -> Vec<RecallMatch>;
 
+    /// What other sessions of this project changed that matches `query`, a line each.
+    fn earlier(&self, query: &str, most: usize) -> Vec<String>;
+
     fn of_agent(&self, agent: &str) -> Option<Arc<dyn Originals>>;
 }
 

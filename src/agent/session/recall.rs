@@ -1,6 +1,6 @@
 //! The full originals of a session from its log, for the Recall tool and `/recall`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base::model::item::{Item, ItemId};
@@ -11,6 +11,7 @@ use base::text;
 use context::session::effective::EffectiveSession;
 use context::session::list;
 use context::session::log;
+use context::session::outcomes::{self, TurnOutcome};
 use context::session::reader;
 use tools::ports::{Originals, RecallMatch};
 
@@ -58,6 +59,13 @@ impl Originals for LogOriginals {
         let path = self.path();
         let log = list::find(&log::agents_of(path.parent()?.parent()?), agent).ok()?;
         Some(Arc::new(Self { path: Mutex::new(log) }))
+    }
+
+    fn earlier(&self, query: &str, most: usize) -> Vec<String> {
+        let log = self.path();
+        let session = log.file_stem().unwrap_or_default().to_string_lossy();
+        let Some(state) = log.parent().and_then(Path::parent) else { return Vec::new() };
+        outcomes::find(state, &session, query, false, most).iter().map(TurnOutcome::line).collect()
     }
 
     fn search(&self, query: &str, most: usize) -> Vec<RecallMatch> {

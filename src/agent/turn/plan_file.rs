@@ -1,4 +1,5 @@
-//! The plan at the end of a turn in plan mode: a project file for the user to accept, change or refuse.
+//! What a finished turn leaves: a record of what it changed, and in plan mode its plan, a project file for the user to
+//! accept, change or refuse.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,6 +7,7 @@ use std::sync::Arc;
 use crate::calls::dispatcher::Dispatcher;
 use crate::control::{Events, TurnControl, notice};
 use crate::parts::Agent;
+use crate::work::earlier;
 use base::clock;
 use base::config::mode::Mode;
 use base::file::{self, FileError};
@@ -36,9 +38,12 @@ fn plan_of<'a>(items: impl DoubleEndedIterator<Item = &'a Item>) -> Option<&'a s
     Some(answer[begin..].trim_end())
 }
 
-/// Writes the plan of a turn in plan mode to a file.
+/// Records what the turn changed, and writes the plan of a turn in plan mode to a file.
 pub async fn keep(agent: &Agent, events: &Events) -> Option<PlanRequest> {
     let Agent { conversation, dispatcher, .. } = agent;
+    if !agent.input.sub_agent {
+        earlier::keep(conversation, &dispatcher.cx).await;
+    }
     if dispatcher.policy.mode() != Mode::Plan {
         return None;
     }

@@ -25,7 +25,6 @@ use super::vendors::Vendor;
 use crate::file::{self, FileError};
 use crate::path::{self, leads_out};
 use crate::secret::Secret;
-use crate::text::one_line;
 
 const DEFAULTS: &str = include_str!("../../../config.toml");
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -93,7 +92,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
                     let path = project_path.display();
                     notices.push(format!(
                         "Ignored {path}: it is not a valid configuration: {}",
-                        one_line(&what, 200)
+                        what.lines().next().unwrap_or_default()
                     ));
                     ProjectConfig { raw: Raw::default(), personal: Vec::new(), unknown: Vec::new() }
                 }

@@ -8,6 +8,7 @@ pub mod journal;
 pub mod list;
 pub mod log;
 pub mod maintained;
+pub mod outcomes;
 pub mod projects;
 pub mod prompt_history;
 pub mod reader;

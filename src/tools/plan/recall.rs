@@ -107,11 +107,13 @@ fn search(originals: &dyn Originals, query: &str) -> Envelope {
         found.iter().map(|hit| json!({"id": hit.id.0, "kind": hit.kind, "snippet": hit.snippet})).collect();
     let recalled = Recalled { query: Some(query.to_owned()), hits: Some(hits), ..Recalled::default() };
     let recalled = Observation::Recall(recalled);
-    if found.is_empty() {
+    let earlier = originals.earlier(query, MATCHES);
+    if found.is_empty() && earlier.is_empty() {
         return Envelope::success(format!("no item of this session matches '{query}'")).observed(recalled);
     }
-    let lines: Vec<String> =
+    let mut lines: Vec<String> =
         found.iter().map(|hit| format!("{} {}: {}", hit.id, hit.kind, hit.snippet)).collect();
+    lines.extend(earlier.iter().map(|line| format!("Earlier session: {line}")));
     Envelope::success("Recall with an id returns the whole item")
         .observed(recalled)
         .with_body("found", lines.join("\n"))

@@ -1,6 +1,7 @@
 //! Sessions: kept, reopened, rewound, replayed, and random ones.
 
 mod busy_sessions;
+mod earlier_work;
 mod going_back;
 mod random_faults;
 mod random_sessions;

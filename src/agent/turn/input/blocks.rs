@@ -77,6 +77,7 @@ const SOURCES: &[(&str, &[MessageKind], MakeBlock)] = &[
     ("MCP resources", &[Steering, NewTurn], resources),
     ("likely files", &[NewTurn], likely_files),
     ("notes", &[NewTurn], related_notes),
+    ("earlier work", &[NewTurn], earlier_work),
     ("the environment", &[Steering, NewTurn], environment),
     ("attachments", &[NewTurn, Again], attached),
     ("the survey", &[NewTurn, Again], mode_survey),
@@ -185,6 +186,16 @@ fn related_notes<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String
     let (asked, budget) = (inputs.asked().to_owned(), notes::budget(inputs.window_tokens));
     let (root, redactor) = (Arc::clone(&inputs.cx.root), Arc::clone(&inputs.cx.redactor));
     blocking(move || notes::block(&asked, &root, &redactor, &shown, budget))
+}
+
+/// For the session's first task.
+fn earlier_work<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
+    let first = inputs.conversation.history.entries().is_empty();
+    if !first || !inputs.input.inject_notes || inputs.input.sub_agent {
+        return ready(None);
+    }
+    let (asked, log) = (inputs.asked().to_owned(), inputs.conversation.log_path());
+    blocking(move || task_context::earlier_work(&log, &asked))
 }
 
 fn environment<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {

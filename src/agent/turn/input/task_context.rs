@@ -1,10 +1,12 @@
-//! The block with the files that a new task seems to be about.
+//! The blocks with the files that a new task seems to be about, and with earlier work on it.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::session::conversation::Conversation;
 use crate::turn::additions::notes;
+use crate::work::earlier;
 use base::sanitize;
 use evidence::task_context::DEFAULT_MAX_CHARS;
 use tools::cx::ToolCx;
@@ -40,4 +42,11 @@ pub async fn block(
     Some(format!(
         "<task-context>Files that this task may be about, found by words, names and git; check before relying on it.\n{body}\n</task-context>"
     ))
+}
+
+/// What other sessions changed that clearly belongs to the task. Reads the disk.
+pub fn earlier_work(log: &Path, task: &str) -> Option<String> {
+    let lines = sanitize::as_data(&earlier::lines(log, task).join("\n"));
+    (!lines.is_empty())
+        .then(|| format!("<system-reminder>Earlier work here that may matter:\n{lines}</system-reminder>"))
 }

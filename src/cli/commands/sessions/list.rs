@@ -7,10 +7,15 @@ use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use base::config::settings::Permission;
 use base::text;
-use context::session::list;
+use context::session::{list, outcomes};
+
+const FOUND: usize = 20;
 
 #[derive(Args, Debug)]
 pub struct SessionsArgs {
+    /// Only sessions that changed something about these words
+    pub query: Vec<String>,
+
     /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,
@@ -18,6 +23,19 @@ pub struct SessionsArgs {
 
 pub fn run(cli: &SharedArgs, args: &SessionsArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Ask)?;
+    if !args.query.is_empty() {
+        let found = outcomes::find(&opened.project_state, "", &args.query.join(" "), false, FOUND);
+        let lines: Vec<String> = found
+            .iter()
+            .map(|outcome| match args.json {
+                true => serde_json::to_string(outcome).unwrap_or_default(),
+                false => outcome.line(),
+            })
+            .collect();
+        let none = "No earlier turn changed anything about that.\n".to_owned();
+        let out = if lines.is_empty() && !args.json { none } else { lines.join("\n") + "\n" };
+        return report::show(args.json, &out);
+    }
     let rows = list::list(&opened.project_state);
     let mut out = String::new();
     for row in &rows {

@@ -1,0 +1,53 @@
+//! What earlier sessions changed: kept at the end of each turn that changed files, and shown where a new task clearly
+//! belongs to it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::session::conversation::Conversation;
+use crate::work::work_log::CheckRun;
+use base::model::item::Item;
+use context::session::outcomes::{self, TurnOutcome};
+use guard::redact::detector::TextSource;
+use tools::cx::ToolCx;
+
+const SHOWN: usize = 3;
+
+/// Reads the disk.
+pub fn lines(log: &Path, task: &str) -> Vec<String> {
+    let Some(state) = log.parent().and_then(Path::parent) else { return Vec::new() };
+    let session = log.file_stem().unwrap_or_default().to_string_lossy();
+    outcomes::find(state, &session, task, true, SHOWN).iter().map(TurnOutcome::line).collect()
+}
+
+/// Keeps what the turn changed, if it did. A failure costs only the record.
+pub async fn keep(conversation: &Conversation, cx: &ToolCx) {
+    let work = &conversation.facts.work;
+    let changed: Vec<String> = work.changes().into_iter().rev().map(|(_, path)| path.to_owned()).collect();
+    let log = conversation.log_path();
+    let (Some(state), Some(session)) = (log.parent().and_then(Path::parent), log.file_stem()) else { return };
+    if changed.is_empty() {
+        return;
+    }
+    let of = |wanted: fn(&Item) -> bool| {
+        let newest = conversation.history.entries().iter().rev().find(|entry| wanted(&entry.item));
+        newest.map(|entry| entry.item.text().into_owned()).unwrap_or_default()
+    };
+    let task = of(|item| matches!(item, Item::User(message) if !message.steering));
+    let answer = of(|item| matches!(item, Item::Assistant { .. }));
+    let check = work.checks().next_back().filter(|run| run.started >= work.turn_start()).map(result);
+    let clean = |text: &str| cx.redactor.redact(text, TextSource::Text).into_owned();
+    let outcome =
+        TurnOutcome::new(&session.to_string_lossy(), &clean(&task), changed, check, &clean(&answer));
+    let state = Arc::<Path>::from(state);
+    let _ = tokio::task::spawn_blocking(move || outcomes::append(&state, &outcome)).await;
+}
+
+fn result(run: &CheckRun) -> String {
+    let how = match run.failed {
+        Some(true) => "failed",
+        Some(false) => "passed",
+        None => "ran",
+    };
+    format!("{} {how}", run.check.name)
+}

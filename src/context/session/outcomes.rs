@@ -1,0 +1,91 @@
+//! What each turn of this project's sessions changed: one short line a turn, in the project's state, written without a
+//! model. A later session finds it by its words.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use base::clock;
+use base::file;
+use base::search::bm25::Corpus;
+use base::search::words;
+use base::text::one_line;
+
+const NAME: &str = "outcomes.jsonl";
+/// Older ones are left out.
+const MOST: usize = 1_000;
+const TASK_CHARS: usize = 100;
+const SAID_CHARS: usize = 100;
+const FILES: usize = 4;
+/// Fewer shared words may be chance.
+const CLEAR_WORDS: usize = 3;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnOutcome {
+    pub ms: u64,
+    pub session: String,
+    pub task: String,
+    pub files: Vec<String>,
+    /// The last check and its result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+    /// The first sentence of the answer.
+    pub said: String,
+}
+
+impl TurnOutcome {
+    pub fn new(session: &str, task: &str, files: Vec<String>, check: Option<String>, answer: &str) -> Self {
+        let first = answer.split_inclusive(['.', '!', '?', '\n', '。']).next().unwrap_or_default();
+        Self {
+            ms: clock::now_ms(),
+            session: session.to_owned(),
+            task: one_line(task, TASK_CHARS),
+            files: files.into_iter().take(FILES).collect(),
+            check,
+            said: one_line(first, SAID_CHARS),
+        }
+    }
+
+    /// Such as `2026-11-22 fix the login timeout (auth/session.py; pytest passed), session ab12`.
+    pub fn line(&self) -> String {
+        let day = clock::local_day(self.ms);
+        let files = self.files.join(", ");
+        let check = self.check.as_ref().map_or(String::new(), |check| format!("; {check}"));
+        format!("{day} {} ({files}{check}), session {}", self.task, self.session)
+    }
+}
+
+fn path(project_state: &Path) -> PathBuf {
+    project_state.join(NAME)
+}
+
+pub fn append(project_state: &Path, outcome: &TurnOutcome) -> io::Result<()> {
+    file::create_private_folder(project_state)?;
+    let mut line = serde_json::to_vec(outcome)?;
+    line.push(b'\n');
+    let mut options = OpenOptions::new();
+    file::open_private(options.append(true).create(true), &path(project_state))?.write_all(&line)
+}
+
+/// Newest first.
+fn all(project_state: &Path) -> Vec<TurnOutcome> {
+    let Ok(bytes) = file::read_own(&path(project_state)) else { return Vec::new() };
+    let lines = bytes.rsplit(|byte| *byte == b'\n');
+    lines.filter_map(|line| serde_json::from_slice(line).ok()).take(MOST).collect()
+}
+
+/// The outcomes of other sessions that match `query`, best first; with `clear`, only those that share enough of its words.
+pub fn find(project_state: &Path, session: &str, query: &str, clear: bool, most: usize) -> Vec<TurnOutcome> {
+    let wanted = words::telling(query);
+    let outcomes: Vec<TurnOutcome> =
+        all(project_state).into_iter().filter(|outcome| outcome.session != session).collect();
+    let mut corpus = Corpus::only(&wanted);
+    for outcome in &outcomes {
+        corpus.add(&[(2.0, &outcome.task), (1.5, &outcome.files.join(" ")), (1.0, &outcome.said)]);
+    }
+    let enough = CLEAR_WORDS.min(wanted.len().max(2));
+    let hits = corpus.rank(&wanted).into_iter().filter(|hit| !clear || hit.matched.len() >= enough);
+    hits.take(most).map(|hit| outcomes[hit.document].clone()).collect()
+}
