@@ -9,22 +9,22 @@ use crate::cli::choice::{MODES, PERMISSIONS, PROVIDERS, choice};
 use base::config::mode::Mode;
 use base::config::settings::{Permission, ProviderKind};
 
-/// What every command is given.
+/// What every command is given; `command_line` makes it global.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SharedArgs {
     #[command(flatten)]
     pub model: ModelArgs,
 
     /// Continue the last session of this project
-    #[arg(short = 'c', long = "continue", global = true)]
+    #[arg(short = 'c', long = "continue")]
     pub continue_last: bool,
 
     /// Continue in a copy of the session, which stays as it is
-    #[arg(long, global = true)]
+    #[arg(long)]
     pub fork: bool,
 
     /// Chat line by line, for screen readers and simple terminals (also MYCODE_PLAIN=1)
-    #[arg(long, global = true)]
+    #[arg(long)]
     pub plain: bool,
 }
 
@@ -32,41 +32,35 @@ pub struct SharedArgs {
 #[derive(Args, Clone, Debug, Default)]
 pub struct ModelArgs {
     /// openai (and compatible servers), anthropic or scripted
-    #[arg(long, global = true, help_heading = "Model", hide_possible_values = true, value_parser = choice::<ProviderKind>(PROVIDERS))]
+    #[arg(long, help_heading = "Model", hide_possible_values = true, value_parser = choice::<ProviderKind>(PROVIDERS))]
     pub provider: Option<ProviderKind>,
 
     /// Model name
-    #[arg(short, long, global = true, help_heading = "Model")]
+    #[arg(short, long, help_heading = "Model")]
     pub model: Option<String>,
 
     /// How long the model may think: low, medium or high, or what the model's server calls it
-    #[arg(
-        long,
-        visible_alias = "reasoning-effort",
-        global = true,
-        help_heading = "Model",
-        value_name = "LEVEL"
-    )]
+    #[arg(long, visible_alias = "reasoning-effort", help_heading = "Model", value_name = "LEVEL")]
     pub effort: Option<String>,
 
     /// Server address, such as http://localhost:11434/v1
-    #[arg(long, global = true, help_heading = "Model", value_name = "URL")]
+    #[arg(long, help_heading = "Model", value_name = "URL")]
     pub base_url: Option<String>,
 
     /// Replies for the scripted provider, one JSON object per line
-    #[arg(long, global = true, help_heading = "Model", value_name = "FILE")]
+    #[arg(long, help_heading = "Model", value_name = "FILE")]
     pub script: Option<PathBuf>,
 
     /// Size of the model's context window in tokens
-    #[arg(long, global = true, help_heading = "Model", value_name = "TOKENS")]
+    #[arg(long, help_heading = "Model", value_name = "TOKENS")]
     pub context_window: Option<u64>,
 
     /// Extra request header, as "Name: value"; can be repeated
-    #[arg(long, global = true, help_heading = "Model", value_name = "HEADER")]
+    #[arg(long, help_heading = "Model", value_name = "HEADER")]
     pub header: Vec<String>,
 
     /// Wait out rate limits and outages of the model's server for this long, such as 8h or 30m
-    #[arg(long, global = true, help_heading = "Model", value_name = "TIME", value_parser = seconds)]
+    #[arg(long, help_heading = "Model", value_name = "TIME", value_parser = seconds)]
     pub wait: Option<u64>,
 
     /// The wait in seconds where neither option nor setting names one.
@@ -74,53 +68,35 @@ pub struct ModelArgs {
     pub default_wait: Option<u64>,
 
     /// What may run without asking: read-only, ask, accept-edits, auto or full
-    #[arg(long, global = true, help_heading = "Session", value_name = "LEVEL", hide_possible_values = true, value_parser = choice::<Permission>(PERMISSIONS))]
+    #[arg(long, help_heading = "Session", value_name = "LEVEL", hide_possible_values = true, value_parser = choice::<Permission>(PERMISSIONS))]
     pub permission: Option<Permission>,
 
     /// How to go about it: normal, explore, analyze or plan (all but normal only read)
-    #[arg(long, global = true, help_heading = "Session", value_name = "MODE", hide_possible_values = true, value_parser = choice::<Mode>(MODES))]
+    #[arg(long, help_heading = "Session", value_name = "MODE", hide_possible_values = true, value_parser = choice::<Mode>(MODES))]
     pub mode: Option<Mode>,
 
     /// Maximum number of model replies per task (a turn in Claude Code's count)
-    #[arg(long, visible_alias = "max-turns", global = true, help_heading = "Session", value_name = "N")]
+    #[arg(long, visible_alias = "max-turns", help_heading = "Session", value_name = "N")]
     pub max_steps: Option<u32>,
 
     /// Stop when the run has cost this much, in US dollars, sub-agents included
-    #[arg(
-        long,
-        visible_alias = "max-budget-usd",
-        global = true,
-        help_heading = "Session",
-        value_name = "USD"
-    )]
+    #[arg(long, visible_alias = "max-budget-usd", help_heading = "Session", value_name = "USD")]
     pub max_cost: Option<f64>,
 
     /// Allow this without asking, such as 'Bash(cargo test)', Edit or 'WebFetch(docs.rs)'; can be repeated
-    #[arg(
-        long,
-        visible_alias = "allowedTools",
-        global = true,
-        help_heading = "Session",
-        value_name = "RULE"
-    )]
+    #[arg(long, visible_alias = "allowedTools", help_heading = "Session", value_name = "RULE")]
     pub allow: Vec<String>,
 
     /// Never do this, such as 'Bash(git push *)', 'Edit(migrations/**)' or Task; can be repeated
-    #[arg(
-        long,
-        visible_alias = "disallowedTools",
-        global = true,
-        help_heading = "Session",
-        value_name = "RULE"
-    )]
+    #[arg(long, visible_alias = "disallowedTools", help_heading = "Session", value_name = "RULE")]
     pub deny: Vec<String>,
 
     /// Trust this folder's own configuration for this run
-    #[arg(long, global = true, help_heading = "Session")]
+    #[arg(long, help_heading = "Session")]
     pub trust: bool,
 
     /// Work in this folder
-    #[arg(short = 'C', long = "cd", global = true, help_heading = "Session", value_name = "DIR")]
+    #[arg(short = 'C', long = "cd", help_heading = "Session", value_name = "DIR")]
     pub folder: Option<PathBuf>,
 }
 

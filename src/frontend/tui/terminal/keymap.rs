@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::key_name;
-use super::key_table::{Action, EditCommand, KeyRow, PLACES, Place, ROWS};
+use super::key_table::{Action, EditCommand, PLACES, Place, ROWS};
 use base::config::keys::KeyBinding;
 use base::sanitize;
 use base::search::fuzzy;
@@ -95,10 +95,10 @@ impl Keymap {
             }
         }
         for (index, row) in ROWS.iter().enumerate().filter(|(index, _)| own[*index].is_none()) {
-            for name in row.keys {
+            for name in row.keys.split(' ') {
                 let Err(_) = map.bind(index, name) else { continue };
                 // Report it only if this was the action's only key.
-                let last = row.keys.len() == 1;
+                let last = !row.keys.contains(' ');
                 let taker = last.then(|| map.taker(index, name, &own)).flatten();
                 if let Some((taker, line)) = taker {
                     problems.push(format!(
@@ -125,28 +125,28 @@ impl Keymap {
 
     fn bind(&mut self, index: usize, name: &str) -> Result<(), String> {
         let row = &ROWS[index];
+        let place = row.action.place();
         let shown = sanitize::reveal(name);
         let key = key_name::parse(name).ok_or_else(|| {
             format!("'{shown}' is not a key. Keys are written like ctrl-r, alt-left, shift-tab or f5.")
         })?;
-        if !matches!(row.place, Place::List | Place::Pager) && plain_char(key).is_some() {
+        if !matches!(place, Place::List | Place::Pager) && plain_char(key).is_some() {
             return Err(format!("'{shown}' is typed as text; `{}` needs a key with Ctrl or Alt.", row.name));
         }
-        if let Some(other) = self.holder(row, key) {
+        if let Some(other) = self.holder(place, key) {
             return Err(format!(
                 "'{shown}' is the key of `{}` already; `{}` needs another.",
                 ROWS[other].name, row.name
             ));
         }
-        self.rows.insert((row.place, key.code, key.modifiers), index);
+        self.rows.insert((place, key.code, key.modifiers), index);
         self.names[index].push(key_name::show(key));
         Ok(())
     }
 
-    /// The row that has this key where `row` applies.
-    fn holder(&self, row: &KeyRow, key: KeyEvent) -> Option<usize> {
-        let meets =
-            |place: Place| place == row.place || place == Place::Everywhere || row.place == Place::Everywhere;
+    /// The row that has this key in `at`, or in a place that overlaps it.
+    fn holder(&self, at: Place, key: KeyEvent) -> Option<usize> {
+        let meets = |place: Place| place == at || place == Place::Everywhere || at == Place::Everywhere;
         let places = PLACES.into_iter().filter(|place| meets(*place));
         let mut found = places.filter_map(|place| self.rows.get(&(place, key.code, key.modifiers)));
         found.next().copied()
@@ -154,7 +154,7 @@ impl Keymap {
 
     /// The user's action that took key `name` from the row, and its line.
     fn taker(&self, index: usize, name: &str, own: &[Option<&KeyBinding>]) -> Option<(&'static str, usize)> {
-        let holder = self.holder(&ROWS[index], key_name::parse(name)?)?;
+        let holder = self.holder(ROWS[index].action.place(), key_name::parse(name)?)?;
         own.get(holder).copied().flatten().map(|binding| (ROWS[holder].name, binding.line))
     }
 }
@@ -187,7 +187,7 @@ mod tests {
         let (map, problems) = Keymap::new(&[]);
         assert_eq!(problems, Vec::<String>::new());
         for (index, row) in ROWS.iter().enumerate() {
-            assert_eq!(map.names(index).len(), row.keys.len(), "{}", row.name);
+            assert_eq!(map.names(index).len(), row.keys.split(' ').count(), "{}", row.name);
             assert_eq!(ROWS.iter().filter(|other| other.name == row.name).count(), 1, "{}", row.name);
         }
     }

@@ -163,9 +163,9 @@ impl<'a> Scanner<'a> {
             && after.starts_with([':', '=']);
         let role = if key || sigil > 0 {
             Role::Attribute
-        } else if language.keywords.binary_search(&known).is_ok() {
+        } else if has(language.keywords, known) {
             Role::Keyword
-        } else if language.constants.binary_search(&known).is_ok() {
+        } else if has(language.constants, known) {
             Role::Number
         } else if language.form == Form::Keys {
             Role::Plain
@@ -317,6 +317,10 @@ impl<'a> Scanner<'a> {
             self.take(first.len_utf8(), Role::Plain);
         }
     }
+}
+
+fn has(words: &str, wanted: &str) -> bool {
+    words.split(' ').any(|word| word == wanted)
 }
 
 fn is_word(c: char) -> bool {
