@@ -170,7 +170,6 @@ pub enum Command {
     },
 }
 
-/// What has a schema.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum SchemaOf {
     Events,

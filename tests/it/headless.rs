@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use frontend::exec::events;
+use frontend::exec::json;
 use frontend::exec::output_schema::OutputSchema;
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ fn place() -> Workplace {
 fn every_line_of_every_stream_is_valid() {
     let place = place();
     let printed = stdout(&place.command(&["schema", "events"]).output().unwrap());
-    assert_eq!(printed, events::SCHEMA);
+    assert_eq!(printed, json::SCHEMA);
     let schema = OutputSchema::parse(&printed).unwrap();
     let scenarios: Vec<(Vec<Reply>, &[&str])> = vec![
         (vec![answer().reasoning("Hm.").text("Done.").into()], &[]),
@@ -100,7 +100,7 @@ fn files_that_were_set_aside_have_an_exit_code() {
     let out = place.exec(&server.base_url(), &["--json", "plant"]);
     let last = stdout(&out).lines().last().unwrap().to_owned();
     assert_eq!(out.status.code(), Some(10), "{last}\n{}", server.requests()[1].raw);
-    OutputSchema::parse(events::SCHEMA).unwrap().read(&last).unwrap();
+    OutputSchema::parse(json::SCHEMA).unwrap().read(&last).unwrap();
     let last: Value = serde_json::from_str(&last).unwrap();
     assert_eq!((&last["set_aside"], &last["reason"]), (&json!(["CLAUDE.md"]), &json!("done")), "{last}");
 }
@@ -129,7 +129,7 @@ fn a_review_tells_the_model_once_what_it_found() {
     assert!(!reviewer.contains("Wrote it."), "{reviewer}");
     assert!(requests[3].raw.contains("verdict can't be read"), "{}", requests[3].raw);
     assert!(requests[4].raw.contains("b.txt:1 says beta, not gamma (the task)"), "{}", requests[4].raw);
-    let schema = OutputSchema::parse(events::SCHEMA).unwrap();
+    let schema = OutputSchema::parse(json::SCHEMA).unwrap();
     let line = stream.lines().find(|line| line.contains(r#""type":"review""#)).unwrap();
     schema.read(line).unwrap();
     assert!(line.contains(r#""verdict":"fail""#) && line.contains("says beta"), "{line}");

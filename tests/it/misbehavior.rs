@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use agent::assemble::RunLimits;
 use base::deadline::Deadline;
 use base::protocol::event::{EndReason, FailureCause};
-use frontend::exec::events;
+use frontend::exec::json;
 use frontend::exec::output_schema::OutputSchema;
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ fn run_with(place: Workplace, args: &[&str], task: &str, replies: Vec<Answer>) -
     let server = FakeServer::start(replies.into_iter().map(Into::into).collect());
     let all = [&["--json", "--permission", "full"][..], args, &[task]].concat();
     let out = place.exec(&server.base_url(), &all);
-    let published = OutputSchema::parse(events::SCHEMA).unwrap();
+    let published = OutputSchema::parse(json::SCHEMA).unwrap();
     let read = |line: &str| published.read(line).unwrap_or_else(|why| panic!("{why}: {line}"));
     let events: Vec<Value> = stdout(&out).lines().map(read).collect();
     let nudges: Vec<&Value> = events.iter().filter(|event| event["type"] == "nudge").collect();

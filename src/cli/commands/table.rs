@@ -13,9 +13,8 @@ use crate::cli::command_line::{self, Cli, Command, SchemaOf};
 use crate::cli::report::{self, Failure, FailureKind, OrFail};
 use crate::cli::setup::open::SessionSelector;
 use base::search::fuzzy;
-use frontend::exec::events;
+use frontend::exec::json;
 
-/// Returns the exit code.
 pub fn run(cli: &Cli) -> Result<u8, Failure> {
     let shared = &cli.shared;
     let done = |result: Result<(), Failure>| result.map(|()| 0);
@@ -45,7 +44,7 @@ pub fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Policy(args) => done(policy::run(shared, args)),
         Command::Trust(args) => done(trust::run(shared, args)),
         Command::Hooks => done(hooks::run(shared)),
-        Command::Schema { what: SchemaOf::Events } => done(report::print(events::SCHEMA)),
+        Command::Schema { what: SchemaOf::Events } => done(report::print(json::SCHEMA)),
         Command::Replay(args) => done(replay_traces::run(shared, args)),
         Command::Export(args) => done(export::run(shared, args)),
         Command::Report(args) => done(report_command::run(shared, args)),

@@ -16,7 +16,6 @@ use crate::cli::each::args::TaskLimits;
 use crate::cli::report::Failure;
 use base::file;
 
-/// The batch's options that each task inherits.
 pub fn flags(model: &ModelArgs, limits: &TaskLimits) -> Vec<OsString> {
     let mut flags: Vec<OsString> = Vec::new();
     let mut option = |name: &str, value: Option<OsString>| {

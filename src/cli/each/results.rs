@@ -49,7 +49,6 @@ impl Results {
         self.codes.get(id).copied()
     }
 
-    /// Adds a task's line, in one write.
     pub fn add(&mut self, id: &str, code: u8, line: &Value) -> io::Result<()> {
         self.codes.insert(id.to_owned(), u64::from(code));
         self.file.write_all(format!("{}\n", sanitize::escape(&line.to_string())).as_bytes())

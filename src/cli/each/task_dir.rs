@@ -10,14 +10,12 @@ use base::config::paths::Paths;
 use base::config::trusted::trust;
 use base::repository;
 
-/// Relative to where a batch works.
 pub const FOLDER: &str = ".mycode/each";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolation {
     Worktree,
     Copy,
-    /// Works in the folder itself.
     InPlace,
 }
 

@@ -15,7 +15,6 @@ const MAX_BYTES: u64 = 256 << 20;
 pub struct BatchTask {
     pub id: String,
     pub prompt: String,
-    /// Relative to the folder that the batch works in.
     pub dir: PathBuf,
 }
 

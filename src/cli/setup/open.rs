@@ -19,7 +19,6 @@ pub struct OpenedProject {
 }
 
 impl OpenedProject {
-    /// Commands must not see these.
     pub fn own_folders(&self) -> Vec<PathBuf> {
         vec![self.paths.config.clone(), self.paths.state.clone()]
     }

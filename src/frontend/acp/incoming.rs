@@ -15,24 +15,10 @@ const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
 #[derive(Debug, PartialEq)]
 pub enum Incoming {
-    Request {
-        id: RequestId,
-        method: String,
-        params: Value,
-    },
-    Notification {
-        method: String,
-        params: Value,
-    },
-    Answer {
-        id: RequestId,
-        reply: Result<Value, Error>,
-    },
-    /// Not a message; the error to send back.
-    Garbage {
-        id: RequestId,
-        error: Error,
-    },
+    Request { id: RequestId, method: String, params: Value },
+    Notification { method: String, params: Value },
+    Answer { id: RequestId, reply: Result<Value, Error> },
+    Garbage { id: RequestId, error: Error },
 }
 
 pub async fn next(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Incoming>> {

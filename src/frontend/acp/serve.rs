@@ -29,7 +29,7 @@ use super::error;
 use super::incoming::{self, Incoming};
 use super::prompt::Input;
 use super::session::work::Command;
-use super::sessions::{Request, Sessions, open_error};
+use super::sessions::{Request, Sessions};
 use super::source::{SessionSource, Which};
 use base::protocol::event::SessionRow;
 
@@ -89,7 +89,6 @@ async fn write(mut lines: UnboundedReceiver<String>, mut output: impl AsyncWrite
 
 struct Server {
     sessions: Arc<Sessions>,
-    /// Requests handled concurrently.
     work: JoinSet<()>,
 }
 
@@ -219,7 +218,7 @@ impl Server {
 
     fn authenticate(&mut self, id: RequestId) {
         self.beside(|sessions| async move {
-            let done = sessions.source.authenticate().await.map_err(open_error);
+            let done = sessions.source.authenticate().await;
             sessions.client.answer(&id, done.map(|()| AuthenticateResponse::new()));
         });
     }
@@ -252,7 +251,7 @@ impl Server {
         self.beside(|sessions| async move {
             sessions.close(&request.session_id).await;
             let deleted = sessions.source.delete(request.session_id.to_string()).await;
-            let answer = deleted.map(|()| DeleteSessionResponse::new()).map_err(open_error);
+            let answer = deleted.map(|()| DeleteSessionResponse::new());
             sessions.client.answer(&id, answer);
         });
     }

@@ -15,7 +15,7 @@ use super::connection::Client;
 use super::error;
 use super::session::run::Session;
 use super::session::work::Command;
-use super::source::{OpenError, SessionSource, Wanted, Which};
+use super::source::{SessionSource, Wanted, Which};
 
 struct Entry {
     folder: PathBuf,
@@ -23,7 +23,6 @@ struct Entry {
     task: JoinHandle<()>,
 }
 
-/// A request to open a session.
 pub struct Request {
     pub id: RequestId,
     pub which: Which,
@@ -35,7 +34,6 @@ pub struct Request {
 pub struct Sessions {
     pub client: Client,
     pub source: Arc<dyn SessionSource>,
-    /// Unset until `initialize`.
     pub capabilities: OnceLock<ClientCapabilities>,
     open: Mutex<HashMap<SessionId, Entry>>,
 }
@@ -112,7 +110,7 @@ impl Sessions {
         let capabilities = self.capabilities.get().cloned().unwrap_or_default();
         let files = Arc::new(ClientFiles::new(self.client.clone(), capabilities.fs.clone()));
         let wanted = Wanted { folder, which, mcp_servers, files: Arc::clone(&files) };
-        let opened = self.source.open(wanted).await.map_err(open_error)?;
+        let opened = self.source.open(wanted).await?;
         let id = SessionId::new(opened.id);
         files.belong_to(&id);
         let queues = (opened.ops, opened.events);
@@ -134,12 +132,4 @@ async fn end(entries: Vec<Entry>) {
 
 fn not_found(session: &SessionId) -> Error {
     error::not_found(format!("session {session} is not open; load it first"))
-}
-
-pub fn open_error(error: OpenError) -> Error {
-    match error {
-        OpenError::AuthRequired(why) => error::auth_required(why),
-        OpenError::NotFound(why) => error::not_found(why),
-        OpenError::Failed(why) => error::failed(why),
-    }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agent_client_protocol_schema::v1::McpServer;
+use agent_client_protocol_schema::v1::{Error, McpServer};
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
@@ -31,28 +31,19 @@ pub struct Opened {
     pub id: String,
     pub ops: UnboundedSender<Op>,
     pub events: UnboundedReceiver<Event>,
-    /// The workspace, with symlinks resolved.
     pub folder: PathBuf,
 }
 
-/// Why a session couldn't be opened, as sentences for the user.
-#[derive(Debug)]
-pub enum OpenError {
-    /// No model is configured.
-    AuthRequired(String),
-    NotFound(String),
-    Failed(String),
-}
-
+/// Errors have sentences for the user, in the forms of [`super::error`].
 pub trait SessionSource: Send + Sync {
     /// Fails unless a model is configured.
-    fn authenticate(&self) -> BoxFuture<'_, Result<(), OpenError>>;
+    fn authenticate(&self) -> BoxFuture<'_, Result<(), Error>>;
 
-    fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Opened, OpenError>>;
+    fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Opened, Error>>;
 
     /// Stored sessions of one folder, or all; newest first.
     fn list(&self, folder: Option<PathBuf>) -> BoxFuture<'_, Vec<SessionRow>>;
 
     /// Moves a stored session to the trash; a missing one isn't an error.
-    fn delete(&self, session: String) -> BoxFuture<'_, Result<(), OpenError>>;
+    fn delete(&self, session: String) -> BoxFuture<'_, Result<(), Error>>;
 }

@@ -20,7 +20,6 @@ use base::text;
 const OUTPUT_LINES: usize = 3;
 const DIFF_LINES: usize = 24;
 
-/// ANSI codes.
 const BOLD: Option<u8> = Some(1);
 const DIM: Option<u8> = Some(2);
 const RED: Option<u8> = Some(31);
@@ -38,7 +37,6 @@ pub struct Human<O, L> {
     cut: bool,
     partial: String,
     titles: HashMap<Arc<str>, String>,
-    /// The call whose title was printed last.
     last_started: Option<Arc<str>>,
     cost_usd: Option<f64>,
     permission: Option<Permission>,
@@ -70,7 +68,6 @@ impl<O: Write, L: Write> Human<O, L> {
         self.last_started = None;
     }
 
-    /// Prints the held text, which wasn't the answer.
     fn release(&mut self) {
         if let Some(text) = self.held.take() {
             self.line(None, text.trim_end());

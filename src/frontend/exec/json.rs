@@ -15,10 +15,12 @@ use base::protocol::approval::Question;
 use base::protocol::event::{Event, TurnEnd};
 use base::sanitize;
 
+/// The JSON Schema of these lines (`mycode schema events`); tests validate real streams with it.
+pub const SCHEMA: &str = include_str!("events.schema.json");
+
 pub struct Json<O> {
     out: O,
     titles: HashMap<Arc<str>, String>,
-    /// Repeated in the last line.
     session: Option<String>,
     cost_usd: Option<f64>,
     result: Option<Arc<str>>,
@@ -155,7 +157,6 @@ impl<O: Write> Printer for Json<O> {
     }
 }
 
-/// Empty lists are left out.
 fn present<T>(all: &[T]) -> Option<&[T]> {
     (!all.is_empty()).then_some(all)
 }

@@ -1,6 +1,5 @@
 //! The headless front end: one task in, its answer out.
 
-pub mod events;
 pub mod human;
 pub mod json;
 pub mod output_schema;

@@ -5,29 +5,19 @@
 use fancy_regex::Regex;
 use serde_json::{Map, Value};
 
+use base::search::words::listed;
+
 const MAX_DEPTH: usize = 64;
 /// Keywords that don't affect validity; `format` is only an annotation, as in the standard.
-const NOTES: [&str; 16] = [
-    "$schema",
-    "$id",
-    "$comment",
-    "title",
-    "description",
-    "default",
-    "examples",
-    "format",
-    "deprecated",
-    "readOnly",
-    "writeOnly",
-    "$anchor",
-    "contentEncoding",
-    "contentMediaType",
-    "discriminator",
-    "markdownDescription",
-];
-const TYPES: [&str; 7] = ["null", "boolean", "object", "array", "number", "integer", "string"];
+const NOTES: &str = "$schema $id $comment title description default examples format deprecated readOnly writeOnly \
+                     $anchor contentEncoding contentMediaType discriminator markdownDescription";
+/// Keywords that take a schema, a number and a whole number.
+const SCHEMAS: &str = "additionalProperties additionalItems not if then else contains propertyNames";
+const NUMBERS: &str = "minimum maximum exclusiveMinimum exclusiveMaximum";
+const COUNTS: &str =
+    "minProperties maxProperties minItems maxItems minLength maxLength minContains maxContains";
+const TYPES: &str = "null boolean object array number integer string";
 
-/// A schema we fully support.
 #[derive(Clone, Debug)]
 pub struct OutputSchema(Value);
 
@@ -39,7 +29,6 @@ impl OutputSchema {
         Ok(Self(schema))
     }
 
-    /// Instruction for the model, appended to the task.
     pub fn instruction(&self) -> String {
         format!(
             "<system-reminder>Your last message must be one JSON value and nothing else, valid against this JSON Schema: \
@@ -96,14 +85,7 @@ fn check(root: &Value, schema: &Value, at: &str, depth: usize) -> Result<(), Str
                 items().enumerate().try_for_each(|(n, schema)| below(schema, &format!("{keyword}/{n}")))?;
                 (value.is_array(), "a list of schemas")
             }
-            "additionalProperties"
-            | "additionalItems"
-            | "not"
-            | "if"
-            | "then"
-            | "else"
-            | "contains"
-            | "propertyNames" => (below(value, keyword).map(|()| true)?, "a schema"),
+            name if listed(SCHEMAS, name) => (below(value, keyword).map(|()| true)?, "a schema"),
             "$ref" => {
                 let target = value.as_str().and_then(|target| resolve(root, target));
                 (target.is_some(), "a place in the same schema, such as #/$defs/name")
@@ -122,13 +104,10 @@ fn check(root: &Value, schema: &Value, at: &str, depth: usize) -> Result<(), Str
             ),
             "multipleOf" => (value.as_f64().is_some_and(|step| step > 0.0), "a number above 0"),
             "enum" => (value.is_array(), "a list"),
-            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
-                (value.is_number(), "a number")
-            }
-            "minProperties" | "maxProperties" | "minItems" | "maxItems" | "minLength" | "maxLength"
-            | "minContains" | "maxContains" => (value.is_u64(), "a whole number"),
+            name if listed(NUMBERS, name) => (value.is_number(), "a number"),
+            name if listed(COUNTS, name) => (value.is_u64(), "a whole number"),
             "const" | "uniqueItems" => (true, ""),
-            note if NOTES.contains(&note) || note.starts_with("x-") => (true, ""),
+            note if listed(NOTES, note) || note.starts_with("x-") => (true, ""),
             _ => return Err(format!("{at}/{keyword}: this keyword is not supported")),
         };
         if !fits {
@@ -139,7 +118,7 @@ fn check(root: &Value, schema: &Value, at: &str, depth: usize) -> Result<(), Str
 }
 
 fn is_type_name(value: &Value) -> bool {
-    value.as_str().is_some_and(|name| TYPES.contains(&name))
+    value.as_str().is_some_and(|name| listed(TYPES, name))
 }
 
 fn resolve<'a>(root: &'a Value, target: &str) -> Option<&'a Value> {
@@ -186,7 +165,8 @@ fn valid(root: &Value, schema: &Value, value: &Value, at: &str, depth: usize) ->
     if let Some(only) = rules.get("const").filter(|only| !equal(only, value)) {
         return Err(format!("{at} must be {only}"));
     }
-    let of = |keyword: &str| rules.get(keyword).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let rules = Rules { root, rules, at, depth };
+    let of = |keyword: &str| rules.list(keyword);
     of("allOf").iter().try_for_each(inner)?;
     if !of("anyOf").is_empty() && !of("anyOf").iter().any(|schema| inner(schema).is_ok()) {
         return Err(format!("{at} is valid against none of anyOf"));
@@ -203,10 +183,10 @@ fn valid(root: &Value, schema: &Value, value: &Value, at: &str, depth: usize) ->
         rules.get(branch).map_or(Ok(()), inner)?;
     }
     match value {
-        Value::Object(members) => object(root, rules, members, at, depth),
-        Value::Array(items) => array(root, rules, items, at, depth),
+        Value::Object(members) => rules.object(members),
+        Value::Array(items) => rules.array(items),
         Value::String(text) => {
-            within(rules, at, "characters", ("minLength", "maxLength"), text.chars().count())?;
+            rules.within("characters", ("minLength", "maxLength"), text.chars().count())?;
             let Some(pattern) = rules.get("pattern").and_then(Value::as_str) else { return Ok(()) };
             let matches = Regex::new(pattern).and_then(|regex| regex.is_match(text)).unwrap_or(false);
             if matches { Ok(()) } else { Err(format!("{at} does not match {pattern}")) }
@@ -232,83 +212,106 @@ fn is_whole(number: f64) -> bool {
     (number - number.round()).abs() < 1e-9 * number.abs().max(1.0)
 }
 
-fn object(
-    root: &Value,
-    rules: &Map<String, Value>,
-    members: &Map<String, Value>,
-    at: &str,
+/// The rules for one value, and where it stands.
+struct Rules<'a> {
+    root: &'a Value,
+    rules: &'a Map<String, Value>,
+    at: &'a str,
     depth: usize,
-) -> Result<(), String> {
-    let required =
-        rules.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    if let Some(missing) = required.into_iter().find(|name| !members.contains_key(*name)) {
-        return Err(format!("{at} has no {missing}"));
-    }
-    within(rules, at, "members", ("minProperties", "maxProperties"), members.len())?;
-    let map = |keyword: &str| rules.get(keyword).and_then(Value::as_object).into_iter().flatten();
-    for (name, needed) in map("dependentRequired").filter(|(name, _)| members.contains_key(*name)) {
-        let mut needed = needed.as_array().into_iter().flatten().filter_map(Value::as_str);
-        if let Some(missing) = needed.find(|name| !members.contains_key(*name)) {
-            return Err(format!("{at} has {name} and no {missing}"));
-        }
-    }
-    for (name, value) in members {
-        let at = format!("{at}.{name}");
-        if let Some(schema) = rules.get("propertyNames") {
-            valid(root, schema, &Value::from(name.as_str()), &format!("the name of {at}"), depth + 1)?;
-        }
-        let fits =
-            |pattern: &str| Regex::new(pattern).is_ok_and(|regex| regex.is_match(name).unwrap_or(false));
-        let patterns =
-            map("patternProperties").filter(|(pattern, _)| fits(pattern)).map(|(_, schema)| schema);
-        let named = rules.get("properties").and_then(|all| all.get(name));
-        let mut schemas: Vec<&Value> = named.into_iter().chain(patterns).collect();
-        if schemas.is_empty() {
-            schemas.extend(rules.get("additionalProperties"));
-        }
-        schemas.into_iter().try_for_each(|schema| valid(root, schema, value, &at, depth + 1))?;
-    }
-    Ok(())
 }
 
-fn array(
-    root: &Value,
-    rules: &Map<String, Value>,
-    items: &[Value],
-    at: &str,
-    depth: usize,
-) -> Result<(), String> {
-    within(rules, at, "items", ("minItems", "maxItems"), items.len())?;
-    let each = rules.get("items");
-    let (first, others) = match each.and_then(Value::as_array) {
-        Some(first) => (Some(first), rules.get("additionalItems")),
-        None => (rules.get("prefixItems").and_then(Value::as_array), each),
-    };
-    let first = first.map_or(&[][..], Vec::as_slice);
-    for (number, item) in items.iter().enumerate() {
-        if let Some(schema) = first.get(number).or(others) {
-            valid(root, schema, item, &format!("{at}[{number}]"), depth + 1)?;
+impl Rules<'_> {
+    fn get(&self, keyword: &str) -> Option<&Value> {
+        self.rules.get(keyword)
+    }
+
+    fn list(&self, keyword: &str) -> &[Value] {
+        self.get(keyword).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    fn map(&self, keyword: &str) -> impl Iterator<Item = (&String, &Value)> {
+        self.get(keyword).and_then(Value::as_object).into_iter().flatten()
+    }
+
+    fn count(&self, keyword: &str) -> Option<u64> {
+        self.get(keyword).and_then(Value::as_u64)
+    }
+
+    fn below(&self, schema: &Value, value: &Value, at: &str) -> Result<(), String> {
+        valid(self.root, schema, value, at, self.depth + 1)
+    }
+
+    fn object(&self, members: &Map<String, Value>) -> Result<(), String> {
+        let at = self.at;
+        let mut required = self.list("required").iter().filter_map(Value::as_str);
+        if let Some(missing) = required.find(|name| !members.contains_key(*name)) {
+            return Err(format!("{at} has no {missing}"));
+        }
+        self.within("members", ("minProperties", "maxProperties"), members.len())?;
+        for (name, needed) in self.map("dependentRequired").filter(|(name, _)| members.contains_key(*name)) {
+            let mut needed = needed.as_array().into_iter().flatten().filter_map(Value::as_str);
+            if let Some(missing) = needed.find(|name| !members.contains_key(*name)) {
+                return Err(format!("{at} has {name} and no {missing}"));
+            }
+        }
+        for (name, value) in members {
+            let at = format!("{at}.{name}");
+            if let Some(schema) = self.get("propertyNames") {
+                self.below(schema, &Value::from(name.as_str()), &format!("the name of {at}"))?;
+            }
+            let fits =
+                |pattern: &str| Regex::new(pattern).is_ok_and(|regex| regex.is_match(name).unwrap_or(false));
+            let patterns = self.map("patternProperties").filter(|(pattern, _)| fits(pattern));
+            let named = self.get("properties").and_then(|all| all.get(name));
+            let mut schemas: Vec<&Value> =
+                named.into_iter().chain(patterns.map(|(_, schema)| schema)).collect();
+            if schemas.is_empty() {
+                schemas.extend(self.get("additionalProperties"));
+            }
+            schemas.into_iter().try_for_each(|schema| self.below(schema, value, &at))?;
+        }
+        Ok(())
+    }
+
+    fn array(&self, items: &[Value]) -> Result<(), String> {
+        let at = self.at;
+        self.within("items", ("minItems", "maxItems"), items.len())?;
+        let (first, others) = match self.get("items") {
+            Some(Value::Array(first)) => (first.as_slice(), self.get("additionalItems")),
+            each => (self.list("prefixItems"), each),
+        };
+        for (number, item) in items.iter().enumerate() {
+            if let Some(schema) = first.get(number).or(others) {
+                self.below(schema, item, &format!("{at}[{number}]"))?;
+            }
+        }
+        if let Some(schema) = self.get("contains") {
+            let count = items.iter().filter(|item| self.below(schema, item, at).is_ok()).count() as u64;
+            let least = self.count("minContains").unwrap_or(1);
+            let most = self.count("maxContains").unwrap_or(u64::MAX);
+            if !(least..=most).contains(&count) {
+                return Err(format!("{at} holds {count} items that `contains` describes"));
+            }
+        }
+        let twice = |(number, item)| items[..number].iter().any(|other| equal(other, item));
+        if self.get("uniqueItems") == Some(&Value::Bool(true)) && items.iter().enumerate().any(twice) {
+            return Err(format!("{at} holds the same item twice"));
+        }
+        Ok(())
+    }
+
+    fn within(&self, of: &str, (least, most): (&str, &str), count: usize) -> Result<(), String> {
+        let (at, has) = (self.at, count as u64);
+        match (self.count(least), self.count(most)) {
+            (Some(least), _) if has < least => {
+                Err(format!("{at} has {count} {of}, at least {least} are needed"))
+            }
+            (_, Some(most)) if has > most => {
+                Err(format!("{at} has {count} {of}, at most {most} are allowed"))
+            }
+            _ => Ok(()),
         }
     }
-    if let Some(schema) = rules.get("contains") {
-        let fits = |item: &&Value| valid(root, schema, item, at, depth + 1).is_ok();
-        let count = items.iter().filter(fits).count() as u64;
-        let least = rules.get("minContains").and_then(Value::as_u64).unwrap_or(1);
-        let most = rules.get("maxContains").and_then(Value::as_u64).unwrap_or(u64::MAX);
-        if !(least..=most).contains(&count) {
-            return Err(format!("{at} holds {count} items that `contains` describes"));
-        }
-    }
-    let unique = rules.get("uniqueItems") == Some(&Value::Bool(true));
-    if unique
-        && items
-            .iter()
-            .enumerate()
-            .any(|(number, item)| items[..number].iter().any(|other| equal(other, item)))
-    {
-        return Err(format!("{at} holds the same item twice"));
-    }
-    Ok(())
 }
 
 /// Equality of JSON Schema: numbers by their value, so that 1.0 is 1.
@@ -322,24 +325,6 @@ fn equal(one: &Value, other: &Value) -> bool {
             a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| equal(a, b)))
         }
         _ => one == other,
-    }
-}
-
-fn within(
-    rules: &Map<String, Value>,
-    at: &str,
-    of: &str,
-    (least, most): (&str, &str),
-    count: usize,
-) -> Result<(), String> {
-    let limit = |keyword: &str| rules.get(keyword).and_then(Value::as_u64);
-    let count = count as u64;
-    match (limit(least), limit(most)) {
-        (Some(least), _) if count < least => {
-            Err(format!("{at} has {count} {of}, at least {least} are needed"))
-        }
-        (_, Some(most)) if count > most => Err(format!("{at} has {count} {of}, at most {most} are allowed")),
-        _ => Ok(()),
     }
 }
 

@@ -25,7 +25,6 @@ pub trait Printer {
     fn end(&mut self, end: &TurnEnd, exit_code: u8) -> io::Result<()>;
 }
 
-/// The tool, the title and the reason of a declined question.
 pub fn declined(question: &Question) -> (&str, &str, &str) {
     match question {
         Question::Approval(request) => (&request.tool, &request.title, &request.reason),

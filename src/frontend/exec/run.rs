@@ -22,19 +22,7 @@ const DENIAL: &str = "No user is available (headless). Continue without this cal
                       say so. The user can allow it with a higher --permission.";
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub const EXIT_DONE: u8 = 0;
-pub const EXIT_FAILED: u8 = 1;
-pub const EXIT_PROVIDER: u8 = 4;
-pub const EXIT_STEPS: u8 = 5;
-pub const EXIT_COST: u8 = 6;
-pub const EXIT_DEADLINE: u8 = 7;
-pub const EXIT_DENIED: u8 = 8;
-pub const EXIT_SCHEMA: u8 = 9;
-pub const EXIT_SET_ASIDE: u8 = 10;
-/// The model didn't get on: the same failure again and again, replies cut at the limit, or empty.
-pub const EXIT_STUCK: u8 = 13;
-pub const EXIT_INTERRUPTED: u8 = 130;
-
+const EXIT_FAILED: u8 = 1;
 /// There's no composer to return the prompt to; it stays in the session.
 const INTERRUPTED: EndReason = EndReason::Interrupted { prompt_returned: None };
 
@@ -208,7 +196,6 @@ fn leave(printer: &mut impl Printer, end: TurnEnd, lost: Option<io::Error>) -> E
     }
 }
 
-/// Combines the turn with the invalid answer and the one that corrected it.
 fn joined(first: Option<&TurnEnd>, end: TurnEnd) -> TurnEnd {
     let Some(first) = first else { return end };
     let mut usage = first.usage;
@@ -235,19 +222,19 @@ fn invalid(why: &str) -> EndReason {
 
 fn exit_code(end: &TurnEnd) -> u8 {
     match &end.reason {
-        EndReason::Done if end.denied_at_end => EXIT_DENIED,
-        EndReason::Done if !end.set_aside.is_empty() => EXIT_SET_ASIDE,
-        EndReason::Done => EXIT_DONE,
-        EndReason::StepLimit { .. } => EXIT_STEPS,
+        EndReason::Done if end.denied_at_end => 8,
+        EndReason::Done if !end.set_aside.is_empty() => 10,
+        EndReason::Done => 0,
+        EndReason::StepLimit { .. } => 5,
         EndReason::Failed { cause, .. } => match cause {
-            FailureCause::OutputLimit | FailureCause::Stuck | FailureCause::Empty => EXIT_STUCK,
-            FailureCause::CostLimit => EXIT_COST,
-            FailureCause::Deadline => EXIT_DEADLINE,
-            FailureCause::Schema => EXIT_SCHEMA,
+            FailureCause::OutputLimit | FailureCause::Stuck | FailureCause::Empty => 13,
+            FailureCause::CostLimit => 6,
+            FailureCause::Deadline => 7,
+            FailureCause::Schema => 9,
             FailureCause::Refused | FailureCause::Other => EXIT_FAILED,
         },
-        EndReason::ProviderFailed { .. } => EXIT_PROVIDER,
-        EndReason::Interrupted { .. } => EXIT_INTERRUPTED,
+        EndReason::ProviderFailed { .. } => 4,
+        EndReason::Interrupted { .. } => 130,
     }
 }
 
@@ -409,9 +396,7 @@ mod tests {
 
     #[tokio::test]
     async fn unwritable_answer() {
-        for (kind, code) in
-            [(io::ErrorKind::StorageFull, EXIT_FAILED), (io::ErrorKind::BrokenPipe, EXIT_DONE)]
-        {
+        for (kind, code) in [(io::ErrorKind::StorageFull, EXIT_FAILED), (io::ErrorKind::BrokenPipe, 0)] {
             let (ops, _sent) = unbounded_channel();
             let (tell, events) = unbounded_channel();
             tell.send(end(EndReason::Done)).unwrap_or_default();

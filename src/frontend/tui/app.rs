@@ -20,10 +20,8 @@ use base::protocol::op::{Control, Op, Quick, Work};
 
 #[derive(Clone, Debug, Default)]
 pub struct TurnStatus {
-    /// [`App::now`] at its start.
     pub started: Duration,
     pub interrupting: bool,
-    /// The session's tokens before this turn.
     pub tokens_before: u64,
     /// Bytes of the answer since the last reported figures.
     pub streamed: usize,
@@ -37,16 +35,13 @@ pub struct TurnStatus {
 pub struct RetryStatus {
     pub attempt: u32,
     pub of: u32,
-    /// [`App::now`] when it will be sent.
     pub at: Duration,
     pub reason: String,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Silent {
-    /// [`App::now`] at the last data.
     pub since: Duration,
-    /// [`App::now`] at which the request is given up.
     pub until: Option<Duration>,
     pub alive: bool,
 }
@@ -55,13 +50,11 @@ pub struct Silent {
 pub struct App {
     pub theme: Theme,
     pub look: Look,
-    /// Columns and rows.
     pub size: (u16, u16),
     /// Time since the start, set by the loop before each update.
     pub now: Duration,
     /// Whether the terminal has the focus; `None` if it doesn't report it.
     pub focused: Option<bool>,
-    /// [`App::now`] at the last key.
     pub typed_at: Duration,
     pub beat: usize,
     pub session: Option<SessionInfo>,
@@ -83,13 +76,10 @@ pub struct App {
     pub todos_folded: bool,
     /// Calls waiting for earlier ones: id and title.
     pub waiting: Vec<(Arc<str>, String)>,
-    /// Missing layers of the sandbox.
     pub sandbox_lacks: Option<String>,
-    /// Start of the running compaction.
     pub compacting: Option<Duration>,
     /// Messages sent during a turn and not yet picked up.
     pub queued: Vec<String>,
-    /// Messages for after the turn.
     pub later: Vec<String>,
     /// Text set aside; it comes back after the next message.
     pub stashed: Option<String>,
@@ -104,7 +94,6 @@ pub struct App {
     pub quit_armed: bool,
     /// Esc was pressed while idle; the next one clears the composer or opens the rewind list.
     pub escape_armed: bool,
-    /// Short text in the status line until the next key.
     pub hint: Option<String>,
     pub last_printed: Option<TranscriptKind>,
     pub last_answer: Option<Arc<str>>,
@@ -210,7 +199,6 @@ impl App {
         entries.into_iter().for_each(|entry| self.print(entry));
     }
 
-    /// Prints everything live, at the end of a turn.
     pub fn print_all(&mut self) {
         let entries = self.live.take_all();
         entries.into_iter().for_each(|entry| self.print(entry));
@@ -229,24 +217,20 @@ impl App {
         });
     }
 
-    /// How many texts were typed and set aside.
     pub fn aside(&self) -> usize {
         self.later.len() + usize::from(self.stashed.is_some())
     }
 
-    /// All that was typed and not sent.
     pub fn draft(&self) -> String {
         let waiting = self.later.iter().chain(&self.stashed);
         let all = waiting.cloned().chain(Some(self.composer.full_text()).filter(|text| !text.is_empty()));
         all.collect::<Vec<_>>().join("\n")
     }
 
-    /// The open popup, unless the user answers a question.
     pub fn shown_popup(&self) -> Option<&Popup> {
         self.popup.as_ref().filter(|_| !self.answering())
     }
 
-    /// The first question takes the keys.
     pub fn answering(&self) -> bool {
         self.questions.first().is_some_and(|question| question.armed)
     }

@@ -12,7 +12,6 @@ use base::protocol::op::Op;
 pub enum Msg {
     Key(KeyEvent),
     Paste(String),
-    /// The text as edited in the editor.
     Edited(String),
     /// Completions of the last word of a `!command`; `before` is the text up to the cursor.
     ShellWords {
@@ -22,7 +21,6 @@ pub enum Msg {
     /// The file with the clipboard's picture, or why there is none.
     Picture(Result<String, String>),
     Focus(bool),
-    /// Columns and rows.
     Resize(u16, u16),
     Event(Event),
     /// The terminal's late answer about its background.
@@ -47,7 +45,6 @@ pub enum Cmd {
     PastePicture,
     Copy(String),
     KeepTheme(ThemeName),
-    /// Ctrl-Z.
     Suspend,
     Quit,
 }

@@ -24,7 +24,6 @@ use base::protocol::event::{Event, READING};
 use base::protocol::op::{Control, Op};
 use base::sanitize;
 
-/// Columns if the terminal doesn't report them.
 const WIDTH: u16 = 80;
 /// Effectively unlimited: questions are printed in full.
 const ROWS: usize = 400;
@@ -32,7 +31,6 @@ const ROWS: usize = 400;
 const LIST_ROWS: usize = 13;
 /// How long to wait for a command's answer before printing a list or taking a script's next line.
 const ANSWER: Duration = Duration::from_millis(300);
-/// Same, after a first part of the answer has arrived.
 const NEXT_PIECE: Duration = Duration::from_millis(50);
 /// Leading signs of a line, in words.
 const WORDS: [(&str, &str); 9] = [

@@ -34,10 +34,8 @@ const FRAME: Duration = Duration::from_millis(16);
 /// Other frames are spaced so that a slow connection (ten bytes per millisecond) can transmit the previous
 /// one; otherwise key echoes would queue up.
 const BYTES_PER_MS: usize = 10;
-/// Limits of that spacing.
 const PROGRESS_FRAME: Duration = Duration::from_millis(40);
 const LONGEST_FRAME: Duration = Duration::from_millis(250);
-/// Spinner interval.
 const BEAT: Duration = Duration::from_millis(100);
 /// Delay between a key and saving the draft.
 const DRAFT: Duration = Duration::from_millis(700);
@@ -109,7 +107,6 @@ pub async fn run(
     Ok((outcome?, front.app.session.map(|session| session.id)))
 }
 
-/// Restores the terminal on every exit from `run`.
 struct Restore;
 
 impl Drop for Restore {
@@ -136,11 +133,9 @@ struct FrontEnd {
     pace: Duration,
     /// A key was pressed since the last frame.
     typed: bool,
-    /// What to open in the user's editor.
     edited: Option<Cmd>,
     attention: Attention,
     settings: ScreenSettings,
-    /// For results of other programs.
     done: UnboundedSender<Msg>,
     /// The composer's text when last saved, and how many texts were aside.
     draft: (usize, String),
@@ -366,7 +361,6 @@ impl FrontEnd {
         outcome.or_else(|message| self.tell(Level::Warning, &message))
     }
 
-    /// For another program.
     fn give_terminal(&mut self) -> io::Result<()> {
         self.screen.leave()?;
         self.output.send()?;

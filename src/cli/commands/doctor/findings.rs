@@ -5,7 +5,6 @@ use crate::cli::setup::open::OpenedProject;
 pub struct Findings<'a> {
     pub opened: &'a OpenedProject,
     text: String,
-    /// Whether a model is set up and answers.
     pub works: bool,
 }
 

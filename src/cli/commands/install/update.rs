@@ -15,52 +15,48 @@ pub fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-fn way(exe: &Path, source: &Path, exists: &dyn Fn(&Path) -> bool) -> (&'static str, String) {
+fn way(exe: &Path, source: &Path, exists: &dyn Fn(&Path) -> bool) -> (String, String) {
     let folder = exe.parent().unwrap_or(Path::new("/"));
     let within = |part: &str| exe.to_string_lossy().contains(part);
     // Cargo builds into a folder with `deps` in it and copies elsewhere only what it installs.
     if exists(&folder.join("deps")) && exists(&source.join("Cargo.toml")) {
         let source = source.display();
         return (
-            "built in a checkout",
+            "built in a checkout".to_owned(),
             format!("git -C {source} pull && cargo build --release --manifest-path {source}/Cargo.toml"),
         );
     }
     if let Some(root) =
         folder.parent().filter(|root| folder.ends_with("bin") && exists(&root.join(".crates2.json")))
     {
-        return ("installed by cargo", by_cargo(root));
+        return ("installed by cargo".to_owned(), by_cargo(root));
     }
-    if within("/nix/store/") {
-        return ("a package of Nix", "nix profile upgrade mycode".to_owned());
-    }
-    if within("/Cellar/") {
-        return ("a package of Homebrew", "brew upgrade mycode".to_owned());
-    }
-    const PACKAGES: [(&str, &str, &str); 4] = [
+    let listed = |list: &str| folder == Path::new("/usr/bin") && exists(Path::new(list));
+    let packages = [
+        (within("/nix/store/"), "Nix", "nix profile upgrade mycode"),
+        (within("/Cellar/"), "Homebrew", "brew upgrade mycode"),
         (
-            "/var/lib/dpkg/info/mycode.list",
-            "a package of Debian or Ubuntu",
+            listed("/var/lib/dpkg/info/mycode.list"),
+            "Debian or Ubuntu",
             "sudo apt update && sudo apt install mycode",
         ),
-        ("/lib/apk/db/installed", "a package of Alpine", "sudo apk upgrade mycode"),
-        ("/var/lib/pacman/local", "a package of Arch", "sudo pacman -Syu mycode"),
+        (listed("/lib/apk/db/installed"), "Alpine", "sudo apk upgrade mycode"),
+        (listed("/var/lib/pacman/local"), "Arch", "sudo pacman -Syu mycode"),
         (
-            "/var/lib/rpm",
-            "a package of Fedora or SUSE",
+            listed("/var/lib/rpm"),
+            "Fedora or SUSE",
             "sudo dnf upgrade mycode   # or: sudo zypper update mycode",
         ),
     ];
-    let owned = folder == Path::new("/usr/bin");
-    if let Some((_, what, command)) = PACKAGES.iter().find(|(list, ..)| owned && exists(Path::new(list))) {
-        return (what, (*command).to_owned());
+    if let Some((_, of, command)) = packages.into_iter().find(|(here, ..)| *here) {
+        return (format!("a package of {of}"), command.to_owned());
     }
     let exe = exe.display();
     let command = format!(
         "Download the new release from where you got this one, check it (sha256sum -c SHA256SUMS), and put its mycode over \
          {exe}. Running sessions keep the old one."
     );
-    ("a copied program", command)
+    ("a copied program".to_owned(), command)
 }
 
 /// Cargo records the source of an installed program: `mycode 0.1.0 (path+file:///src)`,

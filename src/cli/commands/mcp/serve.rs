@@ -23,7 +23,6 @@ use tools::mcp::serve::{self, Offer};
 /// The tools we offer, and whether each is read-only.
 const OFFERED: [(&str, bool); 4] = [("Locate", true), ("Recall", true), ("Note", false), (TASK, false)];
 const TASK: &str = "Task";
-/// Results are cut for a large window.
 const WINDOW_TOKENS: u64 = 200_000;
 
 /// Serves until the client closes its end.

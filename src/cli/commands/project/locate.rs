@@ -41,7 +41,6 @@ pub struct LocateArgs {
     pub explain: bool,
 }
 
-/// Most that is read from standard input.
 const MAX_TEXT_BYTES: u64 = 1 << 20;
 
 pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {

@@ -250,7 +250,6 @@ fn summary(store: &NoteStore, json: bool) -> Result<(), Failure> {
     report::print(&format!("{value}\n"))
 }
 
-/// Archives only with `yes`.
 fn consolidate(store: &NoteStore, yes: bool, json: bool) -> Result<(), Failure> {
     let listing = store.list()?;
     let proposals = forget::proposals(store, &listing, clock::now_ms());

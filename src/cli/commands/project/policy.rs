@@ -42,7 +42,6 @@ pub struct CheckArgs {
     pub words: Vec<String>,
 }
 
-/// Whether a sandbox is assumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Confined {
     Auto,

@@ -5,6 +5,7 @@ use clap::Args;
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
+use base::clock;
 use base::config::settings::Permission;
 use base::text;
 use context::session::{list, outcomes};
@@ -42,13 +43,8 @@ pub fn run(cli: &SharedArgs, args: &SessionsArgs) -> Result<(), Failure> {
         if args.json {
             out.push_str(&serde_json::to_string(row).unwrap_or_default());
         } else {
-            let when = i64::try_from(row.updated_ms)
-                .ok()
-                .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok())
-                .map(|time| {
-                    time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
-                })
-                .unwrap_or_default();
+            let when = clock::local(row.updated_ms);
+            let when = when.get(..16).unwrap_or(&when);
             out.push_str(&format!(
                 "{}  {when}  {:>8}  {}",
                 row.id,

@@ -87,7 +87,6 @@ pub fn run(cli: &SharedArgs, args: &ReplayArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints one request of a session, message by message.
 fn printed(comparison: &Comparison, session: &RecordedSession, wanted: usize) -> Result<(), Failure> {
     let (mut page, mut requests) = (String::new(), 0);
     comparison.session(session, |n, sent| {
@@ -117,7 +116,6 @@ fn printed(comparison: &Comparison, session: &RecordedSession, wanted: usize) ->
     Ok(())
 }
 
-/// Replays one session and writes each request to `path`.
 fn dumped(comparison: &Comparison, session: &RecordedSession, path: &Path) -> Result<PolicySums, Failure> {
     let mut out = BufWriter::new(File::create(path).map_err(|error| unreadable(path, &error))?);
     let mut written = Ok(());

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agent_client_protocol_schema::v1::Error;
 use futures_util::future::{BoxFuture, FutureExt as _};
 use tokio::io::BufReader;
 
@@ -11,12 +12,11 @@ use crate::cli::args::{ModelArgs, SharedArgs};
 use crate::cli::report::Failure;
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::SessionSelector;
-use agent::assemble;
 use base::config::paths::Paths;
 use base::protocol::event::SessionRow;
 use context::session::{list, projects, stored};
-use frontend::acp::serve;
-use frontend::acp::source::{OpenError, Opened, SessionSource, Wanted, Which as Asked};
+use frontend::acp::source::{Opened, SessionSource, Wanted, Which as Asked};
+use frontend::acp::{error, serve};
 use frontend::exec::run::interrupts;
 use provider::unconfigured;
 
@@ -43,7 +43,7 @@ impl Source {
         }
     }
 
-    async fn opened(&self, wanted: Wanted) -> Result<Opened, OpenError> {
+    async fn opened(&self, wanted: Wanted) -> Result<Opened, Error> {
         let Wanted { folder, which, mcp_servers, files } = wanted;
         let (which, fork) = match which {
             Asked::New => (SessionSelector::New, false),
@@ -63,17 +63,17 @@ impl Source {
         setup.editor = Some(Arc::new(Editor(files)));
         let folder = setup.workspace.clone();
         // Blocking: reads the log of a stored session.
-        let started = tokio::task::spawn_blocking(move || assemble::start(setup)).await;
+        let started = tokio::task::spawn_blocking(move || agent_setup::start(setup)).await;
         let handle = match started {
-            Ok(started) => started.map_err(|error| failed(error.into()))?,
-            Err(error) => return Err(OpenError::Failed(error.to_string())),
+            Ok(started) => started.map_err(failed)?,
+            Err(error) => return Err(error::failed(error.to_string())),
         };
         Ok(Opened { id: handle.session, ops: handle.ops, events: handle.events, folder })
     }
 }
 
 impl SessionSource for Source {
-    fn authenticate(&self) -> BoxFuture<'_, Result<(), OpenError>> {
+    fn authenticate(&self) -> BoxFuture<'_, Result<(), Error>> {
         async {
             let cli = self.cli(std::env::temp_dir(), false);
             let setup = agent_setup::setup(&cli, true, &SessionSelector::New).await.map_err(failed)?;
@@ -82,7 +82,7 @@ impl SessionSource for Source {
         .boxed()
     }
 
-    fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Opened, OpenError>> {
+    fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Opened, Error>> {
         self.opened(wanted).boxed()
     }
 
@@ -97,10 +97,10 @@ impl SessionSource for Source {
         .boxed()
     }
 
-    fn delete(&self, session: String) -> BoxFuture<'_, Result<(), OpenError>> {
+    fn delete(&self, session: String) -> BoxFuture<'_, Result<(), Error>> {
         async move {
             let delete = move || match projects::of_session(&Paths::from_env().projects(), &session) {
-                Some(project) => stored::delete(&project, &session).map_err(OpenError::Failed),
+                Some(project) => stored::delete(&project, &session).map_err(error::failed),
                 None => Ok(()),
             };
             tokio::task::spawn_blocking(delete).await.unwrap_or(Ok(()))
@@ -113,17 +113,16 @@ fn canonical(folder: &Path) -> PathBuf {
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
 }
 
-/// Checks that the folder has a session with exactly this id.
-fn stored_in(folder: &Path, id: &str) -> Result<(), OpenError> {
+fn stored_in(folder: &Path, id: &str) -> Result<(), Error> {
     let found = projects::has(&Paths::from_env().project(&canonical(folder)), id);
-    let missing = || OpenError::NotFound(format!("{} has no session {id}", folder.display()));
+    let missing = || error::not_found(format!("{} has no session {id}", folder.display()));
     found.then_some(()).ok_or_else(missing)
 }
 
-fn no_model() -> OpenError {
-    OpenError::AuthRequired(format!("no model is configured: {}", unconfigured::ADVICE))
+fn no_model() -> Error {
+    error::auth_required(format!("no model is configured: {}", unconfigured::ADVICE))
 }
 
-fn failed(failure: Failure) -> OpenError {
-    OpenError::Failed(format!("{}; {}", failure.message, failure.hint))
+fn failed(failure: Failure) -> Error {
+    error::failed(format!("{}; {}", failure.message, failure.hint))
 }

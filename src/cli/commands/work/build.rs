@@ -56,7 +56,6 @@ pub struct BuildArgs {
     pub json: bool,
 }
 
-/// Wait after a second interrupt.
 const LAST_WRITES: Duration = Duration::from_millis(300);
 
 pub async fn run(cli: &SharedArgs, args: &BuildArgs) -> Result<u8, Failure> {

@@ -23,7 +23,6 @@ use frontend::tui::terminal::setup;
 use provider::scripted::Scripted;
 use records::export::write;
 
-/// What the demo plays.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Story {
     /// A session that fixes a failing test

@@ -37,7 +37,6 @@ pub struct MaintainArgs {
     pub json: bool,
 }
 
-/// Longest wait for a phase's last writes.
 const LAST_WRITES: Duration = Duration::from_secs(10);
 
 /// Returns the worst exit code of the phases.

@@ -37,7 +37,6 @@ struct CallLine {
     args: Value,
 }
 
-/// Results are cut for a large window.
 const WINDOW_TOKENS: u64 = 1_000_000;
 
 /// Returns whether all calls succeeded (or were partial).

@@ -31,7 +31,6 @@ impl TrajectoryWriter {
         Self { steps, thread, log, file: file.to_owned() }
     }
 
-    /// Passes the events on, and writes after each step.
     pub fn follow(&self, mut events: UnboundedReceiver<Event>) -> UnboundedReceiver<Event> {
         let (sender, receiver) = unbounded_channel();
         let steps = self.steps.clone();

@@ -91,7 +91,6 @@ impl Options {
         }
     }
 
-    /// For clients without config options.
     pub fn modes(&self) -> SessionModeState {
         let mode = |(way, name, help): (WayOfWork, &str, &str)| {
             SessionMode::new(way.id(), name).description(help.to_owned())

@@ -22,7 +22,6 @@ use base::protocol::approval::{Answer, ApprovalRequest, AskedQuestion, Question}
 const NOT_SHOWN: &str =
     "The user's editor cannot show this question. Ask it at the end of your answer, and stop there.";
 
-/// The answer; `None` if the client canceled.
 pub type Outcome = BoxFuture<'static, Option<Answer>>;
 
 /// Id, label, kind and answer.
@@ -66,7 +65,6 @@ fn approval(request: &ApprovalRequest, root: &Path) -> ToolCallUpdateFields {
     fields.content(content)
 }
 
-/// Asks the client. `call` comes from [`call`].
 pub fn ask(
     question: Question,
     call: ToolCallUpdate,

@@ -6,7 +6,6 @@ use agent_client_protocol_schema::v1::{AvailableCommand, AvailableCommandInput, 
 use base::protocol::event::CommandRow;
 use base::protocol::op::{Control, Idle, Op, Quick, Work};
 
-/// The event that ends a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndsWith {
     Turn,
@@ -26,7 +25,6 @@ impl EndsWith {
     }
 }
 
-/// Name, arguments, help.
 const COMMANDS: [(&str, &str, &str); 10] = [
     ("init", "", "write or improve the project's rules file (AGENTS.md)"),
     ("compact", "what to keep in detail", "summarize older turns now"),

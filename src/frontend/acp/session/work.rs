@@ -15,7 +15,6 @@ pub enum Command {
         id: RequestId,
         input: Input,
     },
-    /// Stop everything running and waiting.
     Cancel,
     /// Stop the running request, if it's this one.
     CancelRequest(RequestId),
@@ -71,12 +70,7 @@ pub fn stop(reason: &EndReason) -> (Result<StopReason, Error>, Option<String>) {
             match cause {
                 FailureCause::OutputLimit => (Ok(StopReason::MaxTokens), Some(why)),
                 FailureCause::Refused => (Ok(StopReason::Refusal), Some(why)),
-                FailureCause::Stuck
-                | FailureCause::Empty
-                | FailureCause::CostLimit
-                | FailureCause::Deadline
-                | FailureCause::Schema
-                | FailureCause::Other => (Err(error::failed(why)), None),
+                _ => (Err(error::failed(why)), None),
             }
         }
         // ACP has no composer, so a prompt is only returned when a filter refused it.

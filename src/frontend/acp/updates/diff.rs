@@ -7,11 +7,9 @@ use agent_client_protocol_schema::v1::Diff;
 #[derive(Debug, PartialEq)]
 pub struct Place {
     pub diff: Diff,
-    /// First changed line in the new file, 1-based.
     pub line: u32,
 }
 
-/// Paths in the diff are relative to `root`.
 pub fn places(unified: &str, root: &Path) -> Vec<Place> {
     let mut places = Vec::new();
     let mut path = root.to_owned();
@@ -37,7 +35,6 @@ pub fn places(unified: &str, root: &Path) -> Vec<Place> {
 struct Hunk {
     old: String,
     new: String,
-    /// Lines still to come.
     old_left: usize,
     new_left: usize,
     created: bool,

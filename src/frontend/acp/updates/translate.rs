@@ -159,7 +159,6 @@ impl Translator {
         update.into_iter().collect()
     }
 
-    /// What the session has used so far.
     pub fn total(&self) -> Option<Usage> {
         let total = self.usage.as_ref()?.total;
         let usage = Usage::new(total.input + total.output, total.input, total.output);

@@ -96,7 +96,7 @@ fn unknown(app: &mut App, name: &str, text: &str) -> bool {
 
 fn nearest<'a>(app: &'a App, name: &str) -> Option<&'a str> {
     let own = app.own_commands.iter().map(|command| command.name.as_str());
-    fuzzy::nearest_name(name, COMMANDS.iter().map(|command| command.name).chain(own))
+    fuzzy::nearest_name(name, COMMANDS.into_iter().map(|(name, ..)| name).chain(own))
 }
 
 /// Refuses during a turn: `op` would replace the session under it.
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn every_listed_command_runs() {
-        for name in COMMANDS.map(|command| command.name).into_iter().chain(ALIASES.map(|(alias, _)| alias)) {
+        for name in COMMANDS.map(|(name, ..)| name).into_iter().chain(ALIASES.map(|(alias, _)| alias)) {
             let mut app = App::new(Theme::new(false), (80, 24));
             assert!(run(&mut app, &format!("/{name}")));
             let commands = app.take_commands();

@@ -28,13 +28,12 @@ pub fn help(app: &mut App, args: &str) {
     if args == "keys" {
         return app.table("Keys", keymap::actions());
     }
-    let commands = COMMANDS.map(|command| {
-        (format!("/{} {}", command.name, command.args).trim_end().to_owned(), command.help.to_owned())
-    });
-    let own = app.own_commands.iter().map(|command| {
-        (format!("/{} {}", command.name, command.args).trim_end().to_owned(), command.help.clone())
-    });
-    let rows = commands.into_iter().chain(own).collect();
+    let own = app.own_commands.iter().map(|row| (&*row.name, &*row.args, &*row.help));
+    let all = COMMANDS.into_iter().chain(own);
+    let row = |(name, args, help): (&str, &str, &str)| {
+        (format!("/{name} {args}").trim_end().to_owned(), help.to_owned())
+    };
+    let rows = all.map(row).collect();
     app.table("Commands", rows);
     let signs = SIGNS.map(|(sign, text)| (sign.to_owned(), text.to_owned()));
     app.table("Input", signs.into());
@@ -51,7 +50,6 @@ pub fn models(app: &mut App) {
     app.send(Quick::ListModels);
 }
 
-/// The list of levels and rules; the current level is chosen, or `full`.
 pub fn permissions(app: &mut App, full: bool) {
     let Some(level) = app.session.as_ref().map(|info| info.permission) else {
         return app.inform("The session is still starting. Try again in a moment.");

@@ -1,45 +1,34 @@
 //! The table of slash commands. A new command is one row here and one arm in `run`.
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SlashCommand {
-    pub name: &'static str,
-    /// As shown, such as `[name]`.
-    pub args: &'static str,
-    pub help: &'static str,
-}
-
-const fn row(name: &'static str, args: &'static str, help: &'static str) -> SlashCommand {
-    SlashCommand { name, args, help }
-}
-
-pub const COMMANDS: [SlashCommand; 27] = [
-    row("help", "[keys]", "list commands and keys; `keys`: with their names in config.toml"),
-    row("model", "[name]", "choose a model"),
-    row("permission", "[level]", "what may run: read-only, ask, accept-edits, auto, full, and rules"),
-    row("mode", "[name]", "show or set the mode: normal, explore, analyze, plan"),
-    row("context", "[verb id]", "show what fills the window; why, pin, drop, restore"),
-    row("status", "", "show what holds here: model, permission, sandbox, …"),
-    row("skills", "", "list the skills; /NAME runs one"),
-    row("hooks", "", "list the hooks, where they come from, whether they are trusted"),
-    row("stats", "", "show what this session did and cost"),
-    row("cost", "", "show what this session cost, by model and turn"),
-    row("todos", "", "show the todo list"),
-    row("jobs", "[stop N]", "list, look at or stop background jobs"),
-    row("mcp", "", "start the MCP servers and show what they offer"),
-    row("compact", "[focus]", "summarize older turns now; `auto on|off`"),
-    row("uncompact", "", "undo the last compaction"),
-    row("recall", "ID|WORDS", "show an item in full, or search this session"),
-    row("maintain", "[task]", "explore, analyze, plan, do; what is learned becomes notes"),
-    row("init", "[no]", "write or improve the project's rules file; `no` stops the offer"),
-    row("vim", "", "edit the input as vi does, or not"),
-    row("resume", "[id]", "continue another session"),
-    row("rewind", "", "undo turns: files, conversation, or both"),
-    row("diff", "[turn]", "show what this session, or its last turn, changed; stage or revert parts"),
-    row("copy", "[code]", "copy the last answer, or its last code block"),
-    row("export", "[file] [--force]", "write this session to a .md, .html, .json or .svg file"),
-    row("theme", "[name]", "choose the colors: auto, dark, light, high-contrast, ansi"),
-    row("clear", "", "start a new session"),
-    row("quit", "", "quit (also Ctrl-D)"),
+/// Name, arguments as shown, and help.
+pub const COMMANDS: [(&str, &str, &str); 27] = [
+    ("help", "[keys]", "list commands and keys; `keys`: with their names in config.toml"),
+    ("model", "[name]", "choose a model"),
+    ("permission", "[level]", "what may run: read-only, ask, accept-edits, auto, full, and rules"),
+    ("mode", "[name]", "show or set the mode: normal, explore, analyze, plan"),
+    ("context", "[verb id]", "show what fills the window; why, pin, drop, restore"),
+    ("status", "", "show what holds here: model, permission, sandbox, …"),
+    ("skills", "", "list the skills; /NAME runs one"),
+    ("hooks", "", "list the hooks, where they come from, whether they are trusted"),
+    ("stats", "", "show what this session did and cost"),
+    ("cost", "", "show what this session cost, by model and turn"),
+    ("todos", "", "show the todo list"),
+    ("jobs", "[stop N]", "list, look at or stop background jobs"),
+    ("mcp", "", "start the MCP servers and show what they offer"),
+    ("compact", "[focus]", "summarize older turns now; `auto on|off`"),
+    ("uncompact", "", "undo the last compaction"),
+    ("recall", "ID|WORDS", "show an item in full, or search this session"),
+    ("maintain", "[task]", "explore, analyze, plan, do; what is learned becomes notes"),
+    ("init", "[no]", "write or improve the project's rules file; `no` stops the offer"),
+    ("vim", "", "edit the input as vi does, or not"),
+    ("resume", "[id]", "continue another session"),
+    ("rewind", "", "undo turns: files, conversation, or both"),
+    ("diff", "[turn]", "show what this session, or its last turn, changed; stage or revert parts"),
+    ("copy", "[code]", "copy the last answer, or its last code block"),
+    ("export", "[file] [--force]", "write this session to a .md, .html, .json or .svg file"),
+    ("theme", "[name]", "choose the colors: auto, dark, light, high-contrast, ansi"),
+    ("clear", "", "start a new session"),
+    ("quit", "", "quit (also Ctrl-D)"),
 ];
 
 /// Names other agents use for these commands.

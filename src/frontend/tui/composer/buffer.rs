@@ -7,14 +7,13 @@ use crossterm::event::KeyEvent;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::grapheme;
-use super::kill_ring::{KillRing, Side};
+use super::kill_ring::KillRing;
 use super::paste;
 use crate::tui::terminal::key_table::EditCommand;
 use crate::tui::terminal::keymap;
 
 const UNDO_STEPS: usize = 200;
 
-/// The kind of the last change; typing in one go is undone in one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BufferChange {
     Typing,
@@ -29,7 +28,6 @@ enum BufferChange {
 #[derive(Clone, Debug, Default)]
 pub struct Buffer {
     text: String,
-    /// Byte index, on a grapheme boundary.
     cursor: usize,
     undo: Vec<(String, usize)>,
     /// Undone states; the next to redo is last.
@@ -58,7 +56,6 @@ impl Buffer {
         self.cursor = self.text.len();
     }
 
-    /// Clears text and undo history, but keeps the kill ring.
     pub fn reset(&mut self) {
         *self = Self { cut: std::mem::take(&mut self.cut), ..Self::default() };
     }
@@ -101,14 +98,12 @@ impl Buffer {
         self.last = None;
     }
 
-    /// Types a key into a field of one line.
     pub fn type_key(&mut self, key: KeyEvent) {
         if let Some(edit) = keymap::edit(key).filter(|edit| *edit != EditCommand::Newline) {
             self.edit(edit);
         }
     }
 
-    /// Pastes into a field of one line.
     pub fn paste_line(&mut self, text: &str) {
         self.insert(&paste::printable(text).replace('\n', " "));
     }
@@ -179,13 +174,11 @@ impl Buffer {
         self.last = Some(BufferChange::Yanking(start));
     }
 
-    /// Deletes `from..to` and keeps it in the kill ring.
     pub fn cut(&mut self, from: usize, to: usize) {
         if from >= to {
             return;
         }
-        let side = if to <= self.cursor { Side::Before } else { Side::Behind };
-        self.cut.keep(&self.text[from..to], side, self.last == Some(BufferChange::Cutting));
+        self.cut.keep(&self.text[from..to], to <= self.cursor, self.last == Some(BufferChange::Cutting));
         self.last = None;
         self.delete(from, to);
         self.last = Some(BufferChange::Cutting);
@@ -222,7 +215,6 @@ impl Buffer {
         words.rev().find(|(_, word)| is_word(word)).map_or(0, |(at, _)| at)
     }
 
-    /// Start of the run without spaces before the cursor.
     fn spaced_word_start(&self) -> usize {
         let before = self.text[..self.cursor].trim_end();
         let space = before.char_indices().rev().find(|(_, c)| c.is_whitespace());

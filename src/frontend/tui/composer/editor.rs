@@ -15,10 +15,8 @@ const KEEP_OPEN_BYTES: usize = 20_000;
 #[derive(Clone, Debug, Default)]
 pub struct Composer {
     buffer: Buffer,
-    /// Of all drafts.
     pastes: Pastes,
     history: PromptHistory,
-    /// Set in vi mode.
     vim: Option<Vim>,
     /// The target column of Up and Down.
     goal: Option<usize>,
@@ -27,7 +25,6 @@ pub struct Composer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drawn {
     pub rows: Vec<String>,
-    /// Row and cell.
     pub caret: (usize, usize),
 }
 
@@ -49,7 +46,6 @@ impl Composer {
         self.pastes.unfold(self.buffer.text())
     }
 
-    /// Applies an editing key; `width` is in cells.
     pub fn edit(&mut self, edit: EditCommand, width: usize) {
         if !matches!(edit, EditCommand::Up | EditCommand::Down) {
             self.goal = None;
@@ -121,7 +117,6 @@ impl Composer {
         text
     }
 
-    /// Clears the composer; the draft goes to the history.
     pub fn stash(&mut self) {
         self.history.push(self.buffer.text().to_owned());
         self.buffer.reset();
@@ -159,7 +154,6 @@ impl Composer {
         self.buffer.set(&text);
     }
 
-    /// Opens the fold at or before the cursor.
     fn open_paste(&mut self) {
         let cursor = self.buffer.cursor();
         let behind = self.buffer.text()[cursor..].chars().next().map(|c| (cursor, c));
@@ -196,7 +190,6 @@ impl Composer {
         self.buffer.set(draft);
     }
 
-    /// Moves through rows first, then through the history.
     fn vertical(&mut self, step: isize, width: usize) {
         let text = self.buffer.text();
         let layout = Layout::new(text, &self.pastes, width);

@@ -29,7 +29,6 @@ pub fn line_start(text: &str, index: usize) -> usize {
     text[..index].rfind('\n').map_or(0, |at| at + 1)
 }
 
-/// Excludes the line break.
 pub fn line_end(text: &str, index: usize) -> usize {
     text[index..].find('\n').map_or(text.len(), |at| index + at)
 }

@@ -10,7 +10,6 @@ pub struct PromptHistory {
 }
 
 impl PromptHistory {
-    /// Adds a draft and ends browsing.
     pub fn push(&mut self, draft: String) {
         self.browsing = None;
         if draft.trim().is_empty() || self.drafts.last() == Some(&draft) {
@@ -34,7 +33,6 @@ impl PromptHistory {
         older
     }
 
-    /// Ends with the text that was being written.
     pub fn newer(&mut self) -> Option<String> {
         let (index, kept) = self.browsing.take()?;
         match self.drafts.get(index + 1) {

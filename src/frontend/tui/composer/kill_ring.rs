@@ -10,19 +10,12 @@ pub struct KillRing {
     back: usize,
 }
 
-/// Whether the new piece was before or after the previous cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    Before,
-    Behind,
-}
-
 impl KillRing {
-    /// Adds a piece; consecutive cuts are merged.
-    pub fn keep(&mut self, piece: &str, side: Side, in_a_row: bool) {
+    /// Adds a piece; cuts in a row are merged, with `before` in front of the last.
+    pub fn keep(&mut self, piece: &str, before: bool, in_a_row: bool) {
         self.back = 0;
         match self.pieces.last_mut().filter(|_| in_a_row) {
-            Some(last) if side == Side::Before => last.insert_str(0, piece),
+            Some(last) if before => last.insert_str(0, piece),
             Some(last) => last.push_str(piece),
             None => {
                 if self.pieces.len() == LIMIT {
@@ -38,7 +31,6 @@ impl KillRing {
         self.pieces.last().map(String::as_str)
     }
 
-    /// The next older piece, wrapping around to the newest.
     pub fn older(&mut self) -> Option<&str> {
         let count = self.pieces.len();
         self.back = (self.back + 1).checked_rem(count)?;

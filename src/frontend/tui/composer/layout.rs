@@ -29,7 +29,6 @@ impl Layout {
         &self.rows
     }
 
-    /// Row and cell of byte index `cursor`.
     pub fn position(&self, text: &str, pastes: &Pastes, cursor: usize) -> (usize, usize) {
         let row = self.rows.iter().rposition(|row| row.start <= cursor).unwrap_or(0);
         let start = self.rows.get(row).map_or(0, |row| row.start);

@@ -47,7 +47,6 @@ impl Pastes {
         out
     }
 
-    /// The label of a fold, such as `[Pasted 1,234 lines]`.
     pub fn label(&self, grapheme: &str) -> Option<String> {
         let mut chars = grapheme.chars();
         let paste = self.get(chars.next()?)?;

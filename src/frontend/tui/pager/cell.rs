@@ -77,7 +77,6 @@ pub fn of_items(items: &[(ItemId, Arc<Item>)]) -> Vec<PagerCell> {
     cells
 }
 
-/// For each changed file a heading and its hunks.
 pub fn of_changes(files: &[ChangedFile]) -> Vec<PagerCell> {
     let mut cells = Vec::new();
     for file in files {

@@ -1,6 +1,5 @@
 //! The full-screen pager with search and copying. Only visible cells are laid out.
 
 pub mod cell;
-pub mod kind;
 pub mod page;
 pub mod state;

@@ -7,7 +7,6 @@ use ratatui::text::{Line, Span};
 use regex::{Regex, RegexBuilder};
 
 use super::cell::{CellContent, PageLayout, PagerCell};
-use super::kind::PagerKind;
 use super::page::{Page, Place, marked, shifted};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::popup::list::{self, PopupAction};
@@ -24,15 +23,35 @@ const AROUND: usize = 5;
 /// Cells per horizontal scroll step of an unwrapped page.
 const SHIFT: usize = 8;
 
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PagerKind {
+    #[default]
+    Transcript,
+    Outputs,
+    Agent,
+    Changes {
+        turn: bool,
+    },
+}
+
+impl PagerKind {
+    /// Whether it shows items, of a sub-agent or of the session.
+    pub fn shows_items(self, of_agent: bool) -> bool {
+        match self {
+            Self::Agent => of_agent,
+            Self::Transcript | Self::Outputs => !of_agent,
+            Self::Changes { .. } => false,
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Pager {
     pub kind: PagerKind,
     agent: Option<String>,
-    /// The pager underneath.
     pub before: Option<Box<Pager>>,
     cells: Vec<PagerCell>,
     loaded: bool,
-    /// The content is being loaded.
     reading: bool,
     /// More arrived since it was requested.
     outdated: bool,
@@ -40,20 +59,16 @@ pub struct Pager {
     chosen: usize,
     shift: usize,
     unwrapped: bool,
-    /// The search being typed.
     typing: Option<Buffer>,
     search: Option<Regex>,
     found: Option<Place>,
-    /// The next code block to copy.
     code: usize,
     message: Option<String>,
-    /// A revert waiting for confirmation.
     asks: Option<usize>,
     shown: Vec<(Place, Line<'static>)>,
 }
 
 impl Pager {
-    /// Opens at once, and is filled when its content has been read.
     pub fn new(kind: PagerKind) -> Self {
         Self { kind, ..Self::default() }
     }
@@ -98,13 +113,12 @@ impl Pager {
             _ if !again => self.chosen = last,
             _ => self.chosen = self.chosen.min(last),
         }
-        let span = self.span();
         let top = match self.kind {
-            PagerKind::Transcript | PagerKind::Agent if at_end => self.page.bottom(&self.cells, &span),
+            PagerKind::Transcript | PagerKind::Agent if at_end => self.bottom(),
             PagerKind::Outputs if !again => (self.chosen, 0),
             _ => self.page.top,
         };
-        self.page.go(&self.cells, &span, top);
+        self.show_at(top);
         self.reading = false;
         if self.outdated { self.ask() } else { None }
     }
@@ -113,7 +127,6 @@ impl Pager {
         self.message = Some(text.to_owned());
     }
 
-    /// The range of scrollable cells.
     fn span(&self) -> Range<usize> {
         match self.kind {
             PagerKind::Outputs => self.chosen..(self.chosen + 1).min(self.cells.len()),
@@ -134,9 +147,8 @@ impl Pager {
             let bottom = self.bottom();
             let at_end = self.kind == PagerKind::Transcript && self.page.top == bottom;
             self.page.arrange(layout);
-            let (span, top) = (self.span(), self.page.top);
-            let top = if at_end { self.page.bottom(&self.cells, &span) } else { top };
-            self.page.go(&self.cells, &span, top);
+            let top = if at_end { self.bottom() } else { self.page.top };
+            self.show_at(top);
         }
         let span = self.span();
         self.shown = self.page.shown(&self.cells, &span);
@@ -212,7 +224,6 @@ impl Pager {
         PopupAction::Nothing
     }
 
-    /// The nearest wanted cell after or before the chosen one.
     fn beside(&self, after: bool, wanted: impl Fn(usize) -> bool) -> Option<usize> {
         match after {
             true => (self.chosen + 1..self.cells.len()).find(|at| wanted(*at)),
@@ -226,9 +237,13 @@ impl Pager {
         self.follow();
     }
 
-    fn go(&mut self, place: Place) {
+    fn show_at(&mut self, place: Place) {
         let span = self.span();
         self.page.go(&self.cells, &span, place);
+    }
+
+    fn go(&mut self, place: Place) {
+        self.show_at(place);
         self.follow();
     }
 
@@ -257,14 +272,13 @@ impl Pager {
         let rows = self.page.lines(&self.cells, cell).len();
         let seen = shown.iter().filter(|((at, _), _)| *at == cell).count();
         if self.kind == PagerKind::Outputs || seen < rows.min(self.page.layout.rows) {
-            self.page.go(&self.cells, &span, (cell, 0));
+            self.show_at((cell, 0));
         }
     }
 
     fn choose_at_top(&mut self, cell: usize) {
         (self.chosen, self.code) = (cell, 0);
-        let span = self.span();
-        self.page.go(&self.cells, &span, (cell, 0));
+        self.show_at((cell, 0));
     }
 
     fn toggle(&mut self) {
@@ -272,9 +286,8 @@ impl Pager {
             cell.open = !cell.open;
             self.page.forget(self.chosen);
             self.page.forget(self.chosen + 1);
-            let (span, top) = (self.span(), self.page.top);
-            let top = if top.0 == self.chosen { (top.0, 0) } else { top };
-            self.page.go(&self.cells, &span, top);
+            let top = self.page.top;
+            self.show_at(if top.0 == self.chosen { (top.0, 0) } else { top });
         }
     }
 

@@ -17,7 +17,6 @@ use base::text;
 
 /// The verb of a call's approval.
 const CALL: &str = "Allow";
-/// Detail lines shown before the user expands it.
 const FOLDED_LINES: usize = 12;
 /// Narrower screens have no room for counts.
 const NARROW: usize = 40;
@@ -36,9 +35,7 @@ struct Choice {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     Answer(Answer),
-    /// Open this file in the user's editor; the question stays open.
     Edit(String),
-    /// Stop the turn.
     Stop,
 }
 
@@ -61,25 +58,29 @@ pub struct Approval {
     searching: bool,
 }
 
+fn no() -> Reply {
+    Reply::Answer(Answer::No { note: String::new() })
+}
+
+impl Choice {
+    fn new(letter: char, short: &'static str, text: impl Into<String>, reply: Reply) -> Self {
+        Self { letter, short, text: text.into(), reply }
+    }
+}
+
 impl Approval {
     pub fn of_call(request: ApprovalRequest) -> Self {
-        let choice = |letter, short, text: String, answer| Choice {
-            letter,
-            short,
-            text,
-            reply: Reply::Answer(answer),
-        };
         let plain = |text: &str, most| text::one_line(&sanitize::reveal(text), most);
-        let mut choices = vec![choice('y', "once", "Yes, once".to_owned(), Answer::Once)];
+        let mut choices = vec![Choice::new('y', "once", "Yes, once", Reply::Answer(Answer::Once))];
         if let Some(scope) = &request.session_scope {
             let text = format!("Yes, for this session: {}", plain(scope, 200));
-            choices.push(choice('s', "session", text, Answer::Session));
+            choices.push(Choice::new('s', "session", text, Reply::Answer(Answer::Session)));
         }
         if let Some(prefix) = &request.always_prefix {
             let text = format!("Always allow `{}` in this project", plain(prefix, 60));
-            choices.push(choice('a', "always", text, Answer::Always));
+            choices.push(Choice::new('a', "always", text, Reply::Answer(Answer::Always)));
         }
-        choices.push(choice('n', "no", "No".to_owned(), Answer::No { note: String::new() }));
+        choices.push(Choice::new('n', "no", "No", no()));
         let ApprovalRequest { title, reason, detail, is_diff, agent, .. } = request;
         let reason = match agent {
             Some(agent) => format!("asked by the sub-agent {agent}; {reason}"),
@@ -91,17 +92,13 @@ impl Approval {
     /// The plan's text is already in the transcript.
     pub fn of_plan(request: PlanRequest) -> Self {
         let accept = |permission| Reply::Answer(Answer::Accept { permission });
-        let no = Reply::Answer(Answer::No { note: String::new() });
-        let choices = [
-            ('y', "ask", "Yes, and ask before each change", accept(Permission::Ask)),
-            ('a', "auto", "Yes, and work without asking inside the workspace", accept(Permission::Auto)),
-            ('e', "edit", "Edit the plan first", Reply::Edit(request.path.clone())),
-            ('n', "no", "Not yet", no),
+        let inside = "Yes, and work without asking inside the workspace";
+        let choices = vec![
+            Choice::new('y', "ask", "Yes, and ask before each change", accept(Permission::Ask)),
+            Choice::new('a', "auto", inside, accept(Permission::Auto)),
+            Choice::new('e', "edit", "Edit the plan first", Reply::Edit(request.path.clone())),
+            Choice::new('n', "no", "Not yet", no()),
         ];
-        let choices = choices
-            .into_iter()
-            .map(|(letter, short, text, reply)| Choice { letter, short, text: text.to_owned(), reply })
-            .collect();
         Self { verb: "Carry out", title: request.path, choices, ..Self::default() }
     }
 
@@ -230,12 +227,10 @@ impl Approval {
         }
     }
 
-    /// Rows of the choices and the line about keys.
     pub fn foot_rows(&self, width: usize) -> usize {
         self.foot(width, Theme::new(false)).0.len()
     }
 
-    /// Whether the note or the search took it.
     pub fn paste(&mut self, text: &str) -> bool {
         let field = if self.searching { Some(&mut self.search) } else { self.note.as_mut() };
         field.map(|field| field.paste_line(text)).is_some()
@@ -255,12 +250,11 @@ impl Approval {
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme, armed: bool) -> LinesWithCaret {
         let question = format!("? {} ", self.verb);
-        let counts = if self.is_diff { diff::counts(&self.detail) } else { (0, 0) };
+        let counts = if self.is_diff && width >= NARROW { diff::counts(&self.detail) } else { (0, 0) };
         let counts = match counts {
             (0, 0) => String::new(),
             (added, removed) => format!("  +{added} -{removed}"),
         };
-        let counts = if width < NARROW { String::new() } else { counts };
         let room_for_title = width.saturating_sub(question.len() + counts.len());
         let title = text::one_line(&sanitize::reveal(&self.title), room_for_title.saturating_sub(4).max(8));
         let mut head = vec![Line::from(vec![

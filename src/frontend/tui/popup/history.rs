@@ -15,16 +15,13 @@ use crate::tui::terminal::key_table::EditCommand;
 use base::protocol::event::PastPrompt;
 use base::text;
 
-/// Limit for merely similar prompts.
 const RESEMBLING: usize = 50;
 
 #[derive(Clone, Debug, Default)]
 pub struct HistorySearch {
     query: Buffer,
-    /// `None` while loading.
     prompts: Option<Arc<[PastPrompt]>>,
     lower: Vec<String>,
-    /// Indices of matches, best first.
     found: Vec<usize>,
     pub selection: Selection,
 }

@@ -101,7 +101,6 @@ pub fn item_spans(row: &LedgerRow, chosen: bool, width: usize, theme: Theme) -> 
     ]
 }
 
-/// A share of the window: `7%`, `0.4%`.
 fn percent(part: u64, whole: u64) -> String {
     let share = part as f64 * 100.0 / whole.max(1) as f64;
     if part > 0 && share < 9.95 { format!("{share:.1}%") } else { format!("{share:.0}%") }

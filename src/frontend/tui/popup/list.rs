@@ -27,7 +27,6 @@ impl Selection {
         Self { index: 0, len }
     }
 
-    /// Moves the selection, wrapping around; returns whether the key does that.
     pub fn key(&mut self, key: KeyEvent) -> bool {
         match keymap::action(Place::List, key) {
             Some(Action::List(step)) => self.step(step),
@@ -111,7 +110,6 @@ pub trait PickRow: Sized {
     /// The row within `width` cells, after the selection mark.
     fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>>;
 
-    /// The key hints.
     fn keys(chosen: Option<&Self>) -> String;
 
     /// What `key` does to the chosen row; other keys move and search. Without a row, `search` may name one.
@@ -123,7 +121,6 @@ pub trait PickRow: Sized {
 pub struct PickList<T> {
     rows: Vec<T>,
     search: String,
-    /// Indices of the visible rows.
     found: Vec<usize>,
     selection: Selection,
 }
@@ -138,7 +135,6 @@ impl<T: PickRow> PickList<T> {
         &self.rows
     }
 
-    /// Takes a newer list; the selection stays on its row, or its position if the row is gone.
     pub fn fill(&mut self, rows: Vec<T>) {
         let (before, at) = (std::mem::replace(&mut self.rows, rows), self.selection.index);
         let chosen = self.found.get(at).and_then(|row| before.get(*row));
@@ -178,7 +174,6 @@ impl<T: PickRow> PickList<T> {
         PopupAction::Nothing
     }
 
-    /// Adds to the search.
     pub fn paste(&mut self, text: &str) -> bool {
         self.search.push_str(&paste::printable(text).replace('\n', " "));
         self.find();
@@ -251,16 +246,11 @@ pub enum PopupAction {
     Close,
     Send(Op),
     CloseAndSend(Op),
-    /// Show the transcript of this sub-agent.
     Agent(String),
     Copy(String),
     CloseAndSetPermission(Permission),
-    /// Preview this theme.
     Theme(ThemeName),
-    CloseAndTheme {
-        name: ThemeName,
-        keep: bool,
-    },
+    CloseAndTheme { name: ThemeName, keep: bool },
 }
 
 pub fn closes(key: KeyEvent) -> bool {

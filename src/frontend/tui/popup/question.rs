@@ -84,7 +84,6 @@ impl OpenQuestion {
         self.approval().map(Approval::choice_texts).unwrap_or_default()
     }
 
-    /// Rows of the choices and the line about keys.
     pub fn foot_rows(&self, width: usize) -> usize {
         self.approval().map_or(0, |form| form.foot_rows(width))
     }
@@ -103,7 +102,6 @@ impl OpenQuestion {
         }
     }
 
-    /// Its detail takes the whole screen.
     pub fn is_unfolded(&self) -> bool {
         self.approval().is_some_and(Approval::is_unfolded)
     }
@@ -114,7 +112,6 @@ impl OpenQuestion {
         letter.zip(self.approval()).is_some_and(|(letter, form)| form.acts_alone(letter))
     }
 
-    /// The answer of a letter that stayed alone.
     pub fn due(&mut self, now: Duration, size: (u16, u16)) -> Option<Reply> {
         let waits = self.waits();
         let (key, _) = self.waiting.take_if(|(_, since)| waits && now.saturating_sub(*since) >= ALONE)?;

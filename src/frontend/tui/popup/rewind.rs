@@ -105,7 +105,6 @@ impl Page {
         PopupAction::Nothing
     }
 
-    /// Selects the next possible scope.
     fn turn(&mut self, steps: usize) {
         const PARTS: [RewindScope; 3] = [RewindScope::Both, RewindScope::Files, RewindScope::Conversation];
         if !self.preview.point.conversation {

@@ -14,9 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ratatui::style::{Color, Style};
 use ratatui::text::Span;
 
-/// Some terminals drop longer addresses.
 const MOST_BYTES: usize = 2_000;
-/// Limit of remembered addresses; further ones don't become links.
 const MOST_LINKS: usize = 10_000;
 const SCHEMES: [&str; 3] = ["https://", "http://", "mailto:"];
 

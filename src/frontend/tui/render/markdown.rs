@@ -4,10 +4,10 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, T
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use super::highlight::languages::{self, Language};
+use super::highlight::languages::{self, CodeLanguage};
 use super::highlight::scanner::{self, State};
 use super::links;
-use super::table::Table;
+use super::table::MarkdownTable;
 use super::theme::Theme;
 use super::wrap;
 use base::sanitize;
@@ -36,20 +36,18 @@ struct Writer {
     width: usize,
     theme: Theme,
     lines: Vec<Line<'static>>,
-    /// Text of the open paragraph, heading or item.
     spans: Vec<Span<'static>>,
     styles: Vec<Style>,
     /// The next number of each open list; `None` for bullets.
     lists: Vec<Option<u64>>,
-    /// The bullet for the next line.
     marker: Option<String>,
     quotes: usize,
     code: Option<String>,
-    language: Option<&'static Language>,
+    language: Option<&'static CodeLanguage>,
     /// The scanner's state if the first code block is a continuation.
     goes_on: Option<State>,
     link: Option<(String, usize)>,
-    table: Option<Table>,
+    table: Option<MarkdownTable>,
     /// Whether the next block needs a blank line first.
     gap: bool,
 }
@@ -71,7 +69,7 @@ impl Writer {
     }
 
     fn text(&mut self, text: &str, style: Style) {
-        let spans = match self.table.as_mut().and_then(Table::cell) {
+        let spans = match self.table.as_mut().and_then(MarkdownTable::cell) {
             Some(cell) => cell,
             None => &mut self.spans,
         };
@@ -169,20 +167,23 @@ impl Writer {
             Tag::Table(alignments) => {
                 self.end_block();
                 self.open_block();
-                self.table = Some(Table::new(alignments));
+                self.table = Some(MarkdownTable::new(alignments));
             }
             Tag::TableHead => {
                 self.push_style(|style| style.add_modifier(Modifier::BOLD));
-                self.table.iter_mut().for_each(Table::begin_row);
+                self.table.iter_mut().for_each(MarkdownTable::begin_row);
             }
-            Tag::TableRow => self.table.iter_mut().for_each(Table::begin_row),
-            Tag::TableCell => self.table.iter_mut().for_each(Table::begin_cell),
+            Tag::TableRow => self.table.iter_mut().for_each(MarkdownTable::begin_row),
+            Tag::TableCell => self.table.iter_mut().for_each(MarkdownTable::begin_cell),
             Tag::Emphasis => self.push_style(|style| style.add_modifier(Modifier::ITALIC)),
             Tag::Strong => self.push_style(|style| style.add_modifier(Modifier::BOLD)),
             Tag::Strikethrough => self.push_style(|style| style.add_modifier(Modifier::CROSSED_OUT)),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
-                let from =
-                    self.table.as_mut().and_then(Table::cell).map_or(self.spans.len(), |cell| cell.len());
+                let from = self
+                    .table
+                    .as_mut()
+                    .and_then(MarkdownTable::cell)
+                    .map_or(self.spans.len(), |cell| cell.len());
                 self.link = Some((dest_url.to_string(), from));
                 let link = links::style(self.theme.link(), &dest_url);
                 self.push_style(|style| style.patch(link));
@@ -264,7 +265,6 @@ impl Writer {
         }
     }
 
-    /// Of the open quotes.
     fn bars(&self) -> Vec<Span<'static>> {
         vec![Span::styled("▌ ", self.theme.dim()); self.quotes]
     }
@@ -329,7 +329,7 @@ pub fn code_blocks(markdown: &str) -> Vec<String> {
 }
 
 pub fn code_spans(
-    language: Option<&Language>,
+    language: Option<&CodeLanguage>,
     line: &str,
     state: &mut State,
     theme: Theme,

@@ -84,7 +84,6 @@ fn tokens(app: &App, turn: &TurnStatus) -> Option<String> {
     (sum >= 100).then(|| format!(" · {about}{} tokens", text::human_tokens(sum)))
 }
 
-/// Model, window, cost, permission; a hint at the right end.
 pub fn status(app: &App, width: usize) -> Line<'static> {
     let theme = app.theme;
     let facts = facts(app, width.saturating_sub(8 + wrap::width(&vim(app))));
@@ -152,7 +151,6 @@ fn facts(app: &App, room: usize) -> String {
     joined.into_iter().find(|facts| wrap::width(facts) <= room).unwrap_or(last)
 }
 
-/// `12%` and `15.3k/128k`, with `~` for estimates.
 fn window(window: &WindowState) -> Option<(String, String)> {
     if window.window_tokens == 0 {
         return None;

@@ -9,13 +9,13 @@ use super::wrap;
 const GAP: usize = 3;
 const NARROWEST: usize = 6;
 
-pub struct Table {
+pub struct MarkdownTable {
     alignments: Vec<Alignment>,
     /// Includes the heading row.
     rows: Vec<Vec<Vec<Span<'static>>>>,
 }
 
-impl Table {
+impl MarkdownTable {
     pub fn new(alignments: Vec<Alignment>) -> Self {
         Self { alignments, rows: Vec::new() }
     }

@@ -18,11 +18,9 @@ const SEARCH_ROWS: usize = 12;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawing {
     pub lines: Vec<Line<'static>>,
-    /// Column and row.
     pub caret: Option<(u16, u16)>,
     /// Nothing moves, so the terminal's own cursor may be at the caret.
     pub still: bool,
-    /// A popup hides the rest.
     pub popup: bool,
 }
 

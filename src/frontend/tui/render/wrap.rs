@@ -17,7 +17,6 @@ const TAB: &str = "    ";
 /// Lines, and the caret (row, cell) where text is typed.
 pub type LinesWithCaret = (Vec<Line<'static>>, Option<(usize, usize)>);
 
-/// Width in cells.
 pub fn width(text: &str) -> usize {
     text.graphemes(true).map(UnicodeWidthStr::width).sum()
 }
@@ -32,7 +31,6 @@ pub fn rows(line: &str, max: usize) -> Vec<Range<usize>> {
     rows_with(line, max, UnicodeWidthStr::width)
 }
 
-/// [`rows`] with a custom width function.
 pub fn rows_with(line: &str, max: usize, measure: impl Fn(&str) -> usize) -> Vec<Range<usize>> {
     let max = max.max(1);
     let mut rows = Vec::new();
@@ -164,12 +162,10 @@ pub fn clip(text: &str, max: usize) -> String {
     out
 }
 
-/// A line cut to `max` cells.
 pub fn line(text: &str, max: usize, style: Style) -> Line<'static> {
     Line::styled(clip(text, max), style)
 }
 
-/// Foreign text on one line.
 pub fn one_line(text: &str, max_chars: usize) -> String {
     text::one_line(&sanitize::clean(text), max_chars)
 }

@@ -22,15 +22,6 @@ const AWAY: Duration = Duration::from_secs(10);
 pub const KEEP_TITLE: &str = "\x1b[22;2t";
 pub const RESTORE_TITLE: &str = "\x1b]2;\x07\x1b[23;2t";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Channel {
-    Osc9,
-    Osc777,
-    Osc99,
-    /// No notifications, only the bell.
-    Bell,
-}
-
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Activity {
     #[default]
@@ -41,7 +32,8 @@ enum Activity {
 
 pub struct Attention {
     notify: Notify,
-    channel: Channel,
+    /// What stands before and behind a notification's text; `None`: only the bell.
+    channel: Option<(&'static str, &'static str)>,
     tmux: bool,
     titles: bool,
     title: String,
@@ -95,13 +87,10 @@ impl Attention {
     }
 
     fn call(&self, text: &str) -> String {
-        let plain = match self.channel {
-            _ if self.notify == Notify::Bell => return "\x07".to_owned(),
-            Channel::Bell => return "\x07".to_owned(),
-            Channel::Osc9 => format!("\x1b]9;mycode: {text}\x07"),
-            Channel::Osc777 => format!("\x1b]777;notify;mycode;{text}\x07"),
-            Channel::Osc99 => format!("\x1b]99;;mycode: {text}\x1b\\"),
+        let Some((before, behind)) = self.channel.filter(|_| self.notify != Notify::Bell) else {
+            return "\x07".to_owned();
         };
+        let plain = format!("{before}{text}{behind}");
         match self.tmux {
             true => format!("\x07\x1bPtmux;{}\x1b\\", plain.replace('\x1b', "\x1b\x1b")),
             false => format!("\x07{plain}"),
@@ -110,27 +99,27 @@ impl Attention {
 }
 
 /// Detected from terminal variables, which are also visible inside tmux.
-fn channel(var: impl Fn(&str) -> Option<String>) -> Channel {
+fn channel(var: impl Fn(&str) -> Option<String>) -> Option<(&'static str, &'static str)> {
     let text = |name| var(name).unwrap_or_default().to_lowercase();
     let (term, program) = (text("TERM"), text("TERM_PROGRAM"));
     let is = |name: &str| term.contains(name) || program.contains(name);
     if is("kitty") || var("KITTY_WINDOW_ID").is_some() {
-        Channel::Osc99
+        Some(("\x1b]99;;mycode: ", "\x1b\\"))
     } else if is("ghostty")
         || is("foot")
         || is("rxvt")
         || ["VTE_VERSION", "KONSOLE_VERSION", "WT_SESSION"].iter().any(|name| var(name).is_some())
     {
-        Channel::Osc777
+        Some(("\x1b]777;notify;mycode;", "\x07"))
     } else if is("iterm")
         || is("wezterm")
         || is("warp")
         || is("zed")
         || ["ITERM_SESSION_ID", "WEZTERM_PANE"].iter().any(|name| var(name).is_some())
     {
-        Channel::Osc9
+        Some(("\x1b]9;mycode: ", "\x07"))
     } else {
-        Channel::Bell
+        None
     }
 }
 

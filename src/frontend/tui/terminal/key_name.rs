@@ -28,7 +28,6 @@ const NAMES: [(&str, KeyCode); 20] = [
     ("minus", KeyCode::Char('-')),
 ];
 
-/// The canonical form of a key press, for lookup.
 pub fn canonical(mut key: KeyEvent) -> KeyEvent {
     // Option on a Mac arrives as any of these, depending on the terminal.
     let other = KeyModifiers::META | KeyModifiers::SUPER | KeyModifiers::HYPER;

@@ -11,7 +11,6 @@ use base::config::keys::KeyBinding;
 use base::sanitize;
 use base::search::fuzzy;
 
-/// Keys shown per action in `/help`; `/help keys` lists all.
 const HELP_KEYS: usize = 2;
 
 static KEYMAP: OnceLock<Keymap> = OnceLock::new();
@@ -60,7 +59,6 @@ pub fn name(action: Action) -> String {
     index.and_then(|index| keymap().names(index).into_iter().next()).unwrap_or_default()
 }
 
-/// A character typed without Ctrl or Alt.
 pub fn plain_char(key: KeyEvent) -> Option<char> {
     match key.code {
         KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => Some(c),

@@ -34,10 +34,8 @@ pub struct Screen<W: Write> {
     size: Size,
     /// The viewport as drawn; empty when it must be redrawn.
     drawn: Vec<Row>,
-    /// Cursor position in the viewport: column and row.
     at: (u16, u16),
     cursor_shown: bool,
-    /// Frames since the last resize.
     settled: u8,
     popup: Option<Vec<Row>>,
     /// Lines finished while a popup was open.
@@ -62,7 +60,6 @@ impl<W: Write> Screen<W> {
         }
     }
 
-    /// Maximum rows of the viewport; one is left to the scrollback if possible.
     pub fn room(&self) -> u16 {
         self.size.height.saturating_sub(1).max(1)
     }
@@ -147,7 +144,6 @@ impl<W: Write> Screen<W> {
         self.show_cursor(true)
     }
 
-    /// Restarts the viewport at the cursor, after another program has written.
     pub fn enter(&mut self) -> io::Result<()> {
         (self.at, self.popup) = ((0, 0), None);
         self.drawn.clear();
@@ -321,7 +317,6 @@ impl<W: Write> Screen<W> {
     }
 }
 
-/// Draws the caret as a cell, where the terminal's own cursor is hidden.
 fn mark_caret(rows: &mut [Row], caret: Option<(u16, u16)>) {
     let cell = caret.and_then(|(x, y)| rows.get_mut(usize::from(y))?.get_mut(usize::from(x)));
     cell.into_iter().for_each(|cell| cell.modifier.toggle(Modifier::REVERSED));

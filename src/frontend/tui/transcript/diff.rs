@@ -6,14 +6,13 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::changed_words;
-use crate::tui::render::highlight::languages::{self, Language};
+use crate::tui::render::highlight::languages::{self, CodeLanguage};
 use crate::tui::render::highlight::scanner::{self, State};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use base::diff_cut::DiffCut;
 use base::sanitize;
 
-/// Minimum columns for side by side.
 const SIDE_BY_SIDE: usize = 120;
 /// Lines after these only get the color of their sign.
 const COLORED_LINES: usize = 2_000;
@@ -36,17 +35,16 @@ struct Row {
 enum Part {
     Row(Row),
     Gap,
-    /// A note about lines missing from the diff.
     Cut(String, DiffCut),
 }
 
-impl Part {
-    fn sign(&self) -> Option<char> {
-        match self {
-            Self::Row(row) => Some(row.sign),
-            _ => None,
-        }
-    }
+/// How many removed lines stand from `at` on, and how many added ones behind them.
+fn change_at(parts: &[Part], at: usize) -> (usize, usize) {
+    let run = |from: usize, sign: char| {
+        parts[from..].iter().take_while(|part| matches!(part, Part::Row(row) if row.sign == sign)).count()
+    };
+    let removed = run(at, '-');
+    (removed, run(at + removed, '+'))
 }
 
 /// At most `cap` lines, then how many more there are.
@@ -82,7 +80,7 @@ pub fn render(diff: &str, width: usize, cap: usize, theme: Theme) -> Vec<Line<'s
     lines
 }
 
-fn parse(text: &str) -> (Vec<Part>, Option<&'static Language>) {
+fn parse(text: &str) -> (Vec<Part>, Option<&'static CodeLanguage>) {
     let (mut parts, mut language) = (Vec::new(), None);
     let (mut old, mut new) = (0usize, 0usize);
     for (index, line) in text.lines().enumerate() {
@@ -121,11 +119,9 @@ fn parse(text: &str) -> (Vec<Part>, Option<&'static Language>) {
 /// Where the cap would show only what a change removes, cuts that short, so that what it adds is shown too.
 /// Returns the rows hidden without a note.
 fn both_sides(parts: &mut Vec<Part>, cap: usize, width: usize) -> usize {
-    let sign = |at: usize| parts.get(at).and_then(Part::sign);
     let mut at = 0;
     while at < parts.len().min(cap) {
-        let removed = (at..).take_while(|index| sign(*index) == Some('-')).count();
-        let added = (at + removed..).take_while(|index| sign(*index) == Some('+')).count();
+        let (removed, added) = change_at(parts, at);
         let (left, shown) = (cap - at, (cap - at) / 2);
         if added > 0 && shown > 0 && removed > shown && removed + 1 >= left {
             let cut = DiffCut { lines: removed - shown, added: 0, removed: removed - shown };
@@ -141,7 +137,7 @@ fn both_sides(parts: &mut Vec<Part>, cap: usize, width: usize) -> usize {
 }
 
 /// Styles the rows up to `cap`; each side is scanned as a separate text.
-fn color(parts: &mut [Part], language: Option<&Language>, cap: usize, theme: Theme) {
+fn color(parts: &mut [Part], language: Option<&CodeLanguage>, cap: usize, theme: Theme) {
     mark(parts, cap.min(COLORED_LINES));
     let (mut old, mut new) = (State::default(), State::default());
     for (at, part) in parts.iter_mut().take(cap.saturating_add(8)).enumerate() {
@@ -172,11 +168,9 @@ fn color(parts: &mut [Part], language: Option<&Language>, cap: usize, theme: The
 
 /// Marks the words that differ between removed lines and the lines that replace them.
 fn mark(parts: &mut [Part], most: usize) {
-    let sign = |parts: &[Part], at: usize| parts.get(at).and_then(Part::sign);
     let mut at = 0;
     while at < parts.len().min(most) {
-        let removed = (at..).take_while(|index| sign(parts, *index) == Some('-')).count();
-        let added = (at + removed..).take_while(|index| sign(parts, *index) == Some('+')).count();
+        let (removed, added) = change_at(parts, at);
         // In a rewrite, lines of the same number have nothing to do with each other.
         let pairs = removed.min(added);
         for pair in 0..if pairs > MOST_PAIRS { 0 } else { pairs } {
@@ -220,11 +214,7 @@ fn side_by_side(parts: &[Part], width: usize, theme: Theme) -> Vec<Line<'static>
     let mut lines = Vec::new();
     let mut at = 0;
     while at < parts.len() {
-        let run = |from: usize, sign: char| {
-            parts[from..].iter().take_while(|part| matches!(part, Part::Row(row) if row.sign == sign)).count()
-        };
-        let removed = run(at, '-');
-        let added = run(at + removed, '+');
+        let (removed, added) = change_at(parts, at);
         if removed + added == 0 {
             match &parts[at] {
                 Part::Row(row) => lines.extend(beside(Some(row), Some(row), half, theme)),
@@ -260,7 +250,6 @@ fn beside(left: Option<&Row>, right: Option<&Row>, half: usize, theme: Theme) ->
         .collect()
 }
 
-/// Added and removed lines.
 pub fn counts(diff: &str) -> (usize, usize) {
     let (mut added, mut removed, mut in_hunk) = (0, 0, false);
     for line in diff.lines() {

@@ -38,7 +38,6 @@ pub enum TranscriptEntry {
         text: String,
     },
     TurnEnd(TurnEnd),
-    /// A heading and rows of name and text, such as the help.
     Table {
         heading: String,
         rows: Vec<(String, String)>,

@@ -24,9 +24,7 @@ pub enum Piece {
 #[derive(Clone, Debug, PartialEq)]
 struct Fence {
     mark: String,
-    /// The text after the mark.
     info: String,
-    /// The scanner's state where the next part starts.
     state: State,
 }
 
@@ -108,7 +106,6 @@ impl StreamingReply {
 }
 
 impl Fence {
-    /// Updates the state with this code.
     fn advance(&mut self, code: &str) {
         if let Some(language) = languages::find(&self.info) {
             for line in code.lines() {
@@ -296,7 +293,6 @@ impl Live {
 }
 
 impl Piece {
-    /// The piece as it would be printed now; `None` if there's nothing to show.
     pub fn entry(&self) -> Option<TranscriptEntry> {
         match self {
             Self::Answer(answer) if answer.open.trim().is_empty() => None,

@@ -16,9 +16,7 @@ use base::sanitize;
 use base::text;
 
 const DIFF_LINES: usize = 20;
-/// Output lines shown of a command.
 const TAIL_LINES: usize = 3;
-/// Same, for a command run by the user.
 const USER_LINES: usize = 60;
 /// Longer diffs are cut, in bytes, after counting changed lines.
 const KEEP_DIFF_BYTES: usize = 64 * 1024;
@@ -33,7 +31,6 @@ pub struct ToolView {
 }
 
 impl ToolView {
-    /// A finished call.
     pub fn of_result(result: &ToolResult, title: String) -> Self {
         Self {
             call_id: Arc::clone(&result.call_id),
@@ -125,7 +122,6 @@ pub fn agent_line(view: &ToolView) -> Option<String> {
     Some(wrap::one_line(&format!("{task}{gap}{doing}"), 400))
 }
 
-/// `frame` is the spinner's frame while it runs.
 pub fn render(view: &ToolView, width: usize, frame: &str, theme: Theme) -> Vec<Line<'static>> {
     let (mark, style) = match &view.outcome {
         None => (frame, theme.accent()),

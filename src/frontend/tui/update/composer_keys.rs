@@ -88,7 +88,6 @@ pub fn edit(app: &mut App, key: KeyEvent, action: Option<Action>) {
     }
 }
 
-/// Sets the composer's text aside, or puts back what was.
 fn stash(app: &mut App) {
     if app.composer.is_empty() {
         unstash(app);

@@ -241,13 +241,10 @@ fn session(app: &mut App, info: SessionInfo) {
     match before {
         None => app.print(TranscriptEntry::Welcome(info)),
         Some(before) if before.id != info.id => {
-            app.print_all();
-            app.turn = None;
-            app.waiting.clear();
+            end_turn(app);
             app.todos.clear();
             app.compacting = None;
             app.window = None;
-            app.questions.clear();
             app.popup = None;
             app.queued.clear();
             if before.workspace != info.workspace {
@@ -325,12 +322,16 @@ fn finished_item(app: &mut App, item: &Item) {
     app.print_finished();
 }
 
-fn turn_ended(app: &mut App, end: TurnEnd) {
+fn end_turn(app: &mut App) {
     app.print_all();
     app.turn = None;
     app.waiting.clear();
-    app.turn_label = None;
     app.questions.clear();
+}
+
+fn turn_ended(app: &mut App, end: TurnEnd) {
+    end_turn(app);
+    app.turn_label = None;
     if let Some(text) = end.reason.returned()
         && app.composer.is_empty()
     {

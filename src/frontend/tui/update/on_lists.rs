@@ -2,14 +2,13 @@
 
 use crate::tui::app::App;
 use crate::tui::pager::cell;
-use crate::tui::pager::kind::PagerKind;
+use crate::tui::pager::state::PagerKind;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::sessions::SessionPicker;
 use crate::tui::popup::pickers::{models, permissions};
 use base::protocol::event::{Event, JobRow, SessionRow};
 use base::text;
 
-/// Applies a list event; ignored if its popup is closed.
 pub fn apply(app: &mut App, event: Event) {
     match (event, &mut app.popup) {
         (Event::Sessions(rows), _) => sessions(app, rows),
@@ -57,7 +56,6 @@ pub fn apply(app: &mut App, event: Event) {
     }
 }
 
-/// Opens or fills the session list, without the current session.
 fn sessions(app: &mut App, mut rows: Vec<SessionRow>) {
     rows.retain(|row| app.session.as_ref().is_none_or(|session| session.id != row.id));
     let mut picker = match app.popup.take() {

@@ -9,7 +9,7 @@ use super::{sending, viewing};
 use crate::tui::app::App;
 use crate::tui::command::show;
 use crate::tui::msg::{Cmd, Msg};
-use crate::tui::pager::kind::PagerKind;
+use crate::tui::pager::state::PagerKind;
 use crate::tui::popup::completion::complete;
 use crate::tui::terminal::key_name;
 use crate::tui::terminal::key_table::{Action, EditCommand, Place};
@@ -140,7 +140,6 @@ fn on_key(app: &mut App, key: KeyEvent) {
     }
 }
 
-/// Interrupts; otherwise clears the composer; otherwise quits on the second press.
 fn cancel(app: &mut App, quit_armed: bool) {
     if app.turn.is_some() || app.compacting.is_some() {
         app.interrupt();
@@ -171,7 +170,6 @@ fn quit(app: &mut App, armed: bool) {
     app.hint = Some(format!("{} again to quit; this ends {what}", keymap::name(Action::Quit)));
 }
 
-/// Interrupts; otherwise, on the second press, clears the composer or opens the rewind list.
 fn escape(app: &mut App, armed: bool) {
     if app.turn.is_some() || app.compacting.is_some() {
         app.interrupt();

@@ -64,7 +64,6 @@ pub fn take_reply(app: &mut App, reply: Reply) {
     }
 }
 
-/// Says no to the first question; the turn goes on.
 pub fn decline(app: &mut App) {
     take_reply(app, Reply::Answer(Answer::No { note: String::new() }));
 }

@@ -3,8 +3,7 @@
 use crate::tui::app::App;
 use crate::tui::effects::MOST_COPIED;
 use crate::tui::msg::Cmd;
-use crate::tui::pager::kind::PagerKind;
-use crate::tui::pager::state::Pager;
+use crate::tui::pager::state::{Pager, PagerKind};
 use crate::tui::popup::open::Popup;
 use crate::tui::render::theme::{Background, Look};
 use base::config::theme::ThemeName;
@@ -17,7 +16,6 @@ pub fn open_changes(app: &mut App, turn: bool) {
     open_pager(app, PagerKind::Changes { turn });
 }
 
-/// Opens the pager, or closes it if it's already open.
 pub fn open_pager(app: &mut App, kind: PagerKind) {
     if matches!(&app.popup, Some(Popup::Pager(pager)) if pager.kind == kind) {
         return close(app);
@@ -27,7 +25,6 @@ pub fn open_pager(app: &mut App, kind: PagerKind) {
     refresh(app);
 }
 
-/// Reloads the open pager after the session has continued.
 pub fn refresh(app: &mut App) {
     if let Some(Popup::Pager(pager)) = &mut app.popup
         && let Some(op) = pager.ask()
@@ -36,7 +33,6 @@ pub fn refresh(app: &mut App) {
     }
 }
 
-/// Opens a sub-agent's transcript on top of the current pager.
 pub fn open_agent(app: &mut App, agent: String) {
     let before = match app.popup.take() {
         Some(Popup::Pager(before)) => Some(before),
@@ -89,7 +85,6 @@ pub fn set_background(app: &mut App, background: Background) {
     app.set_look(Look { background: Some(background), ..app.look });
 }
 
-/// Sends a context edit; during a turn, says that it has to wait.
 pub fn edit_context(app: &mut App, edit: ContextEdit, id: ItemId) {
     app.send(Control::EditContext { edit, id });
     if app.turn.is_some() {

@@ -108,7 +108,6 @@ pub fn end_of_word(text: &str, at: usize, big: bool) -> usize {
     steps(text, at, text.len()).take_while(same).last().unwrap_or(at)
 }
 
-/// The first non-blank character of the line.
 pub fn first_word(text: &str, at: usize) -> usize {
     let (start, end) = (line_start(text, at), line_end(text, at));
     steps(text, start, end).find(|index| class(text, *index, false) != Class::Space).unwrap_or(end)
@@ -130,7 +129,6 @@ fn class(text: &str, index: usize, big: bool) -> Class {
     }
 }
 
-/// Boundaries in `start..end`.
 fn steps(text: &str, start: usize, end: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(start), |index| Some(next(text, *index))).take_while(move |index| *index < end)
 }
@@ -181,7 +179,6 @@ fn word_end(text: &str, at: usize, big: bool) -> usize {
     to
 }
 
-/// The same column, `times` lines down or up.
 fn vertical(text: &str, at: usize, down: bool, times: usize) -> Option<usize> {
     let column = steps(text, line_start(text, at), at).count();
     let mut start = line_start(text, at);

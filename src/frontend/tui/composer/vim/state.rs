@@ -12,7 +12,6 @@ use crate::tui::terminal::key_table::EditCommand;
 /// Larger counts are typing mistakes.
 const MAX_COUNT: usize = 9_999;
 
-/// Keys that stand for an operator and its motion.
 const SHORT: [(char, char, char); 7] = [
     ('x', 'd', 'l'),
     ('X', 'd', 'h'),
@@ -62,7 +61,6 @@ impl Vim {
         &self.pending
     }
 
-    /// Esc; returns whether there was something to end.
     pub fn escape(&mut self, buffer: &mut Buffer) -> bool {
         if self.normal {
             return !std::mem::take(&mut self.pending).is_empty();
@@ -335,7 +333,6 @@ impl Vim {
     }
 }
 
-/// Ctrl-R.
 pub const REDO: char = '\u{12}';
 
 /// Whether `j` or `k` would leave the text; the key then goes to the history.

@@ -89,9 +89,8 @@ fn commands(app: &App) -> Vec<Offer> {
     let text = app.composer.text();
     let typed = text.strip_prefix('/').filter(|typed| !typed.contains(char::is_whitespace));
     let Some(typed) = typed.filter(|_| app.composer.cursor() == text.len()) else { return Vec::new() };
-    let own = app.own_commands.iter().filter(|row| COMMANDS.iter().all(|command| command.name != row.name));
-    let own = own.map(|row| (row.name.as_str(), row.args.as_str(), row.help.as_str()));
-    let all = COMMANDS.iter().map(|command| (command.name, command.args, command.help)).chain(own);
+    let own = app.own_commands.iter().filter(|row| COMMANDS.iter().all(|(name, ..)| *name != row.name));
+    let all = COMMANDS.into_iter().chain(own.map(|row| (&*row.name, &*row.args, &*row.help)));
     let offer = |(name, args, help): (&str, &str, &str)| Offer {
         shown: format!("/{name} {args}"),
         help: Some(help.to_owned()),

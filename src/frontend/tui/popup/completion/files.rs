@@ -12,7 +12,6 @@ const OFFERED: usize = 50;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Byte index of the `@`.
     pub at: usize,
     pub query: String,
 }
@@ -52,7 +51,6 @@ impl FileRanking {
         ranking
     }
 
-    /// Returns whether the list is new.
     pub fn set_paths(&mut self, paths: &Arc<[String]>) -> bool {
         if self.paths.as_ref() == Some(paths) {
             return false;
@@ -62,7 +60,6 @@ impl FileRanking {
         true
     }
 
-    /// Returns whether the token is new.
     pub fn set_token(&mut self, token: Token) -> bool {
         if token == self.token {
             return false;
@@ -77,12 +74,10 @@ impl FileRanking {
         true
     }
 
-    /// The best paths, best first.
     pub fn found(&self) -> impl Iterator<Item = &String> {
         self.best.iter().filter_map(|index| self.paths.as_ref()?.get(*index as usize))
     }
 
-    /// Why there is no path.
     pub fn nothing(&self) -> &'static str {
         if self.paths.is_none() { "  Listing files…" } else { "  No matching files · Esc closes" }
     }

@@ -59,7 +59,6 @@ impl Completion {
         }
     }
 
-    /// Takes new offers; keeps the selection if they're unchanged.
     pub fn refresh(&mut self, offers: Vec<Offer>) {
         if offers != self.offers {
             (self.selection, self.offers) = (Selection::new(offers.len()), offers);

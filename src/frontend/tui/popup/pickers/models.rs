@@ -10,7 +10,6 @@ use base::protocol::lists::ModelRow;
 use base::protocol::op::{Idle, Op};
 use base::text;
 
-/// What marks the row of the current model.
 const IN_USE: &str = "in use";
 
 impl PickRow for ModelRow {

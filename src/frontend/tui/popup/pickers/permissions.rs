@@ -74,7 +74,6 @@ impl PickRow for PermissionRow {
     }
 }
 
-/// The rows for a new level, or new rules.
 pub fn refresh(list: &mut PickList<PermissionRow>, now: Permission, rules: Option<Vec<RuleRow>>) {
     let levels = LEVELS.iter().map(|&(level, _)| PermissionRow::Level { level, current: level == now });
     let listed = list.rows().iter().filter(|row| matches!(row, PermissionRow::Rule(_))).cloned();
@@ -82,7 +81,6 @@ pub fn refresh(list: &mut PickList<PermissionRow>, now: Permission, rules: Optio
     list.fill(levels.chain(rules.unwrap_or_else(|| listed.collect::<Vec<_>>())).collect());
 }
 
-/// The list; the current level is chosen, or `full`.
 pub fn open(now: Permission, full: bool) -> PickList<PermissionRow> {
     let wanted = if full { Permission::Full } else { now };
     let mut list = PickList::new(Vec::new());

@@ -3,7 +3,6 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     Code,
-    /// Keys and values.
     Keys,
     Markup,
     Markdown,
@@ -14,18 +13,15 @@ pub enum Form {
 pub struct TextForm {
     pub open: &'static str,
     pub close: &'static str,
-    /// May span lines.
     pub lines: bool,
     /// Backslashes aren't escapes.
     pub raw: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Language {
-    /// Lower case.
+pub struct CodeLanguage {
     pub names: &'static [&'static str],
     pub form: Form,
-    /// Line comment markers.
     pub comments: &'static [&'static str],
     pub block: Option<(&'static str, &'static str)>,
     /// Block comments nest.
@@ -64,7 +60,7 @@ const SINGLE: TextForm = text("'", "'");
 const BACK: TextForm = long("`", "`");
 
 /// Defaults of C-like languages.
-const CODE: Language = Language {
+const CODE: CodeLanguage = CodeLanguage {
     names: &[],
     form: Form::Code,
     comments: &["//"],
@@ -80,7 +76,7 @@ const CODE: Language = Language {
     capital_types: true,
 };
 
-const KEYS: Language = Language {
+const KEYS: CodeLanguage = CodeLanguage {
     form: Form::Keys,
     comments: &["#"],
     block: None,
@@ -90,8 +86,8 @@ const KEYS: Language = Language {
     ..CODE
 };
 
-pub const ALL: &[Language] = &[
-    Language {
+pub const ALL: &[CodeLanguage] = &[
+    CodeLanguage {
         names: &["rust", "rs"],
         nested: true,
         texts: &[raw("r##\"", "\"##"), raw("r#\"", "\"#"), raw("r\"", "\""), long("\"", "\""), SINGLE],
@@ -102,7 +98,7 @@ pub const ALL: &[Language] = &[
         ticks: true,
         ..CODE
     },
-    Language {
+    CodeLanguage {
         names: &["python", "py", "python3", "pyi"],
         comments: &["#"],
         block: None,
@@ -112,7 +108,7 @@ pub const ALL: &[Language] = &[
         constants: "False None True",
         ..CODE
     },
-    Language {
+    CodeLanguage {
         names: &["javascript", "js", "jsx", "mjs", "cjs", "node", "typescript", "ts", "tsx", "mts"],
         texts: &[BACK, DOUBLE, SINGLE],
         keywords: "abstract any as async await boolean break case catch class const continue debugger declare \
@@ -122,7 +118,7 @@ pub const ALL: &[Language] = &[
             while with yield",
         ..CODE
     },
-    Language {
+    CodeLanguage {
         names: &["go", "golang"],
         texts: &[raw("`", "`"), DOUBLE, SINGLE],
         keywords: "any bool break byte case chan const continue default defer else error fallthrough float32 \
@@ -131,7 +127,7 @@ pub const ALL: &[Language] = &[
         sigils: "",
         ..CODE
     },
-    Language {
+    CodeLanguage {
         names: &["java"],
         texts: &[long("\"\"\"", "\"\"\""), DOUBLE, SINGLE],
         keywords: "abstract assert boolean break byte case catch char class const continue default do double else \
@@ -140,7 +136,7 @@ pub const ALL: &[Language] = &[
             synchronized this throw throws transient try var void volatile while yield",
         ..CODE
     },
-    Language {
+    CodeLanguage {
         names: &["c", "h", "cpp", "c++", "cc", "cxx", "hpp", "hh", "hxx", "objc", "m"],
         keywords: "alignas auto bool break case catch char class co_await co_return concept const consteval \
             constexpr continue decltype default delete do double else enum explicit extern final float for \
@@ -150,7 +146,7 @@ pub const ALL: &[Language] = &[
         sigils: "#",
         ..CODE
     },
-    Language {
+    CodeLanguage {
         names: &["csharp", "cs", "c#"],
         texts: &[raw("@\"", "\""), DOUBLE, SINGLE],
         keywords: "abstract as async await base bool break byte case catch char class const continue decimal \
@@ -162,7 +158,7 @@ pub const ALL: &[Language] = &[
         sigils: "#",
         ..CODE
     },
-    Language {
+    CodeLanguage {
         names: &["ruby", "rb", "rake", "gemfile"],
         comments: &["#"],
         block: None,
@@ -171,7 +167,7 @@ pub const ALL: &[Language] = &[
             require require_relative rescue retry return self super then undef unless until when while yield",
         ..CODE
     },
-    Language {
+    CodeLanguage {
         names: &["php"],
         comments: &["//", "#"],
         keywords: "abstract array as break case catch class clone const continue declare default do echo else \
@@ -182,7 +178,7 @@ pub const ALL: &[Language] = &[
         sigils: "$",
         ..CODE
     },
-    Language {
+    CodeLanguage {
         names: &["shell", "sh", "bash", "zsh", "ksh", "fish", "console", "shellsession"],
         comments: &["#"],
         block: None,
@@ -196,7 +192,7 @@ pub const ALL: &[Language] = &[
         capital_types: false,
         ..CODE
     },
-    Language {
+    CodeLanguage {
         names: &["kotlin", "kt", "kts", "scala", "groovy", "gradle"],
         nested: true,
         texts: &[raw("\"\"\"", "\"\"\""), DOUBLE, SINGLE],
@@ -206,7 +202,7 @@ pub const ALL: &[Language] = &[
             suspend this throw trait try type val var when where while with yield",
         ..CODE
     },
-    Language {
+    CodeLanguage {
         names: &["swift", "dart"],
         nested: true,
         texts: &[long("\"\"\"", "\"\"\""), DOUBLE, SINGLE],
@@ -216,7 +212,7 @@ pub const ALL: &[Language] = &[
             return self static struct super switch this throw throws try typealias var void weak where while",
         ..CODE
     },
-    Language {
+    CodeLanguage {
         names: &["lua"],
         comments: &["--"],
         block: Some(("--[[", "]]")),
@@ -224,7 +220,7 @@ pub const ALL: &[Language] = &[
         keywords: "and break do else elseif end for function goto if in local not or repeat return then until while",
         ..CODE
     },
-    Language {
+    CodeLanguage {
         names: &["zig"],
         block: None,
         keywords: "and bool break catch comptime const continue defer else enum errdefer error export extern fn for \
@@ -232,7 +228,7 @@ pub const ALL: &[Language] = &[
             while",
         ..CODE
     },
-    Language {
+    CodeLanguage {
         names: &["sql", "psql", "mysql", "sqlite"],
         comments: &["--"],
         keywords: "add all alter and as asc begin between by case check column commit constraint create cross \
@@ -244,7 +240,7 @@ pub const ALL: &[Language] = &[
         capital_types: false,
         ..CODE
     },
-    Language {
+    CodeLanguage {
         names: &["dockerfile", "docker", "containerfile"],
         comments: &["#"],
         block: None,
@@ -257,7 +253,7 @@ pub const ALL: &[Language] = &[
         capital_types: false,
         ..CODE
     },
-    Language {
+    CodeLanguage {
         names: &["makefile", "make", "mk", "cmake", "nix", "hcl", "tf", "terraform"],
         comments: &["#"],
         block: None,
@@ -268,21 +264,21 @@ pub const ALL: &[Language] = &[
         capital_types: false,
         ..CODE
     },
-    Language {
+    CodeLanguage {
         names: &["json", "jsonc", "json5", "jsonl", "geojson"],
         comments: &["//"],
         texts: &[DOUBLE],
         dashes: false,
         ..KEYS
     },
-    Language { names: &["yaml", "yml"], ..KEYS },
-    Language {
+    CodeLanguage { names: &["yaml", "yml"], ..KEYS },
+    CodeLanguage {
         names: &["toml", "ini", "cfg", "conf", "properties", "editorconfig", "env"],
         texts: &[long("\"\"\"", "\"\"\""), raw("'''", "'''"), DOUBLE, SINGLE],
         comments: &["#", ";"],
         ..KEYS
     },
-    Language {
+    CodeLanguage {
         names: &["css", "scss", "sass", "less"],
         comments: &["//"],
         block: Some(("/*", "*/")),
@@ -290,7 +286,7 @@ pub const ALL: &[Language] = &[
         sigils: "@$#.",
         ..KEYS
     },
-    Language {
+    CodeLanguage {
         names: &["html", "htm", "xml", "svg", "vue", "svelte", "xhtml", "plist"],
         form: Form::Markup,
         comments: &[],
@@ -298,20 +294,19 @@ pub const ALL: &[Language] = &[
         texts: &[raw("\"", "\""), raw("'", "'")],
         ..CODE
     },
-    Language { names: &["markdown", "md", "mdx"], form: Form::Markdown, ..CODE },
-    Language { names: &["diff", "patch"], form: Form::Diff, ..CODE },
+    CodeLanguage { names: &["markdown", "md", "mdx"], form: Form::Markdown, ..CODE },
+    CodeLanguage { names: &["diff", "patch"], form: Form::Diff, ..CODE },
 ];
 
 /// Finds a language by fence info (`rust`, `js title=x`, `{.python}`).
-pub fn find(name: &str) -> Option<&'static Language> {
+pub fn find(name: &str) -> Option<&'static CodeLanguage> {
     let name = name.trim_start_matches(['{', '.', ' ']);
     let end = name.find(|c: char| c.is_whitespace() || ",{}:".contains(c)).unwrap_or(name.len());
     let name = name[..end].to_ascii_lowercase();
     ALL.iter().find(|language| language.names.contains(&name.as_str()))
 }
 
-/// Finds a language by file ending or full name.
-pub fn of_path(path: &str) -> Option<&'static Language> {
+pub fn of_path(path: &str) -> Option<&'static CodeLanguage> {
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
     find(file.rsplit('.').next().unwrap_or(file)).or_else(|| find(file.split('.').next().unwrap_or(file)))
 }
@@ -322,7 +317,7 @@ mod tests {
 
     #[test]
     fn names_and_paths() {
-        let named = |found: Option<&Language>| found.map(|language| language.names[0]);
+        let named = |found: Option<&CodeLanguage>| found.map(|language| language.names[0]);
         assert_eq!(named(find("rust,ignore")), Some("rust"));
         assert_eq!(named(find("TSX")), Some("javascript"));
         assert_eq!(named(find("{.python}")), Some("python"));

@@ -3,7 +3,8 @@
 
 use std::ops::Range;
 
-use super::languages::{Form, Language};
+use super::languages::{CodeLanguage, Form};
+use base::search::words::listed;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -16,7 +17,6 @@ pub enum Role {
     Function,
     /// A key, an attribute, a tag, a heading.
     Attribute,
-    /// A removed line of a diff.
     Removed,
 }
 
@@ -25,7 +25,6 @@ pub enum Role {
 pub enum State {
     #[default]
     Nothing,
-    /// Nesting depth.
     Comment(u16),
     /// Index in the language's `texts`.
     Text(u8),
@@ -33,7 +32,7 @@ pub enum State {
 }
 
 /// The contiguous parts of `line` (without its line end); `state` carries over between lines.
-pub fn scan(language: &Language, line: &str, state: &mut State) -> Vec<(Range<usize>, Role)> {
+pub fn scan(language: &CodeLanguage, line: &str, state: &mut State) -> Vec<(Range<usize>, Role)> {
     let mut scanner = Scanner { language, line, at: 0, parts: Vec::new() };
     match language.form {
         Form::Diff => scanner.diff_line(),
@@ -45,7 +44,7 @@ pub fn scan(language: &Language, line: &str, state: &mut State) -> Vec<(Range<us
 }
 
 struct Scanner<'a> {
-    language: &'a Language,
+    language: &'a CodeLanguage,
     line: &'a str,
     at: usize,
     parts: Vec<(Range<usize>, Role)>,
@@ -163,9 +162,9 @@ impl<'a> Scanner<'a> {
             && after.starts_with([':', '=']);
         let role = if key || sigil > 0 {
             Role::Attribute
-        } else if has(language.keywords, known) {
+        } else if listed(language.keywords, known) {
             Role::Keyword
-        } else if has(language.constants, known) {
+        } else if listed(language.constants, known) {
             Role::Number
         } else if language.form == Form::Keys {
             Role::Plain
@@ -262,7 +261,6 @@ impl<'a> Scanner<'a> {
         if trimmed.starts_with("- ") || trimmed.starts_with("* ") {
             self.take(1, Role::Attribute);
         }
-        // Inline code.
         while let Some(open) = self.rest().find('`') {
             self.take(open, Role::Plain);
             let length = self.rest()[1..].find('`').map_or(1, |close| close + 2);
@@ -317,10 +315,6 @@ impl<'a> Scanner<'a> {
             self.take(first.len_utf8(), Role::Plain);
         }
     }
-}
-
-fn has(words: &str, wanted: &str) -> bool {
-    words.split(' ').any(|word| word == wanted)
 }
 
 fn is_word(c: char) -> bool {
