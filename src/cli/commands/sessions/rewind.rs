@@ -26,12 +26,16 @@ pub struct RewindArgs {
     pub to: Option<String>,
 
     /// Rewind files only
-    #[arg(long, conflicts_with = "conversation")]
+    #[arg(long, conflicts_with_all = ["conversation", "both"])]
     pub files: bool,
 
     /// Rewind the conversation only
-    #[arg(long)]
+    #[arg(long, conflicts_with = "both")]
     pub conversation: bool,
+
+    /// Rewind files and conversation (the default)
+    #[arg(long)]
+    pub both: bool,
 
     /// Show what would change, without changing it
     #[arg(long)]
@@ -75,9 +79,10 @@ pub fn run(cli: &SharedArgs, args: &RewindArgs) -> Result<bool, Failure> {
     };
     let wanted = name.trim_start_matches('#');
     let point = points.into_iter().find(|point| point.name == wanted).ok_or(RewindError::NoPoint)?;
-    let part = match (args.files, args.conversation) {
-        (false, true) => RewindScope::Conversation,
-        (false, false) if point.conversation => RewindScope::Both,
+    let part = match (args.files, args.conversation, args.both) {
+        (true, false, false) => RewindScope::Files,
+        (false, true, false) => RewindScope::Conversation,
+        _ if args.both || point.conversation => RewindScope::Both,
         _ => RewindScope::Files,
     };
     if args.preview || !args.yes {
