@@ -7,6 +7,14 @@ use clap::Args;
 
 /// Shown below the help of `mycode exec`.
 pub const HELP: &str = "\
+The answer goes to standard output, progress to standard error. It never waits for an answer: whatever would need a \
+question is denied. Before the run ends, the model is told once about loose ends: changes that nothing checked, a \
+failed test that the answer doesn't mention, open to-dos, missing files.
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 configuration, 4 provider, 5 step limit, 6 cost limit, 7 deadline, 8 denied \
+at the end, 9 answer doesn't fit the schema, 10 done but files were set aside, 11 a build changed nothing, 13 no \
+progress (the same failure again and again, empty or cut replies), 130 interrupted
+
 Many tasks (--each FILE):
 
 Each line of FILE is a task: a string, or {\"prompt\": \"...\", \"id\": \"...\", \"dir\": \"folder\"}. Without an id it is the \

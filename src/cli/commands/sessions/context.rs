@@ -14,7 +14,30 @@ use context::replay::session_replay::SessionReplay;
 use context::session::reader;
 use frontend::tui::popup::ledger as popup;
 
+const HELP: &str = "\
+How a request is built:
+
+From the top: L1 the system prompt and the tool schemas (fewer tools in windows under 16k), L2 the project's rules, \
+L3 the history, L4 your message, L6 the running turn and, inside it, L5: a one-line recap of the to-do list wherever \
+it changed.
+
+Requests only grow, because reasoning models and prompt caches need an unchanged past. They form epochs: within one, \
+each request is the one before it plus new messages. Noise in a result is removed before the result is first sent.
+
+Rewriting the past starts a new epoch. That happens at your next message, when the cache is cold, or when the window \
+fills up, never in the middle of a turn just because it would be cheaper. The log keeps every result in full. \
+Outdated copies leave the request first, then finished commands and searches by age, and the newest view of each \
+file last. One note per turn stands in for what left: what the agent said, the files it read and edited, what it ran \
+and how that ended, and the files still in view. Only then do old rounds become a summary; your own words go last. \
+Names in a summary that never occurred in the session are struck out. No request is ever larger than the window, \
+from 8k up.
+
+In the chat, /context shows the same list: p pins an item, d drops it to a one-line pointer, r restores it, Enter \
+shows its history. /compact summarizes now, /uncompact undoes that, `/compact auto off` leaves it to you. /recall \
+(and the model's Recall) brings back any original, byte for byte.";
+
 #[derive(Args, Debug)]
+#[command(after_help = HELP)]
 pub struct ContextArgs {
     /// The session's id (or the beginning of it) or log file [default: the last session]
     pub session: Option<String>,

@@ -19,10 +19,18 @@ use agent::build::run;
 use agent::build::state::BuildOptions;
 use frontend::exec::run::interrupts;
 
+const HELP: &str = "\
+Specification, plan, code subtask by subtask, review, fixes, report: each role knows only its part and leaves a file \
+in .mycode/builds that you may edit. `--pause-after plan` stops there; `mycode build --last` goes on, also after \
+kill -9, without repeating what is done.
+
+The program itself runs the project's tests (cargo test, npm test, pytest and others) before the coding and before \
+each review. A build whose tests fail, or that changed nothing, never passes. `mycode rewind` takes back a subtask.
+
+Exit codes: 0 passed or paused, 1 not passed, 4 provider, 11 nothing changed, 130 interrupted";
+
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Exit codes: 0 passed or paused, 1 not passed, 4 provider, 11 nothing changed, 130 interrupted"
-)]
+#[command(after_help = HELP)]
 pub struct BuildArgs {
     /// The task; `-` reads standard input
     pub task: Option<String>,
