@@ -1,5 +1,5 @@
 //! Thresholds for `eco`, `default` and `high`, which differ in how much of the past stays verbatim. Found by
-//! trials over recorded sessions (`mycode replay --trace`, `--set`); the README has results for sources left out.
+//! trials over recorded sessions (`mycode replay --trace`, `--set`); `mycode help replay` has results for sources left out.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -216,7 +216,7 @@ pub fn of_user(config: &Path) -> Vec<PathBuf> {
 }
 
 pub fn in_use(folder: &Path) -> PathBuf {
-    candidates(folder).into_iter().next().unwrap_or_else(|| folder.join(OWN_NAME))
+    candidates(folder).into_iter().next().unwrap_or_else(|| folder.join(NEW_NAME))
 }
 
 /// Adds a user's rule as a separate line; `root` limits where a link may lead.
