@@ -45,13 +45,6 @@ struct Batch {
     git: tokio::sync::Mutex<()>,
 }
 
-enum Ended {
-    Done,
-    Failed,
-    /// Not started, or interrupted: no result.
-    Open,
-}
-
 pub async fn run(
     cli: &SharedArgs,
     args: &EachArgs,
@@ -106,8 +99,7 @@ pub async fn run(
             };
             match ended {
                 None => break,
-                Some(Ok(Ended::Open)) => open += 1,
-                Some(Ok(Ended::Done | Ended::Failed)) => {}
+                Some(Ok(has_result)) => open += usize::from(!has_result),
                 Some(Err(failure)) => {
                     // The others would fail the same way.
                     batch.cancel.cancel();
@@ -198,9 +190,10 @@ impl Batch {
         (dir.is_dir() && dir.starts_with(&self.root)).then_some(dir)
     }
 
-    async fn one(&self, task: &BatchTask) -> Result<Ended, Failure> {
+    /// Returns whether it has a result: not if it wasn't started, or was interrupted.
+    async fn one(&self, task: &BatchTask) -> Result<bool, Failure> {
         if self.cancel.is_cancelled() {
-            return Ok(Ended::Open);
+            return Ok(false);
         }
         let dir = self.dir(task).unwrap_or_else(|| self.root.clone());
         let kind = Isolation::of(&dir, self.copy);
@@ -230,8 +223,8 @@ impl Batch {
                 let status = self.work(task, &place, resume.as_deref(), &path).await?;
                 let output = TaskOutput::read(&path, start);
                 match exit_code(status) {
-                    INTERRUPTED => return Ok(Ended::Open),
-                    _ if self.cancel.is_cancelled() && output.exit_code.is_none() => return Ok(Ended::Open),
+                    INTERRUPTED => return Ok(false),
+                    _ if self.cancel.is_cancelled() && output.exit_code.is_none() => return Ok(false),
                     code @ (2 | 3) => return Err(cannot_begin(task, code, output)),
                     code => (output, code),
                 }
@@ -277,7 +270,7 @@ impl Batch {
         code: u8,
         session: Option<String>,
         facts: Value,
-    ) -> Result<Ended, Failure> {
+    ) -> Result<bool, Failure> {
         let mut line = json!({"id": task.id, "exit_code": code, "session": session});
         if let (Some(line), Value::Object(facts)) = (line.as_object_mut(), facts) {
             line.extend(facts);
@@ -294,7 +287,7 @@ impl Batch {
             let said = line["error"].as_str().or(line["answer"].as_str()).unwrap_or_default();
             report::say(&format!("{}  {how}  {}\n", task.id, text::one_line(said, 100)))?;
         }
-        Ok(if code == 0 { Ended::Done } else { Ended::Failed })
+        Ok(true)
     }
 }
 

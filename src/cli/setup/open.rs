@@ -30,7 +30,6 @@ pub enum SessionSelector {
     Id(String),
 }
 
-/// The named folder or the current one, with links resolved.
 pub fn workspace(folder: Option<&Path>) -> Result<PathBuf, Failure> {
     let folder = folder.unwrap_or(Path::new("."));
     match folder.canonicalize() {

@@ -17,7 +17,6 @@ const TIMEOUT_S: u64 = 60;
 /// Enough for a model that thinks before it answers.
 const MAX_OUTPUT_TOKENS: u32 = 256;
 
-/// How long the model took for a complete answer to a greeting.
 pub async fn greet(settings: &ProviderSettings) -> Result<Duration, ProviderError> {
     let settings = ProviderSettings {
         idle_timeout_s: settings.idle_timeout_s.min(TIMEOUT_S),

@@ -65,6 +65,10 @@ impl Client {
         });
     }
 
+    pub fn refuse(&self, id: &RequestId, error: Error) {
+        self.answer(id, Err::<(), _>(error));
+    }
+
     /// Asks the client; the question has been sent when this returns.
     pub fn ask<R: DeserializeOwned>(
         &self,

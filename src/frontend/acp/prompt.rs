@@ -84,7 +84,6 @@ impl Input {
     }
 }
 
-/// The workspace-relative path of a file, with the lines from the address as `:3-9`.
 fn in_workspace(uri: &str, root: &Path) -> Option<String> {
     let rest = uri.strip_prefix("file://")?;
     let (path, fragment) = rest.split_once('#').unwrap_or((rest, ""));

@@ -98,12 +98,12 @@ impl Server {
         match incoming {
             Incoming::Request { id, method, params } => {
                 if let Err(error) = self.request(&id, &method, params) {
-                    self.sessions.client.answer(&id, Err::<(), _>(error));
+                    self.sessions.client.refuse(&id, error);
                 }
             }
             Incoming::Notification { method, params } => self.notification(&method, params),
             Incoming::Answer { id, reply } => client.answered(&id, reply),
-            Incoming::Garbage { id, error } => client.answer(&id, Err::<(), _>(error)),
+            Incoming::Garbage { id, error } => client.refuse(&id, error),
         }
     }
 

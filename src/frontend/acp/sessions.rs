@@ -78,7 +78,7 @@ impl Sessions {
         let id = request.id.clone();
         let known = matches!(request.which, Which::Stored(_));
         match self.opened(request).await {
-            Err(error) => self.client.answer(&id, Err::<(), _>(error)),
+            Err(error) => self.client.refuse(&id, error),
             Ok((session, name, folder)) => {
                 let (modes, options) = (session.options.modes(), session.options.list());
                 let (commands, receiver) = unbounded_channel();

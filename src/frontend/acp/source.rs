@@ -15,7 +15,6 @@ use base::protocol::op::Op;
 pub enum Which {
     New,
     Stored(String),
-    /// A copy of the stored session with this id.
     ForkOf(String),
 }
 
@@ -26,7 +25,6 @@ pub struct Wanted {
     pub files: Arc<ClientFiles>,
 }
 
-/// An open session. `events` ends when everything is written.
 pub struct Opened {
     pub id: String,
     pub ops: UnboundedSender<Op>,
@@ -41,7 +39,6 @@ pub trait SessionSource: Send + Sync {
 
     fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Opened, Error>>;
 
-    /// Stored sessions of one folder, or all; newest first.
     fn list(&self, folder: Option<PathBuf>) -> BoxFuture<'_, Vec<SessionRow>>;
 
     /// Moves a stored session to the trash; a missing one isn't an error.

@@ -26,14 +26,12 @@ const RED: Option<u8> = Some(31);
 const GREEN: Option<u8> = Some(32);
 const YELLOW: Option<u8> = Some(33);
 
-/// `out` gets the answer, `log` the progress.
 pub struct Human<O, L> {
     out: O,
     log: L,
     color: bool,
     /// The last assistant text, until it's clear whether it's the answer.
     held: Option<Arc<str>>,
-    /// The held text was cut at the output limit.
     cut: bool,
     partial: String,
     titles: HashMap<Arc<str>, String>,

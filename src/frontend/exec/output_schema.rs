@@ -48,7 +48,6 @@ impl OutputSchema {
     }
 }
 
-/// Sent to the model once if its answer isn't valid.
 pub fn correction(why: &str) -> String {
     format!(
         "Your last message is not valid against the JSON Schema: {why}. Send the corrected JSON value and nothing else."

@@ -14,12 +14,10 @@ pub const LINE_CHARS: usize = 160;
 pub trait Printer {
     fn event(&mut self, event: &Event) -> io::Result<()>;
 
-    /// A question was declined because no user is available.
     fn denied(&mut self, question: &Question) -> io::Result<()>;
 
     fn output(&mut self, _: &Value) {}
 
-    /// Called for events while the session closes.
     fn after_end(&mut self, _: &Event) {}
 
     fn end(&mut self, end: &TurnEnd, exit_code: u8) -> io::Result<()>;

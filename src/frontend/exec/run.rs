@@ -60,7 +60,6 @@ pub struct ExecOutcome {
     pub lost: Option<String>,
 }
 
-/// Runs `prompt` to its end. Ctrl-C, SIGTERM or a hang-up interrupts; a second one exits at once.
 pub async fn run(
     ops: UnboundedSender<Op>,
     events: UnboundedReceiver<Event>,

@@ -61,7 +61,6 @@ pub struct App {
     pub window: Option<WindowState>,
     pub composer: Composer,
     pub completion: Option<Completion>,
-    /// Start of the token whose popup was closed with Esc.
     pub dismissed: Option<usize>,
     pub search: Option<HistorySearch>,
     pub questions: Vec<OpenQuestion>,
@@ -74,7 +73,6 @@ pub struct App {
     pub jobs: Vec<JobRow>,
     pub todos: Vec<Todo>,
     pub todos_folded: bool,
-    /// Calls waiting for earlier ones: id and title.
     pub waiting: Vec<(Arc<str>, String)>,
     pub sandbox_lacks: Option<String>,
     pub compacting: Option<Duration>,
@@ -235,7 +233,6 @@ impl App {
         self.questions.first().is_some_and(|question| question.armed)
     }
 
-    /// Gives the keys to the first question, or takes them from it.
     pub fn arm_question(&mut self, armed: bool) {
         if let Some(question) = self.questions.first_mut() {
             question.arm(armed);

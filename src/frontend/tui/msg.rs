@@ -18,7 +18,6 @@ pub enum Msg {
         before: String,
         words: Vec<String>,
     },
-    /// The file with the clipboard's picture, or why there is none.
     Picture(Result<String, String>),
     Focus(bool),
     Resize(u16, u16),
@@ -41,7 +40,6 @@ pub enum Cmd {
     Compose(String),
     /// Complete the last word of this `!command`; answered by `Msg::ShellWords`.
     CompleteShell(String),
-    /// Fetch the clipboard's picture; answered by `Msg::Picture`.
     PastePicture,
     Copy(String),
     KeepTheme(ThemeName),

@@ -73,21 +73,20 @@ pub async fn run(
     Ok((outcome?, chat.app.session.map(|session| session.id)))
 }
 
-struct PlainChat<W: Write> {
+struct PlainChat {
     app: App,
     ops: UnboundedSender<Op>,
-    out: W,
+    out: io::Stdout,
     start: Instant,
     last: Option<TranscriptKind>,
     asked: Option<QuestionId>,
-    /// The last output is the prompt, without a line end.
     prompted: bool,
     at_terminal: bool,
     /// Until then, the answer to a command may still arrive.
     quiet_at: Option<Instant>,
 }
 
-impl<W: Write> PlainChat<W> {
+impl PlainChat {
     async fn run(&mut self, mut events: UnboundedReceiver<Event>) -> io::Result<TuiOutcome> {
         let mut lines = BufReader::new(tokio::io::stdin()).lines();
         let mut interrupt = signal(SignalKind::interrupt())?;
@@ -310,7 +309,6 @@ impl<W: Write> PlainChat<W> {
         Ok(())
     }
 
-    /// Prints a list: the lines above it, without key hints, then numbered rows.
     fn list(&mut self, lines: &[Line<'_>]) -> io::Result<()> {
         let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
         let rows = lines.iter().position(|line| line.starts_with('▸')).unwrap_or(lines.len());

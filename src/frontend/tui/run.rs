@@ -37,7 +37,6 @@ const BYTES_PER_MS: usize = 10;
 const PROGRESS_FRAME: Duration = Duration::from_millis(40);
 const LONGEST_FRAME: Duration = Duration::from_millis(250);
 const BEAT: Duration = Duration::from_millis(100);
-/// Delay between a key and saving the draft.
 const DRAFT: Duration = Duration::from_millis(700);
 /// Events processed before keys get a turn again.
 const BATCH: usize = 64;
@@ -131,19 +130,16 @@ struct FrontEnd {
     printed: Printed,
     /// How long the last frame takes on a slow connection.
     pace: Duration,
-    /// A key was pressed since the last frame.
     typed: bool,
     edited: Option<Cmd>,
     attention: Attention,
     settings: ScreenSettings,
     done: UnboundedSender<Msg>,
-    /// The composer's text when last saved, and how many texts were aside.
     draft: (usize, String),
     draft_due: Option<Instant>,
     late_answer: LateAnswer,
 }
 
-/// What the loop does after a message; the greater value wins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Next {
     Continue,
@@ -379,7 +375,6 @@ impl FrontEnd {
         self.app.session.as_ref().map(|info| PathBuf::from(&info.workspace)).unwrap_or_default()
     }
 
-    /// Saves a changed draft after a delay; an emptied one at once.
     fn note_draft(&mut self) {
         let (aside, text) = (self.app.aside(), self.app.composer.text());
         if aside == 0 && text.is_empty() && !self.draft.1.is_empty() {

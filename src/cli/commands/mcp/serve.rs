@@ -50,15 +50,11 @@ impl ToolOffer {
         tasks.get_or_try_init(|| self.with_sub_agents()).await
     }
 
-    fn cli(&self) -> SharedArgs {
-        let model = self.model.clone();
-        SharedArgs { model, ..SharedArgs::default() }
-    }
-
     async fn with_sub_agents(&self) -> Result<Dispatcher, String> {
         let said = |failure: Failure| failure.to_string();
         let opened = open::open(&self.model, Permission::Auto).map_err(said)?;
-        let setup = agent_setup::setup(&self.cli(), false, &SessionSelector::New).await.map_err(said)?;
+        let cli = SharedArgs { model: self.model.clone(), ..SharedArgs::default() };
+        let setup = agent_setup::setup(&cli, false, &SessionSelector::New).await.map_err(said)?;
         let session = assemble::roles(setup).map_err(|error| error.to_string())?;
         session.agents.begin(&session.conversation.id);
         let own_folders = opened.own_folders();

@@ -107,7 +107,6 @@ pub fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     )
 }
 
-/// `None` if the user chose nothing from the list.
 fn choose(
     peer: &Peer,
     workspace: &Path,

@@ -11,7 +11,6 @@ use base::config::trusted::agent_files::AgentFile;
 use frontend::acp::client_files::ClientFiles;
 use tools::ports::EditorFiles;
 
-/// The editor's MCP servers in the form of a configuration file.
 pub fn servers(servers: &[McpServer]) -> AgentFile {
     let pairs = |list: &Value| -> Value {
         let list = list.as_array().into_iter().flatten();

@@ -91,7 +91,6 @@ pub async fn run(story: Story) -> Result<u8, Failure> {
     }
 }
 
-/// Uses the terminal's screen, or plain text without one.
 async fn fix(folder: &Path) -> Result<u8, Failure> {
     let screen = setup::usable().is_ok();
     let setup = setup(folder, FIX, screen)?;

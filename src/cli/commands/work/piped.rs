@@ -27,7 +27,6 @@ pub fn all() -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Text from a pipe or a file in addition to the task.
 pub fn beside_prompt() -> Result<Option<String>, Failure> {
     let stdin = std::io::stdin();
     let kind = rustix::fs::fstat(&stdin).map(|stat| FileType::from_raw_mode(stat.st_mode));

@@ -66,7 +66,6 @@ impl Options {
         info.model.clone_into(&mut self.model);
     }
 
-    /// The operations that switch to `way`, which takes effect here at once.
     pub fn choose(&mut self, way: WayOfWork) -> Vec<Op> {
         let (mode, level) = match way {
             Level(level) => (Mode::Auto, Some(level)),

@@ -8,7 +8,8 @@ use agent_client_protocol_schema::v1::{
     AvailableCommandsUpdate, ClientCapabilities, ConfigOptionUpdate, CurrentModeUpdate, Error,
     PromptResponse, RequestId, SessionConfigOptionValue, SessionId, SessionInfoUpdate, SessionUpdate,
     SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest,
-    SetSessionModeResponse, StopReason, ToolCall, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+    SetSessionModeResponse, StopReason, ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate,
+    ToolCallUpdateFields,
 };
 use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
@@ -148,18 +149,17 @@ impl Session {
         self.give_up();
     }
 
-    /// The agent is gone: answers every open request.
     fn give_up(&mut self) {
         let ended = || error::failed("the agent stopped; load the session to continue");
         match self.busy.take() {
             Some(Busy::Prompt { id, cancelled: true, .. }) => self.stopped(&id, StopReason::Cancelled),
             Some(Busy::Prompt { id, .. } | Busy::Model { id }) => {
-                self.client.answer(&id, Err::<(), _>(ended()));
+                self.client.refuse(&id, ended());
             }
             None => {}
         }
         for Waiting::Prompt { id, .. } | Waiting::Model { id, .. } in std::mem::take(&mut self.waiting) {
-            self.client.answer(&id, Err::<(), _>(ended()));
+            self.client.refuse(&id, ended());
         }
     }
 
@@ -170,6 +170,11 @@ impl Session {
 
     fn update(&self, update: SessionUpdate) {
         self.client.update(&self.id, update);
+    }
+
+    fn call_is(&self, call: &ToolCallId, status: ToolCallStatus) {
+        let fields = ToolCallUpdateFields::new().status(status);
+        self.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(call.clone(), fields)));
     }
 
     fn stopped(&self, id: &RequestId, reason: StopReason) {
@@ -267,18 +272,18 @@ impl Session {
     fn set_option(&mut self, id: RequestId, request: SetSessionConfigOptionRequest) {
         let SessionConfigOptionValue::ValueId { value } = request.value else {
             let error = error::invalid_params(format!("{} takes one of its values", request.config_id));
-            return self.client.answer(&id, Err::<(), _>(error));
+            return self.client.refuse(&id, error);
         };
         match &*request.config_id.0 {
             options::MODE => match self.choose(&value.0) {
                 Ok(()) => self.answer_options(&id),
-                Err(error) => self.client.answer(&id, Err::<(), _>(error)),
+                Err(error) => self.client.refuse(&id, error),
             },
             // Waits for the running turn, which keeps its model.
             options::MODEL => self.wait(Waiting::Model { id, model: value.0.to_string() }),
             other => {
                 let error = error::invalid_params(format!("there is no option '{other}'"));
-                self.client.answer(&id, Err::<(), _>(error));
+                self.client.refuse(&id, error);
             }
         }
     }
@@ -287,7 +292,6 @@ impl Session {
         self.client.answer(id, Ok(SetSessionConfigOptionResponse::new(self.options.list())));
     }
 
-    /// Applies `change` and reports what differs to the client.
     fn change_options(&mut self, change: impl FnOnce(&mut Options)) {
         let before = self.options.clone();
         change(&mut self.options);
@@ -363,7 +367,7 @@ impl Session {
         match &mut self.busy {
             Some(Busy::Model { .. }) if level != Level::Info => {
                 if let Some(Busy::Model { id }) = self.busy.take() {
-                    self.client.answer(&id, Err::<(), _>(error::invalid_params(text)));
+                    self.client.refuse(&id, error::invalid_params(text));
                     self.next();
                 }
             }
@@ -451,11 +455,8 @@ impl Session {
         };
         let went_on = open.plan && matches!(answer, Answer::Accept { .. });
         open.ours = false;
-        if let Some(status) = status {
-            let fields = ToolCallUpdateFields::new().status(status);
-            let update = ToolCallUpdate::new(open.call.tool_call_id.clone(), fields);
-            self.update(SessionUpdate::ToolCallUpdate(update));
-        }
+        let call = open.call.tool_call_id.clone();
+        status.into_iter().for_each(|status| self.call_is(&call, status));
         if let Some(Busy::Prompt { stop, .. }) = self.busy.as_mut().filter(|_| went_on) {
             *stop = None;
         }
@@ -465,9 +466,7 @@ impl Session {
     fn closed(&mut self, id: QuestionId) {
         let Some(open) = self.open.remove(&id) else { return };
         if open.ours {
-            let fields = ToolCallUpdateFields::new().status(ToolCallStatus::Failed);
-            let update = ToolCallUpdate::new(open.call.tool_call_id, fields);
-            self.update(SessionUpdate::ToolCallUpdate(update));
+            self.call_is(&open.call.tool_call_id, ToolCallStatus::Failed);
         }
         let Some(Busy::Prompt { cancelled, stop, .. }) = &mut self.busy else { return };
         if let Some(reason) = stop.take().filter(|_| open.plan) {

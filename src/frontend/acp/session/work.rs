@@ -11,21 +11,11 @@ use crate::acp::prompt::Input;
 use base::protocol::event::{EndReason, FailureCause};
 
 pub enum Command {
-    Prompt {
-        id: RequestId,
-        input: Input,
-    },
+    Prompt { id: RequestId, input: Input },
     Cancel,
-    /// Stop the running request, if it's this one.
     CancelRequest(RequestId),
-    SetMode {
-        id: RequestId,
-        request: SetSessionModeRequest,
-    },
-    SetOption {
-        id: RequestId,
-        request: SetSessionConfigOptionRequest,
-    },
+    SetMode { id: RequestId, request: SetSessionModeRequest },
+    SetOption { id: RequestId, request: SetSessionConfigOptionRequest },
     Close,
 }
 

@@ -43,7 +43,6 @@ struct Hunk {
 }
 
 impl Hunk {
-    /// Parses `@@ -1,2 +1,3 @@`.
     fn begin(line: &str) -> Option<Self> {
         let mut ranges = line.strip_prefix("@@ -")?.split([' ', '+']).filter(|part| !part.is_empty());
         let (_, old_left) = range(ranges.next()?)?;
@@ -91,7 +90,6 @@ fn push(text: &mut String, line: &str) {
     text.push('\n');
 }
 
-/// `3,4` or `3`: first line and count.
 fn range(text: &str) -> Option<(u32, usize)> {
     let (first, count) = text.split_once(',').unwrap_or((text, "1"));
     Some((first.parse().ok()?, count.parse().ok()?))

@@ -22,7 +22,6 @@ pub struct Translator {
     /// Whether part of the current message or thought was already sent.
     said: bool,
     thought: bool,
-    /// Announced and not finished.
     calls: HashSet<Arc<str>>,
     usage: Option<WindowState>,
     compaction: u64,
@@ -38,7 +37,6 @@ impl Translator {
         &self.root
     }
 
-    /// A part of the current `message` or `thought`.
     fn chunk(&self, of: &str, text: impl Into<String>) -> ContentChunk {
         let id = MessageId::from(format!("{of}-{}", self.message));
         ContentChunk::new(tool_call::text(text)).message_id(id)

@@ -30,7 +30,6 @@ pub struct Buffer {
     text: String,
     cursor: usize,
     undo: Vec<(String, usize)>,
-    /// Undone states; the next to redo is last.
     redo: Vec<(String, usize)>,
     cut: KillRing,
     last: Option<BufferChange>,
@@ -60,7 +59,6 @@ impl Buffer {
         *self = Self { cut: std::mem::take(&mut self.cut), ..Self::default() };
     }
 
-    /// Moves the cursor to the boundary at or after `index`.
     pub fn move_to(&mut self, index: usize) {
         self.last = None;
         self.cursor = grapheme::snap(&self.text, index);
@@ -92,7 +90,6 @@ impl Buffer {
         self.undo.len()
     }
 
-    /// Merges all changes since `depth` into one undo step.
     pub fn merge_undo(&mut self, depth: usize) {
         self.undo.truncate(depth + 1);
         self.last = None;

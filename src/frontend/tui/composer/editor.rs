@@ -18,7 +18,6 @@ pub struct Composer {
     pastes: Pastes,
     history: PromptHistory,
     vim: Option<Vim>,
-    /// The target column of Up and Down.
     goal: Option<usize>,
 }
 
@@ -70,12 +69,10 @@ impl Composer {
         self.vim.as_ref()
     }
 
-    /// Esc in vi mode; returns whether it did anything.
     pub fn vim_escape(&mut self) -> bool {
         self.vim.as_mut().is_some_and(|vim| vim.escape(&mut self.buffer))
     }
 
-    /// A key in vi's normal mode; returns whether that mode is on.
     pub fn vim_key(&mut self, key: char, width: usize) -> bool {
         let Some(vim) = self.vim.as_mut().filter(|vim| vim.is_normal()) else { return false };
         self.goal = None;
@@ -110,7 +107,6 @@ impl Composer {
         self.buffer.replace_before(from, &paste::printable(text));
     }
 
-    /// Takes out the text with folds opened, and adds the draft to the history.
     pub fn take(&mut self) -> String {
         let text = self.full_text();
         self.stash();

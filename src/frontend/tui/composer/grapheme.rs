@@ -4,7 +4,6 @@ use unicode_segmentation::GraphemeCursor;
 
 use base::text::ceil_boundary;
 
-/// `index` must be a boundary.
 pub fn previous(text: &str, index: usize) -> usize {
     let mut cursor = GraphemeCursor::new(index, text.len(), true);
     cursor.prev_boundary(text, 0).ok().flatten().unwrap_or(0)

@@ -5,7 +5,6 @@ const LIMIT: usize = 200;
 #[derive(Clone, Debug, Default)]
 pub struct PromptHistory {
     drafts: Vec<String>,
-    /// Index of the shown draft, and the text being written before.
     browsing: Option<(usize, String)>,
 }
 
@@ -21,7 +20,6 @@ impl PromptHistory {
         self.drafts.push(draft);
     }
 
-    /// `current` is kept to return to.
     pub fn older(&mut self, current: String) -> Option<String> {
         let (index, kept) = match self.browsing.take() {
             Some((index, kept)) => (index, kept),

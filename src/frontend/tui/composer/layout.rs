@@ -36,7 +36,6 @@ impl Layout {
         (row, column)
     }
 
-    /// The byte index in `row` nearest to cell `column`.
     pub fn index(&self, text: &str, pastes: &Pastes, row: usize, column: usize) -> usize {
         let Some(range) = self.rows.get(row) else { return text.len() };
         let mut at = range.start;

@@ -18,7 +18,6 @@ const FOLD_LINES: usize = 12;
 pub struct Pastes(Vec<Arc<str>>);
 
 impl Pastes {
-    /// The text to insert for a paste: itself, or its fold character.
     pub fn fold(&mut self, text: &str) -> String {
         let text = printable(text);
         let large = text.len() > FOLD_CHARS || text.bytes().filter(|b| *b == b'\n').count() >= FOLD_LINES;

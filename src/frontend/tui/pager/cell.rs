@@ -23,28 +23,21 @@ pub struct PageLayout {
     pub rows: usize,
     pub theme: Theme,
     pub full: bool,
-    /// Long output lines stay on one row.
     pub unwrapped: bool,
 }
 
 #[derive(Clone, Debug)]
 pub struct PagerCell {
     pub content: CellContent,
-    /// Starts a turn or a file.
     pub begins: bool,
     pub open: bool,
 }
 
 #[derive(Clone, Debug)]
 pub enum CellContent {
-    /// An item; for results, with the title of their call.
     Item(Arc<Item>, String),
     Heading(String),
-    Hunk {
-        diff: Arc<str>,
-        id: HunkId,
-        refused: Option<String>,
-    },
+    Hunk { diff: Arc<str>, id: HunkId, refused: Option<String> },
 }
 
 pub fn of_items(items: &[(ItemId, Arc<Item>)]) -> Vec<PagerCell> {

@@ -11,10 +11,8 @@ use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use crate::tui::transcript::entry::TranscriptKind;
 
-/// Cells whose lines are cached.
 const KEPT: usize = 300;
 
-/// A row: its cell, and its index in the cell.
 pub type Place = (usize, usize);
 
 #[derive(Clone, Debug, Default)]
@@ -87,7 +85,6 @@ impl Page {
         self.go(cells, span, (cell, row));
     }
 
-    /// Shows this row at the top, or as near to it as the end allows.
     pub fn go(&mut self, cells: &[PagerCell], span: &Range<usize>, place: Place) {
         self.top = place;
         self.top = place.max((span.start, 0)).min(self.bottom(cells, span));

@@ -20,7 +20,6 @@ use base::text;
 
 /// Rows taken by heading, key hints, rule, status line, and the viewport's free row.
 const AROUND: usize = 5;
-/// Cells per horizontal scroll step of an unwrapped page.
 const SHIFT: usize = 8;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,7 +52,6 @@ pub struct Pager {
     cells: Vec<PagerCell>,
     loaded: bool,
     reading: bool,
-    /// More arrived since it was requested.
     outdated: bool,
     page: Page,
     chosen: usize,
@@ -77,7 +75,6 @@ impl Pager {
         Self { agent: Some(agent), before, ..Self::new(PagerKind::Agent) }
     }
 
-    /// The request for the content, unless one is already running.
     pub fn ask(&mut self) -> Option<Op> {
         self.outdated = std::mem::replace(&mut self.reading, true);
         (!self.outdated).then_some(match self.kind {
@@ -332,7 +329,6 @@ impl Pager {
         }
     }
 
-    /// Whether it went into the search being typed.
     pub fn paste(&mut self, text: &str) -> bool {
         self.typing.as_mut().map(|typed| typed.paste_line(text)).is_some()
     }

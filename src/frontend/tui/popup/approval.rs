@@ -179,22 +179,25 @@ impl Approval {
     }
 
     /// Whether some of the detail is hidden while it is folded.
-    pub fn is_cut(&self, (columns, rows): (u16, u16)) -> bool {
-        let shown = FOLDED_LINES.min(self.page_rows(usize::from(columns), usize::from(rows)));
-        self.whole_detail(usize::from(columns), Theme::new(false)).len() > shown
+    pub fn is_cut(&self, size: (u16, u16)) -> bool {
+        self.plain_detail(size.0).len() > FOLDED_LINES.min(self.page_rows(size))
+    }
+
+    fn plain_detail(&self, columns: u16) -> Vec<Line<'static>> {
+        self.whole_detail(usize::from(columns), Theme::new(false))
     }
 
     pub fn is_unfolded(&self) -> bool {
         self.unfolded
     }
 
-    fn page(&mut self, key: KeyCode, size @ (columns, rows): (u16, u16)) {
+    fn page(&mut self, key: KeyCode, size: (u16, u16)) {
         if !self.is_cut(size) {
             return;
         }
         self.unfolded = true;
-        let page = self.page_rows(usize::from(columns), usize::from(rows));
-        let last = self.whole_detail(usize::from(columns), Theme::new(false)).len().saturating_sub(page);
+        let page = self.page_rows(size);
+        let last = self.plain_detail(size.0).len().saturating_sub(page);
         self.scroll = match key {
             KeyCode::PageDown => (self.scroll + page).min(last),
             KeyCode::PageUp => self.scroll.min(last).saturating_sub(page),
@@ -204,9 +207,9 @@ impl Approval {
     }
 
     /// Detail rows on a screen with `rows` rows, minus title, reason, choices and separators.
-    fn page_rows(&self, width: usize, rows: usize) -> usize {
-        let around = 5 + 2 * usize::from(!self.reason.is_empty()) + self.foot_rows(width);
-        rows.saturating_sub(around).max(1)
+    fn page_rows(&self, (columns, rows): (u16, u16)) -> usize {
+        let around = 5 + 2 * usize::from(!self.reason.is_empty()) + self.foot_rows(usize::from(columns));
+        usize::from(rows).saturating_sub(around).max(1)
     }
 
     fn search_key(&mut self, key: KeyEvent, (columns, _): (u16, u16)) {
@@ -216,7 +219,7 @@ impl Approval {
             KeyCode::Enter => {
                 self.searching = false;
                 let wanted = self.search.text().to_lowercase();
-                let lines = self.whole_detail(usize::from(columns), Theme::new(false));
+                let lines = self.plain_detail(columns);
                 let found = |line: &Line<'_>| line.to_string().to_lowercase().contains(&wanted);
                 let next = lines.iter().skip(self.scroll + 1).position(found).map(|at| at + self.scroll + 1);
                 if let Some(at) = next.or_else(|| lines.iter().position(found)) {
@@ -334,7 +337,6 @@ impl Approval {
         shown
     }
 
-    /// One line of letters, for screens without a row per choice.
     fn short_foot(&self, width: usize, theme: Theme) -> Vec<Line<'static>> {
         let of = |(index, choice): (usize, &Choice)| {
             let mark = if self.chosen == Some(index) { "▸" } else { "" };

@@ -33,13 +33,21 @@ pub fn head(ledger: &LedgerView, width: usize, theme: Theme) -> Vec<Line<'static
         Span::raw(wrap::clip(&sum, width.saturating_sub(8))),
         Span::styled(wrap::clip(&origin, room), theme.dim()),
     ])];
-    let bar_width = width.saturating_sub(36).clamp(4, 100);
+    let bar = width.saturating_sub(36).clamp(4, 100);
     for (id, name) in LAYERS {
         let rows = ledger.rows.iter().filter(|row| row.layer == id);
         let tokens: u64 = rows.map(|row| row.tokens).sum();
-        if tokens > 0 {
-            lines.push(layer_line(id, name, tokens, ledger, bar_width, theme));
+        if tokens == 0 {
+            continue;
         }
+        let filled = usize::try_from(tokens.saturating_mul(bar as u64) / window).unwrap_or(bar).clamp(1, bar);
+        lines.push(Line::from(vec![
+            Span::styled(format!("{id:<3}"), theme.accent()),
+            Span::raw(format!("{name:<15}{:>7}  ", text::human_tokens(tokens))),
+            Span::styled("█".repeat(filled), theme.accent()),
+            Span::styled("░".repeat(bar - filled), theme.dim()),
+            Span::raw(format!(" {:>6}", percent(tokens, window))),
+        ]));
     }
     let free = ledger.window_tokens.saturating_sub(ledger.total_tokens);
     let share = percent(free, window);
@@ -68,25 +76,6 @@ fn epochs(epochs: &Epochs) -> String {
     format!("   epochs  {count} (re-read, saved): {}", causes.join(", "))
 }
 
-fn layer_line(
-    id: &str,
-    name: &str,
-    tokens: u64,
-    ledger: &LedgerView,
-    bar: usize,
-    theme: Theme,
-) -> Line<'static> {
-    let window = ledger.window_tokens.max(1);
-    let filled = usize::try_from(tokens.saturating_mul(bar as u64) / window).unwrap_or(bar).clamp(1, bar);
-    Line::from(vec![
-        Span::styled(format!("{id:<3}"), theme.accent()),
-        Span::raw(format!("{name:<15}{:>7}  ", text::human_tokens(tokens))),
-        Span::styled("█".repeat(filled), theme.accent()),
-        Span::styled("░".repeat(bar - filled), theme.dim()),
-        Span::raw(format!(" {:>6}", percent(tokens, ledger.window_tokens))),
-    ])
-}
-
 pub fn item_spans(row: &LedgerRow, chosen: bool, width: usize, theme: Theme) -> Vec<Span<'static>> {
     let pin = if row.pinned && row.id.starts_with('#') { " · pinned" } else { "" };
     let origin = wrap::one_line(&row.origin, 300);
@@ -95,8 +84,8 @@ pub fn item_spans(row: &LedgerRow, chosen: bool, width: usize, theme: Theme) -> 
         format!("{:>6}  {:<3}{:<7}{:<11}", text::human_tokens(row.tokens), row.layer, row.id, row.form);
     let room = width.saturating_sub(wrap::width(&fixed) + wrap::width(pin));
     vec![
-        Span::styled(wrap::clip(&fixed, width), if chosen { theme.selected() } else { theme.dim() }),
-        Span::styled(wrap::clip(&origin, room), if chosen { theme.selected() } else { theme.plain() }),
+        Span::styled(wrap::clip(&fixed, width), if chosen { theme.user() } else { theme.dim() }),
+        Span::styled(wrap::clip(&origin, room), theme.row(chosen).1),
         Span::styled(pin, theme.warning()),
     ]
 }

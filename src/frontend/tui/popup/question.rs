@@ -79,7 +79,6 @@ impl OpenQuestion {
         }
     }
 
-    /// The numbered choices; none for free-text questions.
     pub fn choices(&self) -> Vec<String> {
         self.approval().map(Approval::choice_texts).unwrap_or_default()
     }
@@ -95,7 +94,6 @@ impl OpenQuestion {
         }
     }
 
-    /// Shows the full detail from its start.
     pub fn unfold(&mut self, size: (u16, u16)) {
         if let QuestionForm::Approval(form) = &mut self.form {
             form.key(KeyEvent::new(KeyCode::Home, crossterm::event::KeyModifiers::NONE), size);
@@ -129,7 +127,6 @@ impl OpenQuestion {
         reply.map_or(Taken::Nothing, Taken::Reply)
     }
 
-    /// Whether a text field of the question took it.
     pub fn paste(&mut self, text: &str) -> bool {
         match &mut self.form {
             QuestionForm::Approval(form) => form.paste(text),

@@ -128,7 +128,7 @@ impl Page {
                 continue;
             }
             let chosen = part == self.part;
-            let style = if chosen { theme.selected() } else { theme.dim() };
+            let style = if chosen { theme.user() } else { theme.dim() };
             // Width needed for all three choices; the chosen one must never be off screen.
             let name = if part == RewindScope::Both && width < 48 { "both" } else { part.as_str() };
             choice.push(Span::styled(format!("{} {name}  ", if chosen { "▸" } else { " " }), style));

@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use ratatui::style::{Color, Style};
 use ratatui::text::Span;
@@ -26,7 +26,7 @@ struct Known {
     addresses: Vec<Arc<str>>,
 }
 
-static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
 pub fn enable(taken: bool) {
     WANTED.store(taken, Ordering::Relaxed);
@@ -66,7 +66,6 @@ pub fn style(style: Style, address: &str) -> Style {
         return style;
     }
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = known.get_or_insert_default();
     let number = match known.numbers.get(address) {
         Some(number) => *number,
         None if known.addresses.len() >= MOST_LINKS => return style,
@@ -86,7 +85,7 @@ pub fn of(color: Color) -> Option<(u32, Arc<str>)> {
     let Color::Rgb(high, middle, low) = color else { return None };
     let number = u32::from_be_bytes([0, high, middle, low]);
     let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let address = known.as_ref()?.addresses.get(number as usize)?;
+    let address = known.addresses.get(number as usize)?;
     Some((number, Arc::clone(address)))
 }
 

@@ -38,7 +38,6 @@ struct Writer {
     lines: Vec<Line<'static>>,
     spans: Vec<Span<'static>>,
     styles: Vec<Style>,
-    /// The next number of each open list; `None` for bullets.
     lists: Vec<Option<u64>>,
     marker: Option<String>,
     quotes: usize,
@@ -48,7 +47,6 @@ struct Writer {
     goes_on: Option<State>,
     link: Option<(String, usize)>,
     table: Option<MarkdownTable>,
-    /// Whether the next block needs a blank line first.
     gap: bool,
 }
 

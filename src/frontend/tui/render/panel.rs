@@ -11,7 +11,6 @@ use base::model::observation::Todo;
 use base::text;
 
 const TODOS: usize = 5;
-/// Limit for jobs, and for waiting calls.
 const OTHERS: usize = 3;
 /// Smaller screens show only the waiting calls.
 const SMALL: usize = 10;

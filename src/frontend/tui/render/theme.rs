@@ -124,12 +124,8 @@ impl Theme {
         self.fg(|palette| palette.link).add_modifier(Modifier::UNDERLINED)
     }
 
-    pub fn selected(self) -> Style {
-        self.user()
-    }
-
     pub fn row(self, chosen: bool) -> (&'static str, Style) {
-        if chosen { ("▸ ", self.selected()) } else { ("  ", self.plain()) }
+        if chosen { ("▸ ", self.user()) } else { ("  ", self.plain()) }
     }
 
     pub fn found(self, style: Style) -> Style {

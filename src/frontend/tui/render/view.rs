@@ -150,7 +150,6 @@ fn activity(app: &App, width: usize) -> Vec<Line<'static>> {
     line.map(|line| vec![Line::default(), line]).unwrap_or_default()
 }
 
-/// The live part; keeps only the last rows that fit.
 fn live(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
     if room == 0 {
         return Vec::new();

@@ -35,7 +35,6 @@ pub fn rows_with(line: &str, max: usize, measure: impl Fn(&str) -> usize) -> Vec
     let max = max.max(1);
     let mut rows = Vec::new();
     let (mut start, mut column) = (0, 0);
-    // The last possible break: index and column.
     let mut chance: Option<(usize, usize)> = None;
     for (index, grapheme) in line.grapheme_indices(true) {
         let cells = measure(grapheme);
@@ -130,7 +129,6 @@ fn push(rows: &mut [Vec<Span<'static>>], part: &mut String, style: Style) {
     }
 }
 
-/// [`wrap_spans`] for multi-line text in one style.
 pub fn wrap_text(text: &str, style: Style, first: &str, rest: &str, max: usize) -> Vec<Line<'static>> {
     let prefix = |text: &str| vec![Span::styled(text.to_owned(), style)];
     let (head, tail) = (prefix(first), prefix(rest));
@@ -170,7 +168,6 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
     text::one_line(&sanitize::clean(text), max_chars)
 }
 
-/// The longest suffix that fits into `max` cells.
 pub fn tail(text: &str, max: usize) -> &str {
     let mut column = 0;
     let mut from = text.len();

@@ -74,7 +74,6 @@ pub fn canonical(mut key: KeyEvent) -> KeyEvent {
     key
 }
 
-/// Parses a name such as `ctrl-r`, `alt-shift-left`, `f5` or `?`.
 pub fn parse(name: &str) -> Option<KeyEvent> {
     let mut rest = name.trim();
     let mut modifiers = KeyModifiers::NONE;
@@ -114,7 +113,6 @@ fn code(name: &str) -> Option<KeyCode> {
     NAMES.iter().find(|(known, _)| *known == name).map(|(_, code)| *code).or_else(function)
 }
 
-/// The displayed name: `Ctrl-R`, `Shift-Tab`.
 pub fn show(key: KeyEvent) -> String {
     let mut name = String::new();
     let shifted = key.modifiers.contains(KeyModifiers::SHIFT) || key.code == KeyCode::BackTab;

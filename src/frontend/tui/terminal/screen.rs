@@ -38,14 +38,12 @@ pub struct Screen<W: Write> {
     cursor_shown: bool,
     settled: u8,
     popup: Option<Vec<Row>>,
-    /// Lines finished while a popup was open.
     waiting: Vec<Line<'static>>,
     /// The terminal rewraps long lines when it becomes narrower.
     reflows: bool,
 }
 
 impl<W: Write> Screen<W> {
-    /// The viewport starts in the cursor's row.
     pub fn new(out: W, size: Size, reflows: bool) -> Self {
         Self {
             out,

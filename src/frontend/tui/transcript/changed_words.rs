@@ -40,7 +40,6 @@ fn push(ranges: &mut Vec<Range<usize>>, words: &[Range<usize>]) {
     }
 }
 
-/// Words, and each other character by itself.
 fn words(line: &str) -> Vec<Range<usize>> {
     let mut words: Vec<Range<usize>> = Vec::new();
     let mut in_word = false;

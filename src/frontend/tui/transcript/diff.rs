@@ -18,7 +18,6 @@ const SIDE_BY_SIDE: usize = 120;
 const COLORED_LINES: usize = 2_000;
 /// Larger changes are rewrites: their words aren't compared.
 const MOST_PAIRS: usize = 30;
-/// Cells of the line number and the following space.
 const GUTTER: usize = 5;
 
 #[derive(Clone, Debug)]
@@ -26,7 +25,6 @@ struct Row {
     sign: char,
     number: usize,
     text: String,
-    /// Ranges that differ from the other side.
     marks: Vec<Range<usize>>,
     spans: Vec<Span<'static>>,
 }
@@ -274,7 +272,6 @@ fn is_header(line: &str, index: usize, numbers: usize) -> bool {
         && ["--- ", "+++ ", "diff ", "index "].iter().any(|start| line.starts_with(start))
 }
 
-/// The first line numbers of `@@ -12,3 +14,5 @@`.
 fn hunk_starts(line: &str) -> Option<(usize, usize)> {
     let mut parts = line.strip_prefix("@@ -")?.split(' ');
     let number = |part: &str| part.split(',').next().and_then(|digits| digits.parse().ok());

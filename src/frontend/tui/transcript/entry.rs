@@ -27,7 +27,6 @@ pub enum TranscriptEntry {
     Answer {
         markdown: String,
         tight: bool,
-        /// Continues a code block in this state.
         code: Option<State>,
     },
     Reasoning(String),
@@ -229,7 +228,6 @@ fn usage(usage: &Usage) -> Option<String> {
     Some(format!("{} in{cached}, {} out", text::human_tokens(usage.input), text::human_tokens(usage.output)))
 }
 
-/// Such as `42s`, `3m 05s`, `1h 02m`.
 pub fn duration(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds}s"),

@@ -20,7 +20,6 @@ pub enum Piece {
     Tool(ToolView),
 }
 
-/// A code block that is passed on in parts.
 #[derive(Clone, Debug, PartialEq)]
 struct Fence {
     mark: String,
@@ -31,9 +30,7 @@ struct Fence {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamingReply {
     open: String,
-    /// Bytes already in the scrollback.
     passed: usize,
-    /// The fence in which the open text starts.
     fence: Option<Fence>,
     tight: bool,
     done: bool,
@@ -63,7 +60,6 @@ impl StreamingReply {
     /// The end of the finished part, and the fence open there.
     fn cut(&self) -> Option<(usize, Option<Fence>)> {
         let mut fence = self.fence.clone();
-        // Start of the code in the open fence.
         let mut code = 0;
         let mut best = None;
         let mut at = 0;
@@ -115,7 +111,6 @@ impl Fence {
     }
 }
 
-/// The fence a line opens: three or more backticks or tildes.
 fn fence_of(line: &str) -> Option<Fence> {
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let count = line.chars().take_while(|c| *c == mark).count();

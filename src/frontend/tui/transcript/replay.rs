@@ -11,7 +11,6 @@ use base::text;
 
 const SHOWN: usize = 50;
 
-/// The last items, after a line that counts the earlier ones.
 pub fn entries(items: &[Arc<Item>]) -> Vec<TranscriptEntry> {
     let from = items.len().saturating_sub(SHOWN);
     let mut entries = Vec::new();

@@ -106,7 +106,6 @@ pub fn outcome(envelope: &Envelope) -> OutcomeLine {
     outcome
 }
 
-/// The command the user ran with this message: title and result.
 pub fn run_by_user(message: &UserMessage) -> Option<(String, ToolResult)> {
     let (command, output) = message.command()?;
     let envelope = Envelope::success("").with_body("output", output).with("by_user", true);

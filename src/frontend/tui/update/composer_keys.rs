@@ -63,7 +63,6 @@ pub fn vim(app: &mut App, key: KeyEvent, action: Option<Action>) -> bool {
     letter.is_some_and(|letter| app.composer.vim_key(letter, width))
 }
 
-/// All other keys: editing, and opening completion or search.
 pub fn edit(app: &mut App, key: KeyEvent, action: Option<Action>) {
     match action {
         Some(Action::HistorySearch) => {

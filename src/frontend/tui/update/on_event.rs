@@ -287,7 +287,6 @@ fn unqueue(app: &mut App, text: &str) {
     }
 }
 
-/// The answer continues: clears retry, silence and arriving call.
 fn going_on(app: &mut App) {
     if let Some(turn) = &mut app.turn {
         turn.retry = None;

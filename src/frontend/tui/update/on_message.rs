@@ -54,7 +54,6 @@ fn tick(app: &mut App) {
     }
 }
 
-/// Into the text field that has the keys, otherwise into the composer.
 fn paste(app: &mut App, text: &str) {
     app.quit_armed = false;
     app.hint = None;
@@ -159,7 +158,6 @@ fn clear(app: &mut App) {
     app.hint = Some("cleared; Up restores it".to_owned());
 }
 
-/// Quits; while jobs run, which would end, on the second press.
 fn quit(app: &mut App, armed: bool) {
     let jobs = app.jobs.iter().filter(|job| job.ended.is_none()).count();
     if armed || jobs == 0 {

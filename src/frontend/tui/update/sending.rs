@@ -24,7 +24,6 @@ pub fn after_turn(app: &mut App, done: bool) {
     }
 }
 
-/// Sends what was queued for after the turn: commands, and one message that begins the next.
 fn send_later(app: &mut App) {
     while app.turn.is_none() && !app.later.is_empty() {
         let text = app.later.remove(0);

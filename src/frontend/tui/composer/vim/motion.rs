@@ -13,7 +13,6 @@ pub enum Span {
     Lines,
 }
 
-/// A character search in the line: `f`, `F`, `t` or `T`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Find {
     pub kind: char,
@@ -192,7 +191,6 @@ fn vertical(text: &str, at: usize, down: bool, times: usize) -> Option<usize> {
     Some(steps(text, start, end).nth(column).unwrap_or(end))
 }
 
-/// The first word of a line, by its 1-based number.
 fn line(text: &str, number: usize) -> usize {
     let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
     first_word(text, starts.take(number.max(1)).last().unwrap_or(0))

@@ -22,7 +22,6 @@ const SHORT: [(char, char, char); 7] = [
     ('Y', 'y', 'y'),
 ];
 
-/// A key in normal mode, or an edit in insert mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Key(char),
@@ -31,7 +30,6 @@ enum Step {
 
 #[derive(Clone, Debug, Default)]
 pub struct Vim {
-    /// The composer starts in insert mode.
     normal: bool,
     pending: String,
     last_find: Option<Find>,
@@ -268,7 +266,6 @@ impl Vim {
         })
     }
 
-    /// Cuts, replaces or copies; returns whether the text changed.
     fn operate(&mut self, buffer: &mut Buffer, operator: char, range: Range<usize>, lines: bool) -> bool {
         let text = buffer.text();
         if range.is_empty() && operator != 'c' && !lines {
@@ -385,7 +382,6 @@ fn digits(keys: &str) -> (Option<usize>, &str) {
     ((!digits.is_empty()).then(|| digits.parse().unwrap_or(MAX_COUNT).min(MAX_COUNT)), rest)
 }
 
-/// `count` lines from the one at `at`, including line breaks.
 fn lines(text: &str, at: usize, count: usize) -> Range<usize> {
     let start = line_start(text, at);
     let mut end = start;

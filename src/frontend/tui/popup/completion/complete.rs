@@ -52,13 +52,11 @@ pub fn accept(app: &mut App) -> bool {
     true
 }
 
-/// The text of a `!command` up to the cursor, for Tab completion.
 pub fn shell_command(app: &App) -> Option<String> {
     let before = &app.composer.text()[..app.composer.cursor()];
     before.starts_with('!').then(|| before.to_owned())
 }
 
-/// Inserts the only completion or the common prefix; otherwise shows the list.
 pub fn shell_words(app: &mut App, before: &str, words: Vec<String>) {
     if shell_command(app).as_deref() != Some(before) {
         return;

@@ -34,7 +34,6 @@ pub enum CompletionKind {
 #[derive(Clone, Debug)]
 pub struct Completion {
     pub kind: CompletionKind,
-    /// Byte index in the composer's text.
     pub at: usize,
     offers: Vec<Offer>,
     pub selection: Selection,
@@ -118,7 +117,6 @@ impl Completion {
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     pub requested: bool,
-    /// A complete list has arrived.
     pub whole: bool,
     pub paths: Option<Arc<[String]>>,
 }

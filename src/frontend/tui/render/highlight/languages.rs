@@ -33,13 +33,10 @@ pub struct CodeLanguage {
     pub constants: &'static str,
     /// Characters that start a special word, such as `@` of a decorator.
     pub sigils: &'static str,
-    /// Words may contain dashes.
     pub dashes: bool,
     /// A lone `'` doesn't start a string.
     pub ticks: bool,
-    /// Keywords are case-insensitive.
     pub any_case: bool,
-    /// A capitalized word is a type.
     pub capital_types: bool,
 }
 

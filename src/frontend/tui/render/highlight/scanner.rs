@@ -26,7 +26,6 @@ pub enum State {
     #[default]
     Nothing,
     Comment(u16),
-    /// Index in the language's `texts`.
     Text(u8),
     Tag,
 }
