@@ -204,7 +204,7 @@ impl Batch {
         };
         let place = match place {
             Ok(place) => place,
-            Err(error) => return self.record(task, 1, None, json!({"error": error})),
+            Err(error) => return self.record(task, 1, json!({"error": error})),
         };
         let path = self.folder.join(format!("{}.events.jsonl", task.id));
         let earlier = TaskOutput::read(&path, 0);
@@ -218,7 +218,7 @@ impl Batch {
                 if let (Some(tree), None) = (&place.tree, &resume)
                     && let Err(stop) = tree.reset().await
                 {
-                    return self.record(task, 1, None, json!({"error": stop.to_string()}));
+                    return self.record(task, 1, json!({"error": stop.to_string()}));
                 }
                 let status = self.work(task, &place, resume.as_deref(), &path).await?;
                 let output = TaskOutput::read(&path, start);
@@ -236,10 +236,10 @@ impl Batch {
             let subject = format!("mycode {}: {}", task.id, text::one_line(&task.prompt, 60));
             if let Err(stop) = git::commit(&tree.path, &subject).await {
                 facts["error"] = json!(stop.to_string());
-                return self.record(task, code.max(1), output.session, facts);
+                return self.record(task, code.max(1), facts);
             }
         }
-        let ended = self.record(task, code, output.session, facts);
+        let ended = self.record(task, code, facts);
         if let (Some(tree), 0) = (&place.tree, code) {
             let _one_at_a_time = self.git.lock().await;
             tree.leave(&dir).await;
@@ -264,14 +264,8 @@ impl Batch {
         Ok(child.wait().await?)
     }
 
-    fn record(
-        &self,
-        task: &BatchTask,
-        code: u8,
-        session: Option<String>,
-        facts: Value,
-    ) -> Result<bool, Failure> {
-        let mut line = json!({"id": task.id, "exit_code": code, "session": session});
+    fn record(&self, task: &BatchTask, code: u8, facts: Value) -> Result<bool, Failure> {
+        let mut line = json!({"id": task.id, "exit_code": code});
         if let (Some(line), Value::Object(facts)) = (line.as_object_mut(), facts) {
             line.extend(facts);
             line.retain(|_, value| !value.is_null());
@@ -320,6 +314,7 @@ fn facts(output: &TaskOutput, place: &TaskDir) -> Value {
     let session = output.session.as_ref().and_then(|id| session_of(&place.folder, id)).unwrap_or_default();
     let figures = session.figures;
     json!({
+        "session": output.session,
         "answer": output.answer,
         "error": output.error,
         "changed": figures.files.keys().collect::<Vec<_>>(),

@@ -2,7 +2,6 @@
 //! running is stopped and saved.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,11 +10,10 @@ use agent_client_protocol_schema::v1::{
     AgentCapabilities, AuthMethod, AuthMethodAgent, AuthenticateResponse, CancelNotification,
     CancelRequestNotification, CloseSessionRequest, CloseSessionResponse, DeleteSessionRequest,
     DeleteSessionResponse, Error, ForkSessionRequest, Implementation, InitializeRequest, InitializeResponse,
-    ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, McpCapabilities, McpServer,
-    NewSessionRequest, PromptCapabilities, PromptRequest, RequestId, ResumeSessionRequest,
-    SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities, SessionForkCapabilities,
-    SessionInfo, SessionListCapabilities, SessionResumeCapabilities, SetSessionConfigOptionRequest,
-    SetSessionModeRequest,
+    ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, McpCapabilities, NewSessionRequest,
+    PromptCapabilities, PromptRequest, RequestId, ResumeSessionRequest, SessionCapabilities,
+    SessionCloseCapabilities, SessionDeleteCapabilities, SessionForkCapabilities, SessionInfo,
+    SessionListCapabilities, SessionResumeCapabilities, SetSessionConfigOptionRequest, SetSessionModeRequest,
 };
 use futures_util::stream::{Stream, StreamExt as _};
 use serde::de::DeserializeOwned;
@@ -111,24 +109,31 @@ impl Server {
         if method != "initialize" && self.sessions.capabilities.get().is_none() {
             return Err(error::invalid_request("the connection begins with initialize"));
         }
+        let opening = |which, folder, mcp_servers, replay| Request {
+            id: id.clone(),
+            which,
+            folder,
+            mcp_servers,
+            replay,
+        };
         match method {
             "initialize" => self.initialize(id, parsed(params)?),
             "authenticate" => self.authenticate(id.clone()),
             "session/new" => {
                 let NewSessionRequest { cwd, mcp_servers, .. } = parsed(params)?;
-                self.open(id, Which::New, cwd, mcp_servers, false);
+                self.open(opening(Which::New, cwd, mcp_servers, false));
             }
             "session/load" => {
                 let LoadSessionRequest { session_id, cwd, mcp_servers, .. } = parsed(params)?;
-                self.open(id, Which::Stored(session_id.to_string()), cwd, mcp_servers, true);
+                self.open(opening(Which::Stored(session_id.to_string()), cwd, mcp_servers, true));
             }
             "session/resume" => {
                 let ResumeSessionRequest { session_id, cwd, mcp_servers, .. } = parsed(params)?;
-                self.open(id, Which::Stored(session_id.to_string()), cwd, mcp_servers, false);
+                self.open(opening(Which::Stored(session_id.to_string()), cwd, mcp_servers, false));
             }
             "session/fork" => {
                 let ForkSessionRequest { session_id, cwd, mcp_servers, .. } = parsed(params)?;
-                self.open(id, Which::ForkOf(session_id.to_string()), cwd, mcp_servers, false);
+                self.open(opening(Which::ForkOf(session_id.to_string()), cwd, mcp_servers, false));
             }
             "session/list" => self.list(id.clone(), parsed(params)?)?,
             "session/delete" => self.delete(id.clone(), parsed(params)?),
@@ -204,15 +209,7 @@ impl Server {
         self.work.spawn(work);
     }
 
-    fn open(
-        &mut self,
-        id: &RequestId,
-        which: Which,
-        folder: PathBuf,
-        mcp_servers: Vec<McpServer>,
-        replay: bool,
-    ) {
-        let request = Request { id: id.clone(), which, folder, mcp_servers, replay };
+    fn open(&mut self, request: Request) {
         self.beside(|sessions| async move { sessions.open(request).await });
     }
 

@@ -79,7 +79,8 @@ impl Sessions {
         let known = matches!(request.which, Which::Stored(_));
         match self.opened(request).await {
             Err(error) => self.client.refuse(&id, error),
-            Ok((session, name, folder)) => {
+            Ok(session) => {
+                let (name, folder) = (session.id.clone(), session.translator.root.clone());
                 let (modes, options) = (session.options.modes(), session.options.list());
                 let (commands, receiver) = unbounded_channel();
                 // Answer first: updates may only follow it.
@@ -98,7 +99,7 @@ impl Sessions {
         }
     }
 
-    async fn opened(&self, request: Request) -> Result<(Session, SessionId, PathBuf), Error> {
+    async fn opened(&self, request: Request) -> Result<Session, Error> {
         let Request { which, folder, mcp_servers, replay, .. } = request;
         if !folder.is_absolute() {
             return Err(error::invalid_params(format!("cwd is not absolute: {}", folder.display())));
@@ -111,13 +112,10 @@ impl Sessions {
         let files = Arc::new(ClientFiles::new(self.client.clone(), capabilities.fs.clone()));
         let wanted = Wanted { folder, which, mcp_servers, files: Arc::clone(&files) };
         let opened = self.source.open(wanted).await?;
-        let id = SessionId::new(opened.id);
-        files.belong_to(&id);
-        let queues = (opened.ops, opened.events);
-        let mut session =
-            Session::new(id.clone(), queues, opened.folder.clone(), self.client.clone(), capabilities);
+        let mut session = Session::new(opened, self.client.clone(), capabilities);
+        files.belong_to(&session.id);
         session.begin(replay).await?;
-        Ok((session, id, opened.folder))
+        Ok(session)
     }
 }
 

@@ -78,7 +78,8 @@ pub async fn run(
         output,
         ops,
         start: Instant::now(),
-        printed: Printed::default(),
+        printed: Vec::new(),
+        last_printed: None,
         pace: FRAME,
         typed: false,
         edited: None,
@@ -114,20 +115,15 @@ impl Drop for Restore {
     }
 }
 
-/// Pieces to print with the next frame, and the kind of the piece before them.
-#[derive(Default)]
-struct Printed {
-    waiting: Vec<TranscriptEntry>,
-    last: Option<TranscriptKind>,
-}
-
 struct FrontEnd {
     app: App,
     screen: Screen<Output>,
     output: Output,
     ops: UnboundedSender<Op>,
     start: Instant,
-    printed: Printed,
+    /// To print with the next frame.
+    printed: Vec<TranscriptEntry>,
+    last_printed: Option<TranscriptKind>,
     /// How long the last frame takes on a slow connection.
     pace: Duration,
     typed: bool,
@@ -274,7 +270,7 @@ impl FrontEnd {
         for command in commands {
             match command {
                 Cmd::Send(op) => drop(self.ops.send(op)),
-                Cmd::Print(entry) => self.printed.waiting.push(entry),
+                Cmd::Print(entry) => self.printed.push(entry),
                 Cmd::ClearScreen => self.clear_screen()?,
                 Cmd::Copy(text) => {
                     let is_set = |name: &str| std::env::var_os(name).is_some();
@@ -318,9 +314,9 @@ impl FrontEnd {
         self.screen.resize(Size::new(columns, rows));
         let width = usize::from(columns);
         let mut lines = Vec::new();
-        for entry in std::mem::take(&mut self.printed.waiting) {
-            lines.extend(entry.lines(self.printed.last, width, self.app.theme));
-            self.printed.last = Some(entry.kind());
+        for entry in std::mem::take(&mut self.printed) {
+            lines.extend(entry.lines(self.last_printed, width, self.app.theme));
+            self.last_printed = Some(entry.kind());
         }
         let picture = view::picture(&self.app, width, usize::from(self.screen.room()));
         self.screen.show(lines, &picture)?;

@@ -4,7 +4,7 @@ use crate::cli::setup::open::OpenedProject;
 
 pub struct Findings<'a> {
     pub opened: &'a OpenedProject,
-    text: String,
+    pub text: String,
     pub works: bool,
 }
 
@@ -21,9 +21,5 @@ impl<'a> Findings<'a> {
     /// A separate sentence, such as `error: …`.
     pub fn sentence(&mut self, sentence: impl AsRef<str>) {
         self.text.push_str(&format!("{}\n", sentence.as_ref()));
-    }
-
-    pub fn text(&self) -> &str {
-        &self.text
     }
 }

@@ -27,6 +27,6 @@ pub async fn run(cli: &SharedArgs, config: bool) -> Result<bool, Failure> {
     for notice in &opened.loaded.notices {
         findings.sentence(format!("note: {notice}"));
     }
-    report::say(findings.text())?;
+    report::say(&findings.text)?;
     Ok(findings.works)
 }

@@ -1,7 +1,6 @@
 //! The task of one open session: runs prompts one at a time, forwards updates, and answers requests.
 
 use std::collections::{HashMap, VecDeque};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use agent_client_protocol_schema::v1::{
@@ -22,6 +21,7 @@ use super::work::{self, Busy, Command, Open, Waiting};
 use crate::acp::connection::Client;
 use crate::acp::error;
 use crate::acp::prompt::Input;
+use crate::acp::source::Opened;
 use crate::acp::updates::translate::Translator;
 use crate::acp::updates::{answers, history};
 use base::protocol::approval::{Answer, Question, QuestionId};
@@ -33,12 +33,12 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 const TITLE_CHARS: usize = 100;
 
 pub struct Session {
-    id: SessionId,
+    pub id: SessionId,
     client: Client,
     capabilities: ClientCapabilities,
     ops: UnboundedSender<Op>,
     events: UnboundedReceiver<Event>,
-    translator: Translator,
+    pub translator: Translator,
     pub options: Options,
     own_commands: Vec<CommandRow>,
     /// The session is empty; its first prompt becomes the title.
@@ -52,16 +52,11 @@ pub struct Session {
 }
 
 impl Session {
-    pub fn new(
-        id: SessionId,
-        (ops, events): (UnboundedSender<Op>, UnboundedReceiver<Event>),
-        root: PathBuf,
-        client: Client,
-        capabilities: ClientCapabilities,
-    ) -> Self {
-        let translator = Translator::new(root, capabilities.session.clone().unwrap_or_default());
+    pub fn new(opened: Opened, client: Client, capabilities: ClientCapabilities) -> Self {
+        let Opened { id, ops, events, folder } = opened;
+        let translator = Translator::new(folder, capabilities.session.clone().unwrap_or_default());
         Self {
-            id,
+            id: SessionId::new(id),
             client,
             capabilities,
             ops,
@@ -101,7 +96,7 @@ impl Session {
             loop {
                 match self.events.recv().await.ok_or_else(gone)? {
                     Event::Transcript { items, .. } => {
-                        for update in history::updates(&items, self.translator.root()) {
+                        for update in history::updates(&items, &self.translator.root) {
                             self.update(update);
                         }
                         break;
@@ -429,7 +424,7 @@ impl Session {
 
     fn ask(&mut self, id: QuestionId, question: Question) {
         let name = format!("question-{id}");
-        let call = questions::call(&question, &name, self.translator.root());
+        let call = questions::call(&question, &name, &self.translator.root);
         // Questions without a visible call (from a sub-agent, or not about a call) get one to be shown with.
         let ours = !self.translator.knows(&call.tool_call_id.0);
         if ours && let Ok(shown) = ToolCall::try_from(call.clone()) {

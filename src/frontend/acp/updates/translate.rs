@@ -15,7 +15,8 @@ use base::protocol::event::{Event, Level, WindowState};
 use base::text::plural;
 
 pub struct Translator {
-    root: PathBuf,
+    /// The workspace.
+    pub root: PathBuf,
     client: ClientSessionCapabilities,
     /// Numbers live messages; those of a stored session have other ids.
     message: u64,
@@ -31,10 +32,6 @@ impl Translator {
     pub fn new(root: PathBuf, client: ClientSessionCapabilities) -> Self {
         let (calls, usage) = (HashSet::new(), None);
         Self { root, client, message: 0, said: false, thought: false, calls, usage, compaction: 0 }
-    }
-
-    pub fn root(&self) -> &PathBuf {
-        &self.root
     }
 
     fn chunk(&self, of: &str, text: impl Into<String>) -> ContentChunk {

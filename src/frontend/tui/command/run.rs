@@ -171,7 +171,7 @@ fn jobs(app: &mut App, args: &str) {
 }
 
 fn vim(app: &mut App) {
-    let on = app.composer.vim().is_none();
+    let on = app.composer.vim.is_none();
     app.composer.set_vim(on);
     let text = match on {
         true => "Vim mode: Esc for normal mode. `vim = true` in config.toml keeps it on.",

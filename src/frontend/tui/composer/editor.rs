@@ -17,7 +17,7 @@ pub struct Composer {
     buffer: Buffer,
     pastes: Pastes,
     history: PromptHistory,
-    vim: Option<Vim>,
+    pub vim: Option<Vim>,
     goal: Option<usize>,
 }
 
@@ -65,16 +65,12 @@ impl Composer {
         self.vim = on.then(Vim::default);
     }
 
-    pub fn vim(&self) -> Option<&Vim> {
-        self.vim.as_ref()
-    }
-
     pub fn vim_escape(&mut self) -> bool {
         self.vim.as_mut().is_some_and(|vim| vim.escape(&mut self.buffer))
     }
 
     pub fn vim_key(&mut self, key: char, width: usize) -> bool {
-        let Some(vim) = self.vim.as_mut().filter(|vim| vim.is_normal()) else { return false };
+        let Some(vim) = self.vim.as_mut().filter(|vim| vim.normal) else { return false };
         self.goal = None;
         if let Some(edit) = vim.key(&mut self.buffer, key) {
             self.edit(edit, width);
@@ -174,7 +170,7 @@ impl Composer {
         let text = self.buffer.text();
         let layout = Layout::new(text, &self.pastes, width);
         let rows = layout
-            .rows()
+            .rows
             .iter()
             .map(|row| text[row.clone()].graphemes(true).map(|g| layout::shown(g, &self.pastes)).collect())
             .collect();
@@ -191,7 +187,7 @@ impl Composer {
         let layout = Layout::new(text, &self.pastes, width);
         let (row, column) = layout.position(text, &self.pastes, self.buffer.cursor());
         let goal = self.goal.unwrap_or(column);
-        match row.checked_add_signed(step).filter(|row| *row < layout.rows().len()) {
+        match row.checked_add_signed(step).filter(|row| *row < layout.rows.len()) {
             Some(target) => {
                 let index = layout.index(text, &self.pastes, target, goal);
                 self.buffer.move_to(index);

@@ -9,7 +9,7 @@ use crate::tui::render::wrap;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    rows: Vec<Range<usize>>,
+    pub rows: Vec<Range<usize>>,
 }
 
 impl Layout {
@@ -23,10 +23,6 @@ impl Layout {
             at += line.len() + 1;
         }
         Self { rows }
-    }
-
-    pub fn rows(&self) -> &[Range<usize>] {
-        &self.rows
     }
 
     pub fn position(&self, text: &str, pastes: &Pastes, cursor: usize) -> (usize, usize) {
@@ -77,7 +73,7 @@ mod tests {
         let pastes = Pastes::default();
         let text = "日本語 text\nx";
         let layout = Layout::new(text, &pastes, 7);
-        assert_eq!(layout.rows().len(), 3);
+        assert_eq!(layout.rows.len(), 3);
         assert_eq!(layout.position(text, &pastes, "日本".len()), (0, 4));
         assert_eq!(layout.position(text, &pastes, text.len()), (2, 1));
         assert_eq!(layout.index(text, &pastes, 0, 3), "日".len());

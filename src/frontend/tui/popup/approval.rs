@@ -52,7 +52,7 @@ pub struct Approval {
     /// The note for a "no", while being written.
     note: Option<Buffer>,
     scroll: usize,
-    unfolded: bool,
+    pub unfolded: bool,
     /// Search text for the detail; being typed while `searching`.
     search: Buffer,
     searching: bool,
@@ -185,10 +185,6 @@ impl Approval {
 
     fn plain_detail(&self, columns: u16) -> Vec<Line<'static>> {
         self.whole_detail(usize::from(columns), Theme::new(false))
-    }
-
-    pub fn is_unfolded(&self) -> bool {
-        self.unfolded
     }
 
     fn page(&mut self, key: KeyCode, size: (u16, u16)) {

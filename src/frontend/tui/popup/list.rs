@@ -119,7 +119,7 @@ pub trait PickRow: Sized {
 /// A list with a search: shows the rows that contain all typed words.
 #[derive(Clone, Debug)]
 pub struct PickList<T> {
-    rows: Vec<T>,
+    pub rows: Vec<T>,
     search: String,
     found: Vec<usize>,
     selection: Selection,
@@ -129,10 +129,6 @@ impl<T: PickRow> PickList<T> {
     pub fn new(rows: Vec<T>) -> Self {
         let found: Vec<usize> = (0..rows.len()).collect();
         Self { selection: Selection::new(found.len()), search: String::new(), found, rows }
-    }
-
-    pub fn rows(&self) -> &[T] {
-        &self.rows
     }
 
     pub fn fill(&mut self, rows: Vec<T>) {

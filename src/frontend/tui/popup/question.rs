@@ -101,7 +101,7 @@ impl OpenQuestion {
     }
 
     pub fn is_unfolded(&self) -> bool {
-        self.approval().is_some_and(Approval::is_unfolded)
+        self.approval().is_some_and(|form| form.unfolded)
     }
 
     /// The letter just typed acts once it has stayed alone.

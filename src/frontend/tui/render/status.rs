@@ -51,7 +51,7 @@ pub fn activity(app: &App, width: usize) -> Option<Line<'static>> {
                 let what = if name.is_empty() { "tool" } else { name };
                 format!("Writing a {} call ({})", sanitize::clean(what), text::human_bytes(*bytes as u64))
             } else {
-                match app.live.pieces().last() {
+                match app.live.pieces.last() {
                     Some(Piece::Reasoning { done: false, .. }) => "Thinking".to_owned(),
                     Some(Piece::Answer(_)) => "Answering".to_owned(),
                     Some(Piece::Tool(_)) => "Running".to_owned(),
@@ -117,11 +117,11 @@ pub fn status(app: &App, width: usize) -> Line<'static> {
 }
 
 fn vim(app: &App) -> String {
-    match app.composer.vim() {
+    match &app.composer.vim {
         None => String::new(),
-        Some(vim) if !vim.is_normal() => "INSERT · ".to_owned(),
-        Some(vim) if vim.pending().is_empty() => "NORMAL · ".to_owned(),
-        Some(vim) => format!("NORMAL {} · ", sanitize::clean(vim.pending())),
+        Some(vim) if !vim.normal => "INSERT · ".to_owned(),
+        Some(vim) if vim.pending.is_empty() => "NORMAL · ".to_owned(),
+        Some(vim) => format!("NORMAL {} · ", sanitize::clean(&vim.pending)),
     }
 }
 

@@ -29,7 +29,7 @@ pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
         return Drawing::default();
     }
     let mut picture = foot(app, width, room);
-    picture.still = app.turn.is_none() && app.compacting.is_none() && app.live.is_empty();
+    picture.still = app.turn.is_none() && app.compacting.is_none() && app.live.pieces.is_empty();
     let unfolded = app.questions.first().is_some_and(|question| question.armed && question.is_unfolded());
     picture.popup = app.shown_popup().is_some() || unfolded;
     if picture.popup {
@@ -156,7 +156,7 @@ fn live(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
     }
     let mut lines = Vec::new();
     let mut before = app.last_printed;
-    for piece in app.live.pieces() {
+    for piece in &app.live.pieces {
         let Some(entry) = piece.entry() else { continue };
         match (piece, &entry) {
             (Piece::Tool(view), TranscriptEntry::Tool(_)) => {

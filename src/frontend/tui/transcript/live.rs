@@ -126,18 +126,10 @@ fn fence_of(line: &str) -> Option<Fence> {
 /// Oldest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Live {
-    pieces: Vec<Piece>,
+    pub pieces: Vec<Piece>,
 }
 
 impl Live {
-    pub fn is_empty(&self) -> bool {
-        self.pieces.is_empty()
-    }
-
-    pub fn pieces(&self) -> &[Piece] {
-        &self.pieces
-    }
-
     pub fn text_delta(&mut self, delta: &str) {
         match self.open_answer() {
             Some(answer) => answer.open.push_str(delta),
@@ -325,7 +317,7 @@ mod tests {
         assert_eq!(answers(&live.take_finished()), ["```rust\nlet a;\n\nlet b;\n```\n\n"]);
         live.finish_answer("unused, as parts have left");
         assert_eq!(answers(&live.take_finished()), ["end"]);
-        assert!(live.is_empty());
+        assert!(live.pieces.is_empty());
     }
 
     #[test]
@@ -335,7 +327,7 @@ mod tests {
             live.text_delta("Done.");
             live.finish_reasoning(thought);
             live.finish_answer("Done.");
-            assert_eq!(live.pieces().len(), pieces);
+            assert_eq!(live.pieces.len(), pieces);
             assert_eq!(answers(&live.take_finished()), ["Done."]);
         }
     }
@@ -381,6 +373,6 @@ mod tests {
         let mut live = Live::default();
         live.text_delta("half an ans");
         assert!(!live.void());
-        assert!(live.is_empty());
+        assert!(live.pieces.is_empty());
     }
 }

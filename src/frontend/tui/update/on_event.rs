@@ -233,7 +233,10 @@ fn jobs(app: &mut App, rows: Vec<JobRow>) {
             app.inform(format!("Job {} {ended}: {command}", row.id));
         }
     }
-    on_lists::jobs(app, rows);
+    if let Some(Popup::Jobs(picker)) = &mut app.popup {
+        picker.list.fill(rows.clone());
+    }
+    app.jobs = rows;
 }
 
 fn session(app: &mut App, info: SessionInfo) {

@@ -6,7 +6,7 @@ use crate::tui::pager::state::PagerKind;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::sessions::SessionPicker;
 use crate::tui::popup::pickers::{models, permissions};
-use base::protocol::event::{Event, JobRow, SessionRow};
+use base::protocol::event::{Event, SessionRow};
 use base::text;
 
 pub fn apply(app: &mut App, event: Event) {
@@ -71,13 +71,6 @@ fn sessions(app: &mut App, mut rows: Vec<SessionRow>) {
     let wanted = picker.wanted();
     app.popup = Some(Popup::Sessions(picker));
     wanted.into_iter().for_each(|op| app.send(op));
-}
-
-pub fn jobs(app: &mut App, rows: Vec<JobRow>) {
-    if let Some(Popup::Jobs(picker)) = &mut app.popup {
-        picker.list.fill(rows.clone());
-    }
-    app.jobs = rows;
 }
 
 fn own_facts(app: &App) -> Vec<(String, String)> {

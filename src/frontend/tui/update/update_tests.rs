@@ -343,7 +343,7 @@ fn retry_discards_open_answer() {
     event(&mut app, Event::TextDelta("half".to_owned()));
     let retrying = Event::Retrying { attempt: 2, of: 6, wait_ms: 900, reason: "overloaded".to_owned() };
     assert!(event(&mut app, retrying).is_empty());
-    assert!(app.live.is_empty());
+    assert!(app.live.pieces.is_empty());
     assert_eq!(
         app.turn.as_ref().and_then(|turn| turn.retry.as_ref()).map(|retry| retry.at),
         Some(Duration::from_millis(900))

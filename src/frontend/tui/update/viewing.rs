@@ -12,10 +12,6 @@ use base::protocol::ledger::ContextEdit;
 use base::protocol::op::Control;
 use base::text;
 
-pub fn open_changes(app: &mut App, turn: bool) {
-    open_pager(app, PagerKind::Changes { turn });
-}
-
 pub fn open_pager(app: &mut App, kind: PagerKind) {
     if matches!(&app.popup, Some(Popup::Pager(pager)) if pager.kind == kind) {
         return close(app);
@@ -40,6 +36,10 @@ pub fn open_agent(app: &mut App, agent: String) {
     };
     app.popup = Some(Popup::Pager(Box::new(Pager::of_agent(agent, before))));
     refresh(app);
+}
+
+pub fn open_changes(app: &mut App, turn: bool) {
+    open_pager(app, PagerKind::Changes { turn });
 }
 
 /// Closes the popup; a sub-agent's transcript returns to the pager below.

@@ -30,8 +30,8 @@ enum Step {
 
 #[derive(Clone, Debug, Default)]
 pub struct Vim {
-    normal: bool,
-    pending: String,
+    pub normal: bool,
+    pub pending: String,
     last_find: Option<Find>,
     /// The text last cut or copied, and whether it's linewise.
     register: (String, bool),
@@ -51,14 +51,6 @@ struct Command {
 }
 
 impl Vim {
-    pub fn is_normal(&self) -> bool {
-        self.normal
-    }
-
-    pub fn pending(&self) -> &str {
-        &self.pending
-    }
-
     pub fn escape(&mut self, buffer: &mut Buffer) -> bool {
         if self.normal {
             return !std::mem::take(&mut self.pending).is_empty();

@@ -12,7 +12,7 @@ fn press(vim: &mut Vim, buffer: &mut Buffer, keys: &str) {
     for key in keys.chars() {
         if key == ESC {
             vim.escape(buffer);
-        } else if vim.is_normal() {
+        } else if vim.normal {
             vim.key(buffer, key);
         } else {
             let edit = if key == '\n' { EditCommand::Newline } else { EditCommand::Insert(key) };
@@ -123,9 +123,9 @@ fn changes() {
 #[test]
 fn escape_ends_insert_and_then_a_command() {
     let (mut vim, mut buffer) = (Vim::default(), Buffer::default());
-    assert!(vim.escape(&mut buffer) && vim.is_normal());
+    assert!(vim.escape(&mut buffer) && vim.normal);
     press(&mut vim, &mut buffer, "2d");
-    assert_eq!(vim.pending(), "2d");
+    assert_eq!(vim.pending, "2d");
     assert!(vim.escape(&mut buffer));
     assert!(!vim.escape(&mut buffer), "now Esc is what it is elsewhere");
 }

@@ -76,7 +76,7 @@ impl PickRow for PermissionRow {
 
 pub fn refresh(list: &mut PickList<PermissionRow>, now: Permission, rules: Option<Vec<RuleRow>>) {
     let levels = LEVELS.iter().map(|&(level, _)| PermissionRow::Level { level, current: level == now });
-    let listed = list.rows().iter().filter(|row| matches!(row, PermissionRow::Rule(_))).cloned();
+    let listed = list.rows.iter().filter(|row| matches!(row, PermissionRow::Rule(_))).cloned();
     let rules = rules.map(|rules| rules.into_iter().map(PermissionRow::Rule).collect());
     list.fill(levels.chain(rules.unwrap_or_else(|| listed.collect::<Vec<_>>())).collect());
 }
