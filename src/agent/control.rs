@@ -84,7 +84,6 @@ impl Questions {
     }
 }
 
-/// Asks the user on behalf of the AskUser tool.
 pub struct UserPrompter {
     pub questions: Arc<Questions>,
     pub cancel: CancellationToken,
@@ -108,7 +107,6 @@ pub struct TurnControl {
     /// The sub-agent whose turn it is, for display.
     pub agent: Option<String>,
     steering: Mutex<VecDeque<String>>,
-    /// The user's own commands, for the next step.
     commands: Mutex<Vec<String>>,
     edits: Mutex<Vec<(ContextEdit, ItemId)>>,
 }

@@ -44,7 +44,6 @@ impl Baseline {
 struct Run {
     baseline: Baseline,
     usage: Usage,
-    /// The user's mode, restored at the end.
     mode: Mode,
     done: Vec<Phase>,
 }

@@ -29,7 +29,6 @@ impl Deadline {
         self.at().saturating_duration_since(Instant::now())
     }
 
-    /// The longest that a command or a pause may take.
     pub fn longest_wait(&self) -> Duration {
         self.left().saturating_sub(RESERVE)
     }

@@ -3,7 +3,6 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Whether a program can be started by this name.
 pub fn is_installed(name: &str) -> bool {
     let Some(path) = std::env::var_os("PATH") else { return false };
     std::env::split_paths(&path).any(|folder| folder.is_absolute() && is_executable(&folder.join(name)))

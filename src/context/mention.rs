@@ -16,7 +16,6 @@ pub struct Mention {
     pub range: Option<String>,
 }
 
-/// The distinct mentions in `text`, in order.
 pub fn mentions(text: &str) -> Vec<Mention> {
     let mut found: Vec<Mention> = Vec::new();
     let mut before = None;

@@ -12,7 +12,6 @@ use base::model::request::Params;
 #[derive(Clone, Debug, PartialEq)]
 pub struct FixedPart<T = Arc<str>> {
     pub content: T,
-    /// Including the framing.
     pub tokens: u32,
     pub fingerprint: Fingerprint,
 }

@@ -14,7 +14,6 @@ pub struct ContextPacket {
     pub content: String,
     pub timestamp_s: u64,
     pub tokens: u32,
-    /// 0–1.
     pub relevance: f64,
     pub source: String,
 }

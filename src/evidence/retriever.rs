@@ -13,7 +13,6 @@ use crate::rank::query::Query;
 /// A smaller project can be seen with a single LS.
 const FEW_FILES: usize = 12;
 
-/// Notes from earlier sessions about these files.
 pub type Hints = dyn Fn(&[String]) -> Vec<ContextPacket> + Send + Sync;
 
 pub struct ContextRetriever {

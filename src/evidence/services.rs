@@ -97,7 +97,6 @@ impl ProjectIndex {
     }
 }
 
-/// A hash of the set of paths.
 fn stamp(index: &Index) -> u64 {
     let mut sum = 0_u64;
     for (_, doc) in index.files() {

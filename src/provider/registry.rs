@@ -44,7 +44,6 @@ struct Vendors {
 }
 
 impl Vendors {
-    /// The provider at this address.
     fn at(&self, settings: &ProviderSettings) -> Result<Arc<dyn Provider>, ProviderError> {
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(provider) = built.get(&settings.base_url) {

@@ -15,7 +15,6 @@ pub struct AgentType {
     pub tools: Option<Vec<&'static str>>,
     /// Never changes anything, so several may run at once.
     pub only_reads: bool,
-    /// Runs on the light model if one is configured.
     pub light: bool,
     /// Model replies.
     pub max_steps: u32,

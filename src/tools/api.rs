@@ -188,7 +188,6 @@ pub trait Prepared: Send + Sync {
     fn preview<'a>(&'a self, _: &'a ToolCx) -> BoxFuture<'a, Preview> {
         Box::pin(async { Preview::Text(self.title()) })
     }
-    /// See [`TypedTool::CLEAN_UP`].
     fn clean_up(&self) -> Duration {
         CLEAN_UP
     }

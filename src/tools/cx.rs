@@ -27,7 +27,6 @@ use guard::sandbox::session::Sandbox;
 use guard::sandbox::spec::Confinement;
 use guard::shell::interpret::call::Call;
 
-/// Lets Task run sub-agents.
 pub trait SubAgents: Send + Sync {
     /// A turn starts: sub-agents of its calls use this turn's model and context window.
     fn begin(&self, parent: ParentTurn);

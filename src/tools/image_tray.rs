@@ -70,7 +70,6 @@ impl ImageTray {
         (width, height)
     }
 
-    /// What was added since the last call.
     pub fn take(&self) -> Vec<Image> {
         std::mem::take(&mut self.lock().images)
     }

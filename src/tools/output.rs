@@ -76,7 +76,6 @@ impl Spill {
         &self.folder
     }
 
-    /// Creates an empty file with a fresh name.
     pub fn reserve(&self, kind: &str) -> io::Result<PathBuf> {
         // Private, because outputs may contain secrets.
         file::create_private_folder(&self.folder)?;
@@ -187,7 +186,6 @@ fn first_part(text: &str, room: usize, lines: usize) -> &str {
     &text[..end]
 }
 
-/// The same for the last lines.
 fn last_part(text: &str, room: usize, lines: usize) -> &str {
     let start = ceil_boundary(text, text.len().saturating_sub(room));
     let window = &text[start..];

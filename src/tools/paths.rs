@@ -16,11 +16,9 @@ use guard::policy::access::Access;
 
 const MAX_PATH_BYTES: usize = 4_096;
 
-/// A resolved path argument.
 #[derive(Clone, Debug)]
 pub(crate) struct PathTarget {
     pub resolved: Resolved,
-    /// As the model sees it.
     pub shown: String,
 }
 

@@ -88,7 +88,6 @@ impl Worktree {
         Ok(Self { path: path.to_owned(), branch })
     }
 
-    /// Whether its branch differs from this commit.
     pub async fn has_work(&self, base: &str) -> bool {
         git(&self.path, &["diff", "--quiet", base, "HEAD"]).await.is_err()
     }
@@ -139,12 +138,10 @@ impl Worktree {
         git(&self.path, &["reset", "--quiet", "--hard"]).await.map(drop)
     }
 
-    /// Removes the folder but not the branch.
     pub async fn leave(&self, root: &Path) {
         let _ = git(root, &["worktree", "remove", "--force", &self.path.to_string_lossy()]).await;
     }
 
-    /// Removes the folder and the merged branch.
     pub async fn remove(self, root: &Path) {
         self.leave(root).await;
         let _ = git(root, &["branch", "--delete", &self.branch]).await;

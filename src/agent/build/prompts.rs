@@ -12,7 +12,6 @@ pub fn plan(spec: &str, files: &str) -> String {
     qa::prompt(&[("Specification", spec), ("Files that seem to matter", files)])
 }
 
-/// For a plan without checkboxes.
 pub const PLAN_AGAIN: &str = "Your answer has no line of the form `- [ ] 1. …`. Answer with the whole plan once more, one such line for each subtask.";
 
 pub fn code(spec: &str, plan: &str, context: &str, subtask: &Subtask, before: &[(usize, String)]) -> String {
@@ -52,6 +51,5 @@ pub fn merge(subtask: &Subtask, files: &[String]) -> String {
     qa::prompt(&[("Task", &task), ("Files with conflict marks", &files.join("\n"))])
 }
 
-/// For a role that resumes after an interruption.
 pub const GO_ON: &str =
     "You were interrupted. Look at what is done already, finish your part, and answer as you were asked to.";

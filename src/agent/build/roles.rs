@@ -48,7 +48,6 @@ impl From<LogError> for Stop {
 }
 
 pub struct RoleTask {
-    /// The sub-agent type.
     pub role: &'static str,
     /// Its name in the build; must be the same after a resume.
     pub name: String,
@@ -87,7 +86,6 @@ impl RoleTask {
 pub struct Roles {
     pub session: RoleSession,
     pub show: Show,
-    /// When the running turn began.
     begun: Instant,
 }
 
@@ -163,7 +161,6 @@ impl Roles {
         Ok(outcomes)
     }
 
-    /// Begins a turn of the session.
     pub fn begin(&mut self, title: &str) -> Result<(), Stop> {
         let RoleSession { conversation, agents, .. } = &mut self.session;
         let id = conversation.record(Item::User(UserMessage::new(title)))?.0;

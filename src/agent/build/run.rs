@@ -137,7 +137,6 @@ async fn stages(build: &mut Build, task: Option<&str>) -> Result<Option<String>,
     Ok(why_not)
 }
 
-/// A resumed build reads the task from its folder.
 fn find_task(build: &mut Build, task: Option<&str>) -> Result<String, Stop> {
     if let Some(task) = build.folder.read("task.md") {
         return Ok(task);

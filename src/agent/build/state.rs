@@ -16,11 +16,8 @@ pub const STAGES: [&str; 4] = ["spec", "plan", "code", "review"];
 
 #[derive(Clone, Debug, Default)]
 pub struct BuildOptions {
-    /// One of [`STAGES`].
     pub pause_after: Option<String>,
-    /// Commit after each subtask.
     pub commit: bool,
-    /// Most subtasks to run in parallel.
     pub parallel: usize,
 }
 
@@ -94,7 +91,6 @@ impl Build {
         Stop::failed(message, "check the disk space and the permissions of the folder")
     }
 
-    /// Commits the changes, if the user wants commits.
     pub async fn commit(&self, subject: &str) -> Result<(), Stop> {
         match self.options.commit {
             true => git::commit(&self.cx().root, subject).await,

@@ -40,7 +40,6 @@ pub struct Dispatcher {
 pub struct CallQueue<'c> {
     rest: &'c [Arc<ToolCall>],
     carried: Option<GroupedCall>,
-    /// There is only one.
     alone: bool,
 }
 
@@ -71,7 +70,6 @@ enum Consent {
     /// The level and the rules allow it.
     Rules,
     Asked,
-    /// The user's own command.
     Own,
 }
 
@@ -311,7 +309,6 @@ impl Dispatcher {
         }
     }
 
-    /// The tool's canonical name.
     fn name(&self, call: &ToolCall) -> Arc<str> {
         self.resolve(call, Value::Null)
             .map_or_else(|_| Arc::clone(&call.name), |(tool, _)| tool.name().into())

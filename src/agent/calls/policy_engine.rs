@@ -367,7 +367,6 @@ impl PolicyEngine {
         SessionGrant::all(&call.0, &self.scope)
     }
 
-    /// See [`Rules::allow_tools`].
     pub fn allow_for_turn(&self, tools: &[String]) -> (Vec<String>, Vec<String>) {
         self.state().rules.allow_tools(tools, &self.scope)
     }
@@ -393,7 +392,6 @@ impl PolicyEngine {
         self.state().rules.remove(rule)
     }
 
-    /// A warning about rules that couldn't be read.
     pub fn damage(&self) -> Option<String> {
         self.state().rules.damage()
     }

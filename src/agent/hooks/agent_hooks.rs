@@ -42,7 +42,6 @@ pub struct AgentHooks {
     agent: Option<(String, String)>,
     /// The running SessionStart hooks; the first request waits for them.
     starting: Mutex<Option<JoinHandle<HookVerdict>>>,
-    /// The hook that wants the turn to end, and why.
     stop: Mutex<Option<(String, String)>>,
 }
 

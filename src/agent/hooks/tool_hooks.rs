@@ -20,7 +20,6 @@ use tools::hook::verdict::{Decided, HookVerdict};
 
 pub type SharedHooks = Arc<AgentHooks>;
 
-/// A call as hooks see it.
 pub struct Hooked {
     /// Our name for the tool that actually runs.
     tool: String,

@@ -44,7 +44,6 @@ pub struct CheckResult {
     pub outcome: CheckOutcome,
     /// Such as `exit code 101, "2 failed"`.
     pub how: String,
-    /// Its end.
     #[serde(skip)]
     output: String,
 }

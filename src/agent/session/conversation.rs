@@ -160,7 +160,6 @@ impl Conversation {
         Ok(())
     }
 
-    /// Removes everything from `to` on.
     pub fn rewind(&mut self, to: ItemId) -> Result<(), LogError> {
         self.write(&Record::Rewind { to })?;
         self.history.rewind(to);

@@ -60,7 +60,6 @@ impl ItemFacts {
         self.begun.all().iter().find(|(id, _)| *id == item).map(|(_, ms)| *ms)
     }
 
-    /// The first item of the last round.
     pub fn last_round(&self) -> Option<ItemId> {
         self.begun.all().last().map(|(id, _)| *id)
     }

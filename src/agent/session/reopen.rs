@@ -94,7 +94,6 @@ fn close_open_calls(conversation: &mut Conversation) -> Result<(), LogError> {
     Ok(())
 }
 
-/// The sub-agent that worked for a call.
 fn agent_of(conversation: &Conversation, call_id: &str) -> Option<String> {
     let log = conversation.log_path();
     list::made_for(&log::agents_of(log.parent()?.parent()?), &conversation.id, call_id)

@@ -96,7 +96,6 @@ impl SubAgentRunner {
         })
     }
 
-    /// A new session, or the one to resume.
     async fn conversation(&self, task: &SubTask, cx: &ToolCx) -> Result<Conversation, String> {
         let (state, root) = (self.state.clone(), Arc::clone(&cx.root));
         let Some(id) = task.resume.clone() else {

@@ -11,12 +11,9 @@ pub enum TurnError {
     Interrupted,
     Provider {
         error: ProviderError,
-        /// How often it was tried.
         tries: u32,
     },
-    /// The reply filled the window.
     NoRoom,
-    /// The model said nothing.
     Unanswered {
         problem: Problem,
         /// `Refused` if the server objected to the message itself.

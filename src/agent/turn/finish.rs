@@ -24,7 +24,6 @@ const NAMES: usize = 3;
 const SHOWN_CHARS: usize = 60;
 const MAX_DATA_BYTES: u64 = 1024 * 1024;
 
-/// One true and bad thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
     /// As `exec --json` names it.
@@ -37,7 +36,6 @@ pub struct Fact {
 pub struct Audience {
     /// Nobody reads along: everything is told. Else only what would be a false report.
     pub headless: bool,
-    /// The answer is data and can't admit anything.
     pub has_schema: bool,
 }
 

@@ -4,16 +4,13 @@ use base::deadline::Deadline;
 
 #[derive(Clone, Debug)]
 pub struct TurnLimits {
-    /// Most model replies per turn.
     pub max_steps: u32,
     /// Most tokens read and written per turn, as reported by the server.
     pub max_tokens: Option<u64>,
     pub deadline: Option<Deadline>,
     /// Whether the model is told what the program saw: repeats, endings that are none, finish facts.
     pub nudges: bool,
-    /// The answer has to fit a schema.
     pub has_schema: bool,
-    /// A reviewer looks at the changes before the end.
     pub review: bool,
 }
 

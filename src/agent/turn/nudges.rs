@@ -21,17 +21,12 @@ const REPEATS_END: usize = 12;
 /// Rounds of a cycle of two or three calls with the same results.
 const ROUNDS_TOLD: usize = 4;
 
-/// What one turn was told.
 #[derive(Default)]
 pub struct Nudges {
     told: Vec<ReminderTopic>,
-    /// Calls whose repeats were mentioned.
     repeats: Vec<u64>,
-    /// The end was looked at.
     finished: bool,
-    /// The facts that were told.
     told_facts: Vec<&'static str>,
-    /// What it still showed when the model was done.
     pub facts: Vec<Fact>,
     deadline_stage: u8,
     reviewed: bool,

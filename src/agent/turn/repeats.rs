@@ -6,7 +6,6 @@ use crate::work::work_log::CallMark;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Repeat {
     pub call: u64,
-    /// How often it has failed in the same way.
     pub failures: usize,
     /// How often a cycle of two or three calls has gone round with the same results.
     pub rounds: usize,

@@ -27,7 +27,6 @@ pub struct Reply {
     pub calls: Vec<Arc<ToolCall>>,
     pub finish: FinishReason,
     pub said_something: bool,
-    /// Its text.
     pub said: String,
 }
 
@@ -52,7 +51,6 @@ struct Fitting {
     refusals: u32,
     /// The last refused request: its size in tokens, and the server's message.
     refused: Option<(u64, String)>,
-    /// How often the request couldn't be made smaller.
     stuck: u32,
     /// A reply has already reached the end of the window.
     filled: bool,

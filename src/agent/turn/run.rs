@@ -29,16 +29,13 @@ pub struct Turn<'a> {
     pub control: &'a Arc<TurnControl>,
     pub events: &'a Events,
     steps: u32,
-    /// How often hooks made it continue.
     continued: u32,
     /// Late findings of language servers were already fetched.
     told_late: bool,
     nudges: Nudges,
     /// Files that are protected, or rules that appeared, moved away or held back.
     set_aside: BTreeSet<String>,
-    /// The last call was denied.
     denied_at_end: bool,
-    /// The session's usage before this turn.
     usage_before: Usage,
 }
 
@@ -263,7 +260,6 @@ impl<'a> Turn<'a> {
         ReplyRequest { conversation, window, sampler, redactor, control, events }.ask().await
     }
 
-    /// Runs only the user's queued commands.
     pub async fn run_commands(self) -> Result<(), String> {
         let done = steering::record_steering(self.agent, self.control, self.events).await;
         done.map(drop).map_err(|error| error.to_string())

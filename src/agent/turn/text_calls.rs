@@ -33,7 +33,6 @@ static ALONE: Pattern = Pattern::new(
 static PYTHON: Pattern = Pattern::new(
     r#"(?s)^\s*(?:```(?:tool_code|python)?\s*)?\[?(?P<tool>[A-Za-z_]\w*)\((?P<args>\s*\w+\s*=.*)\)\]?\s*(?:```)?\s*$"#,
 );
-/// What closes frames.
 static CLOSED: Pattern = Pattern::new(r"^(?:[\]\s`;,}]|<[^<>]{1,60}>)*");
 const NAMES: [&str; 6] = ["name", "tool", "function", "tool_name", "action", "recipient_name"];
 const ARGUMENTS: [&str; 6] = ["arguments", "args", "parameters", "input", "params", "action_input"];

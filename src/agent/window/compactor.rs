@@ -30,7 +30,6 @@ pub enum CompactionOutcome {
     Nothing,
     Interrupted,
     NotSmaller,
-    /// A hook refused.
     Blocked,
 }
 
@@ -38,7 +37,6 @@ pub enum CompactionOutcome {
 pub struct Compactor {
     task: Option<SummaryTask>,
     failures: u32,
-    /// The user turned off automatic summaries.
     off: bool,
     pub hooks: MaybeHooks,
 }
@@ -67,7 +65,6 @@ pub enum FitError {
     TooSmall {
         needed: u64,
         window: u64,
-        /// The part of `needed` that the rules files take.
         rules: u64,
     },
 }

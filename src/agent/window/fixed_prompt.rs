@@ -15,7 +15,6 @@ use context::tokens::request_size::Countable as _;
 pub struct FixedPrompt {
     system: FixedPart,
     schemas: Schemas,
-    /// The current files.
     pub rules: ProjectRules,
     /// The files from before the running commands.
     before_commands: Option<RulesHashes>,
@@ -129,7 +128,6 @@ pub struct PromptReader {
     pub chat: bool,
     pub sub_agent: bool,
     pub only_reads: bool,
-    /// Services may outlive the run.
     pub keeps: bool,
     pub deadline: bool,
     /// Commands reach the network.

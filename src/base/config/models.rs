@@ -24,14 +24,12 @@ pub struct ModelFacts {
     /// Most tokens of a prompt, if less than the window.
     #[serde(default)]
     input: Option<u64>,
-    /// Most tokens of a reply.
     #[serde(default)]
     pub output: Option<u32>,
     #[serde(default)]
     pub price: Option<Price>,
     #[serde(default)]
     pub tier: Option<PriceTier>,
-    /// Minutes a cached prefix lives.
     #[serde(default = "five")]
     pub cache: u64,
     /// Supported efforts; empty if unknown.
@@ -93,7 +91,6 @@ pub enum Api {
     Messages,
 }
 
-/// How to make a Claude model think.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Thinking {

@@ -12,7 +12,6 @@ use super::mode::Mode;
 use super::theme::ThemeName;
 use crate::secret::Secret;
 
-/// The dialect of a model server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProviderKind {
@@ -58,7 +57,6 @@ impl FromStr for ProviderKind {
     }
 }
 
-/// How the model is given tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolCalls {
@@ -179,9 +177,7 @@ impl Origin {
 pub enum Binding {
     #[default]
     None,
-    /// It becomes useless.
     Drops,
-    /// The server rejects the request.
     Rejects,
 }
 
@@ -256,10 +252,8 @@ impl ContextSettings {
 /// Smaller windows also get shorter tool descriptions.
 pub const TINY_WINDOW_TOKENS: u64 = 16_000;
 
-/// Smaller windows get tighter defaults.
 pub const SMALL_WINDOW_TOKENS: u64 = 32_000;
 
-/// The smallest supported window, in tokens.
 pub const MIN_WINDOW_TOKENS: u64 = 4_096;
 
 /// No model has more: a larger figure is a typo, or a server's way of saying "unlimited".
@@ -307,7 +301,6 @@ pub struct WorkSettings {
     pub permission: Permission,
     pub mode: Mode,
     pub sandbox: bool,
-    /// Model replies per turn.
     pub max_steps: u32,
     /// How long a new task may wait for the files it seems to be about; `None` sends it without them.
     pub task_context: Option<Duration>,

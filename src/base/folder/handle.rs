@@ -24,7 +24,6 @@ impl Folder {
         no_links::open(path, FOLDER).map(Self)
     }
 
-    /// The folder of `path`, and the name in it.
     pub fn of(path: &Path) -> Result<(Self, &OsStr), FileError> {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(FileError::IsDirectory);
@@ -142,7 +141,6 @@ impl Folder {
         Ok(rustix::fs::unlinkat(&self.0, one(name)?, AtFlags::REMOVEDIR)?)
     }
 
-    /// Replaces what has the new name.
     pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.0, one(from)?, &self.0, one(to)?)?)
     }

@@ -63,7 +63,6 @@ pub fn has_utf16_bom(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF])
 }
 
-/// Strips the byte order mark.
 pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), NotText> {
     if looks_binary(&bytes[..bytes.len().min(8192)]) {
         return Err(NotText);

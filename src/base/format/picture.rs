@@ -37,7 +37,6 @@ pub struct Picture {
     pub media_type: &'static str,
     pub width: u32,
     pub height: u32,
-    /// Base64.
     pub data: String,
 }
 

@@ -128,7 +128,6 @@ impl Envelope {
         self
     }
 
-    /// `text` should say why.
     #[must_use]
     pub fn partial(mut self) -> Self {
         self.status = Status::Partial;

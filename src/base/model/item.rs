@@ -145,7 +145,6 @@ pub struct Image {
     pub height: u32,
     /// For the current model, by its vendor's rule.
     pub tokens: u32,
-    /// Base64.
     pub data: Arc<str>,
 }
 
@@ -176,7 +175,6 @@ pub enum ReminderTopic {
     ScopedRules,
     Permission,
     Mode,
-    /// Few steps are left.
     Steps,
     Hooks,
     /// Diagnostics of language servers for edited files.
@@ -187,9 +185,7 @@ pub enum ReminderTopic {
     Cut,
     /// A reply without a call that isn't an end.
     Ending,
-    /// The same call again.
     Repeat,
-    /// Little time is left.
     Deadline,
     Review,
 }

@@ -62,7 +62,6 @@ pub struct Search {
     pub paths: Option<Vec<String>>,
 }
 
-/// What a check proves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckKind {
@@ -74,7 +73,6 @@ pub enum CheckKind {
     Run,
 }
 
-/// What a command checks of the project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     /// As people call it, such as `cargo test`.
@@ -103,7 +101,6 @@ pub struct Command {
     pub running: Option<bool>,
     pub full_output_path: Option<String>,
     pub truncated: Option<bool>,
-    /// Of the full output.
     pub output_lines: Option<u64>,
     /// Files of the workspace that it changed, as far as they are worth listing.
     pub changed: Option<Vec<String>>,
@@ -126,7 +123,6 @@ pub struct Todo {
 }
 
 impl Todo {
-    /// Neither done nor canceled.
     pub fn is_open(&self) -> bool {
         matches!(self.status, TodoStatus::Pending | TodoStatus::InProgress)
     }
@@ -176,7 +172,6 @@ pub struct Delegated {
     pub window_tokens: Option<u64>,
     pub model: Option<String>,
     pub usage: Option<Usage>,
-    /// The skill's name.
     pub query: Option<String>,
     pub allowed_tools: Option<Vec<String>>,
 }
@@ -245,14 +240,12 @@ impl Observation {
     }
 }
 
-/// What a call did with its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touch {
     Read,
     Listed,
     Searched,
     Created,
-    /// The whole content was replaced.
     Written,
     Edited,
     /// Nothing was to be changed.
@@ -260,7 +253,6 @@ pub enum Touch {
     Noted,
 }
 
-/// The facts of one answer.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(from = "Map<String, Value>")]
 pub struct Facts {
@@ -349,7 +341,6 @@ impl Facts {
         self.about().and_then(|(path, _)| path).or_else(|| self.more_text("path"))
     }
 
-    /// The path, command, pattern or query.
     pub fn subject(&self) -> Option<&str> {
         let subject = match &*self.observation {
             Observation::Command(Command { command, .. }) => command,
@@ -437,7 +428,6 @@ impl Facts {
         of_command.or_else(|| self.more.get("exit_code")?.as_i64())
     }
 
-    /// The file with the full output.
     pub fn full_output_path(&self) -> Option<&str> {
         let of_command = self.command().and_then(|command| command.full_output_path.as_deref());
         of_command.or_else(|| self.more_text("full_output_path"))
@@ -460,7 +450,6 @@ impl Facts {
         Some((path.as_deref()?, hash.as_deref()?))
     }
 
-    /// The files that a command changed.
     pub fn set_changed(&mut self, mut files: Vec<String>) {
         const LISTED: usize = 50;
         files.truncate(LISTED);
@@ -476,7 +465,6 @@ impl Facts {
         self.more_text("user_text")
     }
 
-    /// Whether the user called it.
     pub fn by_user(&self) -> bool {
         self.more.contains_key("by_user")
     }

@@ -12,7 +12,6 @@ pub struct Usage {
     #[serde(default)]
     pub cache_write: u64,
     pub output: u64,
-    /// The part of `output` spent on thinking.
     #[serde(default)]
     pub reasoning: u64,
 }

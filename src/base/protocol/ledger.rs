@@ -33,10 +33,8 @@ pub struct LedgerView {
     pub agents: Vec<AgentSum>,
 }
 
-/// What a sub-agent spent, and what came back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentSum {
-    /// Its session.
     pub id: String,
     pub kind: String,
     pub steps: u64,
@@ -85,7 +83,6 @@ pub enum EpochCause {
     UserEdit,
     Rewind,
     ModelSwitch,
-    /// The server rejected its own earlier reasoning.
     ReasoningRejected,
 }
 
@@ -121,7 +118,6 @@ pub struct EpochSum {
 pub enum ContextEdit {
     Pin,
     Unpin,
-    /// Replace it with one line.
     Drop,
     /// Send it in full again, and keep it so.
     Restore,

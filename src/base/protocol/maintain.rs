@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::config::mode::Mode;
 use crate::text::{human_tokens, one_line, plural};
 
-/// The task if the user names none.
 const WHOLE_PROJECT: &str = "the project as a whole";
 /// Prefix of a phase's message, by which a resumed session recognizes it.
 const TITLE: &str = "Maintain";

@@ -92,7 +92,6 @@ pub enum Undo {
         part: RewindScope,
         force: bool,
     },
-    /// Put one hunk into git's index.
     StageHunk {
         turn: bool,
         hunk: HunkId,
@@ -138,12 +137,10 @@ pub enum Quick {
     Explain {
         id: String,
     },
-    /// Save a prompt for the history search.
     Remember {
         text: String,
     },
     ListPrompts,
-    /// The composer's current text.
     SaveDraft {
         text: String,
     },
@@ -160,7 +157,6 @@ pub enum Quick {
         session: String,
         title: String,
     },
-    /// Move a stored session to the trash.
     DeleteSession {
         session: String,
     },

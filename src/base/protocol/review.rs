@@ -21,11 +21,9 @@ pub struct Changes {
 pub struct ChangedFile {
     /// Relative to the workspace.
     pub path: String,
-    /// What restoring it would do.
     pub action: FileAction,
     pub plus: u32,
     pub minus: u32,
-    /// What differs besides the content.
     pub differs: Option<String>,
     pub hunks: Vec<Hunk>,
     /// Why none of it can be reverted.
@@ -64,14 +62,12 @@ pub struct HunkId {
     pub place: String,
 }
 
-/// What a reviewer found wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewFinding {
     pub path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
     pub problem: String,
-    /// How it shows.
     #[serde(default)]
     pub evidence: String,
 }
@@ -88,12 +84,10 @@ impl ReviewFinding {
     }
 }
 
-/// The review of a finished turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReviewOutcome {
     pub passed: bool,
     pub findings: Vec<ReviewFinding>,
-    /// Those of the checks that failed.
     #[serde(skip)]
     pub failed: Vec<String>,
     /// The project's own checks with their results, one a line.

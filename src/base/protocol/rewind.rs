@@ -51,7 +51,6 @@ pub struct RewindPoint {
     pub files: usize,
     pub plus: u32,
     pub minus: u32,
-    /// Whether the conversation can go back there.
     pub conversation: bool,
 }
 
@@ -62,7 +61,6 @@ pub enum FileAction {
     Recreate,
     /// It didn't exist before.
     Delete,
-    /// Only the permission bits change.
     Mode,
 }
 
@@ -83,7 +81,6 @@ pub struct RewindRow {
     pub path: String,
     #[serde(rename = "deed")]
     pub action: FileAction,
-    /// Lines that the rewind adds and removes.
     pub plus: u32,
     pub minus: u32,
     /// What differs besides the content: permission bits, a link, a folder.

@@ -18,7 +18,6 @@ pub struct GlobMatches {
     pub total: usize,
     /// Matching folders, if no file matches.
     pub folders: Vec<PathBuf>,
-    /// Folders that couldn't be entered.
     pub closed: usize,
     pub incomplete: bool,
 }

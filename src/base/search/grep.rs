@@ -39,7 +39,6 @@ pub struct MatchLine {
     pub number: u64,
     /// Without line ending, cut to about [`LINE_CHARS`] characters.
     pub text: String,
-    /// False for context.
     pub is_match: bool,
 }
 
@@ -60,7 +59,6 @@ pub struct GrepMatches {
     pub searched: usize,
     /// Files that couldn't be searched completely (a line too long, no permission).
     pub failed: usize,
-    /// Folders that couldn't be entered.
     pub closed: usize,
     /// Whether the search ended early (cancelled, too many matches, too long).
     pub incomplete: bool,

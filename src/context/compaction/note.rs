@@ -18,7 +18,6 @@ const LINE_CHARS: usize = 120;
 /// Characters kept of words that are longer than the whole budget.
 const LONG_WORDS_CHARS: usize = 600;
 
-/// What was done to a file, in order.
 struct TouchedFile<'a> {
     path: &'a str,
     done: Vec<(String, ItemId)>,

@@ -26,7 +26,6 @@ pub enum CompactionStage {
 /// Target sizes, in tokens of the history.
 #[derive(Clone, Copy, Debug)]
 pub struct SizeTarget {
-    /// Must not be exceeded.
     pub most: u64,
     /// Where a stage should land, so that the next steps don't need one.
     pub landing: u64,

@@ -104,7 +104,6 @@ pub fn full(item: &Item) -> Message {
     }
 }
 
-/// One line in place of a result.
 pub fn pointer(id: ItemId, result: &ToolResult) -> String {
     let subject = result.envelope.data.subject().map(|subject| format!(" {}", text::one_line(subject, 80)));
     let subject = subject.unwrap_or_default();

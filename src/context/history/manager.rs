@@ -22,7 +22,6 @@ pub struct HistoryManager {
     archived: Vec<Vec<HistoryEntry>>,
     /// The newest item of the archives that can no longer be undone.
     beyond_undo: Option<ItemId>,
-    /// What rewinds removed, for undo.
     invalidated: Vec<InvalidatedItems>,
 }
 
@@ -78,7 +77,6 @@ impl HistoryManager {
         self.turn_start.min(self.entries.len())
     }
 
-    /// Estimated tokens of all entries as sent.
     pub fn tokens(&self) -> u64 {
         entry::tokens_of(&self.entries)
     }

@@ -91,7 +91,6 @@ impl SessionReplay {
         ContextBuilder::build(&LayerInputs { parts: self.prefix.parts(), history: &self.history })
     }
 
-    /// The ledger of that request for users.
     pub fn ledger(&self, settings: &ContextSettings) -> LedgerView {
         self.ledger_by(settings, &self.calibration)
     }

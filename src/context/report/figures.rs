@@ -25,7 +25,6 @@ pub struct Figures {
     pub epochs: BTreeMap<&'static str, EpochFigures>,
     pub compactions: u64,
     pub models: BTreeMap<String, ModelFigures>,
-    /// Turns that didn't end well, by reason.
     pub failures: BTreeMap<&'static str, u64>,
     /// By local date, such as `2026-11-22`.
     pub days: BTreeMap<String, DayFigures>,

@@ -73,7 +73,6 @@ struct Reading {
     report: SessionReport,
     days: Days,
     parts: FixedParts,
-    /// Tokens and cost of the finished turns.
     before_turn: (Usage, Option<f64>),
     steps_before: u64,
     /// Calls that write a note and have no result yet.

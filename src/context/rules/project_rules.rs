@@ -26,7 +26,6 @@ pub struct ProjectRules {
     files: Vec<RulesFile>,
     /// Sent when a file was touched.
     scoped: Vec<RulesFile>,
-    /// Files that existed earlier in this session.
     removed: Vec<PathBuf>,
     rendered: Option<FixedPart>,
     /// The most tokens the rules may take; `None` until a window is set.
@@ -35,7 +34,6 @@ pub struct ProjectRules {
     held_back: Option<HeldBack>,
     /// Where the user's own are, if anywhere.
     config: Option<PathBuf>,
-    /// Since when commands are running.
     running_since: Option<SystemTime>,
     /// What the user doesn't know yet, and all that was ever reported.
     notices: Vec<RulesNotice>,

@@ -33,7 +33,6 @@ pub fn append(path: &Path, prompt: &PastPrompt) -> io::Result<()> {
     if file.metadata()?.len() > MAX_BYTES { shorten(path) } else { Ok(()) }
 }
 
-/// All distinct prompts, newest first.
 pub fn read(path: &Path) -> Vec<PastPrompt> {
     let bytes = file::read_own(path).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);

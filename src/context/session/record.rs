@@ -87,7 +87,6 @@ pub struct Meta {
     pub workspace: String,
     pub created_ms: u64,
     pub app: String,
-    /// For a sub-agent: the call it works for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentCall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -229,7 +228,6 @@ pub enum CauseKind {
     Pays,
     ColdCache,
     SoftCap,
-    /// The window is filling up.
     Compaction,
     /// The request would not fit otherwise.
     Trim,

@@ -35,7 +35,6 @@ pub struct StateBlock {
     #[serde(default)]
     pub request_ids: Vec<ItemId>,
     pub files: BTreeMap<String, FileFact>,
-    /// Command and exit code.
     pub failed: Vec<(String, i64)>,
     #[serde(default)]
     pub todos: Vec<String>,

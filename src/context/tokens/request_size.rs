@@ -21,7 +21,6 @@ pub enum Counting<'a> {
     /// Right on average; needs no tokenizer.
     Estimate,
     UpperBound,
-    /// By the model's own tokenizer.
     Exact(&'a Tokenizer),
 }
 

@@ -37,7 +37,6 @@ impl TokenEncoding {
     }
 }
 
-/// Owns the loaded tables.
 pub struct Tokenizer(Option<CoreBPE>);
 
 impl Tokenizer {

@@ -22,7 +22,6 @@ pub struct CommitHistory {
     pub terms: Vec<String>,
     pub files: Vec<String>,
     pub commits: Vec<Commit>,
-    /// Old paths and their current names.
     pub moved: FxHashMap<String, String>,
 }
 

@@ -88,7 +88,6 @@ pub struct ChangedWith {
     pub times: u32,
     /// As a share of the set's changes.
     pub often: f32,
-    /// Weighted toward recent commits.
     pub lately: f32,
 }
 

@@ -38,7 +38,6 @@ pub struct Doc {
     pub modified_ns: u64,
     pub language: FileLanguage,
     pub kind: FilePurpose,
-    /// Words of each passage.
     pub passages: Box<[u32]>,
 }
 

@@ -158,9 +158,7 @@ struct ManifestPart {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refreshed {
     pub read: usize,
-    /// Removed and changed files.
     pub dropped: usize,
-    /// Whether there was no usable index before.
     pub anew: bool,
 }
 

@@ -80,11 +80,8 @@ pub struct NoteFacts {
     /// Milliseconds since the Unix epoch.
     pub created_ms: Option<u64>,
     pub updated_ms: Option<u64>,
-    /// A free-form state such as `resolved`.
     pub status: Option<String>,
-    /// The first sentence of the body.
     pub gist: String,
-    /// A problem with the file.
     pub oddity: Option<String>,
 }
 

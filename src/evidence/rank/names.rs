@@ -79,7 +79,6 @@ impl Names {
         whole.or(only).map(|file| *file as usize)
     }
 
-    /// How many files have this name (lower-case).
     pub fn namesakes(&self, name: &str) -> usize {
         self.by_name.get(name).map_or(0, Vec::len)
     }

@@ -98,7 +98,6 @@ impl Columns {
         self.of_mut(signal)[file] += value;
     }
 
-    /// Raises a file's value to at least this.
     pub fn raise(&mut self, signal: Signal, file: usize, value: f32) {
         let cell = &mut self.of_mut(signal)[file];
         *cell = cell.max(value);

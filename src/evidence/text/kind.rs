@@ -19,7 +19,6 @@ impl FilePurpose {
     const ALL: [Self; 6] =
         [Self::Source, Self::Test, Self::Document, Self::Example, Self::Settings, Self::Foreign];
 
-    /// The number stored in the index.
     pub fn code(self) -> u8 {
         self as u8
     }

@@ -60,7 +60,6 @@ impl FileLanguage {
         }
     }
 
-    /// The number stored in the index.
     pub fn code(self) -> u8 {
         self as u8
     }

@@ -35,7 +35,6 @@ impl DeniedPaths {
         self.reads.is_empty() && self.writes.is_empty()
     }
 
-    /// Whether the file's contents must not be seen.
     pub fn hides(&self, path: &Path) -> bool {
         self.reads.iter().any(|pattern| is_about_path(pattern, path, &self.workspace))
     }

@@ -76,7 +76,6 @@ impl FlagRules {
     }
 }
 
-/// Splits at commas outside parentheses.
 fn split(text: &str) -> Vec<String> {
     let (mut rules, mut depth) = (vec![String::new()], 0);
     for c in text.chars() {

@@ -36,7 +36,6 @@ pub enum ReadRisk {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WriteRisk {
     Inside,
-    /// A device that stores nothing.
     Nothing,
     /// The workspace folder itself, or a file in it that controls other programs.
     Guarded(String),

@@ -53,7 +53,6 @@ impl Stored {
         self.grants().any(|kept| kept == *grant)
     }
 
-    /// Adds the grant if it can be stored.
     fn add(&mut self, grant: &SessionGrant) {
         let list = match grant {
             SessionGrant::Prefix(_) => &mut self.commands,

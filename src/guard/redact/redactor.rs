@@ -133,7 +133,6 @@ impl Redactor {
         }
     }
 
-    /// Returns whether a string was changed.
     fn redact_value(&self, value: &mut Value, source: TextSource) -> bool {
         match value {
             Value::String(text) => match self.redact(text, source) {

@@ -21,7 +21,6 @@ pub struct ChatDecoder {
     text: String,
     reasoning: String,
     reasoning_field: Option<&'static str>,
-    /// Thinking came inside the content.
     inline: bool,
     splitter: ThinkingSplitter,
     signed: SignedThinking,

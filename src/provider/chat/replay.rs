@@ -44,7 +44,6 @@ pub struct Demands {
 }
 
 impl Demands {
-    /// From the model table.
     pub fn of(model: &str) -> Self {
         let replay = models::facts(model).and_then(|facts| facts.replay);
         let content = if replay == Some(Replay::Content) { Wanted::WithCalls } else { Wanted::Optional };

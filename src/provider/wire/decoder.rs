@@ -51,9 +51,7 @@ pub struct ReplyState {
     /// Removed from the server's messages.
     key: Option<Secret>,
     finish: Option<FinishReason>,
-    /// An event of this dialect came.
     pub understood: bool,
-    /// An event of another dialect came.
     pub foreign: bool,
 }
 

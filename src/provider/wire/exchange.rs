@@ -25,7 +25,6 @@ use base::model::stream::StreamEvent;
 use base::text;
 
 pub trait Dialect: Send + Sync + Sized + 'static {
-    /// See [`Provider::name`].
     const NAME: &'static str;
 
     /// The endpoint, and what the address reveals about the server.

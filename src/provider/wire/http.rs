@@ -90,7 +90,6 @@ impl Endpoint {
         self.key.clone().or_else(|| key_command::known(&self.command.as_ref()?.0))
     }
 
-    /// Waits for the response's head.
     pub async fn post(&self, body: &str) -> Result<Response, ProviderError> {
         let Some((command, header)) = &self.command else { return self.post_with(body, &self.headers).await };
         let mut refused = None;
@@ -216,7 +215,6 @@ pub fn build_client(url: &Url) -> Result<Client, ProviderError> {
     secure_client(configured)
 }
 
-/// Loads certificates.
 pub fn secure_client(configured: impl Fn() -> ClientBuilder) -> Result<Client, ProviderError> {
     certificates::client(configured).map_err(|unusable| {
         let message = match unusable {

@@ -23,7 +23,6 @@ pub struct RetryPolicy {
     pub unlimited_start: bool,
     /// A silence is shown after this time, then after twice the time, and so on.
     pub first_notice: Duration,
-    /// Per request, including the first.
     pub max_tries: u32,
     /// Before the second try; doubles with each further one.
     pub first_wait: Duration,

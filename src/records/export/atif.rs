@@ -101,7 +101,6 @@ struct Steps {
     all: Vec<Value>,
     totals: Totals,
     reply: Option<Reply>,
-    /// The step in which each open call was made.
     calls: HashMap<Arc<str>, usize>,
     delegated: Vec<(usize, Arc<str>)>,
 }

@@ -32,7 +32,6 @@ pub struct PolicyCost {
 pub struct ModelCost {
     pub sessions: u64,
     pub requests: u64,
-    /// Requests with recorded usage.
     pub recorded: u64,
     pub usage: Usage,
     pub priced: bool,

@@ -6,12 +6,10 @@ use base::config::settings::Profile;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Everything stays unchanged.
     Raw,
     Ours(Profile),
 }
 
-/// In table order.
 pub const ALL: [Policy; 4] =
     [Policy::Raw, Policy::Ours(Profile::Eco), Policy::Ours(Profile::Default), Policy::Ours(Profile::High)];
 

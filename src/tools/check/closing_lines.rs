@@ -70,7 +70,6 @@ static PASSES: Pattern = Pattern::new(concat!(
     r"^PASS\b",
 ));
 
-/// `None` if the output doesn't say.
 pub fn verdict(output: &str) -> Option<RunnerVerdict> {
     if let Some(found) = FAILS.find_iter(output).last() {
         let start = output[..found.start()].rfind('\n').map_or(0, |at| at + 1);

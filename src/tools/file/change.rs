@@ -61,7 +61,6 @@ pub(crate) type AppliedEdits = Vec<(Vec<usize>, MatchLevel)>;
 
 pub(crate) struct PlannedChange {
     target: PathTarget,
-    /// `None` if the file is new.
     before: Option<LoadedFile>,
     after: String,
     after_bytes: Vec<u8>,
@@ -168,7 +167,6 @@ pub(crate) fn unchanged(target: &PathTarget, text: String, replacements: Option<
     Envelope::success(text).partial().observed(observation(change))
 }
 
-/// Only an edit counts replacements.
 fn observation(change: Change) -> Observation {
     match change.replacements {
         Some(_) => Observation::Edit(change),
@@ -176,7 +174,6 @@ fn observation(change: Change) -> Observation {
     }
 }
 
-/// Encodes the new text in the file's encoding.
 pub(crate) fn finish(
     target: PathTarget,
     before: Option<LoadedFile>,

@@ -17,7 +17,6 @@ const STALE_DIFF_LINES: usize = 40;
 #[derive(Clone, Copy)]
 pub(crate) enum Needs<'a> {
     Whole,
-    /// The places of these edits.
     Places(&'a [TextEdit<'a>]),
 }
 

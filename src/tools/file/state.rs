@@ -114,7 +114,6 @@ impl FileStates {
         self.put(canonical, hash.to_owned(), None);
     }
 
-    /// Most recent first.
     pub fn latest(&self) -> Vec<PathBuf> {
         let states = self.lock();
         let mut seen: Vec<(&PathBuf, u64)> =

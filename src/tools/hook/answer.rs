@@ -19,11 +19,8 @@ pub enum Decision {
 pub struct Answer {
     pub decision: Option<Decision>,
     pub reason: String,
-    /// For the model.
     pub context: Option<String>,
-    /// Replaces the call's arguments.
     pub updated_input: Option<Map<String, Value>>,
-    /// For the user.
     pub message: Option<String>,
     /// End the turn, and why.
     pub stop: Option<String>,

@@ -68,7 +68,6 @@ impl HookEvent {
         }
     }
 
-    /// The highest time limit a hook may set.
     pub fn most(self) -> Duration {
         match self {
             Self::SessionEnd => Duration::from_secs(60),

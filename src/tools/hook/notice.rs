@@ -24,7 +24,6 @@ pub fn allowed(name: &str, what: &str) -> String {
     said(name, &format!("allowed {what}"))
 }
 
-/// The hook tried to allow what only the user can.
 pub fn cannot_allow(name: &str, what: &str) -> String {
     said(name, &format!("can't allow {what}, which only you can"))
 }

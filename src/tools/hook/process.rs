@@ -23,7 +23,6 @@ const PIPE_GRACE: Duration = Duration::from_millis(120);
 
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
-    /// `None` if a signal ended it.
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
@@ -111,7 +110,6 @@ pub async fn run(
     Ok(Ran { code: status.code(), stdout: text(out), stderr: text(err), timed_out, cancelled })
 }
 
-/// Reads to the end but keeps only the start.
 async fn keep(pipe: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
     let Some(mut pipe) = pipe else { return };
     let mut buffer = [0; 8192];

@@ -26,14 +26,12 @@ pub struct Program {
 pub struct Hook {
     pub event: HookEvent,
     pub matcher: Matcher,
-    /// The matcher as written.
     pub matched: String,
     pub condition: Option<ToolRule>,
     pub program: Program,
     pub timeout: Duration,
     /// Isn't waited for and decides nothing.
     pub in_background: bool,
-    /// A failure blocks.
     pub fails_closed: bool,
     pub status: Option<String>,
     /// For users: the script, or the start of the command.
@@ -72,7 +70,6 @@ struct Handler {
     args: Option<Vec<String>>,
     #[serde(rename = "if")]
     condition: Option<String>,
-    /// Seconds.
     timeout: Option<f64>,
     #[serde(default, rename = "async")]
     in_background: bool,

@@ -17,12 +17,8 @@ const WAITING: usize = 256;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestError {
     Ended,
-    /// Timed out.
     Late,
-    Refused {
-        code: i64,
-        message: String,
-    },
+    Refused { code: i64, message: String },
 }
 
 type Reply = Result<Value, RequestError>;

@@ -23,19 +23,16 @@ pub struct Found {
 }
 
 impl Found {
-    /// Stores findings the server pushed.
     pub fn sent(&mut self, path: PathBuf, sent: Sent) {
         if self.sent.len() < FILES || self.sent.contains_key(&path) {
             self.sent.insert(path, sent);
         }
     }
 
-    /// Stores findings the server returned on request.
     pub fn pulled(&mut self, path: PathBuf, findings: Vec<Finding>) {
         self.pulled.insert(path, findings);
     }
 
-    /// The file was closed.
     pub fn forget(&mut self, path: &Path) {
         self.pulled.remove(path);
         self.known.remove(path);

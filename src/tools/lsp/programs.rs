@@ -31,7 +31,6 @@ pub fn installed(row: &LanguageServer, projects: &[PathBuf], search: &OsStr) -> 
     commands.filter_map(|(name, args)| Some(Program { path: find(name)?, args: args.to_vec() })).collect()
 }
 
-/// The names of a row's programs, for messages.
 pub fn names(row: &LanguageServer) -> String {
     let names: Vec<&str> = row.commands.iter().filter_map(|words| Some(words.first()?.as_str())).collect();
     names.join(", ")

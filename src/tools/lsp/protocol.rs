@@ -120,7 +120,6 @@ pub fn did_open(path: &Path, language: &str, version: i32, text: &str) -> Value 
     json!({"textDocument": {"uri": uri(path), "languageId": language, "version": version, "text": text}})
 }
 
-/// Sends the full text.
 pub fn did_change(path: &Path, version: i32, text: &str) -> Value {
     json!({"textDocument": {"uri": uri(path), "version": version}, "contentChanges": [{"text": text}]})
 }

@@ -20,11 +20,8 @@ use base::file;
 use base::process::service::{self, Service, ServiceSpec};
 use base::text::one_line;
 
-/// How long a server may take to become ready.
 const START: Duration = Duration::from_secs(60);
-/// An unused server is stopped after this.
 const UNUSED: Duration = Duration::from_secs(600);
-/// For a clean shutdown.
 const END: Duration = Duration::from_millis(500);
 /// A pause this long means no more messages: once the project is known, and before.
 const QUIET: Duration = Duration::from_millis(120);
@@ -32,7 +29,6 @@ const QUIET_AT_FIRST: Duration = Duration::from_millis(900);
 /// A silence this long about a file means no findings: once the project is known, and before.
 const SILENT: Duration = Duration::from_secs(4);
 const SILENT_AT_FIRST: Duration = Duration::from_secs(10);
-/// Files open in the server at once.
 const OPEN: usize = 40;
 /// How often to repeat a request whose findings are reported as out of date.
 const AGAIN: usize = 5;

@@ -33,7 +33,6 @@ const LAST_WAIT_AT_FIRST: Duration = Duration::from_secs(8);
 const FIND: Duration = Duration::from_secs(90);
 /// The same for findings from before the edit.
 const FIND_BEFORE: Duration = Duration::from_secs(20);
-/// Servers running at once.
 const RUNNING: usize = 6;
 /// The pause after a first crash; it doubles with each, up to the longest.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -42,7 +41,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 const RAN_WELL: Duration = Duration::from_secs(300);
 const TEXT_BYTES: usize = 2 * 1024 * 1024;
 
-/// Shown to the model.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NoServer {
     #[error("no language server is known for this kind of file")]
@@ -60,13 +58,11 @@ pub struct ServersSetup {
     /// `None` if the user wants them unsandboxed.
     pub sandbox: Option<Arc<Sandbox>>,
     pub setting: Option<ServersSetting>,
-    /// Trusted programs from the project.
     pub projects: Vec<PathBuf>,
 }
 
 struct Edit {
     path: PathBuf,
-    /// `None` if the file is new.
     before: Option<String>,
     after: String,
     number: u64,
@@ -116,7 +112,6 @@ struct Inner {
     search: OsString,
     state: Mutex<State>,
     starting: tokio::sync::Mutex<()>,
-    /// Edits whose findings are still pending.
     outstanding: watch::Sender<usize>,
 }
 
@@ -135,7 +130,6 @@ impl LanguageServers {
         }))
     }
 
-    /// Disabled, whatever is installed.
     pub fn off() -> Self {
         Self::new(ServersSetup { setting: Some(ServersSetting::All(false)), ..ServersSetup::default() })
     }

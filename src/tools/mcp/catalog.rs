@@ -42,7 +42,6 @@ impl Catalog {
     }
 }
 
-/// Whether the server declares the tool read-only.
 pub fn reads(tool: &Tool) -> bool {
     tool.annotations.as_ref().and_then(|hints| hints.read_only_hint).unwrap_or(false)
 }

@@ -18,7 +18,6 @@ const HELP_CHARS: usize = 120;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LearnedTool {
     pub name: String,
-    /// The server declares it read-only.
     pub reads: bool,
 }
 

@@ -27,7 +27,6 @@ pub fn envelope(result: CallResult, tool: &str, cx: &ToolCx) -> Envelope {
     Envelope::success(notes.join("; ")).with_body(BODY, body)
 }
 
-/// Only the text, for a user message.
 pub fn text(contents: Vec<Content>) -> String {
     let text = |content| match content {
         Content::Text(text) => text,

@@ -51,7 +51,6 @@ struct State {
     connection: Option<Arc<Connection>>,
     catalog: Option<Arc<Catalog>>,
     failures: u32,
-    /// The earliest next attempt, and why.
     pause: Option<(Instant, String)>,
 }
 

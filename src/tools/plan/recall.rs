@@ -23,9 +23,7 @@ const MATCHES: usize = 8;
 pub struct Args {
     id: Option<u64>,
     query: Option<String>,
-    /// The sub-agent whose session is meant.
     agent: Option<String>,
-    /// In bytes.
     offset: Option<usize>,
 }
 

@@ -40,7 +40,6 @@ pub struct Args {
     background: bool,
     #[serde(default)]
     network: bool,
-    /// Start a service that outlives the run.
     #[serde(default)]
     keep: bool,
 }

@@ -34,7 +34,6 @@ const STOP_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// Called when a job starts or ends; must not block.
 pub type Watcher = Box<dyn Fn(Vec<JobRow>) + Send + Sync>;
 
-/// A job's output since the last read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobOutput {
     pub output: Vec<u8>,
@@ -45,10 +44,8 @@ pub struct JobOutput {
     pub command: String,
 }
 
-/// How a job ended, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobEnd {
-    /// Such as `exit code 0`.
     pub how: String,
     pub exit_code: Option<i64>,
     pub took: Duration,

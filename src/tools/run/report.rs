@@ -20,13 +20,11 @@ use base::process::run::{CommandOutcome, Exit};
 use base::text::{human_bytes, plural};
 use guard::redact::detector::TextSource;
 
-/// Output kept in memory at each end.
 pub const KEEP_BYTES: usize = 128 * 1024;
 pub const SPILL_BYTES: u64 = 100 * 1024 * 1024;
 /// A command that took longer says so.
 const LONG: Duration = Duration::from_secs(10);
 
-/// A command that its call waits for.
 #[derive(Clone)]
 pub struct CommandRun {
     pub command: String,
@@ -36,7 +34,6 @@ pub struct CommandRun {
     pub timeout: Duration,
 }
 
-/// A command that goes on as a job.
 pub fn goes_on(run: &CommandRun, cx: &ToolCx, id: u32, file: &Path) -> Envelope {
     let bytes = file::tail(file, 2 * KEEP_BYTES as u64).unwrap_or_default();
     let text = cx.redactor.redact(&readable(&bytes), TextSource::of_command(&run.command)).into_owned();
@@ -58,7 +55,6 @@ pub fn goes_on(run: &CommandRun, cx: &ToolCx, id: u32, file: &Path) -> Envelope 
     Envelope::success(note).partial().observed(Observation::Command(ran)).with_body("output", cut.body)
 }
 
-/// A command that has ended.
 pub fn ended(run: &CommandRun, cx: &ToolCx, outcome: CommandOutcome, took: Duration) -> Envelope {
     let mut notes = Vec::new();
     let mut envelope = Envelope::success("");

@@ -64,7 +64,6 @@ pub fn visible_output(output: &Captured, cx: &ToolCx, source: TextSource) -> (St
     (body, output.spilled.clone())
 }
 
-/// Drops a partial character at the end.
 fn whole_chars_front(bytes: &[u8]) -> &[u8] {
     match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
@@ -72,7 +71,6 @@ fn whole_chars_front(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// Drops a partial character at the start.
 fn whole_chars_back(bytes: &[u8]) -> &[u8] {
     let torn = bytes.iter().take(3).take_while(|&&b| b & 0xC0 == 0x80).count();
     &bytes[torn..]

@@ -179,7 +179,6 @@ fn as_name(text: &str) -> String {
     words.map(str::to_lowercase).collect::<Vec<_>>().join("-")
 }
 
-/// The first paragraph, or else the first heading.
 fn first_words(body: &str) -> String {
     let is_text = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
     let lines = body.lines().skip_while(|line| !is_text(line)).take_while(is_text);

@@ -43,7 +43,6 @@ impl SkillSet {
         self.skills.iter().filter(|skill| skill.for_model)
     }
 
-    /// Ignores case.
     pub fn find(&self, name: &str) -> Option<&Skill> {
         self.skills.iter().find(|skill| skill.name.eq_ignore_ascii_case(name))
     }

@@ -28,7 +28,6 @@ const WANTED: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.
 
 #[derive(Debug)]
 pub struct Fetched {
-    /// After redirects.
     pub url: Url,
     pub status: u16,
     pub content_type: String,
@@ -45,7 +44,6 @@ pub struct WebError {
 
 pub enum Reply {
     Page(Fetched),
-    /// A redirect to another host.
     Elsewhere(Url),
 }
 

@@ -26,7 +26,6 @@ use tools::cx::ToolCx;
 /// For all blocks of one message.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// What a block is made from.
 pub struct BlockInputs<'a> {
     pub text: &'a str,
     /// The prompt that the text expands to, where it is a command.
@@ -40,7 +39,6 @@ pub struct BlockInputs<'a> {
     pub window_tokens: u64,
     pub cancel: &'a CancellationToken,
     pub occasion: MessageKind,
-    /// The blocks so far.
     pub blocks: Vec<Arc<str>>,
 }
 
@@ -57,7 +55,6 @@ impl BlockInputs<'_> {
 /// Which messages a block follows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum MessageKind {
-    /// Typed during a turn.
     Steering,
     /// Sent again because it got no reply: its blocks are there.
     Again,

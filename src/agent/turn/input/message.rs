@@ -13,7 +13,6 @@ use base::model::item::{Item, ItemId};
 pub struct TurnInput {
     /// What the user typed for the running turn, to return it if there is no reply.
     pub typed: Vec<String>,
-    /// The permission at the last request.
     pub permission: Option<Permission>,
     /// Its turns are part of a parent's and not points to rewind to.
     pub sub_agent: bool,
@@ -23,9 +22,7 @@ pub struct TurnInput {
     pub no_composer: bool,
     /// A reminder for the next message, such as rewound files.
     pub reminder: Option<String>,
-    /// The hooks' output for the next message.
     pub told: Option<String>,
-    /// Whether to append relevant notes to a new task.
     pub inject_notes: bool,
     pub asked: PromptExpander,
     pub offers: SkillHints,

@@ -51,7 +51,6 @@ impl HeldBack {
         add(&self.held(), more)
     }
 
-    /// Releases everything with its current contents.
     pub fn release(&self) -> io::Result<()> {
         let held = self.list();
         if !held.is_empty() {

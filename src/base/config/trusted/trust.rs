@@ -31,7 +31,6 @@ impl Trust {
         holds_hash(&self.path, text)
     }
 
-    /// Trusts only this text from now on.
     pub fn give(&self, text: &str) -> io::Result<()> {
         self.revoke()?;
         write_hash(&self.path, text)

@@ -61,7 +61,6 @@ pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> 
     (out.len() < text.len()).then_some(out)
 }
 
-/// The first lines, in about `max_tokens`.
 fn beginning(whole: &str, max_tokens: u32) -> String {
     let (mut end, mut tokens) = (0, 0);
     for line in whole.split_inclusive('\n') {

@@ -53,13 +53,11 @@ pub fn path_of(journal_folder: &Path, session: &str) -> PathBuf {
     journal_folder.join(format!("{session}.jsonl"))
 }
 
-/// All readable lines, without torn ones.
 pub fn read(path: &Path) -> Vec<JournalRecord> {
     let Ok(bytes) = file::read_own(path) else { return Vec::new() };
     bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
-/// Appends lines with one write.
 pub fn append(path: &Path, lines: &[JournalRecord]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         file::create_private_folder(folder)?;

@@ -19,7 +19,6 @@ pub struct RestoreStep {
     pub action: FileAction,
     pub plus: u32,
     pub minus: u32,
-    /// What differs besides the content.
     pub differs: Option<String>,
     pub conflict: Option<String>,
     pub impossible: Option<String>,

@@ -202,7 +202,6 @@ impl Snapshot {
         self.written.insert(written.to_owned());
     }
 
-    /// The other names of a file in the project.
     pub fn other_names(root: &Path, file: &Path) -> Vec<PathBuf> {
         let Some(own) = exact::look(&root.join(file)).ok().filter(|meta| meta.is_file() && meta.nlink() > 1)
         else {

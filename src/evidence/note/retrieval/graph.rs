@@ -13,7 +13,6 @@ const MAX_SHARED: f64 = 0.9;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbor {
-    /// Index in the listing.
     pub at: usize,
     /// How closely related, 0–1.
     pub weight: f64,

@@ -28,7 +28,6 @@ const MAX_BODY_BYTES: u64 = 64 * 1024 * 1024;
 #[derive(Clone, Debug, Default)]
 pub struct NoteQuery {
     pub kind: Option<NoteKind>,
-    /// All of them must match.
     pub tags: Vec<String>,
     /// At least one must match; a folder matches its contents.
     pub files: Vec<String>,
@@ -59,7 +58,6 @@ pub fn touches(a: &str, b: &str) -> bool {
 
 #[derive(Clone, Debug)]
 pub struct NoteMatch {
-    /// Index in the listing.
     pub at: usize,
     pub score: f64,
     /// The best matching line of the body, or its first sentence.

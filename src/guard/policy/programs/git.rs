@@ -84,7 +84,6 @@ fn settings(call: &Call, args: &GitArguments) -> Option<Vec<PathBuf>> {
     writes.then(|| settings::files(&git, args))
 }
 
-/// The protected files that git would change.
 fn protected(call: &Call, args: &GitArguments, scope: &PathScope, result: &mut Assessment) {
     if !preview::may_change(&args.sub) {
         return;

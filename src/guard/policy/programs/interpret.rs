@@ -451,7 +451,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The setuid and setgid bits.
 fn sets_id(mode: &str) -> bool {
     let octal =
         mode.len() >= 4 && mode.bytes().all(|byte| byte.is_ascii_digit()) && !mode.starts_with(['0', '1']);

@@ -31,13 +31,10 @@ pub enum Class {
     #[default]
     Unsure,
     Network,
-    /// Installs machine-wide.
     Global,
     Account,
     System,
-    /// Changes what git runs.
     Settings,
-    /// Changes where git fetches from and pushes to.
     Remotes,
     Guarded,
     /// Leaves something running, or handles secrets.
@@ -49,7 +46,6 @@ pub enum Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArgRole {
-    /// Ignored.
     Skip,
     /// At most printed; only patterns become file names.
     Text,
@@ -67,7 +63,6 @@ pub enum ArgRole {
     Into,
     /// Read with everything below it, and written.
     Pack,
-    /// A link's target.
     Link,
     /// Output, anywhere in the workspace or among temporary files.
     Out,
@@ -99,7 +94,6 @@ pub enum ProgramAction {
     Raise(Class),
     Look,
     Inspect,
-    /// Any number of words is fine.
     Many,
     /// Uses only what is on this machine.
     Offline,
@@ -107,13 +101,11 @@ pub enum ProgramAction {
     Deep,
     /// What is read is read with everything below it.
     Tree,
-    /// Follows links.
     Links,
     /// Without words it works on its start folder.
     Here,
     All(ArgRole),
     Value(ArgRole),
-    /// Part of the subcommand.
     Sub,
 }
 

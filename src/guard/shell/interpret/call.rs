@@ -64,7 +64,6 @@ pub enum CallInput {
     #[default]
     Inherited,
     Pipe,
-    /// A here-document or here-string.
     Text(Arg),
 }
 

@@ -36,7 +36,6 @@ struct Interpreter {
     /// Functions being walked: when they call themselves, nothing new is learned.
     running: Vec<Node>,
     input: CallInput,
-    /// File names on the input, if known.
     feed: Option<Vec<Arg>>,
     nesting: usize,
     /// Wrappers around the current node that run whatever they are given.

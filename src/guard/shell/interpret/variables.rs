@@ -12,7 +12,6 @@ const MAX_FOLDERS: usize = 16;
 pub struct ShellState {
     /// `None`: assigned, but unknown. A missing name has its value from the environment.
     vars: BTreeMap<String, Option<Arg>>,
-    /// All variables are unknown.
     all_open: bool,
     /// Certainly defined.
     functions: BTreeSet<String>,
@@ -52,7 +51,6 @@ impl ShellState {
         self.all_open = true;
     }
 
-    /// Keeps only functions.
     pub fn forget(&mut self) {
         self.forget_variables();
         self.folders.clear();

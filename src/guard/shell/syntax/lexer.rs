@@ -81,7 +81,6 @@ impl Lexer {
         self.depth -= 1;
     }
 
-    /// Skips line continuations.
     pub fn peek(&mut self) -> Option<char> {
         while self.chars.get(self.at) == Some(&'\\') && self.chars.get(self.at + 1) == Some(&'\n') {
             self.at += 2;

@@ -68,7 +68,6 @@ impl Sums {
         self.input_tokens - self.cached_tokens
     }
 
-    /// In input tokens at list price.
     pub fn cost(&self, prices: InputPrices) -> f64 {
         prices.uncached * self.uncached() as f64 + prices.cached * self.cached_tokens as f64
     }

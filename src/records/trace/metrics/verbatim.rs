@@ -122,7 +122,6 @@ impl Needs {
         }
     }
 
-    /// All needs in `text`, each once.
     pub fn within(&self, text: &str) -> Vec<usize> {
         let names = identifiers::identifiers(text).filter_map(|name| self.names.get(name));
         let files = identifiers::file_names(text).filter_map(|name| self.files.get(name));

@@ -48,7 +48,6 @@ pub enum RecordedEvent {
         #[serde(default)]
         exit_code: Option<i64>,
     },
-    /// Kinds of later formats.
     #[serde(other)]
     Unknown,
 }
@@ -56,7 +55,6 @@ pub enum RecordedEvent {
 #[derive(Clone, Debug)]
 pub struct Recording {
     pub events: Vec<RecordedEvent>,
-    /// Unreadable lines.
     pub skipped: usize,
 }
 

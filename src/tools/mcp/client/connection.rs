@@ -50,7 +50,6 @@ impl Connection {
         self.calls.stale.swap(false, Ordering::Relaxed)
     }
 
-    /// What its program last wrote to standard error.
     pub fn complaints(&self) -> String {
         self.service.as_ref().map_or_else(String::new, Service::complaints)
     }

@@ -13,7 +13,6 @@ use base::folder::atomic_write::{self, Expect};
 pub struct CredentialFile(pub PathBuf);
 
 impl CredentialFile {
-    /// Whether the user has signed in. Blocks.
     pub fn exists(&self) -> bool {
         self.0.is_file()
     }

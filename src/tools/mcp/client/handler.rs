@@ -35,7 +35,6 @@ impl Caller {
 pub struct Calls {
     running: Mutex<Vec<(u64, Caller)>>,
     next: AtomicU64,
-    /// The server reported progress.
     pub sign_of_life: Notify,
     pub stale: AtomicBool,
     asked: AtomicU64,
@@ -84,7 +83,6 @@ impl Drop for RunningCall<'_> {
 
 pub struct Handler {
     pub server: String,
-    /// The project as a `file://` URL.
     pub root: String,
     pub calls: Arc<Calls>,
 }

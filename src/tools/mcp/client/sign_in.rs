@@ -20,7 +20,6 @@ use base::clock;
 
 pub type ShowPage = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// How long the user may take.
 const PATIENCE: Duration = Duration::from_secs(300);
 const PAGE: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n";
 
@@ -35,7 +34,6 @@ pub struct SignIn {
 }
 
 impl SignIn {
-    /// Uses the tokens of an earlier sign-in, if any.
     pub async fn earlier(&self) -> Result<AuthorizationManager, String> {
         let mut manager = self.manager(false).await?;
         // An unreachable authorization server is an error only once the token is refused.

@@ -97,7 +97,6 @@ fn parse(path: &Path, text: &str) -> Result<Value, String> {
     serde_json::from_str(&without_comments(text)).map_err(|error| error.to_string())
 }
 
-/// Strips comments and trailing commas from JSON.
 fn without_comments(text: &str) -> String {
     let plain = COMMENT.replace_all(text, "$1");
     TRAILING_COMMA.replace_all(&plain, "$1$2").into_owned()

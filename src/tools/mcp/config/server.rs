@@ -15,7 +15,6 @@ pub struct Server {
     /// Counted from the last sign of life of a call.
     pub call_timeout: Duration,
     pub enabled: bool,
-    /// Only these, if given.
     pub tools: Option<Vec<String>>,
     pub without_tools: Vec<String>,
     pub hash: String,

@@ -29,7 +29,6 @@ impl UserFile {
         })
     }
 
-    /// Returns whether it existed. Blocks.
     pub fn remove(&self, name: &str) -> io::Result<bool> {
         let mut was_there = false;
         self.change(|servers| {
