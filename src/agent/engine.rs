@@ -164,12 +164,9 @@ impl Engine {
         let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
         let mut end = None;
         let running = {
-            let policy = Arc::clone(&self.agent.dispatcher.policy);
-            let settings = self.agent.window.settings().clone();
+            let listener = Listener::new(&self.agent, &self.deps, &self.events);
             let (turn, end) = (Turn::new(&mut self.agent, &control, &self.events), &mut end);
             let work = async { *end = Some(turn.run(text).await) };
-            let listener =
-                Listener { policy: &policy, deps: &self.deps, events: &self.events, settings: &settings };
             listener.drive(work, ops, &mut self.deferred, &control).await
         };
         self.turn_ended = true;
@@ -186,16 +183,13 @@ impl Engine {
     /// Runs the user's own command while listening; `false` on shutdown.
     async fn run_command(&mut self, command: &str, ops: &mut Ops) -> bool {
         let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
-        let policy = Arc::clone(&self.agent.dispatcher.policy);
-        let settings = self.agent.window.settings().clone();
+        let listener = Listener::new(&self.agent, &self.deps, &self.events);
         let _ = self.events.send(Event::CommandStarted);
         control.command(command.to_owned());
         let mut outcome = Ok(());
         let running = {
             let (turn, outcome) = (Turn::new(&mut self.agent, &control, &self.events), &mut outcome);
             let work = async { *outcome = turn.run_commands().await };
-            let listener =
-                Listener { policy: &policy, deps: &self.deps, events: &self.events, settings: &settings };
             listener.drive(work, ops, &mut self.deferred, &control).await
         };
         if let Err(message) = outcome {
@@ -238,10 +232,9 @@ impl Engine {
 
     async fn compact(&mut self, focus: Option<String>, ops: &mut Ops) -> bool {
         let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
-        let policy = Arc::clone(&self.agent.dispatcher.policy);
+        let listener = Listener::new(&self.agent, &self.deps, &self.events);
         let Agent { conversation, window, sampler, .. } = &mut self.agent;
         let before = window.sizes(conversation).estimated();
-        let settings = window.settings().clone();
         window.compactor.reset_failures();
         let mut outcome = Ok(CompactionOutcome::Interrupted);
         let running = {
@@ -249,8 +242,6 @@ impl Engine {
             let work = async {
                 *outcome = window.compact(conversation, sampler, &control, events, focus).await;
             };
-            let listener =
-                Listener { policy: &policy, deps: &self.deps, events: &self.events, settings: &settings };
             listener.drive(work, ops, &mut self.deferred, &control).await
         };
         let after = self.agent.window.sizes(&self.agent.conversation).estimated();
@@ -287,7 +278,7 @@ impl Engine {
                 control.edit(edit, id);
                 self.apply_edits(&control);
             }
-            Control::ShowContext => self.send_ledger(),
+            Control::ShowContext => drop(self.events.send(Event::Ledger(self.agent.ledger()))),
             // For a question that wasn't asked by a turn.
             Control::Answer { id, answer } => self.questions.answer(id, answer),
             Control::TakeBack | Control::Interrupt | Control::Shutdown => {}
@@ -421,10 +412,6 @@ impl Engine {
     fn send_window(&mut self) {
         self.agent.measure();
         let _ = self.events.send(Event::Window(self.agent.window.state(&self.agent.conversation)));
-    }
-
-    fn send_ledger(&mut self) {
-        let _ = self.events.send(Event::Ledger(self.agent.ledger()));
     }
 
     fn notice(&self, level: Level, text: String) {

@@ -1,11 +1,13 @@
 //! Handles operations during a turn: some act at once, others wait for its end.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
 use super::control::{Events, TurnControl};
 use super::deps::EngineDeps;
+use super::parts::Agent;
 use super::quick_ops::quick_op;
 use super::session::inspect;
 use crate::calls::policy_engine::PolicyEngine;
@@ -16,13 +18,18 @@ use base::protocol::op::{Control, Idle, Op, Undo, Work};
 pub type Ops = mpsc::UnboundedReceiver<Op>;
 
 pub struct Listener<'a> {
-    pub policy: &'a PolicyEngine,
-    pub deps: &'a EngineDeps,
-    pub events: &'a Events,
-    pub settings: &'a ContextSettings,
+    policy: Arc<PolicyEngine>,
+    deps: &'a EngineDeps,
+    events: &'a Events,
+    settings: ContextSettings,
 }
 
-impl Listener<'_> {
+impl<'a> Listener<'a> {
+    pub fn new(agent: &Agent, deps: &'a EngineDeps, events: &'a Events) -> Self {
+        let (policy, settings) = (Arc::clone(&agent.dispatcher.policy), agent.window.settings().clone());
+        Self { policy, deps, events, settings }
+    }
+
     /// Drives `work` to its end; `false` on shutdown. Operations that must wait go to `deferred`, in order.
     pub async fn drive(
         &self,
@@ -73,7 +80,7 @@ impl Listener<'_> {
                 Some(Op::Work(Work::Submit { text })) => control.steer(text),
                 Some(Op::Work(Work::RunCommand { command })) => control.command(command),
                 Some(later @ (Op::Work(_) | Op::Idle(_) | Op::Undo(_))) => deferred.push_back(later),
-                Some(Op::Quick(quick)) => quick_op(quick, self.policy, self.deps, self.events),
+                Some(Op::Quick(quick)) => quick_op(quick, &self.policy, self.deps, self.events),
             }
         }
     }

@@ -8,7 +8,7 @@ pub fn is_installed(name: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.is_absolute() && is_executable(&folder.join(name)))
 }
 
-fn is_executable(path: &Path) -> bool {
+pub fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 

@@ -391,18 +391,15 @@ impl Dispatcher {
                 )));
             }
             Verdict::Ask { reason } => {
-                self.approver(control, events).ask(call, &*prepared, &assessed, reason).await?;
+                let (policy, interactive, denied) = (&self.policy, self.interactive, &self.denied);
+                let approver = Approver { policy, cx, interactive, denied, control, events };
+                approver.ask(call, &*prepared, &assessed, reason).await?;
                 consent = Consent::Asked;
             }
         }
         // Scanning every file before and after is slow in a large tree: skip it for commands that only read.
         let command = self.policy.may_change(&assessed);
         Ok(AdmittedCall { command: command.then(|| prepared.title()), prepared, assessed, consent, hooked })
-    }
-
-    fn approver<'a>(&'a self, control: &'a TurnControl, events: &'a Events) -> Approver<'a> {
-        let (cx, interactive) = (self.cx_until(control), self.interactive);
-        Approver { policy: &self.policy, cx, interactive, denied: &self.denied, control, events }
     }
 
     async fn run(

@@ -41,18 +41,14 @@ pub struct Reviewer {
 impl Reviewer {
     /// All changes of the session, or of the last turn that made some.
     pub fn changes(&self, turn: bool) -> Changes {
-        changes(&self.journal, &self.redactor, turn)
+        let plan = plan(&self.journal, turn);
+        // A folder shows through the files in it.
+        let is_folder = |step: &&RestoreStep| step.now.is_folder() || step.target.is_folder();
+        let steps = plan.steps.iter().filter(|step| !is_folder(step));
+        let files = steps.map(|step| changed_file(&self.journal, &self.redactor, step)).collect();
+        let outside = plan.outside.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        Changes { turn, files, outside }
     }
-}
-
-fn changes(journal: &Journal, redactor: &Redactor, turn: bool) -> Changes {
-    let plan = plan(journal, turn);
-    // A folder shows through the files in it.
-    let is_folder = |step: &&RestoreStep| step.now.is_folder() || step.target.is_folder();
-    let steps = plan.steps.iter().filter(|step| !is_folder(step));
-    let files = steps.map(|step| changed_file(journal, redactor, step)).collect();
-    let outside = plan.outside.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    Changes { turn, files, outside }
 }
 
 fn plan(journal: &Journal, turn: bool) -> RestorePlan {

@@ -91,7 +91,7 @@ impl ContextWindow {
         let before = conversation.prefix.parts();
         let same = conversation.prefix.requests() > 0 && before.params.model == params.model;
         let rules = if same { before.rules.clone() } else { self.prompt.rules.part().cloned() };
-        self.prompt.send_rules(rules);
+        self.prompt.sent_rules = rules;
     }
 
     pub fn build(&self, conversation: &Conversation, params: &Params) -> NextRequest {
@@ -235,7 +235,7 @@ impl ContextWindow {
             &self.settings,
             &conversation.usage.calibration,
             epochs,
-            self.prompt.sent_rules(),
+            self.prompt.sent_rules.as_ref(),
         )
     }
 }

@@ -18,7 +18,7 @@ pub struct FixedPrompt {
     pub rules: ProjectRules,
     /// The files from before the running commands.
     before_commands: Option<RulesHashes>,
-    sent_rules: Option<FixedPart>,
+    pub sent_rules: Option<FixedPart>,
     /// Upper bound for system prompt and schemas, with the framing that dialects put around a schema.
     upper_bound: u32,
 }
@@ -50,14 +50,6 @@ impl FixedPrompt {
 
     pub fn tool_names(&self) -> Vec<&str> {
         self.schemas.content.iter().map(|spec| &*spec.name).collect()
-    }
-
-    pub fn send_rules(&mut self, rules: Option<FixedPart>) {
-        self.sent_rules = rules;
-    }
-
-    pub fn sent_rules(&self) -> Option<&FixedPart> {
-        self.sent_rules.as_ref()
     }
 
     pub fn tokens(&self) -> u64 {

@@ -165,7 +165,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
             "this is a bug in mycode; please report it",
         )
     })?;
-    let own_models = sources.paths.user_models();
+    let own_models = sources.paths.config.join("models.toml");
     if let Some(text) = read(&own_models)? {
         models::take_own(&text).map_err(|what| {
             bad(

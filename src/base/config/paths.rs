@@ -73,10 +73,6 @@ impl Paths {
     pub fn composer(&self) -> PathBuf {
         self.state.join("composer")
     }
-
-    pub fn user_models(&self) -> PathBuf {
-        self.config.join("models.toml")
-    }
 }
 
 pub fn project_config(workspace: &Path) -> PathBuf {

@@ -1,10 +1,10 @@
 //! Picks the program for a row, and the project folder it is started for.
 
 use std::ffi::OsStr;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use base::config::language_servers::LanguageServer;
+use base::programs::is_executable;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
@@ -25,7 +25,10 @@ pub fn installed(row: &LanguageServer, projects: &[PathBuf], search: &OsStr) -> 
         let own = projects.iter().find(|path| path.file_name() == Some(OsStr::new(name)));
         // A relative entry would depend on the working folder.
         let folders = std::env::split_paths(search).filter(|folder| folder.is_absolute());
-        own.cloned().into_iter().chain(folders.map(|folder| folder.join(name))).find(|path| is_program(path))
+        own.cloned()
+            .into_iter()
+            .chain(folders.map(|folder| folder.join(name)))
+            .find(|path| is_executable(path))
     };
     let commands = row.commands.iter().filter_map(|command| command.split_first());
     commands.filter_map(|(name, args)| Some(Program { path: find(name)?, args: args.to_vec() })).collect()
@@ -34,10 +37,6 @@ pub fn installed(row: &LanguageServer, projects: &[PathBuf], search: &OsStr) -> 
 pub fn names(row: &LanguageServer) -> String {
     let names: Vec<&str> = row.commands.iter().filter_map(|words| Some(words.first()?.as_str())).collect();
     names.join(", ")
-}
-
-fn is_program(path: &Path) -> bool {
-    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 /// The outermost folder within the workspace with one of the row's marker files, so that one server covers
@@ -51,6 +50,8 @@ pub fn root(row: &LanguageServer, workspace: &Path, file: &Path) -> PathBuf {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
     use std::fs;
 

@@ -49,7 +49,7 @@ pub fn rules(conversation: &mut Conversation, prompt: &FixedPrompt) -> Result<bo
     let told = last(conversation, ReminderTopic::Rules);
     let known = match &told {
         Some((_, said)) => **said == *text,
-        None => now.as_deref() == prompt.sent_rules().map(|part| &*part.content),
+        None => now.as_deref() == prompt.sent_rules.as_ref().map(|part| &*part.content),
     };
     if known {
         return Ok(false);

@@ -19,6 +19,7 @@ use crate::sandbox::launch;
 use crate::sandbox::protected_paths::IN_GIT;
 use crate::sandbox::spec::{RawPath, SandboxSpec};
 use base::file;
+use base::programs::is_executable;
 
 pub const NAME: &str = "__git";
 /// In the session's private folder.
@@ -65,13 +66,10 @@ fn helper() -> io::Result<PathBuf> {
 }
 
 fn find_git(path: &str) -> Option<PathBuf> {
-    let is_program = |path: &PathBuf| {
-        fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-    };
     let mut found =
         std::env::split_paths(path).filter(|folder| folder.is_absolute()).map(|folder| folder.join("git"));
     // In a sandbox, its wrapper comes first.
-    found.find(|path| is_program(path) && !path.with_file_name("guarded.json").exists())
+    found.find(|path| is_executable(path) && !path.with_file_name("guarded.json").exists())
 }
 
 fn make(folder: &Path, list: &str, real: &Path, helper: &Path) -> io::Result<()> {
