@@ -86,6 +86,11 @@ pub fn human_bytes(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
+/// For users: `$0.0123`, `$1.23`.
+pub fn dollars(cost: f64) -> String {
+    if cost < 0.1 { format!("${cost:.4}") } else { format!("${cost:.2}") }
+}
+
 /// For users: `950`, `12.3k`, `1.2M`.
 pub fn human_tokens(tokens: u64) -> String {
     match tokens {

@@ -130,14 +130,12 @@ fn agent(entry: &HistoryEntry) -> Option<AgentSum> {
     let Item::ToolResult(result) = &*entry.item else { return None };
     let done = result.envelope.data.delegated()?;
     let usage = done.usage?;
-    let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_write);
     Some(AgentSum {
         id: done.agent.clone()?,
         kind: done.kind.clone()?,
         steps: done.steps.unwrap_or(0),
         tokens: usage.total(),
-        cost_usd: models::facts(done.model.as_deref()?)
-            .and_then(|facts| facts.cost(fresh, usage.cached, usage.cache_write, usage.output)),
+        cost_usd: models::cost(done.model.as_deref()?, &usage),
         held_tokens: done.window_tokens.unwrap_or(0),
         result_tokens: u64::from(entry.tokens()),
     })

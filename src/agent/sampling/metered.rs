@@ -39,9 +39,8 @@ impl Bill {
     fn pay(&mut self, usage: Option<&Usage>) {
         let estimated = Usage { input: std::mem::take(&mut self.estimated_tokens), ..Usage::default() };
         let usage = usage.unwrap_or(&estimated);
-        let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_write);
-        let cost = self.facts.cost(fresh, usage.cached, usage.cache_write, usage.output);
-        *self.spent_usd.lock().unwrap_or_else(PoisonError::into_inner) += cost.unwrap_or(0.0);
+        let cost = self.facts.cost_of(usage).unwrap_or(0.0);
+        *self.spent_usd.lock().unwrap_or_else(PoisonError::into_inner) += cost;
     }
 }
 

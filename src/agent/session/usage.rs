@@ -57,9 +57,7 @@ impl UsageMeter {
 
     pub fn add(&mut self, model: &str, usage: &Usage) {
         self.total.add(usage);
-        let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_write);
-        let cost = models::facts(model)
-            .and_then(|facts| facts.cost(fresh, usage.cached, usage.cache_write, usage.output));
+        let cost = models::cost(model, usage);
         self.cost_usd = self.cost_usd.zip(cost).map(|(before, cost)| before + cost);
     }
 

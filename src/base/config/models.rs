@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::settings::{Binding, ContextSettings};
+use crate::model::usage::Usage;
 
 /// Assumed if nothing is known, in tokens.
 pub const DEFAULT_WINDOW: u64 = 128_000;
@@ -157,6 +158,11 @@ impl ModelFacts {
         Some((prompt * input_factor + output as f64 * price.output * output_factor) / 1e6)
     }
 
+    pub fn cost_of(&self, usage: &Usage) -> Option<f64> {
+        let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_write);
+        self.cost(fresh, usage.cached, usage.cache_write, usage.output)
+    }
+
     /// Prices of a cached token and of a cache write, relative to an uncached token.
     fn cache_prices(&self) -> Option<(f64, f64)> {
         let price = self.price.filter(|price| price.input > 0.0)?;
@@ -272,6 +278,11 @@ pub fn facts(model: &str) -> Option<&'static ModelFacts> {
     };
     let family = || table().filter(|row| length(row) > 0).max_by_key(length);
     exact.or_else(family).map(|row| &row.facts)
+}
+
+/// In dollars; `None` without a price.
+pub fn cost(model: &str, usage: &Usage) -> Option<f64> {
+    facts(model)?.cost_of(usage)
 }
 
 pub fn known_names() -> impl Iterator<Item = &'static str> {

@@ -77,10 +77,7 @@ impl Figures {
         self.tokens.add(usage);
         row.tokens.add(usage);
         today.tokens = today.tokens.saturating_add(usage.total());
-        let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_write);
-        let cost = models::facts(model)
-            .and_then(|facts| facts.cost(fresh, usage.cached, usage.cache_write, usage.output));
-        if let Some(cost) = cost {
+        if let Some(cost) = models::cost(model, usage) {
             row.cost_usd = Some(row.cost_usd.unwrap_or(0.0) + cost);
             today.cost_usd += cost;
         }

@@ -7,7 +7,7 @@ use super::gather::Report;
 use base::clock;
 use base::model::usage::Usage;
 use base::path::on_one_line;
-use base::text::{human_tokens, plural};
+use base::text::{dollars, human_tokens, plural};
 
 const NAMED_FILES: usize = 8;
 const LISTED_SESSIONS: usize = 30;
@@ -86,10 +86,6 @@ fn count(count: u64, noun: &str) -> String {
 
 fn failed(all: u64, failed: u64) -> String {
     format!("{all}{}", some(failed, |n| format!(" ({n} failed)")))
-}
-
-fn dollars(cost: f64) -> String {
-    if cost < 0.1 { format!("${cost:.4}") } else { format!("${cost:.2}") }
 }
 
 fn duration(ms: u64) -> String {

@@ -80,16 +80,11 @@ struct Totals {
 impl Totals {
     fn add(&mut self, model: &str, usage: &Usage) {
         self.usage.add(usage);
-        match cost(model, usage) {
+        match models::cost(model, usage) {
             Some(cost) => self.cost_usd += cost,
             None => self.unpriced = true,
         }
     }
-}
-
-fn cost(model: &str, usage: &Usage) -> Option<f64> {
-    let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_write);
-    models::facts(model)?.cost(fresh, usage.cached, usage.cache_write, usage.output)
 }
 
 #[derive(Default)]
@@ -153,7 +148,7 @@ impl Steps {
         reply.metrics = Some(usage.map_or(Value::Null, |usage| {
             without_nulls(json!({
                 "prompt_tokens": usage.input, "completion_tokens": usage.output, "cached_tokens": usage.cached,
-                "cost_usd": cost(model, usage),
+                "cost_usd": models::cost(model, usage),
                 "extra": {"cache_write_tokens": usage.cache_write, "reasoning_tokens": usage.reasoning},
             }))
         }));

@@ -120,12 +120,9 @@ impl ModelCost {
         let Some(usage) = request.usage else { return };
         self.recorded += 1;
         self.usage.add(&usage);
-        let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_write);
-        let cost = |fresh, read, written| {
-            facts.and_then(|facts| facts.cost(fresh, read, written, usage.output)).unwrap_or(0.0)
-        };
-        self.did_usd += cost(fresh, usage.cached, usage.cache_write);
-        self.did_uncached_usd += cost(usage.input, 0, 0);
+        let cost = |usage| facts.and_then(|facts| facts.cost_of(&usage)).unwrap_or(0.0);
+        self.did_usd += cost(usage);
+        self.did_uncached_usd += cost(Usage { cached: 0, cache_write: 0, ..usage });
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::past::{ModelCost, PastCost, SYSTEM_TOKENS};
 use super::policy::ALL;
 use base::path::on_one_line;
-use base::text::{human_tokens, plural};
+use base::text::{dollars, human_tokens, plural};
 
 const BAR: usize = 40;
 
@@ -93,10 +93,6 @@ fn assumptions() -> String {
          with their own prompt. `raw` sends everything as it came, even what no window holds.\n\
          The cache serves an unchanged beginning for as long as the model table says; prices are that table's, today, without discounts.\n"
     )
-}
-
-fn dollars(cost: f64) -> String {
-    if cost < 0.1 { format!("${cost:.4}") } else { format!("${cost:.2}") }
 }
 
 pub fn to_json(past: &PastCost, agent: &str, sessions: usize, unknown: usize) -> Value {

@@ -54,6 +54,7 @@ mod tests {
 
     use super::*;
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn programs_and_roots() {
