@@ -54,7 +54,6 @@ mod tests {
 
     use super::*;
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn programs_and_roots() {
