@@ -50,7 +50,7 @@ pub async fn run(cli: &SharedArgs, args: &ImportArgs) -> Result<u8, Failure> {
             updated_ms: 0,
             side: false,
         }),
-        wanted => choose(peer, &workspace, wanted.as_deref(), args.last, asks)?,
+        _ => choose(peer, &workspace, args, asks)?,
     };
     let Some(found) = found else { return Ok(0) };
     let told = (peer.read)(&found.path).map_err(|error| unreadable(&found.path, &error))?;
@@ -107,15 +107,10 @@ pub fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     )
 }
 
-fn choose(
-    peer: &Peer,
-    workspace: &Path,
-    wanted: Option<&str>,
-    last: bool,
-    asks: bool,
-) -> Result<Option<PeerSession>, Failure> {
+fn choose(peer: &Peer, here: &Path, args: &ImportArgs, asks: bool) -> Result<Option<PeerSession>, Failure> {
+    let wanted = args.session.as_deref();
     // A named session may have been started elsewhere.
-    let folder = if wanted.is_some() { None } else { Some(workspace) };
+    let folder = if wanted.is_some() { None } else { Some(here) };
     let mut found = (peer.find)(folder)?;
     found.retain(|found| !found.side);
     found.sort_by_key(|found| std::cmp::Reverse(found.updated_ms));
@@ -138,11 +133,11 @@ fn choose(
     }
     if found.is_empty() {
         return Err(Failure::usage(
-            format!("{} has no sessions in {}", peer.title, workspace.display()),
+            format!("{} has no sessions in {}", peer.title, here.display()),
             "change to the folder where it worked, or name a session's file",
         ));
     }
-    if last {
+    if args.last {
         return Ok(Some(found.swap_remove(0)));
     }
     found.truncate(LISTED);

@@ -341,15 +341,10 @@ impl Session {
     }
 
     fn end_if(&mut self, wanted: EndsWith, answer: Option<String>) {
-        let is_wanted = |busy: &mut Busy| matches!(busy, Busy::Prompt { ends, .. } if *ends == wanted);
-        let Some(Busy::Prompt { id, ends, cancelled, turns, stop }) = self.busy.take_if(is_wanted) else {
-            return;
-        };
         // A window update also arrives before the compaction; wait until its outcome was reported.
-        if wanted == EndsWith::Compaction && turns == 0 {
-            self.busy = Some(Busy::Prompt { id, ends, cancelled, turns, stop });
-            return;
-        }
+        let is_due = |turns: usize| wanted != EndsWith::Compaction || turns > 0;
+        let is_wanted = |busy: &mut Busy| matches!(busy, Busy::Prompt { ends, turns, .. } if *ends == wanted && is_due(*turns));
+        let Some(Busy::Prompt { id, cancelled, .. }) = self.busy.take_if(is_wanted) else { return };
         if let Some(answer) = answer {
             let update = self.translator.message(answer);
             self.update(update);

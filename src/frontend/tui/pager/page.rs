@@ -19,7 +19,8 @@ pub type Place = (usize, usize);
 pub struct Page {
     pub layout: PageLayout,
     pub top: Place,
-    drawn: HashMap<usize, Vec<Line<'static>>>,
+    /// Laid out already.
+    pub drawn: HashMap<usize, Vec<Line<'static>>>,
 }
 
 impl Page {
@@ -30,14 +31,6 @@ impl Page {
             self.top.1 = 0;
         }
         self.layout = layout;
-    }
-
-    pub fn forget_all(&mut self) {
-        self.drawn.clear();
-    }
-
-    pub fn forget(&mut self, cell: usize) {
-        self.drawn.remove(&cell);
     }
 
     /// The lines of a cell, including the blank line before it.

@@ -98,7 +98,7 @@ impl Pager {
             cells.iter_mut().zip(&self.cells).for_each(|(cell, before)| cell.open = before.open);
         }
         self.cells = cells;
-        self.page.forget_all();
+        self.page.drawn.clear();
         let last = self.cells.len().saturating_sub(1);
         match self.kind {
             PagerKind::Changes { .. } => {
@@ -281,8 +281,8 @@ impl Pager {
     fn toggle(&mut self) {
         if let Some(cell) = self.cells.get_mut(self.chosen) {
             cell.open = !cell.open;
-            self.page.forget(self.chosen);
-            self.page.forget(self.chosen + 1);
+            self.page.drawn.remove(&self.chosen);
+            self.page.drawn.remove(&(self.chosen + 1));
             let top = self.page.top;
             self.show_at(if top.0 == self.chosen { (top.0, 0) } else { top });
         }
@@ -365,7 +365,7 @@ impl Pager {
             let mut rows = self.rows_of(cell, &search);
             if rows.is_empty() && !self.cells[cell].open {
                 self.cells[cell].open = true;
-                self.page.forget(cell);
+                self.page.drawn.remove(&cell);
                 rows = self.rows_of(cell, &search);
             }
             // A match split across rows: show the cell instead.

@@ -27,6 +27,8 @@ struct Page {
     top: usize,
 }
 
+const PARTS: [RewindScope; 3] = [RewindScope::Both, RewindScope::Files, RewindScope::Conversation];
+
 impl RewindPicker {
     pub fn new(points: Vec<RewindPoint>) -> Self {
         Self { selection: Selection::new(points.len()), points, page: None }
@@ -106,7 +108,6 @@ impl Page {
     }
 
     fn turn(&mut self, steps: usize) {
-        const PARTS: [RewindScope; 3] = [RewindScope::Both, RewindScope::Files, RewindScope::Conversation];
         if !self.preview.point.conversation {
             return;
         }
@@ -123,7 +124,7 @@ impl Page {
         let title = wrap::one_line(&self.preview.point.title, 300);
         let mut lines = vec![Line::styled(clip(format!("Before: {title}")), theme.strong())];
         let mut choice = Vec::new();
-        for part in [RewindScope::Both, RewindScope::Files, RewindScope::Conversation] {
+        for part in PARTS {
             if part.conversation() && !self.preview.point.conversation {
                 continue;
             }

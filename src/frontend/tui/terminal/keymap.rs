@@ -41,14 +41,16 @@ pub fn edit(key: KeyEvent) -> Option<EditCommand> {
 
 pub fn help() -> Vec<(String, String)> {
     let rows = ROWS.iter().enumerate().filter(|(_, row)| !row.help.is_empty());
-    let first =
-        |index: usize| keymap().names(index).into_iter().take(HELP_KEYS).collect::<Vec<_>>().join(", ");
+    let first = |index: usize| {
+        let names = &keymap().names[index];
+        names[..names.len().min(HELP_KEYS)].join(", ")
+    };
     let shown = rows.map(|(index, row)| (first(index), row.help.to_owned()));
     shown.filter(|(keys, _)| !keys.is_empty()).collect()
 }
 
 pub fn actions() -> Vec<(String, String)> {
-    let keys = |index: usize| Some(keymap().names(index).join(", ")).filter(|keys| !keys.is_empty());
+    let keys = |index: usize| Some(keymap().names[index].join(", ")).filter(|keys| !keys.is_empty());
     let rows = ROWS.iter().enumerate();
     rows.map(|(index, row)| (row.name.to_owned(), keys(index).unwrap_or_else(|| "none".to_owned()))).collect()
 }
@@ -56,7 +58,7 @@ pub fn actions() -> Vec<(String, String)> {
 /// The action's first key as shown, such as `Ctrl-R`; empty if it has none.
 pub fn name(action: Action) -> String {
     let index = ROWS.iter().position(|row| row.action == action);
-    index.and_then(|index| keymap().names(index).into_iter().next()).unwrap_or_default()
+    index.and_then(|index| keymap().names[index].first().cloned()).unwrap_or_default()
 }
 
 pub fn plain_char(key: KeyEvent) -> Option<char> {
@@ -115,10 +117,6 @@ impl Keymap {
         let found = |modifiers| self.rows.get(&(place, key.code, modifiers));
         // An unbound Shift combination falls back to the plain key.
         found(key.modifiers).or_else(|| found(bare)).map(|index| ROWS[*index].action)
-    }
-
-    fn names(&self, index: usize) -> Vec<String> {
-        self.names.get(index).cloned().unwrap_or_default()
     }
 
     fn bind(&mut self, index: usize, name: &str) -> Result<(), String> {
@@ -185,7 +183,7 @@ mod tests {
         let (map, problems) = Keymap::new(&[]);
         assert_eq!(problems, Vec::<String>::new());
         for (index, row) in ROWS.iter().enumerate() {
-            assert_eq!(map.names(index).len(), row.keys.split(' ').count(), "{}", row.name);
+            assert_eq!(map.names[index].len(), row.keys.split(' ').count(), "{}", row.name);
             assert_eq!(ROWS.iter().filter(|other| other.name == row.name).count(), 1, "{}", row.name);
         }
     }
