@@ -108,7 +108,6 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// Says what failed, before the reason, and what to do.
 pub trait OrFail<T> {
     fn or_task(self, what: impl Display, hint: impl Display) -> Result<T, Failure>;
 
@@ -145,7 +144,6 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// `lost` is why the output couldn't be written.
 pub fn written(lost: Option<&str>) -> Result<(), Failure> {
     let hint = "the work is in the session; `mycode resume --last` shows it";
     lost.map_or(Ok(()), Err).or_task("the output could not be written", hint)

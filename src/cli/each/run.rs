@@ -247,7 +247,6 @@ impl Batch {
         ended
     }
 
-    /// Waits for the task's process, and passes on an interrupt once.
     async fn work(
         &self,
         task: &BatchTask,

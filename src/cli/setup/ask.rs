@@ -20,7 +20,6 @@ use context::session::stored;
 const MAX_ANSWER_BYTES: u64 = 1024;
 const MAX_RULES_BYTES: u64 = 1024 * 1024;
 
-/// Lines of a rules file to show, and their length.
 const SHOWN_LINES: usize = 20;
 const SHOWN_CHARS: usize = 160;
 
@@ -45,7 +44,6 @@ pub fn ask_trust(workspace: &Path) -> Result<(), Failure> {
     decide(&trust, &text)
 }
 
-/// The same for what the project defines, such as sub-agents.
 fn ask_agents(workspace: &Path, project_state: &Path) -> Result<(), Failure> {
     let (defined, trust) = (Definitions::of(workspace), Trust::of_agents(project_state));
     let contents = defined.contents(workspace);

@@ -202,7 +202,6 @@ impl App {
         entries.into_iter().for_each(|entry| self.print(entry));
     }
 
-    /// Sends a message; the turn counts as running at once, so that the next Enter steers.
     pub fn submit(&mut self, text: String) {
         if self.turn.is_some() {
             self.queued.push(text.clone());

@@ -22,7 +22,6 @@ pub enum Msg {
     Focus(bool),
     Resize(u16, u16),
     Event(Event),
-    /// The terminal's late answer about its background.
     Background(Background),
     /// Spinner beat; only while something runs.
     Tick,

@@ -120,7 +120,6 @@ fn with(mut value: Value, key: &str, more: impl Into<Value>) -> Value {
     value
 }
 
-/// A JSON line, or a row with a line of text below.
 fn row(note: &Note, line: &str, more: &[(&str, Value)], json: bool) -> String {
     if json {
         let value = more.iter().fold(as_json(note), |value, (key, more)| with(value, key, more.clone()));
@@ -130,7 +129,6 @@ fn row(note: &Note, line: &str, more: &[(&str, Value)], json: bool) -> String {
     format!("{}\n{line}", sanitize::clean(&digest::row(note)))
 }
 
-/// Prints the rows, and to standard error which files were left out.
 fn print_rows(listing: &NoteListing, rows: &[String], json: bool, nothing: &str) -> Result<(), Failure> {
     for notice in &listing.notices {
         eprintln!("note: {}", sanitize::clean(notice));

@@ -74,7 +74,6 @@ const FILES: [(&str, &str); 5] = [
     ("tests/basket.rs", include_str!("sample/basket_test.rs.txt")),
 ];
 
-/// A folder that is deleted when the demo ends.
 struct Sample(PathBuf);
 
 impl Drop for Sample {

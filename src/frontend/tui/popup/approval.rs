@@ -15,12 +15,9 @@ use base::protocol::approval::{Answer, ApprovalRequest, PlanRequest};
 use base::sanitize;
 use base::text;
 
-/// The verb of a call's approval.
 const CALL: &str = "Allow";
 const FOLDED_LINES: usize = 12;
-/// Narrower screens have no room for counts.
 const NARROW: usize = 40;
-/// Bytes of detail drawn at most; the rest is announced.
 const DETAIL_BYTES: usize = 256 * 1024;
 
 #[derive(Clone, Debug, PartialEq)]

@@ -13,7 +13,6 @@ use base::protocol::ledger::{self as view, ContextEdit, ItemHistory, LedgerRow, 
 use base::protocol::op::{Control, Op, Quick};
 use base::sanitize;
 
-/// Minimum rows for an item's history, if the screen has them.
 const STORY_ROWS: usize = 12;
 
 #[derive(Clone, Debug, Default)]
@@ -122,7 +121,6 @@ fn keys(text: &str, width: usize, theme: Theme) -> Line<'static> {
     wrap::line(&format!("  {text}"), width, theme.dim())
 }
 
-/// An item's history in exactly `room` rows.
 fn story_lines(told: &ItemHistory, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
     let mut lines =
         wrap::wrap_text(&sanitize::clean(&ledger::history_heading(told)), theme.strong(), "", "  ", width);

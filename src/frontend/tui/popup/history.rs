@@ -74,7 +74,6 @@ impl HistorySearch {
         scored.into_iter().take(RESEMBLING).map(|(_, at)| at).collect()
     }
 
-    /// The input line, the caret's cell in it, and the prompts below. `here` is the workspace.
     pub fn lines(&self, width: usize, room: usize, here: &str, theme: Theme) -> (Vec<Line<'static>>, usize) {
         let head = "history › ";
         let query = self.query.text();

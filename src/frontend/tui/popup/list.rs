@@ -116,7 +116,6 @@ pub trait PickRow: Sized {
     fn act(chosen: Option<&Self>, search: &str, key: KeyEvent) -> Option<PopupAction>;
 }
 
-/// A list with a search: shows the rows that contain all typed words.
 #[derive(Clone, Debug)]
 pub struct PickList<T> {
     pub rows: Vec<T>,
@@ -222,7 +221,6 @@ pub fn heading(title: &str, rest: &str, width: usize, theme: Theme) -> Line<'sta
     ])
 }
 
-/// The choice after or before `chosen` of `count` choices, wrapping around.
 pub fn turned(chosen: Option<usize>, down: bool, count: usize) -> Option<usize> {
     let next = |at: usize| if down { at + 1 } else { at + count - 1 };
     chosen.map_or(if down { 0 } else { count.checked_sub(1)? }, next).checked_rem(count)

@@ -16,17 +16,14 @@ use base::folder::atomic_write::{self, Expect};
 use base::process::{editor, timeout};
 use base::{clock, file};
 
-/// Time limit for a clipboard program.
 const PATIENCE: Duration = Duration::from_secs(5);
 const MAX_TEXT_BYTES: u64 = 8 * 1024 * 1024;
-/// How long pasted pictures are kept.
 const KEPT: Duration = Duration::from_secs(14 * 24 * 3600);
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 const POWERSHELL: &str = "Add-Type -AssemblyName System.Windows.Forms,System.Drawing; \
     $i = [Windows.Forms.Clipboard]::GetImage(); if ($i) { $m = New-Object IO.MemoryStream; \
     $i.Save($m, [Drawing.Imaging.ImageFormat]::Png); [Convert]::ToBase64String($m.ToArray()) }";
 
-/// Waits until the user closes the file; errors say what to do.
 pub async fn edit(file: &Path) -> Result<(), String> {
     let Some((name, command)) = editor::command(file) else {
         return Err(format!("No editor is set. Set EDITOR, or edit {} yourself.", file.display()));

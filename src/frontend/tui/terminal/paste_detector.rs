@@ -12,7 +12,6 @@ use tokio::time::error::Elapsed;
 
 use super::setup;
 
-/// At least this many characters at once are a paste.
 const PASTE_CHARS: usize = 200;
 /// Gathered at most before the screen is updated.
 const MOST_CHARS: usize = 64 * 1024;

@@ -50,7 +50,6 @@ pub fn breaks_lines_anew() -> bool {
     tmux || !(std::env::var_os("XTERM_VERSION").is_some() || term == "linux" || term.starts_with("screen"))
 }
 
-/// The terminal's answers at startup.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TerminalReply {
     /// Supports the key protocol.
@@ -107,7 +106,6 @@ pub fn rearm_waiting_input() {
     }
 }
 
-/// Restores the terminal. Safe to call repeatedly.
 pub fn leave() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         let keys = if KEYS.load(Ordering::SeqCst) { KEYS_OFF } else { "" };
@@ -211,7 +209,6 @@ fn parse_greeting(bytes: &[u8]) -> TerminalReply {
 pub struct Output(Arc<Mutex<Vec<u8>>>);
 
 impl Output {
-    /// Writes the collected bytes as one synchronized update; returns their number.
     pub fn send(&self) -> io::Result<usize> {
         let bytes = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         if bytes.is_empty() {

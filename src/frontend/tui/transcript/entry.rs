@@ -60,7 +60,6 @@ impl TranscriptEntry {
         }
     }
 
-    /// Lines of at most `width` cells, including the blank line that separates it from `before`.
     pub fn lines(&self, before: Option<TranscriptKind>, width: usize, theme: Theme) -> Vec<Line<'static>> {
         let mut lines = self.render(width.max(1), theme);
         let tight = match (before, self) {

@@ -38,7 +38,6 @@ pub fn refresh(app: &mut App) {
     app.completion = Some(Completion::of_files(FileRanking::new(token, app.files.paths.clone())));
 }
 
-/// Closes the completion until a new token starts.
 pub fn dismiss(app: &mut App) {
     let open = app.completion.take().filter(|open| !matches!(open.kind, CompletionKind::Shell));
     app.dismissed = open.map(|open| open.at);

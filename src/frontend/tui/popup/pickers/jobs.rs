@@ -47,7 +47,6 @@ fn act(id: u32, key: KeyEvent) -> Option<PopupAction> {
 #[derive(Clone, Debug)]
 pub struct JobPicker {
     pub list: PickList<JobRow>,
-    /// The job whose output is shown.
     pub output: Option<(u32, String)>,
 }
 

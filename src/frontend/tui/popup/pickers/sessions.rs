@@ -17,13 +17,11 @@ use base::protocol::op::{Idle, Op, Quick};
 use base::sanitize;
 use base::text;
 
-/// Minimum rows for showing the preview.
 const PREVIEW_FROM: usize = 14;
 
 #[derive(Clone, Debug)]
 pub struct SessionPicker {
     pub list: PickList<SessionRow>,
-    /// The session's id, and its messages once loaded.
     preview: Option<(String, Option<Vec<PreviewMessage>>)>,
     title: Option<Buffer>,
     deleted: Vec<String>,
@@ -174,7 +172,6 @@ impl SessionPicker {
     }
 }
 
-/// Time ago: `3 min`, `2 h`, `5 d`.
 pub fn age(now_ms: u64, then_ms: u64) -> String {
     let minutes = now_ms.saturating_sub(then_ms) / 60_000;
     match minutes {
