@@ -438,7 +438,7 @@ fn the_first_message_names_the_test_command() {
         let run = run_with(place, &[], "What is f?", vec![text("A function.")]);
         let first = run.last_body();
         let named = |command: &&str| first.contains(&format!("Tests: `{command}`."));
-        assert!(commands.iter().any(|command| named(command)), "{commands:?}: {first}");
+        assert!(commands.iter().any(named), "{commands:?}: {first}");
     }
 }
 

@@ -60,8 +60,8 @@ pub async fn facts(conversation: &Conversation, cx: &ToolCx, answer: &str, audie
     });
     let Ok((changes, missing, can_check, invalid)) = looked.await else { return Vec::new() };
     let mut facts: Vec<Fact> = failed_or_claimed(work, answer, &changes, audience).into_iter().collect();
+    facts.extend(failed_edits(work, answer, audience));
     if audience.headless {
-        facts.extend(failed_edits(work, answer));
         facts.extend(invalid);
         facts.extend(missing.iter().map(|path| Fact {
             name: "missing_path",
@@ -94,10 +94,11 @@ fn dead_services(cx: &ToolCx) -> impl Iterator<Item = Fact> {
     })
 }
 
-fn failed_edits(work: &WorkLog, answer: &str) -> Option<Fact> {
+/// In the chat only where the answer, in English, passes over it.
+fn failed_edits(work: &WorkLog, answer: &str, audience: Audience) -> Option<Fact> {
     let failed = work.failed_edits();
-    let admitted = claims::is_english(answer) && !claims::is_silent(answer);
-    (!failed.is_empty() && !admitted).then(|| Fact {
+    let hidden = claims::is_silent(answer) || audience.headless && !claims::is_english(answer);
+    (!failed.is_empty() && hidden).then(|| Fact {
         name: "failed_edit",
         line: format!("The last edit of {} failed and was not made again.", names(&failed)),
     })

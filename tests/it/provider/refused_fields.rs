@@ -20,7 +20,7 @@ fn request(model: &str) -> Request {
         tools: [ToolSpec {
             name: "LS".into(),
             description: "Lists.".into(),
-            schema: json!({"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": false}).into(),
+            schema: json!({"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": false}),
         }]
         .into(),
         params: Params {
@@ -50,7 +50,8 @@ async fn answered(provider: &dyn Provider, request: &Request) -> bool {
 #[tokio::test]
 async fn fields_are_left_out_or_renamed_once_and_for_all() {
     use ProviderKind::{Anthropic, Chat, Responses};
-    let rows: [(ProviderKind, &str, &str, Option<&str>, &str, Value); 13] = [
+    type Row = (ProviderKind, &'static str, &'static str, Option<&'static str>, &'static str, Value);
+    let rows: [Row; 13] = [
         (
             Chat,
             "m",
