@@ -68,7 +68,10 @@ fn masked(text: &str) -> String {
 
 fn framed<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)> {
     let masked = masked(text);
-    let frames: Vec<_> = FRAMES.captures_iter(&masked).collect();
+    let frames: Vec<_> = FRAMES
+        .captures_iter(&masked)
+        .filter(|frame| frame.get(0).is_some_and(|found| is_frame(found.as_str(), &text[found.end()..])))
+        .collect();
     let starts: Vec<usize> = frames.iter().filter_map(|frame| Some(frame.get(0)?.start())).collect();
     let before = &text[..*starts.first()?];
     if is_example(before) {
@@ -107,6 +110,14 @@ fn framed<'t>(text: &'t str, tools: &[&str]) -> Option<(&'t str, Vec<TextCall>)>
     let known = calls.iter().all(|call| tool_names::meant(&call.tool, tools).is_some());
     let ends = after.is_empty() || known && is_comment(after);
     (!calls.is_empty() && ends).then(|| (before, meant(calls, tools)))
+}
+
+/// ReAct's and harmony's frames are words that prose has, too.
+fn is_frame(frame: &str, rest: &str) -> bool {
+    if frame.starts_with("Action:") {
+        return rest.trim_start().starts_with("Action Input:");
+    }
+    !frame.starts_with("to=") || frame.contains("functions.") || rest.contains("<|message|>")
 }
 
 /// The length of what closes a frame at the beginning of `text`.
@@ -341,7 +352,8 @@ mod tests {
             "Hermes calls have this format:\n<tool_call>{\"name\": \"Bash\", \"arguments\": {\"command\": \"ls\"}}</tool_call>",
             "First:\n<tool_call>{\"name\": \"get_weather\", \"arguments\": {}}</tool_call>\nThe server reads it and answers.",
             "Qwen3 puts calls into <tool_call> tags.\n\nTo=Bash is no address.",
-            "Send the mail to=ops@example.com",
+            "Send the mail to=ops@example.com with {\"a\": 1}",
+            "Done.\n\nAction: Fixed the parser.\n\n```rust\nfn a() {}\n```",
             "I ran Bash and read a file.",
             "",
         ] {
