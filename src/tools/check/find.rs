@@ -178,8 +178,8 @@ mod tests {
         for (script, name, kind) in [
             ("cargo test -q 2>&1 | tail -5", "cargo test", Test),
             ("cd a && cargo +nightly clippy --all", "cargo clippy", Lint),
-            ("python3 -m pytest tests/test_a.py -x", "pytest", Test),
-            (".venv/bin/python -m pytest", "pytest", Test),
+            ("python3 -m pytest tests/test_a.py -x", "python3 -m pytest", Test),
+            (".venv/bin/python -m pytest", "python -m pytest", Test),
             ("uv run pytest -q", "pytest", Test),
             ("npx vitest run", "vitest", Test),
             ("npm run test:unit", "npm run test:unit", Test),
