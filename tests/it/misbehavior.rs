@@ -336,7 +336,7 @@ fn a_failed_check_is_not_passed_over() {
     }
 }
 
-/// A failure that stood before the change is no excuse for the claim, and a claim made after the first reminder is told of too.
+/// Also if the test failed before the change, and if the claim follows the first reminder.
 #[test]
 fn a_false_claim_is_told_of_whenever_it_is_made() {
     let place = with_pytest(project(), "1 failed, 2 passed in 0.10s", 1);

@@ -55,11 +55,13 @@ pub fn start_with(command: &mut tokio::process::Command, mut files: Vec<(RawFd, 
 /// overwrite in the new process.
 fn reserve(numbers: impl Iterator<Item = RawFd>) -> io::Result<()> {
     let mut reserved = RESERVED.lock().unwrap_or_else(PoisonError::into_inner);
+    let missing: Vec<RawFd> =
+        numbers.filter(|number| reserved.iter().all(|file| file.as_raw_fd() != *number)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
     let null = rustix::io::fcntl_dupfd_cloexec(File::open("/dev/null")?, FREE_NUMBER)?;
-    for number in numbers {
-        if reserved.iter().any(|file| file.as_raw_fd() == number) {
-            continue;
-        }
+    for number in missing {
         let file = rustix::io::fcntl_dupfd_cloexec(&null, number)?;
         if file.as_raw_fd() == number {
             reserved.push(file);
