@@ -174,8 +174,14 @@ impl Redactor {
     }
 
     /// Puts real secrets into the `text` of an edit, for a file that now contains `file`. Errors: a message
-    /// for the model if a placeholder is unknown, belongs to another file, or is ambiguous.
-    pub fn restore<'a>(&self, text: &'a str, file: &str) -> Result<Cow<'a, str>, String> {
+    /// for the model if a placeholder is unknown, belongs to another file, or is ambiguous. `may_move` says whether a
+    /// secret of another file may be written here.
+    pub fn restore<'a>(
+        &self,
+        text: &'a str,
+        file: &str,
+        may_move: &dyn Fn(&str) -> bool,
+    ) -> Result<Cow<'a, str>, String> {
         if !text.contains(PREFIX) {
             return Ok(Cow::Borrowed(text));
         }
@@ -184,7 +190,9 @@ impl Redactor {
         for found in PLACEHOLDER.find_iter(text) {
             let mark = found.as_str();
             let known = state.by_placeholder.get(mark).map(|index| &state.known[*index]);
-            let meant = known.filter(|known| known.typed || file.contains(&known.secret));
+            let is_here = |known: &&KnownSecret| known.typed || file.contains(&known.secret);
+            let meant =
+                known.filter(|known| is_here(known) || !file.contains(mark) && may_move(&known.secret));
             let refused = match (file.contains(mark), meant) {
                 (true, None) => continue,
                 (false, Some(known)) => {
@@ -347,18 +355,21 @@ mod tests {
             redactor.redact("echo sk-a1B2a1B2a1B2a1B2a1B2", TextSource::Text),
             "echo <REDACTED:api-key-1>"
         );
-        assert_eq!(redactor.restore(&shown, file).as_deref(), Ok(file));
-        assert!(redactor.restore("<REDACTED:api-key-1>", "other file").is_err());
-        assert!(redactor.restore("<REDACTED:api-key-2>", file).is_err());
-        assert!(redactor.restore("<REDACTED>", file).is_err());
+        assert_eq!(redactor.restore(&shown, file, &|_| false).as_deref(), Ok(file));
+        assert!(redactor.restore("<REDACTED:api-key-1>", "other file", &|_| false).is_err());
+        assert!(redactor.restore("<REDACTED:api-key-2>", file, &|_| false).is_err());
+        assert!(redactor.restore("<REDACTED>", file, &|_| false).is_err());
         let literal = "const MARK: &str = \"<REDACTED:api-key-1>\";";
-        assert_eq!(redactor.restore("<REDACTED:api-key-1>", literal).as_deref(), Ok("<REDACTED:api-key-1>"));
+        assert_eq!(
+            redactor.restore("<REDACTED:api-key-1>", literal, &|_| false).as_deref(),
+            Ok("<REDACTED:api-key-1>")
+        );
         assert!(
-            redactor.restore("<REDACTED:api-key-1>", &format!("{literal}{file}")).is_err(),
+            redactor.restore("<REDACTED:api-key-1>", &format!("{literal}{file}"), &|_| false).is_err(),
             "two meanings"
         );
         redactor.redact_typed("use sk-a1B2a1B2a1B2a1B2a1B2");
-        assert!(redactor.restore("K=<REDACTED:api-key-1>", "").is_ok(), "typed by the user");
+        assert!(redactor.restore("K=<REDACTED:api-key-1>", "", &|_| false).is_ok(), "typed by the user");
     }
 
     #[test]

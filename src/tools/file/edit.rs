@@ -98,7 +98,7 @@ fn plan(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
     let loaded = change::load(cx, &target)?;
     // A placeholder in the edit means the file's own secret.
     let file = loaded.as_ref().map_or("", |loaded| &loaded.text);
-    let real = |text| cx.redactor.restore(text, file).map_err(ToolError::invalid);
+    let real = |text| known::with_secrets(cx, text, file);
     let restored = args
         .edits
         .iter()

@@ -1,5 +1,8 @@
 //! The gate before a change: what counts is what the model was shown, in whatever result.
 
+use std::borrow::Cow;
+use std::path::PathBuf;
+
 use super::change::{LoadedFile, unified};
 use crate::api::ToolError;
 use crate::cx::ToolCx;
@@ -7,6 +10,7 @@ use crate::file::matching::lines::Lines;
 use crate::file::matching::match_edit::{self, TextEdit};
 use crate::paths::PathTarget;
 use base::file;
+use base::folder::exact;
 use base::format::encoding;
 use base::text::elide;
 use guard::redact::detector::TextSource;
@@ -23,6 +27,8 @@ pub(crate) enum Needs<'a> {
 /// A file up to this many lines is shown in the refusal, and then counts as read; of a longer one the places.
 const SHOWN_LINES: usize = 300;
 const SHOWN_BYTES: usize = 16 * 1024;
+/// Of larger files secrets aren't moved.
+const SECRET_BYTES: u64 = 1024 * 1024;
 /// Shown around each place.
 const AROUND: usize = 20;
 
@@ -111,7 +117,11 @@ fn must_be_shown(
     let (how, text) = if clean.count() <= SHOWN_LINES && whole.len() <= SHOWN_BYTES {
         ("Here it is", whole)
     } else if places.is_empty() {
-        let message = format!("{shown} {what}. Nothing was written; Read it first, then send the call again");
+        let again = match needs {
+            Needs::Whole => "Read it first. Your content is kept: Write with only the path then writes it",
+            Needs::Places(_) => "Read it first, then send the call again",
+        };
+        let message = format!("{shown} {what}. Nothing was written; {again}");
         return Err(ToolError::invalid(message));
     } else {
         let parts = places.iter().take(4).map(|(from, to)| rows(from.saturating_sub(AROUND), to + AROUND));
@@ -120,7 +130,24 @@ fn must_be_shown(
     if !known {
         cx.files.saw(&target.resolved.canonical, file::hash(&loaded.bytes), &loaded.bytes);
     }
+    let again = match needs {
+        Needs::Whole => "Your content is kept: if it still fits, Write with only the path writes it",
+        Needs::Places(_) => "Send the call again if it still fits",
+    };
     Err(ToolError::invalid(format!(
-        "{shown} {what}. Nothing was written. {how}, and it now counts as read: send the call again if it still fits\n{text}"
+        "{shown} {what}. Nothing was written. {how}, and it now counts as read. {again}\n{text}"
     )))
+}
+
+/// The model's text with real secrets in place of placeholders. A secret of this file, or of another file of the
+/// workspace that the model has seen; what a `.env` file has stays there.
+pub(crate) fn with_secrets<'a>(cx: &ToolCx, text: &'a str, file: &str) -> Result<Cow<'a, str>, ToolError> {
+    let stands_in = |path: &PathBuf, secret: &str| {
+        path.starts_with(&*cx.root)
+            && TextSource::of_file(path) != TextSource::Dotenv
+            && exact::read(path, SECRET_BYTES)
+                .is_ok_and(|(bytes, _)| String::from_utf8_lossy(&bytes).contains(secret))
+    };
+    let may_move = |secret: &str| cx.files.latest().iter().any(|path| stands_in(path, secret));
+    cx.redactor.restore(text, file, &may_move).map_err(ToolError::invalid)
 }

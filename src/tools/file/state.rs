@@ -65,6 +65,16 @@ pub struct FileStates {
     /// Hashes of all lines that any result has shown, without their margins.
     shown: Mutex<HashSet<u64>>,
     writing: Mutex<()>,
+    refused: Mutex<Option<RefusedWrite>>,
+}
+
+/// What a refused call wanted to write, so that it needn't be sent again.
+#[derive(Debug)]
+struct RefusedWrite {
+    path: PathBuf,
+    /// Hash of the file that it would have replaced.
+    over: String,
+    content: String,
 }
 
 impl FileStates {
@@ -109,6 +119,18 @@ impl FileStates {
         }
     }
 
+    pub fn keep(&self, canonical: &Path, over: String, content: String) {
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(RefusedWrite { path: canonical.to_owned(), over, content });
+    }
+
+    /// The content last refused for this file, while the file is still the same.
+    pub fn kept(&self, canonical: &Path, now: &str) -> Option<String> {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = refused.as_ref().filter(|kept| kept.path == canonical && kept.over == now);
+        kept.map(|kept| kept.content.clone())
+    }
+
     /// For resumed sessions: the model has seen content with this hash.
     pub fn remember(&self, canonical: &Path, hash: &str) {
         self.put(canonical, hash.to_owned(), None);
@@ -124,6 +146,7 @@ impl FileStates {
 
     pub fn clear(&self) {
         *self.lock() = States::default();
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.shown.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 

@@ -1,14 +1,16 @@
 //! Write: a complete file. An existing one must have been read; it keeps its encoding, line ends and mode.
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::change::{self, Intent, LoadedFile};
 use super::known::{self, Needs};
-use crate::api::{Preview, ToolError, ToolWork, TypedTool};
+use crate::api::{Preview, ToolError, ToolWork, TypedTool, object};
 use crate::cx::ToolCx;
 use crate::file::matching::splice;
 use crate::paths::{target, write_access};
 use base::config::prompts;
+use base::file;
 use base::pattern::Pattern;
 use base::text::one_line;
 use guard::policy::access::Access;
@@ -16,7 +18,8 @@ use guard::policy::access::Access;
 #[derive(Deserialize)]
 pub struct Args {
     path: String,
-    content: String,
+    /// Absent: what the last refused call to this path had.
+    content: Option<String>,
 }
 
 pub struct Write;
@@ -27,6 +30,10 @@ impl TypedTool for Write {
     const DESCRIPTION: &'static str = prompts::TOOL_WRITE;
     const ARGUMENTS: &'static str = "path, content";
     const WORK: ToolWork<Args> = ToolWork::Blocking(|args, cx| change::carry_out(cx, || plan(args, cx)));
+
+    fn accepted() -> Value {
+        object("path, content?")
+    }
 
     fn access(args: &Args, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         write_access(cx, &args.path)
@@ -48,20 +55,32 @@ fn plan(args: &Args, cx: &ToolCx) -> Result<Intent, ToolError> {
     let target = target(cx, &args.path)?;
     let loaded = change::load(cx, &target)?;
     let before = loaded.as_ref().map_or("", |loaded| &loaded.text);
-    let content = cx.redactor.restore(&args.content, before).map_err(ToolError::invalid)?.into_owned();
+    let now = loaded.as_ref().map(|loaded| file::hash(&loaded.bytes)).unwrap_or_default();
+    let kept = args.content.is_none().then(|| cx.files.kept(&target.resolved.canonical, &now)).flatten();
+    let Some(content) = args.content.as_deref().or(kept.as_deref()) else {
+        return Err(ToolError::invalid("content is missing: send the whole text of the file"));
+    };
+    let content = known::with_secrets(cx, content, before)?.into_owned();
     let Some(loaded) = loaded else {
         return change::finish(target, None, content, Vec::new());
     };
     // An empty file has nothing to lose.
-    if !loaded.bytes.is_empty() {
-        known::must_be_known(cx, &target, &loaded, Needs::Whole)?;
-    }
+    let known = match loaded.bytes.is_empty() {
+        true => Ok(()),
+        false => known::must_be_known(cx, &target, &loaded, Needs::Whole),
+    };
     if let Some(line) = placeholder(&content, &loaded.text) {
         return Err(ToolError::invalid(format!(
             "the content says `{}`, but Write replaces the whole file. Nothing was written. Use Edit for the part that \
              changes, or write the file in full",
             one_line(line, 100)
         )));
+    }
+    if let Err(refused) = known {
+        if args.content.is_some() {
+            cx.files.keep(&target.resolved.canonical, now, content);
+        }
+        return Err(refused);
     }
     change::must_be_storable(&target, &loaded, &content)?;
     let content = loaded.without_double_mark(own_line_ends(&loaded, &content));

@@ -42,10 +42,10 @@ async fn edits_keep_real_secrets() {
 #[tokio::test]
 async fn placeholders_are_never_written() {
     let bench = Bench::new();
-    bench.put("a.txt", format!("token {KEY}\n"));
+    bench.put(".env", format!("TOKEN={KEY}\n"));
     bench.put("b.txt", "nothing\n");
     bench.put("literal.rs", "const MARK: &str = \"<REDACTED>\";\n");
-    let mark = mark(&bench.read("a.txt").await.body);
+    let mark = mark(&bench.read(".env").await.body);
     let elsewhere = bench.edit("b.txt", "nothing", &mark, false).await;
     assert_error(&elsewhere, "INVALID_PARAM", "not in this file");
     for unknown in ["<REDACTED:api-key-77>", "<REDACTED>"] {
@@ -60,6 +60,17 @@ async fn placeholders_are_never_written() {
     assert_ok(&literal);
     let command = bench.bash(&format!("echo '{mark}'")).await;
     assert_error(&command, "INVALID_PARAM", "is a placeholder for a secret");
+}
+
+/// Code that is split up takes its secrets along.
+#[tokio::test]
+async fn a_secret_moves_between_files_of_the_workspace() {
+    let bench = Bench::new();
+    bench.put("config.py", format!("api_key = \"{KEY}\"\n"));
+    let mark = mark(&bench.read("config.py").await.body);
+    let moved = json!({"path": "keys.py", "content": format!("api_key = \"{mark}\"\n")});
+    assert_ok(&bench.call("Write", moved).await);
+    assert_eq!(bench.text("keys.py"), format!("api_key = \"{KEY}\"\n"));
 }
 
 #[tokio::test]

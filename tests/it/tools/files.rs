@@ -38,6 +38,24 @@ async fn write_creates_and_replaces() {
     assert_ok(&bench.call("Write", json!({"path": "empty", "content": "y"})).await);
 }
 
+#[tokio::test]
+async fn a_refused_write_keeps_its_content() {
+    let bench = Bench::new();
+    bench.put("a.txt", "old\n");
+    let refused = bench.call("Write", json!({"path": "a.txt", "content": "new\n"})).await;
+    assert_error(&refused, "INVALID_PARAM", "Your content is kept");
+    // What happened to the file since then would be lost.
+    bench.put("a.txt", "theirs\n");
+    bench.read("a.txt").await;
+    let bare = json!({"path": "a.txt"});
+    assert_error(&bench.call("Write", bare.clone()).await, "INVALID_PARAM", "content is missing");
+    bench.put("a.txt", "old\n");
+    bench.read("a.txt").await;
+    assert_ok(&bench.call("Write", bare.clone()).await);
+    assert_eq!(bench.text("a.txt"), "new\n");
+    assert_error(&bench.call("Write", bare).await, "INVALID_PARAM", "content is missing");
+}
+
 /// Macs and archives store an accented letter as two characters; models write one.
 #[tokio::test]
 async fn accents_stored_otherwise_make_no_second_file() {
@@ -126,7 +144,7 @@ async fn write_refuses_special_files() {
     assert_error(&write(&format!("fresh/{}", "n".repeat(300))).await, "EXECUTION_ERROR", "too long");
     assert_eq!(bench.names("."), ["bin", "dir", "fifo", "file"]);
     let bad = bench.call("Write", json!({"path": "x"})).await;
-    assert_error(&bad, "INVALID_PARAM", "path (string), content (string)");
+    assert_error(&bad, "INVALID_PARAM", "content is missing");
 }
 
 #[tokio::test]
