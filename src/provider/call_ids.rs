@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use serde_json::json;
+use serde::de::IgnoredAny;
 
 use base::model::call::ToolCall;
 use base::model::request::{Message, Request};
@@ -55,10 +55,16 @@ pub fn bounded_name(name: &str) -> Arc<str> {
 /// Several servers parse old arguments, and refuse the request if they aren't a JSON object.
 pub fn arguments(call: &ToolCall) -> String {
     match call.parsed_args() {
-        Ok(_) if call.args.trim_start().starts_with('{') => call.args.to_string(),
+        // What was repaired to be run is shown repaired.
+        Ok(_) if call.args.trim_start().starts_with('{') && is_json(&call.args) => call.args.to_string(),
         Ok(args) => args.to_string(),
-        Err(_) => json!({"_raw": call.args}).to_string(),
+        // The error in its result quotes the place.
+        Err(_) => "{}".to_owned(),
     }
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 /// As Anthropic accepts it; other servers' ids may contain dots and colons.

@@ -79,7 +79,7 @@ pub(crate) fn existing_target(cx: &ToolCx, text: &str) -> Result<PathTarget, Too
     let wanted = resolve(cx, text)?;
     let near = or_nearest(cx, wanted.clone())?.0;
     // Another case may be another file.
-    let same = near.shown.ends_with(&wanted.shown);
+    let same = near.shown.ends_with(&wanted.shown) || wanted.shown.ends_with(&near.shown);
     as_judged(cx, if same { near } else { wanted })
 }
 
@@ -126,8 +126,16 @@ fn target_or_nearest(cx: &ToolCx, text: &str) -> Result<(PathTarget, Option<Stri
 }
 
 fn or_nearest(cx: &ToolCx, wanted: PathTarget) -> Result<(PathTarget, Option<String>), ToolError> {
-    if !wanted.resolved.inside || wanted.resolved.absolute.symlink_metadata().is_ok() {
+    if wanted.resolved.absolute.symlink_metadata().is_ok() {
         return Ok((wanted, None));
+    }
+    if !wanted.resolved.inside {
+        // Of a machine that has `/workspace`; below `/home` it may be meant as it is.
+        let top: PathBuf = wanted.resolved.absolute.components().take(2).collect();
+        return match own_part(cx, &wanted.resolved.absolute).filter(|_| !top.exists()) {
+            Some(own) => as_found(cx, wanted, &own),
+            None => Ok((wanted, None)),
+        };
     }
     let near = fuzzy::nearest(&cx.root, &wanted.shown, 8);
     let only = |least: f64| {
@@ -136,7 +144,11 @@ fn or_nearest(cx: &ToolCx, wanted: PathTarget) -> Result<(PathTarget, Option<Str
     };
     let by_name = || only(SAME_NAME).filter(|_| !wanted.shown.contains('/'));
     let Some((nearest, _)) = only(CLEAR_LIKENESS).or_else(by_name) else { return Ok((wanted, None)) };
-    let found = resolve(cx, nearest.trim_end_matches('/'))?;
+    as_found(cx, wanted, nearest.trim_end_matches('/'))
+}
+
+fn as_found(cx: &ToolCx, wanted: PathTarget, path: &str) -> Result<(PathTarget, Option<String>), ToolError> {
+    let found = resolve(cx, path)?;
     if !found.resolved.inside {
         return Ok((wanted, None));
     }

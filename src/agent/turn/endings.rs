@@ -61,7 +61,7 @@ fn is_announced(last: &str) -> bool {
         r"re-run|clean|convert|extract|insert|compile|commit)\b|",
         r"\bI will now \w+|(これから|次に|まず|では)[^。]{1,40}(します|しましょう)|(接下来|现在|下一步|首先)[，,]?\s?(我|让我|我们)?(将|要|会|来|先)?[^。]{0,30}(运行|修改|检查|添加|查看|执行|编辑|测试)|",
         r"(이제|다음으로|먼저)[^.]{1,40}(하겠습니다|할게요)|\b(ahora|a continuación)\b[^.]{0,20}\bvoy a\b|\bvoy a (ejecutar|editar|leer|corregir)|",
-        r"\bje vais (maintenant )?(lancer|modifier|exécuter|lire|corriger)|\b(jetzt|als nächstes) (werde ich|führe ich|ändere ich|lese ich)|",
+        r"\bje vais (maintenant )?(lancer|modifier|exécuter|lire|corriger)|\b(jetzt|als nächstes) (werde ich|führe ich|ändere ich|lese ich)|\bich (werde|führe|ändere|lese|prüfe|starte|lasse|behebe|passe) (jetzt|nun|als nächstes)\b|",
         r"(сейчас|теперь|далее) я? ?(запущу|исправлю|изменю|проверю|прочитаю)"
     ));
     static NO_STEP: Pattern = Pattern::new(

@@ -45,10 +45,10 @@ pub async fn facts(conversation: &Conversation, cx: &ToolCx, answer: &str, audie
         work.changes().into_iter().map(|(id, path)| (id, path.to_owned())).collect();
     let task = asked(conversation);
     let wanted = if audience.headless { named_paths::wanted(&task) } else { Vec::new() };
-    let (root, journal) = (Arc::clone(&cx.root), cx.journal.clone());
+    let (root, journal, from) = (Arc::clone(&cx.root), cx.journal.clone(), work.turn_start());
     // Reads the journal and looks at the disk.
     let looked = tokio::task::spawn_blocking(move || {
-        let net = journal.as_deref().map(net_changes).unwrap_or_default();
+        let net = journal.as_deref().map(|journal| net_changes(journal, from)).unwrap_or_default();
         let is_changed =
             |path: &str| net.get(Path::new(path)).copied().unwrap_or(true) && root.join(path).exists();
         let changes: Vec<(ItemId, String)> =
@@ -118,19 +118,22 @@ fn invalid_files(root: &Path, changes: &[(ItemId, String)]) -> Vec<Fact> {
     invalid.take(NAMES).collect()
 }
 
+/// All that the user wrote in this turn.
 pub fn asked(conversation: &Conversation) -> String {
-    let entries = conversation.history.entries().iter().rev();
-    let text = entries.filter_map(|entry| match &*entry.item {
-        Item::User(message) => Some(message.text.to_string()),
+    let from = conversation.facts.work.turn_start();
+    let entries = conversation.history.entries().iter().filter(|entry| entry.id >= from);
+    let texts = entries.filter_map(|entry| match &*entry.item {
+        Item::User(message) => Some(&*message.text),
         _ => None,
     });
-    text.into_iter().next().unwrap_or_default()
+    texts.collect::<Vec<_>>().join("\n\n")
 }
 
 /// The files that the turn touched, and whether they differ from before.
-fn net_changes(journal: &Journal) -> HashMap<PathBuf, bool> {
+fn net_changes(journal: &Journal, from: ItemId) -> HashMap<PathBuf, bool> {
     let lines = journal.lines();
-    let begin = lines.iter().rposition(|line| matches!(line, JournalRecord::Turn { .. })).unwrap_or(0);
+    let is_ours = |line: &JournalRecord| matches!(line, JournalRecord::Turn { item, .. } if *item >= from.0);
+    let begin = lines.iter().position(is_ours).unwrap_or(lines.len());
     let mut first: HashMap<PathBuf, PathState> = HashMap::new();
     let mut net = HashMap::new();
     for line in &lines[begin..] {
@@ -206,7 +209,7 @@ fn failed_or_claimed(
     let says_pass = claims::says_tests_pass(answer);
     let stands = runs.iter().enumerate().rev().find(|(at, run)| {
         run.failed == Some(true)
-            && run.check.kind != CheckKind::Run
+            && (run.check.kind != CheckKind::Run || !run.line.is_empty())
             && !runs[at + 1..].iter().any(|later| later.failed != Some(true) && later.covers(run))
             && (says_pass || !is_old(run))
     });

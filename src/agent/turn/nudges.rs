@@ -8,6 +8,7 @@ use super::repeats;
 use super::review;
 use crate::control::{Events, TurnControl};
 use crate::parts::Agent;
+use crate::work::work_log::WorkLog;
 use base::model::item::{Item, Reminder, ReminderTopic};
 use base::protocol::event::{Event, FailureCause, Nudge};
 use base::protocol::notice as texts;
@@ -33,6 +34,14 @@ pub struct Nudges {
 }
 
 impl Nudges {
+    /// A turn that goes on after a stop isn't told the same again.
+    pub fn of_turn(work: &WorkLog) -> Self {
+        const OURS: [ReminderTopic; 4] =
+            [ReminderTopic::Finish, ReminderTopic::Cut, ReminderTopic::Ending, ReminderTopic::Repeat];
+        let told: Vec<ReminderTopic> = work.reminded().filter(|topic| OURS.contains(topic)).collect();
+        Self { finished: told.contains(&ReminderTopic::Finish), told, ..Self::default() }
+    }
+
     /// Whether another nudge of this kind may follow.
     fn may(&self, kind: ReminderTopic, most: usize) -> bool {
         self.told.len() < MOST && self.told.iter().filter(|told| **told == kind).count() < most

@@ -66,6 +66,7 @@ impl<'a> Turn<'a> {
             Ok(()) => begin::record_prompt(self.agent, &text, self.control, self.events).await,
             Err(error) => Err(error),
         };
+        self.nudges = Nudges::of_turn(&self.agent.conversation.facts.work);
         let aside_before = self.moved_away().await;
         let (first, outcome) = match recorded {
             Ok(id) => (Some(id), self.steps_in_time().await),

@@ -47,8 +47,10 @@ pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
 pub fn is_english(text: &str) -> bool {
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     let foreign = text.chars().filter(|c| c.is_alphabetic() && !c.is_ascii()).count();
-    static SMALL: Pattern =
-        Pattern::new(r"(?i)\b(the|and|is|are|to|of|it|now|with|done|added|fixed|changed|pass|works?)\b");
+    static SMALL: Pattern = Pattern::new(concat!(
+        r"(?i)\b(the|and|is|are|to|of|it|now|with|for|from|this|that|done|added|fixed|changed|updated|removed|created|",
+        r"renamed|replaced|moved|implemented|returns?|pass|works?)\b"
+    ));
     foreign * 10 < letters.max(1) && SMALL.is_match(text)
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use base::model::call::ToolCall;
 use base::model::envelope::{Envelope, ErrorCode};
-use base::model::item::{Item, ItemId, ToolResult};
+use base::model::item::{Item, ItemId, ReminderTopic, ToolResult};
 use base::model::observation::{Check, CheckKind, Touch};
 use base::pattern::Pattern;
 use base::text::one_line;
@@ -18,6 +18,9 @@ const SHOWN_CHARS: usize = 80;
 #[derive(Clone, Debug)]
 pub enum WorkEvent {
     Asked,
+    /// The model said something; behind its last call, that ends the turn.
+    Answered,
+    Reminded(ReminderTopic),
     Called(CallMark),
     /// A file of the project, relative to the workspace.
     Changed(String),
@@ -64,6 +67,10 @@ impl WorkLog {
     pub fn add(&mut self, id: ItemId, item: &Item) {
         match item {
             Item::User(message) if !message.steering => self.events.push(id, WorkEvent::Asked),
+            Item::Assistant { text, .. } if !text.trim().is_empty() => {
+                self.events.push(id, WorkEvent::Answered)
+            }
+            Item::Reminder(reminder) => self.events.push(id, WorkEvent::Reminded(reminder.about)),
             Item::ToolCall(call) => drop(self.open.insert(Arc::clone(&call.id), Arc::new(call.clone()))),
             Item::ToolResult(result) => self.result(id, result),
             _ => {}
@@ -128,10 +135,34 @@ impl WorkLog {
         self.events.revive(rewind);
     }
 
-    /// The running turn began with this item.
+    /// The running turn began with this item. One that was stopped before its answer goes on with the next message.
     pub fn turn_start(&self) -> ItemId {
-        let asked = |(id, event): &(ItemId, WorkEvent)| matches!(event, WorkEvent::Asked).then_some(*id);
-        self.events.all().iter().rev().find_map(asked).unwrap_or(ItemId(0))
+        let events = self.events.all();
+        let begins = |at: usize| {
+            let before = events[..at].iter().rev().map(|(_, event)| event);
+            let mut before =
+                before.filter(|event| !matches!(event, WorkEvent::Asked | WorkEvent::Reminded(_)));
+            matches!(before.next(), None | Some(WorkEvent::Answered))
+        };
+        let asked =
+            events.iter().enumerate().rev().filter(|(_, (_, event))| matches!(event, WorkEvent::Asked));
+        let mut start = ItemId(0);
+        for (at, (id, _)) in asked {
+            start = *id;
+            if begins(at) {
+                break;
+            }
+        }
+        start
+    }
+
+    /// What this turn was reminded of so far.
+    pub fn reminded(&self) -> impl Iterator<Item = ReminderTopic> {
+        let from = self.turn_start();
+        self.events.all().iter().filter(move |(id, _)| *id >= from).filter_map(|(_, event)| match event {
+            WorkEvent::Reminded(topic) => Some(*topic),
+            _ => None,
+        })
     }
 
     /// Whether the job is a check, whose result counts once it has ended.

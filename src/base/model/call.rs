@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::format::json_repair;
-use crate::text::one_line;
+use crate::text::{floor_boundary, one_line};
 
 /// `args` is the text that the model sent, verbatim even if it is invalid JSON, so that the call can be
 /// shown, logged and replayed exactly.
@@ -42,13 +42,24 @@ impl ToolCall {
                 .ok()
                 .filter(Value::is_object)
                 .ok_or_else(|| "the arguments must be a JSON object, not text".to_owned()),
+            Ok(Value::Array(mut list)) if list.len() == 1 && list[0].is_object() => Ok(list.remove(0)),
             Ok(_) => Err("the arguments must be a JSON object".to_owned()),
-            Err(error) => {
-                json_repair::object(args).ok_or_else(|| format!("the arguments are not valid JSON: {error}"))
-            }
+            Err(error) => json_repair::object(args).ok_or_else(|| {
+                format!("the arguments are not valid JSON: {error}, near `{}`", near(args, &error))
+            }),
         }
     }
 }
+
+/// What stands before the place of the error: the model is shown its broken call without arguments.
+fn near(args: &str, error: &serde_json::Error) -> String {
+    let line = args.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
+    let before = &line[..floor_boundary(line, error.column())];
+    let from = before.char_indices().rev().nth(NEAR_CHARS).map_or(0, |(at, _)| at);
+    before[from..].to_owned()
+}
+
+const NEAR_CHARS: usize = 40;
 
 /// A tool's specification for the model: part of layer L1, byte-stable within a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

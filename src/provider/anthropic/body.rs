@@ -265,7 +265,7 @@ fn block(message: &Message) -> Option<(Role, Value)> {
 
 fn tool_use(call: &ToolCall) -> Value {
     // The dialect requires an object; the model sees broken arguments as it wrote them.
-    let input = call.parsed_args().unwrap_or_else(|_| json!({"_raw": call.args}));
+    let input = call.parsed_args().unwrap_or_else(|_| json!({}));
     json!({
         "type": "tool_use", "id": call_ids::safe_id(&call.id), "name": call_ids::safe_name(&call.name), "input": input,
     })

@@ -1,5 +1,7 @@
 //! The names other tools use for our arguments. `names.txt` has the table and explains its format.
 
+use super::tool_names;
+
 const TABLE: &str = include_str!("names.txt");
 
 /// The arguments of a tool, each with its other names.
@@ -26,7 +28,8 @@ pub(super) fn argument(tool: &str, key: &str, known: impl Fn(&str) -> bool) -> O
     let plain_key = plain(key);
     let alike =
         || rows().find(|(name, others)| others.iter().chain([name]).any(|name| plain(name) == plain_key));
-    exact.or_else(alike).map(|(name, _)| name)
+    let slip = || tool_names::slip(&plain_key, rows().map(|(name, _)| name));
+    exact.or_else(alike).map(|(name, _)| name).or_else(slip)
 }
 
 fn plain(name: &str) -> String {
@@ -58,5 +61,6 @@ mod tests {
         );
         assert_eq!(argument("Edit", "oldString", |_| true), Some("old_string"));
         assert_eq!(argument("Edit", "strict", |_| true), None);
+        assert_eq!(argument("Read", "paht", |_| true), Some("path"));
     }
 }

@@ -18,14 +18,14 @@ pub fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
         let (tool, names) = line.split_once(": ")?;
         names.split(' ').any(|other| plain(other) == wanted).then_some(tool)
     });
-    foreign.and_then(|tool| known.iter().copied().find(|ours| *ours == tool)).or_else(|| slip(&wanted, known))
+    foreign
+        .and_then(|tool| known.iter().copied().find(|ours| *ours == tool))
+        .or_else(|| slip(&wanted, known.iter().copied()))
 }
 
 /// The only name that is one letter away.
-fn slip<'a>(wanted: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(super) fn slip<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let mut near = known
-        .iter()
-        .copied()
         .filter(|ours| ours.len() >= SLIP_CHARS && strsim::damerau_levenshtein(&plain(ours), wanted) == 1);
     near.next().filter(|_| near.next().is_none())
 }

@@ -163,7 +163,7 @@ fn whole_request_to_openai() {
           "type": "function_call",
           "call_id": "call_d5ff27c2495f578c7c9b6688072db645",
           "name": "functions_Read",
-          "arguments": "{\"_raw\":\"{\\\"path\\\": \"}"
+          "arguments": "{}"
         },
         {
           "type": "function_call_output",

@@ -133,7 +133,7 @@ fn chat_whole_request() {
               "type": "function",
               "function": {
                 "name": "Read",
-                "arguments": "{\"_raw\":\"{\\\"path\\\": \"}"
+                "arguments": "{}"
               }
             }
           ]
@@ -256,9 +256,7 @@ fn anthropic_whole_request() {
               "type": "tool_use",
               "id": "c2",
               "name": "Read",
-              "input": {
-                "_raw": "{\"path\": "
-              }
+              "input": {}
             }
           ]
         },

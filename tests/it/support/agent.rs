@@ -68,6 +68,13 @@ impl TestAgent {
         Self::run(place, loaded(place, config, false), provider, false, (resume, RunLimits::default()))
     }
 
+    /// Goes on with the session of a log, headless.
+    pub fn resumed(place: &Workplace, config: &str, log: PathBuf) -> Self {
+        let loaded = loaded(place, config, false);
+        let provider = registry::build(&loaded.provider.clone().unwrap()).unwrap();
+        Self::run(place, loaded, provider, false, (Some(log), RunLimits::default()))
+    }
+
     fn run(
         place: &Workplace,
         loaded: Loaded,

@@ -456,8 +456,11 @@ async fn reading_tools_follow_one_clear_winner_and_say_so() {
     assert_ok(&bench.call("Write", json!({"path": "main.py", "content": "new\n"})).await);
     assert_eq!(bench.text("main.py"), "new\n");
     // A path of another machine.
-    let foreign = bench.call("Read", json!({"path": "/workspace/server/app/main.py"})).await;
-    assert_error(&foreign, "NOT_FOUND", "in this workspace it is server/app/main.py");
+    let path = "/workspace/server/app/main.py";
+    let foreign = bench.call("Read", json!({"path": path})).await;
+    assert!(foreign.wire().contains("does not exist; this is server/app/main.py"), "{}", foreign.wire());
+    let below_home = bench.call("Read", json!({"path": "/home/ci/server/app/main.py"})).await;
+    assert_error(&below_home, "NOT_FOUND", "in this workspace it is server/app/main.py");
 }
 
 #[test]
