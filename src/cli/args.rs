@@ -47,6 +47,10 @@ pub struct ModelArgs {
     #[arg(long, help_heading = "Model", value_name = "URL")]
     pub base_url: Option<String>,
 
+    /// The variable that has the key
+    #[arg(long, hide = true, value_name = "NAME")]
+    pub api_key_env: Option<String>,
+
     /// Replies for the scripted provider, one JSON object per line
     #[arg(long, help_heading = "Model", value_name = "FILE")]
     pub script: Option<PathBuf>,

@@ -25,6 +25,8 @@ use crate::cli::commands::work::exec::ExecArgs;
 use crate::cli::commands::work::maintain::MaintainArgs;
 use crate::cli::commands::work::tool::ToolArgs;
 use crate::cli::each::args as each;
+use crate::cli::foreign::{help as scripts, translate};
+use crate::cli::report::{self, Failure};
 
 /// A coding agent in your terminal that accounts for every token in the context window.
 ///
@@ -52,9 +54,13 @@ impl Cli {
     }
 
     /// Wrong arguments, `--help` and `--version` end the program.
-    pub fn from_env() -> Self {
-        let matches = command().get_matches();
-        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    pub fn from_env() -> Result<Self, Failure> {
+        let (command, mut args) = (command(), std::env::args_os());
+        let program = args.next();
+        let (args, notes) = translate::translated(args.collect(), &command)?;
+        notes.iter().for_each(|note| report::note(note));
+        let matches = command.get_matches_from(program.into_iter().chain(args));
+        Ok(Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
     }
 }
 
@@ -68,13 +74,17 @@ pub fn command() -> clap::Command {
     let shared: Vec<clap::Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
     command.mut_subcommands(|subcommand| {
         let name = subcommand.get_name().to_owned();
-        subcommand.args(shared.iter().map(|arg| arg.clone().hide(!acts(&name, arg.get_id().as_str()))))
+        subcommand.args(
+            shared
+                .iter()
+                .map(|arg| arg.clone().hide(arg.is_hide_set() || !acts(&name, arg.get_id().as_str()))),
+        )
     })
 }
 
 fn acts(subcommand: &str, option: &str) -> bool {
     match subcommand {
-        "demo" | "completions" | "man" | "update" => false,
+        "demo" | "completions" | "man" | "update" | "scripts" => false,
         _ if option == "folder" => true,
         _ if option == "plain" => subcommand == "resume",
         "exec" => true,
@@ -152,6 +162,9 @@ pub enum Command {
         #[arg(long)]
         config: bool,
     },
+    /// Show how scripts and SDKs written for Claude Code and Codex run mycode
+    #[command(long_about = scripts::page())]
+    Scripts,
     /// Show how to update this copy of mycode
     Update,
     /// Print the manual page, or that of a command (mycode man | man -l -)

@@ -19,5 +19,5 @@ pub fn main() -> ExitCode {
     if wrapper::is_asked_for(std::env::args_os().nth(1).as_deref()) {
         wrapper::run(std::env::args_os().skip(2).collect());
     }
-    table::run(&Cli::from_env()).map_or_else(|failure| failure.report(), ExitCode::from)
+    Cli::from_env().and_then(|cli| table::run(&cli)).map_or_else(|failure| failure.report(), ExitCode::from)
 }

@@ -5,6 +5,7 @@ pub mod choice;
 pub mod command_line;
 pub mod commands;
 pub mod each;
+pub mod foreign;
 pub mod main;
 pub mod report;
 pub mod setup;

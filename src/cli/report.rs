@@ -124,6 +124,11 @@ impl<T, E: Display> OrFail<T> for Result<T, E> {
     }
 }
 
+/// Writes a note to standard error; it doesn't matter if nobody reads it.
+pub fn note(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "note: {}", clean(text));
+}
+
 /// Writes JSON as [`print()`] does, text for people as [`say`] does.
 pub fn show(json: bool, text: &str) -> Result<(), Failure> {
     if json { print(text) } else { say(text) }

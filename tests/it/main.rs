@@ -32,6 +32,7 @@ mod provider;
 mod reports;
 mod sandbox;
 mod screen;
+mod scripts;
 mod session;
 mod skills;
 mod sub_agents;

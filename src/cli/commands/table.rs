@@ -10,6 +10,7 @@ use super::sessions::{context, export, list, replay_traces, report as report_com
 use super::work::exec::ExecArgs;
 use super::work::{acp, build, chat, demo, exec, maintain, tool};
 use crate::cli::command_line::{self, Cli, Command, SchemaOf};
+use crate::cli::foreign::help as scripts;
 use crate::cli::report::{self, Failure, FailureKind, OrFail};
 use crate::cli::setup::open::SessionSelector;
 use base::search::fuzzy;
@@ -36,6 +37,7 @@ pub fn run(cli: &Cli) -> Result<u8, Failure> {
         }
         Command::Man { command, list } => done(man::run(command.as_deref(), *list)),
         Command::Update => done(update::run()),
+        Command::Scripts => done(report::print(&scripts::page())),
         Command::Context(args) => done(context::run(shared, args)),
         Command::Sessions(args) => done(list::run(shared, args)),
         Command::Locate(args) => done(locate::run(shared, args)),

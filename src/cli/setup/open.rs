@@ -49,6 +49,7 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<OpenedP
         provider: model.provider,
         model: model.model.clone(),
         base_url: model.base_url.clone(),
+        api_key_env: model.api_key_env.clone(),
         wait_s: model.wait,
         script: model.script.clone(),
         context_window: model.context_window,

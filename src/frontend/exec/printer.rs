@@ -20,6 +20,11 @@ pub trait Printer {
 
     fn after_end(&mut self, _: &Event) {}
 
+    /// Other programs know fewer codes than [ours](super::run).
+    fn exit_code(&self, _: &TurnEnd, ours: u8) -> u8 {
+        ours
+    }
+
     fn end(&mut self, end: &TurnEnd, exit_code: u8) -> io::Result<()>;
 }
 

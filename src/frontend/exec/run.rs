@@ -8,13 +8,15 @@ use futures_util::stream::{Stream, StreamExt};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
+use super::compat::codex::Codex;
 use super::human::Human;
 use super::json::Json;
-use super::output_schema::{self, OutputSchema};
+use super::output_schema::OutputSchema;
 use super::printer::Printer;
-use base::model::item::{Item, ReminderTopic};
+use super::turn_answer::TurnAnswer;
 use base::protocol::approval::{Answer, Question};
-use base::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
+use base::protocol::attachment::Attachment;
+use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
 use base::protocol::op::{Control, Op, Work};
 
 /// Sent to the model when its call would need the user's consent.
@@ -26,26 +28,37 @@ const EXIT_FAILED: u8 = 1;
 /// There's no composer to return the prompt to; it stays in the session.
 const INTERRUPTED: EndReason = EndReason::Interrupted { prompt_returned: None };
 
+/// What is printed, and for whom.
+#[derive(Clone, Debug)]
+pub enum OutputForm {
+    /// The answer on standard output, progress on standard error.
+    Text {
+        color: bool,
+    },
+    /// Both on standard output: the full session as one text (the demo).
+    OneStream,
+    Json,
+    Codex,
+}
+
 #[derive(Clone, Debug)]
 pub struct ExecOptions {
-    pub json: bool,
-    pub color: bool,
-    /// Send progress to standard output too: the full session as one text (the demo).
-    pub one_stream: bool,
+    pub form: OutputForm,
     pub schema: Option<OutputSchema>,
+    pub images: Vec<Attachment>,
 }
 
 impl ExecOptions {
+    pub fn new(form: OutputForm) -> Self {
+        Self { form, schema: None, images: Vec::new() }
+    }
+
     /// Color only if standard error is a terminal that supports it and `NO_COLOR` isn't set.
     pub fn detect(json: bool) -> Self {
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self {
-            json,
-            color: io::stderr().is_terminal() && !set("NO_COLOR") && !dumb,
-            one_stream: false,
-            schema: None,
-        }
+        let color = io::stderr().is_terminal() && !set("NO_COLOR") && !dumb;
+        Self::new(if json { OutputForm::Json } else { OutputForm::Text { color } })
     }
 }
 
@@ -66,24 +79,22 @@ pub async fn run(
     prompt: String,
     options: ExecOptions,
 ) -> ExecOutcome {
-    let interrupts = interrupts();
-    if options.json {
-        run_with(ops, events, prompt, &mut Json::new(io::stdout()), interrupts, options.schema).await
-    } else if options.one_stream {
-        let mut human = Human::new(io::stdout(), io::stdout(), false);
-        run_with(ops, events, prompt, &mut human, interrupts, options.schema).await
-    } else {
-        let mut human = Human::new(io::stdout(), io::stderr(), options.color);
-        run_with(ops, events, prompt, &mut human, interrupts, options.schema).await
-    }
+    let ExecOptions { form, schema, images } = options;
+    let mut printer: Box<dyn Printer> = match form {
+        OutputForm::Text { color } => Box::new(Human::new(io::stdout(), io::stderr(), color)),
+        OutputForm::OneStream => Box::new(Human::new(io::stdout(), io::stdout(), false)),
+        OutputForm::Json => Box::new(Json::new(io::stdout())),
+        OutputForm::Codex => Box::new(Codex::new(io::stdout())),
+    };
+    run_with(ops, events, (prompt, images), &mut *printer, interrupts(), schema).await
 }
 
 /// [`run`] with its environment passed in, for tests.
 pub async fn run_with(
     ops: UnboundedSender<Op>,
     mut events: UnboundedReceiver<Event>,
-    prompt: String,
-    printer: &mut impl Printer,
+    (prompt, images): (String, Vec<Attachment>),
+    printer: &mut (impl Printer + ?Sized),
     interrupts: impl Stream<Item = ()>,
     schema: Option<OutputSchema>,
 ) -> ExecOutcome {
@@ -91,16 +102,14 @@ pub async fn run_with(
     let mut denied = 0;
     let mut interrupted = false;
     let mut lost = None;
-    let mut answer: Option<String> = None;
-    let mut cut = false;
-    // The turn that ended with an invalid answer.
-    let mut corrected: Option<TurnEnd> = None;
-    let prompt = match &schema {
-        Some(schema) => format!("{prompt}\n\n{}", schema.instruction()),
-        None => prompt,
+    let mut answer = TurnAnswer::new(schema);
+    let text = answer.begin(prompt);
+    let first = match images.is_empty() {
+        true => Op::of_prompt(text),
+        false => Work::Prompt { text, attachments: images }.into(),
     };
     // If this fails the engine is gone, and the event queue ends too.
-    let _ = ops.send(Op::of_prompt(prompt));
+    let _ = ops.send(first);
     let end = loop {
         let event = tokio::select! {
             event = events.recv() => event,
@@ -115,26 +124,10 @@ pub async fn run_with(
         };
         let shown = match event {
             None => break ended(gone(interrupted), denied),
-            Some(Event::TurnEnded(end)) => {
-                let end = joined(corrected.as_ref(), end);
-                let Some(schema) = schema.as_ref().filter(|_| end.reason == EndReason::Done) else {
-                    break end;
-                };
-                match schema.read(answer.as_deref().unwrap_or_default()) {
-                    Ok(output) => {
-                        printer.output(&output);
-                        answer = Some(output.to_string());
-                        break end;
-                    }
-                    Err(why) if corrected.is_some() => break TurnEnd { reason: invalid(&why), ..end },
-                    Err(why) => {
-                        corrected = Some(end);
-                        let _ = ops.send(Work::Submit { text: output_schema::correction(&why) }.into());
-                        let text = format!("the answer is not valid ({why}); asking once for a correction");
-                        printer.event(&Event::Notice { level: Level::Info, text })
-                    }
-                }
-            }
+            Some(Event::TurnEnded(end)) => match answer.ended(end, &ops, printer) {
+                Ok(end) => break end,
+                Err(shown) => shown,
+            },
             Some(Event::Ask { id, question }) => {
                 denied += 1;
                 let _ = ops.send(
@@ -143,17 +136,7 @@ pub async fn run_with(
                 printer.denied(&question)
             }
             Some(event) => {
-                match &event {
-                    Event::Item { item, .. } => {
-                        if let Item::Assistant { text, .. } = &**item {
-                            let before =
-                                answer.take().filter(|_| std::mem::take(&mut cut)).unwrap_or_default();
-                            answer = Some(before + text);
-                        }
-                    }
-                    Event::Nudge(nudge) => cut = nudge.kind == ReminderTopic::Cut,
-                    _ => {}
-                }
+                answer.event(&event);
                 printer.event(&event)
             }
         };
@@ -167,7 +150,7 @@ pub async fn run_with(
         }
     };
     let end = TurnEnd { denied: end.denied.max(denied), ..end };
-    let outcome = ExecOutcome { answer, ..leave(printer, end, lost) };
+    let outcome = ExecOutcome { answer: answer.text, ..leave(printer, end, lost) };
     let _ = ops.send(Control::Shutdown.into());
     drop(ops);
     let last_writes = async {
@@ -182,8 +165,8 @@ pub async fn run_with(
     outcome
 }
 
-fn leave(printer: &mut impl Printer, end: TurnEnd, lost: Option<io::Error>) -> ExecOutcome {
-    let exit_code = exit_code(&end);
+fn leave(printer: &mut (impl Printer + ?Sized), end: TurnEnd, lost: Option<io::Error>) -> ExecOutcome {
+    let exit_code = printer.exit_code(&end, exit_code(&end));
     let last = printer.end(&end, exit_code).err();
     // Closing the pipe is deliberate; any other error loses output.
     let lost = lost.or(last).filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
@@ -192,30 +175,6 @@ fn leave(printer: &mut impl Printer, end: TurnEnd, lost: Option<io::Error>) -> E
         end,
         answer: None,
         lost: lost.map(|error| error.to_string()),
-    }
-}
-
-fn joined(first: Option<&TurnEnd>, end: TurnEnd) -> TurnEnd {
-    let Some(first) = first else { return end };
-    let mut usage = first.usage;
-    usage.add(&end.usage);
-    TurnEnd {
-        steps: first.steps + end.steps,
-        denied: first.denied + end.denied,
-        elapsed_ms: first.elapsed_ms + end.elapsed_ms,
-        usage,
-        set_aside: [&first.set_aside[..], &end.set_aside].concat(),
-        ..end
-    }
-}
-
-fn invalid(why: &str) -> EndReason {
-    EndReason::Failed {
-        message: format!("the answer is not valid against the schema: {why}"),
-        hint: "the session keeps the answer; say in the task what the fields mean, or use a simpler schema"
-            .to_owned(),
-        cause: FailureCause::Schema,
-        prompt_returned: None,
     }
 }
 
@@ -293,6 +252,7 @@ mod tests {
 
     use super::*;
     use base::protocol::approval::AskedQuestion;
+    use base::protocol::event::Level;
 
     fn end(reason: EndReason) -> Event {
         Event::TurnEnded(ended(reason, 0))
@@ -308,9 +268,15 @@ mod tests {
         // With interrupts to come, the engine hangs; else it ends.
         let open = (interrupts > 0).then_some(tell);
         let mut printer = Human::new(Vec::new(), Vec::new(), false);
-        let outcome =
-            run_with(ops, events, "task".to_owned(), &mut printer, stream::iter(vec![(); interrupts]), None)
-                .await;
+        let outcome = run_with(
+            ops,
+            events,
+            ("task".to_owned(), Vec::new()),
+            &mut printer,
+            stream::iter(vec![(); interrupts]),
+            None,
+        )
+        .await;
         drop(open);
         let mut operations = Vec::new();
         while let Some(op) = sent.recv().await {
@@ -400,8 +366,15 @@ mod tests {
             let (tell, events) = unbounded_channel();
             tell.send(end(EndReason::Done)).unwrap_or_default();
             drop(tell);
-            let outcome =
-                run_with(ops, events, "task".to_owned(), &mut Closed(kind), stream::pending(), None).await;
+            let outcome = run_with(
+                ops,
+                events,
+                ("task".to_owned(), Vec::new()),
+                &mut Closed(kind),
+                stream::pending(),
+                None,
+            )
+            .await;
             assert_eq!((outcome.exit_code, outcome.lost.is_some()), (code, code == EXIT_FAILED));
         }
     }
@@ -416,7 +389,9 @@ mod tests {
         }
         drop(tell);
         let mut closed = Closed(io::ErrorKind::BrokenPipe);
-        let outcome = run_with(ops, events, "task".to_owned(), &mut closed, stream::pending(), None).await;
+        let outcome =
+            run_with(ops, events, ("task".to_owned(), Vec::new()), &mut closed, stream::pending(), None)
+                .await;
         assert_eq!(outcome.exit_code, 130);
         let mut count = 0;
         while let Some(op) = sent.recv().await {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
+use super::exec_form::FormArgs;
 use super::piped;
 use super::trajectory::TrajectoryWriter;
 use crate::cli::args::{SharedArgs, UNATTENDED_WAIT};
@@ -40,9 +41,12 @@ pub struct ExecArgs {
     #[arg(short, long, value_name = "FILE", visible_alias = "output-last-message", conflicts_with = "each")]
     pub output: Option<PathBuf>,
 
-    /// The answer is JSON that is valid against the JSON Schema in FILE; corrected once if it is not
+    /// The answer is JSON that is valid against the JSON Schema in FILE (or {…}); corrected once if it is not
     #[arg(long, value_name = "FILE", conflicts_with = "each")]
-    pub output_schema: Option<PathBuf>,
+    pub output_schema: Option<String>,
+
+    #[command(flatten)]
+    pub form: FormArgs,
 
     /// Write the run to FILE as a trajectory (ATIF), anew after each step
     #[arg(long, value_name = "FILE", conflicts_with = "each")]
@@ -105,6 +109,7 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
         ));
     }
     let schema = args.output_schema.as_deref().map(schema).transpose()?;
+    let images = args.form.images()?;
     let mut cli = cli.clone();
     cli.model.default_wait = args.each.batch_process.map(|_| UNATTENDED_WAIT);
     let mut setup = agent_setup::setup(&cli, false, &which).await?;
@@ -123,7 +128,8 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
         Some(writer) => writer.follow(handle.events),
         None => handle.events,
     };
-    let options = ExecOptions { schema, ..ExecOptions::detect(args.json) };
+    let form = args.form.form().unwrap_or(ExecOptions::detect(args.json).form);
+    let options = ExecOptions { schema, images, form };
     let outcome = run::run(handle.ops, events, prompt, options).await;
     if let Some(writer) = trajectory {
         let _ = tokio::time::timeout(LAST_WRITES, handle.task).await;
@@ -147,12 +153,15 @@ fn can_hold(file: &Path) -> bool {
     folder.is_none_or(Path::is_dir) && !file.is_dir()
 }
 
-fn schema(file: &Path) -> Result<OutputSchema, Failure> {
-    let text =
-        file::small_text(file, MAX_SCHEMA).ok_or("it can't be read as text of at most 1 MiB".to_owned());
+fn schema(written: &str) -> Result<OutputSchema, Failure> {
+    let text = match written.trim_start().starts_with('{') {
+        true => Ok(written.to_owned()),
+        false => file::small_text(Path::new(written), MAX_SCHEMA)
+            .ok_or("it can't be read as text of at most 1 MiB".to_owned()),
+    };
     text.and_then(|text| OutputSchema::parse(&text)).map_err(|why| {
         Failure::usage(
-            format!("--output-schema {}: {why}", file.display()),
+            format!("--output-schema {written}: {why}"),
             "`mycode help exec` says what it is for; a schema is an object such as {\"type\": \"object\", …}",
         )
     })

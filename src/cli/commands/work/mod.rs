@@ -6,6 +6,7 @@ pub mod build;
 pub mod chat;
 pub mod demo;
 pub mod exec;
+pub mod exec_form;
 pub mod maintain;
 pub mod piped;
 pub mod tool;

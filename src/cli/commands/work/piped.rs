@@ -1,13 +1,13 @@
 //! Input piped into `mycode exec`: the task itself, or text attached to it.
 
-use std::io::{IsTerminal, Read, Write};
+use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
 
-use crate::cli::report::Failure;
+use crate::cli::report::{self, Failure};
 use base::sanitize;
 use tools::output::{Keep, Limits, Spill};
 
@@ -37,10 +37,9 @@ pub fn beside_prompt() -> Result<Option<String>, Failure> {
     let mut waited = [PollFd::new(&stdin, PollFlags::IN)];
     let limit = Timespec::try_from(FIRST_BYTE).ok();
     if poll(&mut waited, limit.as_ref()).unwrap_or(0) == 0 {
-        let note =
-            "note: nothing came on standard input in 3 s; going on without it (< /dev/null saves the wait)\n";
-        // It doesn't matter if this isn't read.
-        let _ = std::io::stderr().write_all(note.as_bytes());
+        report::note(
+            "nothing came on standard input in 3 s; going on without it (< /dev/null saves the wait)",
+        );
         return Ok(None);
     }
     Ok(Some(all()?).filter(|text| !text.trim().is_empty()))

@@ -1,0 +1,57 @@
+//! `mycode help scripts`: the options of other programs, and what they are here.
+
+use std::fmt::Write as _;
+
+use super::rewrite::{NOT_USED, OptionRow, Takes};
+use super::{claude, codex};
+
+const NAME_WIDTH: usize = 34;
+const IDLE_ON_A_LINE: usize = 4;
+
+pub fn page() -> String {
+    let mut page = String::from(
+        "Scripts and SDKs written for Claude Code and Codex can run mycode in their place.\n\n\
+         `mycode -p \"task\"` takes the options of `claude -p`. For the Claude Agent SDKs, set\n\
+         pathToClaudeCodeExecutable (TypeScript) or cli_path (Python) to mycode. Messages, permission\n\
+         callbacks, hooks, interrupts and results have Claude's form, and tools its names.\n\n\
+         `mycode exec` takes the options of `codex exec`, with `exec resume ID` and `exec resume --last`.\n\
+         For the Codex SDK, set codexPathOverride to mycode; the key is CODEX_API_KEY.\n\n\
+         With their output, the exit code is 0 when the task is done and 1 when it isn't. What an option\n\
+         can't do here is said on standard error, or is an error. All others are in `mycode help exec`.\n\n\
+         --permission  --permission-mode                   --sandbox\n\
+         read-only                                         read-only\n\
+         ask           default, dontAsk (the default with rules, tools or a callback)\n\
+         accept-edits  acceptEdits\n\
+         auto          auto                                workspace-write, --full-auto\n\
+         full          bypassPermissions                   danger-full-access, --yolo\n",
+    );
+    for (title, rows) in [
+        ("Options of claude -p", claude::ROWS),
+        ("Options of codex exec", codex::ROWS),
+        ("Settings of codex exec (-c KEY=VALUE)", codex::SETTINGS),
+    ] {
+        let _ = write!(page, "\n{title}:\n");
+        let (idle, used): (Vec<&OptionRow>, _) = rows.iter().partition(|row| row.is == NOT_USED);
+        used.into_iter().for_each(|row| list(&mut page, row));
+        let idle: Vec<&str> = idle.into_iter().flat_map(|row| row.names).copied().collect();
+        for names in idle.chunks(IDLE_ON_A_LINE) {
+            let _ = writeln!(page, "  no effect: {}", names.join(", "));
+        }
+    }
+    page
+}
+
+fn list(page: &mut String, row: &OptionRow) {
+    let value = match row.takes {
+        Takes::Nothing => "",
+        _ if !row.names[0].starts_with('-') => "",
+        Takes::One => " VALUE",
+        Takes::Maybe => " [VALUE]",
+        Takes::Many => " VALUE…",
+    };
+    let name = format!("{}{value}", row.names.join(", "));
+    let _ = match name.chars().count() > NAME_WIDTH {
+        true => writeln!(page, "  {name}\n  {:NAME_WIDTH$}  {}", "", row.is),
+        false => writeln!(page, "  {name:NAME_WIDTH$}  {}", row.is),
+    };
+}

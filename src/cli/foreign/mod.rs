@@ -1,0 +1,7 @@
+//! Command lines written for Claude Code and Codex: what their options are here.
+
+pub mod claude;
+pub mod codex;
+pub mod help;
+pub mod rewrite;
+pub mod translate;

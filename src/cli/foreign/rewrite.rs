@@ -1,0 +1,177 @@
+//! Rewrites another program's options into ours, by a table with one row per option.
+
+use std::ffi::OsString;
+
+use crate::cli::report::Failure;
+
+/// What is said of options that mean nothing here.
+pub const NOT_USED: &str = "not used";
+
+pub struct OptionRow {
+    pub names: &'static [&'static str],
+    pub takes: Takes,
+    pub here: Here,
+    /// What it is here, for the help page and messages.
+    pub is: &'static str,
+}
+
+/// How many arguments belong to it, besides what is written as `--name=value`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    Nothing,
+    One,
+    /// One if it isn't an option.
+    Maybe,
+    /// All that look like more of the same.
+    Many,
+}
+
+type ToOurs = fn(&str) -> Result<Vec<String>, String>;
+
+pub enum Here {
+    As(&'static str),
+    Args(&'static [&'static str]),
+    Of(ToOurs),
+    /// Nothing to do.
+    Nothing,
+    /// It has no effect here, which the user is told.
+    Note,
+    /// Likewise, of this one value.
+    NoteOn(&'static str),
+    Refused,
+}
+
+#[derive(Default)]
+pub struct Rewritten {
+    pub options: Vec<OsString>,
+    pub words: Vec<OsString>,
+    pub notes: Vec<String>,
+    /// First names of the rows that were used.
+    pub used: Vec<&'static str>,
+    /// An option follows the first word directly.
+    pub option_after_word: bool,
+}
+
+/// `takes_value` knows our own options. Whatever no table has is passed on.
+pub fn rewrite(
+    rows: &[OptionRow],
+    args: impl Iterator<Item = OsString>,
+    takes_value: impl Fn(&str) -> bool,
+) -> Result<Rewritten, Failure> {
+    let mut done = Rewritten::default();
+    let mut args = args.peekable();
+    while let Some(arg) = args.next() {
+        let text = arg.to_string_lossy().into_owned();
+        if text == "--" {
+            done.words.extend(args.by_ref());
+            break;
+        }
+        if !text.starts_with('-') || text == "-" {
+            done.words.push(arg);
+            done.option_after_word |=
+                done.words.len() == 1 && args.peek().is_some_and(|next| starts_option(next));
+            continue;
+        }
+        let (name, inline) = match text.split_once('=').filter(|_| text.starts_with("--")) {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (text.as_str(), None),
+        };
+        let mut next = |wanted: fn(&str) -> bool| {
+            args.next_if(|next| next.to_str().is_some_and(wanted)).and_then(|next| next.into_string().ok())
+        };
+        let Some(row) = rows.iter().find(|row| row.names.contains(&name)) else {
+            let value = (inline.is_none() && takes_value(name)).then(|| args.next()).flatten();
+            done.options.push(arg);
+            done.options.extend(value);
+            continue;
+        };
+        let values: Vec<String> = match (row.takes, inline) {
+            (Takes::Nothing, None) => Vec::new(),
+            (_, Some(value)) => vec![value],
+            (Takes::One, None) => vec![next(|_| true).ok_or_else(|| no_value(name, row))?],
+            (Takes::Maybe, None) => next(is_value).into_iter().collect(),
+            (Takes::Many, None) => {
+                let first = next(|_| true).ok_or_else(|| no_value(name, row))?;
+                std::iter::once(first).chain(std::iter::from_fn(|| next(is_more))).collect()
+            }
+        };
+        done.used.extend(row.names.first());
+        done.apply(row, name, &values)?;
+    }
+    Ok(done)
+}
+
+impl Rewritten {
+    pub fn add(&mut self, args: &[&str]) {
+        self.options.extend(args.iter().map(OsString::from));
+    }
+
+    pub fn uses(&self, name: &str) -> bool {
+        self.used.contains(&name)
+    }
+
+    pub fn apply(&mut self, row: &OptionRow, name: &str, values: &[String]) -> Result<(), Failure> {
+        match row.here {
+            Here::Args(args) => self.add(args),
+            // With `=`, so that a value can't be taken for an option.
+            Here::As(ours) => {
+                self.options.extend(values.iter().map(|value| OsString::from(format!("{ours}={value}"))));
+            }
+            Here::Of(ours) => {
+                let none = [String::new()];
+                for value in if values.is_empty() { &none[..] } else { values } {
+                    let args = ours(value).map_err(|why| refused(&format!("{name} {value}"), &why))?;
+                    self.options.extend(args.into_iter().map(OsString::from));
+                }
+            }
+            Here::Nothing => {}
+            Here::NoteOn(value) if values.iter().all(|given| given != value) => {}
+            Here::Note | Here::NoteOn(_) => self.notes.push(format!("{name}: {}", row.is)),
+            Here::Refused => return Err(refused(name, row.is)),
+        }
+        Ok(())
+    }
+
+    /// The values given for our option, which are taken out.
+    pub fn take(&mut self, ours: &str) -> Vec<String> {
+        let mut values = Vec::new();
+        let mut kept = Vec::new();
+        let mut options = std::mem::take(&mut self.options).into_iter();
+        while let Some(option) = options.next() {
+            let text = option.to_string_lossy();
+            match text.strip_prefix(ours) {
+                Some("") => values.extend(options.next().map(|value| value.to_string_lossy().into_owned())),
+                Some(rest) if rest.starts_with('=') => values.push(rest[1..].to_owned()),
+                _ => kept.push(option),
+            }
+        }
+        self.options = kept;
+        values
+    }
+}
+
+fn starts_option(arg: &OsString) -> bool {
+    arg.to_str().is_some_and(|text| text.starts_with('-') && text != "-")
+}
+
+fn is_value(text: &str) -> bool {
+    !text.starts_with('-')
+}
+
+/// A tool, a path or JSON, and not the task that follows a list.
+fn is_more(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_uppercase() || "/.~{".contains(c)) && !text.trim().contains(' ')
+        || text.starts_with("mcp__")
+        || text.starts_with(|c: char| c.is_ascii_uppercase()) && text.contains('(') && text.ends_with(')')
+}
+
+fn no_value(name: &str, row: &OptionRow) -> Failure {
+    refused(name, &format!("it needs a value: {}", row.is))
+}
+
+pub fn refused(what: &str, why: &str) -> Failure {
+    Failure::usage(
+        format!("{}: {why}", what.trim_end()),
+        "`mycode help scripts` lists the options of Claude Code and Codex, and what they are here",
+    )
+}

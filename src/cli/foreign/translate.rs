@@ -1,0 +1,63 @@
+//! From the command line as it was typed to one in our own options.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+
+use super::rewrite::Rewritten;
+use super::{claude, codex};
+use crate::cli::report::Failure;
+
+/// The arguments without the program's name, and what the user is told about them. `command` is ours.
+pub fn translated(
+    args: Vec<OsString>,
+    command: &clap::Command,
+) -> Result<(Vec<OsString>, Vec<String>), Failure> {
+    let first = args.first().and_then(|arg| arg.to_str()).unwrap_or_default();
+    let takes_value = |option: &str| with_values(command).contains(option);
+    if first == "exec" || first == "e" {
+        let done = codex::translated(args.into_iter().skip(1), takes_value)?;
+        let reviews = done.words.first().is_some_and(|word| word == "review")
+            && (done.words.len() == 1 || done.option_after_word)
+            && command.find_subcommand("review").is_some();
+        return Ok(if reviews {
+            let words = done.words.into_iter().skip(1);
+            (std::iter::once("review".into()).chain(done.options).chain(words).collect(), done.notes)
+        } else {
+            exec(done, false)
+        });
+    }
+    let typed = args.iter().map_while(|arg| arg.to_str().filter(|arg| *arg != "--"));
+    if command.find_subcommand(first).is_none() && claude::is_meant(typed) {
+        return Ok(exec(claude::translated(args.into_iter(), takes_value)?, true));
+    }
+    Ok((args, Vec::new()))
+}
+
+/// A task may be typed without quotes where that was always so.
+fn exec(done: Rewritten, join: bool) -> (Vec<OsString>, Vec<String>) {
+    let words = match join && done.words.len() > 1 {
+        true => vec![done.words.join(&OsString::from(" "))],
+        false => done.words,
+    };
+    let mut args = vec![OsString::from("exec")];
+    args.extend(done.options);
+    if !words.is_empty() {
+        args.push("--".into());
+        args.extend(words);
+    }
+    (args, done.notes)
+}
+
+/// The options of `exec` that take a value, in all spellings.
+fn with_values(command: &clap::Command) -> HashSet<String> {
+    let exec = command.find_subcommand("exec");
+    let options = exec.into_iter().flat_map(clap::Command::get_arguments);
+    let mut names = HashSet::new();
+    for option in options.filter(|option| option.get_action().takes_values()) {
+        names.extend(
+            option.get_long_and_visible_aliases().into_iter().flatten().map(|name| format!("--{name}")),
+        );
+        names.extend(option.get_short().map(|short| format!("-{short}")));
+    }
+    names
+}

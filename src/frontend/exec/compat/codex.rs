@@ -1,0 +1,229 @@
+//! Output for scripts written for Codex: its event lines, one JSON object each, as its TypeScript SDK declares
+//! them (`@openai/codex-sdk` 0.163.0, November 2026).
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::exec::printer::{Printer, end_words};
+use base::model::envelope::{Envelope, Status};
+use base::model::item::{Item, ToolResult};
+use base::model::observation::Operation;
+use base::protocol::approval::Question;
+use base::protocol::event::{EndReason, Event, Level, TurnEnd};
+use base::sanitize;
+
+pub struct Codex<O> {
+    out: O,
+    /// The thread and its turn are announced once.
+    announced: (bool, bool),
+    items: u64,
+    /// Calls that began: their item without its state.
+    running: HashMap<Arc<str>, Value>,
+    todo_list: Option<Value>,
+    answer: String,
+}
+
+impl<O: Write> Codex<O> {
+    pub fn new(out: O) -> Self {
+        Self {
+            out,
+            announced: (false, false),
+            items: 0,
+            running: HashMap::new(),
+            todo_list: None,
+            answer: String::new(),
+        }
+    }
+
+    fn line(&mut self, event: &Value) -> io::Result<()> {
+        writeln!(self.out, "{}", sanitize::escape(&event.to_string()))?;
+        self.out.flush()
+    }
+
+    fn item(&mut self, state: &str, item: &Value) -> io::Result<()> {
+        self.line(&json!({"type": format!("item.{state}"), "item": item}))
+    }
+
+    /// A new item with its number.
+    fn new_item(&mut self, kind: &str, fields: Value) -> Value {
+        let mut item = json!({"id": format!("item_{}", self.items), "type": kind});
+        self.items += 1;
+        merge(&mut item, fields);
+        item
+    }
+
+    fn said(&mut self, kind: &str, text: &str) -> io::Result<()> {
+        let item = self.new_item(kind, json!({ "text": text }));
+        self.item("completed", &item)
+    }
+
+    fn started(&mut self, call_id: &Arc<str>, tool: &str, title: &str, args: &str) -> io::Result<()> {
+        let args: Value = serde_json::from_str(args).unwrap_or_else(|_| json!(args));
+        let server = tool.split_once('.').or_else(|| tool.strip_prefix("mcp__")?.split_once("__"));
+        let item = match (tool, server) {
+            (_, Some((server, tool))) => {
+                let call =
+                    json!({"server": server, "tool": tool, "arguments": args, "status": "in_progress"});
+                self.new_item("mcp_tool_call", call)
+            }
+            ("Edit" | "MultiEdit" | "Write", _) => {
+                let item = self.new_item("file_change", json!({"path": args["path"]}));
+                self.running.insert(Arc::clone(call_id), item);
+                return Ok(());
+            }
+            ("TodoWrite", _) => return Ok(()),
+            ("WebSearch", _) => self.new_item("web_search", json!({"query": args["query"]})),
+            _ => {
+                let command = if tool == "Bash" { args["command"].as_str().unwrap_or(title) } else { title };
+                let call = json!({"command": command, "aggregated_output": "", "status": "in_progress"});
+                self.new_item("command_execution", call)
+            }
+        };
+        self.item("started", &item)?;
+        self.running.insert(Arc::clone(call_id), item);
+        Ok(())
+    }
+
+    fn done(&mut self, result: &ToolResult) -> io::Result<()> {
+        let envelope = &result.envelope;
+        if let Some(todos) = envelope.data.todos() {
+            return self.todos(todos.iter().map(|todo| (todo.content.as_str(), !todo.is_open())).collect());
+        }
+        let Some(mut item) = self.running.remove(&result.call_id) else { return Ok(()) };
+        let failed =
+            envelope.status == Status::Error || envelope.data.exit_code().is_some_and(|code| code != 0);
+        merge(&mut item, json!({"status": if failed { "failed" } else { "completed" }}));
+        match item["type"].as_str() {
+            Some("file_change") => {
+                let change = envelope.data.change();
+                let created = change.is_some_and(|change| change.operation == Some(Operation::Create));
+                let path = item.as_object_mut().and_then(|item| item.remove("path")).unwrap_or_default();
+                let kind = if created { "add" } else { "update" };
+                merge(&mut item, json!({"changes": [{"path": path, "kind": kind}]}));
+            }
+            Some("mcp_tool_call") => merge(&mut item, of_server(envelope)),
+            Some("command_execution") => {
+                let code = envelope.data.exit_code().unwrap_or(i64::from(failed));
+                merge(&mut item, json!({"aggregated_output": output(envelope), "exit_code": code}));
+            }
+            _ => {}
+        }
+        self.item("completed", &item)
+    }
+
+    fn todos(&mut self, todos: Vec<(&str, bool)>) -> io::Result<()> {
+        let items: Vec<Value> = todos
+            .into_iter()
+            .map(|(text, completed)| json!({"text": text, "completed": completed}))
+            .collect();
+        let (state, item) = match self.todo_list.take() {
+            None => ("started", self.new_item("todo_list", json!({ "items": items }))),
+            Some(mut list) => {
+                merge(&mut list, json!({ "items": items }));
+                ("updated", list)
+            }
+        };
+        self.item(state, &item)?;
+        self.todo_list = Some(item);
+        Ok(())
+    }
+}
+
+impl<O: Write> Printer for Codex<O> {
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Session(session) if !std::mem::replace(&mut self.announced.0, true) => {
+                self.line(&json!({"type": "thread.started", "thread_id": session.id}))
+            }
+            Event::TurnStarted { .. } if !std::mem::replace(&mut self.announced.1, true) => {
+                self.line(&json!({"type": "turn.started"}))
+            }
+            Event::Item { item, .. } => match &**item {
+                Item::Assistant { text, .. } if !text.trim().is_empty() => {
+                    self.answer = text.to_string();
+                    self.said("agent_message", text)
+                }
+                Item::Reasoning(reasoning) if !reasoning.text.trim().is_empty() => {
+                    self.said("reasoning", &reasoning.text)
+                }
+                _ => Ok(()),
+            },
+            Event::ToolStarted { call_id, tool, title, args } => self.started(call_id, tool, title, args),
+            Event::ToolDone { result, .. } => self.done(result),
+            Event::Notice { level: Level::Warning | Level::Error, text } => {
+                let item = self.new_item("error", json!({ "message": text }));
+                self.item("completed", &item)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The call fails with the reason, as its own item.
+    fn denied(&mut self, _: &Question) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Readers parse the last message as it is, so that it has to be the JSON alone.
+    fn output(&mut self, output: &Value) {
+        let json = output.to_string();
+        if self.answer.trim() != json {
+            let _ = self.said("agent_message", &json);
+        }
+    }
+
+    fn exit_code(&self, end: &TurnEnd, ours: u8) -> u8 {
+        match end.reason {
+            EndReason::Done => 0,
+            EndReason::Interrupted { .. } => ours,
+            _ => 1,
+        }
+    }
+
+    fn end(&mut self, end: &TurnEnd, _: u8) -> io::Result<()> {
+        if let Some(list) = self.todo_list.take() {
+            self.item("completed", &list)?;
+        }
+        if end.reason == EndReason::Done {
+            let usage = &end.usage;
+            return self.line(&json!({"type": "turn.completed", "usage": {
+                "input_tokens": usage.input, "cached_input_tokens": usage.cached,
+                "cache_write_input_tokens": usage.cache_write, "output_tokens": usage.output,
+                "reasoning_output_tokens": usage.reasoning,
+            }}));
+        }
+        let (name, message, hint) = end_words(&end.reason);
+        let message = message.unwrap_or_else(|| name.to_owned());
+        let message = hint.map_or(message.clone(), |hint| format!("{message}; {hint}"));
+        self.line(&json!({"type": "turn.failed", "error": {"message": message}}))
+    }
+}
+
+fn merge(item: &mut Value, more: Value) {
+    if let (Value::Object(item), Value::Object(more)) = (item, more) {
+        item.extend(more);
+    }
+}
+
+fn output(envelope: &Envelope) -> String {
+    match &envelope.error {
+        Some(error) => error.message.clone(),
+        None if envelope.body.is_empty() => envelope.text.clone(),
+        None => envelope.body.clone(),
+    }
+}
+
+fn of_server(envelope: &Envelope) -> Value {
+    let mut fields = Map::new();
+    let (key, value) = match &envelope.error {
+        Some(error) => ("error", json!({"message": error.message})),
+        None => {
+            let content = json!([{"type": "text", "text": output(envelope)}]);
+            ("result", json!({"content": content, "structured_content": null}))
+        }
+    };
+    fields.insert(key.to_owned(), value);
+    Value::Object(fields)
+}

@@ -1,0 +1,100 @@
+//! What the model answers in a turn, and its one correction where it has to fit a schema.
+
+use std::io;
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::output_schema::{self, OutputSchema};
+use super::printer::Printer;
+use base::model::item::{Item, ReminderTopic};
+use base::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
+use base::protocol::op::{Op, Work};
+
+pub struct TurnAnswer {
+    schema: Option<OutputSchema>,
+    /// The model's last text, or the JSON value for the schema.
+    pub text: Option<String>,
+    cut: bool,
+    /// The turn that ended with an invalid answer.
+    corrected: Option<TurnEnd>,
+}
+
+impl TurnAnswer {
+    pub fn new(schema: Option<OutputSchema>) -> Self {
+        Self { schema, text: None, cut: false, corrected: None }
+    }
+
+    /// The prompt of a new turn, with what its answer has to be.
+    pub fn begin(&mut self, prompt: String) -> String {
+        (self.text, self.cut, self.corrected) = (None, false, None);
+        match &self.schema {
+            Some(schema) => format!("{prompt}\n\n{}", schema.instruction()),
+            None => prompt,
+        }
+    }
+
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::Item { item, .. } => {
+                if let Item::Assistant { text, .. } = &**item {
+                    let before =
+                        self.text.take().filter(|_| std::mem::take(&mut self.cut)).unwrap_or_default();
+                    self.text = Some(before + text);
+                }
+            }
+            Event::Nudge(nudge) => self.cut = nudge.kind == ReminderTopic::Cut,
+            _ => {}
+        }
+    }
+
+    /// `Ok` is the end; `Err` what came of telling that a correction was asked for.
+    pub fn ended(
+        &mut self,
+        end: TurnEnd,
+        ops: &UnboundedSender<Op>,
+        printer: &mut (impl Printer + ?Sized),
+    ) -> Result<TurnEnd, io::Result<()>> {
+        let end = joined(self.corrected.as_ref(), end);
+        let Some(schema) = self.schema.as_ref().filter(|_| end.reason == EndReason::Done) else {
+            return Ok(end);
+        };
+        match schema.read(self.text.as_deref().unwrap_or_default()) {
+            Ok(output) => {
+                printer.output(&output);
+                self.text = Some(output.to_string());
+                Ok(end)
+            }
+            Err(why) if self.corrected.is_some() => Ok(TurnEnd { reason: invalid(&why), ..end }),
+            Err(why) => {
+                self.corrected = Some(end);
+                let _ = ops.send(Work::Submit { text: output_schema::correction(&why) }.into());
+                let text = format!("the answer is not valid ({why}); asking once for a correction");
+                Err(printer.event(&Event::Notice { level: Level::Info, text }))
+            }
+        }
+    }
+}
+
+fn joined(first: Option<&TurnEnd>, end: TurnEnd) -> TurnEnd {
+    let Some(first) = first else { return end };
+    let mut usage = first.usage;
+    usage.add(&end.usage);
+    TurnEnd {
+        steps: first.steps + end.steps,
+        denied: first.denied + end.denied,
+        elapsed_ms: first.elapsed_ms + end.elapsed_ms,
+        usage,
+        set_aside: [&first.set_aside[..], &end.set_aside].concat(),
+        ..end
+    }
+}
+
+fn invalid(why: &str) -> EndReason {
+    EndReason::Failed {
+        message: format!("the answer is not valid against the schema: {why}"),
+        hint: "the session keeps the answer; say in the task what the fields mean, or use a simpler schema"
+            .to_owned(),
+        cause: FailureCause::Schema,
+        prompt_returned: None,
+    }
+}
