@@ -39,6 +39,7 @@ use base::deadline::Deadline;
 use base::model::provider::Provider;
 use base::model::request::Params;
 use base::protocol::event::{Event, Level};
+use base::protocol::host::HostProgram;
 use base::protocol::notice as texts;
 use base::protocol::op::Op;
 use context::rules::project_rules::ProjectRules;
@@ -89,7 +90,13 @@ pub struct Setup {
     pub limits: RunLimits,
     /// The editor that shows and writes files. It has no composer that could take a text back.
     pub editor: Option<Arc<dyn EditorFiles>>,
+    /// The program that serves hooks and MCP servers itself.
+    pub host: Option<Arc<dyn HostProgram>>,
     pub exporter: Exporter,
+    /// Added to the system prompt.
+    pub instructions: String,
+    /// Of a new session; `None` for one of our own.
+    pub session_id: Option<String>,
 }
 
 /// A running agent. The queues are unbounded: operations come at typing speed, and the engine must never wait
@@ -138,7 +145,11 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let mut notices = loaded.notices.clone();
     let mut backlog = Vec::new();
     let conversation = match &setup.resume {
-        None => Conversation::new(&project_state, &workspace),
+        None => {
+            let mut new = Conversation::new(&project_state, &workspace);
+            new.id = setup.session_id.unwrap_or(new.id);
+            new
+        }
         Some(path) => {
             let reopened = reopen::restore(&project_state, &workspace, path)?;
             notices.extend(reopened.notices);
@@ -162,6 +173,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         tool_context(&workspace, &project_state, own_folders.clone(), retriever, &originals, &skills);
     cx.journal = Some(Arc::new(Journal::new(&project_state, &workspace)));
     cx.editor = setup.editor;
+    cx.host = setup.host;
     cx.deadline = limits.deadline;
     cx.services = limits.keep.then(|| Arc::new(Services::new(&project_state)));
     // Our own API keys must be redacted wherever they turn up.
@@ -211,7 +223,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         network: loaded.work.permission == Permission::Full || !loaded.work.sandbox,
         ..PromptReader::default()
     };
-    let prompt = FixedPrompt::new(reader, "", dispatcher.specs(), rules);
+    let prompt = FixedPrompt::new(reader, &setup.instructions, dispatcher.specs(), rules);
     let params = params(&loaded, setup.model);
     let questions = Arc::new(Questions::new(events.clone()));
     if let Some(hooks) = hooks.clone().filter(|hooks| hooks.wants(HookEvent::Notification)) {

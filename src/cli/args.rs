@@ -95,6 +95,14 @@ pub struct ModelArgs {
     #[arg(long, visible_alias = "disallowedTools", help_heading = "Session", value_name = "RULE")]
     pub deny: Vec<String>,
 
+    /// Always ask before this; from settings only
+    #[arg(skip)]
+    pub ask: Vec<String>,
+
+    /// The rules were written for another program
+    #[arg(long, hide = true)]
+    pub foreign_rules: bool,
+
     /// Trust this folder's own configuration for this run
     #[arg(long, help_heading = "Session")]
     pub trust: bool,

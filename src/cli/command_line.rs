@@ -106,7 +106,7 @@ fn acts(subcommand: &str, option: &str) -> bool {
 pub enum Command {
     /// Run one task without the chat and print the answer, or many (--each)
     #[command(after_help = each::HELP)]
-    Exec(ExecArgs),
+    Exec(Box<ExecArgs>),
     /// Serve an editor over standard input and output (Agent Client Protocol)
     Acp,
     /// Build a larger change: specification, plan, code, review

@@ -18,6 +18,7 @@ use crate::run::shell::Shell;
 use crate::sub_agent::{ParentTurn, SubReport, SubTask};
 use crate::web::state::WebState;
 use base::deadline::Deadline;
+use base::protocol::host::HostProgram;
 use context::session::journal::recorder::Journal;
 use evidence::retriever::ContextRetriever;
 use guard::policy::access::Access;
@@ -77,6 +78,8 @@ pub struct ToolCx {
     pub originals: Option<Arc<dyn Originals>>,
     /// `None` if no editor is connected.
     pub editor: Option<Arc<dyn EditorFiles>>,
+    /// `None` if no program serves hooks and MCP servers for us.
+    pub host: Option<Arc<dyn HostProgram>>,
     /// Makes changes undoable; `None` if no session is kept.
     pub journal: Option<Arc<Journal>>,
     /// Finds files for a task; `None` if the project has no state folder.
@@ -115,6 +118,7 @@ impl ToolCx {
             sub_agents: None,
             originals: None,
             editor: None,
+            host: None,
             journal: None,
             evidence: None,
             web: Arc::default(),

@@ -2,6 +2,8 @@
 //! tries the vendors' packages themselves.
 
 use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
@@ -58,7 +60,7 @@ fn a_codex_thread() {
     ];
     let out = codex(&place, &server, &settings, "do it");
     assert!(out.status.success(), "{}", stderr(&out));
-    assert!(stderr(&out).contains("network only with --sandbox danger-full-access"), "{}", stderr(&out));
+    assert!(stderr(&out).contains("network only with danger-full-access"), "{}", stderr(&out));
     let all = lines(&stdout(&out));
     let kinds: Vec<String> = all
         .iter()
@@ -145,4 +147,236 @@ fn codex_options_are_ours_or_say_what_is() {
     }
     let last = &server.requests()[2].raw;
     assert!(last.contains("resume the download code") && last.contains("and on"), "{last}");
+}
+
+/// A program that leads `claude` through its control protocol.
+struct Host {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Host {
+    fn start(place: &Workplace, server: &FakeServer, args: &[&str]) -> Self {
+        let url = server.base_url();
+        let stream = ["--output-format", "stream-json", "--verbose", "--input-format", "stream-json"];
+        let ours = ["--base-url", &url, "--model=m"];
+        let mut command = place.command(&[&stream[..], &ours, args].concat());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).env("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1");
+        let mut child = command.spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Self { child, lines }
+    }
+
+    fn send(&mut self, line: &Value) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    fn say(&mut self, text: &str) {
+        self.send(&json!({"type": "user", "message": {"role": "user", "content": text}, "parent_tool_use_id": null}));
+    }
+
+    fn ask(&mut self, request: &Value) -> Value {
+        self.send(&json!({"type": "control_request", "request_id": "r1", "request": request}));
+        self.until(|line| line["type"] == "control_response")["response"].clone()
+    }
+
+    fn answer(&mut self, request: &Value, answer: &Value) {
+        let response = json!({"subtype": "success", "request_id": request["request_id"], "response": answer});
+        self.send(&json!({"type": "control_response", "response": response}));
+    }
+
+    fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let mut line = String::new();
+            assert!(self.lines.read_line(&mut line).unwrap() > 0, "the output ended");
+            let line: Value = serde_json::from_str(&line).unwrap();
+            if wanted(&line) {
+                return line;
+            }
+        }
+    }
+
+    fn request(&mut self, subtype: &str) -> Value {
+        self.until(|line| line["type"] == "control_request" && line["request"]["subtype"] == subtype)
+    }
+
+    fn end(mut self) -> Option<i32> {
+        drop(self.child.stdin.take());
+        self.child.wait().unwrap().code()
+    }
+}
+
+#[test]
+fn a_program_answers_for_the_user_as_with_claude() {
+    let place = Workplace::new();
+    place.file("a.txt", "alpha\n");
+    let server = FakeServer::start(vec![
+        call("Write", json!({"path": "b.txt", "content": "beta\n"})),
+        call("Bash", json!({"command": "touch made"})),
+        call("Read", json!({"path": "a.txt"})),
+        text("Done."),
+        call("Bash", json!({"command": "sleep 100"})),
+        text("On."),
+    ]);
+    let mut host =
+        Host::start(&place, &server, &["--permission-prompt-tool", "stdio", "--system-prompt", "Be brief."]);
+    let hooks = json!({"PreToolUse": [{"matcher": "Read", "hookCallbackIds": ["hook_0"]}]});
+    let initialized = host.ask(&json!({"subtype": "initialize", "hooks": hooks}));
+    assert_eq!(
+        (&initialized["subtype"], &initialized["response"]["hooks_applied"]),
+        (&json!("success"), &json!(true))
+    );
+    host.say("change it");
+    let init = host.until(|line| line["subtype"] == "init");
+    assert_eq!((&init["permissionMode"], &init["model"]), (&json!("default"), &json!("m")));
+
+    // Claude's names; other arguments are a change.
+    let asked = host.request("can_use_tool");
+    let input = json!({"file_path": place.project().join("b.txt"), "content": "beta\n"});
+    assert_eq!((&asked["request"]["tool_name"], &asked["request"]["input"]), (&json!("Write"), &input));
+    let mut changed = input;
+    changed["content"] = json!("gamma\n");
+    host.answer(&asked, &json!({"behavior": "allow", "updatedInput": changed}));
+    let asked = host.request("can_use_tool");
+    assert_eq!(asked["request"]["input"], json!({"command": "touch made"}));
+    assert_eq!(place.text("b.txt"), "gamma\n");
+    host.answer(&asked, &json!({"behavior": "deny", "message": "make nothing"}));
+    let refused = host.until(|line| line["type"] == "user");
+    assert!(
+        refused["message"]["content"][0]["content"].as_str().unwrap().contains("make nothing"),
+        "{refused}"
+    );
+    let hook = host.request("hook_callback");
+    assert_eq!(
+        (&hook["request"]["callback_id"], &hook["request"]["input"]["tool_name"]),
+        (&json!("hook_0"), &json!("Read"))
+    );
+    let no = json!({"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "not now"});
+    host.answer(&hook, &json!({"hookSpecificOutput": no}));
+    let result = host.until(|line| line["type"] == "result");
+    assert_eq!(
+        (&result["subtype"], &result["result"], &result["num_turns"]),
+        (&json!("success"), &json!("Done."), &json!(4))
+    );
+    let denials: Vec<&Value> =
+        result["permission_denials"].as_array().unwrap().iter().map(|one| &one["tool_name"]).collect();
+    assert_eq!(denials, ["Bash", "Read"]);
+    assert!(
+        result["usage"]["input_tokens"].as_u64() > Some(0) && result["total_cost_usd"].is_number(),
+        "{result}"
+    );
+    assert_eq!(host.until(|line| line["type"] == "system")["state"], "idle");
+
+    // An interrupt ends the turn and not the session.
+    assert_eq!(
+        host.ask(&json!({"subtype": "set_permission_mode", "mode": "bypassPermissions"}))["subtype"],
+        "success"
+    );
+    host.say("wait");
+    host.until(|line| line["message"]["content"][0]["input"]["command"] == "sleep 100");
+    assert_eq!(host.ask(&json!({"subtype": "interrupt"}))["subtype"], "success");
+    let result = host.until(|line| line["type"] == "result");
+    assert_eq!(
+        (&result["subtype"], &result["terminal_reason"]),
+        (&json!("error_during_execution"), &json!("aborted_streaming"))
+    );
+    assert!(
+        host.ask(&json!({"subtype": "rewind_files"}))["error"].as_str().unwrap().contains("rewind_files")
+    );
+    host.say("go on");
+    assert_eq!(host.until(|line| line["type"] == "result")["result"], "On.");
+    assert_eq!(host.end(), Some(0));
+    assert!(server.requests()[0].raw.contains("Be brief."));
+}
+
+#[test]
+fn tools_of_the_program_itself() {
+    let place = Workplace::new();
+    let server = FakeServer::start(vec![call("mcp__calc__add", json!({"a": 2})), text("Done.")]);
+    let mut host =
+        Host::start(&place, &server, &["--permission-mode=bypassPermissions", "--include-partial-messages"]);
+    host.ask(&json!({"subtype": "initialize", "sdkMcpServers": ["calc"]}));
+    host.say("add");
+    let mut seen = Vec::new();
+    loop {
+        let line = host.until(|line| line["type"] == "result" || line["request"]["subtype"] == "mcp_message");
+        if line["type"] == "result" {
+            assert_eq!(line["result"], "Done.");
+            break;
+        }
+        let message = &line["request"]["message"];
+        seen.push(message["method"].as_str().unwrap_or_default().to_owned());
+        let result = match seen.last().unwrap().as_str() {
+            "initialize" => {
+                json!({"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}},
+                "serverInfo": {"name": "calc", "version": "1"}})
+            }
+            "tools/list" => json!({"tools": [{"name": "add", "inputSchema": {"type": "object"}}]}),
+            "tools/call" => json!({"content": [{"type": "text", "text": "sum 5"}]}),
+            _ => json!({}),
+        };
+        let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+        host.answer(&line, &json!({"mcp_response": answer}));
+    }
+    assert_eq!(seen[..2], ["initialize", "notifications/initialized"], "{seen:?}");
+    assert!(server.requests()[1].raw.contains("sum 5"));
+    assert_eq!(host.end(), Some(0));
+}
+
+#[test]
+fn claude_options_are_ours_or_say_what_is() {
+    let place = Workplace::new();
+    place.file("a.txt", "alpha\n");
+    let write = || call("Write", json!({"path": "b.txt", "content": "beta\n"}));
+    let server = FakeServer::start(vec![
+        write(),
+        text("No."),
+        write(),
+        text("Yes."),
+        text("{\"a\": 1}"),
+        call("Read", json!({"path": "a.txt"})),
+        status(400, "no"),
+    ]);
+    let run = |args: &[&str]| {
+        let url = server.base_url();
+        let out = place.command(&[args, &["--base-url", &url, "--model", "m"]].concat()).output().unwrap();
+        (out.status.code(), stdout(&out), stderr(&out))
+    };
+    let result = |(code, out, err): (Option<i32>, String, String)| -> (Option<i32>, Value) {
+        (code, serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}\n{err}")))
+    };
+    // What isn't allowed is denied, as there; without a mode, a plain -p is our exec.
+    let json_out = ["-p", "do it", "--output-format", "json"];
+    let (code, said) =
+        result(run(&[&json_out[..], &["--allowedTools", "Read", "Bash(ls:*)", "NotebookRead"]].concat()));
+    assert_eq!((code, &said["permission_denials"][0]["tool_name"]), (Some(0), &json!("Write")), "{said}");
+    let id = "0a1b2c3d-0000-4000-8000-00000000000a";
+    let (_, said) =
+        result(run(&[&json_out[..], &["--permission-mode=acceptEdits", "--session-id", id]].concat()));
+    assert_eq!((&said["result"], &said["session_id"]), (&json!("Yes."), &json!(id)));
+    assert_eq!(place.text("b.txt"), "beta\n");
+    let schema = json!({"type": "object", "required": ["a"]}).to_string();
+    let (_, said) = result(run(&[&json_out[..], &["--json-schema", &schema, "--resume", id]].concat()));
+    assert_eq!((&said["structured_output"], &said["session_id"]), (&json!({"a": 1}), &json!(id)));
+    let (code, said) = result(run(&[&json_out[..], &["--max-turns", "1"]].concat()));
+    assert_eq!((code, &said["subtype"]), (Some(1), &json!("error_max_turns")));
+    let (code, out, _) = run(&["-p", "stream", "--output-format", "stream-json", "--fallback-model", "x"]);
+    let last = lines(&out).pop().unwrap();
+    assert_eq!(
+        (code, &last["is_error"], &last["subtype"]),
+        (Some(1), &json!(true), &json!("error_during_execution"))
+    );
+    for (args, said) in [
+        (&["-p", "x", "--output-format", "xml"][..], "text, json or stream-json"),
+        (&["-p", "x", "--permission-mode", "none"], "bypassPermissions"),
+        (&["-p", "x", "--permission-prompt-tool", "mcp__a__b"], "only stdio"),
+        (&["-p", "x", "--agent", "a"], "--append-system-prompt"),
+        (&["-p", "x", "--mcp-config", "{\"a\""], "no JSON"),
+        (&["-p", "x", "--session-id", "1"], "no UUID"),
+        (&["-p", "x", "--session-id", id], "--resume"),
+        (&["-p", "x", "--nonsense"], "--nonsense"),
+    ] {
+        let (code, out, err) = run(args);
+        assert!(code == Some(2) && err.contains(said), "{args:?}: {code:?} {out}\n{err}");
+    }
 }

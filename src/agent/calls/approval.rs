@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use serde_json::Value;
+
 use super::policy_engine::{AssessedToolCall, PolicyEngine};
 use crate::control::{Events, TurnControl, notice};
 use base::model::call::ToolCall;
@@ -25,14 +27,14 @@ pub struct Approver<'a> {
 }
 
 impl Approver<'_> {
-    /// `Err` is the envelope for the model when the call must not run.
+    /// `Ok` has the arguments if the user changed them; `Err` is the envelope for the model when the call must not run.
     pub async fn ask(
         &self,
         call: &ToolCall,
         prepared: &dyn Prepared,
         assessed: &AssessedToolCall,
         reason: String,
-    ) -> Result<(), Box<Envelope>> {
+    ) -> Result<Option<Value>, Box<Envelope>> {
         let Self { policy, cx, control, events, .. } = self;
         if !self.interactive {
             self.denied.fetch_add(1, Ordering::Relaxed);
@@ -64,6 +66,7 @@ impl Approver<'_> {
         let question = Question::Approval(ApprovalRequest {
             call_id: call.id.to_string(),
             tool: call.name.to_string(),
+            args: cx.redactor.redact_args(&call.args).into_owned(),
             title: clean(&prepared.title()),
             detail: clean(&detail),
             is_diff,
@@ -73,10 +76,11 @@ impl Approver<'_> {
             agent: control.agent.clone(),
         });
         match control.questions.ask(question, &control.cancel).await {
-            Some(Answer::Once) => Ok(()),
+            Some(Answer::Once) => Ok(None),
+            Some(Answer::Changed { args }) => Ok(Some(args)),
             Some(Answer::Session) => {
                 policy.allow_for_session(assessed);
-                Ok(())
+                Ok(None)
             }
             Some(Answer::Always) => {
                 if let Some(grant) = always
@@ -84,7 +88,7 @@ impl Approver<'_> {
                 {
                     notice(events, Level::Warning, texts::rule_not_saved(error));
                 }
-                Ok(())
+                Ok(None)
             }
             Some(Answer::No { note }) => {
                 self.denied.fetch_add(1, Ordering::Relaxed);

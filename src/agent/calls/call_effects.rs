@@ -79,7 +79,21 @@ pub async fn changed(cx: &ToolCx, by_command: bool) -> Option<String> {
     tokio::task::spawn_blocking(move || watch::changes(&cx, by)).await.ok().flatten()
 }
 
-pub fn shown_title(cx: &ToolCx, title: &str) -> String {
+pub fn waiting(cx: &ToolCx, call: &ToolCall, title: &str, events: &Events) {
+    let title = shown_title(cx, title);
+    let _ = events.send(Event::ToolWaiting { call_id: Arc::clone(&call.id), title });
+}
+
+pub fn started(cx: &ToolCx, call: &ToolCall, title: &str, events: &Events) {
+    let _ = events.send(Event::ToolStarted {
+        call_id: Arc::clone(&call.id),
+        tool: Arc::clone(&call.name),
+        title: shown_title(cx, title),
+        args: cx.redactor.redact_args(&call.args).into(),
+    });
+}
+
+fn shown_title(cx: &ToolCx, title: &str) -> String {
     cx.redactor.redact(title, TextSource::of_command(title)).into_owned()
 }
 

@@ -14,12 +14,12 @@ use super::approval::{Approver, denied, envelope_of, never_run};
 use super::call_effects;
 use super::policy_engine::{AssessedToolCall, PolicyEngine};
 use super::result;
+use super::stages::{AdmittedCall, CallQueue, Consent, GroupedCall, OpenedCall};
 use crate::control::{Events, TurnControl, UserPrompter};
 use crate::hooks::tool_hooks::{self, Hooked, SharedHooks};
 use base::model::call::{ToolCall, ToolSpec};
 use base::model::envelope::{Envelope, ErrorCode};
 use base::model::item::ToolResult;
-use base::protocol::event::Event;
 use guard::policy::verdict::Verdict;
 use tools::api::{Prepared, Tool, ToolError};
 use tools::cx::ToolCx;
@@ -34,43 +34,6 @@ pub struct Dispatcher {
     pub hooks: Option<SharedHooks>,
     interactive: bool,
     denied: AtomicU32,
-}
-
-/// The calls of a reply that haven't run yet.
-pub struct CallQueue<'c> {
-    rest: &'c [Arc<ToolCall>],
-    carried: Option<GroupedCall>,
-    alone: bool,
-}
-
-pub struct GroupedCall {
-    pub call: Arc<ToolCall>,
-    parallel: bool,
-    /// Of a command: what it would do.
-    assessed: Option<AssessedToolCall>,
-}
-
-struct AdmittedCall {
-    prepared: Box<dyn Prepared>,
-    /// The title of a call whose program may change any file.
-    command: Option<String>,
-    assessed: AssessedToolCall,
-    consent: Consent,
-    hooked: Option<Hooked>,
-}
-
-/// A parsed call, after the user's PreToolUse hooks.
-struct OpenedCall {
-    prepared: Box<dyn Prepared>,
-    hooked: Option<Hooked>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Consent {
-    /// The level and the rules allow it.
-    Rules,
-    Asked,
-    Own,
 }
 
 impl Dispatcher {
@@ -170,8 +133,7 @@ impl Dispatcher {
                 .resolve(call, call.parsed_args().unwrap_or_default())
                 .and_then(|(tool, args)| tool.prepare(args));
             let title = prepared.map_or_else(|_| call.name.to_string(), |prepared| prepared.title());
-            let title = call_effects::shown_title(&self.cx, &title);
-            let _ = events.send(Event::ToolWaiting { call_id: Arc::clone(&call.id), title });
+            call_effects::waiting(&self.cx, call, &title, events);
         }
     }
 
@@ -198,9 +160,9 @@ impl Dispatcher {
         let opened =
             join_all(calls.iter().map(|call| self.open(call, Consent::Rules, control, events))).await;
         let mut admitted = Vec::with_capacity(calls.len());
-        for ((call, assessed), opened) in calls.iter().zip(assessed).zip(opened) {
+        for (assessed, opened) in assessed.into_iter().zip(opened) {
             admitted.push(match opened {
-                Ok(opened) => self.judge(call, opened, assessed, Consent::Rules, control, events).await,
+                Ok(opened) => self.judge(opened, assessed, Consent::Rules, control, events).await,
                 Err(envelope) => Err(envelope),
             });
         }
@@ -259,7 +221,7 @@ impl Dispatcher {
     ) -> ToolResult {
         let limits = Limits::for_window(window_tokens);
         let admitted = match self.open(&call, Consent::Own, control, events).await {
-            Ok(opened) => self.judge(&call, opened, None, Consent::Own, control, events).await,
+            Ok(opened) => self.judge(opened, None, Consent::Own, control, events).await,
             Err(envelope) => Err(envelope),
         };
         let mut envelope = match admitted {
@@ -272,7 +234,7 @@ impl Dispatcher {
 
     /// The result of a call that the reply's end cut off. A plain retry would be cut off again.
     pub fn answer_cut(&self, call: &ToolCall, events: &Events) -> ToolResult {
-        self.started(call, call.name.to_string(), events);
+        call_effects::started(&self.cx, call, &call.name, events);
         let message = format!(
             "Not run: the call was cut off at the output limit after {} characters. Nothing was written. Write the file in \
              parts: the first with Write, the rest with Edit",
@@ -280,15 +242,6 @@ impl Dispatcher {
         );
         let envelope = Envelope::error(ErrorCode::InvalidParam, message);
         ToolResult::new(Arc::clone(&call.id), Arc::clone(&call.name), envelope)
-    }
-
-    fn started(&self, call: &ToolCall, title: String, events: &Events) {
-        let _ = events.send(Event::ToolStarted {
-            call_id: Arc::clone(&call.id),
-            tool: Arc::clone(&call.name),
-            title: call_effects::shown_title(&self.cx, &title),
-            args: self.cx.redactor.redact_args(&call.args).into(),
-        });
     }
 
     fn find(&self, name: &str) -> Result<&dyn Tool, ToolError> {
@@ -335,39 +288,41 @@ impl Dispatcher {
         events: &Events,
     ) -> Result<OpenedCall, Box<Envelope>> {
         if control.cancel.is_cancelled() {
-            self.started(call, call.name.to_string(), events);
+            call_effects::started(&self.cx, call, &call.name, events);
             return Err(never_run());
         }
         let parsed = self.parse(call);
         let title = parsed.as_ref().map_or_else(|_| call.name.to_string(), |prepared| prepared.title());
-        self.started(call, title, events);
+        call_effects::started(&self.cx, call, &title, events);
         let prepared = parsed?;
         let Some(hooks) = self.hooks.as_ref().filter(|_| consent != Consent::Own) else {
-            return Ok(OpenedCall { prepared, hooked: None });
+            return Ok(OpenedCall { call: call.clone(), prepared, hooked: None });
         };
         let args = call.parsed_args().unwrap_or_default();
         let meant = self.resolve(call, args).map(|(tool, args)| tool.meant(args));
         let meant = meant.map_err(|error| envelope_of(&error))?;
         let mut hooked = Hooked::new(hooks, meant, call);
         let changed = tool_hooks::before(hooks, &mut hooked, call, &control.cancel).await;
-        let prepared = changed.map_or(Ok(prepared), |call| self.parse(&call))?;
-        Ok(OpenedCall { prepared, hooked: Some(hooked) })
+        let (call, prepared) = match changed {
+            Some(call) => (call.clone(), self.parse(&call)?),
+            None => (call.clone(), prepared),
+        };
+        Ok(OpenedCall { call, prepared, hooked: Some(hooked) })
     }
 
     /// Access, decide, ask. `Err` is the envelope for the model. The user's own calls are always allowed.
     async fn judge(
         &self,
-        call: &ToolCall,
         opened: OpenedCall,
         known: Option<AssessedToolCall>,
         mut consent: Consent,
         control: &TurnControl,
         events: &Events,
     ) -> Result<AdmittedCall, Box<Envelope>> {
-        let OpenedCall { prepared, hooked } = opened;
+        let OpenedCall { call, mut prepared, mut hooked } = opened;
         let cx = self.cx_until(control);
         // Hooks may have changed the call.
-        let assessed = match known.filter(|_| hooked.is_none()) {
+        let mut assessed = match known.filter(|_| hooked.is_none()) {
             Some(known) => known,
             None => tokio::select! {
                 assessed = self.assess(&*prepared, &cx) => assessed?,
@@ -393,13 +348,38 @@ impl Dispatcher {
             Verdict::Ask { reason } => {
                 let (policy, interactive, denied) = (&self.policy, self.interactive, &self.denied);
                 let approver = Approver { policy, cx, interactive, denied, control, events };
-                approver.ask(call, &*prepared, &assessed, reason).await?;
+                if let Some(args) = approver.ask(&call, &*prepared, &assessed, reason).await? {
+                    (prepared, assessed) = Box::pin(self.changed(&call, args, &mut hooked, control)).await?;
+                }
                 consent = Consent::Asked;
             }
         }
         // Scanning every file before and after is slow in a large tree: skip it for commands that only read.
         let command = self.policy.may_change(&assessed);
         Ok(AdmittedCall { command: command.then(|| prepared.title()), prepared, assessed, consent, hooked })
+    }
+
+    /// The call with the arguments that the user wants. What is forbidden stays so.
+    async fn changed(
+        &self,
+        call: &ToolCall,
+        args: Value,
+        hooked: &mut Option<Hooked>,
+        control: &TurnControl,
+    ) -> Result<(Box<dyn Prepared>, AssessedToolCall), Box<Envelope>> {
+        let prepared = self.parse(&ToolCall { args: args.to_string().into(), ..call.clone() })?;
+        let cx = self.cx_until(control);
+        let assessed = tokio::select! {
+            assessed = self.assess(&*prepared, &cx) => assessed?,
+            () = control.cancel.cancelled() => return Err(never_run()),
+        };
+        if let Verdict::Deny { reason } = self.policy.decide(&assessed) {
+            return Err(denied(&format!("the user changed this call, and {reason}")));
+        }
+        if let (Some(hooks), Some(hooked)) = (&self.hooks, hooked) {
+            hooked.changed(hooks, &args);
+        }
+        Ok((prepared, assessed))
     }
 
     async fn run(

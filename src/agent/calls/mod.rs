@@ -5,3 +5,4 @@ pub mod call_effects;
 pub mod dispatcher;
 pub mod policy_engine;
 pub mod result;
+pub mod stages;

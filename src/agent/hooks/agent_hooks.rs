@@ -10,10 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::calls::policy_engine::PolicyEngine;
 use crate::control::{Events, notice};
-use base::config::mode::Mode;
-use base::config::settings::Permission;
 use base::config::trusted::agent_files::AgentFile;
 use base::protocol::approval::Question;
+use base::protocol::claude_tools;
 use base::sanitize;
 use base::text::elide;
 use guard::redact::detector::TextSource;
@@ -61,7 +60,7 @@ impl AgentHooks {
         let unusable = tells.then(|| texts::not_run(&settings.not_run));
         let hooks = (!settings.hooks.is_empty()).then(|| {
             Arc::new(Self {
-                hooks: Arc::new(Hooks::new(settings, &cx.root)),
+                hooks: Arc::new(Hooks::new(settings, &cx.root, cx.host.clone())),
                 cx: cx.clone(),
                 policy: Arc::clone(policy),
                 events: events.clone(),
@@ -176,7 +175,10 @@ impl AgentHooks {
         payload.insert("session_id".to_owned(), id.into());
         payload.insert("transcript_path".to_owned(), log.to_string_lossy().into());
         payload.insert("cwd".to_owned(), self.cx.shell.cwd().to_string_lossy().into());
-        payload.insert("permission_mode".to_owned(), self.permission_mode().into());
+        payload.insert(
+            "permission_mode".to_owned(),
+            claude_tools::permission_mode(self.policy.permission(), self.policy.mode()).into(),
+        );
         payload.insert("hook_event_name".to_owned(), format!("{event:?}").into());
         if let Some((id, kind)) = &self.agent {
             payload.insert("agent_id".to_owned(), id.as_str().into());
@@ -186,17 +188,6 @@ impl AgentHooks {
             payload.extend(more);
         }
         Value::Object(payload)
-    }
-
-    /// The permission level in Claude Code's terms.
-    fn permission_mode(&self) -> &'static str {
-        match (self.policy.mode(), self.policy.permission()) {
-            (mode, _) if mode != Mode::Auto => "plan",
-            (_, Permission::ReadOnly) => "plan",
-            (_, Permission::Ask) => "default",
-            (_, Permission::AcceptEdits | Permission::Auto) => "acceptEdits",
-            (_, Permission::Full) => "bypassPermissions",
-        }
     }
 
     pub fn say(&self) -> Say {

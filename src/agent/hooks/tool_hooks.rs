@@ -10,12 +10,12 @@ use crate::calls::policy_engine::AssessedToolCall;
 use crate::calls::result;
 use base::model::call::ToolCall;
 use base::model::envelope::{Envelope, ErrorCode, Status};
+use base::protocol::claude_tools;
 use base::protocol::event::Level;
 use guard::policy::verdict::Verdict;
 use tools::hook::answer::Decision;
 use tools::hook::event::HookEvent;
 use tools::hook::notice as texts;
-use tools::hook::tool_names;
 use tools::hook::verdict::{Decided, HookVerdict};
 
 pub type SharedHooks = Arc<AgentHooks>;
@@ -33,9 +33,14 @@ pub struct Hooked {
 
 impl Hooked {
     pub fn new(hooks: &AgentHooks, (tool, args): (String, Value), call: &ToolCall) -> Self {
-        let input = tool_names::input(&tool, &args, hooks.workspace());
-        let names = tool_names::names(&tool);
+        let input = claude_tools::input(&tool, &args, hooks.workspace());
+        let names = claude_tools::names(&tool);
         Self { tool, names, input, call_id: Arc::clone(&call.id), decided: None, contexts: Vec::new() }
+    }
+
+    /// Other arguments under our names.
+    pub fn changed(&mut self, hooks: &AgentHooks, args: &Value) {
+        self.input = claude_tools::input(&self.tool, args, hooks.workspace());
     }
 
     pub fn name(&self) -> &str {
@@ -73,8 +78,8 @@ pub async fn before(
     let verdict = hooked.run(hooks, HookEvent::PreToolUse, json!({}), cancel).await;
     (hooked.decided, hooked.contexts) = (verdict.decided, verdict.contexts);
     let (name, input) = verdict.updated_input?;
-    let args = tool_names::args(&hooked.tool, &input);
-    hooked.input = tool_names::input(&hooked.tool, &args, hooks.workspace());
+    let args = claude_tools::args(&hooked.tool, &input);
+    hooked.changed(hooks, &args);
     hooks.say()(Level::Info, texts::changed(&name, hooked.name()));
     Some(ToolCall { name: hooked.tool.as_str().into(), args: args.to_string().into(), ..call.clone() })
 }

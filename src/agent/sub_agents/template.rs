@@ -21,11 +21,11 @@ use base::config::settings::{ContextSettings, TINY_WINDOW_TOKENS, WorkSettings};
 use base::config::trusted::held_back::HeldBack;
 use base::model::provider::Provider;
 use base::model::request::Params;
+use base::protocol::claude_tools;
 use context::rules::project_rules::ProjectRules;
 use tools::agent_types::AgentType;
 use tools::api::Tool;
 use tools::cx::ToolCx;
-use tools::hook::tool_names;
 use tools::on_demand::source::ToolSource;
 use tools::on_demand::toolbox;
 use tools::plan::skill::SkillTool;
@@ -131,7 +131,7 @@ impl AgentTemplate {
 
     fn tools(&self, kind: &AgentType, cx: &ToolCx) -> Vec<Box<dyn Tool>> {
         let rules = self.policy.rules_for_reading();
-        let allowed = |name: &str| !rules.removes(&tool_names::names(name));
+        let allowed = |name: &str| !rules.removes(&claude_tools::names(name));
         // We don't know what a server's tools do.
         let sources = if kind.only_reads || kind.tools.is_some() { &[][..] } else { &self.sources };
         let mut tools = toolbox::tools(sources, &cx.web, |name| kind.has(name) && allowed(name));

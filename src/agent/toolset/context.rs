@@ -36,6 +36,7 @@ pub fn tool_context(
 pub fn servers_of(cx: &ToolCx, loaded: &Loaded, own_folders: &[PathBuf]) -> (Arc<Servers>, Vec<String>) {
     let (servers, problems) = servers::read(&loaded.own.mcp, loaded.work.sandbox);
     let place = Place {
+        host: cx.host.clone(),
         root: cx.root.to_path_buf(),
         sandbox: Arc::clone(&cx.sandbox),
         state: own_folders.last().map(|state| state.join("mcp")),

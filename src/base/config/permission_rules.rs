@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::trusted::agent_files::AgentFile;
 use super::trusted::permission_files;
@@ -43,11 +44,17 @@ struct ClaudeLists {
     deny: Vec<String>,
 }
 
+/// The rules in Claude Code's settings.
+pub fn claude_lists(settings: &Value) -> PermissionLists {
+    let ClaudeLists { allow, ask, deny } =
+        ClaudeSettings::deserialize(settings).unwrap_or_default().permissions;
+    PermissionLists { allow, ask, deny }
+}
+
 /// What forbids and asks counts at once; what allows only if `trusted`.
 pub fn of_claude(workspace: &Path, trusted: &[AgentFile]) -> Vec<RuleSource> {
     let sources = permission_files::read_all(workspace).into_iter().filter_map(|(name, text)| {
-        let ClaudeLists { allow, ask, deny } =
-            serde_json::from_str::<ClaudeSettings>(&text).ok()?.permissions;
+        let PermissionLists { allow, ask, deny } = claude_lists(&serde_json::from_str(&text).ok()?);
         let is_trusted = trusted.iter().any(|file| file.path == workspace.join(name));
         let lists = PermissionLists { allow: if is_trusted { allow } else { Vec::new() }, ask, deny };
         let found = lists != PermissionLists::default();

@@ -1,6 +1,7 @@
 //! Questions that the agent asks while a turn runs, and the answers. Plain data.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::config::settings::Permission;
 
@@ -29,6 +30,9 @@ pub struct PlanRequest {
 pub struct ApprovalRequest {
     pub call_id: String,
     pub tool: String,
+    /// Its arguments, as JSON.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub args: String,
     /// One line: what will happen, such as `Edit src/a.rs` or the command itself.
     pub title: String,
     /// Exactly what will run or change: the command, or a unified diff.
@@ -61,6 +65,8 @@ pub struct AskedQuestion {
 pub enum Answer {
     /// This call only.
     Once,
+    /// This call only, with these arguments.
+    Changed { args: Value },
     /// Everything of this kind for the rest of the session.
     Session,
     /// The offered prefix, from now on in this project.

@@ -2,7 +2,9 @@
 
 pub mod approval;
 pub mod attachment;
+pub mod claude_tools;
 pub mod event;
+pub mod host;
 pub mod ledger;
 pub mod lists;
 pub mod maintain;

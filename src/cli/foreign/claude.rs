@@ -7,7 +7,7 @@ use std::path::Path;
 use super::rewrite::{Here, NOT_USED, OptionRow, Rewritten, Takes, rewrite};
 use crate::cli::report::Failure;
 use base::file;
-use tools::hook::tool_names;
+use base::protocol::claude_tools;
 use tools::registry;
 
 #[rustfmt::skip]
@@ -22,7 +22,7 @@ pub const ROWS: &[OptionRow] = &[
     row(&["--system-prompt"], Takes::One, Here::Of(prompt), "added to mycode's own instructions, which stay"),
     row(&["--append-system-prompt"], Takes::One, Here::Of(prompt), "--append-system-prompt"),
     row(&["--system-prompt-file", "--append-system-prompt-file"], Takes::One, Here::Of(prompt_file), "likewise, from a file"),
-    row(&["--permission-mode"], Takes::One, Here::Of(mode), "--permission (see below); plan is --mode plan"),
+    row(&["--permission-mode"], Takes::One, Here::Of(mode), "--permission (see above); plan is --mode plan"),
     row(&["--dangerously-skip-permissions"], Takes::Nothing, Here::Args(&["--permission", "full"]), "--permission full"),
     row(&["--allow-dangerously-skip-permissions"], Takes::Nothing, Here::Nothing, NOT_USED),
     row(&["--permission-prompt-tool"], Takes::One, Here::Of(prompt_tool), "stdio: the program on standard input is asked; nothing else"),
@@ -189,7 +189,7 @@ fn tools(names: &str) -> Result<Vec<String>, String> {
     let others = all
         .iter()
         .map(|tool| tool.name())
-        .filter(|ours| !tool_names::names(ours).iter().any(|name| wanted.contains(&name.as_str())));
+        .filter(|ours| !claude_tools::names(ours).iter().any(|name| wanted.contains(&name.as_str())));
     Ok(others.map(|ours| format!("--deny={ours}")).collect())
 }
 

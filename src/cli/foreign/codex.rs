@@ -10,7 +10,7 @@ use crate::cli::report::Failure;
 pub const ROWS: &[OptionRow] = &[
     row(&["--experimental-json"], Takes::Nothing, Here::Args(&["--format", "codex"]), "Codex's event lines; --json prints mycode's own"),
     row(&["--config", "-c"], Takes::One, Here::Nothing, "the settings below; -c alone continues the last session"),
-    row(&["--sandbox", "-s"], Takes::One, Here::Of(sandbox), "--permission (see below)"),
+    row(&["--sandbox", "-s"], Takes::One, Here::Of(sandbox), "--permission (see above)"),
     row(&["--full-auto"], Takes::Nothing, Here::Args(&["--permission", "auto"]), "--permission auto"),
     row(&["--dangerously-bypass-approvals-and-sandbox", "--yolo"], Takes::Nothing, Here::Args(&["--permission", "full"]), "--permission full"),
     row(&["--ask-for-approval", "-a"], Takes::One, Here::Of(approval), "untrusted: --permission ask; else nobody is asked in exec"),

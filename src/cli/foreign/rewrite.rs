@@ -68,8 +68,7 @@ pub fn rewrite(
         }
         if !text.starts_with('-') || text == "-" {
             done.words.push(arg);
-            done.option_after_word |=
-                done.words.len() == 1 && args.peek().is_some_and(|next| starts_option(next));
+            done.option_after_word |= done.words.len() == 1 && args.peek().is_some_and(starts_option);
             continue;
         }
         let (name, inline) = match text.split_once('=').filter(|_| text.starts_with("--")) {

@@ -91,7 +91,10 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
         resume,
         limits,
         editor: None,
+        host: None,
         exporter: write::by_ending,
+        instructions: String::new(),
+        session_id: None,
     })
 }
 

@@ -6,10 +6,10 @@ use crate::cli::report::Failure;
 use agent::assemble::RunLimits;
 use base::config::load::Loaded;
 use base::config::permission_rules::{PermissionLists, RuleSource};
+use base::protocol::claude_tools;
 use base::text::one_line;
 use guard::policy::flag_rules::FlagRules;
 use guard::policy::tool_rule::ToolRule;
-use tools::hook::tool_names;
 use tools::on_demand::more_tools;
 use tools::plan::skill;
 use tools::registry;
@@ -20,15 +20,16 @@ pub fn of(args: &ModelArgs, loaded: &mut Loaded) -> Result<RunLimits, Failure> {
     let mut rules = rules(args, loaded)?;
     if !rules.unusable.is_empty() {
         let named = one_line(&std::mem::take(&mut rules.unusable).join("; "), SHOWN_CHARS);
-        loaded.notices.push(format!("These rules of Claude Code's settings can't be used: {named}"));
+        loaded.notices.push(format!("These rules in Claude Code's form can't be used: {named}"));
     }
     Ok(RunLimits { rules, max_cost: args.max_cost, ..RunLimits::default() })
 }
 
 /// A rule that names nothing is an error, except in another program's file.
 pub fn rules(args: &ModelArgs, loaded: &Loaded) -> Result<FlagRules, Failure> {
-    let lists = PermissionLists { allow: args.allow.clone(), ask: Vec::new(), deny: args.deny.clone() };
-    let flags = RuleSource { lists, ..RuleSource::default() };
+    let (allow, ask, deny) = (args.allow.clone(), args.ask.clone(), args.deny.clone());
+    let lists = PermissionLists { allow, ask, deny };
+    let flags = RuleSource { lists, foreign: args.foreign_rules, ..RuleSource::default() };
     let sources: Vec<RuleSource> = std::iter::once(flags).chain(loaded.rules.iter().cloned()).collect();
     let mut tools = registry::builtin();
     tools.extend(registry::on_demand(true));
@@ -36,7 +37,7 @@ pub fn rules(args: &ModelArgs, loaded: &Loaded) -> Result<FlagRules, Failure> {
         Ok(tool) => tool.name().to_owned(),
         Err(_) => written.to_owned(),
     };
-    let known: Vec<String> = tools.iter().flat_map(|tool| tool_names::names(tool.name())).collect();
+    let known: Vec<String> = tools.iter().flat_map(|tool| claude_tools::names(tool.name())).collect();
     let is_tool = |rule: &ToolRule| {
         rule.tool.contains('.')
             || rule.tool.starts_with("mcp__")

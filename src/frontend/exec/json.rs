@@ -212,6 +212,7 @@ mod tests {
         }
         let question = Question::Approval(ApprovalRequest {
             call_id: "c2".to_owned(),
+            args: String::new(),
             tool: "Bash".to_owned(),
             title: "rm -r x".to_owned(),
             detail: "rm -r x".to_owned(),

@@ -8,6 +8,7 @@ use futures_util::stream::{Stream, StreamExt};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
+use super::compat::claude::{Claude, ClaudeForm};
 use super::compat::codex::Codex;
 use super::human::Human;
 use super::json::Json;
@@ -39,6 +40,7 @@ pub enum OutputForm {
     OneStream,
     Json,
     Codex,
+    Claude(ClaudeForm),
 }
 
 #[derive(Clone, Debug)]
@@ -85,6 +87,7 @@ pub async fn run(
         OutputForm::OneStream => Box::new(Human::new(io::stdout(), io::stdout(), false)),
         OutputForm::Json => Box::new(Json::new(io::stdout())),
         OutputForm::Codex => Box::new(Codex::new(io::stdout())),
+        OutputForm::Claude(form) => Box::new(Claude::new(io::stdout(), form)),
     };
     run_with(ops, events, (prompt, images), &mut *printer, interrupts(), schema).await
 }
@@ -151,6 +154,17 @@ pub async fn run_with(
     };
     let end = TurnEnd { denied: end.denied.max(denied), ..end };
     let outcome = ExecOutcome { answer: answer.text, ..leave(printer, end, lost) };
+    shut_down(ops, events, printer, interrupts).await;
+    outcome
+}
+
+/// Waits for the engine's last writes; another interrupt ends the wait.
+pub async fn shut_down(
+    ops: UnboundedSender<Op>,
+    mut events: UnboundedReceiver<Event>,
+    printer: &mut (impl Printer + ?Sized),
+    mut interrupts: impl Stream<Item = ()> + Unpin,
+) {
     let _ = ops.send(Control::Shutdown.into());
     drop(ops);
     let last_writes = async {
@@ -162,23 +176,26 @@ pub async fn run_with(
         _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, last_writes) => {}
         Some(()) = interrupts.next() => {}
     }
-    outcome
 }
 
 fn leave(printer: &mut (impl Printer + ?Sized), end: TurnEnd, lost: Option<io::Error>) -> ExecOutcome {
     let exit_code = printer.exit_code(&end, exit_code(&end));
     let last = printer.end(&end, exit_code).err();
+    outcome(exit_code, end, lost.or(last), None)
+}
+
+pub fn outcome(exit_code: u8, end: TurnEnd, lost: Option<io::Error>, answer: Option<String>) -> ExecOutcome {
     // Closing the pipe is deliberate; any other error loses output.
-    let lost = lost.or(last).filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+    let lost = lost.filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
     ExecOutcome {
         exit_code: if lost.is_some() { EXIT_FAILED } else { exit_code },
         end,
-        answer: None,
+        answer,
         lost: lost.map(|error| error.to_string()),
     }
 }
 
-fn exit_code(end: &TurnEnd) -> u8 {
+pub fn exit_code(end: &TurnEnd) -> u8 {
     match &end.reason {
         EndReason::Done if end.denied_at_end => 8,
         EndReason::Done if !end.set_aside.is_empty() => 10,
@@ -196,7 +213,8 @@ fn exit_code(end: &TurnEnd) -> u8 {
     }
 }
 
-fn note(question: &Question) -> &'static str {
+/// For the model, whose question nobody can answer.
+pub fn note(question: &Question) -> &'static str {
     match question {
         Question::Approval(_) => DENIAL,
         Question::Ask { .. } | Question::Plan(_) => {

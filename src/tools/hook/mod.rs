@@ -6,6 +6,7 @@
 //! user's environment minus our keys. Its time and output are limited, and its child processes end with it.
 
 pub mod answer;
+pub mod callback;
 pub mod condition;
 pub mod event;
 pub mod listing;
@@ -14,5 +15,4 @@ pub mod notice;
 pub mod process;
 pub mod runner;
 pub mod settings;
-pub mod tool_names;
 pub mod verdict;

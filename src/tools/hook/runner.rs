@@ -1,24 +1,27 @@
 //! Runs an occasion's hooks in parallel: waits for those that decide, leaves the others in the background.
 
 use std::collections::HashSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::future::{BoxFuture, join_all};
 use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::answer::{self, Answer, Decision};
+use super::callback;
 use super::condition::{self, HookedCall};
 use super::event::HookEvent;
 use super::notice;
-use super::process;
+use super::process::{self, Ran};
 use super::settings::{Hook, HookSettings};
 use super::verdict::HookVerdict;
 use base::protocol::event::Level;
+use base::protocol::host::HostProgram;
 
 /// The user is notified when a hook runs this long.
 const SLOW: Duration = Duration::from_secs(5);
@@ -40,6 +43,7 @@ pub struct Occasion<'a> {
 pub struct Hooks {
     settings: HookSettings,
     workspace: PathBuf,
+    host: Option<Arc<dyn HostProgram>>,
     running: Mutex<JoinSet<()>>,
     /// Output of background hooks the model hasn't seen yet.
     late: Mutex<Vec<(String, String)>>,
@@ -47,8 +51,8 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    pub fn new(settings: HookSettings, workspace: &Path) -> Self {
-        Self { settings, workspace: workspace.to_owned(), ..Self::default() }
+    pub fn new(settings: HookSettings, workspace: &Path, host: Option<Arc<dyn HostProgram>>) -> Self {
+        Self { settings, workspace: workspace.to_owned(), host, ..Self::default() }
     }
 
     pub fn settings(&self) -> &HookSettings {
@@ -106,7 +110,15 @@ impl Hooks {
         say: &Say,
     ) -> Answer {
         let folders = (self.workspace.as_path(), cwd);
-        let mut run = std::pin::pin!(process::run(&hook.program, payload, folders, hook.timeout, cancel));
+        // On the heap, since a sub-agent's calls run within a call.
+        let mut run: BoxFuture<'_, io::Result<Ran>> =
+            match self.host.as_ref().filter(|_| hook.program.is_callback) {
+                Some(host) => {
+                    let id = &hook.program.command;
+                    Box::pin(callback::run(&**host, id, payload, hook.timeout, cancel))
+                }
+                None => Box::pin(process::run(&hook.program, payload, folders, hook.timeout, cancel)),
+            };
         let ran = tokio::select! {
             ran = &mut run => ran,
             () = tokio::time::sleep(SLOW) => {

@@ -14,12 +14,16 @@ use base::text::one_line;
 use guard::policy::tool_rule::ToolRule;
 
 const NAME_CHARS: usize = 48;
+/// Stands for a settings file; only it can name callbacks.
+pub const CALLBACKS: &str = "the SDK";
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     /// A shell command line, or the program if `args` is given.
     pub command: String,
     pub args: Option<Vec<String>>,
+    /// The command is the id of a function of the program that started us.
+    pub is_callback: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -158,7 +162,8 @@ fn hook(
     file: &AgentFile,
 ) -> Result<Hook, String> {
     let handler = Handler::deserialize(handler).map_err(|error| error.to_string())?;
-    if handler.kind != "command" {
+    let is_callback = handler.kind == "callback" && file.path == Path::new(CALLBACKS);
+    if handler.kind != "command" && !is_callback {
         return Err(format!("hooks of type {} are not supported; use a command", handler.kind));
     }
     if handler.shell.is_some_and(|shell| shell != "bash") {
@@ -171,7 +176,7 @@ fn hook(
     let command = handler.command.filter(|command| !command.trim().is_empty()).ok_or("it has no command")?;
     let asked = handler.timeout.filter(|seconds| *seconds > 0.0);
     let asked = asked.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let program = Program { command, args: handler.args };
+    let program = Program { command, args: handler.args, is_callback };
     Ok(Hook {
         event,
         matcher: matcher.clone(),
@@ -242,7 +247,8 @@ mod tests {
         );
         let names: Vec<&str> = settings.hooks.iter().map(|hook| hook.name.as_str()).collect();
         assert_eq!(names, ["guard.sh", "a.js"]);
-        let name = |command: &str| Program { command: command.to_owned(), args: None }.name();
+        let name =
+            |command: &str| Program { command: command.to_owned(), args: None, is_callback: false }.name();
         assert_eq!(name("node \"${CLAUDE_PLUGIN_ROOT}\"/scripts/run.cjs x"), "run.cjs");
         assert_eq!(name("node -e \"require('a/b.js');x()\""), "node -e \"require('a/b.js');x()\"");
         assert_eq!(settings.hooks[0].timeout, Duration::from_secs(5));

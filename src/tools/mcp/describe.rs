@@ -72,6 +72,7 @@ pub fn state(server: &Server) -> &'static str {
     match &server.transport {
         _ if !server.enabled => "disabled",
         Transport::Http { .. } => "http",
+        Transport::Host => "of the program that started mycode",
         Transport::Stdio { profile: None, .. } => "not in the sandbox",
         Transport::Stdio { profile: Some(profile), .. } if profile.network => "in the sandbox, with network",
         Transport::Stdio { .. } => "in the sandbox, without network",
@@ -92,7 +93,7 @@ pub fn hint(server: &Server, error: &McpError) -> String {
                 None => "start its command by hand to see why".to_owned(),
             }
         }
-        (McpError::Start(_) | McpError::Lost(_) | McpError::Timeout(_), Transport::Http { .. }) => {
+        (McpError::Start(_) | McpError::Lost(_) | McpError::Timeout(_), Transport::Http { .. } | Transport::Host) => {
             "check the address and the headers; only streamable HTTP is spoken, not the older SSE".to_owned()
         }
         (McpError::Invalid, _) => "a newer version of the server may do better".to_owned(),

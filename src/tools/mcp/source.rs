@@ -236,6 +236,7 @@ mod tests {
             .write(&servers[0].hash, &LearnedServer { tools: many, prompts: Vec::new() })
             .unwrap();
         let place = Place {
+            host: None,
             root: dir.path().to_owned(),
             sandbox: Arc::new(Sandbox::new(dir.path().to_owned(), Vec::new(), Vec::new())),
             state: Some(dir.path().to_owned()),

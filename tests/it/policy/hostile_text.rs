@@ -168,6 +168,7 @@ fn events(text: &str) -> Vec<Event> {
 fn approval(text: &str, is_diff: bool) -> Question {
     Question::Approval(ApprovalRequest {
         call_id: "c".to_owned(),
+        args: String::new(),
         tool: text.to_owned(),
         title: text.to_owned(),
         detail: text.to_owned(),

@@ -233,6 +233,7 @@ fn approval_escapes_control_characters() {
     let mut stage = Stage::new(60, 24);
     let request = ApprovalRequest {
         call_id: "c".to_owned(),
+        args: String::new(),
         tool: "Bash".to_owned(),
         title: "Bash echo \u{202e}safe\u{1b}[8m; rm -rf /".to_owned(),
         detail: "echo \u{202e}safe\u{1b}[8m; rm -rf /".to_owned(),

@@ -93,7 +93,10 @@ impl TestAgent {
             resume,
             limits,
             editor: None,
+            host: None,
             exporter: write::by_ending,
+            instructions: String::new(),
+            session_id: None,
         };
         Self { handle: assemble::start(setup).unwrap(), seen: Vec::new() }
     }

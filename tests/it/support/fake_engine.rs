@@ -44,6 +44,7 @@ pub fn started(id: &str, tool: &str, title: &str) -> Event {
 pub fn approval() -> Question {
     Question::Approval(ApprovalRequest {
         call_id: "c4".to_owned(),
+        args: String::new(),
         tool: "Edit".to_owned(),
         title: "Edit src/sum.rs".to_owned(),
         detail: DIFF.to_owned(),

@@ -25,6 +25,7 @@ pub fn open(cli: &SharedArgs) -> Result<OpenedServers, Failure> {
     let (servers, problems) = servers::read(&opened.loaded.own.mcp, opened.loaded.work.sandbox);
     let sandbox = Sandbox::new(opened.workspace.clone(), opened.own_folders(), Vec::new());
     let place = Place {
+        host: None,
         root: opened.workspace.clone(),
         sandbox: Arc::new(sandbox),
         state: Some(opened.paths.state.join("mcp")),

@@ -176,7 +176,10 @@ fn setup(folder: &Path, script: &str, screen: bool) -> Result<Setup, Failure> {
         limits: Default::default(),
         resume: None,
         editor: None,
+        host: None,
         exporter: write::by_ending,
+        instructions: String::new(),
+        session_id: None,
     })
 }
 

@@ -4,24 +4,22 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 
 use super::exec_form::FormArgs;
 use super::piped;
 use super::trajectory::TrajectoryWriter;
-use crate::cli::args::{SharedArgs, UNATTENDED_WAIT};
+use super::{exec_host, exec_setup};
+use crate::cli::args::SharedArgs;
 use crate::cli::each::args::{EachArgs, TaskLimits};
 use crate::cli::each::child;
 use crate::cli::each::run as each;
 use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::SessionSelector;
-use base::deadline::Deadline;
-use base::file;
 use context::session::log;
-use frontend::exec::output_schema::OutputSchema;
 use frontend::exec::run::{self, ExecOptions};
 
 #[derive(Args, Debug, Default)]
@@ -64,10 +62,8 @@ pub struct ExecArgs {
 }
 
 const LAST_WRITES: Duration = Duration::from_secs(5);
-const MAX_SCHEMA: u64 = 1024 * 1024;
 
 pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
-    let begun = Instant::now();
     if let Some(file) = &args.each.each {
         if cli.continue_last {
             return Err(Failure::usage(
@@ -79,6 +75,15 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
     }
     if let Some(batch) = args.each.batch_process {
         child::end_with(batch)?;
+    }
+    let which = match (&args.resume, cli.continue_last) {
+        (Some(id), _) => SessionSelector::Id(id.clone()),
+        (None, true) => SessionSelector::Last,
+        (None, false) => SessionSelector::New,
+    };
+    let schema = args.output_schema.as_deref().map(exec_setup::schema).transpose()?;
+    if args.form.host {
+        return exec_host::run(cli, args, &which, schema).await;
     }
     let mut beside = None;
     let prompt = match args.prompt.as_deref() {
@@ -97,28 +102,16 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
             "describe the task: mycode exec \"fix the failing test\"",
         ));
     }
-    let which = match (&args.resume, cli.continue_last) {
-        (Some(id), _) => SessionSelector::Id(id.clone()),
-        (None, true) => SessionSelector::Last,
-        (None, false) => SessionSelector::New,
-    };
     if let Some(file) = args.output.as_deref().filter(|file| !can_hold(file)) {
         return Err(Failure::usage(
             format!("--output {}: there is no folder for it", file.display()),
             "create the folder first, or name another file",
         ));
     }
-    let schema = args.output_schema.as_deref().map(schema).transpose()?;
     let images = args.form.images()?;
-    let mut cli = cli.clone();
-    cli.model.default_wait = args.each.batch_process.map(|_| UNATTENDED_WAIT);
-    let mut setup = agent_setup::setup(&cli, false, &which).await?;
-    let limits = &mut setup.limits;
-    limits.has_schema = schema.is_some();
-    limits.review = args.review;
-    limits.keep = args.limits.keep || setup.loaded.work.keep_services;
-    let limit = args.limits.max_minutes.map(|minutes| Duration::from_secs_f64(minutes * 60.0));
-    limits.deadline = limit.map(|limit| Deadline::new(begun, limit));
+    let mut setup = exec_setup::setup(cli, args, &which).await?;
+    setup.limits.has_schema = schema.is_some();
+    let form = args.form.form(&setup).unwrap_or(ExecOptions::detect(args.json).form);
     let prompt = piped::attached(prompt, beside, &setup.project_state);
     let project_state = setup.project_state.clone();
     let handle = agent_setup::start(setup)?;
@@ -128,7 +121,6 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
         Some(writer) => writer.follow(handle.events),
         None => handle.events,
     };
-    let form = args.form.form().unwrap_or(ExecOptions::detect(args.json).form);
     let options = ExecOptions { schema, images, form };
     let outcome = run::run(handle.ops, events, prompt, options).await;
     if let Some(writer) = trajectory {
@@ -151,18 +143,4 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
 fn can_hold(file: &Path) -> bool {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.is_none_or(Path::is_dir) && !file.is_dir()
-}
-
-fn schema(written: &str) -> Result<OutputSchema, Failure> {
-    let text = match written.trim_start().starts_with('{') {
-        true => Ok(written.to_owned()),
-        false => file::small_text(Path::new(written), MAX_SCHEMA)
-            .ok_or("it can't be read as text of at most 1 MiB".to_owned()),
-    };
-    text.and_then(|text| OutputSchema::parse(&text)).map_err(|why| {
-        Failure::usage(
-            format!("--output-schema {written}: {why}"),
-            "`mycode help exec` says what it is for; a schema is an object such as {\"type\": \"object\", …}",
-        )
-    })
 }

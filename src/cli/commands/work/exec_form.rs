@@ -1,15 +1,28 @@
-//! How a task of `mycode exec` comes in and its events go out, for programs.
+//! How a task of `mycode exec` comes in and its events go out, for programs; and what they bring along for a run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::Value;
 
-use crate::cli::report::{Failure, OrFail};
+use crate::cli::args::ModelArgs;
+use crate::cli::report::{self, Failure, OrFail};
+use agent::assemble::Setup;
+use base::config::permission_rules;
+use base::config::trusted::agent_files::AgentFile;
 use base::protocol::attachment::Attachment;
+use base::protocol::claude_tools;
 use base::{file, path};
+use context::session::log;
+use frontend::exec::compat::claude::ClaudeForm;
 use frontend::exec::run::OutputForm;
+use tools::mcp::servers;
+use tools::registry;
 
 const MAX_IMAGE: u64 = 32 * 1024 * 1024;
+const MAX_TEXT: u64 = 1024 * 1024;
+/// Claude's SDKs set it to learn when nothing more will come.
+const READS_STATE: &str = "CLAUDE_CODE_SDK_READS_SESSION_STATE";
 
 #[derive(Args, Debug, Default)]
 pub struct FormArgs {
@@ -17,17 +30,73 @@ pub struct FormArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "each")]
     pub image: Vec<PathBuf>,
 
-    /// `mycode help scripts`
-    #[arg(long, hide = true, value_parser = ["text", "codex"], conflicts_with_all = ["each", "json"])]
+    /// Add this to the system prompt; can be repeated
+    #[arg(long, value_name = "TEXT", conflicts_with = "each")]
+    pub append_system_prompt: Vec<String>,
+
+    /// Use these MCP servers, too: {"mcpServers": {…}}, or a file with that; can be repeated
+    #[arg(long, value_name = "FILE", conflicts_with = "each")]
+    pub mcp_config: Vec<String>,
+
+    /// Use no MCP servers but those of --mcp-config
+    #[arg(long, conflicts_with = "each")]
+    pub strict_mcp_config: bool,
+
+    /// The id of the new session, a UUID
+    #[arg(long, value_name = "UUID", conflicts_with_all = ["each", "resume", "continue_last"])]
+    pub session_id: Option<String>,
+
+    // What follows is for other programs' scripts; `mycode help scripts` has their names for it.
+    #[arg(long, hide = true, value_parser = ["text", "codex", "claude", "claude-result"], conflicts_with_all = ["each", "json"])]
     pub format: Option<String>,
+
+    /// Text as it arrives, too
+    #[arg(long, hide = true)]
+    pub partial: bool,
+
+    /// The user's messages are repeated
+    #[arg(long, hide = true)]
+    pub replay: bool,
+
+    /// Messages and control requests come on standard input
+    #[arg(long, hide = true, conflicts_with = "each")]
+    pub host: bool,
+
+    /// The program on standard input answers questions
+    #[arg(long, hide = true, requires = "host")]
+    pub ask_host: bool,
+
+    /// Settings in Claude's form, or a file with them
+    #[arg(long, hide = true)]
+    pub settings: Option<String>,
+
+    /// Sub-agents in Claude's form
+    #[arg(long, hide = true)]
+    pub agents: Option<String>,
 }
 
 impl FormArgs {
     /// `None` for the usual ones.
-    pub fn form(&self) -> Option<OutputForm> {
+    pub fn form(&self, setup: &Setup) -> Option<OutputForm> {
         match self.format.as_deref()? {
             "codex" => Some(OutputForm::Codex),
+            "claude" | "claude-result" => Some(OutputForm::Claude(self.claude(setup))),
             _ => None,
+        }
+    }
+
+    pub fn claude(&self, setup: &Setup) -> ClaudeForm {
+        let name = |ours: &str| claude_tools::names(ours).into_iter().next();
+        ClaudeForm {
+            tools: registry::builtin().iter().filter_map(|tool| name(tool.name())).collect(),
+            mcp_servers: servers::read(&setup.loaded.own.mcp, true)
+                .0
+                .into_iter()
+                .map(|one| one.name)
+                .collect(),
+            only_result: self.format.as_deref() == Some("claude-result"),
+            partial: self.partial,
+            states: std::env::var_os(READS_STATE).is_some_and(|value| !value.is_empty()),
         }
     }
 
@@ -40,4 +109,92 @@ impl FormArgs {
         };
         self.image.iter().map(read).collect()
     }
+
+    /// The rules and the model of `--settings`, as if they were options.
+    pub fn extend(&self, model: &mut ModelArgs) -> Result<(), Failure> {
+        let Some(settings) =
+            self.settings.as_deref().map(|written| json("--settings", written)).transpose()?
+        else {
+            return Ok(());
+        };
+        let lists = permission_rules::claude_lists(&settings);
+        model.allow.extend(lists.allow);
+        model.ask.extend(lists.ask);
+        model.deny.extend(lists.deny);
+        model.foreign_rules = true;
+        model.model = model.model.take().or_else(|| settings["model"].as_str().map(str::to_owned));
+        if settings.get("env").is_some() {
+            report::note("--settings: env is not used; set the variables for mycode itself");
+        }
+        Ok(())
+    }
+
+    /// Puts what the run brings along into the setup.
+    pub fn apply(&self, setup: &mut Setup) -> Result<(), Failure> {
+        let own = &mut setup.loaded.own;
+        if self.strict_mcp_config {
+            own.mcp.clear();
+        }
+        for written in &self.mcp_config {
+            own.mcp.push(brought("--mcp-config", &json("--mcp-config", written)?));
+        }
+        if let Some(written) = &self.settings {
+            own.hooks.push(brought("--settings", &json("--settings", written)?));
+        }
+        if let Some(written) = &self.agents {
+            own.agents.extend(agents(&json("--agents", written)?));
+        }
+        setup.instructions = self.append_system_prompt.join("\n\n");
+        if let Some(id) = &self.session_id {
+            if !is_uuid(id) {
+                return Err(Failure::usage(
+                    format!("--session-id {id} is no UUID"),
+                    "leave it out for a new id, or make one with `uuidgen`",
+                ));
+            }
+            if log::path_of(&setup.project_state, id).exists() {
+                return Err(Failure::usage(
+                    format!("there is a session {id} already"),
+                    format!("--resume {id} continues it"),
+                ));
+            }
+            setup.session_id = Some(id.clone());
+        }
+        Ok(())
+    }
+}
+
+pub fn brought(option: &str, value: &Value) -> AgentFile {
+    AgentFile { path: PathBuf::from(option), text: value.to_string() }
+}
+
+/// Claude's `{"name": {"description", "prompt", "tools", "model"}}` as files of ours.
+pub fn agents(all: &Value) -> Vec<AgentFile> {
+    let agents = all.as_object().into_iter().flatten();
+    let file = |(name, agent): (&String, &Value)| {
+        let mut head = format!("name: {name}\n");
+        for key in ["description", "model", "tools"].into_iter().filter(|key| !agent[*key].is_null()) {
+            // JSON is YAML.
+            head.push_str(&format!("{key}: {}\n", agent[key]));
+        }
+        let prompt = agent["prompt"].as_str().unwrap_or_default();
+        AgentFile { path: PathBuf::from(format!("{name}.md")), text: format!("---\n{head}---\n{prompt}\n") }
+    };
+    agents.map(file).collect()
+}
+
+/// JSON as written, or in a file.
+fn json(option: &str, written: &str) -> Result<Value, Failure> {
+    let text = match written.trim_start().starts_with('{') {
+        true => Some(written.to_owned()),
+        false => file::small_text(Path::new(written), MAX_TEXT),
+    };
+    let text = text.ok_or("it can't be read as text of at most 1 MiB".to_owned());
+    text.and_then(|text| serde_json::from_str(&text).map_err(|error| format!("it is no JSON: {error}")))
+        .or_usage(format!("{option} {written}"), "name a file, or write {…}")
+}
+
+fn is_uuid(id: &str) -> bool {
+    let parts: Vec<usize> = id.split('-').map(str::len).collect();
+    parts == [8, 4, 4, 4, 12] && id.chars().all(|c| c.is_ascii_hexdigit() || c == '-')
 }

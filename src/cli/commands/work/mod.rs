@@ -7,6 +7,8 @@ pub mod chat;
 pub mod demo;
 pub mod exec;
 pub mod exec_form;
+pub mod exec_host;
+pub mod exec_setup;
 pub mod maintain;
 pub mod piped;
 pub mod tool;

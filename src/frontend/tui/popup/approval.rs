@@ -386,6 +386,7 @@ mod tests {
     fn approval(always: Option<&str>) -> Approval {
         Approval::of_call(ApprovalRequest {
             call_id: "c".to_owned(),
+            args: String::new(),
             tool: "Bash".to_owned(),
             title: "cargo test".to_owned(),
             detail: "cargo test".to_owned(),

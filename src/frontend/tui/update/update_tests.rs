@@ -80,6 +80,7 @@ fn ended(reason: EndReason) -> Event {
 fn approval() -> Question {
     Question::Approval(ApprovalRequest {
         call_id: "c".to_owned(),
+        args: String::new(),
         tool: "Bash".to_owned(),
         title: "Bash rm -r x".to_owned(),
         detail: "rm -r x".to_owned(),

@@ -19,6 +19,7 @@ use super::connection::Connection;
 use super::credentials::CredentialFile;
 use super::error::{McpError, root_cause};
 use super::handler::{Calls, Handler};
+use super::host;
 use super::http;
 use super::sign_in::{ShowPage, SignIn};
 use super::stdio::{self, Program};
@@ -26,6 +27,7 @@ use crate::mcp::config::server::{OAuth, Server, Transport};
 use crate::mcp::config::variables;
 use base::file;
 use base::process::service::Service;
+use base::protocol::host::HostProgram;
 use guard::sandbox::session::Sandbox;
 
 const MAX_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
@@ -38,6 +40,8 @@ pub struct Place {
     pub sandbox: Arc<Sandbox>,
     /// The folder for servers in the user's state; `None` if nothing is kept.
     pub state: Option<PathBuf>,
+    /// Serves some servers itself.
+    pub host: Option<Arc<dyn HostProgram>>,
     /// `None` if no user can sign in.
     pub show: Option<ShowPage>,
 }
@@ -63,6 +67,7 @@ pub async fn connect(
 ) -> Result<Connection, McpError> {
     match &server.transport {
         Transport::Stdio { .. } => over_stdio(server, place).await,
+        Transport::Host => over_host(server, place).await,
         Transport::Http { url, headers, oauth } => {
             let headers =
                 headers.iter().map(|(name, value)| Ok((name.clone(), expand(value, server, place)?)));
@@ -183,6 +188,22 @@ async fn over_stdio(server: &Server, place: &Place) -> Result<Connection, McpErr
         return Err(McpError::Start(error));
     }
     Err(last.unwrap_or_else(|| McpError::Start(String::new())))
+}
+
+async fn over_host(server: &Server, place: &Place) -> Result<Connection, McpError> {
+    let gone = || McpError::Start("no program serves it".to_owned());
+    let transport = host::transport(place.host.clone().ok_or_else(gone)?, server.name.clone());
+    let calls = Arc::<Calls>::default();
+    let serve = serve_client_with_lifecycle(
+        handler(server, place, &calls),
+        transport,
+        ClientLifecycleMode::Initialize,
+    );
+    match timeout(server.start_timeout, serve).await {
+        Ok(Ok(running)) => Ok(Connection::new(running, calls, None, server.call_timeout)),
+        Ok(Err(error)) => Err(start_error(&error)),
+        Err(_) => Err(McpError::Timeout(server.start_timeout)),
+    }
 }
 
 /// Up to 2025-11-25 first, which most servers know, then 2026-07-28 for servers that only know that one.

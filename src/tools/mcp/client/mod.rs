@@ -8,6 +8,7 @@ pub mod credentials;
 pub mod elicitation;
 pub mod error;
 pub mod handler;
+pub mod host;
 pub mod http;
 pub mod sign_in;
 pub mod stdio;

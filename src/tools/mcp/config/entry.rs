@@ -14,6 +14,8 @@ use super::server::{OAuth, Profile, Server, Transport, words};
 use super::variables;
 use base::file;
 
+/// A server within the program that started us, as Claude's SDKs name it.
+const OF_HOST: &str = "sdk";
 /// Limited because server names are part of tool names.
 const MAX_NAME_CHARS: usize = 64;
 
@@ -114,6 +116,7 @@ impl Entry {
             entry.disabled = Some(true);
         }
         entry.kind = match (entry.command.is_empty(), &entry.url) {
+            (true, None) if entry.kind.as_deref() == Some(OF_HOST) => entry.kind,
             (false, _) => Some("stdio".to_owned()),
             (true, Some(_)) => Some("http".to_owned()),
             (true, None) => return Err("it has neither `command` nor `url`".to_owned()),
@@ -134,8 +137,13 @@ impl Entry {
 
     pub fn server(self, name: &str, origin: &Path) -> Result<Server, String> {
         check_name(name)?;
-        let hash = file::hash(serde_json::to_string(&self).unwrap_or_default().as_bytes());
+        let mut written = serde_json::to_string(&self).unwrap_or_default();
+        if self.kind.as_deref() == Some(OF_HOST) {
+            written.push_str(name);
+        }
+        let hash = file::hash(written.as_bytes());
         let transport = match (self.command.into_iter().next(), self.url) {
+            (None, None) => Transport::Host,
             (Some(command), _) => Transport::Stdio {
                 command,
                 args: self.args,
@@ -286,7 +294,7 @@ mod tests {
         assert_eq!(servers.iter().map(|server| server.name.as_str()).collect::<Vec<_>>(), ["ok", "free"]);
         let profile = |at: usize| match &servers[at].transport {
             Transport::Stdio { profile, .. } => profile.clone(),
-            Transport::Http { .. } => panic!("stdio"),
+            _ => panic!("stdio"),
         };
         assert_eq!(profile(0), Some(Profile { network: false, folders: Vec::new() }));
         assert_eq!((profile(1), servers[0].shown()), (None, "/a b/c".to_owned()));

@@ -37,6 +37,8 @@ pub enum Transport {
         /// `None`: no sign-in.
         oauth: Option<OAuth>,
     },
+    /// Part of the program that started us.
+    Host,
 }
 
 /// What a sandboxed server may do besides reading and changing the workspace.
@@ -118,6 +120,7 @@ impl Server {
                 [std::slice::from_ref(command), args].concat().join(" ")
             }
             Transport::Http { url, .. } => url.clone(),
+            Transport::Host => "the program that started mycode".to_owned(),
         }
     }
 }

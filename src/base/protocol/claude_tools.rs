@@ -5,7 +5,9 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use base::path;
+use crate::config::mode::Mode;
+use crate::config::settings::Permission;
+use crate::path;
 
 /// Our name, theirs with the one reported to hooks first, and our arguments with their names where these differ.
 type Row = (&'static str, &'static [&'static str], &'static [(&'static str, &'static str)]);
@@ -67,6 +69,17 @@ pub fn input(ours: &str, args: &Value, root: &Path) -> Value {
 pub fn args(ours: &str, input: &Map<String, Value>) -> Value {
     let named = input.iter().map(|(name, value)| (renamed(ours, name, true).to_owned(), value.clone()));
     Value::Object(named.collect())
+}
+
+/// The permission level in Claude Code's terms.
+pub fn permission_mode(permission: Permission, mode: Mode) -> &'static str {
+    match permission {
+        _ if mode.only_reads() => "plan",
+        Permission::ReadOnly => "plan",
+        Permission::Ask => "default",
+        Permission::AcceptEdits | Permission::Auto => "acceptEdits",
+        Permission::Full => "bypassPermissions",
+    }
 }
 
 fn renamed<'a>(ours: &str, name: &'a str, back: bool) -> &'a str {

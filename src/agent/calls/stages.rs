@@ -1,0 +1,47 @@
+//! A call on its way through the dispatcher.
+
+use std::sync::Arc;
+
+use super::policy_engine::AssessedToolCall;
+use crate::hooks::tool_hooks::Hooked;
+use base::model::call::ToolCall;
+use tools::api::Prepared;
+
+/// The calls of a reply that haven't run yet.
+pub struct CallQueue<'c> {
+    pub rest: &'c [Arc<ToolCall>],
+    pub carried: Option<GroupedCall>,
+    pub alone: bool,
+}
+
+pub struct GroupedCall {
+    pub call: Arc<ToolCall>,
+    pub parallel: bool,
+    /// Of a command: what it would do.
+    pub assessed: Option<AssessedToolCall>,
+}
+
+pub struct AdmittedCall {
+    pub prepared: Box<dyn Prepared>,
+    /// The title of a call whose program may change any file.
+    pub command: Option<String>,
+    pub assessed: AssessedToolCall,
+    pub consent: Consent,
+    pub hooked: Option<Hooked>,
+}
+
+/// A parsed call, after the user's PreToolUse hooks.
+pub struct OpenedCall {
+    /// As the hooks want it.
+    pub call: ToolCall,
+    pub prepared: Box<dyn Prepared>,
+    pub hooked: Option<Hooked>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Consent {
+    /// The level and the rules allow it.
+    Rules,
+    Asked,
+    Own,
+}

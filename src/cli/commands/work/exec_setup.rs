@@ -1,0 +1,45 @@
+//! What the options of `mycode exec` say about the agent.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::exec::ExecArgs;
+use crate::cli::args::{SharedArgs, UNATTENDED_WAIT};
+use crate::cli::report::Failure;
+use crate::cli::setup::agent_setup;
+use crate::cli::setup::open::SessionSelector;
+use agent::assemble::Setup;
+use base::deadline::Deadline;
+use base::file;
+use frontend::exec::output_schema::OutputSchema;
+
+const MAX_SCHEMA: u64 = 1024 * 1024;
+
+pub async fn setup(cli: &SharedArgs, args: &ExecArgs, which: &SessionSelector) -> Result<Setup, Failure> {
+    let begun = Instant::now();
+    let mut cli = cli.clone();
+    cli.model.default_wait = args.each.batch_process.map(|_| UNATTENDED_WAIT);
+    args.form.extend(&mut cli.model)?;
+    let mut setup = agent_setup::setup(&cli, false, which).await?;
+    args.form.apply(&mut setup)?;
+    let limits = &mut setup.limits;
+    limits.review = args.review;
+    limits.keep = args.limits.keep || setup.loaded.work.keep_services;
+    let limit = args.limits.max_minutes.map(|minutes| Duration::from_secs_f64(minutes * 60.0));
+    limits.deadline = limit.map(|limit| Deadline::new(begun, limit));
+    Ok(setup)
+}
+
+pub fn schema(written: &str) -> Result<OutputSchema, Failure> {
+    let text = match written.trim_start().starts_with('{') {
+        true => Ok(written.to_owned()),
+        false => file::small_text(Path::new(written), MAX_SCHEMA)
+            .ok_or("it can't be read as text of at most 1 MiB".to_owned()),
+    };
+    text.and_then(|text| OutputSchema::parse(&text)).map_err(|why| {
+        Failure::usage(
+            format!("--output-schema {written}: {why}"),
+            "`mycode help exec` says what it is for; a schema is an object such as {\"type\": \"object\", …}",
+        )
+    })
+}

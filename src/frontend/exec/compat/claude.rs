@@ -1,0 +1,310 @@
+//! Output for scripts written for Claude Code: its `stream-json` messages, or only the last of them, as its SDK declares them
+//! (`@anthropic-ai/claude-agent-sdk` 0.3.332, November 2026).
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::claude_result::{self, ResultFacts};
+use super::claude_stream::PartialMessage;
+use crate::exec::printer::Printer;
+use base::model::envelope::{ErrorCode, Status};
+use base::model::item::{Item, ReminderTopic, ToolResult};
+use base::protocol::approval::Question;
+use base::protocol::claude_tools;
+use base::protocol::event::{CommandRow, EndReason, Event, FailureCause, Level, SessionInfo, TurnEnd};
+use base::sanitize;
+
+#[derive(Clone, Debug, Default)]
+pub struct ClaudeForm {
+    /// In Claude's names.
+    pub tools: Vec<String>,
+    pub mcp_servers: Vec<String>,
+    /// Only the result, at the end.
+    pub only_result: bool,
+    /// Text as it arrives, too.
+    pub partial: bool,
+    /// The reader wants to know when nothing more will come.
+    pub states: bool,
+}
+
+pub struct Claude<O> {
+    out: O,
+    form: ClaudeForm,
+    session: Option<SessionInfo>,
+    commands: Arc<[CommandRow]>,
+    /// Calls without a result: name and arguments.
+    calls: HashMap<Arc<str>, (String, Value)>,
+    /// Of the messages until the next result of a call.
+    message_id: String,
+    partial: PartialMessage,
+    result: ResultFacts,
+    cut: bool,
+}
+
+impl<O: Write> Claude<O> {
+    pub fn new(out: O, form: ClaudeForm) -> Self {
+        Self {
+            out,
+            form,
+            session: None,
+            commands: Arc::default(),
+            calls: HashMap::new(),
+            message_id: uuid(),
+            partial: PartialMessage::default(),
+            result: ResultFacts::default(),
+            cut: false,
+        }
+    }
+
+    /// One line of any kind.
+    pub fn write(&mut self, line: &Value) -> io::Result<()> {
+        writeln!(self.out, "{}", sanitize::escape(&line.to_string()))?;
+        self.out.flush()
+    }
+
+    fn message(&mut self, mut message: Value) -> io::Result<()> {
+        if self.form.only_result && message["type"] != "result" {
+            return Ok(());
+        }
+        message["session_id"] = self.session.as_ref().map_or("", |session| &session.id).into();
+        message["uuid"] = uuid().into();
+        self.write(&message)
+    }
+
+    fn system(&mut self, subtype: &str, more: Value) -> io::Result<()> {
+        let mut message = json!({"type": "system", "subtype": subtype});
+        if let (Value::Object(message), Value::Object(more)) = (&mut message, more) {
+            message.extend(more);
+        }
+        self.message(message)
+    }
+
+    /// `running`, `requires_action` or `idle`, for readers that wait for it.
+    pub fn state(&mut self, state: &str) -> io::Result<()> {
+        match self.form.states {
+            true => self.system("session_state_changed", json!({"state": state, "sdk_host_only": true})),
+            false => Ok(()),
+        }
+    }
+
+    /// A message of the user, as it came.
+    pub fn replayed(&mut self, message: &Value) -> io::Result<()> {
+        self.message(json!({
+            "type": "user", "message": message, "parent_tool_use_id": null, "isReplay": true,
+        }))
+    }
+
+    /// The result of a session that can't begin.
+    pub fn refused(&mut self, message: &str, hint: &str) -> io::Result<()> {
+        let reason = EndReason::Failed {
+            message: message.to_owned(),
+            hint: hint.to_owned(),
+            cause: FailureCause::Other,
+            prompt_returned: None,
+        };
+        self.end(&TurnEnd { reason, ..TurnEnd::default() }, 0)
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.session.is_some()
+    }
+
+    /// What an `initialize` request is answered with.
+    pub fn initialized(&self) -> Value {
+        let model = self.session.as_ref().map_or("", |session| &session.model);
+        let command =
+            |row: &CommandRow| json!({"name": row.name, "description": row.help, "argumentHint": row.args});
+        json!({
+            "commands": self.commands.iter().map(command).collect::<Vec<_>>(), "agents": [],
+            "output_style": "default", "available_output_styles": ["default"],
+            "models": [{"value": model, "displayName": model, "description": ""}], "account": {},
+            "hooks_applied": true, "hook_on_failure_supported": true, "claude_code_version": version(),
+        })
+    }
+
+    pub fn mcp_status(&self) -> Value {
+        let server = |name: &String| json!({"name": name, "status": "pending"});
+        json!({"mcpServers": self.form.mcp_servers.iter().map(server).collect::<Vec<_>>()})
+    }
+
+    fn init(&mut self) -> io::Result<()> {
+        let Some(session) = self.session.clone() else { return Ok(()) };
+        let commands: Vec<&str> = self.commands.iter().map(|row| row.name.as_str()).collect();
+        let more = json!({
+            "cwd": session.workspace, "tools": self.form.tools, "mcp_servers": self.mcp_status()["mcpServers"], "model": session.model,
+            "permissionMode": claude_tools::permission_mode(session.permission, session.mode), "slash_commands": commands,
+            "apiKeySource": "none", "claude_code_version": version(), "output_style": "default", "agents": [],
+            "skills": [], "plugins": [],
+        });
+        self.system("init", more)
+    }
+
+    fn block(&mut self, block: Value) -> io::Result<()> {
+        let model = self.session.as_ref().map_or("", |session| &session.model);
+        let message = json!({
+            "id": format!("msg_{}", self.message_id), "type": "message", "role": "assistant", "model": model,
+            "content": [block], "stop_reason": null, "stop_sequence": null,
+            "usage": {"input_tokens": 0, "output_tokens": 0},
+        });
+        self.message(json!({"type": "assistant", "message": message, "parent_tool_use_id": null}))
+    }
+
+    fn streamed(&mut self, kind: &'static str, text: &str) -> io::Result<()> {
+        if !self.form.partial {
+            return Ok(());
+        }
+        let model = self.session.as_ref().map_or("", |session| &session.model);
+        let events = self.partial.delta(kind, text, &self.message_id, model);
+        self.stream_events(events)
+    }
+
+    fn stream_events(&mut self, events: Vec<Value>) -> io::Result<()> {
+        events.into_iter().try_for_each(|event| {
+            self.message(json!({"type": "stream_event", "event": event, "parent_tool_use_id": null}))
+        })
+    }
+
+    fn started(&mut self, call_id: &Arc<str>, tool: &str, args: &str) -> io::Result<()> {
+        let events = self.partial.end("tool_use");
+        self.stream_events(events)?;
+        let (name, input) = self.call_of(tool, args);
+        self.calls.insert(Arc::clone(call_id), (name.clone(), input.clone()));
+        self.block(json!({"type": "tool_use", "id": call_id, "name": name, "input": input}))
+    }
+
+    /// A call in Claude's names.
+    pub fn call_of(&self, tool: &str, args: &str) -> (String, Value) {
+        let root = self.session.as_ref().map_or("", |session| &session.workspace);
+        let args: Value = serde_json::from_str(args).unwrap_or_else(|_| json!({ "arguments": args }));
+        let name = claude_tools::names(tool).into_iter().next().unwrap_or_default();
+        (name, claude_tools::input(tool, &args, Path::new(root)))
+    }
+
+    fn done(&mut self, result: &ToolResult) -> io::Result<()> {
+        let envelope = &result.envelope;
+        let (name, input) = self.calls.remove(&result.call_id).unwrap_or_default();
+        if envelope.error.as_ref().is_some_and(|error| error.code == ErrorCode::PermissionDenied) {
+            let denial = json!({"tool_name": name, "tool_use_id": result.call_id, "tool_input": input});
+            self.result.denials.push(denial);
+        }
+        let exit = envelope.data.exit_code();
+        let failed = envelope.status == Status::Error || exit.is_some_and(|code| code != 0);
+        let block = json!({
+            "type": "tool_result", "tool_use_id": result.call_id, "content": envelope.wire(), "is_error": failed,
+        });
+        self.message_id = uuid();
+        let mut message = json!({
+            "type": "user", "message": {"role": "user", "content": [block]}, "parent_tool_use_id": null,
+        });
+        if exit.is_some() {
+            message["tool_use_result"] = json!({"stdout": envelope.body, "stderr": "", "interrupted": false});
+        }
+        self.message(message)
+    }
+
+    fn item(&mut self, item: &Item) -> io::Result<()> {
+        let block = match item {
+            Item::Assistant { text, .. } => {
+                let before = self.result.answer.take().filter(|_| std::mem::take(&mut self.cut));
+                self.result.answer = Some(before.unwrap_or_default() + text);
+                json!({"type": "text", "text": text})
+            }
+            Item::Reasoning(reasoning) if !reasoning.text.is_empty() => {
+                json!({"type": "thinking", "thinking": reasoning.text, "signature": ""})
+            }
+            _ => return Ok(()),
+        };
+        let events = self.partial.end_block();
+        self.stream_events(events)?;
+        self.block(block)
+    }
+}
+
+impl<O: Write> Printer for Claude<O> {
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Session(session) => {
+                self.session = Some(session.clone());
+                Ok(())
+            }
+            Event::Commands(commands) => {
+                self.commands = Arc::clone(commands);
+                Ok(())
+            }
+            Event::TurnStarted { .. } => self.init(),
+            Event::TextDelta(text) => self.streamed("text", text),
+            Event::ReasoningDelta(text) => self.streamed("thinking", text),
+            Event::Item { item, .. } => self.item(item),
+            Event::ToolStarted { call_id, tool, args, .. } => self.started(call_id, tool, args),
+            Event::ToolDone { result, .. } => self.done(result),
+            Event::Notice { level: Level::Warning | Level::Error, text } => {
+                self.system("informational", json!({"content": text, "level": "warning"}))
+            }
+            Event::Retrying { attempt, of, wait_ms, .. } => {
+                let events = self.partial.end("end_turn");
+                self.stream_events(events)?;
+                let more = json!({
+                    "attempt": attempt, "max_retries": of, "retry_delay_ms": wait_ms, "error_status": null,
+                    "error": "server_error",
+                });
+                self.system("api_retry", more)
+            }
+            Event::Compacting { running } => {
+                self.system("status", json!({"status": running.then_some("compacting")}))
+            }
+            Event::Nudge(nudge) => {
+                self.cut = nudge.kind == ReminderTopic::Cut;
+                Ok(())
+            }
+            Event::Window(window) => {
+                self.result.window = *window;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The result of the call says so.
+    fn denied(&mut self, _: &Question) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn output(&mut self, output: &Value) {
+        self.result.output = Some(output.clone());
+    }
+
+    fn exit_code(&self, end: &TurnEnd, ours: u8) -> u8 {
+        match end.reason {
+            EndReason::Done => 0,
+            EndReason::Interrupted { .. } => ours,
+            _ => 1,
+        }
+    }
+
+    fn end(&mut self, end: &TurnEnd, _: u8) -> io::Result<()> {
+        let events = self.partial.end("end_turn");
+        self.stream_events(events)?;
+        self.calls.clear();
+        self.message_id = uuid();
+        let facts = std::mem::take(&mut self.result);
+        self.result.window = facts.window;
+        let model = self.session.as_ref().map_or("", |session| &session.model);
+        self.message(claude_result::message(facts, end, model))
+    }
+}
+
+/// The version of Claude's protocol, which its SDKs ask for, and ours.
+fn version() -> &'static str {
+    concat!("2.1.0 (mycode ", env!("CARGO_PKG_VERSION"), ")")
+}
+
+/// Random, in the form of a version 4 UUID.
+pub fn uuid() -> String {
+    let bits = fastrand::u128(..) & !(0xf000_c000 << 48) | 0x4000_8000 << 48;
+    let hex = format!("{bits:032x}");
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}

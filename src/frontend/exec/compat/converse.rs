@@ -1,0 +1,256 @@
+//! A session that a program leads through Claude's control protocol: several turns, questions that it answers, interrupts.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::stream::{Stream, StreamExt};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+use super::claude::Claude;
+use super::host::{FromHost, HostLink, HostMessage, Unanswered, response};
+use super::host_answers;
+use crate::exec::output_schema::OutputSchema;
+use crate::exec::printer::Printer;
+use crate::exec::run::{self, ExecOutcome};
+use crate::exec::turn_answer::TurnAnswer;
+use base::protocol::approval::{Answer, Question, QuestionId};
+use base::protocol::attachment::Attachment;
+use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
+use base::protocol::op::{Control, Idle, Op, Quick, Work};
+
+pub struct ConverseOptions {
+    /// The program answers questions; otherwise nobody does.
+    pub asks: bool,
+    /// Repeats the user's messages.
+    pub replay: bool,
+    pub schema: Option<OutputSchema>,
+}
+
+struct Talk<'p, O> {
+    ops: UnboundedSender<Op>,
+    link: HostLink,
+    printer: &'p mut Claude<O>,
+    options: ConverseOptions,
+    answer: TurnAnswer,
+    queue: VecDeque<Value>,
+    running: bool,
+    last: Option<TurnEnd>,
+}
+
+pub async fn converse<O: Write>(
+    ops: UnboundedSender<Op>,
+    mut events: UnboundedReceiver<Event>,
+    link: HostLink,
+    printer: &mut Claude<O>,
+    interrupts: impl Stream<Item = ()>,
+    mut options: ConverseOptions,
+) -> ExecOutcome {
+    let mut interrupts = std::pin::pin!(interrupts.fuse());
+    let answer = TurnAnswer::new(options.schema.take());
+    let (queue, running, last) = (VecDeque::new(), false, None);
+    let mut talk = Talk { ops, link, printer, options, answer, queue, running, last };
+    let mut interrupted = false;
+    let lost = loop {
+        let begun = talk.begin();
+        if !talk.running && talk.link.closed && talk.queue.is_empty() && talk.printer.is_open() {
+            break begun.err();
+        }
+        let step = begun.and(tokio::select! {
+            event = events.recv() => match event {
+                None => break None,
+                Some(event) => talk.event(event),
+            },
+            news = talk.link.next() => talk.news(news),
+            Some(()) = interrupts.next() => {
+                if interrupted || !talk.running {
+                    break None;
+                }
+                interrupted = true;
+                talk.queue.clear();
+                talk.link.closed = true;
+                talk.op(Control::Interrupt)
+            }
+        });
+        if let Err(error) = step {
+            break Some(error);
+        }
+    };
+    let Talk { ops, printer, answer, last, .. } = talk;
+    let end = last.unwrap_or_default();
+    let code = match end.reason {
+        // By the program, which knows that.
+        EndReason::Interrupted { .. } if !interrupted => 0,
+        _ => printer.exit_code(&end, run::exit_code(&end)),
+    };
+    let outcome = run::outcome(code, end, lost, answer.text);
+    run::shut_down(ops, events, printer, interrupts).await;
+    outcome
+}
+
+impl<O: Write> Talk<'_, O> {
+    fn op(&self, op: impl Into<Op>) -> io::Result<()> {
+        // If this fails the engine is gone, and the event queue ends too.
+        let _ = self.ops.send(op.into());
+        Ok(())
+    }
+
+    /// Begins the turn of the next message, if none runs.
+    fn begin(&mut self) -> io::Result<()> {
+        if self.running || !self.printer.is_open() {
+            return Ok(());
+        }
+        let Some(message) = self.queue.pop_front() else { return Ok(()) };
+        let (text, attachments) = prompt(&message);
+        if self.options.replay {
+            self.printer.replayed(&message)?;
+        }
+        if text.trim().is_empty() && attachments.is_empty() {
+            let reason = EndReason::Failed {
+                message: "the message is empty".to_owned(),
+                hint: "send a text or a picture".to_owned(),
+                cause: FailureCause::Other,
+                prompt_returned: None,
+            };
+            return self.ended(TurnEnd { reason, ..TurnEnd::default() });
+        }
+        self.running = true;
+        self.printer.state("running")?;
+        let text = self.answer.begin(text);
+        match attachments.is_empty() {
+            true => self.op(Op::of_prompt(text)),
+            false => self.op(Work::Prompt { text, attachments }),
+        }
+    }
+
+    fn ended(&mut self, end: TurnEnd) -> io::Result<()> {
+        self.running = false;
+        self.printer.end(&end, 0)?;
+        self.last = Some(end);
+        if self.queue.is_empty() { self.printer.state("idle") } else { Ok(()) }
+    }
+
+    fn event(&mut self, event: Event) -> io::Result<()> {
+        match event {
+            Event::TurnEnded(end) => match self.answer.ended(end, &self.ops, self.printer) {
+                Ok(end) => self.ended(end),
+                Err(shown) => shown,
+            },
+            Event::Ask { id, question } => self.ask(id, question),
+            Event::AskClosed { id } => match self.link.withdraw(id) {
+                Some(line) => self.printer.write(&line),
+                None => Ok(()),
+            },
+            event => {
+                self.answer.event(&event);
+                self.printer.event(&event)?;
+                // Commands come last of what a session begins with.
+                match matches!(event, Event::Commands(_)).then(|| self.link.initialize.take()).flatten() {
+                    Some(id) => self.printer.write(&response(&id, Ok(self.printer.initialized()))),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn ask(&mut self, id: QuestionId, question: Question) -> io::Result<()> {
+        if !self.options.asks || self.link.closed {
+            let note = run::note(&question).to_owned();
+            return self.op(Control::Answer { id, answer: Answer::No { note } });
+        }
+        let (request, input) =
+            host_answers::request(&question, |tool, args| self.printer.call_of(tool, args));
+        let line = self.link.ask(request, Unanswered::Question { id, question: Box::new(question), input });
+        self.printer.write(&line)?;
+        self.printer.state("requires_action")
+    }
+
+    fn news(&mut self, news: FromHost) -> io::Result<()> {
+        match news {
+            // It was told that nobody answers.
+            FromHost::Ask(_) if self.link.closed => Ok(()),
+            FromHost::Ask(line) => self.printer.write(&line),
+            FromHost::Closed => self.link.unanswered().into_iter().try_for_each(|waiting| {
+                self.answered(waiting, Err("standard input was closed before an answer came".to_owned()))
+            }),
+            FromHost::Message(HostMessage::Prompt(message)) => {
+                self.queue.push_back(message);
+                Ok(())
+            }
+            FromHost::Message(HostMessage::Response { id, answer }) => match self.link.answered(&id) {
+                Some(waiting) => self.answered(waiting, answer),
+                None => Ok(()),
+            },
+            FromHost::Message(HostMessage::Request { id, request }) => {
+                let answer = self.requested(&request);
+                self.printer.write(&response(&id, answer))
+            }
+        }
+    }
+
+    fn answered(&mut self, waiting: Unanswered, answer: Result<Value, String>) -> io::Result<()> {
+        match waiting {
+            Unanswered::Port(port) => {
+                let _ = port.send(answer);
+                Ok(())
+            }
+            Unanswered::Question { id, question, input } => {
+                let stops = answer.as_ref().is_ok_and(|answer| answer["interrupt"] == true);
+                for op in host_answers::wishes(&answer) {
+                    self.op(op)?;
+                }
+                self.op(Control::Answer { id, answer: host_answers::answer(&question, &input, answer) })?;
+                if stops {
+                    self.op(Control::Interrupt)?;
+                }
+                self.printer.state("running")
+            }
+        }
+    }
+
+    /// Requests of the program.
+    fn requested(&mut self, request: &Value) -> Result<Value, String> {
+        let kind = request["subtype"].as_str().unwrap_or_default();
+        let done = match kind {
+            "initialize" => return Ok(self.printer.initialized()),
+            "interrupt" => {
+                let done = self.op(Control::Interrupt);
+                return done.map(|()| json!({"still_queued": []})).map_err(|error| error.to_string());
+            }
+            "set_permission_mode" => {
+                let mode = request["mode"].as_str().unwrap_or_default();
+                host_answers::mode(mode)?.into_iter().try_for_each(|op: Quick| self.op(op))
+            }
+            "set_model" => match request["model"].as_str() {
+                Some(model) => self.op(Idle::SetModel { model: model.to_owned() }),
+                None => return Err("name a model".to_owned()),
+            },
+            // What its servers say of their own accord.
+            "mcp_message" => Ok(()),
+            "mcp_status" => return Ok(self.printer.mcp_status()),
+            _ => return Err(format!("mycode does not support the control request {kind}")),
+        };
+        done.map(|()| json!({})).map_err(|error| error.to_string())
+    }
+}
+
+/// The text and pictures of a user's message.
+fn prompt(message: &Value) -> (String, Vec<Attachment>) {
+    let blocks = match &message["content"] {
+        Value::String(text) => return (text.clone(), Vec::new()),
+        Value::Array(blocks) => blocks.as_slice(),
+        _ => &[],
+    };
+    let (mut texts, mut attachments) = (Vec::new(), Vec::new());
+    for block in blocks {
+        if let Some(text) = block["text"].as_str() {
+            texts.push(text);
+        } else if let Some(Ok(bytes)) = block["source"]["data"].as_str().map(|data| STANDARD.decode(data)) {
+            let name = format!("image {}", attachments.len() + 1);
+            attachments.push(Attachment::Image { name, bytes });
+        }
+    }
+    (texts.join("\n\n"), attachments)
+}
