@@ -33,6 +33,7 @@ mod reports;
 mod sandbox;
 mod screen;
 mod scripts;
+mod sdks;
 mod session;
 mod skills;
 mod sub_agents;
