@@ -126,6 +126,7 @@ pub fn make(
         rules_folders: Vec::new(),
         environment: environment(network, &tmp),
         foreground: false,
+        is_server: false,
     };
     let mut visible: BTreeSet<PathBuf> = needed(&homes).into_iter().chain([workspace.clone()]).collect();
     visible.extend(repository::root(workspace).map(Path::to_owned));

@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-/// Relative to the workspace: used or run without a question, such as agents' configuration and git's hooks.
-const USED_UNASKED: &[&str] = &[
+/// Relative to the workspace.
+const IN_WORKSPACE: &[&str] = &[
+    // Other agents' configuration, and hooks.
     ".mycode",
     ".claude",
     ".codex",
@@ -29,10 +30,12 @@ const USED_UNASKED: &[&str] = &[
     ".crush.json",
     ".husky",
     ".githooks",
-];
-
-/// Relative to the workspace: made by users; other programs ask first or run it only after a push.
-const OF_USERS: &[&str] = &[
+    ".agents",
+    ".trae",
+    ".rules",
+    ".junie",
+    ".goosehints",
+    ".continue",
     // Editors and shells.
     ".vscode",
     ".idea",
@@ -44,12 +47,15 @@ const OF_USERS: &[&str] = &[
     ".exrc",
     ".nvimrc",
     ".nvim.lua",
+    ".nvim",
     ".vimrc",
     ".dir-locals.el",
     ".envrc",
     ".direnv",
     ".autoenv.zsh",
     ".mise.toml",
+    "mise.toml",
+    ".mise",
     ".rtx.toml",
     ".Rprofile",
     // What runs elsewhere, or with git, Mercurial or Jujutsu. Jujutsu itself must write to the rest of `.jj`.
@@ -73,6 +79,7 @@ const OF_USERS: &[&str] = &[
     "azure-pipelines.yml",
     "bitbucket-pipelines.yml",
     "appveyor.yml",
+    ".appveyor.yml",
     "Jenkinsfile",
     "lefthook.yml",
     ".pre-commit-config.yaml",
@@ -143,19 +150,9 @@ const ENDINGS: &[&str] = &[".code-workspace"];
 
 /// Except git's own. Homes in the workspace add theirs.
 pub fn paths(workspace: &Path, homes: &[PathBuf]) -> Vec<PathBuf> {
-    let own = in_workspace().map(|name| workspace.join(name));
+    let own = IN_WORKSPACE.iter().map(|name| workspace.join(name));
     let inside = homes.iter().filter(|home| home.starts_with(workspace));
     own.chain(inside.flat_map(|home| IN_HOME.iter().map(|name| home.join(name)))).collect()
-}
-
-fn in_workspace() -> impl Iterator<Item = &'static str> {
-    USED_UNASKED.iter().chain(OF_USERS).copied()
-}
-
-/// Whether users make this path (relative to the workspace) themselves while a command runs.
-pub fn users_make(inside: &Path) -> bool {
-    // Including its parent folders, when those are made first.
-    OF_USERS.iter().any(|name| inside.starts_with(name) || Path::new(name).starts_with(inside))
 }
 
 /// Also true for files whose suffix configures an editor.
@@ -182,7 +179,7 @@ pub fn steers(inside: &Path) -> bool {
     }
     is_rules
         || first.is_some_and(|name| is_rules_file(name.as_os_str()))
-        || in_workspace().any(|name| inside.starts_with(name))
+        || IN_WORKSPACE.iter().any(|name| inside.starts_with(name))
 }
 
 /// For a home in the workspace.
@@ -198,7 +195,8 @@ mod tests {
     fn files_that_steer_other_programs() {
         let steering = "\
             .hg/hgrc .jj/repo/config.toml opencode.json .opencode/agent/a.md .qwen/settings.json .kiro/steering/a.md .roo/rules/a.md \
-            .amazonq/rules/a.md crush.json .helix/languages.toml .Rprofile .gitea/workflows/ci.yml app.code-workspace Agents.md";
+            .amazonq/rules/a.md crush.json .helix/languages.toml .Rprofile .gitea/workflows/ci.yml app.code-workspace Agents.md \
+            .agents/a.md .appveyor.yml mise.toml .mise/config.toml .nvim/a.lua .trae/a.md .rules .junie/a.md .goosehints .continue/a.yaml";
         for path in steering.split_whitespace() {
             assert!(steers(Path::new(path)), "{path}");
         }

@@ -73,6 +73,8 @@ pub struct SandboxSpec {
     pub foreign_owner: bool,
     /// A user's own call: signals such as Ctrl-C end it. Otherwise its lifeline does.
     pub foreground: bool,
+    /// Creating protected paths is refused at once, rather than undone at the end.
+    pub is_server: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -135,11 +135,17 @@ fn swapped_folders_are_not_followed_under_landlock_alone() {
     assert_eq!(fs::read(inner.join(".mcp.json")).unwrap(), b"mine");
 }
 
-#[test]
-fn the_users_new_files_stay() {
+/// The command and the user create files at the same time.
+fn both_create(without_namespaces: bool) {
     let world = World::new();
-    let script = "touch started; while ! test -e go; do sleep 0.01; done";
+    let script = "touch started; while ! test -e go; do sleep 0.01; done
+        mkdir .vscode .idea AGENTS.md; mkdir .zed; echo evil > .mcp.json; mkdir g g/actions; mv g/actions .github/actions
+        ln -s .claude a; ln -s a b; echo evil > b; echo evil > /proc/self/cwd/Jenkinsfile
+        mv .git/hooks h; mv .git .g; rm .git/config; true";
     let mut command = world.sandbox(script);
+    if without_namespaces {
+        command = crate::support::sandbox_world::without_namespaces(&command);
+    }
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     while !world.project.join("started").exists() {
         if child.try_wait().unwrap().is_some() {
@@ -159,13 +165,39 @@ fn the_users_new_files_stay() {
     for name in made {
         assert_eq!(fs::read_to_string(world.project.join(name)).unwrap(), "mine", "{name}");
     }
-    for name in [".vscode", ".idea", "AGENTS.md", ".envrc", ".github/workflows"] {
+    let said = stderr(&output);
+    let moved: Vec<&str> = said.lines().filter_map(|line| line.split(" is protected; ").nth(0)).collect();
+    let planted = [".claude", ".github/actions", ".mcp.json", ".zed", "Jenkinsfile"];
+    for name in planted {
         let path = world.project.join(name);
-        let said = stderr(&output).lines().any(|line| {
-            line.contains(&format!("{} is protected", path.display())) && line.contains("left in place")
-        });
-        assert!(said, "{name}: {}", stderr(&output));
+        assert!(!path.exists(), "{name} stayed: {said}");
+        assert!(moved.iter().any(|line| line.ends_with(&*path.to_string_lossy())), "{name}: {said}");
     }
+    assert_eq!(said.matches("puts it back").count(), planted.len(), "{said}");
+    assert!(
+        world.project.join(".git/config").exists() && world.project.join(".git/hooks").exists(),
+        "{said}"
+    );
+}
+
+#[test]
+fn only_what_the_command_made_is_moved_aside() {
+    both_create(false);
+}
+
+#[test]
+fn the_same_without_namespaces() {
+    both_create(true);
+}
+
+/// Nobody waits for the helper: killed callers, many at a time, and a helper that is gone.
+#[test]
+fn watching_never_holds_up_a_command() {
+    let world = World::new();
+    let storm = "for i in $(seq 20); do (while :; do : > k$i; done) & done; sleep 0.1; kill -9 $(jobs -p); wait
+        (for i in $(seq 50); do mkdir m$i; done) & (for i in $(seq 50); do mkdir n$i; done) & wait; ls -d m* n* | wc -l";
+    let Some(output) = world.run(storm) else { return };
+    assert_eq!(stdout(&output).trim(), "100", "{}", stderr(&output));
 }
 
 impl World {

@@ -45,21 +45,25 @@ impl McpServer {
         self
     }
 
-    /// Written down as a program, and made known to the user as `name`.
+    /// Written down as a program, and made known to the user as `name`; it runs outside the sandbox.
     pub fn add(self, place: &Workplace, name: &str) -> PathBuf {
+        self.add_with(place, name, &["--no-sandbox"])
+    }
+
+    pub fn add_with(self, place: &Workplace, name: &str, options: &[&str]) -> PathBuf {
         let hello = json!({"protocolVersion": "2025-11-25", "capabilities": self.capabilities,
             "serverInfo": {"name": name, "version": "1"}});
         let this = self.answers("initialize", &hello);
-        let path = place.home().join(format!("{name}.sh"));
+        let path = place.user_home().join(format!("{name}.sh"));
         let text = format!(
             "#!/bin/sh\nwhile read -r line; do\n  id=$(printf '%s' \"$line\" | sed 's/.*\"id\":\\([0-9]*\\).*/\\1/')\n  case $line in\n{}  esac\ndone\n",
             this.rows
         );
-        std::fs::create_dir_all(place.home()).unwrap();
+        std::fs::create_dir_all(place.user_home()).unwrap();
         std::fs::write(&path, text).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
-        let added =
-            place.command(&["mcp", "add", "--no-sandbox", name, path.to_str().unwrap()]).output().unwrap();
+        let args = [&["mcp", "add"], options, &[name, path.to_str().unwrap()]].concat();
+        let added = place.command(&args).output().unwrap();
         assert!(added.status.success(), "{added:?}");
         path
     }

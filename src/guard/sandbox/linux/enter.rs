@@ -13,6 +13,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, waitpid}
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::guard::protected_files::ProtectedFiles;
+use super::guard::witness::{Reporter, Witness};
 use super::landlock;
 use super::mounts::{self, Outside};
 use super::reaper;
@@ -98,12 +99,14 @@ fn in_namespaces(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) 
         flags |= libc::CLONE_NEWUSER;
     }
     let signals = system::take_signals(&[]).unwrap_or_else(|error| refuse("signals", error));
+    let watched = Witness::new(spec, &outside.snapshot.paths());
+    let (mut witness, reporter) = watched.unwrap_or_else(|error| refuse("a pair of sockets", error));
     let first = system::clone_into(flags).unwrap_or_else(|error| refuse("namespaces", error));
     if first == 0 {
-        drop((reports, go, lifeline, signals));
-        first_process(spec, &outside, command, side, wait, report);
+        drop((reports, go, lifeline, signals, witness));
+        first_process(spec, &outside, command, side, wait, report, &reporter);
     }
-    drop((report, wait));
+    drop((report, wait, reporter));
     if spec.layers.user_namespace
         && let Err(error) = system::map_user(first)
     {
@@ -111,7 +114,7 @@ fn in_namespaces(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) 
         refuse("the user namespace", error);
     }
     let _ = rustix::io::write(&go, b"g");
-    let end = wait_for(first, lifeline.as_ref(), &signals, foreground);
+    let end = wait_for(first, lifeline.as_ref(), &signals, foreground, Some(&mut witness));
     if !matches!(end, WaitEnd::Exited) {
         reaper::kill(first);
     }
@@ -119,7 +122,7 @@ fn in_namespaces(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) 
     let mut text = Vec::new();
     let _ = File::from(reports).read_to_end(&mut text);
     drop(go);
-    finish(spec, &outside.snapshot);
+    finish(spec, &outside.snapshot, witness);
     match (end, text.split_first()) {
         (WaitEnd::Signaled(signal), _) => system::leave(128 + signal),
         (_, Some((&NEVER_BEGAN, why))) => {
@@ -138,8 +141,8 @@ fn in_namespaces(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) 
     }
 }
 
-fn finish(spec: &SandboxSpec, snapshot: &ProtectedFiles) {
-    for sentence in snapshot.restore() {
+fn finish(spec: &SandboxSpec, snapshot: &ProtectedFiles, witness: Witness) {
+    for sentence in snapshot.restore(&witness.evidence()) {
         say(&sentence);
     }
     if spec.foreground {
@@ -147,16 +150,25 @@ fn finish(spec: &SandboxSpec, snapshot: &ProtectedFiles) {
     }
 }
 
-fn wait_for(pid: i32, lifeline: Option<&OwnedFd>, signals: &OwnedFd, foreground: bool) -> WaitEnd {
+fn wait_for(
+    pid: i32,
+    lifeline: Option<&OwnedFd>,
+    signals: &OwnedFd,
+    foreground: bool,
+    mut witness: Option<&mut Witness>,
+) -> WaitEnd {
     let Some(process) = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else {
         return WaitEnd::Abandoned;
     };
     loop {
         let mut fds = vec![PollFd::new(&process, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
         fds.extend(lifeline.map(|fd| PollFd::new(fd, PollFlags::IN)));
+        let watched = witness.as_ref().and_then(|witness| witness.waits_for());
+        fds.extend(watched.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         if poll(&mut fds, None).is_err() {
             continue;
         }
+        let reported = watched.and(fds.pop()).map(|fd| fd.revents());
         if !fds[0].revents().is_empty() {
             return WaitEnd::Exited;
         }
@@ -170,6 +182,9 @@ fn wait_for(pid: i32, lifeline: Option<&OwnedFd>, signals: &OwnedFd, foreground:
         {
             return WaitEnd::Signaled(signal);
         }
+        if let Some((witness, events)) = witness.as_mut().zip(reported) {
+            witness.look(events);
+        }
     }
 }
 
@@ -181,6 +196,7 @@ fn first_process(
     side: Option<RawFd>,
     wait: OwnedFd,
     report: OwnedFd,
+    reporter: &Reporter,
 ) -> ! {
     let mut report = File::from(report);
     let refuse = |report: &mut File, why: String| -> ! {
@@ -209,7 +225,7 @@ fn first_process(
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     let child = system::clone_into(0).unwrap_or_else(|error| refuse(&mut report, format!("fork: {error}")));
     if child == 0 {
-        let why = become_command(Some(spec), command, side);
+        let why = become_command(Some((spec, reporter)), command, side);
         refuse(&mut report, why);
     }
     // The command's pipes must end when it does, not when we do.
@@ -251,7 +267,12 @@ fn drop_rights(spec: &SandboxSpec) -> io::Result<()> {
 fn in_place(spec: Option<&SandboxSpec>, command: &[OsString], side: Option<RawFd>, foreground: bool) -> ! {
     let refuse = |what: &str, error: io::Error| -> ! { fail(foreground, &format!("{what}: {error}")) };
     let lifeline = lifeline(foreground);
-    let snapshot = spec.map(|spec| ProtectedFiles::take(spec, false));
+    let mut watched = spec.map(|spec| {
+        let snapshot = ProtectedFiles::take(spec, false);
+        let watched = Witness::new(spec, &snapshot.paths());
+        let (witness, reporter) = watched.unwrap_or_else(|error| refuse("a pair of sockets", error));
+        (spec, snapshot, witness, reporter)
+    });
     reaper::adopt_orphans();
     let (reports, report) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
     let signals = system::take_signals(&[]).unwrap_or_else(|error| refuse("signals", error));
@@ -262,13 +283,15 @@ fn in_place(spec: Option<&SandboxSpec>, command: &[OsString], side: Option<RawFd
             // Root without namespaces keeps its capabilities; Landlock limits what it may touch.
             let _ = rustix::thread::set_no_new_privs(true);
         }
-        let why = become_command(spec, command, side);
+        let confined = watched.as_ref().map(|(spec, _, _, reporter)| (*spec, reporter));
+        let why = become_command(confined, command, side);
         let _ = File::from(report).write_all(why.as_bytes());
         system::leave(1);
     }
     drop(report);
     system::release_files(side);
-    let end = wait_for(child, lifeline.as_ref(), &signals, foreground);
+    let witness = watched.as_mut().map(|(_, _, witness, _)| witness);
+    let end = wait_for(child, lifeline.as_ref(), &signals, foreground, witness);
     if !matches!(end, WaitEnd::Exited) {
         reaper::kill(child);
     }
@@ -278,8 +301,8 @@ fn in_place(spec: Option<&SandboxSpec>, command: &[OsString], side: Option<RawFd
     reaper::end_all();
     let mut why = String::new();
     let _ = File::from(reports).read_to_string(&mut why);
-    if let (Some(spec), Some(snapshot)) = (spec, &snapshot) {
-        finish(spec, snapshot);
+    if let Some((spec, snapshot, witness, _)) = watched {
+        finish(spec, &snapshot, witness);
     }
     if !why.is_empty() {
         fail(foreground, &why);
@@ -295,12 +318,16 @@ fn in_place(spec: Option<&SandboxSpec>, command: &[OsString], side: Option<RawFd
 }
 
 /// Applies the remaining restrictions and becomes the command; returns only the reason if that fails.
-fn become_command(spec: Option<&SandboxSpec>, command: &[OsString], side: Option<RawFd>) -> String {
+fn become_command(
+    confined: Option<(&SandboxSpec, &Reporter)>,
+    command: &[OsString],
+    side: Option<RawFd>,
+) -> String {
     // No terminal, and no process group that signals from outside reach by accident.
     let _ = rustix::process::setsid();
     system::reset_signals();
-    let environment = spec.map_or(&[][..], |spec| &spec.environment[..]);
-    if let Some(spec) = spec {
+    let environment = confined.map_or(&[][..], |(spec, _)| &spec.environment[..]);
+    if let Some((spec, reporter)) = confined {
         let cwd: &Path = &spec.cwd;
         if let Err(error) = rustix::process::chdir(cwd) {
             return format!("can't change to {} in the sandbox: {}", cwd.display(), io::Error::from(error));
@@ -311,6 +338,9 @@ fn become_command(spec: Option<&SandboxSpec>, command: &[OsString], side: Option
             return format!("Landlock: {error}");
         }
         system::close_the_rest(side);
+        if spec.layers.seccomp {
+            reporter.begin();
+        }
         if spec.layers.seccomp
             && let Err(error) = seccomp::restrict(!spec.layers.namespaces && !spec.network)
         {

@@ -78,6 +78,55 @@ const NEW_NAMESPACES: u64 =
 /// Local, IPv4, IPv6, and netlink for querying interfaces.
 const SOCKETS: &[i32] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
+/// Calls that give a name in a folder something new.
+const CREATING: &[libc::c_long] = &[
+    libc::SYS_mkdirat,
+    libc::SYS_mknodat,
+    libc::SYS_symlinkat,
+    libc::SYS_linkat,
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+    // Its flags are in memory.
+    libc::SYS_openat2,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mkdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mknod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_symlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_link,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rename,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_creat,
+];
+const REMOVING: &[libc::c_long] = &[
+    libc::SYS_unlinkat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_unlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rmdir,
+];
+
+/// A filter that reports the calls that create names to its listener, and with `removals` those that remove them.
+pub fn reporting(removals: bool) -> Result<BpfProgram, String> {
+    let removing = REMOVING.iter().filter(|_| removals);
+    let mut reported: BTreeMap<i64, Vec<SeccompRule>> =
+        CREATING.iter().chain(removing).map(|&number| (number, Vec::new())).collect();
+    let flag = u64::from(libc::O_CREAT.unsigned_abs());
+    let creates = |argument| when(argument, SeccompCmpOp::MaskedEq(flag), flag);
+    reported.insert(libc::SYS_openat, vec![creates(2)?]);
+    #[cfg(target_arch = "x86_64")]
+    reported.insert(libc::SYS_open, vec![creates(1)?]);
+    let mut program = compile(reported, SeccompAction::Trace(0))?;
+    // The library doesn't know this action.
+    for line in program.iter_mut().filter(|line| line.k == libc::SECCOMP_RET_TRACE) {
+        line.k = libc::SECCOMP_RET_USER_NOTIF;
+    }
+    Ok(program)
+}
+
 /// For this process and all that it starts. `no_sockets` allows only connected pairs, which blocks the
 /// network where there is no network namespace.
 pub fn restrict(no_sockets: bool) -> Result<(), String> {
@@ -112,9 +161,9 @@ fn programs(no_sockets: bool) -> Result<Vec<BpfProgram>, String> {
     };
     kinds.insert(libc::SYS_socket, sockets);
     Ok(vec![
-        compile(refused, libc::EPERM)?,
-        compile(absent, libc::ENOSYS)?,
-        compile(kinds, if no_sockets { libc::EACCES } else { libc::EAFNOSUPPORT })?,
+        compile(refused, errno(libc::EPERM))?,
+        compile(absent, errno(libc::ENOSYS))?,
+        compile(kinds, errno(if no_sockets { libc::EACCES } else { libc::EAFNOSUPPORT }))?,
         no_other_numbers(),
     ])
 }
@@ -129,9 +178,12 @@ fn when(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompRule,
     SeccompRule::new(vec![condition(argument, operator, value)?]).map_err(|error| error.to_string())
 }
 
-fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) -> Result<BpfProgram, String> {
+fn errno(number: i32) -> SeccompAction {
+    SeccompAction::Errno(number.unsigned_abs())
+}
+
+fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, action: SeccompAction) -> Result<BpfProgram, String> {
     let target = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
-    let action = SeccompAction::Errno(errno.unsigned_abs());
     let filter =
         SeccompFilter::new(rules, SeccompAction::Allow, action, target).map_err(|error| error.to_string())?;
     filter.try_into().map_err(|error: seccompiler::BackendError| error.to_string())

@@ -3,11 +3,17 @@
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
-use std::io;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use rustix::mount::MountFlags;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use seccompiler::sock_filter;
 
 use base::process::descriptor;
 
@@ -221,4 +227,114 @@ pub fn map_user(pid: i32) -> io::Result<()> {
     write("setgroups", "deny".to_owned())?;
     write("uid_map", format!("{user} {user} 1"))?;
     write("gid_map", format!("{group} {group} 1"))
+}
+
+/// Installs a filter for this process and all that it starts; the calls that it reports wait for an answer
+/// through the descriptor (seccomp_unotify(2)). Fails with `EBUSY` if another such filter applies already.
+pub fn listen(program: &[sock_filter]) -> io::Result<OwnedFd> {
+    let set = |flags: libc::c_ulong| {
+        let program = libc::sock_fprog {
+            len: u16::try_from(program.len()).unwrap_or(0),
+            filter: program.as_ptr().cast_mut().cast(),
+        };
+        // SAFETY: both structures have the kernel's layout, and the kernel copies the program.
+        checked(unsafe {
+            libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program)
+        })
+    };
+    // Signals must not interrupt a call that the helper is looking at; kernels before 5.19 don't know the flag.
+    let fd = set(libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+        .or_else(|_| set(libc::SECCOMP_FILTER_FLAG_NEW_LISTENER))?;
+    // SAFETY: the descriptor is new and ours.
+    let listener = unsafe { OwnedFd::from_raw_fd(RawFd::try_from(fd).unwrap_or(-1)) };
+    // Faster where the kernel knows it (6.6): the two sides take turns on one processor.
+    const TAKE_TURNS: libc::c_ulong = 1;
+    // SAFETY: the argument is a number.
+    unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS as _, TAKE_TURNS) };
+    Ok(listener)
+}
+
+/// A call that waits for its answer.
+pub struct WaitingCall {
+    pub id: u64,
+    pub pid: i32,
+    pub number: libc::c_long,
+    pub arguments: [u64; 6],
+}
+
+/// `None` if its process was killed meanwhile.
+pub fn next_call(listener: &OwnedFd) -> Option<WaitingCall> {
+    // SAFETY: the structure is zeroed, as the kernel requires, and has the size that the request names.
+    let call = unsafe {
+        let mut call: libc::seccomp_notif = std::mem::zeroed();
+        checked(libc::c_long::from(libc::ioctl(
+            listener.as_raw_fd(),
+            libc::SECCOMP_IOCTL_NOTIF_RECV as _,
+            &raw mut call,
+        )))
+        .ok()?;
+        call
+    };
+    Some(WaitingCall {
+        id: call.id,
+        pid: i32::try_from(call.pid).ok()?,
+        number: call.data.nr.into(),
+        arguments: call.data.args,
+    })
+}
+
+/// Lets the call go on, or refuses it.
+pub fn answer(listener: &OwnedFd, id: u64, refused: bool) {
+    let (error, flags) = if refused { (-libc::EPERM, 0) } else { (0, 1) };
+    let answer = libc::seccomp_notif_resp { id, val: 0, error, flags };
+    // SAFETY: the structure has the size that the request names.
+    unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND as _, &raw const answer) };
+}
+
+/// Whether the caller still waits, so that what was read under its number was its own.
+pub fn is_waiting(listener: &OwnedFd, id: u64) -> bool {
+    // SAFETY: the kernel reads one number.
+    unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID as _, &raw const id) == 0 }
+}
+
+/// Reads from the memory of another process, at least up to the end of the page.
+pub fn read_memory(pid: i32, address: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    const PAGE: usize = 4096;
+    let address = usize::try_from(address).map_err(io::Error::other)?;
+    let first = (PAGE - address % PAGE).min(buffer.len());
+    let there = |from: usize, len: usize| libc::iovec {
+        iov_base: std::ptr::without_provenance_mut(address.wrapping_add(from)),
+        iov_len: len,
+    };
+    // Where the second page is missing, the first is still read.
+    let theirs = [there(0, first), there(first, buffer.len() - first)];
+    let ours = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: the kernel checks the other process's addresses; ours are those of the buffer.
+    let count = unsafe { libc::process_vm_readv(pid, &raw const ours, 1, theirs.as_ptr(), 2, 0) };
+    usize::try_from(count).map_err(|_| io::Error::last_os_error())
+}
+
+/// A connected pair of sockets for one descriptor, not inherited by other programs.
+pub fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
+}
+
+pub fn send_descriptor(socket: &OwnedFd, fd: &OwnedFd) -> io::Result<()> {
+    let fds = [std::os::fd::AsFd::as_fd(fd)];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut message = SendAncillaryBuffer::new(&mut space);
+    message.push(SendAncillaryMessage::ScmRights(&fds));
+    sendmsg(socket, &[IoSlice::new(b"f")], &mut message, SendFlags::NOSIGNAL)?;
+    Ok(())
+}
+
+pub fn receive_descriptor(socket: &OwnedFd) -> Option<OwnedFd> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut message = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+    recvmsg(socket, &mut [IoSliceMut::new(&mut [0])], &mut message, flags).ok()?;
+    message.drain().find_map(|part| match part {
+        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+        _ => None,
+    })
 }

@@ -142,6 +142,7 @@ mod tests {
             environment: Vec::new(),
             foreign_owner: false,
             foreground: false,
+            is_server: false,
         }
     }
 

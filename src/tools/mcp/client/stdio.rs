@@ -65,6 +65,7 @@ pub fn start(program: Program, sandbox: &Sandbox) -> io::Result<(Service, ChildS
                 };
                 spec.visible.extend(spec.temporary.iter().find_map(beside).map(RawPath));
             }
+            spec.is_server = true;
             spec.visible.sort();
             spec.visible.dedup();
             // Variables set in the configuration win over the sandbox's.

@@ -1,7 +1,9 @@
 //! What commands must not leave changed but mounts can't protect: watched, backed up and restored.
 
 pub mod backup;
+pub mod evidence;
 pub mod handles;
 pub mod protected_files;
 pub mod repositories;
 pub mod set_aside;
+pub mod witness;

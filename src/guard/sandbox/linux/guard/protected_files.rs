@@ -1,6 +1,6 @@
 //! Protects what no mount can: protected names that don't exist yet, protected links, and without mounts all
 //! contents. Compares the state before and after a command, through handles below the workspace's own.
-//! Nothing is deleted: what users may have made is reported, what would run by itself is moved aside.
+//! Nothing is deleted: what the command made is moved aside, what the user made meanwhile stays.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -14,12 +14,13 @@ use rustix::fs::{FileType, readlinkat, symlinkat};
 use rustix::io::Errno;
 
 use super::backup::{Backup, Budget, is_opened, write_back};
+use super::evidence::Evidence;
 use super::handles::{self, Identity};
 use super::repositories::RepositoryWatch;
 use super::set_aside;
 use crate::sandbox::git::harmless_config::{self, Owner};
 use crate::sandbox::git_folders::MAX_BYTES;
-use crate::sandbox::protected_paths::{IN_GIT, is_rules_file, users_make};
+use crate::sandbox::protected_paths::{IN_GIT, is_rules_file};
 use crate::sandbox::spec::{RawPath, SandboxSpec};
 
 #[derive(Debug)]
@@ -51,7 +52,6 @@ struct Protected {
 
 #[derive(Debug)]
 pub struct ProtectedFiles {
-    workspace: PathBuf,
     kept: Option<PathBuf>,
     opened: Vec<PathBuf>,
     roots: Vec<Root>,
@@ -71,7 +71,6 @@ impl ProtectedFiles {
         let open =
             |path: &RawPath| Some(Root { path: path.0.clone(), handle: handles::absolute(path).ok()? });
         let mut snapshot = Self {
-            workspace: spec.workspace.0.clone(),
             kept: spec.kept.as_ref().map(|kept| kept.0.clone()),
             opened: spec.opened.iter().map(|path| path.0.clone()).collect(),
             roots: spec.writable.iter().filter_map(open).collect(),
@@ -115,6 +114,11 @@ impl ProtectedFiles {
         snapshot.pinned.sort();
         snapshot.pinned.dedup();
         snapshot
+    }
+
+    /// All that is protected.
+    pub fn paths(&self) -> BTreeSet<PathBuf> {
+        self.before.iter().map(|protected| protected.path.clone()).collect()
     }
 
     fn root_of(&self, path: &Path) -> Option<usize> {
@@ -245,7 +249,7 @@ impl ProtectedFiles {
     }
 
     /// Undoes what the command changed; returns a sentence for users on each.
-    pub fn restore(&self) -> Vec<String> {
+    pub fn restore(&self, evidence: &Evidence) -> Vec<String> {
         let mut notices = Vec::new();
         // A repository that only changed places was the user's before, so it isn't treated as planted.
         let known: BTreeSet<Identity> = self.before.iter().filter_map(|each| each.git()).collect();
@@ -258,6 +262,9 @@ impl ProtectedFiles {
                     let Some((name, now)) = found(&folder, path).filter(|(_, now)| now != was) else {
                         continue;
                     };
+                    if !self.made(evidence, *root, path) {
+                        continue;
+                    }
                     if known.contains(&now) {
                         notices.push(format!(
                             "{} is another repository now; it was left in place",
@@ -268,7 +275,9 @@ impl ProtectedFiles {
                     }
                 }
                 PriorState::Absent(first, lacked) => {
-                    self.look_for_new(*root, path, first, *lacked, &mut notices);
+                    if self.made(evidence, *root, path) {
+                        self.look_for_new(*root, path, first, *lacked, &mut notices);
+                    }
                 }
                 PriorState::Link(target, around) => {
                     let Some((folder, name)) = self.parent(*root, path, Some(*around), &mut notices) else {
@@ -278,8 +287,11 @@ impl ProtectedFiles {
                     if now.is_ok_and(|now| now.to_bytes() == target.as_encoded_bytes()) {
                         continue;
                     }
+                    if !self.made(evidence, *root, path) {
+                        continue;
+                    }
                     if let Some((_, seen)) = found(&folder, path) {
-                        notices.push(self.deal_with(&folder, name, seen, path));
+                        notices.push(self.move_away(&folder, name, seen, path));
                     }
                     // Fails if something was left there.
                     let _ = symlinkat(target, &folder, name);
@@ -295,10 +307,13 @@ impl ProtectedFiles {
         }
         for (folder, was, names) in &self.rules {
             let opened = self.root_of(folder).and_then(|root| self.open(root, folder).ok());
-            let Some((handle, _)) = opened.filter(|(_, now)| Some(*now) == *was) else { continue };
-            let new =
-                rules_files(&handle).difference(names).map(|name| folder.join(name)).collect::<Vec<_>>();
-            notices.extend(new.iter().filter(|path| !is_opened(&self.opened, path)).map(|path| left(path)));
+            let Some((handle, now)) = opened.filter(|(_, now)| Some(*now) == *was) else { continue };
+            for name in rules_files(&handle).difference(names).filter(|name| evidence.made(now, name)) {
+                let path = folder.join(name);
+                if let Some((_, seen)) = found(&handle, &path).filter(|_| !is_opened(&self.opened, &path)) {
+                    notices.push(self.move_away(&handle, name, seen, &path));
+                }
+            }
         }
         notices.extend(self.repositories.restore());
         notices.sort();
@@ -345,7 +360,7 @@ impl ProtectedFiles {
         // A link, or a `.git` file, leads to an unguarded place.
         if first == path || kind == FileType::Symlink || (kind != FileType::Directory && name == ".git") {
             if kind == FileType::Symlink || !harmless(&folder, path) {
-                notices.push(self.deal_with(&folder, name, Identity::of(&stat), first));
+                notices.push(self.move_away(&folder, name, Identity::of(&stat), first));
             }
             return;
         }
@@ -353,15 +368,19 @@ impl ProtectedFiles {
         if let Some((_, seen)) = found(&folder, path)
             && !harmless(&folder, path)
         {
-            notices.push(self.deal_with(&folder, name, seen, path));
+            notices.push(self.move_away(&folder, name, seen, path));
         }
     }
 
-    fn deal_with(&self, folder: &OwnedFd, name: &OsStr, seen: Identity, path: &Path) -> String {
-        if path.strip_prefix(&self.workspace).is_ok_and(users_make) {
-            return left(path);
-        }
-        self.move_away(folder, name, seen, path)
+    /// Whether the command made it, or brought it along in a folder or link.
+    fn made(&self, evidence: &Evidence, root: usize, path: &Path) -> bool {
+        let top = &self.roots[root].path;
+        path.ancestors().take_while(|step| step != top).any(|step| {
+            let (Some(parent), Some(name)) = (step.parent(), step.file_name()) else { return false };
+            self.open(root, parent).is_ok_and(|(_, folder)| {
+                evidence.brought(folder, name) || (step == path && evidence.made(folder, name))
+            })
+        })
     }
 
     fn move_away(&self, folder: &OwnedFd, name: &OsStr, seen: Identity, path: &Path) -> String {
@@ -376,14 +395,6 @@ impl Protected {
             _ => None,
         }
     }
-}
-
-fn left(path: &Path) -> String {
-    format!(
-        "{} is protected and appeared while the command ran; it was left in place, for you may have made it: look at it \
-         before you use it",
-        path.display()
-    )
 }
 
 fn found<'a>(folder: &OwnedFd, path: &'a Path) -> Option<(&'a OsStr, Identity)> {

@@ -1,0 +1,291 @@
+//! Watches a command create files: seccomp reports the calls (seccomp_unotify(2), man-pages 6.9), the helper
+//! compares their last names with the protected ones and lets them go on. Evidence, not a wall: a command with
+//! threads can change a name after it was read.
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use rustix::event::PollFlags;
+use rustix::fs::{Mode, OFlags, ResolveFlags, fstat, open, openat2};
+
+use super::evidence::{Created, Evidence, lower};
+use super::handles::{self, Identity};
+use crate::sandbox::linux::seccomp;
+use crate::sandbox::linux::system::{self, WaitingCall};
+use crate::sandbox::protected_paths::is_rules_file;
+use crate::sandbox::spec::SandboxSpec;
+
+/// The kernel's limit of a path, in bytes.
+const MAX_PATH: usize = 4096;
+const MAX_LINKS: usize = 8;
+
+/// The child's end.
+pub struct Reporter {
+    socket: OwnedFd,
+    removals: bool,
+}
+
+impl Reporter {
+    /// From now on this process and all that it starts are watched, if the kernel allows that.
+    pub fn begin(&self) {
+        if let Ok(program) = seccomp::reporting(self.removals)
+            && let Ok(listener) = system::listen(&program)
+        {
+            let _ = system::send_descriptor(&self.socket, &listener);
+        }
+    }
+}
+
+/// The helper's end.
+pub struct Witness {
+    socket: Option<OwnedFd>,
+    listener: Option<OwnedFd>,
+    /// In lower case.
+    names: BTreeSet<String>,
+    created: Created,
+    /// It watched, but could not read everything.
+    is_blind: bool,
+    /// May not be created: servers hear that at once.
+    refused: BTreeSet<PathBuf>,
+    refused_rules: BTreeSet<PathBuf>,
+    /// May not be moved or removed, where no mount prevents that.
+    pinned: BTreeSet<PathBuf>,
+}
+
+/// Arguments of a call: a folder, if it has one, and a path.
+#[derive(Clone, Copy)]
+struct Place(Option<usize>, usize);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Created,
+    /// Created, perhaps where a link leads.
+    Opened,
+    /// It gets its contents from elsewhere.
+    Replaced,
+    /// A link to the path in this argument.
+    Linked(usize),
+    Removed,
+}
+
+fn changes(call: &WaitingCall) -> Vec<(Place, Change)> {
+    use Change::{Created, Linked, Opened, Removed, Replaced};
+    const EXCHANGE: u64 = 2;
+    let at = |folder, path| Place(Some(folder), path);
+    let rename = |from, to| vec![(from, Removed), (to, Replaced)];
+    match call.number {
+        libc::SYS_openat | libc::SYS_openat2 => vec![(at(0, 1), Opened)],
+        libc::SYS_mkdirat | libc::SYS_mknodat => vec![(at(0, 1), Created)],
+        libc::SYS_symlinkat => vec![(at(1, 2), Linked(0))],
+        libc::SYS_linkat => vec![(at(2, 3), Created)],
+        libc::SYS_renameat2 if call.arguments[4] & EXCHANGE != 0 => {
+            [rename(at(0, 1), at(2, 3)), rename(at(2, 3), at(0, 1))].concat()
+        }
+        libc::SYS_renameat | libc::SYS_renameat2 => rename(at(0, 1), at(2, 3)),
+        libc::SYS_unlinkat => vec![(at(0, 1), Removed)],
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_open | libc::SYS_creat => vec![(Place(None, 0), Opened)],
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_mkdir | libc::SYS_mknod => vec![(Place(None, 0), Created)],
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_symlink => vec![(Place(None, 1), Linked(0))],
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_link => vec![(Place(None, 1), Created)],
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_rename => rename(Place(None, 0), Place(None, 1)),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_unlink | libc::SYS_rmdir => vec![(Place(None, 0), Removed)],
+        _ => Vec::new(),
+    }
+}
+
+impl Witness {
+    /// `protected` are paths in the command's tree.
+    pub fn new(spec: &SandboxSpec, protected: &BTreeSet<PathBuf>) -> io::Result<(Self, Reporter)> {
+        let (socket, theirs) = system::socket_pair()?;
+        let inside = |path: &PathBuf| {
+            let root = spec.writable.iter().find(|root| path.starts_with(root))?;
+            path.strip_prefix(root).ok().map(Path::to_owned)
+        };
+        let inside: Vec<PathBuf> = protected.iter().filter_map(inside).collect();
+        let git = spec.workspace.join(".git");
+        let removals = !spec.layers.namespaces && !inside.is_empty();
+        let rules = spec.rules_folders.iter().map(|path| path.0.clone());
+        let witness = Self {
+            socket: Some(socket),
+            listener: None,
+            names: inside.iter().flat_map(|path| path.iter().map(lower)).collect(),
+            created: Created::default(),
+            is_blind: false,
+            refused: if spec.is_server { protected.clone() } else { BTreeSet::new() },
+            refused_rules: rules.filter(|_| spec.is_server).collect(),
+            pinned: [git.join("hooks"), git.join("config"), git].into_iter().filter(|_| removals).collect(),
+        };
+        Ok((witness, Reporter { socket: theirs, removals }))
+    }
+
+    /// What to wait for, if anything.
+    pub fn waits_for(&self) -> Option<BorrowedFd<'_>> {
+        self.listener.as_ref().or(self.socket.as_ref()).map(AsFd::as_fd)
+    }
+
+    /// After a wait. Never blocks.
+    pub fn look(&mut self, events: PollFlags) {
+        if events.is_empty() {
+            return;
+        }
+        let Some(listener) = self.listener.take() else {
+            self.listener = self.socket.take().and_then(|socket| system::receive_descriptor(&socket));
+            return;
+        };
+        if events.contains(PollFlags::IN)
+            && let Some(call) = system::next_call(&listener)
+        {
+            let refused = self.judge(&listener, &call);
+            system::answer(&listener, call.id, refused);
+        }
+        self.listener = Some(listener);
+    }
+
+    pub fn evidence(self) -> Evidence {
+        match self.listener.is_some() && !self.is_blind {
+            true => Evidence::Seen(self.created),
+            false => Evidence::Unknown,
+        }
+    }
+
+    /// Notes what the call creates; returns whether it is refused.
+    fn judge(&mut self, listener: &OwnedFd, call: &WaitingCall) -> bool {
+        if call.number == libc::SYS_openat2 && !self.creates(listener, call) {
+            return false;
+        }
+        let mut refused = false;
+        for (Place(folder, path), change) in changes(call) {
+            let base = folder.map(|at| call.arguments[at]);
+            let Some(path) = self.text(listener, call, path) else { continue };
+            refused |= match change {
+                Change::Linked(to) => {
+                    let target = self.text(listener, call, to).unwrap_or_default();
+                    let target = path.parent().unwrap_or(Path::new("")).join(target);
+                    let leads = self.named(listener, call, base, &target, Change::Created);
+                    self.named(listener, call, base, &path, Change::Replaced) || leads
+                }
+                Change::Opened => {
+                    let path = follow(call.pid, base, path);
+                    self.named(listener, call, base, &path, Change::Created)
+                }
+                _ => self.named(listener, call, base, &path, change),
+            };
+        }
+        refused
+    }
+
+    fn named(
+        &mut self,
+        listener: &OwnedFd,
+        call: &WaitingCall,
+        base: Option<u64>,
+        path: &Path,
+        change: Change,
+    ) -> bool {
+        let Some(name) = path.file_name() else { return false };
+        if !self.names.contains(&lower(name)) && !is_rules_file(name) {
+            return false;
+        }
+        let folder = resolve(call.pid, base, path.parent().unwrap_or(Path::new("")));
+        // Otherwise the process is gone, and its number may be another's.
+        if !system::is_waiting(listener, call.id) {
+            return false;
+        }
+        let Ok((folder, identity)) = folder else {
+            if change != Change::Removed {
+                self.created.add(None, name, true);
+            }
+            return false;
+        };
+        let place = fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&folder)));
+        let is_in =
+            |paths: &BTreeSet<PathBuf>| place.as_ref().is_ok_and(|place| paths.contains(&place.join(name)));
+        if change == Change::Removed {
+            return is_in(&self.pinned);
+        }
+        // What is there already is only opened.
+        if change == Change::Created && handles::look(&folder, name).is_some() {
+            return false;
+        }
+        let rules =
+            is_rules_file(name) && place.as_ref().is_ok_and(|place| self.refused_rules.contains(place));
+        if rules || is_in(&self.refused) {
+            return true;
+        }
+        self.created.add(Some(identity), name, change == Change::Replaced);
+        false
+    }
+
+    /// The flags of `openat2` are in memory.
+    fn creates(&mut self, listener: &OwnedFd, call: &WaitingCall) -> bool {
+        let mut flags = [0_u8; 8];
+        let read = self.read(listener, call, 2, &mut flags).is_some();
+        read && u64::from_ne_bytes(flags) & u64::from(libc::O_CREAT.unsigned_abs()) != 0
+    }
+
+    /// The path in an argument.
+    fn text(&mut self, listener: &OwnedFd, call: &WaitingCall, argument: usize) -> Option<PathBuf> {
+        let mut buffer = [0_u8; MAX_PATH];
+        let count = self.read(listener, call, argument, &mut buffer)?;
+        let text = buffer[..count].split(|byte| *byte == 0).next()?;
+        Some(OsString::from_vec(text.to_vec()).into())
+    }
+
+    fn read(
+        &mut self,
+        listener: &OwnedFd,
+        call: &WaitingCall,
+        at: usize,
+        buffer: &mut [u8],
+    ) -> Option<usize> {
+        let read = system::read_memory(call.pid, call.arguments[at], buffer);
+        // An address that isn't there fails the call itself.
+        if read.as_ref().is_err_and(|error| error.raw_os_error() != Some(libc::EFAULT)) {
+            self.is_blind |= system::is_waiting(listener, call.id);
+        }
+        read.ok()
+    }
+}
+
+fn base_of(pid: i32, base: Option<u64>, path: &Path) -> String {
+    // The kernel reads 32 bits.
+    let fd = base.map_or(libc::AT_FDCWD, |fd| fd as i32);
+    match () {
+        () if path.is_absolute() => format!("/proc/{pid}/root"),
+        () if fd == libc::AT_FDCWD => format!("/proc/{pid}/cwd"),
+        () => format!("/proc/{pid}/fd/{fd}"),
+    }
+}
+
+/// Where a path leads if its last part is a link, perhaps to nothing.
+fn follow(pid: i32, base: Option<u64>, mut path: PathBuf) -> PathBuf {
+    for _ in 0..MAX_LINKS {
+        let real = Path::new(&base_of(pid, base, &path)).join(path.strip_prefix("/").unwrap_or(&path));
+        let Ok(target) = fs::read_link(real) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    path
+}
+
+/// The folder as the process sees it. Links of `/proc` would lead to what is ours.
+fn resolve(pid: i32, base: Option<u64>, folder: &Path) -> io::Result<(OwnedFd, Identity)> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let base = open(base_of(pid, base, folder), flags, Mode::empty())?;
+    let rest = folder.strip_prefix("/").unwrap_or(folder);
+    let rest = if rest.as_os_str().is_empty() { Path::new(".") } else { rest };
+    let handle = openat2(&base, rest, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS)?;
+    let identity = Identity::of(&fstat(&handle)?);
+    Ok((handle, identity))
+}
