@@ -150,7 +150,7 @@ pub fn own_variables() -> Vec<std::ffi::OsString> {
 
 /// What child processes must not inherit: our own settings and every credential. A proxy address stays,
 /// password and all: without it nothing would be reachable.
-fn credential_variables() -> Vec<std::ffi::OsString> {
+pub fn credential_variables() -> Vec<std::ffi::OsString> {
     std::env::vars_os()
         .filter(|(name, value)| {
             let (name, value) = (name.to_string_lossy(), value.to_string_lossy());

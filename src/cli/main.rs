@@ -8,7 +8,7 @@ use guard::sandbox::git::wrapper;
 #[cfg(target_os = "linux")]
 use guard::sandbox::launch::HELPER_NAME;
 #[cfg(target_os = "linux")]
-use guard::sandbox::linux::enter;
+use guard::sandbox::linux::{enter, system};
 
 pub fn main() -> ExitCode {
     // Before any thread starts: the helper must have only one.
@@ -19,5 +19,7 @@ pub fn main() -> ExitCode {
     if wrapper::is_asked_for(std::env::args_os().nth(1).as_deref()) {
         wrapper::run(std::env::args_os().skip(2).collect());
     }
+    #[cfg(target_os = "linux")]
+    system::hide_credentials();
     Cli::from_env().and_then(|cli| table::run(&cli)).map_or_else(|failure| failure.report(), ExitCode::from)
 }

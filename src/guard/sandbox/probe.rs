@@ -37,6 +37,29 @@ impl SandboxStatus {
         (!missing.is_empty()).then(|| missing.join(", "))
     }
 
+    /// In words: what commands can and can't do here.
+    pub fn limits(&self) -> Vec<&'static str> {
+        if !self.files || !cfg!(target_os = "linux") {
+            return Vec::new();
+        }
+        let mut limits = vec![
+            "prevented: writing outside the workspace, reading secrets in the home folder, other programs' memory \
+             and environment, changing the machine",
+        ];
+        limits.extend(match self.layers.namespaces {
+            true => &["not prevented: reading other files of the system, using up memory and disk space"][..],
+            false => &[
+                "prevented by system calls only: changing modes and times of files outside, moving `.git`, \
+                 priorities and limits of other programs; a program with threads can get around these",
+                "off, because they would be shared with other programs: SysV and POSIX queues, terminals and \
+                 /dev/shm if others use them, sockets unless the network is allowed",
+                "not prevented: seeing which other programs run, reading other files of the system, using up \
+                 memory and disk space",
+            ],
+        });
+        limits
+    }
+
     /// Why commands can't be confined here, and what to do; `None` if they can.
     pub fn refusal(&self) -> Option<String> {
         let why: Vec<String> = self

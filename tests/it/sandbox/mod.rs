@@ -7,3 +7,4 @@ mod guard;
 mod home;
 mod repositories;
 mod repository_attacks;
+mod without_namespaces;

@@ -47,6 +47,9 @@ pub fn check_sandbox(findings: &mut Findings<'_>) {
             }
         };
         findings.line("sandbox", whole);
+        for limit in held.limits() {
+            findings.line("", limit);
+        }
     } else {
         findings.line("sandbox", "off (sandbox = false)");
     }

@@ -279,9 +279,9 @@ fn in_place(spec: Option<&SandboxSpec>, command: &[OsString], side: Option<RawFd
     let child = system::clone_into(0).unwrap_or_else(|error| refuse("fork", error));
     if child == 0 {
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
-        if spec.is_some() {
-            // Root without namespaces keeps its capabilities; Landlock limits what it may touch.
-            let _ = rustix::thread::set_no_new_privs(true);
+        if let Some(Err(error)) = spec.map(drop_rights) {
+            let _ = File::from(report).write_all(format!("capabilities: {error}").as_bytes());
+            system::leave(1);
         }
         let confined = watched.as_ref().map(|(spec, _, _, reporter)| (*spec, reporter));
         let why = become_command(confined, command, side);
@@ -342,7 +342,8 @@ fn become_command(
             reporter.begin();
         }
         if spec.layers.seccomp
-            && let Err(error) = seccomp::restrict(!spec.layers.namespaces && !spec.network)
+            && let Err(error) =
+                seccomp::restrict(!spec.layers.namespaces, !spec.layers.namespaces && !spec.network)
         {
             return format!("seccomp: {error}");
         }

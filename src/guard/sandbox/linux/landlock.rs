@@ -18,7 +18,8 @@ use crate::sandbox::spec::{RawPath, SandboxSpec};
 const NEWEST: ABI = ABI::V9;
 const WRITABLE_DEVICES: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"];
-const WRITABLE_FOLDERS: &[&str] = &["/dev/shm", "/dev/pts"];
+/// Other programs' memory and terminals lie there, too.
+const SHARED_FOLDERS: &[&str] = &["/dev/shm", "/dev/pts"];
 const MAX_RULES: usize = 20_000;
 
 pub fn restrict(spec: &SandboxSpec) -> Result<(), RulesetError> {
@@ -34,9 +35,12 @@ pub fn restrict(spec: &SandboxSpec) -> Result<(), RulesetError> {
     }
     let mut rules = ruleset.create()?;
     let read = AccessFs::from_read(NEWEST);
+    let shared: Vec<PathBuf> = SHARED_FOLDERS.iter().map(PathBuf::from).collect();
+    let (taken, mut writable): (Vec<PathBuf>, Vec<PathBuf>) =
+        shared.into_iter().partition(|folder| alone && is_taken(folder));
     if alone {
-        let holes: BTreeSet<PathBuf> =
-            spec.hidden_folders.iter().chain(&spec.hidden_files).map(|path| path.0.clone()).collect();
+        let hidden = spec.hidden_folders.iter().chain(&spec.hidden_files).map(|path| path.0.clone());
+        let holes: BTreeSet<PathBuf> = hidden.chain(taken).collect();
         rules = allow(rules, Path::new("/"), BitFlags::from(AccessFs::ReadDir))?;
         let mut left = MAX_RULES;
         for path in around(Path::new("/"), &holes, &mut left) {
@@ -51,7 +55,6 @@ pub fn restrict(spec: &SandboxSpec) -> Result<(), RulesetError> {
     for path in WRITABLE_DEVICES {
         rules = allow(rules, Path::new(path), all)?;
     }
-    let mut writable: Vec<PathBuf> = WRITABLE_FOLDERS.iter().map(PathBuf::from).collect();
     writable.extend(spec.writable.iter().map(|path| path.0.clone()));
     if alone {
         writable.push(spec.private.join("tmp"));
@@ -79,6 +82,11 @@ fn allow(
     });
     let rights = if folder { rights } else { rights & AccessFs::from_file(NEWEST) };
     rules.add_rule(PathBeneath::new(file, rights))
+}
+
+/// Whether something of another program is in it. If not, the command may have it for its own.
+fn is_taken(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|entries| entries.flatten().any(|entry| entry.file_name() != "ptmx"))
 }
 
 fn open(path: &Path) -> Option<OwnedFd> {

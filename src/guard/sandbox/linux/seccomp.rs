@@ -101,7 +101,32 @@ const CREATING: &[libc::c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_creat,
 ];
-const REMOVING: &[libc::c_long] = &[
+/// What mounts and a process namespace would prevent: removing names, changing modes, owners, times and
+/// attributes of files outside.
+const ALTERING: &[libc::c_long] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
     libc::SYS_unlinkat,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_unlink,
@@ -109,11 +134,49 @@ const REMOVING: &[libc::c_long] = &[
     libc::SYS_rmdir,
 ];
 
-/// A filter that reports the calls that create names to its listener, and with `removals` those that remove them.
-pub fn reporting(removals: bool) -> Result<BpfProgram, String> {
-    let removing = REMOVING.iter().filter(|_| removals);
+/// Calls about a process whose number is their first argument; 0 is the caller.
+const OF_PROCESS: &[libc::c_long] = &[
+    libc::SYS_prlimit64,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setattr,
+];
+/// Memory, semaphores and messages that all processes of a machine share.
+const SHARED: &[libc::c_long] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+/// `FS_IOC_SETFLAGS` and `FS_IOC_FSSETXATTR` (`linux/fs.h`), which work on files opened for reading.
+const FILE_FLAGS: &[u64] = &[0x4008_6602, 0x4004_6602, 0x401C_5820];
+
+/// A filter that reports to its listener the calls that create names, and those that change what nothing
+/// else keeps if there are no namespaces (`alone`).
+pub fn reporting(alone: bool) -> Result<BpfProgram, String> {
+    let altering = ALTERING.iter().filter(|_| alone);
     let mut reported: BTreeMap<i64, Vec<SeccompRule>> =
-        CREATING.iter().chain(removing).map(|&number| (number, Vec::new())).collect();
+        CREATING.iter().chain(altering).map(|&number| (number, Vec::new())).collect();
+    if alone {
+        for &number in OF_PROCESS {
+            reported.insert(number, vec![when(0, SeccompCmpOp::Ne, 0)?]);
+        }
+        for number in [libc::SYS_setpriority, libc::SYS_ioprio_set] {
+            // A process by its number, or all of a group or user.
+            let own = if number == libc::SYS_ioprio_set { 1 } else { 0 };
+            reported.insert(number, vec![when(0, SeccompCmpOp::Ne, own)?, when(1, SeccompCmpOp::Ne, 0)?]);
+        }
+    }
     let flag = u64::from(libc::O_CREAT.unsigned_abs());
     let creates = |argument| when(argument, SeccompCmpOp::MaskedEq(flag), flag);
     reported.insert(libc::SYS_openat, vec![creates(2)?]);
@@ -128,18 +191,22 @@ pub fn reporting(removals: bool) -> Result<BpfProgram, String> {
 }
 
 /// For this process and all that it starts. `no_sockets` allows only connected pairs, which blocks the
-/// network where there is no network namespace.
-pub fn restrict(no_sockets: bool) -> Result<(), String> {
-    for program in programs(no_sockets)? {
+/// network where there is no network namespace; `alone`: there are no namespaces at all.
+pub fn restrict(alone: bool, no_sockets: bool) -> Result<(), String> {
+    for program in programs(alone, no_sockets)? {
         apply_filter(&program).map_err(|error| error.to_string())?;
     }
     Ok(())
 }
 
-fn programs(no_sockets: bool) -> Result<Vec<BpfProgram>, String> {
+fn programs(alone: bool, no_sockets: bool) -> Result<Vec<BpfProgram>, String> {
+    let shared = SHARED.iter().filter(|_| alone);
     let mut refused: BTreeMap<i64, Vec<SeccompRule>> =
-        REFUSED.iter().map(|&number| (number, Vec::new())).collect();
-    let ioctl = TERMINAL_REQUESTS.iter().map(|&request| when(1, SeccompCmpOp::Eq, request));
+        REFUSED.iter().chain(shared).map(|&number| (number, Vec::new())).collect();
+    let ioctl = TERMINAL_REQUESTS
+        .iter()
+        .chain(FILE_FLAGS.iter().filter(|_| alone))
+        .map(|&request| when(1, SeccompCmpOp::Eq, request));
     refused.insert(libc::SYS_ioctl, ioctl.collect::<Result<_, _>>()?);
     // One rule per flag, because each compares under a mask.
     let flags = (0..32).map(|bit| 1_u64 << bit).filter(|flag| NEW_NAMESPACES & flag != 0);
@@ -149,8 +216,8 @@ fn programs(no_sockets: bool) -> Result<Vec<BpfProgram>, String> {
     refused.insert(libc::SYS_unshare, spaces);
     let mut absent: BTreeMap<i64, Vec<SeccompRule>> =
         ABSENT.iter().map(|&number| (number, Vec::new())).collect();
-    // `open_tree_attr`, which libc doesn't know yet.
-    absent.insert(467, Vec::new());
+    // `fchmodat2`, `setxattrat`, `removexattrat`, `open_tree_attr`, `file_setattr`: libc doesn't know all of them.
+    absent.extend([452, 463, 466, 467, 469].map(|number| (number, Vec::new())));
     let mut kinds: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     let sockets = if no_sockets {
         Vec::new()
@@ -211,7 +278,7 @@ mod tests {
     #[test]
     fn the_filters_compile() {
         for no_sockets in [false, true] {
-            let sizes: Vec<usize> = programs(no_sockets).unwrap().iter().map(Vec::len).collect();
+            let sizes: Vec<usize> = programs(no_sockets, no_sockets).unwrap().iter().map(Vec::len).collect();
             assert!(sizes.iter().all(|&size| (4..4096).contains(&size)), "{sizes:?}");
         }
     }

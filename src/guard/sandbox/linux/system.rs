@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)]
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -141,6 +141,25 @@ pub fn close_the_rest(kept: Option<RawFd>) {
             close(fd + 1, u32::MAX);
         }
         None => close(3, u32::MAX),
+    }
+}
+
+/// Other processes can't read our memory, nor credentials in our environment (root reads that anyway, so they
+/// move to our memory).
+pub fn hide_credentials() {
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    for name in base::secret::credential_variables() {
+        let (Some(value), Ok(text)) = (std::env::var_os(&name), CString::new(name.as_encoded_bytes())) else {
+            continue;
+        };
+        // SAFETY: there is one thread. Setting the variable leaves its first text unused, to be written over.
+        unsafe {
+            let first = libc::getenv(text.as_ptr());
+            std::env::set_var(&name, value);
+            if !first.is_null() && libc::getenv(text.as_ptr()) != first {
+                std::ptr::write_bytes(first, 0, libc::strlen(first));
+            }
+        }
     }
 }
 

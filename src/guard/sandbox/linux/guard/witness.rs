@@ -1,13 +1,13 @@
 //! Watches a command create files: seccomp reports the calls (seccomp_unotify(2), man-pages 6.9), the helper
 //! compares their last names with the protected ones and lets them go on. Evidence, not a wall: a command with
-//! threads can change a name after it was read.
+//! threads can change a name after it was read. Without mounts it also refuses what nothing else does then.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +20,7 @@ use crate::sandbox::linux::seccomp;
 use crate::sandbox::linux::system::{self, WaitingCall};
 use crate::sandbox::protected_paths::is_rules_file;
 use crate::sandbox::spec::SandboxSpec;
+use base::process::reap;
 
 /// The kernel's limit of a path, in bytes.
 const MAX_PATH: usize = 4096;
@@ -28,13 +29,13 @@ const MAX_LINKS: usize = 8;
 /// The child's end.
 pub struct Reporter {
     socket: OwnedFd,
-    removals: bool,
+    alone: bool,
 }
 
 impl Reporter {
     /// From now on this process and all that it starts are watched, if the kernel allows that.
     pub fn begin(&self) {
-        if let Ok(program) = seccomp::reporting(self.removals)
+        if let Ok(program) = seccomp::reporting(self.alone)
             && let Ok(listener) = system::listen(&program)
         {
             let _ = system::send_descriptor(&self.socket, &listener);
@@ -56,11 +57,15 @@ pub struct Witness {
     refused_rules: BTreeSet<PathBuf>,
     /// May not be moved or removed, where no mount prevents that.
     pinned: BTreeSet<PathBuf>,
+    /// Where modes, times and attributes may be changed, where no mount prevents that.
+    alterable: Vec<PathBuf>,
 }
 
 /// Arguments of a call: a folder, if it has one, and a path.
 #[derive(Clone, Copy)]
 struct Place(Option<usize>, usize);
+
+const NOFOLLOW: u64 = libc::AT_SYMLINK_NOFOLLOW as u64;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
@@ -72,14 +77,49 @@ enum Change {
     /// A link to the path in this argument.
     Linked(usize),
     Removed,
+    /// Its mode, owner, times or attributes.
+    Altered {
+        follows: bool,
+    },
+    AlteredOpen,
+    /// How another process is scheduled or limited, by its number in this argument.
+    Process(usize),
+    AllProcesses,
 }
 
 fn changes(call: &WaitingCall) -> Vec<(Place, Change)> {
-    use Change::{Created, Linked, Opened, Removed, Replaced};
+    use Change::{AllProcesses, Altered, AlteredOpen, Created, Linked, Opened, Process, Removed, Replaced};
     const EXCHANGE: u64 = 2;
     let at = |folder, path| Place(Some(folder), path);
     let rename = |from, to| vec![(from, Removed), (to, Replaced)];
+    let alters = |place, flags: u64| vec![(place, Altered { follows: flags & NOFOLLOW == 0 })];
+    // Classes of `setpriority` and `ioprio_set`: a process, a group, a user.
+    let of_class = |users: u64| match call.arguments[0] & 0xffff_ffff == users {
+        true => vec![(Place(None, 0), AllProcesses)],
+        false => vec![(Place(None, 0), Process(1))],
+    };
     match call.number {
+        libc::SYS_fchmodat => alters(at(0, 1), 0),
+        libc::SYS_fchownat => alters(at(0, 1), call.arguments[4]),
+        libc::SYS_utimensat => alters(at(0, 1), call.arguments[3]),
+        libc::SYS_setxattr | libc::SYS_removexattr => alters(Place(None, 0), 0),
+        libc::SYS_lsetxattr | libc::SYS_lremovexattr => alters(Place(None, 0), NOFOLLOW),
+        libc::SYS_fchmod | libc::SYS_fchown | libc::SYS_fsetxattr | libc::SYS_fremovexattr => {
+            vec![(Place(None, 0), AlteredOpen)]
+        }
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_chmod | libc::SYS_chown | libc::SYS_utime | libc::SYS_utimes => alters(Place(None, 0), 0),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_lchown => alters(Place(None, 0), NOFOLLOW),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_futimesat => alters(at(0, 1), 0),
+        libc::SYS_prlimit64
+        | libc::SYS_sched_setaffinity
+        | libc::SYS_sched_setscheduler
+        | libc::SYS_sched_setparam
+        | libc::SYS_sched_setattr => vec![(Place(None, 0), Process(0))],
+        libc::SYS_setpriority => of_class(2),
+        libc::SYS_ioprio_set => of_class(3),
         libc::SYS_openat | libc::SYS_openat2 => vec![(at(0, 1), Opened)],
         libc::SYS_mkdirat | libc::SYS_mknodat => vec![(at(0, 1), Created)],
         libc::SYS_symlinkat => vec![(at(1, 2), Linked(0))],
@@ -115,7 +155,9 @@ impl Witness {
         };
         let inside: Vec<PathBuf> = protected.iter().filter_map(inside).collect();
         let git = spec.workspace.join(".git");
-        let removals = !spec.layers.namespaces && !inside.is_empty();
+        let alone = !spec.layers.namespaces;
+        let tmp = spec.private.join("tmp");
+        let alterable = spec.writable.iter().map(|path| path.0.clone()).chain([tmp]);
         let rules = spec.rules_folders.iter().map(|path| path.0.clone());
         let witness = Self {
             socket: Some(socket),
@@ -125,9 +167,10 @@ impl Witness {
             is_blind: false,
             refused: if spec.is_server { protected.clone() } else { BTreeSet::new() },
             refused_rules: rules.filter(|_| spec.is_server).collect(),
-            pinned: [git.join("hooks"), git.join("config"), git].into_iter().filter(|_| removals).collect(),
+            pinned: [git.join("hooks"), git.join("config"), git].into_iter().filter(|_| alone).collect(),
+            alterable: alterable.filter_map(|path| path.canonicalize().ok()).collect(),
         };
-        Ok((witness, Reporter { socket: theirs, removals }))
+        Ok((witness, Reporter { socket: theirs, alone }))
     }
 
     /// What to wait for, if anything.
@@ -168,6 +211,23 @@ impl Witness {
         let mut refused = false;
         for (Place(folder, path), change) in changes(call) {
             let base = folder.map(|at| call.arguments[at]);
+            match change {
+                Change::Process(argument) => {
+                    refused |= !is_own_process(call.pid, call.arguments[argument]);
+                    continue;
+                }
+                Change::AllProcesses => return true,
+                Change::AlteredOpen => {
+                    refused |= !self.may_alter(opened_as(call.pid, call.arguments[0]));
+                    continue;
+                }
+                Change::Altered { follows } => {
+                    let path = self.text(listener, call, path).unwrap_or_default();
+                    refused |= !self.may_alter(altered(call.pid, base, &path, follows));
+                    continue;
+                }
+                _ => {}
+            }
             let Some(path) = self.text(listener, call, path) else { continue };
             refused |= match change {
                 Change::Linked(to) => {
@@ -209,7 +269,7 @@ impl Witness {
             }
             return false;
         };
-        let place = fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&folder)));
+        let place = fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd()));
         let is_in =
             |paths: &BTreeSet<PathBuf>| place.as_ref().is_ok_and(|place| paths.contains(&place.join(name)));
         if change == Change::Removed {
@@ -226,6 +286,18 @@ impl Witness {
         }
         self.created.add(Some(identity), name, change == Change::Replaced);
         false
+    }
+
+    fn may_alter(&self, path: io::Result<PathBuf>) -> bool {
+        match path {
+            // Pipes and memory are no files.
+            Ok(path) => {
+                !path.is_absolute()
+                    || path.to_string_lossy().starts_with("/memfd:")
+                    || self.alterable.iter().any(|folder| path.starts_with(folder))
+            }
+            Err(error) => error.raw_os_error() != Some(libc::ELOOP),
+        }
     }
 
     /// The flags of `openat2` are in memory.
@@ -259,6 +331,34 @@ impl Witness {
     }
 }
 
+fn opened_as(pid: i32, fd: u64) -> io::Result<PathBuf> {
+    // The kernel reads 32 bits.
+    fs::read_link(format!("/proc/{pid}/fd/{}", fd as i32))
+}
+
+/// The file whose mode, times or attributes would change.
+fn altered(pid: i32, base: Option<u64>, path: &Path, follows: bool) -> io::Result<PathBuf> {
+    let parts: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
+    match (&parts[..], base) {
+        ([], Some(fd)) => return opened_as(pid, fd),
+        (["/", "proc", _, "fd", fd] | ["/", "dev", "fd", fd], _) if follows => {
+            return fs::read_link(format!("/proc/{pid}/fd/{fd}"));
+        }
+        _ => {}
+    }
+    let flags = OFlags::PATH | OFlags::CLOEXEC | if follows { OFlags::empty() } else { OFlags::NOFOLLOW };
+    let (file, _) = open_as(pid, base, path, flags)?;
+    fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// Whether the number is of the caller, one of its threads, or of another process of the command.
+fn is_own_process(caller: i32, number: u64) -> bool {
+    let number = number as i32;
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    Path::new(&format!("/proc/{caller}/task/{number}")).exists()
+        || reap::family(own).iter().any(|one| one.number() == number.unsigned_abs() && number != own)
+}
+
 fn base_of(pid: i32, base: Option<u64>, path: &Path) -> String {
     // The kernel reads 32 bits.
     let fd = base.map_or(libc::AT_FDCWD, |fd| fd as i32);
@@ -281,9 +381,12 @@ fn follow(pid: i32, base: Option<u64>, mut path: PathBuf) -> PathBuf {
 
 /// The folder as the process sees it. Links of `/proc` would lead to what is ours.
 fn resolve(pid: i32, base: Option<u64>, folder: &Path) -> io::Result<(OwnedFd, Identity)> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let base = open(base_of(pid, base, folder), flags, Mode::empty())?;
-    let rest = folder.strip_prefix("/").unwrap_or(folder);
+    open_as(pid, base, folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC)
+}
+
+fn open_as(pid: i32, base: Option<u64>, path: &Path, flags: OFlags) -> io::Result<(OwnedFd, Identity)> {
+    let base = open(base_of(pid, base, path), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    let rest = path.strip_prefix("/").unwrap_or(path);
     let rest = if rest.as_os_str().is_empty() { Path::new(".") } else { rest };
     let handle = openat2(&base, rest, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS)?;
     let identity = Identity::of(&fstat(&handle)?);
