@@ -48,6 +48,7 @@ use context::session::journal::recorder::Journal;
 use context::session::log::LogError;
 use evidence::retriever::ContextRetriever;
 use guard::policy::flag_rules::FlagRules;
+use provider::switch::SwitchableProvider;
 use tools::api::TypedTool as _;
 use tools::cx::SubAgents as _;
 use tools::hook::event::HookEvent;
@@ -140,7 +141,8 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
 
 fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, LogError> {
     let Setup { loaded, provider, workspace, project_state, own_folders, interactive, limits, .. } = setup;
-    let provider = metered::limited(provider, limits.max_cost);
+    let current = Arc::new(SwitchableProvider::new(provider));
+    let provider = metered::limited(Arc::clone(&current) as Arc<dyn Provider>, limits.max_cost);
     let no_composer = setup.editor.is_some();
     let mut notices = loaded.notices.clone();
     let mut backlog = Vec::new();
@@ -280,6 +282,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let prompts = Prompts::new(loaded.prompts.clone(), &project_state, &workspace, redactor());
     let deps = EngineDeps {
         loaded,
+        current,
         workspace,
         project_state,
         interactive,

@@ -11,8 +11,8 @@ use super::session::review::Reviewer;
 use base::config::error::ConfigError;
 use base::config::load::Loaded;
 use base::config::settings::{ContextSettings, Origin};
-use base::config::vendors::Vendor;
 use base::protocol::notice as texts;
+use provider::switch::SwitchableProvider;
 use provider::window::finder::WindowFinder;
 use tools::lsp::servers::LanguageServers;
 use tools::mcp::servers::Servers;
@@ -24,6 +24,7 @@ pub type Exporter = fn(log: &Path, file: &Path, force: bool) -> Result<(), Strin
 
 pub struct EngineDeps {
     pub loaded: Loaded,
+    pub current: Arc<SwitchableProvider>,
     pub workspace: PathBuf,
     pub project_state: PathBuf,
     pub interactive: bool,
@@ -41,6 +42,11 @@ pub struct EngineDeps {
 }
 
 impl EngineDeps {
+    /// Returns the model to ask from now on, if the server changed.
+    pub async fn use_saved_keys(&mut self) -> Result<Option<Arc<str>>, String> {
+        models::use_saved_keys(&mut self.loaded, &self.current).await
+    }
+
     /// The context settings for another model, with the window its server reports.
     pub async fn settings_for(&self, model: &str) -> Result<ContextSettings, ConfigError> {
         let mut learned = None;
@@ -54,9 +60,7 @@ impl EngineDeps {
     /// Rejects a model that neither the table nor the server knows, if `now`, the current one, is in the
     /// table: then it's likely a typo.
     pub async fn check_model(&self, model: &str, now: &str) -> Result<(), String> {
-        if models::is_in_table(model)
-            || Vendor::named_in(model)
-                .is_some_and(|(named, _)| self.loaded.vendors.iter().any(|(vendor, _)| *vendor == named))
+        if models::is_known(&self.loaded, model)
             || !models::is_in_table(now)
             || self.settings_for(model).await.map_or(true, |found| found.window_origin != Origin::Default)
         {

@@ -302,6 +302,7 @@ impl Engine {
                     self.announce();
                 }
             }
+            Idle::ReadKeys => self.read_keys().await,
             Idle::Clear => {
                 let mut new = Conversation::new(&self.deps.project_state, &self.deps.workspace);
                 if let Some((provider, model)) = self.agent.conversation.chosen_model()
@@ -362,6 +363,18 @@ impl Engine {
     async fn open(&mut self, conversation: Conversation) {
         self.agent.open(conversation).await;
         self.deps.originals.follow(self.agent.conversation.log_path());
+    }
+
+    async fn read_keys(&mut self) {
+        match self.deps.use_saved_keys().await {
+            Err(why) => self.notice(Level::Error, why),
+            Ok(model) => {
+                if let Some(model) = model {
+                    self.switch_model(&model).await;
+                }
+                self.announce();
+            }
+        }
     }
 
     /// `false` if the model's settings can't be used.

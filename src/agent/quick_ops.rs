@@ -69,6 +69,11 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
             sessions::change(deps, events, move |state| stored::restore(state, &session));
         }
         Quick::ListModels => drop(tokio::spawn(models::send(deps.loaded.clone(), events.clone()))),
+        Quick::ListKeys => models::send_keys(deps.loaded.config.clone(), events.clone()),
+        Quick::SaveKey { vendor, key } => {
+            let folder = deps.loaded.config.clone();
+            drop(tokio::spawn(models::save_key(folder, vendor, key, events.clone())));
+        }
         Quick::ListRules => drop(events.send(Event::Rules(policy.rules()))),
         Quick::RemoveRule { rule } => {
             if let Err(error) = policy.remove_rule(&rule) {

@@ -27,6 +27,7 @@ use crate::cli::commands::work::tool::ToolArgs;
 use crate::cli::each::args as each;
 use crate::cli::foreign::{help as scripts, translate};
 use crate::cli::report::{self, Failure};
+use base::protocol::notice;
 
 /// A coding agent in your terminal that accounts for every token in the context window.
 ///
@@ -84,7 +85,7 @@ pub fn command() -> clap::Command {
 
 fn acts(subcommand: &str, option: &str) -> bool {
     match subcommand {
-        "demo" | "completions" | "man" | "update" | "scripts" => false,
+        "demo" | "completions" | "man" | "update" | "scripts" | "login" | "logout" => false,
         _ if option == "folder" => true,
         _ if option == "plain" => subcommand == "resume",
         "exec" => true,
@@ -156,6 +157,17 @@ pub enum Command {
     },
     /// List the models of the configured server, and of other vendors whose keys are set
     Models(ModelsArgs),
+    /// Save an API key, typed or from standard input, or see which are known
+    #[command(after_help = notice::NO_SUBSCRIPTIONS)]
+    Login {
+        /// The vendor, such as openai
+        vendor: Option<String>,
+    },
+    /// Remove a saved API key
+    Logout {
+        /// The vendor, such as openai
+        vendor: String,
+    },
     /// Show the configuration and test the model, sandbox and server
     Doctor {
         /// Print the annotated default configuration

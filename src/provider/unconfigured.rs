@@ -4,9 +4,12 @@ use futures_util::{StreamExt, stream};
 
 use base::model::provider::{Provider, ProviderError, ReplyStream};
 use base::model::request::Request;
+use base::protocol::event::NO_PROVIDER;
 
-pub const ADVICE: &str = "export OPENAI_API_KEY, ANTHROPIC_API_KEY or another vendor's key \
-(`mycode models` names them), or start a local server (such as `ollama serve`), or pass --base-url URL --model NAME. `mycode demo` shows a session without any";
+pub const ADVICE: &str = "save a key with `mycode login` (/login in the chat), export OPENAI_API_KEY, ANTHROPIC_API_KEY or another \
+vendor's key, start a local server (such as `ollama serve`), or pass --base-url URL --model NAME. `mycode demo` needs none of them";
+
+pub const NO_MODEL: &str = "no model";
 
 pub struct Unconfigured;
 
@@ -19,6 +22,6 @@ impl Provider for Unconfigured {
     }
 
     fn name(&self) -> &'static str {
-        "none"
+        NO_PROVIDER
     }
 }

@@ -1,12 +1,23 @@
-//! The models to choose from: the current one, those configured, and those the server lists.
+//! The models to choose from: the current one, those configured, and those the server lists; and the keys of their vendors.
+
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::control::Events;
+use base::config::error::ConfigError;
 use base::config::load::Loaded;
 use base::config::models;
+use base::config::saved_keys::SavedKeys;
+use base::config::vendors::Vendor;
 use base::protocol::event::Event;
 use base::protocol::lists::ModelRow;
 use base::search::fuzzy;
+use base::secret::Secret;
+use provider::switch::SwitchableProvider;
+use provider::unconfigured::{NO_MODEL, Unconfigured};
+use provider::window::finder::{LearningProvider, WindowFinder};
 use provider::window::probe;
+use provider::{login, registry};
 
 /// Sends the models that are known at once, then those of the server too.
 pub async fn send(loaded: Loaded, events: Events) {
@@ -40,6 +51,13 @@ pub async fn nearest(loaded: &Loaded, wanted: &str) -> Option<String> {
     fuzzy::nearest_name(wanted, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
+/// In the table, or of a vendor whose key is set.
+pub fn is_known(loaded: &Loaded, model: &str) -> bool {
+    let named = Vendor::named_in(model);
+    is_in_table(model)
+        || named.is_some_and(|(named, _)| loaded.vendors.iter().any(|(vendor, _)| *vendor == named))
+}
+
 pub fn is_in_table(model: &str) -> bool {
     models::facts(model).is_some()
 }
@@ -65,4 +83,43 @@ fn row(name: &str, source: &'static str) -> ModelRow {
         window_tokens: facts.map(|facts| facts.prompt_window()),
         price: facts.and_then(|facts| facts.price).map(|price| (price.input, price.output)),
     }
+}
+
+/// `folder` is that of the configuration.
+pub fn send_keys(folder: PathBuf, events: Events) {
+    tokio::task::spawn_blocking(move || {
+        let _ = events.send(match SavedKeys::read(&folder) {
+            Ok(keys) => Event::Keys(keys.rows()),
+            Err(error) => Event::KeyChanged(Err(sentences(&error))),
+        });
+    });
+}
+
+pub async fn save_key(folder: PathBuf, vendor: String, key: Option<Secret>, events: Events) {
+    let changed = login::change(&folder, &vendor, key).await;
+    let _ = events.send(Event::KeyChanged(changed));
+}
+
+/// Returns the model to ask from now on, if the server changed. The error is in sentences.
+pub async fn use_saved_keys(
+    loaded: &mut Loaded,
+    current: &SwitchableProvider,
+) -> Result<Option<Arc<str>>, String> {
+    let before = loaded.provider.as_ref().map(|settings| settings.base_url.clone());
+    let folder = loaded.config.clone();
+    let read = tokio::task::spawn_blocking(move || SavedKeys::read(&folder)).await;
+    let saved = read.map_err(|error| error.to_string())?.map_err(|error| sentences(&error))?;
+    loaded.read_keys(&|name| saved.var(name)).map_err(|error| sentences(&error))?;
+    let Some(settings) = &loaded.provider else {
+        current.switch(Arc::new(Unconfigured));
+        return Ok(Some(NO_MODEL.into()));
+    };
+    let built = registry::build_all(settings, loaded).map_err(|error| format!("{error}."))?;
+    let finder = WindowFinder::new(&loaded.servers);
+    current.switch(LearningProvider::wrap(built, finder, settings));
+    Ok((before.as_ref() != Some(&settings.base_url)).then(|| Arc::clone(&settings.model)))
+}
+
+fn sentences(error: &ConfigError) -> String {
+    format!("{error}. Next: {}.", error.hint)
 }

@@ -21,7 +21,7 @@ use super::settings::{
 };
 use super::trusted::own_files::{self, OwnFiles};
 use super::trusted::trust::Trust;
-use super::vendors::Vendor;
+use super::vendors::{VENDORS, Var, Vendor};
 use crate::file::{self, FileError};
 use crate::path::{self, leads_out};
 use crate::secret::Secret;
@@ -242,6 +242,22 @@ impl Loaded {
     pub fn keys(&self) -> impl Iterator<Item = &Secret> {
         let others = self.vendors.iter().map(|(_, settings)| settings);
         self.provider.iter().chain(others).filter_map(|settings| settings.api_key.as_ref())
+    }
+
+    /// Chooses the provider anew, as keys changed. What is in use stays while its key does.
+    pub fn read_keys(&mut self, var: Var<'_>) -> Result<(), ConfigError> {
+        let found = provider_section::read(&self.raw, var, &self.servers)?;
+        let stays = self.provider.as_ref().is_some_and(|now| {
+            let same_server = found.as_ref().is_some_and(|found| found.base_url == now.base_url);
+            let mut keys = VENDORS.iter().filter_map(|vendor| vendor.key(var));
+            let has_key = keys.any(|(_, key)| now.api_key == Some(Secret::new(&key)));
+            !same_server && (now.api_key.is_none() || has_key)
+        });
+        if !stays {
+            self.provider = found;
+        }
+        self.vendors = provider_section::others(&self.raw, var, self.provider.as_ref());
+        Ok(())
     }
 
     /// The context section for another model, or with a window size learned from the server, and how.

@@ -14,6 +14,7 @@ pub mod prompts;
 pub mod provider_section;
 pub mod raw;
 pub mod remember;
+pub mod saved_keys;
 pub mod settings;
 pub mod theme;
 pub mod trusted;

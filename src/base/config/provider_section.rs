@@ -132,7 +132,10 @@ fn for_choice(raw: &Raw, var: Var<'_>, choice: Choice) -> Result<ProviderSetting
     if key.is_none() && command.is_none() && own_address {
         return Err(bad(
             format!("no API key for {base_url}"),
-            format!("export {}=…, or use --base-url with a server that needs no key", vendor.keys[0]),
+            format!(
+                "run `mycode login {}`, or use --base-url with a server that needs no key",
+                vendor.name()
+            ),
         ));
     }
     let model = model.or_else(|| var(&vendor.model_var));

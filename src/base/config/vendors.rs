@@ -26,10 +26,17 @@ pub struct Vendor {
     pub default: String,
     #[serde(default)]
     models: Vec<String>,
+    /// What is asked to check a key, below the address.
+    #[serde(default = "model_list")]
+    pub check: String,
 }
 
 fn openai() -> ProviderKind {
     ProviderKind::Openai
+}
+
+fn model_list() -> String {
+    "models".to_owned()
 }
 
 #[derive(Deserialize)]

@@ -10,6 +10,7 @@ use super::lists::{ModelRow, PreviewMessage, RuleRow};
 use super::review::{Changes, ReviewOutcome};
 use super::rewind::{RewindDone, RewindPoint, RewindPreview};
 use crate::config::mode::Mode;
+use crate::config::saved_keys::VendorKey;
 use crate::config::settings::Permission;
 use crate::model::item::{Item, ItemId, ReminderTopic, ToolResult};
 use crate::model::usage::Usage;
@@ -107,6 +108,10 @@ pub enum Event {
         messages: Vec<PreviewMessage>,
     },
     Models(Vec<ModelRow>),
+    /// The vendors and their keys, on `ListKeys` and after each change.
+    Keys(Vec<VendorKey>),
+    /// Whether a key was saved or removed, in a sentence.
+    KeyChanged(Result<String, String>),
     /// What is allowed beyond the permission level, on `ListRules` and after each change.
     Rules(Vec<RuleRow>),
     /// Further settings in effect, as names and values.
@@ -157,6 +162,9 @@ pub enum Level {
     Error,
 }
 
+/// The name of the provider while no model is configured.
+pub const NO_PROVIDER: &str = "none";
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionInfo {
     pub id: String,
@@ -169,6 +177,12 @@ pub struct SessionInfo {
     pub turns: usize,
     /// Whether to offer to create a rules file.
     pub offer_init: bool,
+}
+
+impl SessionInfo {
+    pub fn has_model(&self) -> bool {
+        self.provider != NO_PROVIDER
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

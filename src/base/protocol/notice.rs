@@ -17,6 +17,9 @@ fn problem(message: impl Into<String>, hint: impl Into<String>) -> Problem {
     (message.into(), hint.into())
 }
 
+/// anthropic.com/legal (read in November 2026).
+pub const NO_SUBSCRIPTIONS: &str = "Claude Free, Pro and Max plans can't be used here: Anthropic's terms allow them only in its own programs.";
+
 // Compaction.
 
 pub fn compacted(before: u64, after: u64) -> String {

@@ -10,6 +10,7 @@ use super::rewind::{PointId, RewindScope};
 use crate::config::mode::Mode;
 use crate::config::settings::Permission;
 use crate::model::item::ItemId;
+use crate::secret::Secret;
 
 /// The engine takes operations in order. Each kind is matched in full where it is handled, so that none is lost.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +70,8 @@ pub enum Idle {
     SetModel {
         model: String,
     },
+    /// The saved keys changed: use them.
+    ReadKeys,
     Clear,
     Resume {
         session: String,
@@ -164,6 +167,13 @@ pub enum Quick {
         session: String,
     },
     ListModels,
+    /// Answered by `Event::Keys`.
+    ListKeys,
+    /// Check a vendor's key and save it, or remove it; answered by `Event::KeyChanged`.
+    SaveKey {
+        vendor: String,
+        key: Option<Secret>,
+    },
     ListRules,
     /// Revoke it; answered by `Event::Rules`.
     RemoveRule {

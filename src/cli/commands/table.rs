@@ -1,7 +1,7 @@
 //! The table of subcommands: what runs each, and whether it needs a runtime. A new one needs a line here.
 
 use super::doctor::{models, run as doctor};
-use super::install::{man, update};
+use super::install::{login, man, update};
 use super::mcp::args::McpCommand;
 use super::mcp::{manage, serve, test};
 use super::peers::import;
@@ -38,6 +38,8 @@ pub fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Man { command, list } => done(man::run(command.as_deref(), *list)),
         Command::Update => done(update::run()),
         Command::Scripts => done(report::print(&scripts::page())),
+        Command::Login { vendor } => done(in_runtime(login::login(vendor.as_deref()))),
+        Command::Logout { vendor } => done(in_runtime(login::logout(vendor))),
         Command::Context(args) => done(context::run(shared, args)),
         Command::Sessions(args) => done(list::run(shared, args)),
         Command::Locate(args) => done(locate::run(shared, args)),

@@ -70,7 +70,8 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
         Some(settings) => LearningProvider::wrap(provider, finder, settings),
         None => provider,
     };
-    let model = loaded.provider.as_ref().map_or_else(|| Arc::from("no model"), |s| Arc::clone(&s.model));
+    let model =
+        loaded.provider.as_ref().map_or_else(|| Arc::from(unconfigured::NO_MODEL), |s| Arc::clone(&s.model));
     let asked = loaded.work.light_model.iter().chain([&model]);
     if let Some(unpriced) =
         asked.filter(|_| limits.max_cost.is_some()).find(|model| !metered::is_priced(model))

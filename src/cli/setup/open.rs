@@ -7,6 +7,7 @@ use crate::cli::report::Failure;
 use base::config::load::{self, Loaded, Sources};
 use base::config::paths::Paths;
 use base::config::raw::Raw;
+use base::config::saved_keys::SavedKeys;
 use base::config::settings::Permission;
 use base::file;
 use context::session::{list, log};
@@ -60,9 +61,10 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<OpenedP
         reasoning_effort: model.effort.clone(),
         ..Raw::default()
     };
+    let saved = SavedKeys::read(&paths.config)?;
     let mut loaded = load::load(Sources {
         flags,
-        vars: &|name| std::env::var(name).ok(),
+        vars: &|name| saved.var(name),
         paths: &paths,
         workspace: &workspace,
         trust: model.trust,

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::app::App;
 use super::msg::{Cmd, Msg};
 use super::run::TuiOutcome;
+use crate::tui::popup::open::Popup;
 use crate::tui::render::theme::Theme;
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
 use crate::tui::update::on_message::update;
@@ -237,6 +238,10 @@ impl PlainChat {
     fn take_in(&mut self, msg: Msg) -> io::Result<bool> {
         self.app.now = self.start.elapsed();
         let commands = update(&mut self.app, msg);
+        // What is typed here can be seen.
+        if self.app.popup.take_if(|popup| matches!(popup, Popup::Keys(_))).is_some() {
+            self.print("`mycode login` in your shell saves an API key.")?;
+        }
         self.execute(commands)
     }
 

@@ -47,6 +47,15 @@ impl Dialect for AnthropicDialect {
     }
 }
 
+/// Asks the API at `path`, such as `models`.
+pub fn get_endpoint(settings: &ProviderSettings, path: &str) -> Result<Endpoint, ProviderError> {
+    let url = url(&settings.base_url)?.replace("/messages", &format!("/{path}"));
+    let header = settings.api_key.as_ref().map(key_header);
+    let header = header.as_ref().map(|(name, value)| (*name, value.as_str()));
+    let headers = [("anthropic-version", VERSION)].into_iter().chain(header);
+    Endpoint::new(&url, headers, &[], settings.api_key.as_ref())
+}
+
 fn key_header(key: &Secret) -> (&'static str, String) {
     ("x-api-key", key.expose().to_owned())
 }

@@ -108,6 +108,11 @@ impl Endpoint {
         }
     }
 
+    pub async fn get(&self) -> Result<Response, ProviderError> {
+        let get = self.client()?.get(self.url.clone()).headers(self.headers.clone());
+        self.check(get.send().await.map_err(|error| self.transport_error(&error))?).await
+    }
+
     async fn post_with(&self, body: &str, headers: &HeaderMap) -> Result<Response, ProviderError> {
         let client = self.client()?;
         let post = || client.post(self.url.clone()).headers(headers.clone()).body(body.to_owned()).send();
@@ -120,6 +125,10 @@ impl Endpoint {
         }
         .map_err(|error| self.transport_error(&error))?;
         self.may_reuse.store(true, Ordering::Relaxed);
+        self.check(response).await
+    }
+
+    async fn check(&self, response: Response) -> Result<Response, ProviderError> {
         let status = response.status().as_u16();
         if (200..300).contains(&status) {
             return Ok(response);

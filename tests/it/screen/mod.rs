@@ -6,6 +6,7 @@ mod composer;
 mod composer_prefixes;
 mod drawing;
 mod habits;
+mod login;
 mod own_keys;
 mod pickers;
 mod plain_mode;

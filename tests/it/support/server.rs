@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, oneshot};
@@ -56,6 +56,8 @@ struct State {
     /// Marks with the reply to every request that holds them.
     standing: Vec<(String, Reply)>,
     gets: HashMap<String, String>,
+    /// GETs without it are refused.
+    key: Option<String>,
     requests: Vec<Recorded>,
     faults: Vec<String>,
     /// Reasoning is bound to what stood before it; what was refused for that.
@@ -146,6 +148,11 @@ impl FakeServer {
         self.shared.state.lock().unwrap().gets.insert(path.to_owned(), body.to_string());
     }
 
+    /// Answers GETs that don't have this key with 401.
+    pub fn require_key(&self, key: &str) {
+        self.shared.state.lock().unwrap().key = Some(key.to_owned());
+    }
+
     /// Lets so many gated chunks pass.
     pub fn release(&self, chunks: usize) {
         self.shared.gate.add_permits(chunks);
@@ -217,8 +224,17 @@ impl Connection {
         let request = self.read().await?;
         // Questions about the server itself, not to its model.
         if request.method == "GET" || request.path.starts_with("/api/") {
-            let found = self.shared.state.lock().unwrap().gets.get(&request.path).cloned();
-            let (status, body) = found.map_or((404, "{}".to_owned()), |body| (200, body));
+            let (found, key) = {
+                let state = self.shared.state.lock().unwrap();
+                (state.gets.get(&request.path).cloned(), state.key.clone())
+            };
+            let known = key.is_none_or(|key| request.headers.iter().any(|(_, value)| value.contains(&key)));
+            let refusal = json!({"error": {"message": "no such key"}}).to_string();
+            let (status, body) = match found {
+                Some(_) if !known => (401, refusal),
+                Some(body) => (200, body),
+                None => (404, "{}".to_owned()),
+            };
             let head = format!(
                 "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
                 body.len()

@@ -79,6 +79,11 @@ impl Stage {
         std::mem::take(&mut self.ops)
     }
 
+    /// What was asked of the agent since the last look.
+    pub fn sent(&mut self) -> Vec<Op> {
+        std::mem::take(&mut self.ops)
+    }
+
     /// The visible rows, with `▏` where the cursor stands.
     pub fn shown(&mut self) -> String {
         let picture = view::picture(&self.app, usize::from(self.app.size.0), usize::from(self.screen.room()));

@@ -1,7 +1,7 @@
 //! Recognizes slash commands and `#text`, and runs them.
 
-use super::show;
 use super::table::{ALIASES, COMMANDS, ELSEWHERE};
+use super::{models, show};
 use crate::tui::app::App;
 use crate::tui::msg::Cmd;
 use base::config::mode::Mode;
@@ -47,6 +47,9 @@ pub fn run(app: &mut App, text: &str) -> bool {
             app.inform("/recall 12 shows item #12 in full; /recall WORDS searches this session.");
         }
         "recall" => app.send(Quick::Recall { what: args.to_owned() }),
+        "login" => models::login(app, args),
+        "logout" if args.is_empty() => models::login(app, ""),
+        "logout" => app.send(Quick::SaveKey { vendor: args.to_owned(), key: None }),
         "maintain" => match Maintain::parse(args) {
             Ok(work) => between_turns(app, name, Work::Maintain(work)),
             Err(message) => app.warn(format!("{message}.")),
@@ -120,7 +123,7 @@ fn refuses_during_turn(app: &mut App, name: &str) -> bool {
 }
 
 fn model(app: &mut App, args: &str) {
-    if args.is_empty() { show::models(app) } else { app.send(Idle::SetModel { model: args.to_owned() }) }
+    if args.is_empty() { models::models(app) } else { app.send(Idle::SetModel { model: args.to_owned() }) }
 }
 
 fn permission(app: &mut App, args: &str) {

@@ -6,7 +6,7 @@ use crate::tui::popup::context::ContextPopup;
 use crate::tui::popup::list::PickList;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::jobs::JobPicker;
-use crate::tui::popup::pickers::{models, permissions};
+use crate::tui::popup::pickers::permissions;
 use crate::tui::popup::theme::ThemePicker;
 use crate::tui::render::markdown;
 use crate::tui::terminal::keymap;
@@ -42,12 +42,6 @@ pub fn help(app: &mut App, args: &str) {
 
 pub fn keys(app: &mut App) {
     app.table("Keys", keymap::help());
-}
-
-pub fn models(app: &mut App) {
-    let current = app.session.as_ref().map(|info| info.model.clone()).unwrap_or_default();
-    app.popup = Some(Popup::Models(PickList::new(models::rows(&current, Vec::new()))));
-    app.send(Quick::ListModels);
 }
 
 pub fn permissions(app: &mut App, full: bool) {

@@ -1,9 +1,11 @@
 //! The table of slash commands. A new command is one row here and one arm in `run`.
 
 /// Name, arguments as shown, and help.
-pub const COMMANDS: [(&str, &str, &str); 27] = [
+pub const COMMANDS: [(&str, &str, &str); 29] = [
     ("help", "[keys]", "list commands and keys; `keys`: with their names in config.toml"),
     ("model", "[name]", "choose a model"),
+    ("login", "[vendor]", "save an API key, or see which are known"),
+    ("logout", "[vendor]", "remove a saved API key"),
     ("permission", "[level]", "what may run: read-only, ask, accept-edits, auto, full, and rules"),
     ("mode", "[name]", "show or set the mode: normal, explore, analyze, plan"),
     ("context", "[verb id]", "show what fills the window; why, pin, drop, restore"),
@@ -50,7 +52,7 @@ pub const ALIASES: [(&str, &str); 14] = [
 ];
 
 /// Commands of other agents, and where to find the same here.
-pub const ELSEWHERE: [(&str, &str); 17] = [
+pub const ELSEWHERE: [(&str, &str); 15] = [
     ("plan", "/mode plan only reads and ends with a plan (also Shift+Tab)."),
     ("effort", "Set reasoning_effort in config.toml, or start with --effort LEVEL."),
     ("thinking", "Set reasoning_effort in config.toml, or start with --effort LEVEL."),
@@ -63,8 +65,6 @@ pub const ELSEWHERE: [(&str, &str); 17] = [
     ("add-dir", "mycode works in one folder: start it in the folder above, or with --cd DIR."),
     ("doctor", "Run `mycode doctor` in your shell."),
     ("config", "`mycode doctor --config` prints an annotated config.toml."),
-    ("login", "Export OPENAI_API_KEY or ANTHROPIC_API_KEY before you start mycode."),
-    ("logout", "Unset the key that you exported; mycode stores none."),
     ("memory", "/init writes the rules file; #text adds a rule or a note; `mycode notes` lists them."),
     ("stop", "Esc stops the turn; /jobs stop N ends a background job."),
     ("feedback", "Report problems where you got mycode from; `mycode doctor` says what helps."),

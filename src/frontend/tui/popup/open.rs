@@ -6,6 +6,7 @@ use ratatui::text::Line;
 use super::context::ContextPopup;
 use super::list::{PickList, PopupAction};
 use super::pickers::jobs::JobPicker;
+use super::pickers::keys::KeyPicker;
 use super::pickers::permissions::PermissionRow;
 use super::pickers::sessions::SessionPicker;
 use super::rewind::RewindPicker;
@@ -26,6 +27,7 @@ pub enum Popup {
     Permissions(PickList<PermissionRow>),
     Todos(PickList<Todo>),
     Jobs(JobPicker),
+    Keys(KeyPicker),
     Theme(ThemePicker),
     Pager(Box<Pager>),
 }
@@ -40,6 +42,7 @@ impl Popup {
             Self::Permissions(popup) => popup.key(key),
             Self::Todos(popup) => popup.key(key),
             Self::Jobs(popup) => popup.key(key),
+            Self::Keys(popup) => popup.key(key),
             Self::Theme(popup) => popup.key(key),
             Self::Pager(popup) => popup.key(key),
         }
@@ -47,7 +50,7 @@ impl Popup {
 
     /// Whether a text field of the popup took a paste; several lines are meant for the composer.
     pub fn paste(&mut self, text: &str) -> bool {
-        if text.trim_end().contains('\n') {
+        if text.trim_end().contains('\n') && !matches!(self, Self::Keys(_)) {
             return false;
         }
         match self {
@@ -56,6 +59,7 @@ impl Popup {
             Self::Permissions(list) => list.paste(text),
             Self::Todos(list) => list.paste(text),
             Self::Jobs(popup) if popup.output.is_none() => popup.list.paste(text),
+            Self::Keys(popup) => popup.paste(text),
             Self::Pager(pager) => pager.paste(text),
             _ => false,
         }
@@ -70,6 +74,7 @@ impl Popup {
             Self::Permissions(popup) => popup.lines(width, room, theme),
             Self::Todos(popup) => popup.lines(width, room, theme),
             Self::Jobs(popup) => popup.lines(width, room, theme),
+            Self::Keys(popup) => popup.lines(width, room, theme),
             Self::Theme(popup) => popup.lines(width, room, theme),
             Self::Pager(popup) => popup.lines(width, room, theme),
         };

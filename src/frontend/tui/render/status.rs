@@ -5,6 +5,7 @@ use ratatui::text::{Line, Span};
 
 use super::wrap;
 use crate::tui::app::{App, TurnStatus};
+use crate::tui::command::models;
 use crate::tui::transcript::entry::duration;
 use crate::tui::transcript::live::Piece;
 use base::config::mode::Mode;
@@ -128,6 +129,9 @@ fn vim(app: &App) -> String {
 /// The facts that fit into `room` cells: cost is dropped first, then token counts, then the model.
 fn facts(app: &App, room: usize) -> String {
     let Some(info) = &app.session else { return "Starting…".to_owned() };
+    if !info.has_model() {
+        return models::NO_MODEL.to_owned();
+    }
     let model = wrap::one_line(&info.model, 40);
     let (share, counts) = app.window.as_ref().and_then(window).unzip();
     let cost = app.window.as_ref().and_then(|window| window.cost_usd).map(|cost| format!("${cost:.2}"));

@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::tui::app::App;
-use crate::tui::command::show;
+use crate::tui::command::models;
 use crate::tui::composer::vim::state::REDO;
 use crate::tui::msg::Cmd;
 use crate::tui::popup::completion::complete;
@@ -81,7 +81,7 @@ pub fn edit(app: &mut App, key: KeyEvent, action: Option<Action>) {
         }
         Some(Action::Editor) => app.command(Cmd::Compose(app.composer.full_text())),
         Some(Action::Stash) => stash(app),
-        Some(Action::Models) => show::models(app),
+        Some(Action::Models) => models::models(app),
         Some(Action::PasteImage) => app.command(Cmd::PastePicture),
         _ => keymap::edit(key).into_iter().for_each(|edit| change(app, edit)),
     }

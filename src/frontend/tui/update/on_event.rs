@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{on_lists, viewing};
 use crate::tui::app::{App, RetryStatus, Silent};
+use crate::tui::command::models;
 use crate::tui::msg::Cmd;
 use crate::tui::popup::completion::state::Files;
 use crate::tui::popup::ledger;
@@ -207,6 +208,8 @@ pub fn apply(app: &mut App, event: Event) {
         list @ (Event::Sessions(_)
         | Event::SessionPreview { .. }
         | Event::Models(_)
+        | Event::Keys(_)
+        | Event::KeyChanged(_)
         | Event::Rules(_)
         | Event::JobOutput { .. }
         | Event::Status(_)
@@ -242,7 +245,12 @@ fn jobs(app: &mut App, rows: Vec<JobRow>) {
 fn session(app: &mut App, info: SessionInfo) {
     let before = app.session.replace(info.clone());
     match before {
-        None => app.print(TranscriptEntry::Welcome(info)),
+        None => {
+            if !info.has_model() && app.turn.is_none() && app.popup.is_none() {
+                models::login(app, "");
+            }
+            app.print(TranscriptEntry::Welcome(info));
+        }
         Some(before) if before.id != info.id => {
             end_turn(app);
             app.todos.clear();

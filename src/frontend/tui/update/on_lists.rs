@@ -7,6 +7,7 @@ use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::sessions::SessionPicker;
 use crate::tui::popup::pickers::{models, permissions};
 use base::protocol::event::{Event, SessionRow};
+use base::protocol::op::Idle;
 use base::text;
 
 pub fn apply(app: &mut App, event: Event) {
@@ -19,6 +20,8 @@ pub fn apply(app: &mut App, event: Event) {
             let current = app.session.as_ref().map_or("", |info| &info.model);
             list.fill(models::rows(current, rows));
         }
+        (Event::Keys(rows), Some(Popup::Keys(picker))) => picker.list.fill(rows),
+        (Event::KeyChanged(changed), _) => key_changed(app, changed),
         (Event::Rules(rows), Some(Popup::Permissions(list))) => {
             if let Some(info) = &app.session {
                 permissions::refresh(list, info.permission, Some(rows));
@@ -53,6 +56,18 @@ pub fn apply(app: &mut App, event: Event) {
             app.table("Cost", rows);
         }
         _ => {}
+    }
+}
+
+fn key_changed(app: &mut App, changed: Result<String, String>) {
+    match (changed, &mut app.popup) {
+        (Ok(text), popup) => {
+            *popup = None;
+            app.inform(text);
+            app.send(Idle::ReadKeys);
+        }
+        (Err(why), Some(Popup::Keys(picker))) if picker.is_checking() => picker.refuse(why),
+        (Err(why), _) => app.warn(why),
     }
 }
 

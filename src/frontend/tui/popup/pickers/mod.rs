@@ -1,6 +1,7 @@
 //! Full-screen lists: sessions, models, permissions, todos, jobs; a `PickList` with rows and keys each.
 
 pub mod jobs;
+pub mod keys;
 pub mod models;
 pub mod permissions;
 pub mod sessions;

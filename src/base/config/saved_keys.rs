@@ -1,0 +1,128 @@
+//! API keys that the user saved with `/login` or `mycode login`, in `keys.toml` beside `config.toml`. They count as if
+//! their variables were exported; an exported variable wins.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::error::{ConfigError, bad};
+use super::vendors::{VENDORS, Vendor};
+use crate::file::{self, FileError};
+use crate::folder::update::update;
+use crate::secret::Secret;
+
+pub const FILE_NAME: &str = "keys.toml";
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VendorKey {
+    pub vendor: String,
+    pub state: KeyState,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyState {
+    Missing,
+    Saved,
+    /// In this variable of the environment.
+    Exported(String),
+}
+
+#[derive(Debug, Default)]
+pub struct SavedKeys(BTreeMap<String, Secret>);
+
+impl SavedKeys {
+    /// `folder` is that of the user's configuration.
+    pub fn read(folder: &Path) -> Result<Self, ConfigError> {
+        let path = folder.join(FILE_NAME);
+        let refused = |why: &dyn std::fmt::Display| {
+            let what = format!("{} can't be used: {why}", path.display());
+            bad(what, "correct or delete the file, then run `mycode login`")
+        };
+        let bytes = match file::read_own(&path) {
+            Ok(bytes) => bytes,
+            Err(FileError::NotFound) => return Ok(Self::default()),
+            Err(error) => return Err(refused(&error)),
+        };
+        parse(&bytes).map(Self).map_err(|error| refused(&error))
+    }
+
+    /// The value of an environment variable, or the key saved in its place.
+    pub fn var(&self, name: &str) -> Option<String> {
+        exported(name).or_else(|| self.0.get(name).map(|key| key.expose().to_owned()))
+    }
+
+    /// The vendors whose address is known, and where the key of each is.
+    pub fn rows(&self) -> Vec<VendorKey> {
+        let var = |name: &str| self.var(name);
+        let reachable = VENDORS.iter().filter(|vendor| vendor.base_url(&var).is_some());
+        let row = |vendor: &Vendor| VendorKey {
+            vendor: vendor.name().to_owned(),
+            state: match vendor.key(&exported) {
+                Some((name, _)) => KeyState::Exported(name.to_owned()),
+                None if vendor.key(&var).is_some() => KeyState::Saved,
+                None => KeyState::Missing,
+            },
+        };
+        reachable.map(row).collect()
+    }
+}
+
+/// `None` removes the vendor's key; returns whether there was one.
+pub fn save(folder: &Path, vendor: &Vendor, key: Option<&Secret>) -> io::Result<bool> {
+    let mut had = false;
+    update(&folder.join(FILE_NAME), |before| {
+        let mut keys = parse(before.unwrap_or_default()).map_err(io::Error::other)?;
+        for name in &vendor.keys {
+            had |= keys.remove(name).is_some();
+        }
+        if let Some(key) = key {
+            keys.insert(vendor.keys[0].clone(), key.clone());
+        }
+        // TOML reads JSON's strings.
+        let line = |(name, key): (&String, &Secret)| format!("{name} = {}\n", Value::from(key.expose()));
+        Ok(Some(keys.iter().map(line).collect::<String>().into_bytes()))
+    })?;
+    Ok(had)
+}
+
+/// The variable in the environment that holds this vendor's key.
+pub fn exported_key(vendor: &Vendor) -> Option<&str> {
+    vendor.key(&exported).map(|(name, _)| name)
+}
+
+fn exported(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// Errors don't quote the file.
+fn parse(bytes: &[u8]) -> Result<BTreeMap<String, Secret>, &'static str> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8")?;
+    let keys: BTreeMap<String, String> = toml::from_str(text)
+        .map_err(|_| "each line must be a variable and its key, such as OPENAI_API_KEY = \"…\"")?;
+    Ok(keys.into_iter().map(|(name, key)| (name, Secret::new(&key))).collect())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn only_the_user_can_read_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE_NAME);
+        let vendor = VENDORS.iter().find(|vendor| vendor.is_called("zai")).unwrap();
+        save(folder.path(), vendor, Some(&Secret::new("k \"1\"\n"))).unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(SavedKeys::read(folder.path()).unwrap().var("ZAI_API_KEY").as_deref(), Some("k \"1\""));
+        assert!(save(folder.path(), vendor, None).unwrap() && !save(folder.path(), vendor, None).unwrap());
+        assert_eq!(SavedKeys::read(folder.path()).unwrap().var("ZAI_API_KEY"), None);
+        std::fs::write(&path, "ZAI_API_KEY = secret").unwrap();
+        let error = SavedKeys::read(folder.path()).unwrap_err();
+        assert!(!error.what.contains("secret") && save(folder.path(), vendor, None).is_err(), "{error}");
+    }
+}

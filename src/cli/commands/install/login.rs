@@ -1,0 +1,73 @@
+//! `mycode login` and `mycode logout`: the saved API keys.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
+
+use rustix::termios::{self, LocalModes, OptionalActions};
+
+use crate::cli::report::{self, Failure, FailureKind};
+use base::config::paths::Paths;
+use base::config::saved_keys::{KeyState, SavedKeys};
+use base::protocol::notice;
+use base::secret::Secret;
+use provider::login::change;
+
+const MOST_BYTES: u64 = 16 * 1024;
+
+pub async fn login(vendor: Option<&str>) -> Result<(), Failure> {
+    let Some(vendor) = vendor else { return list() };
+    if io::stdin().is_terminal() {
+        report::print(&format!("API key for {vendor} (it isn't shown): "))?;
+    }
+    let key = read_key().await?;
+    changed(vendor, Some(key)).await
+}
+
+pub async fn logout(vendor: &str) -> Result<(), Failure> {
+    changed(vendor, None).await
+}
+
+async fn changed(vendor: &str, key: Option<Secret>) -> Result<(), Failure> {
+    let done = change(&Paths::from_env().config, vendor, key).await;
+    let text =
+        done.map_err(|why| Failure::config(why.trim_end_matches('.'), "`mycode login` lists the vendors"))?;
+    report::say(&format!("{text}\n"))
+}
+
+fn list() -> Result<(), Failure> {
+    let row = |vendor: &str, state: &KeyState| match state {
+        KeyState::Missing => format!("  {vendor:<12} no key\n"),
+        KeyState::Saved => format!("  {vendor:<12} key saved\n"),
+        KeyState::Exported(name) => format!("  {vendor:<12} {name} is exported\n"),
+    };
+    let rows = SavedKeys::read(&Paths::from_env().config)?.rows();
+    let rows: String = rows.iter().map(|key| row(&key.vendor, &key.state)).collect();
+    report::say(&format!("{rows}\n`mycode login VENDOR` saves a key. {}\n", notice::NO_SUBSCRIPTIONS))
+}
+
+/// One line of standard input, without an echo.
+async fn read_key() -> Result<Secret, Failure> {
+    let before = termios::tcgetattr(io::stdin()).ok();
+    if let Some(mut silent) = before.clone() {
+        silent.local_modes.remove(LocalModes::ECHO);
+        let _ = termios::tcsetattr(io::stdin(), OptionalActions::Flush, &silent);
+    }
+    let read = tokio::task::spawn_blocking(|| {
+        let mut line = Vec::new();
+        io::stdin().lock().take(MOST_BYTES).read_until(b'\n', &mut line).map(|_| line)
+    });
+    let line = tokio::select! {
+        line = read => line.map_err(io::Error::other).flatten(),
+        _ = tokio::signal::ctrl_c() => Err(io::Error::from(io::ErrorKind::Interrupted)),
+    };
+    if let Some(before) = before {
+        let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &before);
+        let _ = writeln!(io::stdout());
+    }
+    match line {
+        Ok(line) => Ok(Secret::new(&String::from_utf8_lossy(&line))),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+            Err(Failure::new(FailureKind::Interrupted, "interrupted", "no key was saved"))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
