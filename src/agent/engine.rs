@@ -302,6 +302,10 @@ impl Engine {
                     self.announce();
                 }
             }
+            Idle::SetEffort { level } => {
+                self.agent.sampler.params.reasoning_effort = Some(level.into());
+                self.announce();
+            }
             Idle::ReadKeys => self.read_keys().await,
             Idle::Clear => {
                 let mut new = Conversation::new(&self.deps.project_state, &self.deps.workspace);
@@ -414,6 +418,7 @@ impl Engine {
             mode: dispatcher.policy.mode(),
             workspace: self.deps.workspace.to_string_lossy().into_owned(),
             turns: conversation.turns(),
+            effort: sampler.params.reasoning_effort.as_deref().map(str::to_owned),
             offer_init: self.deps.interactive
                 && !window.prompt.rules.exists()
                 && dispatcher.policy.offers_init(),

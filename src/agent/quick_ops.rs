@@ -40,6 +40,7 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
                 notice(events, Level::Warning, texts::no_such_job(id));
             }
         }
+        Quick::Background => deps.jobs.take_waiting(),
         Quick::SetPermission { permission } => {
             policy.set_permission(permission);
             let _ = events.send(Event::Permission(permission));
@@ -61,6 +62,14 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
         Quick::RenameSession { session, title } => {
             let title = deps.prompts.redacted(&title);
             sessions::change(deps, events, move |state| stored::rename(state, &session, &title));
+        }
+        Quick::NameSession { session, title } => {
+            let (state, title, events) =
+                (deps.project_state.clone(), deps.prompts.redacted(&title), events.clone());
+            tokio::task::spawn_blocking(move || match stored::rename(&state, &session, &title) {
+                Ok(()) => notice(&events, Level::Info, texts::session_renamed(&title)),
+                Err(why) => notice(&events, Level::Warning, texts::session_unchanged(why)),
+            });
         }
         Quick::DeleteSession { session } => {
             sessions::change(deps, events, move |state| stored::delete(state, &session));

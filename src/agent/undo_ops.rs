@@ -62,8 +62,14 @@ async fn went_back(done: Result<RewindDone, RewindError>, agent: &mut Agent, eve
             }
             agent.measure();
             let level = if done.left.is_empty() { Level::Info } else { Level::Warning };
-            notice(events, level, texts::rewound(&done));
+            let (text, conversation) = (texts::rewound(&done), done.part.conversation());
             let _ = events.send(Event::Rewound(done));
+            if conversation {
+                let entries = agent.conversation.history.entries();
+                let left = entries.iter().map(|entry| Arc::clone(&entry.item)).collect();
+                let _ = events.send(Event::History(left));
+            }
+            notice(events, level, text);
             true
         }
         Err(error) => {

@@ -73,6 +73,7 @@ impl Approver<'_> {
             reason,
             always_prefix: always.as_ref().and_then(SessionGrant::words).map(str::to_owned),
             session_scope: policy.session_scope(assessed),
+            parts: assessed.parts().iter().map(|part| clean(part)).collect(),
             agent: control.agent.clone(),
         });
         match control.questions.ask(question, &control.cancel).await {

@@ -65,6 +65,13 @@ impl AssessedToolCall {
         commands.flat_map(|command| command.calls.iter().flatten()).map(|one| one.call.clone()).collect()
     }
 
+    /// Each program of its commands, and what it does.
+    pub fn parts(&self) -> Vec<String> {
+        let commands = self.0.iter().filter_map(|one| one.command.as_ref());
+        let calls = commands.flat_map(|command| command.calls.iter().flatten());
+        calls.map(|one| format!("{}: {}", one.shown(), one.assessment.reason)).collect()
+    }
+
     pub fn runs_command(&self) -> bool {
         self.0.iter().any(|one| one.command.is_some())
     }

@@ -118,6 +118,9 @@ pub enum Replay {
     Signature,
 }
 
+/// All levels, weakest first.
+const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+
 impl ModelFacts {
     pub fn inform(&self, settings: &mut ContextSettings) {
         (settings.cached_price, settings.write_price) =
@@ -140,8 +143,7 @@ impl ModelFacts {
 
     /// The supported effort nearest to `wanted`; `wanted` itself if none is known.
     pub fn effort_for<'a>(&'a self, wanted: &'a str) -> &'a str {
-        const LEVELS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
-        let level = |name: &str| LEVELS.iter().position(|level| *level == name);
+        let level = |name: &str| EFFORTS.iter().position(|level| *level == name);
         let Some(at) = level(wanted) else { return wanted };
         let taken = self.effort.iter().filter_map(|name| Some((level(name)?.abs_diff(at), name)));
         taken.min_by_key(|(distance, _)| *distance).map_or(wanted, |(_, name)| name)
@@ -283,6 +285,15 @@ pub fn facts(model: &str) -> Option<&'static ModelFacts> {
 /// In dollars; `None` without a price.
 pub fn cost(model: &str, usage: &Usage) -> Option<f64> {
     facts(model)?.cost_of(usage)
+}
+
+/// The levels of effort that a model takes, weakest first, and its own default.
+pub fn efforts(model: &str) -> (Vec<&'static str>, &'static str) {
+    let known = facts(model).map(|facts| &facts.effort).filter(|known| !known.is_empty());
+    let Some(known) = known else { return (vec!["low", "medium", "high"], "medium") };
+    let default = EFFORTS.into_iter().find(|level| known[0] == *level);
+    let taken = EFFORTS.into_iter().filter(|level| known.iter().any(|name| name == level));
+    (taken.collect(), default.unwrap_or("medium"))
 }
 
 pub fn known_names() -> impl Iterator<Item = &'static str> {

@@ -67,6 +67,8 @@ pub struct CommandSpec {
     pub side_fd: Option<i32>,
     /// At its time limit the command isn't killed but goes on: its output is in the file that is sent here.
     pub go_on: Option<oneshot::Sender<PathBuf>>,
+    /// As if the time limit were reached, where the command goes on then.
+    pub hurry: CancellationToken,
     /// Tell common programs to ask nothing and draw no progress.
     pub quiet: bool,
 }
@@ -268,6 +270,9 @@ pub async fn run(
                     reap::signal_all(leader, Signal::TERM);
                     kill_at = Instant::now() + TIMEOUT_GRACE;
                 }
+            }
+            () = spec.hurry.cancelled(), if go_on.is_some() && !cancelled && !timed_out && status.is_none() => {
+                kill_at = Instant::now();
             }
             ended = child.wait(), if status.is_none() => {
                 status = Some(ended?);

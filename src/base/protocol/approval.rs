@@ -44,6 +44,9 @@ pub struct ApprovalRequest {
     /// What "for this session" would allow, such as `reading /etc/hosts`; `None` if only this call.
     #[serde(default)]
     pub session_scope: Option<String>,
+    /// What is known of each program of a command, for who wants to see it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<String>,
     /// The sub-agent that asks, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,

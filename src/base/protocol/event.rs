@@ -177,6 +177,9 @@ pub struct SessionInfo {
     pub turns: usize,
     /// Whether to offer to create a rules file.
     pub offer_init: bool,
+    /// How long the model may think, if that was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
 }
 
 impl SessionInfo {

@@ -257,6 +257,10 @@ pub fn model_unknown(wanted: &str, used: &str, nearest: Option<&str>) -> String 
     )
 }
 
+pub fn session_renamed(title: &str) -> String {
+    format!("This session is now called \"{}\".", one_line(title, 100))
+}
+
 pub fn session_unchanged(why: impl Display) -> String {
     format!("The session was left as it is: {why}.")
 }

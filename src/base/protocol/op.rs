@@ -70,6 +70,10 @@ pub enum Idle {
     SetModel {
         model: String,
     },
+    /// How long the model may think.
+    SetEffort {
+        level: String,
+    },
     /// The saved keys changed: use them.
     ReadKeys,
     Clear,
@@ -160,6 +164,11 @@ pub enum Quick {
         session: String,
         title: String,
     },
+    /// Of the open one; answered by a notice.
+    NameSession {
+        session: String,
+        title: String,
+    },
     DeleteSession {
         session: String,
     },
@@ -191,6 +200,8 @@ pub enum Quick {
     StopJob {
         id: u32,
     },
+    /// The running commands go on as background jobs.
+    Background,
     /// Never offer to create a rules file in this project again.
     DeclineInit,
     /// For the `@` popup; answered by `Event::Files`.

@@ -187,6 +187,7 @@ mod tests {
             workspace: "/w".to_owned(),
             turns: 0,
             offer_init: true,
+            effort: None,
         };
         let started = |args: &str| Event::ToolStarted {
             call_id: "c1".into(),
@@ -220,6 +221,7 @@ mod tests {
             reason: "a command".to_owned(),
             always_prefix: None,
             session_scope: Some("this exact command".to_owned()),
+            parts: Vec::new(),
             agent: None,
         });
         assert!(json.denied(&question).is_ok());

@@ -61,6 +61,7 @@ pub async fn run(
         last: None,
         asked: None,
         prompted: false,
+        rewound: false,
         at_terminal: io::stdin().is_terminal(),
         quiet_at: None,
     };
@@ -82,6 +83,7 @@ struct PlainChat {
     last: Option<TranscriptKind>,
     asked: Option<QuestionId>,
     prompted: bool,
+    rewound: bool,
     at_terminal: bool,
     /// Until then, the answer to a command may still arrive.
     quiet_at: Option<Instant>,
@@ -141,6 +143,12 @@ impl PlainChat {
     }
 
     fn event(&mut self, event: Event) -> io::Result<bool> {
+        match &event {
+            Event::Rewound(done) => self.rewound = done.part.conversation(),
+            // What is left was read out before.
+            Event::History(_) if std::mem::take(&mut self.rewound) => return Ok(false),
+            _ => {}
+        }
         // Events that the screen only shows temporarily.
         match &event {
             Event::ToolStarted { title, .. } => self.print(&format!("running: {title}"))?,

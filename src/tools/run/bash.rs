@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::report::{CommandRun, SPILL_BYTES};
 use super::{foreground, keep};
@@ -129,6 +130,7 @@ async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
         spill_cap_bytes: SPILL_BYTES,
         side_fd: None,
         go_on: None,
+        hurry: CancellationToken::new(),
         quiet: true,
     };
     let path = cx.spill.reserve("job").map_err(failed)?;

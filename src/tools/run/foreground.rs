@@ -1,4 +1,4 @@
-//! A command that its call waits for, and that goes on as a job at its time limit.
+//! A command that its call waits for, and that goes on as a job at its time limit or when the user says so.
 
 use std::ffi::OsString;
 use std::io;
@@ -47,8 +47,9 @@ async fn wait_in(command: &CommandRun, cx: &ToolCx, shell: (&str, i32)) -> io::R
             }
             file = &mut run.goes_on, if may_go_on => match file {
                 Ok(file) => {
+                    let waited = run.begun.elapsed();
                     let id = run.become_job(&command.command, cx, &file);
-                    return Ok(blocking(cx, move |cx| Ok(report::goes_on(&command, cx, id, &file))).await);
+                    return Ok(blocking(cx, move |cx| Ok(report::goes_on(&command, cx, id, &file, waited))).await);
                 }
                 Err(_) => may_go_on = false,
             },
@@ -104,6 +105,7 @@ impl Foreground {
             spill_cap_bytes: SPILL_BYTES,
             side_fd: Some(side_fd),
             go_on: cx.shell.jobs.has_room().then_some(told),
+            hurry: cx.shell.jobs.hurry(),
             quiet: !cx.by_user,
         };
         let (cancel, watching) = (CancellationToken::new(), cx.clone());

@@ -148,6 +148,8 @@ pub struct Jobs {
     jobs: Mutex<Vec<Arc<BackgroundJob>>>,
     last_id: AtomicU32,
     watcher: Arc<Mutex<Option<Watcher>>>,
+    /// Cancelled when the waiting commands are to go on as jobs.
+    hurry: Mutex<CancellationToken>,
 }
 
 impl Jobs {
@@ -163,6 +165,15 @@ impl Jobs {
         if let Some(watcher) = &*self.watcher.lock().unwrap_or_else(PoisonError::into_inner) {
             watcher(self.list());
         }
+    }
+
+    pub fn hurry(&self) -> CancellationToken {
+        self.hurry.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The commands that calls wait for go on as jobs.
+    pub fn take_waiting(&self) {
+        std::mem::take(&mut *self.hurry.lock().unwrap_or_else(PoisonError::into_inner)).cancel();
     }
 
     pub fn has_room(&self) -> bool {

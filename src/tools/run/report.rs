@@ -34,20 +34,24 @@ pub struct CommandRun {
     pub timeout: Duration,
 }
 
-pub fn goes_on(run: &CommandRun, cx: &ToolCx, id: u32, file: &Path) -> Envelope {
+pub fn goes_on(run: &CommandRun, cx: &ToolCx, id: u32, file: &Path, waited: Duration) -> Envelope {
     let bytes = file::tail(file, 2 * KEEP_BYTES as u64).unwrap_or_default();
     let text = cx.redactor.redact(&readable(&bytes), TextSource::of_command(&run.command)).into_owned();
     let cut = cx.spill.truncate(text, Keep::HeadTail, cx.observation);
-    let waited_s = run.timeout.as_secs_f64();
+    let by_user = waited < run.timeout;
+    let what = match by_user {
+        true => "The user moved this command to the background; it runs on".to_owned(),
+        false => format!("Still running after {} s, now", run.timeout.as_secs_f64()),
+    };
     let note = format!(
-        "Still running after {waited_s} s, now as job {id}. Job {{\"id\":{id},\"wait_s\":300}} waits for it; \
+        "{what} as job {id}. Job {{\"id\":{id},\"wait_s\":300}} waits for it; \
          {{\"id\":{id},\"stop\":true}} ends it."
     );
     let ran = Command {
         command: Some(run.command.clone()),
         check: find::of_command(&run.command, &cx.calls),
         job: Some(id),
-        timed_out: Some(true),
+        timed_out: Some(!by_user),
         running: Some(true),
         full_output_path: Some(file.to_string_lossy().into_owned()),
         ..Command::default()

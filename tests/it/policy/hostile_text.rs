@@ -176,6 +176,7 @@ fn approval(text: &str, is_diff: bool) -> Question {
         reason: text.to_owned(),
         always_prefix: Some(text.to_owned()),
         session_scope: Some("this exact command".to_owned()),
+        parts: Vec::new(),
         agent: None,
     })
 }

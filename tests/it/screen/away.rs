@@ -80,6 +80,8 @@ fn an_empty_session_leaves_no_line() {
 fn the_first_start_says_what_was_found() {
     let place = Workplace::with_nudges();
     let mut screen = Screen::start(&place, &[], 100, 40);
+    screen.wait("Enter to type a key");
+    screen.keys("\u{1b}");
     screen.wait("Type a task");
     let shown = screen.wait("Welcome to mycode.");
     for part in ["OPENAI_API_KEY is not set", "read-only", "/init", "`mycode demo`", "now ask"] {
@@ -88,6 +90,8 @@ fn the_first_start_says_what_was_found() {
     screen.keys("\u{4}");
     assert_eq!(screen.end(), 0);
     let mut screen = Screen::start(&place, &[], 100, 40);
+    screen.wait("Enter to type a key");
+    screen.keys("\u{1b}");
     let shown = screen.wait("Type a task");
     assert!(!shown.contains("Welcome to mycode."), "{shown}");
     screen.keys("\u{4}");

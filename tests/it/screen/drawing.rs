@@ -110,7 +110,7 @@ fn approval_with_diff() {
       y Yes, once
       s Yes, for this session: changes to files in the workspace
       n No
-      Enter confirms · Esc stops the turn · Tab: no, because … · ↑↓ or 1-3 choose
+      1-3 or ↑↓ · Enter to confirm · Tab: no, because … · Ctrl-E: why · Esc: stop
       Starting…
     "#);
 }
@@ -241,6 +241,7 @@ fn approval_escapes_control_characters() {
         reason: "commands ask first".to_owned(),
         always_prefix: Some("echo".to_owned()),
         session_scope: Some("this exact command".to_owned()),
+        parts: Vec::new(),
         agent: None,
     };
     stage.event(Event::Ask { id: 1, question: Question::Approval(request) });
@@ -253,7 +254,7 @@ fn approval_escapes_control_characters() {
       s Yes, for this session: this exact command
       a Always allow `echo` in this project
       n No
-      Enter confirms · Esc stops the turn · Tab: no, because … …
+      1-4 or ↑↓ · Enter to confirm · Tab: no, because … · Ctrl-…
       Starting…
     "#);
 }

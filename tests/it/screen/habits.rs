@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use base::config::mode::Mode;
 use base::config::settings::Permission;
 use base::protocol::event::{EndReason, Event};
-use base::protocol::op::{Op, Quick, Work};
+use base::protocol::op::{Idle, Op, Quick, Work};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use frontend::tui::msg::Msg;
 
@@ -203,4 +203,88 @@ fn words_without_quotes_are_a_task() {
     let output = place.command(&args).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert!(server.requests()[1].raw.contains("fix the report"));
+}
+
+#[test]
+fn a_running_command_moves_to_the_background() {
+    let server = FakeServer::start(vec![
+        answer().call("Bash", serde_json::json!({"command": "echo begun; sleep 60"})).into(),
+        answer().text("Meanwhile.").into(),
+    ]);
+    let place = Workplace::new();
+    let mut screen = Screen::chat(&place, &server, &["--permission", "full"]);
+    screen.wait("· full");
+    screen.keys("serve\r");
+    screen.wait("    begun");
+    screen.keys("\u{2}");
+    screen.wait("Meanwhile.");
+    screen.wait("· 1 job ·");
+    let sent = server.requests()[1].raw.clone();
+    assert!(sent.contains("The user moved this command to the background; it runs on as job 1."), "{sent}");
+    // Without a command it is the cursor's key, as in a shell.
+    screen.keys("ac\u{2}b");
+    screen.wait("› abc");
+}
+
+#[test]
+fn effort_by_list_and_by_keys() {
+    let mut stage = stage();
+    let set = |level: &str| Op::Idle(Idle::SetEffort { level: level.to_owned() });
+    let alt = |letter| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::ALT);
+    assert_eq!(stage.ops(alt('.')), [set("high")], "one more than the default");
+    assert!(stage.ops(alt('.')).is_empty());
+    assert!(stage.shown().contains("effort: high, there is no higher"), "{}", stage.shown());
+    assert_eq!(stage.ops(alt(',')), [set("medium")]);
+    stage.command("/effort");
+    stage.press(KeyCode::Up);
+    insta::assert_snapshot!(stage.shown(), @r#"
+    ────────────────────────────────────────────────────────────────────────────────
+    Effort  type to search
+      Enter to use · Esc to close · Alt-, and Alt-. lower and raise it
+    ▸ low
+      medium   in use
+      high
+      demo-model · ask                                                         /help
+    "#);
+    assert_eq!(stage.ops(key(KeyCode::Enter)), [set("low")]);
+    stage.command("/effort wild");
+    assert!(stage.shown().contains("demo-model has no effort wild. Choose one of low, medium, high."));
+}
+
+#[test]
+fn commands_of_other_agents() {
+    let id = fake::session().id;
+    for (typed, sent) in [
+        ("/plan", Op::Quick(Quick::SetMode { mode: Mode::Plan })),
+        ("/fork", Op::Idle(Idle::ForkSession { session: id.clone() })),
+        ("/rename Two words", Op::Quick(Quick::NameSession { session: id, title: "Two words".to_owned() })),
+    ] {
+        let mut stage = stage();
+        stage.command(typed);
+        assert!(stage.sent().contains(&sent), "{typed}");
+    }
+}
+
+#[test]
+fn what_is_rewound_leaves_the_screen() {
+    let server =
+        FakeServer::start(vec![answer().text("Answer one.").into(), answer().text("Answer two.").into()]);
+    let place = Workplace::new();
+    let mut screen = Screen::chat(&place, &server, &[]);
+    screen.wait("· ask");
+    screen.keys("first\r");
+    screen.wait("Answer one.");
+    screen.keys("second\r");
+    screen.wait("Answer two.");
+    screen.keys("\u{1b}");
+    screen.wait("Esc again");
+    screen.keys("\u{1b}");
+    screen.wait("Rewind to before");
+    screen.keys("\r");
+    screen.wait("Before: second");
+    screen.keys("\r");
+    let shown = screen.wait_for("the last message to be edited", |shown| {
+        shown.contains("Answer one.") && shown.contains("› second") && !shown.contains("Answer two.")
+    });
+    assert!(shown.contains("› first"), "{shown}");
 }

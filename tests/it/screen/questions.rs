@@ -115,11 +115,8 @@ fn enter_takes_what_is_marked() {
     let mut stage = stage();
     asked(&mut stage);
     let shown = stage.shown();
-    assert!(
-        shown.contains("▸ y Yes, once") && shown.contains("Enter confirms · Esc stops the turn"),
-        "{shown}"
-    );
-    assert!(shown.contains("Tab: no, because … · ↑↓ or 1-3 choose"), "{shown}");
+    assert!(shown.contains("▸ y Yes, once") && shown.contains("1-3 or ↑↓ · Enter to confirm"), "{shown}");
+    assert!(shown.contains("Tab: no, because … · Ctrl-E: why · Esc: stop"), "{shown}");
     assert_eq!(stage.ops(key(KeyCode::Enter)), answered(Answer::Once));
     for code in [KeyCode::Char('s'), KeyCode::Char('2'), KeyCode::Down] {
         let mut stage = self::stage();
@@ -172,7 +169,7 @@ fn escape_at_a_question_stops_the_turn() {
         let mut stage = stage();
         stage.event(Event::Ask { id: 1, question });
         let shown = stage.shown();
-        assert!(shown.contains("Esc stops the turn"), "{shown}");
+        assert!(shown.contains("Esc"), "{shown}");
         assert_eq!(stage.ops(key(KeyCode::Esc)), [Op::Control(Control::Interrupt)]);
         assert!(stage.shown().contains("Interrupting"), "{}", stage.shown());
     }
@@ -366,4 +363,46 @@ fn a_narrow_screen_shows_the_whole_scope() {
         shown.contains("  a Always allow `cargo test --workspace\n    --features all` in this project\n"),
         "{shown}"
     );
+}
+
+#[test]
+fn a_question_is_explained() {
+    let mut stage = stage();
+    let request = ApprovalRequest {
+        call_id: "c".to_owned(),
+        tool: "Bash".to_owned(),
+        title: "Bash make && git push".to_owned(),
+        detail: "make && git push".to_owned(),
+        is_diff: false,
+        reason: "`git push`: it needs the network".to_owned(),
+        always_prefix: Some("make".to_owned()),
+        session_scope: Some("this exact command".to_owned()),
+        parts: vec!["make: runs the project's own code".to_owned(), "git push: needs the network".to_owned()],
+        agent: None,
+    };
+    stage.app.now += Duration::from_secs(5);
+    stage.event(Event::Ask { id: 1, question: Question::Approval(request) });
+    stage.take_key(ctrl('e'));
+    let shown = stage.shown();
+    let question: Vec<&str> = shown.lines().skip_while(|line| !line.contains("? Allow")).collect();
+    insta::assert_snapshot!(question.join("\n"), @r#"
+    ? Allow Bash make && git push
+      `git push`: it needs the network
+      make: runs the project's own code
+      git push: needs the network
+      y: this call only.
+      s: this exact command, without asking until you quit.
+      a: in this project, commands that begin with `make` never ask again;
+        /permission revokes it.
+      n: nothing runs, and the model continues without it. Esc ends the turn.
+    ▸ y Yes, once
+      s Yes, for this session: this exact command
+      a Always allow `make` in this project
+      n No
+      1-4 or ↑↓ · Enter to confirm · Tab: no, because … · Ctrl-E: why · Esc: stop
+      demo-model · ask
+    "#);
+    stage.take_key(ctrl('e'));
+    assert!(!stage.shown().contains("y: this call only"));
+    assert_eq!(stage.ops(key(KeyCode::Enter)), answered(Answer::Once));
 }

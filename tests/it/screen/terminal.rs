@@ -92,6 +92,8 @@ fn tiny_terminal_and_resize() {
 fn chat_without_model() {
     let place = place();
     let mut screen = Screen::start(&place, &[], 80, 24);
+    screen.wait("Enter to type a key");
+    screen.keys("\u{1b}");
     screen.wait_for("the advice", |screen| screen.contains("or pass") && screen.contains("Type a task"));
     screen.keys("hello\r");
     // The text comes back into the composer.

@@ -30,6 +30,7 @@ pub fn session() -> SessionInfo {
         workspace: "/home/me/project".to_owned(),
         turns: 0,
         offer_init: true,
+        effort: None,
     }
 }
 
@@ -52,6 +53,7 @@ pub fn approval() -> Question {
         reason: "writes ask first at permission level 'ask'".to_owned(),
         always_prefix: None,
         session_scope: Some("changes to files in the workspace".to_owned()),
+        parts: Vec::new(),
         agent: None,
     })
 }

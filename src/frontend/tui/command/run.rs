@@ -47,6 +47,11 @@ pub fn run(app: &mut App, text: &str) -> bool {
             app.inform("/recall 12 shows item #12 in full; /recall WORDS searches this session.");
         }
         "recall" => app.send(Quick::Recall { what: args.to_owned() }),
+        "effort" => models::effort(app, args),
+        "plan" => mode(app, Mode::Plan.as_str()),
+        "stop" if app.turn.is_some() => app.interrupt(),
+        "rename" => rename(app, args),
+        "fork" => fork(app),
         "login" => models::login(app, args),
         "logout" if args.is_empty() => models::login(app, ""),
         "logout" => app.send(Quick::SaveKey { vendor: args.to_owned(), key: None }),
@@ -124,6 +129,19 @@ fn refuses_during_turn(app: &mut App, name: &str) -> bool {
 
 fn model(app: &mut App, args: &str) {
     if args.is_empty() { models::models(app) } else { app.send(Idle::SetModel { model: args.to_owned() }) }
+}
+
+fn rename(app: &mut App, title: &str) {
+    let Some(session) = app.session.as_ref().map(|info| info.id.clone()) else { return };
+    if title.is_empty() {
+        return app.warn("Usage: /rename TITLE. /resume renames other sessions.");
+    }
+    app.send(Quick::NameSession { session, title: title.to_owned() });
+}
+
+fn fork(app: &mut App) {
+    let Some(session) = app.session.as_ref().map(|info| info.id.clone()) else { return };
+    between_turns(app, "fork", Idle::ForkSession { session });
 }
 
 fn permission(app: &mut App, args: &str) {

@@ -1,9 +1,10 @@
 //! The table of slash commands. A new command is one row here and one arm in `run`.
 
 /// Name, arguments as shown, and help.
-pub const COMMANDS: [(&str, &str, &str); 29] = [
+pub const COMMANDS: [(&str, &str, &str); 33] = [
     ("help", "[keys]", "list commands and keys; `keys`: with their names in config.toml"),
     ("model", "[name]", "choose a model"),
+    ("effort", "[level]", "choose how long the model may think"),
     ("login", "[vendor]", "save an API key, or see which are known"),
     ("logout", "[vendor]", "remove a saved API key"),
     ("permission", "[level]", "what may run: read-only, ask, accept-edits, auto, full, and rules"),
@@ -23,7 +24,10 @@ pub const COMMANDS: [(&str, &str, &str); 29] = [
     ("maintain", "[task]", "explore, analyze, plan, do; what is learned becomes notes"),
     ("init", "[no]", "write or improve the project's rules file; `no` stops the offer"),
     ("vim", "", "edit the input as vi does, or not"),
+    ("plan", "", "plan mode: only read, and end with a plan"),
     ("resume", "[id]", "continue another session"),
+    ("rename", "TITLE", "give this session a title"),
+    ("fork", "", "continue in a copy; this session stays as it is"),
     ("rewind", "", "undo turns: files, conversation, or both"),
     ("diff", "[turn]", "show what this session, or its last turn, changed; stage or revert parts"),
     ("copy", "[code]", "copy the last answer, or its last code block"),
@@ -34,13 +38,14 @@ pub const COMMANDS: [(&str, &str, &str); 29] = [
 ];
 
 /// Names other agents use for these commands.
-pub const ALIASES: [(&str, &str); 14] = [
+pub const ALIASES: [(&str, &str); 15] = [
     ("exit", "quit"),
     ("new", "clear"),
     ("undo", "rewind"),
     ("redo", "rewind"),
     ("sessions", "resume"),
     ("models", "model"),
+    ("thinking", "effort"),
     ("permissions", "permission"),
     ("approvals", "permission"),
     ("todo", "todos"),
@@ -52,14 +57,10 @@ pub const ALIASES: [(&str, &str); 14] = [
 ];
 
 /// Commands of other agents, and where to find the same here.
-pub const ELSEWHERE: [(&str, &str); 15] = [
-    ("plan", "/mode plan only reads and ends with a plan (also Shift+Tab)."),
-    ("effort", "Set reasoning_effort in config.toml, or start with --effort LEVEL."),
-    ("thinking", "Set reasoning_effort in config.toml, or start with --effort LEVEL."),
+pub const ELSEWHERE: [(&str, &str); 11] = [
     ("review", "/diff shows what changed; ask for a review in words."),
     ("agents", "Sub-agents of your own are files in .mycode/agents; the model starts them with Task."),
-    ("rename", "/resume renames, forks and deletes sessions."),
-    ("fork", "/resume renames, forks and deletes sessions; `mycode -c --fork` continues in a copy."),
+    ("statusline", "The status line isn't configurable; /status and /context show more."),
     ("btw", "Type while the model works: it reads your message at its next step."),
     ("side", "Type while the model works: it reads your message at its next step."),
     ("add-dir", "mycode works in one folder: start it in the folder above, or with --cd DIR."),

@@ -1,7 +1,7 @@
 //! Approval dialogs for calls and plans: show exactly what will happen and take the answer. Enter takes the
 //! marked choice; while none is marked, it marks the first.
 
-use crossterm::event::{KeyCode, KeyEvent};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::{Line, Span};
 
 use super::list::turned;
@@ -50,9 +50,30 @@ pub struct Approval {
     note: Option<Buffer>,
     scroll: usize,
     pub unfolded: bool,
+    /// Shown instead of the detail.
+    explained: bool,
+    explanation: Vec<String>,
     /// Search text for the detail; being typed while `searching`.
     search: Buffer,
     searching: bool,
+}
+
+/// What a question is about and what its answers do, in lines.
+fn explanation(request: &ApprovalRequest) -> Vec<String> {
+    let plain = |text: &str| text::one_line(&sanitize::reveal(text), 300);
+    let mut lines: Vec<String> = request.parts.iter().map(|part| plain(part)).collect();
+    lines.push("y: this call only.".to_owned());
+    if let Some(scope) = &request.session_scope {
+        lines.push(format!("s: {}, without asking until you quit.", plain(scope)));
+    }
+    if let Some(prefix) = &request.always_prefix {
+        let prefix = plain(prefix);
+        lines.push(format!(
+            "a: in this project, commands that begin with `{prefix}` never ask again; /permission revokes it."
+        ));
+    }
+    lines.push("n: nothing runs, and the model continues without it. Esc ends the turn.".to_owned());
+    lines
 }
 
 fn no() -> Reply {
@@ -78,12 +99,13 @@ impl Approval {
             choices.push(Choice::new('a', "always", text, Reply::Answer(Answer::Always)));
         }
         choices.push(Choice::new('n', "no", "No", no()));
+        let explanation = explanation(&request);
         let ApprovalRequest { title, reason, detail, is_diff, agent, .. } = request;
         let reason = match agent {
             Some(agent) => format!("asked by the sub-agent {agent}; {reason}"),
             None => reason,
         };
-        Self { verb: CALL, title, reason, detail, is_diff, choices, ..Self::default() }
+        Self { verb: CALL, title, reason, detail, is_diff, choices, explanation, ..Self::default() }
     }
 
     /// The plan's text is already in the transcript.
@@ -152,6 +174,7 @@ impl Approval {
         let count = self.choices.len();
         match key.code {
             KeyCode::Esc => return Some(Reply::Stop),
+            KeyCode::Char('e') if key.modifiers == KeyModifiers::CONTROL => self.explained = !self.explained,
             KeyCode::Tab => self.note = Some(Buffer::default()),
             KeyCode::Down | KeyCode::Up => {
                 self.chosen = turned(self.chosen, key.code == KeyCode::Down, count)
@@ -283,6 +306,12 @@ impl Approval {
     }
 
     fn whole_detail(&self, width: usize, theme: Theme) -> Vec<Line<'static>> {
+        if self.explained {
+            let lines = self.explanation.iter();
+            return lines
+                .flat_map(|line| wrap::wrap_text(line, theme.plain(), "  ", "    ", width))
+                .collect();
+        }
         let whole = &self.detail;
         let cut = text::floor_boundary(whole, DETAIL_BYTES);
         let mut all = if self.is_diff {
@@ -306,7 +335,7 @@ impl Approval {
             return all;
         }
         let body = limit.saturating_sub(1);
-        if self.is_diff && !self.unfolded {
+        if self.is_diff && !self.unfolded && !self.explained {
             let shown = &self.detail[..text::floor_boundary(&self.detail, DETAIL_BYTES)];
             let both_sides = diff::render(&sanitize::reveal(shown), width, body, theme);
             all.splice(..body, both_sides.into_iter().take(body));
@@ -363,9 +392,9 @@ impl Approval {
             let text = [Span::styled(choice.text.clone(), style)];
             lines.extend(wrap::wrap_spans(&text, &head, &[Span::raw("    ")], width));
         }
-        let why = if self.verb == CALL { "no, because …" } else { "what to change" };
+        let more = if self.verb == CALL { "no, because … · Ctrl-E: why" } else { "what to change" };
         let count = self.choices.len();
-        let help = format!("  Enter confirms · Esc stops the turn · Tab: {why} · ↑↓ or 1-{count} choose");
+        let help = format!("  1-{count} or ↑↓ · Enter to confirm · Tab: {more} · Esc: stop");
         lines.push(wrap::line(&help, width, theme.dim()));
         (lines, None)
     }
@@ -374,7 +403,6 @@ impl Approval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crossterm::event::KeyModifiers;
 
     fn press(approval: &mut Approval, code: KeyCode) -> Option<Answer> {
         match approval.key(KeyEvent::new(code, KeyModifiers::NONE), (80, 24))? {
@@ -394,6 +422,7 @@ mod tests {
             reason: "commands ask first".to_owned(),
             always_prefix: always.map(str::to_owned),
             session_scope: Some("this exact command".to_owned()),
+            parts: Vec::new(),
             agent: None,
         })
     }

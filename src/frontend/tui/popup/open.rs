@@ -5,6 +5,7 @@ use ratatui::text::Line;
 
 use super::context::ContextPopup;
 use super::list::{PickList, PopupAction};
+use super::pickers::effort::EffortRow;
 use super::pickers::jobs::JobPicker;
 use super::pickers::keys::KeyPicker;
 use super::pickers::permissions::PermissionRow;
@@ -24,6 +25,7 @@ pub enum Popup {
     Context(ContextPopup),
     Rewind(RewindPicker),
     Models(PickList<ModelRow>),
+    Effort(PickList<EffortRow>),
     Permissions(PickList<PermissionRow>),
     Todos(PickList<Todo>),
     Jobs(JobPicker),
@@ -39,6 +41,7 @@ impl Popup {
             Self::Context(popup) => popup.key(key),
             Self::Rewind(popup) => popup.key(key),
             Self::Models(popup) => popup.key(key),
+            Self::Effort(popup) => popup.key(key),
             Self::Permissions(popup) => popup.key(key),
             Self::Todos(popup) => popup.key(key),
             Self::Jobs(popup) => popup.key(key),
@@ -71,6 +74,7 @@ impl Popup {
             Self::Context(popup) => popup.lines(width, room, theme),
             Self::Rewind(popup) => popup.lines(width, room.min(REWIND_ROWS), theme),
             Self::Models(popup) => popup.lines(width, room, theme),
+            Self::Effort(popup) => popup.lines(width, room, theme),
             Self::Permissions(popup) => popup.lines(width, room, theme),
             Self::Todos(popup) => popup.lines(width, room, theme),
             Self::Jobs(popup) => popup.lines(width, room, theme),

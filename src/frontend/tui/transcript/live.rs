@@ -130,6 +130,11 @@ pub struct Live {
 }
 
 impl Live {
+    pub fn runs_command(&self) -> bool {
+        let runs = |piece: &Piece| matches!(piece, Piece::Tool(view) if &*view.tool == "Bash" && view.outcome.is_none());
+        self.pieces.iter().any(runs)
+    }
+
     pub fn text_delta(&mut self, delta: &str) {
         match self.open_answer() {
             Some(answer) => answer.open.push_str(delta),

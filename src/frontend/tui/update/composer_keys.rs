@@ -81,6 +81,14 @@ pub fn edit(app: &mut App, key: KeyEvent, action: Option<Action>) {
         }
         Some(Action::Editor) => app.command(Cmd::Compose(app.composer.full_text())),
         Some(Action::Stash) => stash(app),
+        Some(Action::LessEffort) => models::step_effort(app, false),
+        Some(Action::MoreEffort) => models::step_effort(app, true),
+        Some(Action::Background) if app.live.runs_command() => {
+            app.send(Quick::Background);
+            app.hint = Some("moving the command to the background".to_owned());
+        }
+        // As in a shell.
+        Some(Action::Background) => change(app, EditCommand::Left),
         Some(Action::Models) => models::models(app),
         Some(Action::PasteImage) => app.command(Cmd::PastePicture),
         _ => keymap::edit(key).into_iter().for_each(|edit| change(app, edit)),

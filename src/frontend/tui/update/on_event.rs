@@ -183,9 +183,9 @@ pub fn apply(app: &mut App, event: Event) {
             }
         }
         Event::Rewound(done) => {
-            // The list may be outdated; the next one written is shown.
+            // The session that is left follows.
             if done.part.conversation() {
-                app.set_todos(Vec::new());
+                app.command(Cmd::ClearScreen);
             }
             if let Some(text) = done.text.filter(|_| app.composer.is_empty()) {
                 app.composer.restore(&text);
@@ -246,7 +246,7 @@ fn session(app: &mut App, info: SessionInfo) {
     let before = app.session.replace(info.clone());
     match before {
         None => {
-            if !info.has_model() && app.turn.is_none() && app.popup.is_none() {
+            if !info.has_model() && app.turn.is_none() && app.composer.is_empty() {
                 models::login(app, "");
             }
             app.print(TranscriptEntry::Welcome(info));
@@ -267,6 +267,9 @@ fn session(app: &mut App, info: SessionInfo) {
         Some(before) => {
             if before.model != info.model {
                 app.inform(format!("Model: {}.", info.model));
+            }
+            if let Some(level) = info.effort.as_ref().filter(|_| before.effort != info.effort) {
+                app.inform(format!("Effort: {level}."));
             }
             if before.permission != info.permission {
                 app.inform(format!("Permission level: {}.", info.permission.as_str()));

@@ -6,6 +6,7 @@ use crate::tui::pager::state::PagerKind;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::sessions::SessionPicker;
 use crate::tui::popup::pickers::{models, permissions};
+use base::config::models::efforts;
 use base::protocol::event::{Event, SessionRow};
 use base::protocol::op::Idle;
 use base::text;
@@ -92,6 +93,7 @@ fn own_facts(app: &App) -> Vec<(String, String)> {
     let Some(info) = &app.session else { return Vec::new() };
     let mut rows = vec![
         ("model", format!("{} ({})", info.model, info.provider)),
+        ("effort", info.effort.clone().unwrap_or_else(|| format!("{} (default)", efforts(&info.model).1))),
         ("permission", info.permission.as_str().to_owned()),
         ("mode", info.mode.as_str().to_owned()),
         ("workspace", info.workspace.clone()),

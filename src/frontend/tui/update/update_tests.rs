@@ -63,6 +63,7 @@ fn info(id: &str) -> SessionInfo {
         workspace: "/w".to_owned(),
         turns: 0,
         offer_init: false,
+        effort: None,
     }
 }
 
@@ -88,6 +89,7 @@ fn approval() -> Question {
         reason: "commands ask".to_owned(),
         always_prefix: Some("rm".to_owned()),
         session_scope: Some("this exact command".to_owned()),
+        parts: Vec::new(),
         agent: None,
     })
 }
