@@ -6,7 +6,7 @@ use super::control::{Events, notice};
 use super::deps::EngineDeps;
 use crate::calls::policy_engine::PolicyEngine;
 use crate::lists::status::{self, StatusParts};
-use crate::lists::{models, sessions};
+use crate::lists::{models, notes, sessions};
 use crate::session::inspect;
 use base::config::settings::Permission;
 use base::protocol::event::{Event, Level};
@@ -14,7 +14,6 @@ use base::protocol::notice as texts;
 use base::protocol::op::Quick;
 use context::session::stored;
 use guard::sandbox::probe;
-use tools::hook::listing;
 use tools::mcp::describe;
 
 /// Reports missing sandbox layers, off the loop because probing takes milliseconds.
@@ -55,7 +54,8 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
                 notice(events, Level::Warning, texts::init_choice_not_saved(error));
             }
         }
-        Quick::ListSessions => sessions::send(deps.project_state.clone(), events.clone()),
+        Quick::ListSessions => sessions::send(deps.project_state.clone(), false, events.clone()),
+        Quick::ListAllSessions => sessions::send(deps.project_state.clone(), true, events.clone()),
         Quick::PreviewSession { session } => {
             sessions::preview(deps.project_state.clone(), session, events.clone());
         }
@@ -78,6 +78,8 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
             sessions::change(deps, events, move |state| stored::restore(state, &session));
         }
         Quick::ListModels => drop(tokio::spawn(models::send(deps.loaded.clone(), events.clone()))),
+        Quick::ListNotes => notes::send(deps.workspace.clone(), None, events.clone()),
+        Quick::ForgetNote { id } => notes::send(deps.workspace.clone(), Some(id), events.clone()),
         Quick::ListKeys => models::send_keys(deps.loaded.config.clone(), events.clone()),
         Quick::SaveKey { vendor, key } => {
             let folder = deps.loaded.config.clone();
@@ -111,11 +113,7 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
             let _ = events.send(Event::Skills(rows.collect()));
         }
         Quick::ListHooks => {
-            let (files, workspace) = (deps.loaded.own.hooks.clone(), deps.workspace.clone());
-            let events = events.clone();
-            tokio::task::spawn_blocking(move || {
-                notice(&events, Level::Info, listing::text(&files, &workspace).trim_end().to_owned());
-            });
+            status::send_hooks(deps.loaded.own.hooks.clone(), deps.workspace.clone(), events.clone())
         }
         Quick::ShowCost => status::send_cost(deps.originals.path(), events.clone()),
         Quick::ListFiles => inspect::files(deps.workspace.clone(), events.clone()),

@@ -14,6 +14,16 @@ pub fn root(folder: &Path) -> Option<&Path> {
     root_below(folder, &ceilings)
 }
 
+/// The branch that is checked out at `folder`; `None` without a repository or on no branch.
+pub fn branch(folder: &Path) -> Option<String> {
+    let git = root(folder)?.join(".git");
+    let pointer = file::small_text(&git, MAX_POINTER_BYTES);
+    let git =
+        pointer.as_deref().and_then(|text| text.strip_prefix("gitdir:")).map_or(git, |to| to.trim().into());
+    let head = file::small_text(&git.join("HEAD"), MAX_POINTER_BYTES)?;
+    head.trim().strip_prefix("ref: refs/heads/").map(str::to_owned)
+}
+
 fn root_below<'a>(folder: &'a Path, ceilings: &[PathBuf]) -> Option<&'a Path> {
     let below = |up: &&Path| *up == folder || !ceilings.iter().any(|ceiling| ceiling == up);
     folder.ancestors().take_while(below).find(|up| is_repository(&up.join(".git")))

@@ -5,14 +5,34 @@ use std::path::{Path, PathBuf};
 
 use crate::control::{Events, notice};
 use crate::deps::EngineDeps;
-use base::protocol::event::{Event, Level};
+use base::protocol::event::{Event, Level, SessionRow};
 use base::protocol::notice as texts;
-use context::session::{list, stored};
+use context::session::{list, outcomes, stored};
 
 const PREVIEWED: usize = 8;
 
-pub fn send(state: PathBuf, events: Events) {
-    tokio::task::spawn_blocking(move || drop(events.send(Event::Sessions(list::list(&state)))));
+const MOST_SESSIONS: usize = 500;
+
+/// The project's sessions, or those of all folders.
+pub fn send(state: PathBuf, all: bool, events: Events) {
+    tokio::task::spawn_blocking(move || {
+        let mut rows = project(&state);
+        if let Some(projects) = state.parent().filter(|_| all) {
+            let others = list::everywhere(projects, MOST_SESSIONS).into_iter();
+            let others: Vec<_> = others.filter(|other| !rows.iter().any(|row| row.id == other.id)).collect();
+            rows.extend(others.into_iter().map(|row| SessionRow { elsewhere: true, ..row }));
+            rows.sort_by_key(|row| std::cmp::Reverse(row.updated_ms));
+        }
+        let _ = events.send(Event::Sessions(rows));
+    });
+}
+
+fn project(state: &Path) -> Vec<SessionRow> {
+    let (mut rows, mut about) = (list::list(state), outcomes::by_session(state));
+    for row in &mut rows {
+        row.about = about.remove(&row.id).unwrap_or_default();
+    }
+    rows
 }
 
 pub fn find(state: &Path, session: &str) -> Result<PathBuf, String> {
@@ -50,6 +70,6 @@ pub fn change<E: Display>(
         if let Err(why) = change(&state) {
             notice(&events, Level::Warning, texts::session_unchanged(why));
         }
-        let _ = events.send(Event::Sessions(list::list(&state)));
+        let _ = events.send(Event::Sessions(project(&state)));
     });
 }

@@ -2,16 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::control::Events;
+use crate::control::{Events, notice};
+use base::config::trusted::agent_files::AgentFile;
 use base::config::trusted::held_back::HeldBack;
 use base::path;
-use base::protocol::event::{Event, JobRow};
+use base::protocol::event::{Event, JobRow, Level};
 use base::text::plural;
 use context::report::gather::Report;
 use context::report::render;
 use context::rules::cursor;
 use context::rules::project_rules::ProjectRules;
 use guard::sandbox::probe;
+use tools::hook::listing;
 
 pub struct StatusParts {
     pub workspace: PathBuf,
@@ -66,6 +68,12 @@ pub fn rules_files(workspace: &Path, project_state: &Path, config: &Path) -> Str
         format!("{} ({when})", path::display(workspace, &rule.path))
     }));
     if files.is_empty() { "none".to_owned() } else { files.join(", ") }
+}
+
+pub fn send_hooks(files: Vec<AgentFile>, workspace: PathBuf, events: Events) {
+    tokio::task::spawn_blocking(move || {
+        notice(&events, Level::Info, listing::text(&files, &workspace).trim_end().to_owned());
+    });
 }
 
 pub fn send_cost(log: PathBuf, events: Events) {

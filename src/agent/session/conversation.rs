@@ -222,7 +222,8 @@ impl Conversation {
         }
         self.history.end_turn();
         self.turns += 1;
-        self.write(&Record::TurnEnd { ms: clock::now_ms(), end, turn: self.turns })
+        let cost_usd = self.usage.cost_usd();
+        self.write(&Record::TurnEnd { ms: clock::now_ms(), end, turn: self.turns, cost_usd })
     }
 
     /// Removes the log if the session has become empty; returns whether it did.

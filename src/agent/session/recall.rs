@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base::model::item::{Item, ItemId};
 use base::protocol::notice as texts;
 use base::search::bm25::Corpus;
+use base::search::fold::fold;
 use base::search::words::{self, Term};
 use base::text;
 use context::session::effective::EffectiveSession;
@@ -101,7 +102,7 @@ impl Originals for LogOriginals {
 /// The line with the most wanted words.
 fn snippet(whole: &str, wanted: &[Term]) -> String {
     let score = |line: &str| {
-        let lower = line.to_lowercase();
+        let lower = fold(line);
         wanted.iter().filter(|term| lower.contains(term.text.as_str())).count()
     };
     let mut best = ("", 0);

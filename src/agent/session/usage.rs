@@ -87,9 +87,13 @@ impl UsageMeter {
             estimated: self.last_reported.is_none()
                 && self.calibration.error_percent(estimated) > EXACT_PERCENT,
             total: self.total,
-            // Without reported usage the cost is unknown, not zero.
-            cost_usd: self.cost_usd.filter(|_| self.total != Usage::default()),
+            cost_usd: self.cost_usd(),
         }
+    }
+
+    /// Without reported usage the cost is unknown, not zero.
+    pub fn cost_usd(&self) -> Option<f64> {
+        self.cost_usd.filter(|_| self.total != Usage::default())
     }
 
     pub fn pauses(&self) -> u32 {

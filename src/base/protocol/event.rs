@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::approval::{Question, QuestionId};
 use super::ledger::{ItemHistory, LedgerView};
-use super::lists::{ModelRow, PreviewMessage, RuleRow};
+use super::lists::{ModelRow, NoteRow, PreviewMessage, RuleRow};
 use super::review::{Changes, ReviewOutcome};
 use super::rewind::{RewindDone, RewindPoint, RewindPreview};
 use crate::config::mode::Mode;
@@ -108,6 +108,8 @@ pub enum Event {
         messages: Vec<PreviewMessage>,
     },
     Models(Vec<ModelRow>),
+    /// The project's notes, newest first, on `ListNotes` and after each change.
+    Notes(Vec<NoteRow>),
     /// The vendors and their keys, on `ListKeys` and after each change.
     Keys(Vec<VendorKey>),
     /// Whether a key was saved or removed, in a sentence.
@@ -222,7 +224,7 @@ pub struct PastPrompt {
     pub text: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionRow {
     pub id: String,
     /// The first user message, on one line.
@@ -230,6 +232,16 @@ pub struct SessionRow {
     pub turns: usize,
     pub updated_ms: u64,
     pub workspace: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// What its turns changed, for searching.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
+    /// It belongs to another folder.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
 }
 
 /// What the program told the model on its own account, because it saw something.

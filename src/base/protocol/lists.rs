@@ -23,3 +23,14 @@ pub struct PreviewMessage {
     pub by_user: bool,
     pub text: String,
 }
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoteRow {
+    pub id: String,
+    pub title: String,
+    /// Its type, such as `decision`.
+    pub kind: &'static str,
+    /// Relative to the workspace.
+    pub path: String,
+    pub text: String,
+}

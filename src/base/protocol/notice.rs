@@ -257,6 +257,13 @@ pub fn model_unknown(wanted: &str, used: &str, nearest: Option<&str>) -> String 
     )
 }
 
+pub fn session_elsewhere(session: &str, folder: &str) -> String {
+    format!(
+        "That session belongs to another folder. Continue it with: mycode resume {session} --cd {}",
+        on_one_line(folder)
+    )
+}
+
 pub fn session_renamed(title: &str) -> String {
     format!("This session is now called \"{}\".", one_line(title, 100))
 }

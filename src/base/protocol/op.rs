@@ -156,6 +156,8 @@ pub enum Quick {
     /// Answered by a notice with what this session did and cost.
     ShowStats,
     ListSessions,
+    /// Of all folders; answered by `Event::Sessions`.
+    ListAllSessions,
     PreviewSession {
         session: String,
     },
@@ -176,6 +178,12 @@ pub enum Quick {
         session: String,
     },
     ListModels,
+    /// Answered by `Event::Notes`.
+    ListNotes,
+    /// Archive it; answered by `Event::Notes`.
+    ForgetNote {
+        id: String,
+    },
     /// Answered by `Event::Keys`.
     ListKeys,
     /// Check a vendor's key and save it, or remove it; answered by `Event::KeyChanged`.

@@ -1,7 +1,19 @@
 //! Stems words, so that "validators" finds `validator`. Deliberately light: two names must not become one.
 
-/// The stem of a lower-case ASCII word; other words are returned unchanged.
+/// Endings of Russian nouns, adjectives and verbs, folded, longest first.
+const RUSSIAN: [&str; 37] = [
+    "иями", "ами", "ями", "ого", "его", "ому", "ему", "ыми", "ими", "иях", "ешь", "ать", "ить", "ах", "ях",
+    "ов", "ев", "ом", "ем", "ам", "ям", "ыи", "ии", "ои", "еи", "ая", "яя", "ые", "ие", "а", "я", "ы", "и",
+    "у", "ю", "е", "ь",
+];
+const SHORTEST_RUSSIAN: usize = 4;
+
+/// The stem of a folded word in English or Russian; other words are returned unchanged.
 pub fn stem(word: &str) -> &str {
+    if word.starts_with(|c: char| ('а'..='я').contains(&c)) {
+        let endings = RUSSIAN.iter().filter_map(|ending| word.strip_suffix(ending));
+        return endings.into_iter().find(|rest| rest.chars().count() >= SHORTEST_RUSSIAN).unwrap_or(word);
+    }
     if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return word;
     }

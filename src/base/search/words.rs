@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use super::fold::{fold, is_cjk};
 use super::stem::stem;
 
 /// Longer runs are data, not names.
@@ -151,11 +152,6 @@ const fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-pub fn is_cjk(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
-        | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
-}
-
 /// The word's stemmed parts, then the full word if it has several. Nothing for numbers and apparent hashes.
 pub fn expand(word: &str, mut each: impl FnMut(&str, TermKind)) {
     let core = word.trim_matches('_');
@@ -165,7 +161,7 @@ pub fn expand(word: &str, mut each: impl FnMut(&str, TermKind)) {
     let mut count = 0;
     parts(core, |part| {
         count += 1;
-        let lower = part.to_lowercase();
+        let lower = fold(part);
         if part.len() < core.len() {
             if lower.len() > 1 && !lower.bytes().all(|byte| byte.is_ascii_digit()) {
                 each(stem(&lower), TermKind::Part);
@@ -175,7 +171,7 @@ pub fn expand(word: &str, mut each: impl FnMut(&str, TermKind)) {
         }
     });
     if count > 1 {
-        each(&core.to_lowercase(), TermKind::Identifier);
+        each(&fold(core), TermKind::Identifier);
     }
 }
 
@@ -238,7 +234,7 @@ mod tests {
     fn scripts_without_spaces_come_in_pairs() {
         assert_eq!(all("修复登录bug"), ["修复", "复登", "登录", "bug"]);
         assert_eq!(all("foo修复bar"), ["foo", "修复", "bar"]);
-        assert_eq!(all("größe – Ärger…"), ["größe", "ärger"]);
+        assert_eq!(all("größe – Ärger…"), ["große", "arger"]);
     }
 
     #[test]

@@ -32,6 +32,14 @@ pub fn list(project_state: &Path) -> Vec<SessionRow> {
     rows
 }
 
+/// The sessions of all projects, newest first.
+pub fn everywhere(projects: &Path, most: usize) -> Vec<SessionRow> {
+    let states = fs::read_dir(projects).into_iter().flatten().flatten();
+    let mut logs: Vec<(PathBuf, u64)> = states.flat_map(|state| files(&state.path())).collect();
+    logs.sort_by_key(|(_, ms)| std::cmp::Reverse(*ms));
+    logs.into_iter().take(most).filter_map(|(path, ms)| row(&path, ms)).collect()
+}
+
 pub fn last(project_state: &Path) -> Option<PathBuf> {
     files(project_state)
         .into_iter()
@@ -125,20 +133,20 @@ fn files(project_state: &Path) -> Vec<(PathBuf, u64)> {
 
 fn row(path: &Path, updated_ms: u64) -> Option<SessionRow> {
     let (mut log, meta) = file::open(path).ok()?;
-    let (workspace, title) = beginning(&mut log, meta.len()).ok()?;
-    let turns = turns(&mut log, meta.len()).ok()?;
+    let (workspace, branch, title) = beginning(&mut log, meta.len()).ok()?;
+    let (turns, cost_usd) = turns(&mut log, meta.len()).ok()?;
     let id = path.file_stem()?.to_string_lossy().into_owned();
     let title = file::small_text(&title_path(path), TITLE_BYTES as u64).unwrap_or(title);
-    Some(SessionRow { id, title, turns, updated_ms, workspace })
+    Some(SessionRow { id, title, turns, updated_ms, workspace, branch, cost_usd, ..SessionRow::default() })
 }
 
-fn beginning(log: &mut (impl Read + Seek), size: u64) -> io::Result<(String, String)> {
-    let (mut workspace, mut title) = (String::new(), String::new());
+fn beginning(log: &mut (impl Read + Seek), size: u64) -> io::Result<(String, Option<String>, String)> {
+    let (mut workspace, mut branch, mut title) = (String::new(), None, String::new());
     for bytes in HEAD_BYTES {
         let head = part(log, 0, bytes)?;
         let mut lines = head.split(|byte| *byte == b'\n');
         if let Some(Ok(Record::Meta(meta))) = lines.next().map(serde_json::from_slice) {
-            workspace = meta.workspace;
+            (workspace, branch) = (meta.workspace, meta.branch);
         }
         if let Some(text) = lines.find_map(message_start) {
             title = text::one_line(&text, 100);
@@ -148,7 +156,7 @@ fn beginning(log: &mut (impl Read + Seek), size: u64) -> io::Result<(String, Str
             break;
         }
     }
-    Ok((workspace, title))
+    Ok((workspace, branch, title))
 }
 
 /// The start of the user's message in this line of a log, even if the line is cut off.
@@ -169,15 +177,18 @@ fn message_start(line: &[u8]) -> Option<String> {
     (0..12).find_map(ended)
 }
 
-/// Number of finished turns, stated by the last one; for older logs, those in what was read.
-fn turns(log: &mut (impl Read + Seek), size: u64) -> io::Result<usize> {
-    let mut count = 0;
+/// Number of finished turns and their cost, stated by the last one; for older logs, those in what was read.
+fn turns(log: &mut (impl Read + Seek), size: u64) -> io::Result<(usize, Option<f64>)> {
+    let (mut count, mut cost) = (0, None);
     for bytes in TAIL_BYTES {
         let tail = part(log, size.saturating_sub(bytes), bytes)?;
         let ends = tail.split(|byte| *byte == b'\n').filter(|line| line.starts_with(br#"{"turn_end":"#));
         let numbers: Vec<usize> = ends
             .map(|line| match serde_json::from_slice(line) {
-                Ok(Record::TurnEnd { turn, .. }) => turn,
+                Ok(Record::TurnEnd { turn, cost_usd, .. }) => {
+                    cost = cost_usd;
+                    turn
+                }
                 _ => 0,
             })
             .collect();
@@ -188,7 +199,7 @@ fn turns(log: &mut (impl Read + Seek), size: u64) -> io::Result<usize> {
             break;
         }
     }
-    Ok(count)
+    Ok((count, cost))
 }
 
 fn part(log: &mut (impl Read + Seek), from: u64, most: u64) -> io::Result<Vec<u8>> {
@@ -223,7 +234,7 @@ mod tests {
             elapsed_ms: 1,
             ..TurnEnd::default()
         };
-        Record::TurnEnd { ms: 1, end, turn }
+        Record::TurnEnd { ms: 1, end, turn, cost_usd: Some(0.25) }
     }
 
     fn stored(folder: &Path, id: &str, records: &[Record]) -> PathBuf {
@@ -293,7 +304,7 @@ mod tests {
         let size = fs::metadata(&path).unwrap().len();
         let mut counted = Counted(fs::File::open(&path).unwrap(), 0);
         assert_eq!(beginning(&mut counted, size).unwrap().0, "/w");
-        assert_eq!(turns(&mut counted, size).unwrap(), 321);
+        assert_eq!(turns(&mut counted, size).unwrap(), (321, Some(0.25)));
         assert_eq!(counted.1, HEAD_BYTES[0] + TAIL_BYTES[0]);
         assert!(list(dir.path())[0].title.starts_with("word word"));
     }

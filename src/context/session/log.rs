@@ -13,6 +13,7 @@ use thiserror::Error;
 use super::record::{Meta, ParentCall, Record, SessionOrigin, VERSION};
 use base::clock;
 use base::file;
+use base::repository;
 
 #[derive(Debug, Error)]
 pub enum LogError {
@@ -86,6 +87,7 @@ impl SessionLog {
             workspace: workspace.to_string_lossy().into_owned(),
             created_ms: clock::now_ms(),
             app: env!("CARGO_PKG_VERSION").to_owned(),
+            branch: repository::branch(workspace),
             parent,
             origin,
         }));

@@ -1,6 +1,7 @@
 //! What each turn of this project's sessions changed: one short line a turn, in the project's state, written without a
 //! model. A later session finds it by its words.
 
+use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -74,6 +75,16 @@ fn all(project_state: &Path) -> Vec<TurnOutcome> {
     let Ok(bytes) = file::read_own(&path(project_state)) else { return Vec::new() };
     let lines = bytes.rsplit(|byte| *byte == b'\n');
     lines.filter_map(|line| serde_json::from_slice(line).ok()).take(MOST).collect()
+}
+
+/// What each session changed, as one text to search in.
+pub fn by_session(project_state: &Path) -> HashMap<String, String> {
+    let mut found: HashMap<String, String> = HashMap::new();
+    for outcome in all(project_state) {
+        let text = found.entry(outcome.session.clone()).or_default();
+        text.push_str(&format!("{} {} {}\n", outcome.task, outcome.files.join(" "), outcome.said));
+    }
+    found
 }
 
 /// The outcomes of other sessions that match `query`, best first; with `clear`, only those that share enough of its words.

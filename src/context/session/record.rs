@@ -63,6 +63,9 @@ pub enum Record {
         /// Number of turns ended, including this one; 0 in older logs.
         #[serde(default, skip_serializing_if = "is_zero")]
         turn: usize,
+        /// Of the session so far, where known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost_usd: Option<f64>,
     },
     /// The user chose another model from here on.
     Model {
@@ -87,6 +90,9 @@ pub struct Meta {
     pub workspace: String,
     pub created_ms: u64,
     pub app: String,
+    /// Checked out when the session started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<ParentCall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,10 +3,9 @@
 use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
-use unicode_normalization::UnicodeNormalization as _;
-use unicode_normalization::char::is_combining_mark;
 
 use super::language::TaskLanguage;
+use base::search::fold::fold;
 
 /// A shorter part of a compound is too often another word.
 const MIN_PART_CHARS: usize = 5;
@@ -47,19 +46,6 @@ pub static TABLES: [(TaskLanguage, Lazy); 8] = [
     (TaskLanguage::French, Lazy::new(|| TermTable::parse(TaskLanguage::French, include_str!("fr.txt")))),
     (TaskLanguage::German, Lazy::new(|| TermTable::parse(TaskLanguage::German, include_str!("de.txt")))),
 ];
-
-/// Lower case, one width, no accents. Marks that make another letter in Asian scripts stay.
-pub fn fold(text: &str) -> String {
-    let mut folded = String::with_capacity(text.len());
-    for c in text.nfkc() {
-        if c < '\u{500}' {
-            folded.extend(c.nfd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase));
-        } else {
-            folded.extend(c.to_lowercase());
-        }
-    }
-    folded
-}
 
 impl TermTable {
     fn parse(language: TaskLanguage, data: &'static str) -> Self {
@@ -186,10 +172,5 @@ mod tests {
         let text = "Anmeldung mit Rabattabfrage, Zeilen, Zeile, Kreditkarte, Kredit-Karten";
         table.find(&fold(text), |english| found.push(english.join(" ")));
         assert_eq!(found, ["login", "discount", "query", "row", "credit card"]);
-    }
-
-    #[test]
-    fn folding() {
-        assert_eq!(fold("Contraseña ÄÖÜ Йод ｶｰﾄ がか"), "contrasena aou иод カート がか");
     }
 }

@@ -1,7 +1,8 @@
 //! The English words for a task's terms, best first.
 
 use super::language::{self, TaskLanguage};
-use super::table::{TABLES, fold};
+use super::table::TABLES;
+use base::search::fold::fold;
 
 /// More would outweigh the task's own words.
 const MAX_ENGLISH: usize = 60;

@@ -112,7 +112,7 @@ impl Writer<'_> {
             elapsed_ms: 0,
             ..TurnEnd::default()
         };
-        self.records.push(Record::TurnEnd { ms, end, turn: self.turns });
+        self.records.push(Record::TurnEnd { ms, end, turn: self.turns, cost_usd: None });
     }
 
     fn reply(&mut self, reply: &RecordedReply) {

@@ -205,7 +205,7 @@ proptest! {
         let asked = AskedQuestion { question: text.clone(), options: vec![text.clone()], optional: false };
         stage.event(Event::Ask { id: 2, question: Question::Ask { questions: vec![asked] } });
         stage.event(Event::AskClosed { id: 2 });
-        let row = SessionRow { id: text.clone(), title: text.clone(), turns: 1, updated_ms: 0, workspace: text.clone() };
+        let row = SessionRow { id: text.clone(), title: text.clone(), turns: 1, updated_ms: 0, workspace: text.clone(), ..SessionRow::default() };
         stage.event(Event::JobOutput { id: 1, text: text.clone() });
         stage.press(KeyCode::Esc);
         stage.press(KeyCode::Esc);

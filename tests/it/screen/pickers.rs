@@ -2,7 +2,7 @@
 
 use base::config::settings::Permission;
 use base::protocol::event::{Event, JobRow};
-use base::protocol::lists::{ModelRow, PreviewMessage, RuleRow};
+use base::protocol::lists::{ModelRow, NoteRow, PreviewMessage, RuleRow};
 use base::protocol::op::{Idle, Op, Quick};
 use serde_json::json;
 
@@ -13,6 +13,8 @@ use crate::support::server::FakeServer;
 use crate::support::stage::{Stage, key};
 use crate::support::workplace::Workplace;
 use crossterm::event::KeyCode;
+use frontend::tui::msg::{Cmd, Msg};
+use frontend::tui::update::on_message::update;
 
 fn models() -> Vec<ModelRow> {
     let row = |name: &str, source, window, price| ModelRow {
@@ -80,7 +82,7 @@ fn session_list() {
     insta::assert_snapshot!(stage.shown(), @r#"
     ────────────────────────────────────────────────────────────────────────────────
     Resume a session  type to search
-      Enter resume · Ctrl-F fork · Ctrl-R rename · Delete delete · Esc close
+      Enter · Ctrl-F fork · Ctrl-R rename · Delete delete · Tab all · Esc close
     ▸ now      0 turns    task number 0: 日本語 and more words that are long enough…
       now      1 turn     task number 1: 日本語 and more words that are long enough…
       now      2 turns    task number 2: 日本語 and more words that are long enough…
@@ -369,4 +371,70 @@ fn files_that_have_come_since_are_offered() {
     }
     screen.keys("\u{15}@file_2999");
     screen.wait("many/29/file_2999.rs");
+}
+
+#[test]
+fn notes_are_read_edited_and_archived() {
+    let mut stage = Stage::new(80, 12);
+    stage.event(Event::Session(fake::session()));
+    stage.command("/notes");
+    assert!(stage.sent().contains(&Op::Quick(Quick::ListNotes)));
+    let row = |id: &str, title: &str, text: &str| NoteRow {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        kind: "decision",
+        path: format!(".mycode/notes/{id}.md"),
+        text: text.to_owned(),
+    };
+    let rows =
+        vec![row("a1", "Возвраты денег", "Only **within** 30 days."), row("b2", "El límite", "100 orders.")];
+    stage.event(Event::Notes(rows));
+    stage.type_text("limites");
+    insta::assert_snapshot!(stage.shown(), @r#"
+    ────────────────────────────────────────────────────────────────────────────────
+    Notes  search: limites▏
+      Enter to read · Tab to edit · Delete to archive · Esc to close
+    ▸ decision     El límite
+      demo-model · ask                                                         /help
+    "#);
+    stage.press(KeyCode::Enter);
+    assert!(stage.shown().contains("100 orders."), "{}", stage.shown());
+    let archive = Op::Quick(Quick::ForgetNote { id: "b2".to_owned() });
+    assert_eq!(stage.ops(key(KeyCode::Delete)), [archive]);
+    (0..7).for_each(|_| stage.press(KeyCode::Backspace));
+    stage.type_text("возврат");
+    assert!(stage.shown().contains("Возвраты денег"), "{}", stage.shown());
+    let edit = update(&mut stage.app, Msg::Key(key(KeyCode::Tab)));
+    assert_eq!(edit, [Cmd::Edit(".mycode/notes/a1.md".to_owned())]);
+}
+
+#[test]
+fn sessions_of_all_folders() {
+    let server = FakeServer::start(vec![
+        answer().call("Write", json!({"path": "refund.py", "content": "def refund(): pass\n"})).into(),
+        answer().text("The refund window is 30 days now.").into(),
+    ]);
+    let place = Workplace::new();
+    place.file("a.txt", "a\n");
+    let place = place.repository();
+    let done = place.exec(&server.base_url(), &["--permission", "auto", "change the shop"]);
+    assert!(done.status.success(), "{done:?}");
+    let other = place.project().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let mut screen = Screen::chat(&place, &server, &[]);
+    screen.wait("· ask");
+    screen.keys("/resume\r");
+    let shown = screen.wait("change the shop");
+    assert!(shown.contains(" main "), "the branch: {shown}");
+    // Neither word is in the title.
+    screen.keys("refund window");
+    screen.wait_for("found by its outcome", |shown| shown.contains("▸") && shown.contains("change the shop"));
+    screen.keys("\u{1b}");
+    drop(screen);
+    let mut screen = Screen::chat(&place, &server, &["--cd", "other"]);
+    screen.wait("· ask");
+    screen.keys("/resume all\r");
+    screen.wait("project change the shop");
+    screen.keys("\r");
+    screen.wait("That session belongs to another folder. Continue it with: mycode resume");
 }

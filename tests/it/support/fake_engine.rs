@@ -113,6 +113,7 @@ pub fn sessions() -> Vec<SessionRow> {
         turns: n,
         updated_ms: u64::MAX,
         workspace: "/home/me/project".to_owned(),
+        ..SessionRow::default()
     };
     (0..14).map(row).collect()
 }

@@ -218,6 +218,7 @@ fn screen() {
         turns,
         updated_ms: now - age_ms,
         workspace: "/w".to_owned(),
+        ..SessionRow::default()
     };
     stage.event(Event::Sessions(vec![row("fix the sum", 120_000, 1), row("add a flag", 86_400_000 * 3, 12)]));
     stage.view("sessions");

@@ -5,6 +5,7 @@ use crate::note::index::NoteListing;
 use crate::note::record::{Note, NoteKind};
 use crate::note::store::NoteStore;
 use base::search::bm25::{Corpus, ScoredDocument};
+use base::search::fold::fold;
 use base::search::words::{self, Term};
 use base::text;
 
@@ -147,7 +148,7 @@ pub fn search(
 
 fn best_line(body: &str, query: &[Term], gist: &str) -> String {
     let hits = |line: &str| {
-        let lower = line.to_lowercase();
+        let lower = fold(line);
         query.iter().take(MAX_LINE_TERMS).filter(|term| lower.contains(&term.text)).count()
     };
     let best = body

@@ -1,7 +1,7 @@
 //! The table of slash commands. A new command is one row here and one arm in `run`.
 
 /// Name, arguments as shown, and help.
-pub const COMMANDS: [(&str, &str, &str); 33] = [
+pub const COMMANDS: [(&str, &str, &str); 34] = [
     ("help", "[keys]", "list commands and keys; `keys`: with their names in config.toml"),
     ("model", "[name]", "choose a model"),
     ("effort", "[level]", "choose how long the model may think"),
@@ -16,6 +16,7 @@ pub const COMMANDS: [(&str, &str, &str); 33] = [
     ("stats", "", "show what this session did and cost"),
     ("cost", "", "show what this session cost, by model and turn"),
     ("todos", "", "show the todo list"),
+    ("notes", "", "list, read, edit and archive the project's notes"),
     ("jobs", "[stop N]", "list, look at or stop background jobs"),
     ("mcp", "", "start the MCP servers and show what they offer"),
     ("compact", "[focus]", "summarize older turns now; `auto on|off`"),
@@ -25,7 +26,7 @@ pub const COMMANDS: [(&str, &str, &str); 33] = [
     ("init", "[no]", "write or improve the project's rules file; `no` stops the offer"),
     ("vim", "", "edit the input as vi does, or not"),
     ("plan", "", "plan mode: only read, and end with a plan"),
-    ("resume", "[id]", "continue another session"),
+    ("resume", "[id|all]", "continue another session; `all`: of any folder"),
     ("rename", "TITLE", "give this session a title"),
     ("fork", "", "continue in a copy; this session stays as it is"),
     ("rewind", "", "undo turns: files, conversation, or both"),
@@ -66,7 +67,7 @@ pub const ELSEWHERE: [(&str, &str); 11] = [
     ("add-dir", "mycode works in one folder: start it in the folder above, or with --cd DIR."),
     ("doctor", "Run `mycode doctor` in your shell."),
     ("config", "`mycode doctor --config` prints an annotated config.toml."),
-    ("memory", "/init writes the rules file; #text adds a rule or a note; `mycode notes` lists them."),
+    ("memory", "/init writes the rules file; #text adds a rule or a note; /notes lists the notes."),
     ("stop", "Esc stops the turn; /jobs stop N ends a background job."),
     ("feedback", "Report problems where you got mycode from; `mycode doctor` says what helps."),
 ];

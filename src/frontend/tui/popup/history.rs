@@ -13,6 +13,7 @@ use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use crate::tui::terminal::key_table::EditCommand;
 use base::protocol::event::PastPrompt;
+use base::search::fold::{SearchWords, fold};
 use base::text;
 
 const RESEMBLING: usize = 50;
@@ -21,14 +22,14 @@ const RESEMBLING: usize = 50;
 pub struct HistorySearch {
     query: Buffer,
     prompts: Option<Arc<[PastPrompt]>>,
-    lower: Vec<String>,
+    folded: Vec<String>,
     found: Vec<usize>,
     pub selection: Selection,
 }
 
 impl HistorySearch {
     pub fn fill(&mut self, prompts: Arc<[PastPrompt]>) {
-        self.lower = prompts.iter().map(|prompt| prompt.text.to_lowercase()).collect();
+        self.folded = prompts.iter().map(|prompt| fold(&prompt.text)).collect();
         self.prompts = Some(prompts);
         self.find();
     }
@@ -51,12 +52,11 @@ impl HistorySearch {
     }
 
     fn find(&mut self) {
-        let query = self.query.text().trim().to_lowercase();
-        let words: Vec<&str> = query.split_whitespace().collect();
-        let all = |text: &String| words.iter().all(|word| text.contains(word));
-        self.found = (0..self.lower.len()).filter(|at| all(&self.lower[*at])).collect();
+        let query = fold(self.query.text().trim());
+        let words = SearchWords::new(&query);
+        self.found = (0..self.folded.len()).filter(|at| words.are_in(&self.folded[*at])).collect();
         // Exact phrases before scattered words; the sort is stable, so newest first.
-        self.found.sort_by_key(|at| !self.lower[*at].contains(&query));
+        self.found.sort_by_key(|at| !self.folded[*at].contains(&query));
         if self.found.is_empty() {
             self.found = self.resembling(&query);
         }
@@ -68,7 +68,7 @@ impl HistorySearch {
         let pattern = Pattern::new(query, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy);
         let mut buffer = Vec::new();
         let mut score = |text: &String| pattern.score(Utf32Str::new(text, &mut buffer), &mut matcher);
-        let scores = self.lower.iter().enumerate();
+        let scores = self.folded.iter().enumerate();
         let mut scored: Vec<_> = scores.filter_map(|(at, text)| Some((score(text)?, at))).collect();
         scored.sort_by_key(|(score, at)| (std::cmp::Reverse(*score), *at));
         scored.into_iter().take(RESEMBLING).map(|(_, at)| at).collect()

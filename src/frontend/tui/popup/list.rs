@@ -13,6 +13,7 @@ use base::config::settings::Permission;
 use base::config::theme::ThemeName;
 use base::protocol::op::Op;
 use base::sanitize;
+use base::search::fold::{SearchWords, fold};
 
 const PAGE: usize = 8;
 
@@ -176,11 +177,8 @@ impl<T: PickRow> PickList<T> {
     }
 
     fn find(&mut self) {
-        let wanted = self.search.to_lowercase();
-        let holds = |row: &T| {
-            let text = row.searched().to_lowercase();
-            wanted.split_whitespace().all(|word| text.contains(word))
-        };
+        let wanted = SearchWords::new(&self.search);
+        let holds = |row: &T| wanted.are_in(&fold(&row.searched()));
         self.found = (0..self.rows.len()).filter(|at| holds(&self.rows[*at])).collect();
         self.selection = Selection::new(self.found.len());
     }
@@ -240,6 +238,8 @@ pub enum PopupAction {
     Close,
     Send(Op),
     CloseAndSend(Op),
+    CloseAndInform(String),
+    CloseAndEdit(String),
     Agent(String),
     Copy(String),
     CloseAndSetPermission(Permission),

@@ -8,6 +8,7 @@ use super::list::{PickList, PopupAction};
 use super::pickers::effort::EffortRow;
 use super::pickers::jobs::JobPicker;
 use super::pickers::keys::KeyPicker;
+use super::pickers::notes::NotePicker;
 use super::pickers::permissions::PermissionRow;
 use super::pickers::sessions::SessionPicker;
 use super::rewind::RewindPicker;
@@ -30,6 +31,7 @@ pub enum Popup {
     Todos(PickList<Todo>),
     Jobs(JobPicker),
     Keys(KeyPicker),
+    Notes(NotePicker),
     Theme(ThemePicker),
     Pager(Box<Pager>),
 }
@@ -46,6 +48,7 @@ impl Popup {
             Self::Todos(popup) => popup.key(key),
             Self::Jobs(popup) => popup.key(key),
             Self::Keys(popup) => popup.key(key),
+            Self::Notes(popup) => popup.key(key),
             Self::Theme(popup) => popup.key(key),
             Self::Pager(popup) => popup.key(key),
         }
@@ -63,6 +66,7 @@ impl Popup {
             Self::Todos(list) => list.paste(text),
             Self::Jobs(popup) if popup.output.is_none() => popup.list.paste(text),
             Self::Keys(popup) => popup.paste(text),
+            Self::Notes(popup) => popup.list.paste(text),
             Self::Pager(pager) => pager.paste(text),
             _ => false,
         }
@@ -79,6 +83,7 @@ impl Popup {
             Self::Todos(popup) => popup.lines(width, room, theme),
             Self::Jobs(popup) => popup.lines(width, room, theme),
             Self::Keys(popup) => popup.lines(width, room, theme),
+            Self::Notes(popup) => popup.lines(width, room, theme),
             Self::Theme(popup) => popup.lines(width, room, theme),
             Self::Pager(popup) => popup.lines(width, room, theme),
         };

@@ -209,6 +209,7 @@ pub fn apply(app: &mut App, event: Event) {
         | Event::SessionPreview { .. }
         | Event::Models(_)
         | Event::Keys(_)
+        | Event::Notes(_)
         | Event::KeyChanged(_)
         | Event::Rules(_)
         | Event::JobOutput { .. }

@@ -4,6 +4,7 @@ use crate::tui::app::App;
 use crate::tui::pager::cell;
 use crate::tui::pager::state::PagerKind;
 use crate::tui::popup::open::Popup;
+use crate::tui::popup::pickers::notes::NotePicker;
 use crate::tui::popup::pickers::sessions::SessionPicker;
 use crate::tui::popup::pickers::{models, permissions};
 use base::config::models::efforts;
@@ -22,6 +23,11 @@ pub fn apply(app: &mut App, event: Event) {
             list.fill(models::rows(current, rows));
         }
         (Event::Keys(rows), Some(Popup::Keys(picker))) => picker.list.fill(rows),
+        (Event::Notes(rows), Some(Popup::Notes(picker))) => picker.list.fill(rows),
+        (Event::Notes(rows), _) if rows.is_empty() => {
+            app.inform("No notes yet. #text adds one; the model writes them, too.");
+        }
+        (Event::Notes(rows), popup) => *popup = Some(Popup::Notes(NotePicker::new(rows))),
         (Event::KeyChanged(changed), _) => key_changed(app, changed),
         (Event::Rules(rows), Some(Popup::Permissions(list))) => {
             if let Some(info) = &app.session {
@@ -80,7 +86,7 @@ fn sessions(app: &mut App, mut rows: Vec<SessionRow>) {
             picker
         }
         _ if rows.is_empty() => {
-            return app.inform("No other session to resume in this project.");
+            return app.inform("No other session in this project. /resume all lists those of all folders.");
         }
         _ => SessionPicker::new(rows),
     };

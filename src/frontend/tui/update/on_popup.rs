@@ -25,6 +25,14 @@ pub fn popup_key(app: &mut App, key: KeyEvent) {
             app.popup = None;
             app.send(op);
         }
+        PopupAction::CloseAndInform(text) => {
+            app.popup = None;
+            app.inform(text);
+        }
+        PopupAction::CloseAndEdit(path) => {
+            app.popup = None;
+            app.command(Cmd::Edit(path));
+        }
         PopupAction::CloseAndSetPermission(permission) => {
             app.popup = None;
             app.set_permission(permission);

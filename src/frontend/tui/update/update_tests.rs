@@ -330,6 +330,7 @@ fn session_picker() {
         turns: 1,
         updated_ms: 0,
         workspace: "/w".to_owned(),
+        ..SessionRow::default()
     };
     event(&mut app, Event::Sessions(vec![row("a"), row("b")]));
     key(&mut app, KeyCode::Down);

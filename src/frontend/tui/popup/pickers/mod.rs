@@ -4,6 +4,7 @@ pub mod effort;
 pub mod jobs;
 pub mod keys;
 pub mod models;
+pub mod notes;
 pub mod permissions;
 pub mod sessions;
 pub mod todos;

@@ -13,11 +13,14 @@ use crate::tui::terminal::keymap;
 use base::clock;
 use base::protocol::event::SessionRow;
 use base::protocol::lists::PreviewMessage;
+use base::protocol::notice;
 use base::protocol::op::{Idle, Op, Quick};
 use base::sanitize;
 use base::text;
 
 const PREVIEW_FROM: usize = 14;
+/// From this width on, cost and branch are shown.
+const WIDE: usize = 70;
 
 #[derive(Clone, Debug)]
 pub struct SessionPicker {
@@ -25,13 +28,15 @@ pub struct SessionPicker {
     preview: Option<(String, Option<Vec<PreviewMessage>>)>,
     title: Option<Buffer>,
     deleted: Vec<String>,
+    all: bool,
 }
 
 impl PickRow for SessionRow {
     const TITLE: &'static str = "Resume a session";
 
     fn searched(&self) -> String {
-        format!("{} {}", self.title, self.id)
+        let branch = self.branch.as_deref().unwrap_or_default();
+        format!("{} {} {} {branch} {}", self.title, self.id, self.workspace, self.about)
     }
 
     fn is_same(&self, other: &Self) -> bool {
@@ -40,20 +45,32 @@ impl PickRow for SessionRow {
 
     fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>> {
         let age = age(clock::now_ms(), self.updated_ms);
-        let facts = format!("{age:<8} {:<10} ", text::plural(self.turns, "turn"));
-        let title = wrap::one_line(&self.title, 300);
-        let room = width.saturating_sub(facts.len());
+        let mut facts = format!("{age:<8} {:<10} ", text::plural(self.turns, "turn"));
+        if width >= WIDE && (self.cost_usd.is_some() || self.branch.is_some()) {
+            let cost = self.cost_usd.map_or(String::new(), |cost| format!("${cost:.2}"));
+            let branch = wrap::clip(&wrap::one_line(self.branch.as_deref().unwrap_or_default(), 40), 12);
+            facts.push_str(&format!("{cost:<6} {branch:<12} "));
+        }
+        let folder = match self.elsewhere {
+            true => format!("{}  ", self.workspace.rsplit('/').next().unwrap_or_default()),
+            false => String::new(),
+        };
+        let title = wrap::one_line(&format!("{folder}{}", self.title), 300);
+        let room = width.saturating_sub(wrap::width(&facts));
         vec![Span::styled(facts, theme.dim()), Span::raw(wrap::clip(&title, room))]
     }
 
     fn keys(_: Option<&Self>) -> String {
         let name = |what| keymap::name(Action::List(what));
         let (fork, rename, remove) = (name(ListMove::Fork), name(ListMove::Rename), name(ListMove::Remove));
-        format!("Enter resume · {fork} fork · {rename} rename · {remove} delete")
+        format!("Enter · {fork} fork · {rename} rename · {remove} delete · Tab all")
     }
 
     fn act(chosen: Option<&Self>, _: &str, key: KeyEvent) -> Option<PopupAction> {
         let session = chosen?.id.clone();
+        if let Some(row) = chosen.filter(|row| row.elsewhere && key.code == KeyCode::Enter) {
+            return Some(PopupAction::CloseAndInform(notice::session_elsewhere(&row.id, &row.workspace)));
+        }
         if key.code == KeyCode::Enter {
             return Some(PopupAction::CloseAndSend(Op::Idle(Idle::Resume { session })));
         }
@@ -67,7 +84,7 @@ impl PickRow for SessionRow {
 
 impl SessionPicker {
     pub fn new(rows: Vec<SessionRow>) -> Self {
-        Self { list: PickList::new(rows), preview: None, title: None, deleted: Vec::new() }
+        Self { list: PickList::new(rows), preview: None, title: None, deleted: Vec::new(), all: false }
     }
 
     pub fn show(&mut self, session: &str, messages: Vec<PreviewMessage>) {
@@ -97,6 +114,14 @@ impl SessionPicker {
         if list::does(key, ListMove::Rename) && self.list.chosen().is_some() {
             self.title = Some(Buffer::default());
             return PopupAction::Nothing;
+        }
+        if key.code == KeyCode::Tab {
+            self.all = !self.all;
+            return PopupAction::Send(Op::Quick(if self.all {
+                Quick::ListAllSessions
+            } else {
+                Quick::ListSessions
+            }));
         }
         match self.list.key(key) {
             PopupAction::Nothing => sent(self.wanted()),

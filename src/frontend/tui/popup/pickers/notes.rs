@@ -1,0 +1,86 @@
+//! The project's notes (`/notes`); the selected note's text is a second page.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::text::{Line, Span};
+
+use crate::tui::popup::list::{self, PickList, PickRow, PopupAction};
+use crate::tui::render::markdown;
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
+use crate::tui::terminal::key_table::{Action, ListMove};
+use crate::tui::terminal::keymap;
+use base::protocol::lists::NoteRow;
+use base::protocol::op::{Op, Quick};
+
+impl PickRow for NoteRow {
+    const TITLE: &'static str = "Notes";
+
+    fn searched(&self) -> String {
+        format!("{} {} {} {}", self.id, self.kind, self.title, self.text)
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+
+    fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>> {
+        let facts = format!("{:<12} ", self.kind);
+        let title = wrap::clip(&wrap::one_line(&self.title, 300), width.saturating_sub(wrap::width(&facts)));
+        vec![Span::styled(facts, theme.dim()), Span::raw(title)]
+    }
+
+    fn keys(_: Option<&Self>) -> String {
+        let remove = keymap::name(Action::List(ListMove::Remove));
+        format!("Enter to read · Tab to edit · {remove} to archive · Esc to close")
+    }
+
+    fn act(chosen: Option<&Self>, _: &str, key: KeyEvent) -> Option<PopupAction> {
+        let note = chosen?;
+        if list::removes(key) {
+            return Some(PopupAction::Send(Op::Quick(Quick::ForgetNote { id: note.id.clone() })));
+        }
+        (key.code == KeyCode::Tab).then(|| PopupAction::CloseAndEdit(note.path.clone()))
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct NotePicker {
+    pub list: PickList<NoteRow>,
+    /// The first row of the text that is read.
+    page: Option<usize>,
+}
+
+impl NotePicker {
+    pub fn new(rows: Vec<NoteRow>) -> Self {
+        Self { list: PickList::new(rows), page: None }
+    }
+
+    pub fn key(&mut self, key: KeyEvent) -> PopupAction {
+        match (&mut self.page, key.code) {
+            (None, KeyCode::Enter) => self.page = self.list.chosen().map(|_| 0),
+            (None, _) => return self.list.key(key),
+            (Some(top), KeyCode::Down) => *top += 1,
+            (Some(top), KeyCode::Up) => *top = top.saturating_sub(1),
+            (Some(_), _) if list::closes(key) => self.page = None,
+            (Some(_), _) => {
+                let action = NoteRow::act(self.list.chosen(), "", key).unwrap_or(PopupAction::Nothing);
+                self.page = self.page.filter(|_| action == PopupAction::Nothing);
+                return action;
+            }
+        }
+        PopupAction::Nothing
+    }
+
+    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
+        let Some((top, note)) = self.page.zip(self.list.chosen()) else {
+            return self.list.lines(width, room, theme);
+        };
+        let keys = "  ↑↓ to scroll · Tab to edit · Esc to go back";
+        let mut lines = vec![list::heading(&wrap::one_line(&note.title, 100), keys, width, theme)];
+        let text = markdown::render(&note.text, width, theme);
+        let room = room.saturating_sub(1);
+        let top = top.min(text.len().saturating_sub(room));
+        lines.extend(text.into_iter().skip(top).take(room));
+        lines
+    }
+}
