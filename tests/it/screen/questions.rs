@@ -372,6 +372,7 @@ fn a_question_is_explained() {
         call_id: "c".to_owned(),
         tool: "Bash".to_owned(),
         title: "Bash make && git push".to_owned(),
+        args: String::new(),
         detail: "make && git push".to_owned(),
         is_diff: false,
         reason: "`git push`: it needs the network".to_owned(),
