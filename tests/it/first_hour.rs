@@ -142,17 +142,17 @@ fn mistyped_command() {
     let run = |args: &[&str]| {
         place.command(&[&["--base-url", &url, "--model", "m"][..], args].concat()).output().unwrap()
     };
-    let output = run(&["login"]);
+    let output = run(&["deploy"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("unknown command 'login'"), "{}", stderr(&output));
-    assert!(stderr(&output).contains("mycode -- login"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("unknown command 'deploy'"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("mycode -- deploy"), "{}", stderr(&output));
     assert!(stderr(&run(&["sesions"])).contains("did you mean `mycode sessions`?"));
-    for prompt in [&["--", "login"][..], &["log in"], &["-c", "continue"], &["Login"], &["src/a.rs"]] {
+    for prompt in [&["--", "deploy"][..], &["de ploy"], &["-c", "continue"], &["Deploy"], &["src/a.rs"]] {
         let said = stderr(&run(prompt));
         assert!(said.contains("needs a terminal"), "{prompt:?}: {said}");
     }
     assert!(server.requests().is_empty());
-    let sent = run(&["exec", "login"]);
+    let sent = run(&["exec", "deploy"]);
     assert_eq!(stdout(&sent).trim(), "You are in.");
 }
 
