@@ -15,9 +15,9 @@ use super::parts::Agent;
 use super::quick_ops::{quick_op, report_missing_layers};
 use super::session::conversation::Conversation;
 use super::session::reopen;
+use super::turn::goal::{self, TurnOpening};
 use super::turn::run::Turn;
 use super::undo_ops;
-use super::window::compactor::CompactionOutcome;
 use base::protocol::event::{EndReason, Event, Level, SessionInfo, TurnEnd};
 use base::protocol::notice as texts;
 use base::protocol::op::{Control, Idle, Op, Work};
@@ -128,6 +128,22 @@ impl Engine {
                 running
             }
             Work::Compact { focus } => self.compact(focus, ops).await,
+            Work::Goal(goal) => {
+                let opening = goal::begin(goal, &mut self.agent, &self.events);
+                self.round(opening, ops).await
+            }
+            Work::NextRound => {
+                let opening = goal::next(&mut self.agent, &self.events);
+                self.round(opening, ops).await
+            }
+        }
+    }
+
+    /// `false` on shutdown.
+    async fn round(&mut self, opening: Option<TurnOpening>, ops: &mut Ops) -> bool {
+        match opening {
+            Some(opening) => self.turn(opening, ops).await.is_some(),
+            None => true,
         }
     }
 
@@ -160,19 +176,23 @@ impl Engine {
     }
 
     /// Runs one turn while listening; `None` on shutdown.
-    async fn turn(&mut self, text: String, ops: &mut Ops) -> Option<TurnEnd> {
+    async fn turn(&mut self, opening: impl Into<TurnOpening>, ops: &mut Ops) -> Option<TurnEnd> {
         let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
         let mut end = None;
         let running = {
             let listener = Listener::new(&self.agent, &self.deps, &self.events);
             let (turn, end) = (Turn::new(&mut self.agent, &control, &self.events), &mut end);
-            let work = async { *end = Some(turn.run(text).await) };
+            let work = async { *end = Some(turn.run(opening).await) };
             listener.drive(work, ops, &mut self.deferred, &control).await
         };
         self.turn_ended = true;
         self.deps.originals.follow(self.agent.conversation.log_path());
         self.after(&control);
         let end = end.filter(|_| running)?;
+        if end.goal.as_ref().is_some_and(|round| round.goes_on()) {
+            self.deferred.retain(|op| !matches!(op, Op::Work(Work::NextRound)));
+            self.deferred.push_back(Work::NextRound.into());
+        }
         if end.reason != EndReason::Done {
             self.deferred.retain(|op| !matches!(op, Op::Work(Work::Maintain(_))));
             self.maintainer.end(&self.agent, &self.events).await;
@@ -234,25 +254,16 @@ impl Engine {
         let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
         let listener = Listener::new(&self.agent, &self.deps, &self.events);
         let Agent { conversation, window, sampler, .. } = &mut self.agent;
-        let before = window.sizes(conversation).estimated();
         window.compactor.reset_failures();
-        let mut outcome = Ok(CompactionOutcome::Interrupted);
+        let mut told = None;
         let running = {
-            let (outcome, events, focus) = (&mut outcome, &self.events, focus.unwrap_or_default());
+            let (told, events, focus) = (&mut told, &self.events, focus.unwrap_or_default());
             let work = async {
-                *outcome = window.compact(conversation, sampler, &control, events, focus).await;
+                *told = Some(window.compact(conversation, sampler, &control, events, focus).await);
             };
             listener.drive(work, ops, &mut self.deferred, &control).await
         };
-        let after = self.agent.window.sizes(&self.agent.conversation).estimated();
-        let (level, text) = match outcome {
-            Ok(CompactionOutcome::Done) => (Level::Info, texts::compacted(before, after)),
-            Ok(CompactionOutcome::Nothing) => (Level::Info, texts::nothing_to_compact()),
-            Ok(CompactionOutcome::Interrupted) => (Level::Info, texts::compaction_stopped()),
-            Ok(CompactionOutcome::Blocked) => (Level::Info, texts::compaction_blocked()),
-            Ok(CompactionOutcome::NotSmaller) => (Level::Info, texts::summary_not_smaller()),
-            Err(error) => (Level::Error, error.to_string()),
-        };
+        let (level, text) = told.unwrap_or((Level::Info, texts::compaction_stopped()));
         self.notice(level, text);
         self.send_window();
         self.after(&control);
@@ -325,6 +336,10 @@ impl Engine {
             },
             Idle::ForkSession { session } => self.fork(&session).await,
             Idle::Uncompact => self.uncompact(),
+            Idle::StopGoal => {
+                self.deferred.retain(|op| !matches!(op, Op::Work(Work::NextRound)));
+                goal::stop(&mut self.agent, &self.events);
+            }
             Idle::AutoCompact { on } => {
                 self.agent.window.compactor.set_auto(on);
                 self.notice(Level::Info, texts::auto_compact(on));
@@ -425,6 +440,7 @@ impl Engine {
         };
         let _ = self.events.send(Event::Session(info));
         let _ = self.events.send(Event::Window(window.state(conversation)));
+        goal::announce(&self.agent, &self.events);
     }
 
     fn send_window(&mut self) {

@@ -12,6 +12,7 @@ mod context;
 mod edit;
 mod faults;
 mod first_hour;
+mod goals;
 mod headless;
 mod hooks;
 mod images;

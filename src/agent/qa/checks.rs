@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::calls::dispatcher::Dispatcher;
 use crate::control::{Questions, TurnControl};
-use crate::work::work_log::CheckRun;
+use crate::work::work_log::{CheckRun, stable};
+use base::file;
 use base::model::call::ToolCall;
 use base::model::envelope::{Envelope, ErrorCode};
 use base::model::item::ItemId;
@@ -98,12 +99,23 @@ impl CheckRunner<'_> {
     }
 
     async fn command(&self, command: &str) -> Option<CheckResult> {
+        let (events, _) = mpsc::unbounded_channel();
+        let nobody = Arc::new(Questions::new(events));
+        let envelope = self.envelope(&format!("{NO_CACHE} {command}"), nobody).await?;
+        Some(judged(command, &envelope))
+    }
+
+    /// A command of the user's; `None` if it was interrupted.
+    pub async fn ran(&self, command: &str, questions: Arc<Questions>) -> Option<RanCheck> {
+        Some(RanCheck::of(&self.envelope(command, questions).await?))
+    }
+
+    async fn envelope(&self, command: &str, questions: Arc<Questions>) -> Option<Envelope> {
         let cx = &self.dispatcher.cx;
-        let run = format!("{NO_CACHE} {command}");
-        let args = json!({"command": run, "directory": cx.root.to_string_lossy(), "timeout_ms": LIMIT_MS});
+        let args =
+            json!({"command": command, "directory": cx.root.to_string_lossy(), "timeout_ms": LIMIT_MS});
         let call = ToolCall { id: "check".into(), name: "Bash".into(), args: args.to_string().into() };
         let (events, _) = mpsc::unbounded_channel();
-        let questions = Arc::new(Questions::new(events.clone()));
         let control = Arc::new(TurnControl::within(questions, self.cancel.clone(), None));
         let ran = self.dispatcher.run_alone(call, self.window_tokens, &control, &events).await;
         let envelope = ran.map_or_else(|| Envelope::success(""), |ran| ran.envelope);
@@ -112,8 +124,51 @@ impl CheckRunner<'_> {
             cx.shell.jobs.ended(job, LAST_WRITES).await;
         }
         let interrupted = envelope.error.as_ref().is_some_and(|error| error.code == ErrorCode::Interrupted);
-        (!interrupted && !self.cancel.is_cancelled()).then(|| judged(command, &envelope))
+        (!interrupted && !self.cancel.is_cancelled()).then_some(envelope)
     }
+}
+
+/// How a command of the user's ended.
+pub struct RanCheck {
+    pub exit_code: Option<i64>,
+    /// Not done in time.
+    pub running: bool,
+    pub denied: bool,
+    pub output: String,
+    /// Such as `exit code 101, "2 failed"`.
+    pub how: String,
+}
+
+impl RanCheck {
+    fn of(envelope: &Envelope) -> Self {
+        let ran = envelope.data.command();
+        let (exit_code, running) =
+            (envelope.data.exit_code(), ran.is_some_and(|ran| ran.running == Some(true)));
+        let error = envelope.error.as_ref();
+        let how = match error {
+            _ if running => format!("not done after {} minutes", LIMIT_MS / 60_000),
+            Some(error) => error.message.clone(),
+            None => how(envelope).or(exit_code.map(|code| format!("exit code {code}"))).unwrap_or_default(),
+        };
+        Self {
+            exit_code,
+            running,
+            denied: error.is_some_and(|error| error.code == ErrorCode::PermissionDenied),
+            output: error.map_or_else(|| envelope.body.trim().to_owned(), |error| error.message.clone()),
+            how,
+        }
+    }
+
+    /// The same for the same output, but for times and the like.
+    pub fn hash(&self) -> String {
+        file::hash(stable(&self.output).as_bytes())
+    }
+}
+
+/// What a known check says of its result.
+fn how(envelope: &Envelope) -> Option<String> {
+    let check = envelope.data.command()?.check.clone()?;
+    Some(CheckRun::new(check, ItemId(0), envelope).how).filter(|how| !how.is_empty())
 }
 
 fn judged(command: &str, envelope: &Envelope) -> CheckResult {
@@ -128,7 +183,7 @@ fn judged(command: &str, envelope: &Envelope) -> CheckResult {
         let how = format!("not done after {} minutes", LIMIT_MS / 60_000);
         return CheckResult { command: command.to_owned(), outcome: CheckOutcome::Failed, how, output };
     }
-    let how = ran.check.clone().map(|check| CheckRun::new(check, ItemId(0), envelope).how);
+    let how = how(envelope);
     let code = envelope.data.exit_code();
     let outcome = match (closing_lines::ran_tests(&envelope.body), code) {
         (Some(false), _) => CheckOutcome::NoTests,

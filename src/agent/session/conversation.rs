@@ -8,9 +8,9 @@ use super::item_facts::ItemFacts;
 use super::usage::{LONG_CACHE_MS, UsageMeter};
 use base::clock;
 use base::model::item::{Item, ItemId, Summary};
-use base::model::request::Message;
 use base::model::usage::Usage;
 use base::protocol::event::{EndReason, TurnEnd};
+use base::protocol::goal::{Goal, GoalRound, GoalState};
 use context::builder::Built;
 use context::compaction::batch::Batch;
 use context::history::entry::HistoryEntry;
@@ -39,6 +39,8 @@ pub struct Conversation {
     model_unwritten: bool,
     next_id: u64,
     turns: usize,
+    /// Of the open or last goal.
+    rounds: Vec<GoalRound>,
 }
 
 #[derive(Default)]
@@ -50,6 +52,7 @@ pub struct ResumedState {
     pub chosen_model: Option<(String, String)>,
     pub next_id: u64,
     pub turns: usize,
+    pub rounds: Vec<GoalRound>,
 }
 
 impl Conversation {
@@ -68,11 +71,12 @@ impl Conversation {
             model_unwritten: false,
             next_id: 1,
             turns: 0,
+            rounds: Vec::new(),
         }
     }
 
     pub fn resumed(project_state: &Path, workspace: &Path, log: SessionLog, state: ResumedState) -> Self {
-        let ResumedState { history, prefix, usage, facts, chosen_model, next_id, turns } = state;
+        let ResumedState { history, prefix, usage, facts, chosen_model, next_id, turns, rounds } = state;
         Self {
             id: log.id().to_owned(),
             log: Some(log),
@@ -83,6 +87,7 @@ impl Conversation {
             chosen_model,
             next_id,
             turns,
+            rounds,
             ..Self::new(project_state, workspace)
         }
     }
@@ -119,8 +124,7 @@ impl Conversation {
 
     /// Closes a turn that ended on a reminder: servers want a reply between it and the next user message.
     pub fn close_unanswered(&mut self) -> Result<(), LogError> {
-        let last = self.history.entries().iter().rev().find(|entry| entry.message().is_some());
-        if last.is_some_and(|entry| matches!(entry.message(), Some(Message::System(_)))) {
+        if self.history.ends_on_reminder() {
             self.record(Item::assistant("[interrupted]"))?;
         }
         Ok(())
@@ -222,8 +226,26 @@ impl Conversation {
         }
         self.history.end_turn();
         self.turns += 1;
+        self.rounds.extend(end.goal.clone());
         let cost_usd = self.usage.cost_usd();
         self.write(&Record::TurnEnd { ms: clock::now_ms(), end, turn: self.turns, cost_usd })
+    }
+
+    /// Sets the goal from the next item on, or closes the open one.
+    pub fn set_goal(&mut self, goal: Option<Goal>) -> Result<(), LogError> {
+        let at = ItemId(self.next_id);
+        self.write(&Record::Goal { at, goal: goal.clone() })?;
+        if goal.is_some() {
+            self.rounds.clear();
+        }
+        self.history.set_goal(at, goal);
+        Ok(())
+    }
+
+    /// The open goal with its rounds so far.
+    pub fn goal(&self) -> Option<GoalState> {
+        let goal = self.history.goal()?.clone();
+        Some(GoalState { goal, rounds: self.rounds.clone() })
     }
 
     /// Removes the log if the session has become empty; returns whether it did.

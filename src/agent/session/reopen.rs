@@ -53,7 +53,12 @@ pub fn restore(project_state: &Path, workspace: &Path, path: &Path) -> Result<Re
                 state.usage.set_truncation(replay.truncated_to.take());
             }
             Record::Beside { model, usage, .. } => state.usage.add(model, usage),
-            Record::TurnEnd { .. } => state.turns += 1,
+            Record::TurnEnd { end, .. } => {
+                state.turns += 1;
+                state.rounds.extend(end.goal.clone());
+            }
+            Record::Goal { goal: Some(_), .. } => state.rounds.clear(),
+            Record::Goal { goal: None, .. } => {}
             Record::Meta(_) | Record::Pin { .. } | Record::Frame(_) | Record::Sent(_) => {}
         }
     }

@@ -80,10 +80,11 @@ pub fn points(conversation: &Conversation, journal: &[JournalRecord]) -> Vec<Rew
     // A pinned message that comes after the summary of what followed it isn't a point to go back to.
     let begins = |entry: &&HistoryEntry| entry.item.begins_round() && history.reaches(entry.id);
     for entry in history.entries().iter().filter(begins) {
-        let Item::User(message) = &*entry.item else { continue };
         oldest.get_or_insert(entry.id.0);
         let mut sum = turns.remove(&entry.id.0).unwrap_or_default();
-        sum.title = one_line(&message.text, 200);
+        if let Item::User(message) = &*entry.item {
+            sum.title = one_line(&message.text, 200);
+        }
         sum.ms = conversation.facts.begun_ms(entry.id).unwrap_or(sum.ms);
         points.push(((entry.id.0, 0), row(PointId::Turn(entry.id), sum, true)));
     }

@@ -4,6 +4,7 @@ pub mod additions;
 pub mod endings;
 pub mod error;
 pub mod finish;
+pub mod goal;
 pub mod input;
 pub mod limits;
 pub mod nudges;

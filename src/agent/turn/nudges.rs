@@ -103,7 +103,9 @@ impl Nudges {
     ) -> Result<bool, TurnError> {
         let Agent { conversation, dispatcher, input, limits, .. } = &*agent;
         let reads_only = dispatcher.policy.mode().only_reads();
-        if input.sub_agent || !limits.nudges || reads_only || !limits.leave_room(steps) {
+        // A goal has its own check.
+        let has_goal = conversation.history.goal().is_some();
+        if input.sub_agent || has_goal || !limits.nudges || reads_only || !limits.leave_room(steps) {
             return Ok(false);
         }
         let audience = Audience { headless: !dispatcher.is_interactive(), has_schema: limits.has_schema };

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::additions::skills;
+use super::input::images;
 use crate::calls::policy_engine::PolicyEngine;
 use crate::control::Events;
 use crate::session::conversation::Conversation;
@@ -16,6 +17,7 @@ use base::protocol::event::Event;
 use context::compaction::thresholds::Thresholds;
 use context::compress::tool_result::ToolResultCompressor;
 use context::session::log::LogError;
+use tools::cx::ToolCx;
 
 pub fn record(
     result: ToolResult,
@@ -29,18 +31,27 @@ pub fn record(
     if let Some((model, usage)) = spent {
         conversation.add_side_usage(&model, &usage)?;
     }
-    // The log keeps the full result; less of it may be sent.
-    let settings = window.settings();
-    let limits = Thresholds::of_settings(settings);
-    let filtered = ToolResultCompressor::on_arrival(&conversation.history, &limits);
-    if let Some(batch) = filtered {
-        conversation.adopt(&batch)?;
-    }
+    first_form(conversation, window)?;
     if let Item::ToolResult(result) = &*item {
-        skills::loaded((id, result), conversation, settings.window_tokens, policy, events)?;
+        let window_tokens = window.settings().window_tokens;
+        skills::loaded((id, result), conversation, window_tokens, policy, events)?;
         let _ = events.send(Event::ToolDone { id, result: Arc::new(result.clone()) });
     }
     Ok(())
+}
+
+/// The log keeps the newest item whole; less of it may be sent.
+pub fn first_form(conversation: &mut Conversation, window: &ContextWindow) -> Result<(), LogError> {
+    let limits = Thresholds::of_settings(window.settings());
+    match ToolResultCompressor::on_arrival(&conversation.history, &limits) {
+        Some(batch) => conversation.adopt(&batch),
+        None => Ok(()),
+    }
+}
+
+/// They follow all results of a reply.
+pub fn record_pictures(conversation: &mut Conversation, cx: &ToolCx) -> Result<(), LogError> {
+    images::record(conversation, cx).map(drop)
 }
 
 /// Whether the call was refused: a turn that ends on one couldn't do its task.

@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use super::additions::reminders;
 use super::error::{self, TurnError};
-use super::input::{begin, images, steering};
+use super::goal::{self, GoalTurn, TurnOpening};
+use super::input::{begin, steering};
 use super::nudges::Nudges;
 use super::plan_file;
 use super::reply::{Reply, ReplyRequest};
@@ -36,6 +37,7 @@ pub struct Turn<'a> {
     /// Files that are protected, or rules that appeared, moved away or held back.
     set_aside: BTreeSet<String>,
     denied_at_end: bool,
+    goal: GoalTurn,
     usage_before: Usage,
 }
 
@@ -52,24 +54,20 @@ impl<'a> Turn<'a> {
             nudges: Nudges::default(),
             set_aside: BTreeSet::new(),
             denied_at_end: false,
+            goal: GoalTurn::default(),
             usage_before,
         }
     }
 
     /// Runs the turn to its end and reports it; afterwards the conversation is complete on disk.
-    pub async fn run(mut self, text: String) -> TurnEnd {
-        let begun = Instant::now();
-        self.agent.input.typed = vec![text.clone()];
-        let shown = self.agent.dispatcher.cx.redactor.redact_typed(&text).into_owned();
-        let _ = self.events.send(Event::TurnStarted { text: shown });
-        let recorded = match begin::ask_hooks(self.agent, &text, self.control).await {
-            Ok(()) => begin::record_prompt(self.agent, &text, self.control, self.events).await,
-            Err(error) => Err(error),
-        };
+    pub async fn run(mut self, opening: impl Into<TurnOpening>) -> TurnEnd {
+        let (begun, opening) = (Instant::now(), opening.into());
+        self.goal = GoalTurn::begin(self.agent, &opening).await;
+        let recorded = Box::pin(self.begin(opening)).await;
         self.nudges = Nudges::of_turn(&self.agent.conversation.facts.work);
         let aside_before = self.moved_away().await;
         let (first, outcome) = match recorded {
-            Ok(id) => (Some(id), self.steps_in_time().await),
+            Ok(id) => (id, self.steps_in_time(id.is_some()).await),
             Err(error) => (None, Err(error)),
         };
         let moved = self.moved_away().await.into_iter().filter(|(id, _)| !aside_before.contains_key(id));
@@ -79,7 +77,7 @@ impl<'a> Turn<'a> {
             EndReason::Done => plan_file::keep(self.agent, self.events).await,
             _ => None,
         };
-        let Agent { conversation, dispatcher, window, .. } = self.agent;
+        let Agent { conversation, dispatcher, .. } = &mut *self.agent;
         let end = TurnEnd {
             reason,
             steps: self.steps,
@@ -91,6 +89,7 @@ impl<'a> Turn<'a> {
             facts: self.nudges.facts.iter().map(|fact| fact.name.to_owned()).collect(),
             set_aside: self.set_aside.into_iter().collect(),
             services: dispatcher.cx.services.iter().flat_map(|services| services.running()).collect(),
+            goal: self.goal.round,
         };
         // Headless, the text has no other place to go.
         let discarded = dispatcher.is_interactive() && conversation.discard_if_empty();
@@ -103,12 +102,39 @@ impl<'a> Turn<'a> {
                 notice(self.events, Level::Error, error.to_string());
             }
         }
+        goal::report(self.agent, end.goal.as_ref(), self.events);
+        let Agent { conversation, dispatcher, window, .. } = self.agent;
         let _ = self.events.send(Event::Window(window.state(conversation)));
         let _ = self.events.send(Event::TurnEnded(end.clone()));
         if let Some(plan) = plan.filter(|_| dispatcher.is_interactive()) {
             plan_file::ask(plan, dispatcher, self.control, self.events).await;
         }
         end
+    }
+
+    /// Records what the turn begins with, if anything.
+    async fn begin(&mut self, opening: TurnOpening) -> Result<Option<ItemId>, TurnError> {
+        let (agent, control, events) = (&mut *self.agent, self.control, self.events);
+        agent.input.typed.clear();
+        let shown = match &opening {
+            TurnOpening::Message(text) => agent.dispatcher.cx.redactor.redact_typed(text).into_owned(),
+            TurnOpening::Round { shown, .. } => shown.clone(),
+            TurnOpening::Check => String::new(),
+        };
+        let _ = events.send(Event::TurnStarted { text: shown });
+        match opening {
+            TurnOpening::Message(text) => {
+                agent.input.typed.push(text.clone());
+                begin::ask_hooks(agent, &text, control).await?;
+                begin::record_prompt(agent, &text, control, events).await.map(Some)
+            }
+            TurnOpening::Round { said, shown } => {
+                let id = begin::record_round(agent, said, &shown, events).await?;
+                results::first_form(&mut agent.conversation, &agent.window)?;
+                Ok(Some(id))
+            }
+            TurnOpening::Check => Ok(None),
+        }
     }
 
     async fn moved_away(&self) -> BTreeMap<String, PathBuf> {
@@ -121,8 +147,8 @@ impl<'a> Turn<'a> {
     }
 
     /// The deadline ends the turn as an interrupt does.
-    async fn steps_in_time(&mut self) -> Result<EndReason, TurnError> {
-        let Some(deadline) = self.agent.limits.deadline else { return self.steps().await };
+    async fn steps_in_time(&mut self, asks: bool) -> Result<EndReason, TurnError> {
+        let Some(deadline) = self.agent.limits.deadline else { return self.steps_and_check(asks).await };
         let cancel = self.control.cancel.clone();
         let over = Arc::new(AtomicBool::new(false));
         let (is_over, at) = (Arc::clone(&over), deadline.at());
@@ -131,7 +157,7 @@ impl<'a> Turn<'a> {
             is_over.store(true, Ordering::Relaxed);
             cancel.cancel();
         });
-        let ended = self.steps().await;
+        let ended = self.steps_and_check(asks).await;
         clock.abort();
         match ended {
             Err(TurnError::Interrupted) if over.load(Ordering::Relaxed) => {
@@ -140,6 +166,15 @@ impl<'a> Turn<'a> {
             }
             ended => ended,
         }
+    }
+
+    async fn steps_and_check(&mut self, asks: bool) -> Result<EndReason, TurnError> {
+        let reason = if asks { Box::pin(self.steps()).await? } else { EndReason::Done };
+        if reason == EndReason::Done {
+            Box::pin(self.goal.check(self.agent, self.control)).await?;
+            self.denied_at_end &= !self.goal.passed();
+        }
+        Ok(reason)
     }
 
     async fn steps(&mut self) -> Result<EndReason, TurnError> {
@@ -308,7 +343,7 @@ impl<'a> Turn<'a> {
         let sections = window.prompt.rules_of_touched(dispatcher.root(), touched).await;
         reminders::rules_of_touched(conversation, sections)?;
         self.set_aside.extend(reminders::tell_of_rules(window, dispatcher.root(), self.events));
-        images::record(conversation, &dispatcher.cx)?;
+        results::record_pictures(conversation, &dispatcher.cx)?;
         if self.control.cancel.is_cancelled() { Err(TurnError::Interrupted) } else { Ok(()) }
     }
 
@@ -317,7 +352,8 @@ impl<'a> Turn<'a> {
     fn end_reason(&mut self, error: TurnError, first: Option<ItemId>) -> EndReason {
         let mut prompt_returned = |refused: bool| {
             let Agent { conversation, dispatcher, input, .. } = &mut *self.agent;
-            let to_composer = refused || (dispatcher.is_interactive() && !input.no_composer);
+            let own = dispatcher.is_interactive() && !input.no_composer && !input.typed.is_empty();
+            let to_composer = refused || own;
             input.return_prompt(first, to_composer, conversation, self.control)
         };
         match error {

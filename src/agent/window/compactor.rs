@@ -185,7 +185,7 @@ impl Compactor {
         };
         let window_tokens = with.settings.window_tokens;
         if focus.is_none() && self.disabled() {
-            let summary = compressor::facts_only(&covered(conversation, before), window_tokens);
+            let summary = facts_only(conversation, before, window_tokens);
             return adopt(conversation, before, summary);
         }
         let plain = focus.as_deref().is_none_or(|focus| focus.trim().is_empty());
@@ -204,7 +204,7 @@ impl Compactor {
             self.count_outcome(&done, with.events);
             if done.fallback.is_some() {
                 // The facts fit the current cut as well as the planned one.
-                let summary = compressor::facts_only(&covered(conversation, before), window_tokens);
+                let summary = facts_only(conversation, before, window_tokens);
                 return adopt(conversation, before, summary);
             }
             let sizes = with.sizes(conversation);
@@ -269,6 +269,23 @@ fn apply(conversation: &mut Conversation, stage: CompactionStage) -> Result<(), 
         CompactionStage::Summarize => Ok(()),
         CompactionStage::Archive { before, summary, cause } => conversation.archive(before, summary, cause),
     }
+}
+
+/// For the user; `before` and `after` are the sizes of the request.
+pub fn told(outcome: Result<CompactionOutcome, LogError>, before: u64, after: u64) -> (Level, String) {
+    let text = match outcome {
+        Ok(CompactionOutcome::Done) => texts::compacted(before, after),
+        Ok(CompactionOutcome::Nothing) => texts::nothing_to_compact(),
+        Ok(CompactionOutcome::Interrupted) => texts::compaction_stopped(),
+        Ok(CompactionOutcome::Blocked) => texts::compaction_blocked(),
+        Ok(CompactionOutcome::NotSmaller) => texts::summary_not_smaller(),
+        Err(error) => return (Level::Error, error.to_string()),
+    };
+    (Level::Info, text)
+}
+
+fn facts_only(conversation: &Conversation, before: ItemId, window_tokens: u64) -> Summary {
+    compressor::facts_only(&covered(conversation, before), conversation.history.goal(), window_tokens)
 }
 
 fn adopt(

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::compactor::{CompactionCx, CompactionOutcome, Compactor, FitError};
+use super::compactor::{self, CompactionCx, Compactor, FitError};
 use super::fixed_prompt::FixedPrompt;
 use super::request::NextRequest;
 use super::sizes::RequestSizes;
@@ -146,7 +146,7 @@ impl ContextWindow {
         }
     }
 
-    /// Compacts at the user's request; `focus` is what to keep in detail.
+    /// Compacts at the user's request; `focus` is what to keep in detail. Returns what the user is told.
     pub async fn compact(
         &mut self,
         conversation: &mut Conversation,
@@ -154,11 +154,13 @@ impl ContextWindow {
         control: &TurnControl,
         events: &Events,
         focus: String,
-    ) -> Result<CompactionOutcome, LogError> {
+    ) -> (Level, String) {
+        let before = self.sizes(conversation).estimated();
         let cold = self.is_cold(conversation);
         let (prompt, settings) = (&self.prompt, &self.settings);
         let with = CompactionCx { prompt, settings, sampler, cold, control, events };
-        self.compactor.archive_rounds(conversation, with, Some(focus)).await
+        let outcome = self.compactor.archive_rounds(conversation, with, Some(focus)).await;
+        compactor::told(outcome, before, self.sizes(conversation).estimated())
     }
 
     /// Undoes the last compaction; its entries return in the form they had. Returns the new size, or why not.

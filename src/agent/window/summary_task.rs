@@ -37,7 +37,8 @@ impl SummaryTask {
         let entries = covered(sizes.conversation, before);
         let covers = entries.iter().map(|entry| entry.id).collect();
         let writer = sampler.summarizer(sizes.settings);
-        let task = tokio::spawn(async move { writer.summarize(entries, focus).await });
+        let goal = sizes.conversation.history.goal().cloned();
+        let task = tokio::spawn(async move { writer.summarize(entries, goal, focus).await });
         Self { covers, before, task }
     }
 

@@ -66,7 +66,7 @@ pub struct WorkLog {
 impl WorkLog {
     pub fn add(&mut self, id: ItemId, item: &Item) {
         match item {
-            Item::User(message) if !message.steering => self.events.push(id, WorkEvent::Asked),
+            item if item.begins_round() => self.events.push(id, WorkEvent::Asked),
             Item::Assistant { text, .. } if !text.trim().is_empty() => {
                 self.events.push(id, WorkEvent::Answered)
             }
@@ -326,7 +326,7 @@ fn mark(call: &ToolCall, result: &ToolResult) -> CallMark {
 }
 
 /// Without what differs from run to run: times, durations, addresses, temporary names, counts of repeats.
-fn stable(text: &str) -> String {
+pub fn stable(text: &str) -> String {
     static NOTES: Pattern = Pattern::new(
         r"[;.]? \(?the same call has failed \d+ times; (change something first|change it or Read the file)\)?|; took \d+ s",
     );

@@ -188,6 +188,8 @@ pub enum ReminderTopic {
     Repeat,
     Deadline,
     Review,
+    /// What the goal's check said; begins a round.
+    Goal,
 }
 
 impl ReminderTopic {
@@ -207,12 +209,13 @@ impl ReminderTopic {
             Self::Repeat => "repeat",
             Self::Deadline => "deadline",
             Self::Review => "review",
+            Self::Goal => "goal",
         }
     }
 
     /// Whether all its text is the program's own: others can write files and hook output.
     pub fn is_ours(self) -> bool {
-        !matches!(self, Self::Rules | Self::ScopedRules | Self::Hooks | Self::Findings)
+        !matches!(self, Self::Rules | Self::ScopedRules | Self::Hooks | Self::Findings | Self::Goal)
     }
 }
 
@@ -267,8 +270,12 @@ impl Item {
         }
     }
 
-    /// Whether it is a user message that isn't steering.
+    /// Whether it is a user message that isn't steering, or what the goal's check said.
     pub fn begins_round(&self) -> bool {
-        matches!(self, Self::User(message) if !message.steering)
+        match self {
+            Self::User(message) => !message.steering,
+            Self::Reminder(reminder) => reminder.about == ReminderTopic::Goal,
+            _ => false,
+        }
     }
 }

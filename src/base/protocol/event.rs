@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::approval::{Question, QuestionId};
+use super::goal::{GoalRound, GoalState};
 use super::ledger::{ItemHistory, LedgerView};
 use super::lists::{ModelRow, NoteRow, PreviewMessage, RuleRow};
 use super::review::{Changes, ReviewOutcome};
@@ -153,6 +154,8 @@ pub enum Event {
     Nudge(Nudge),
     /// A reviewer looked at what the turn changed.
     Review(ReviewOutcome),
+    /// A goal is open, or a round of it has ended.
+    Goal(GoalState),
     TurnEnded(TurnEnd),
 }
 
@@ -282,6 +285,9 @@ pub struct TurnEnd {
     /// What keeps running.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceRow>,
+    /// What the goal's check said after the turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<GoalRound>,
 }
 
 /// A program that the run started and that outlives it.
@@ -348,6 +354,10 @@ pub enum FailureCause {
     Deadline,
     /// The answer doesn't fit the schema.
     Schema,
+    /// The goal's check says the same again and again, or a round changed nothing.
+    NoProgress,
+    /// The goal's check is not allowed.
+    Denied,
     #[default]
     Other,
 }

@@ -4,6 +4,7 @@ pub mod approval;
 pub mod attachment;
 pub mod claude_tools;
 pub mod event;
+pub mod goal;
 pub mod host;
 pub mod ledger;
 pub mod lists;

@@ -2,6 +2,7 @@
 
 use super::approval::{Answer, QuestionId};
 use super::attachment::Attachment;
+use super::goal::Goal;
 use super::ledger::ContextEdit;
 use super::lists::RuleRow;
 use super::maintain::Maintain;
@@ -37,6 +38,10 @@ pub enum Work {
     Init,
     /// Run the maintenance phases, each as a turn, until one doesn't finish.
     Maintain(Maintain),
+    /// Work on a goal until its check passes, in a turn per round.
+    Goal(Goal),
+    /// The next round of the open goal. Without a result of its check, the check runs first.
+    NextRound,
 }
 
 /// Acts on the running work, where there is one.
@@ -80,6 +85,8 @@ pub enum Idle {
     Resume {
         session: String,
     },
+    /// The goal ends; the session goes on.
+    StopGoal,
     /// Leave this session and continue in a copy of another.
     ForkSession {
         session: String,

@@ -11,9 +11,13 @@ The answer goes to standard output, progress to standard error. It never waits f
 question is denied. Before the run ends, the model is told once about loose ends: changes that nothing checked, a \
 failed test that the answer doesn't mention, open to-dos, missing files.
 
+A goal (--until CMD) is done when CMD succeeds. It ends without progress when CMD prints the same three times in a row, \
+or a round changes no file; --max-cost and --max-minutes bound all rounds together. A report of the rounds comes at \
+the end. After a limit, Ctrl-C or a kill, `mycode exec -c` goes on with it.
+
 Exit codes: 0 done, 1 failed, 2 usage, 3 configuration, 4 provider, 5 step limit, 6 cost limit, 7 deadline, 8 denied \
-at the end, 9 answer doesn't fit the schema, 10 done but files were set aside, 11 a build changed nothing, 13 no \
-progress (the same failure again and again, empty or cut replies), 130 interrupted
+at the end, 9 answer doesn't fit the schema, 10 done but files were set aside, 11 a build changed nothing, 12 no \
+progress with --until, 13 stuck (the same failing call again and again, empty or cut replies), 130 interrupted
 
 Many tasks (--each FILE):
 
@@ -73,6 +77,10 @@ pub struct TaskLimits {
     /// Stop after this many minutes, decimals allowed; the model is told when the time runs out
     #[arg(long, value_name = "N", value_parser = minutes)]
     pub max_minutes: Option<f64>,
+
+    /// Go on, turn by turn, until CMD ends with 0: it runs in the sandbox after each turn, and the model sees what it prints
+    #[arg(long, value_name = "CMD", conflicts_with = "review")]
+    pub until: Option<String>,
 
     /// Let the model start services that keep running after this run, outside the sandbox
     #[arg(long)]

@@ -34,6 +34,7 @@ pub fn flags(model: &ModelArgs, limits: &TaskLimits) -> Vec<OsString> {
     option("--mode", model.mode.map(|mode| mode.as_str().into()));
     option("--max-steps", model.max_steps.map(|steps| steps.to_string().into()));
     option("--max-cost", model.max_cost.map(|usd| usd.to_string().into()));
+    option("--until", limits.until.as_ref().map(Into::into));
     option("--max-minutes", limits.max_minutes.map(|minutes| minutes.to_string().into()));
     for (name, values) in [("--header", &model.header), ("--allow", &model.allow), ("--deny", &model.deny)] {
         values.iter().for_each(|value| option(name, Some(value.into())));

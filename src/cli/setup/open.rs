@@ -10,7 +10,8 @@ use base::config::raw::Raw;
 use base::config::saved_keys::SavedKeys;
 use base::config::settings::Permission;
 use base::file;
-use context::session::{list, log};
+use context::replay::session_replay::SessionReplay;
+use context::session::{list, log, reader};
 
 pub struct OpenedProject {
     pub loaded: Loaded,
@@ -84,6 +85,11 @@ pub fn session(project_state: &Path, which: &SessionSelector) -> Result<Option<P
         SessionSelector::Last => last(project_state).map(Some),
         SessionSelector::Id(id) => list::find(project_state, id).map(Some).map_err(no_session),
     }
+}
+
+/// Whether the session of this log has an open goal.
+pub fn has_goal(log: &Path) -> bool {
+    reader::read(log).is_ok_and(|read| SessionReplay::of(&read.records).history.goal().is_some())
 }
 
 pub fn no_session(message: String) -> Failure {

@@ -131,6 +131,6 @@ fn facts_alone(history: &HistoryManager, target: SizeTarget) -> Option<Compactio
     if entry::upper_bound_of(old) <= target.landing / 4 || old.iter().any(|entry| entry.pinned) {
         return None;
     }
-    let summary = compressor::facts_only(old, target.landing * 2);
+    let summary = compressor::facts_only(old, history.goal(), target.landing * 2);
     Some(CompactionStage::Archive { before, summary, cause: CauseKind::Trim.because("facts alone") })
 }

@@ -19,7 +19,7 @@ use crate::history::references;
 use crate::session::record::{CauseKind, FormName};
 use crate::tokens::estimate::{MESSAGE_OVERHEAD, estimate};
 use base::model::envelope::Status;
-use base::model::item::{Item, ItemId, ToolResult};
+use base::model::item::{Item, ItemId, ReminderTopic, ToolResult};
 
 /// The smallest observation that is compared with earlier ones, in bytes.
 const COMPARED_FROM: usize = 500;
@@ -38,7 +38,16 @@ impl ToolResultCompressor {
     /// The form in which the newest item is first sent, if not in full.
     pub fn on_arrival(history: &HistoryManager, limits: &Thresholds) -> Option<Batch> {
         let entry = history.entries().last()?;
-        let Item::ToolResult(result) = &*entry.item else { return None };
+        let result = match &*entry.item {
+            Item::ToolResult(result) => result,
+            Item::Reminder(reminder) if reminder.about == ReminderTopic::Goal => {
+                let options = FilterOptions { shape: Shape::Log, max_tokens: limits.run_tokens };
+                let text = pipeline::filter(entry.id, entry.text(), options)?;
+                let texts = vec![(entry.id, Arc::from(text))];
+                return Some(Batch::with_texts(texts, FormName::Filtered, CauseKind::Arrival));
+            }
+            _ => return None,
+        };
         // Items requested by id and the user's answers are wanted in full.
         if matches!(&*result.tool, "Recall" | "AskUser") {
             return None;

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use super::entry::{self, HistoryEntry};
 use crate::compaction::batch::Batch;
 use crate::session::record::FormName;
+use crate::session::undo_stack::UndoStack;
 use base::model::item::{Item, ItemId, Summary};
+use base::model::request::Message;
+use base::protocol::goal::Goal;
 
 #[derive(Clone, Debug, Default)]
 pub struct HistoryManager {
@@ -23,6 +26,7 @@ pub struct HistoryManager {
     /// The newest item of the archives that can no longer be undone.
     beyond_undo: Option<ItemId>,
     invalidated: Vec<InvalidatedItems>,
+    goals: UndoStack<Option<Goal>>,
 }
 
 #[derive(Clone, Debug)]
@@ -42,6 +46,21 @@ impl HistoryManager {
         }
         self.entries.push(HistoryEntry::new(id, item, tokens, self.requests));
         &self.entries[self.entries.len() - 1]
+    }
+
+    pub fn set_goal(&mut self, at: ItemId, goal: Option<Goal>) {
+        self.goals.push(at, goal);
+    }
+
+    /// The open goal.
+    pub fn goal(&self) -> Option<&Goal> {
+        self.goals.all().last().and_then(|(_, goal)| goal.as_ref())
+    }
+
+    /// Whether the last message is the program's own.
+    pub fn ends_on_reminder(&self) -> bool {
+        let last = self.entries.iter().rev().find_map(|entry| entry.message());
+        matches!(last, Some(Message::System(_)))
     }
 
     /// Whether the running turn has nothing from the model yet.
@@ -192,12 +211,14 @@ impl HistoryManager {
     }
 
     pub fn rewind(&mut self, to: ItemId) {
+        self.goals.rewind(to);
         let entries = self.remove_from(to);
         self.invalidated.push(InvalidatedItems { to, entries });
     }
 
     /// Restores the history from before rewind (or revival) number `rewind`, from 0. Can be revived in turn.
     pub fn revive(&mut self, rewind: u32) {
+        self.goals.revive(rewind);
         let first = (rewind as usize).min(self.invalidated.len());
         let Some(to) = self.invalidated[first..].iter().map(|invalidated| invalidated.to).min() else {
             return;

@@ -62,6 +62,7 @@ impl SessionReplay {
             Record::Unarchive {} => self.history.unarchive(),
             Record::Rewind { to } => self.history.rewind(*to),
             Record::Revive { rewind } => self.history.revive(*rewind),
+            Record::Goal { at, goal } => self.history.set_goal(*at, goal.clone()),
             Record::Pin { items, pinned } => items.iter().for_each(|id| self.history.pin(*id, *pinned)),
             Record::Request(request) => {
                 self.history.count_request();

@@ -12,6 +12,7 @@ use base::model::item::{Item, ItemId, Summary};
 use base::model::request::Params;
 use base::model::usage::Usage;
 use base::protocol::event::TurnEnd;
+use base::protocol::goal::Goal;
 use base::protocol::ledger::EpochCause;
 
 pub const VERSION: u32 = 1;
@@ -66,6 +67,11 @@ pub enum Record {
         /// Of the session so far, where known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost_usd: Option<f64>,
+    },
+    /// From item `at` on there is a goal, or no longer one.
+    Goal {
+        at: ItemId,
+        goal: Option<Goal>,
     },
     /// The user chose another model from here on.
     Model {

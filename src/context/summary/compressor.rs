@@ -19,6 +19,7 @@ use base::model::provider::Provider;
 use base::model::request::{Block, Message, Params, Request};
 use base::model::stream::StreamEvent;
 use base::model::usage::Usage;
+use base::protocol::goal::Goal;
 use base::text;
 
 #[derive(Clone)]
@@ -40,8 +41,13 @@ pub struct SummaryOutcome {
 
 impl SummaryCompressor {
     /// Always returns a summary, within the time-out.
-    pub async fn summarize(&self, entries: Vec<HistoryEntry>, focus: Option<String>) -> SummaryOutcome {
-        let mut state = facts(&entries);
+    pub async fn summarize(
+        &self,
+        entries: Vec<HistoryEntry>,
+        goal: Option<Goal>,
+        focus: Option<String>,
+    ) -> SummaryOutcome {
+        let mut state = facts(&entries, goal);
         let budget = usize::try_from(self.window_tokens * 3 / 2).unwrap_or(usize::MAX);
         let transcript = transcript(&entries, budget);
         let earlier = state.levels.join("\n\n");
@@ -108,12 +114,12 @@ impl SummaryCompressor {
 }
 
 /// The summary that needs no model: what the program itself recorded of `entries`, sized for a window.
-pub fn facts_only(entries: &[HistoryEntry], window_tokens: u64) -> Summary {
-    finish(window_tokens, facts(entries))
+pub fn facts_only(entries: &[HistoryEntry], goal: Option<&Goal>, window_tokens: u64) -> Summary {
+    finish(window_tokens, facts(entries, goal.cloned()))
 }
 
-fn facts(entries: &[HistoryEntry]) -> StateBlock {
-    StateBlock::gather(entries.iter().map(|entry| (entry.id, &*entry.item)))
+fn facts(entries: &[HistoryEntry], goal: Option<Goal>) -> StateBlock {
+    StateBlock { goal, ..StateBlock::gather(entries.iter().map(|entry| (entry.id, &*entry.item))) }
 }
 
 fn finish(window_tokens: u64, mut state: StateBlock) -> Summary {

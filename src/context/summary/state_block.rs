@@ -11,6 +11,7 @@ use crate::tokens::estimate::estimate;
 use base::model::envelope::Status;
 use base::model::item::{Item, ItemId, ToolResult};
 use base::model::observation::{Command, Noted, Observation, Todos, Touch, View};
+use base::protocol::goal::Goal;
 use base::text;
 
 /// Characters of a user request kept verbatim; a pasted file isn't a request.
@@ -31,6 +32,9 @@ pub struct FileFact {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateBlock {
+    /// Word for word: what the work is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<Goal>,
     pub requests: Vec<String>,
     #[serde(default)]
     pub request_ids: Vec<ItemId>,
@@ -164,7 +168,13 @@ impl StateBlock {
     }
 
     fn render_cut(&self, cut: &Cut) -> String {
-        let mut out = String::from("User requests, word for word:\n");
+        let mut out = match &self.goal {
+            Some(Goal { text, check }) => format!(
+                "The goal, word for word (done when its check ends with 0):\n{text}\nIts check: {check}\n"
+            ),
+            None => String::new(),
+        };
+        out.push_str("User requests, word for word:\n");
         let skipped = self.requests.len().saturating_sub(cut.requests);
         if skipped > 0 {
             out.push_str(&format!("({skipped} earlier ones: Recall {{\"query\":\"…\"}} finds them)\n"));

@@ -14,6 +14,7 @@ use base::model::item::{Item, ReminderTopic};
 use base::model::usage::Usage;
 use base::protocol::approval::Question;
 use base::protocol::event::{EndReason, Event, Level, READING, ServiceRow, TurnEnd};
+use base::protocol::goal::{GoalRound, GoalState};
 use base::sanitize::clean;
 use base::text;
 
@@ -38,6 +39,7 @@ pub struct Human<O, L> {
     last_started: Option<Arc<str>>,
     cost_usd: Option<f64>,
     permission: Option<Permission>,
+    goal: Option<GoalState>,
 }
 
 impl<O: Write, L: Write> Human<O, L> {
@@ -53,6 +55,7 @@ impl<O: Write, L: Write> Human<O, L> {
             last_started: None,
             cost_usd: None,
             permission: None,
+            goal: None,
         }
     }
 
@@ -177,6 +180,14 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
                 self.line(DIM, &format!("· {}", nudge.short));
             }
             Event::Review(review) => self.line(DIM, &format!("· {}", review.short())),
+            Event::Goal(state) => {
+                let line = state.rounds.last().map_or_else(|| state.line(), GoalRound::line);
+                if state.rounds.last().is_some_and(GoalRound::goes_on) {
+                    self.release();
+                }
+                self.line(DIM, &format!("· {line}"));
+                self.goal = Some(state.clone());
+            }
             Event::Session(session) => self.permission = Some(session.permission),
             Event::Permission(permission) => self.permission = Some(*permission),
             Event::Compacting { running: true } => self.line(DIM, "compacting older turns"),
@@ -212,6 +223,9 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
             Ok(())
         }
         .and_then(|()| self.out.flush());
+        if let Some(state) = self.goal.take().filter(|state| !state.rounds.is_empty()) {
+            self.line(None, &state.report());
+        }
         let (_, message, hint) = end_words(&end.reason);
         if let Some(message) = message {
             self.line(RED, &format!("error: {message}"));

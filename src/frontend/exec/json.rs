@@ -13,6 +13,7 @@ use super::printer::{Printer, declined, end_words, result_line};
 use base::model::item::{Item, ItemId, ReminderTopic, ToolResult};
 use base::protocol::approval::Question;
 use base::protocol::event::{Event, TurnEnd};
+use base::protocol::goal::GoalRound;
 use base::sanitize;
 
 /// The JSON Schema of these lines (`mycode schema events`); tests validate real streams with it.
@@ -27,6 +28,7 @@ pub struct Json<O> {
     /// The last text was cut at the output limit; the next one goes on where it ends.
     cut: bool,
     output: Option<Value>,
+    rounds: Vec<GoalRound>,
 }
 
 impl<O: Write> Json<O> {
@@ -39,6 +41,7 @@ impl<O: Write> Json<O> {
             result: None,
             cut: false,
             output: None,
+            rounds: Vec::new(),
         }
     }
 
@@ -123,6 +126,12 @@ impl<O: Write> Printer for Json<O> {
                 "type": "review", "verdict": if review.passed { "pass" } else { "fail" },
                 "findings": review.findings, "checks": review.checks, "usage": review.usage,
             })),
+            Event::Goal(state) => {
+                self.rounds = state.rounds.clone();
+                self.line(json!({
+                    "type": "goal", "text": state.goal.text, "check": state.goal.check, "round": self.rounds.last(),
+                }))
+            }
             Event::Compacting { running } => self.line(json!({"type": "compacting", "running": running})),
             Event::Window(window) => {
                 self.cost_usd = window.cost_usd;
@@ -151,7 +160,7 @@ impl<O: Write> Printer for Json<O> {
             "prompt_returned": end.reason.returned().map(|_| true),
             "plan": end.plan, "denied": end.denied, "usage": end.usage, "elapsed_ms": end.elapsed_ms, "exit_code": exit_code,
             "facts": present(&end.facts), "services": present(&end.services),
-            "set_aside": present(&end.set_aside),
+            "set_aside": present(&end.set_aside), "rounds": present(&self.rounds),
             "session": self.session, "cost_usd": self.cost_usd, "result": self.result, "output": self.output,
         }))
     }

@@ -59,6 +59,7 @@ pub fn end_words(reason: &EndReason) -> (&'static str, Option<String>, Option<St
             let name = match cause {
                 FailureCause::Deadline => "deadline",
                 FailureCause::CostLimit => "cost_limit",
+                FailureCause::NoProgress => "no_progress",
                 _ => "failed",
             };
             (name, given(message), given(hint))

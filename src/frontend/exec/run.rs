@@ -18,6 +18,7 @@ use super::turn_answer::TurnAnswer;
 use base::protocol::approval::{Answer, Question};
 use base::protocol::attachment::Attachment;
 use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
+use base::protocol::goal::Goal;
 use base::protocol::op::{Control, Op, Work};
 
 /// Sent to the model when its call would need the user's consent.
@@ -47,12 +48,39 @@ pub enum OutputForm {
 pub struct ExecOptions {
     pub form: OutputForm,
     pub schema: Option<OutputSchema>,
-    pub images: Vec<Attachment>,
+}
+
+/// What a run begins with.
+#[derive(Clone, Debug)]
+pub enum ExecStart {
+    Prompt(String, Vec<Attachment>),
+    Goal(Goal),
+    /// The session's open goal.
+    NextRound,
+}
+
+impl From<String> for ExecStart {
+    fn from(text: String) -> Self {
+        Self::Prompt(text, Vec::new())
+    }
+}
+
+impl ExecStart {
+    fn op(self, answer: &mut TurnAnswer) -> Op {
+        match self {
+            Self::Prompt(text, images) if images.is_empty() => Op::of_prompt(answer.begin(text)),
+            Self::Prompt(text, attachments) => {
+                Work::Prompt { text: answer.begin(text), attachments }.into()
+            }
+            Self::Goal(goal) => Work::Goal(Goal { text: answer.begin(goal.text), ..goal }).into(),
+            Self::NextRound => Work::NextRound.into(),
+        }
+    }
 }
 
 impl ExecOptions {
     pub fn new(form: OutputForm) -> Self {
-        Self { form, schema: None, images: Vec::new() }
+        Self { form, schema: None }
     }
 
     /// Color only if standard error is a terminal that supports it and `NO_COLOR` isn't set.
@@ -78,10 +106,10 @@ pub struct ExecOutcome {
 pub async fn run(
     ops: UnboundedSender<Op>,
     events: UnboundedReceiver<Event>,
-    prompt: String,
+    start: impl Into<ExecStart>,
     options: ExecOptions,
 ) -> ExecOutcome {
-    let ExecOptions { form, schema, images } = options;
+    let ExecOptions { form, schema } = options;
     let mut printer: Box<dyn Printer> = match form {
         OutputForm::Text { color } => Box::new(Human::new(io::stdout(), io::stderr(), color)),
         OutputForm::OneStream => Box::new(Human::new(io::stdout(), io::stdout(), false)),
@@ -89,14 +117,14 @@ pub async fn run(
         OutputForm::Codex => Box::new(Codex::new(io::stdout())),
         OutputForm::Claude(form) => Box::new(Claude::new(io::stdout(), form)),
     };
-    run_with(ops, events, (prompt, images), &mut *printer, interrupts(), schema).await
+    run_with(ops, events, start.into(), &mut *printer, interrupts(), schema).await
 }
 
 /// [`run`] with its environment passed in, for tests.
 pub async fn run_with(
     ops: UnboundedSender<Op>,
     mut events: UnboundedReceiver<Event>,
-    (prompt, images): (String, Vec<Attachment>),
+    start: ExecStart,
     printer: &mut (impl Printer + ?Sized),
     interrupts: impl Stream<Item = ()>,
     schema: Option<OutputSchema>,
@@ -106,13 +134,8 @@ pub async fn run_with(
     let mut interrupted = false;
     let mut lost = None;
     let mut answer = TurnAnswer::new(schema);
-    let text = answer.begin(prompt);
-    let first = match images.is_empty() {
-        true => Op::of_prompt(text),
-        false => Work::Prompt { text, attachments: images }.into(),
-    };
     // If this fails the engine is gone, and the event queue ends too.
-    let _ = ops.send(first);
+    let _ = ops.send(start.op(&mut answer));
     let end = loop {
         let event = tokio::select! {
             event = events.recv() => event,
@@ -206,6 +229,8 @@ pub fn exit_code(end: &TurnEnd) -> u8 {
             FailureCause::CostLimit => 6,
             FailureCause::Deadline => 7,
             FailureCause::Schema => 9,
+            FailureCause::NoProgress => 12,
+            FailureCause::Denied => 8,
             FailureCause::Refused | FailureCause::Other => EXIT_FAILED,
         },
         EndReason::ProviderFailed { .. } => 4,
@@ -289,7 +314,7 @@ mod tests {
         let outcome = run_with(
             ops,
             events,
-            ("task".to_owned(), Vec::new()),
+            "task".to_owned().into(),
             &mut printer,
             stream::iter(vec![(); interrupts]),
             None,
@@ -387,7 +412,7 @@ mod tests {
             let outcome = run_with(
                 ops,
                 events,
-                ("task".to_owned(), Vec::new()),
+                "task".to_owned().into(),
                 &mut Closed(kind),
                 stream::pending(),
                 None,
@@ -408,7 +433,7 @@ mod tests {
         drop(tell);
         let mut closed = Closed(io::ErrorKind::BrokenPipe);
         let outcome =
-            run_with(ops, events, ("task".to_owned(), Vec::new()), &mut closed, stream::pending(), None)
+            run_with(ops, events, "task".to_owned().into(), &mut closed, stream::pending(), None)
                 .await;
         assert_eq!(outcome.exit_code, 130);
         let mut count = 0;

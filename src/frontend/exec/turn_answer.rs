@@ -8,6 +8,7 @@ use super::output_schema::{self, OutputSchema};
 use super::printer::Printer;
 use base::model::item::{Item, ReminderTopic};
 use base::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
+use base::protocol::goal::GoalRound;
 use base::protocol::op::{Op, Work};
 
 pub struct TurnAnswer {
@@ -15,18 +16,19 @@ pub struct TurnAnswer {
     /// The model's last text, or the JSON value for the schema.
     pub text: Option<String>,
     cut: bool,
-    /// The turn that ended with an invalid answer.
-    corrected: Option<TurnEnd>,
+    /// The turns so far: rounds of a goal, and one with an invalid answer.
+    before: Option<TurnEnd>,
+    corrected: bool,
 }
 
 impl TurnAnswer {
     pub fn new(schema: Option<OutputSchema>) -> Self {
-        Self { schema, text: None, cut: false, corrected: None }
+        Self { schema, text: None, cut: false, before: None, corrected: false }
     }
 
     /// The prompt of a new turn, with what its answer has to be.
     pub fn begin(&mut self, prompt: String) -> String {
-        (self.text, self.cut, self.corrected) = (None, false, None);
+        (self.text, self.cut, self.before, self.corrected) = (None, false, None, false);
         match &self.schema {
             Some(schema) => format!("{prompt}\n\n{}", schema.instruction()),
             None => prompt,
@@ -47,14 +49,18 @@ impl TurnAnswer {
         }
     }
 
-    /// `Ok` is the end; `Err` what came of telling that a correction was asked for.
+    /// `Ok` is the end; `Err` if another turn follows, with what came of saying so.
     pub fn ended(
         &mut self,
         end: TurnEnd,
         ops: &UnboundedSender<Op>,
         printer: &mut (impl Printer + ?Sized),
     ) -> Result<TurnEnd, io::Result<()>> {
-        let end = joined(self.corrected.as_ref(), end);
+        let end = joined(self.before.as_ref(), end);
+        if end.goal.as_ref().is_some_and(GoalRound::goes_on) && end.reason == EndReason::Done {
+            self.before = Some(end);
+            return Err(Ok(()));
+        }
         let Some(schema) = self.schema.as_ref().filter(|_| end.reason == EndReason::Done) else {
             return Ok(end);
         };
@@ -64,9 +70,9 @@ impl TurnAnswer {
                 self.text = Some(output.to_string());
                 Ok(end)
             }
-            Err(why) if self.corrected.is_some() => Ok(TurnEnd { reason: invalid(&why), ..end }),
+            Err(why) if self.corrected => Ok(TurnEnd { reason: invalid(&why), ..end }),
             Err(why) => {
-                self.corrected = Some(end);
+                (self.before, self.corrected) = (Some(end), true);
                 let _ = ops.send(Work::Submit { text: output_schema::correction(&why) }.into());
                 let text = format!("the answer is not valid ({why}); asking once for a correction");
                 Err(printer.event(&Event::Notice { level: Level::Info, text }))

@@ -16,6 +16,7 @@ use base::config::mode::Mode;
 use base::config::settings::Permission;
 use base::model::observation::Todo;
 use base::protocol::event::{CommandRow, JobRow, Level, SessionInfo, WindowState};
+use base::protocol::goal::GoalState;
 use base::protocol::op::{Control, Op, Quick, Work};
 
 #[derive(Clone, Debug, Default)]
@@ -75,6 +76,7 @@ pub struct App {
     pub todos_folded: bool,
     pub waiting: Vec<(Arc<str>, String)>,
     pub sandbox_lacks: Option<String>,
+    pub goal: Option<GoalState>,
     pub compacting: Option<Duration>,
     /// Messages sent during a turn and not yet picked up.
     pub queued: Vec<String>,

@@ -180,7 +180,7 @@ impl Player<'_> {
         };
         let entries = self.history.entries();
         let old = &entries[..entries.iter().position(|entry| entry.id == before).unwrap_or(0)];
-        let summary = compressor::facts_only(old, self.settings.window_tokens);
+        let summary = compressor::facts_only(old, None, self.settings.window_tokens);
         if u64::from(estimate(&summary.text)) < entry::tokens_of(old) {
             self.archive(before, summary);
         }

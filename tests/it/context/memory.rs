@@ -149,7 +149,7 @@ proptest! {
                     if cut > 0 {
                         let said = "## Objectives & Status\n- all of `src/file_1.rs`, src/ghost.rs\n## Current Plan & Progress\n- go on";
                         let writer = writer(model.then_some(said), if tiny { 8_192 } else { 128_000 });
-                        let done = runtime.block_on(writer.summarize(entries[..cut].to_vec(), None));
+                        let done = runtime.block_on(writer.summarize(entries[..cut].to_vec(), None, None));
                         prop_assert!(!done.summary.text.contains("ghost.rs"));
                         if tiny {
                             let size = context::tokens::estimate::estimate(&done.summary.text);
@@ -210,7 +210,7 @@ proptest! {
             conversation.adopt(&Batch::plain(kept.iter().map(|(id, _)| *id).collect(), form, CauseKind::Compaction)).unwrap();
         }
         let before = conversation.history.entries()[4].id;
-        let summary = compressor::facts_only(&conversation.history.entries()[..4], 128_000);
+        let summary = compressor::facts_only(&conversation.history.entries()[..4], None, 128_000);
         conversation.archive(before, summary, CauseKind::Compaction).unwrap();
         let archived = conversation.history.entries()[0].clone();
         kept.push((archived.id, archived.item));
@@ -243,7 +243,7 @@ fn search_skips_rewound_items() {
     let first = say(&mut conversation, "first line\nwe decided on the tokenBucket limiter\nlast line");
     say(&mut conversation, "the limiter is slow");
     let second = say(&mut conversation, "設計書を読んで");
-    let summary = compressor::facts_only(&conversation.history.entries()[..2], 128_000);
+    let summary = compressor::facts_only(&conversation.history.entries()[..2], None, 128_000);
     conversation.archive(second, summary, CauseKind::Compaction).unwrap();
     let void = say(&mut conversation, "token bucket token bucket");
     conversation.rewind(void).unwrap();

@@ -93,7 +93,7 @@ proptest! {
                 Step::Archive(at) => {
                     // More than can be taken back would only hide from this test what still counts.
                     if archives < 3 && let Some(cut) = rounds.iter().filter(|id| conversation.history.reaches(**id)).nth(at).copied() {
-                        let summary = compressor::facts_only(&conversation.history.entries()[..1], 128_000);
+                        let summary = compressor::facts_only(&conversation.history.entries()[..1], None, 128_000);
                         conversation.archive(cut, summary, CauseKind::Compaction).unwrap();
                         archives += 1;
                     }
@@ -168,7 +168,7 @@ fn the_story_of_an_item_tells_that_it_came_back() {
     conversation.rewind(id).unwrap();
     conversation.revive(0).unwrap();
     let next = conversation.record(Item::User(UserMessage::new("next"))).unwrap().0;
-    conversation.archive(next, compressor::facts_only(&[], 128_000), CauseKind::Compaction).unwrap();
+    conversation.archive(next, compressor::facts_only(&[], None, 128_000), CauseKind::Compaction).unwrap();
     conversation.unarchive().unwrap();
     let records = reader::read(&conversation.log_path()).unwrap().records;
     let story = item_history::explain(&records, &id.to_string()).unwrap();

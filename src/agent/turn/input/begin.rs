@@ -9,7 +9,7 @@ use crate::hooks::turn_hooks;
 use crate::parts::Agent;
 use crate::turn::additions::{reminders, skills};
 use crate::turn::error::TurnError;
-use base::model::item::{Item, ItemId, UserMessage};
+use base::model::item::{Item, ItemId, Reminder, ReminderTopic, UserMessage};
 use base::protocol::event::Level;
 use base::protocol::notice::{self as texts, Problem};
 use base::text::one_line;
@@ -27,6 +27,41 @@ pub fn stopped(agent: &Agent) -> Option<Problem> {
     turn_hooks::stopped(&agent.dispatcher.hooks)
 }
 
+/// Opens a round of the goal with what its check said.
+pub async fn record_round(
+    agent: &mut Agent,
+    said: String,
+    shown: &str,
+    events: &Events,
+) -> Result<ItemId, TurnError> {
+    prepare(agent, events).await;
+    let Agent { conversation, dispatcher, .. } = agent;
+    let id =
+        conversation.record(Item::Reminder(Reminder { about: ReminderTopic::Goal, text: said.into() }))?.0;
+    if let Some(journal) = &dispatcher.cx.journal {
+        journal.begin_turn(id.0, shown);
+    }
+    Ok(id)
+}
+
+async fn prepare(agent: &mut Agent, events: &Events) {
+    let Agent { conversation, window, sampler, dispatcher, input, .. } = agent;
+    let cx = &dispatcher.cx;
+    cx.images.begin(&sampler.params.model);
+    if !input.sub_agent {
+        dispatcher.policy.end_turn();
+    }
+    if let Some(sub_agents) = &cx.sub_agents {
+        sub_agents.begin(sampler.parent_turn(window.settings(), &conversation.id));
+    }
+    // Background jobs may have run since the last turn.
+    window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
+    window.prompt.refresh_rules(dispatcher.root()).await;
+    input.offers.rules = window.prompt.rules_on_demand(dispatcher.root()).await.into();
+    window.fix_rules(conversation, &sampler.params);
+    reminders::tell_of_rules(window, dispatcher.root(), events);
+}
+
 /// Records the message with the blocks that follow it.
 pub async fn record_prompt(
     agent: &mut Agent,
@@ -34,25 +69,13 @@ pub async fn record_prompt(
     control: &TurnControl,
     events: &Events,
 ) -> Result<ItemId, TurnError> {
-    let Agent { conversation, window, sampler, dispatcher, input, attachments, .. } = agent;
+    prepare(agent, events).await;
+    let Agent { conversation, window, dispatcher, input, attachments, .. } = agent;
     let cx = &dispatcher.cx;
-    cx.images.begin(&sampler.params.model);
-    if !input.sub_agent {
-        dispatcher.policy.end_turn();
-    }
     if let Some((skill, _)) = input.offers.skills.called(text) {
         skills::allow(&skill.name, skill.allowed_tools.clone(), &dispatcher.policy, events);
     }
-    if let Some(sub_agents) = &cx.sub_agents {
-        sub_agents.begin(sampler.parent_turn(window.settings(), &conversation.id));
-    }
     let window_tokens = window.settings().window_tokens;
-    // Background jobs may have run since the last turn.
-    window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
-    window.prompt.refresh_rules(dispatcher.root()).await;
-    input.offers.rules = window.prompt.rules_on_demand(dispatcher.root()).await.into();
-    window.fix_rules(conversation, &sampler.params);
-    reminders::tell_of_rules(window, dispatcher.root(), events);
     let again = attachments.is_empty() && waiting::waiting(text, conversation, &cx.redactor).is_some();
     let mut message = UserMessage::new(&cx.redactor.redact_typed(text));
     let mut inputs = BlockInputs {

@@ -23,6 +23,8 @@ pub struct TurnInput {
     /// A reminder for the next message, such as rewound files.
     pub reminder: Option<String>,
     pub told: Option<String>,
+    /// What the goal's check said, for the model and for people: the next round begins with it.
+    pub check_said: Option<(String, String)>,
     pub inject_notes: bool,
     pub asked: PromptExpander,
     pub offers: SkillHints,

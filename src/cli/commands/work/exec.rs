@@ -18,9 +18,10 @@ use crate::cli::each::child;
 use crate::cli::each::run as each;
 use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::agent_setup;
-use crate::cli::setup::open::SessionSelector;
+use crate::cli::setup::open::{self, SessionSelector};
+use base::protocol::goal::Goal;
 use context::session::log;
-use frontend::exec::run::{self, ExecOptions};
+use frontend::exec::run::{self, ExecOptions, ExecStart};
 
 #[derive(Args, Debug, Default)]
 pub struct ExecArgs {
@@ -96,11 +97,9 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
         None if std::io::stdin().is_terminal() => String::new(),
         None => piped::all()?,
     };
-    if prompt.trim().is_empty() {
-        return Err(Failure::usage(
-            "the task is empty",
-            "describe the task: mycode exec \"fix the failing test\"",
-        ));
+    let is_new = matches!(which, SessionSelector::New);
+    if prompt.trim().is_empty() && (is_new || args.limits.until.is_some()) {
+        return Err(empty_task());
     }
     if let Some(file) = args.output.as_deref().filter(|file| !can_hold(file)) {
         return Err(Failure::usage(
@@ -112,7 +111,23 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
     let mut setup = exec_setup::setup(cli, args, &which).await?;
     setup.limits.has_schema = schema.is_some();
     let form = args.form.form(&setup).unwrap_or(ExecOptions::detect(args.json).form);
-    let prompt = piped::attached(prompt, beside, &setup.project_state);
+    let start = match &args.limits.until {
+        Some(check) if check.trim().is_empty() => {
+            return Err(Failure::usage(
+                "--until has no command",
+                "name one, such as --until 'cargo test -q'",
+            ));
+        }
+        Some(check) => {
+            let text = piped::attached(prompt, beside, &setup.project_state);
+            ExecStart::Goal(Goal { text, check: check.clone() })
+        }
+        None if prompt.trim().is_empty() => match setup.resume.as_deref().map(open::has_goal) {
+            Some(true) => ExecStart::NextRound,
+            _ => return Err(empty_task()),
+        },
+        None => ExecStart::Prompt(piped::attached(prompt, beside, &setup.project_state), images),
+    };
     let project_state = setup.project_state.clone();
     let handle = agent_setup::start(setup)?;
     let log = log::path_of(&project_state, &handle.session);
@@ -121,8 +136,7 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
         Some(writer) => writer.follow(handle.events),
         None => handle.events,
     };
-    let options = ExecOptions { schema, images, form };
-    let outcome = run::run(handle.ops, events, prompt, options).await;
+    let outcome = run::run(handle.ops, events, start, ExecOptions { schema, form }).await;
     if let Some(writer) = trajectory {
         let _ = tokio::time::timeout(LAST_WRITES, handle.task).await;
         writer
@@ -137,6 +151,10 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
         )?;
     }
     Ok(outcome.exit_code)
+}
+
+fn empty_task() -> Failure {
+    Failure::usage("the task is empty", "describe the task: mycode exec \"fix the failing test\"")
 }
 
 /// Whether the file can be written: checked before the work, not after.

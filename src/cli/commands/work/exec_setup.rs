@@ -18,7 +18,8 @@ const MAX_SCHEMA: u64 = 1024 * 1024;
 pub async fn setup(cli: &SharedArgs, args: &ExecArgs, which: &SessionSelector) -> Result<Setup, Failure> {
     let begun = Instant::now();
     let mut cli = cli.clone();
-    cli.model.default_wait = args.each.batch_process.map(|_| UNATTENDED_WAIT);
+    let is_unattended = args.each.batch_process.is_some() || args.limits.until.is_some();
+    cli.model.default_wait = is_unattended.then_some(UNATTENDED_WAIT);
     args.form.extend(&mut cli.model)?;
     let mut setup = agent_setup::setup(&cli, false, which).await?;
     args.form.apply(&mut setup)?;

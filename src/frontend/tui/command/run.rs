@@ -6,6 +6,7 @@ use crate::tui::app::App;
 use crate::tui::msg::Cmd;
 use base::config::mode::Mode;
 use base::config::settings::Permission;
+use base::protocol::goal::{Goal, GoalState};
 use base::protocol::maintain::Maintain;
 use base::protocol::notice;
 use base::protocol::op::{Idle, Op, Quick, Undo, Work};
@@ -60,6 +61,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
             Ok(work) => between_turns(app, name, Work::Maintain(work)),
             Err(message) => app.warn(format!("{message}.")),
         },
+        "goal" => goal(app, args),
         "init" => init(app, args),
         "resume" if args.is_empty() => between_turns(app, name, Quick::ListSessions),
         "resume" if args == "all" => between_turns(app, name, Quick::ListAllSessions),
@@ -212,6 +214,32 @@ fn compact(app: &mut App, args: &str) {
     });
 }
 
+fn goal(app: &mut App, args: &str) {
+    match (args, args.rsplit_once(" --check ")) {
+        ("", _) => app.inform(app.goal.as_ref().map_or_else(notice::no_goal, GoalState::report)),
+        ("stop", _) => {
+            app.goal = None;
+            app.send(Idle::StopGoal);
+        }
+        ("go", _) => between_turns(app, "goal", Work::NextRound),
+        (_, Some((text, check))) if !text.trim().is_empty() && !check.trim().is_empty() => {
+            let goal = Goal { text: text.trim().to_owned(), check: unquoted(check.trim()).to_owned() };
+            between_turns(app, "goal", Work::Goal(goal));
+        }
+        _ => {
+            app.composer.restore(&format!("/goal {args}"));
+            app.warn("Usage: /goal TEXT --check COMMAND, such as /goal fix the parser --check cargo test -q");
+        }
+    }
+}
+
+/// A command that is quoted as a whole, as in a shell.
+fn unquoted(command: &str) -> &str {
+    let inner =
+        |quote: char| command.strip_prefix(quote)?.strip_suffix(quote).filter(|it| !it.contains(quote));
+    inner('\'').or_else(|| inner('"')).unwrap_or(command)
+}
+
 fn init(app: &mut App, args: &str) {
     match args {
         "" => {
@@ -248,6 +276,24 @@ mod tests {
         assert_eq!(nearest(&app, "hlep"), Some("help"));
         assert_eq!(nearest(&app, "contxt"), Some("context"));
         assert_eq!(nearest(&app, "foo"), None);
+    }
+
+    #[test]
+    fn a_goal_has_a_text_and_a_check() {
+        for (typed, check) in [
+            ("/goal fix it --check cargo test -q", "cargo test -q"),
+            ("/goal fix it --check 'cargo test -q'", "cargo test -q"),
+            ("/goal fix it --check test 'a' = 'a'", "test 'a' = 'a'"),
+        ] {
+            let mut app = App::new(Theme::new(false), (80, 24));
+            assert!(run(&mut app, typed));
+            let sent = format!("{:?}", app.take_commands());
+            let goal = Goal { text: "fix it".to_owned(), check: check.to_owned() };
+            assert!(sent.contains(&format!("{goal:?}")), "{sent}");
+        }
+        let mut app = App::new(Theme::new(false), (80, 24));
+        assert!(run(&mut app, "/goal fix it"));
+        assert_eq!(app.composer.text(), "/goal fix it", "nothing typed is lost");
     }
 
     #[test]

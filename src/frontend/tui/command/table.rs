@@ -1,7 +1,7 @@
 //! The table of slash commands. A new command is one row here and one arm in `run`.
 
 /// Name, arguments as shown, and help.
-pub const COMMANDS: [(&str, &str, &str); 34] = [
+pub const COMMANDS: [(&str, &str, &str); 35] = [
     ("help", "[keys]", "list commands and keys; `keys`: with their names in config.toml"),
     ("model", "[name]", "choose a model"),
     ("effort", "[level]", "choose how long the model may think"),
@@ -22,6 +22,7 @@ pub const COMMANDS: [(&str, &str, &str); 34] = [
     ("compact", "[focus]", "summarize older turns now; `auto on|off`"),
     ("uncompact", "", "undo the last compaction"),
     ("recall", "ID|WORDS", "show an item in full, or search this session"),
+    ("goal", "TEXT --check CMD", "work until CMD succeeds; alone: the rounds; `go` goes on, `stop` ends"),
     ("maintain", "[task]", "explore, analyze, plan, do; what is learned becomes notes"),
     ("init", "[no]", "write or improve the project's rules file; `no` stops the offer"),
     ("vim", "", "edit the input as vi does, or not"),

@@ -1,0 +1,95 @@
+//! A goal: a task that is done when a command of the user's, its check, ends with 0.
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::{one_line, plural};
+
+const NAMES: usize = 5;
+const LINE_CHARS: usize = 160;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Goal {
+    pub text: String,
+    pub check: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GoalOutcome {
+    Passed,
+    /// The next round follows.
+    Failed,
+    NoProgress,
+    /// The check itself can't be run.
+    NotRun,
+}
+
+/// A turn for the goal, and what the check said after it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GoalRound {
+    pub n: usize,
+    pub outcome: GoalOutcome,
+    /// Such as `exit code 1, "2 failed"`.
+    pub how: String,
+    pub changed: Vec<String>,
+    pub cost_usd: Option<f64>,
+    /// A hash of what the check printed.
+    pub output: String,
+}
+
+impl GoalRound {
+    pub fn goes_on(&self) -> bool {
+        self.outcome == GoalOutcome::Failed
+    }
+
+    pub fn line(&self) -> String {
+        let word = match self.outcome {
+            GoalOutcome::Passed => "passed",
+            GoalOutcome::Failed | GoalOutcome::NoProgress => "failed",
+            GoalOutcome::NotRun => "did not run",
+        };
+        let mut line = format!("round {}: check {word} ({})", self.n, self.how);
+        match self.changed.len() {
+            0 => line.push_str("; no file changed"),
+            count => {
+                let named = self.changed[..count.min(NAMES)].join(", ");
+                let more = if count > NAMES { format!(" and {} more", count - NAMES) } else { String::new() };
+                line.push_str(&format!("; changed {named}{more}"));
+            }
+        }
+        if let Some(cost) = self.cost_usd {
+            line.push_str(&format!("; ${cost:.2}"));
+        }
+        line
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct GoalState {
+    pub goal: Goal,
+    pub rounds: Vec<GoalRound>,
+}
+
+impl GoalState {
+    pub fn line(&self) -> String {
+        let text = one_line(&self.goal.text, LINE_CHARS);
+        format!("goal: {text} (until `{}` passes)", one_line(&self.goal.check, LINE_CHARS))
+    }
+
+    /// The goal and all its rounds.
+    pub fn report(&self) -> String {
+        let mut text = self.line();
+        for round in &self.rounds {
+            text.push_str(&format!("\n  {}", round.line()));
+        }
+        let costs: Option<Vec<f64>> = self.rounds.iter().map(|round| round.cost_usd).collect();
+        let cost = costs.map_or(String::new(), |costs| format!(", ${:.2}", costs.iter().sum::<f64>()));
+        let end = match self.rounds.last().map(|round| round.outcome) {
+            Some(GoalOutcome::Passed) => "reached",
+            Some(GoalOutcome::NoProgress) => "ended without progress",
+            _ => "not reached yet",
+        };
+        text.push_str(&format!("\n  {end} after {}{cost}", plural(self.rounds.len(), "round")));
+        text
+    }
+}
