@@ -23,6 +23,7 @@ use crate::cli::commands::work::chat::ResumeArgs;
 use crate::cli::commands::work::demo::DemoArgs;
 use crate::cli::commands::work::exec::ExecArgs;
 use crate::cli::commands::work::maintain::MaintainArgs;
+use crate::cli::commands::work::review::ReviewArgs;
 use crate::cli::commands::work::tool::ToolArgs;
 use crate::cli::each::args as each;
 use crate::cli::foreign::{help as scripts, translate};
@@ -89,10 +90,10 @@ fn acts(subcommand: &str, option: &str) -> bool {
         _ if option == "folder" => true,
         _ if option == "plain" => subcommand == "resume",
         "exec" => true,
-        _ if option == "wait" => matches!(subcommand, "build" | "maintain" | "resume"),
+        _ if option == "wait" => matches!(subcommand, "build" | "maintain" | "resume" | "review"),
         "acp" => !matches!(option, "continue_last" | "fork"),
         "maintain" => option != "mode",
-        "build" => !matches!(option, "continue_last" | "mode" | "fork"),
+        "build" | "review" => !matches!(option, "continue_last" | "mode" | "fork"),
         "resume" => option != "continue_last",
         "import" => !matches!(option, "continue_last" | "fork"),
         "doctor" => !matches!(option, "continue_last" | "max_steps" | "fork" | "max_cost" | "allow" | "deny"),
@@ -112,6 +113,8 @@ pub enum Command {
     Acp,
     /// Build a larger change: specification, plan, code, review
     Build(BuildArgs),
+    /// Review a diff with a fresh eye: findings with place and severity
+    Review(ReviewArgs),
     /// Look after the project: explore, analyze, plan, do; what is learned is kept in its notes
     Maintain(MaintainArgs),
     /// Continue a session of this project
@@ -150,9 +153,9 @@ pub enum Command {
     Trust(TrustArgs),
     /// List the hooks (commands that run on events), where they come from and whether they are trusted
     Hooks,
-    /// Print a JSON Schema: events, what `exec --json` prints
+    /// Print a JSON Schema: events (what `exec --json` prints) or review
     Schema {
-        /// events
+        /// events or review
         what: SchemaOf,
     },
     /// List the models of the configured server, and of other vendors whose keys are set
@@ -198,4 +201,5 @@ pub enum Command {
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum SchemaOf {
     Events,
+    Review,
 }

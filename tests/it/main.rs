@@ -31,6 +31,7 @@ mod packaging;
 mod policy;
 mod provider;
 mod reports;
+mod reviews;
 mod sandbox;
 mod screen;
 mod scripts;

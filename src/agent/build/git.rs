@@ -57,6 +57,32 @@ pub async fn is_at_head(root: &Path) -> bool {
     git(root, &["diff", "--quiet", "HEAD"]).await.is_ok()
 }
 
+/// What one commit changed.
+pub async fn diff_of(root: &Path, commit: &str) -> Result<String, Stop> {
+    git(
+        root,
+        &["show", "--no-ext-diff", "--no-textconv", "--no-color", "--format=", "--end-of-options", commit],
+    )
+    .await
+}
+
+/// What the files as they are now, new ones too, change since `base` split off. `own` is a path for a copy of git's index.
+pub async fn diff_since(root: &Path, base: &str, own: &Path) -> Result<String, Stop> {
+    let from = git(root, &["merge-base", "HEAD", "--end-of-options", base]).await?;
+    let index = git(root, &["rev-parse", "--path-format=absolute", "--git-path", "index"]).await?;
+    std::fs::copy(index.trim_end(), own)
+        .map_err(|error| Stop::failed(format!("git's index can't be read: {error}"), HINT))?;
+    let with_own = |args: &[&str]| {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(root).args(["-c", "core.hooksPath=/dev/null"]).args(args);
+        command.env("GIT_INDEX_FILE", own);
+        command
+    };
+    output(with_own(&[&["add", "--all", "--intent-to-add"][..], &WORK].concat()), "add").await?;
+    let diff = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", from.trim_end()];
+    output(with_own(&[&diff[..], &WORK].concat()), "diff").await
+}
+
 /// Commits everything, if there is anything. The build's own folder is ignored.
 pub async fn commit(root: &Path, subject: &str) -> Result<(), Stop> {
     git(root, &[&["add", "--all"][..], &WORK].concat()).await?;

@@ -9,20 +9,13 @@ use super::error::TurnError;
 use super::finish;
 use crate::control::{Events, notice};
 use crate::parts::Agent;
-use crate::qa::checks::{self, CheckOutcome, CheckRunner};
-use crate::qa::prompts;
-use crate::qa::verdict::{self, ReviewVerdict};
+use crate::qa::reviewer::{self, ChangeReviewer};
 use crate::session::review::Reviewer;
 use base::model::item::{Item, Reminder, ReminderTopic};
 use base::model::usage::Usage;
 use base::protocol::event::{Event, Level};
-use base::protocol::review::{Changes, ReviewOutcome};
-use base::text;
+use base::protocol::review::{ChangedFile, Changes, ReviewOutcome};
 use tools::cx::ToolCx;
-use tools::sub_agent::SubTask;
-
-/// Of the diff, in bytes: about 8k tokens. The files of the rest are named.
-const DIFF_BYTES: usize = 24_000;
 
 /// Returns whether the model was told something. A review that can't be done is skipped with a notice.
 pub async fn review(
@@ -74,68 +67,26 @@ async fn outcome(
 ) -> Result<ReviewOutcome, String> {
     let Agent { conversation, dispatcher, window, .. } = agent;
     let cx = ToolCx { call_id: "review".into(), cancel: cancel.clone(), ..dispatcher.cx.clone() };
-    let (Some(agents), Some(journal)) = (&cx.sub_agents, cx.journal.clone()) else {
+    let (Some(agents), Some(journal)) = (&dispatcher.cx.sub_agents, cx.journal.clone()) else {
         return Err("it needs a session".to_owned());
     };
     let reviewer = Reviewer { journal, redactor: Arc::clone(&cx.redactor) };
-    let root = Arc::clone(&cx.root);
-    let looked =
-        tokio::task::spawn_blocking(move || (reviewer.changes(true), checks::of_project(&root, &[])));
-    let (changes, wanted) = looked.await.map_err(|error| error.to_string())?;
+    let looked = tokio::task::spawn_blocking(move || reviewer.changes(true)).await;
+    let changes = looked.map_err(|error| error.to_string())?;
     if changes.files.is_empty() {
         return Err("no file was changed".to_owned());
     }
-    let runner =
-        CheckRunner { dispatcher, window_tokens: window.settings().window_tokens, cancel: cancel.clone() };
-    let mut results = Vec::new();
-    for check in &wanted {
-        results.push(runner.run(check).await.ok_or("it was interrupted")?);
-    }
-    let task = finish::asked(conversation);
-    let (diff, shown) = (diff(&changes), checks::text(&results));
-    let mut task = SubTask {
-        kind: "qa_reviewer".to_owned(),
-        prompt: prompts::review(("Task", &task), ("Changes", &diff), &shown),
-        ..SubTask::default()
-    };
-    let mut why = String::new();
-    for _ in 0..2 {
-        let report = agents.run(task, &cx).await?;
-        spent.push((Arc::clone(&report.model), report.usage));
-        match ReviewVerdict::read(&report.answer) {
-            Ok(verdict) => {
-                let failed = results.iter().filter(|result| result.outcome == CheckOutcome::Failed);
-                let failed: Vec<String> = failed.map(|result| result.line()).collect();
-                return Ok(ReviewOutcome {
-                    passed: verdict.passes() && failed.is_empty(),
-                    findings: verdict.findings,
-                    failed,
-                    checks: results.iter().map(|result| result.line()).collect(),
-                    usage: Usage::default(),
-                });
-            }
-            Err(unread) => why = unread,
-        }
-        let (kind, prompt) = ("qa_reviewer".to_owned(), verdict::asked_again(&why));
-        task = SubTask { kind, prompt, resume: Some(report.id), ..SubTask::default() };
-    }
-    Err(format!("the reviewer gave no readable verdict ({why})"))
+    let (task, diff) = (finish::asked(conversation), diff(&changes));
+    let window_tokens = window.settings().window_tokens;
+    let agents = Arc::clone(agents);
+    let reviewer = ChangeReviewer { dispatcher, agents: &*agents, window_tokens, cx };
+    reviewer.review(("Task", &task), ("Changes", &diff), spent).await
 }
 
 fn diff(changes: &Changes) -> String {
-    let mut shown = String::new();
-    let mut more = Vec::new();
-    for file in &changes.files {
+    let part = |file: &'_ ChangedFile| {
         let hunks: String = file.hunks.iter().map(|hunk| format!("{}\n", hunk.diff.trim_end())).collect();
-        let part = format!("### {}\n{hunks}\n", file.heading());
-        if shown.len() + part.len() > DIFF_BYTES {
-            more.push(file.path.as_str());
-        } else {
-            shown.push_str(&part);
-        }
-    }
-    if !more.is_empty() {
-        shown.push_str(&format!("Not shown, read them: {}\n", text::one_line(&more.join(", "), 2_000)));
-    }
-    shown
+        format!("### {}\n{hunks}\n", file.heading())
+    };
+    reviewer::fitting(changes.files.iter().map(|file| (file.path.as_str(), part(file))))
 }

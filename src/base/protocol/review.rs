@@ -62,11 +62,23 @@ pub struct HunkId {
     pub place: String,
 }
 
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FindingSeverity {
+    /// Also where the reviewer doesn't say.
+    #[default]
+    High,
+    Medium,
+    Low,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewFinding {
     pub path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
+    #[serde(default)]
+    pub severity: FindingSeverity,
     pub problem: String,
     #[serde(default)]
     pub evidence: String,
@@ -84,7 +96,7 @@ impl ReviewFinding {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReviewOutcome {
     pub passed: bool,
     pub findings: Vec<ReviewFinding>,
@@ -96,6 +108,25 @@ pub struct ReviewOutcome {
 }
 
 impl ReviewOutcome {
+    /// Whether something grave was found, or a check of the project fails.
+    pub fn is_grave(&self) -> bool {
+        !self.failed.is_empty() || self.findings.iter().any(|found| found.severity == FindingSeverity::High)
+    }
+
+    /// The findings, one a line, for people.
+    pub fn text(&self) -> String {
+        let mut lines: Vec<String> = self
+            .findings
+            .iter()
+            .map(|found| format!("{:<6}  {}", format!("{:?}", found.severity).to_lowercase(), found.line()))
+            .collect();
+        lines.extend(self.failed.iter().map(|check| format!("check   {check}")));
+        if lines.is_empty() {
+            lines.push("No findings.".to_owned());
+        }
+        lines.join("\n")
+    }
+
     /// `reviewed: 2 findings`.
     pub fn short(&self) -> String {
         match self.findings.len() + self.failed.len() {

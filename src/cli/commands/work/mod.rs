@@ -11,5 +11,6 @@ pub mod exec_host;
 pub mod exec_setup;
 pub mod maintain;
 pub mod piped;
+pub mod review;
 pub mod tool;
 pub mod trajectory;

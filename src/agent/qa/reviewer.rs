@@ -1,0 +1,85 @@
+//! The reviewer: a sub-agent with a window of its own that sees what was wanted, the changes, and what the project's checks
+//! say. Its verdict is never read from prose.
+
+use std::sync::Arc;
+
+use super::checks::{self, CheckOutcome, CheckRunner};
+use super::prompts;
+use super::verdict::{self, ReviewVerdict};
+use crate::calls::dispatcher::Dispatcher;
+use base::model::usage::Usage;
+use base::protocol::review::ReviewOutcome;
+use base::text;
+use tools::cx::{SubAgents, ToolCx};
+use tools::sub_agent::SubTask;
+
+const ROLE: &str = "qa_reviewer";
+/// Of the diff, in bytes: about 8k tokens. The files of the rest are named.
+const DIFF_BYTES: usize = 24_000;
+
+pub struct ChangeReviewer<'a> {
+    pub dispatcher: &'a Dispatcher,
+    pub agents: &'a dyn SubAgents,
+    pub window_tokens: u64,
+    pub cx: ToolCx,
+}
+
+impl ChangeReviewer<'_> {
+    /// `wanted` and `changes` are sections. The error says why there is no outcome; `spent` takes what it cost in any case.
+    pub async fn review(
+        &self,
+        wanted: (&str, &str),
+        changes: (&str, &str),
+        spent: &mut Vec<(Arc<str>, Usage)>,
+    ) -> Result<ReviewOutcome, String> {
+        let (dispatcher, cancel) = (self.dispatcher, self.cx.cancel.clone());
+        let root = Arc::clone(&self.cx.root);
+        let known = tokio::task::spawn_blocking(move || checks::of_project(&root, &[])).await;
+        let runner = CheckRunner { dispatcher, window_tokens: self.window_tokens, cancel };
+        let mut results = Vec::new();
+        for check in &known.map_err(|error| error.to_string())? {
+            results.push(runner.run(check).await.ok_or("it was interrupted")?);
+        }
+        let prompt = prompts::review(wanted, changes, &checks::text(&results));
+        let mut task = SubTask { kind: ROLE.to_owned(), prompt, ..SubTask::default() };
+        let mut why = String::new();
+        for _ in 0..2 {
+            let report = self.agents.run(task, &self.cx).await?;
+            spent.push((Arc::clone(&report.model), report.usage));
+            match ReviewVerdict::read(&report.answer) {
+                Ok(verdict) => {
+                    let failed = results.iter().filter(|result| result.outcome == CheckOutcome::Failed);
+                    let failed: Vec<String> = failed.map(|result| result.line()).collect();
+                    return Ok(ReviewOutcome {
+                        passed: verdict.passes() && failed.is_empty(),
+                        findings: verdict.findings,
+                        failed,
+                        checks: results.iter().map(|result| result.line()).collect(),
+                        usage: Usage::default(),
+                    });
+                }
+                Err(unread) => why = unread,
+            }
+            let prompt = verdict::asked_again(&why);
+            task = SubTask { kind: ROLE.to_owned(), prompt, resume: Some(report.id), ..SubTask::default() };
+        }
+        Err(format!("the reviewer gave no readable verdict ({why})"))
+    }
+}
+
+/// The parts of a diff that fit, each with its file's name, and the names of the others.
+pub fn fitting<'a>(files: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let mut shown = String::new();
+    let mut more = Vec::new();
+    for (name, part) in files {
+        if shown.len() + part.len() > DIFF_BYTES {
+            more.push(name);
+        } else {
+            shown.push_str(&part);
+        }
+    }
+    if !more.is_empty() {
+        shown.push_str(&format!("Not shown, read them: {}\n", text::one_line(&more.join(", "), 2_000)));
+    }
+    shown
+}

@@ -1,0 +1,94 @@
+//! `mycode review`: a diff is read with a fresh eye.
+
+use frontend::exec::output_schema::OutputSchema;
+use serde_json::{Value, json};
+
+use crate::support::answer::{Reply, answer};
+use crate::support::server::FakeServer;
+use crate::support::workplace::{Workplace, stderr, stdout};
+
+fn say(text: &str) -> Reply {
+    answer().text(text).into()
+}
+
+fn finding(severity: &str) -> String {
+    let finding =
+        json!({"path": "a.py", "line": 1, "severity": severity, "problem": "adds 2", "evidence": "read it"});
+    json!({"verdict": "fail", "findings": [finding]}).to_string()
+}
+
+fn place() -> Workplace {
+    let place = Workplace::new();
+    place.file("a.py", "x = 1\n").file(".gitignore", "*.pyc\n");
+    let place = place.repository();
+    place.file("a.py", "x = 2\n").file("new.py", "y = 1\n").file("b.pyc", "no\n");
+    place
+}
+
+fn review(place: &Workplace, server: &FakeServer, args: &[&str]) -> std::process::Output {
+    let url = server.base_url();
+    let all = [&["review", "--base-url", &url, "--model", "test-model"], args].concat();
+    place.command(&all).output().unwrap()
+}
+
+#[test]
+fn what_is_not_committed_is_reviewed() {
+    let place = place();
+    let server = FakeServer::start(vec![say("It FAILs."), say(&finding("high"))]);
+    let out = review(&place, &server, &["--json"]);
+    assert_eq!(out.status.code(), Some(1), "{}", stderr(&out));
+    let schema = stdout(&place.command(&["schema", "review"]).output().unwrap());
+    let line: Value = OutputSchema::parse(&schema).unwrap().read(stdout(&out).trim()).unwrap();
+    assert_eq!((&line["verdict"], &line["findings"][0]["severity"]), (&json!("fail"), &json!("high")));
+    let asked = &server.requests()[0].raw;
+    for part in ["+x = 2", "+y = 1", "No check found"] {
+        assert!(asked.contains(part), "{part}: {asked}");
+    }
+    assert!(!asked.contains("b.pyc"), "{asked}");
+    assert_eq!(place.git(&["status", "--porcelain"]), " M a.py\n?? new.py\n", "the index is as it was");
+}
+
+#[test]
+fn only_grave_findings_and_failed_checks_fail() {
+    let place = place();
+    let server = FakeServer::start(vec![say(&finding("low"))]);
+    let out = review(&place, &server, &[]);
+    assert_eq!((out.status.code(), stdout(&out).as_str()), (Some(0), "low     a.py:1 adds 2 (read it)\n"));
+    place.file("Makefile", "test:\n\t@false\n");
+    let server = FakeServer::start(vec![say(r#"{"verdict": "pass"}"#)]);
+    let out = review(&place, &server, &[]);
+    assert_eq!(out.status.code(), Some(1));
+    assert!(stdout(&out).starts_with("check   `make test`: failed"), "{}", stdout(&out));
+    let server = FakeServer::start(vec![say("Looks fine. PASS"), say("PASS")]);
+    let out = review(&place, &server, &[]);
+    assert_eq!((out.status.code(), stdout(&out).as_str()), (Some(1), ""), "no verdict is no pass");
+}
+
+#[test]
+fn a_branch_or_a_commit_is_reviewed() {
+    let place = place();
+    place.git(&["checkout", "-qb", "topic"]);
+    place.git(&["add", "."]);
+    place.git(&["commit", "-qm", "second"]);
+    place.file("a.py", "x = 3\n");
+    for (args, shown, hidden) in
+        [(&["main"][..], "+x = 3", "+x = 2"), (&["--commit", "HEAD"], "+x = 2", "+x = 3")]
+    {
+        let server = FakeServer::start(vec![say(r#"{"verdict": "pass"}"#)]);
+        let out = review(&place, &server, args);
+        assert_eq!(
+            (out.status.code(), stdout(&out).as_str()),
+            (Some(0), "No findings.\n"),
+            "{}",
+            stderr(&out)
+        );
+        let asked = &server.requests()[0].raw;
+        assert!(asked.contains(shown) && !asked.contains(hidden), "{asked}");
+    }
+    let server = FakeServer::start(vec![]);
+    let out = review(&place, &server, &["no-such-branch"]);
+    assert_eq!(out.status.code(), Some(2), "{}", stderr(&out));
+    place.git(&["checkout", "-q", "."]);
+    let out = review(&place, &server, &[]);
+    assert_eq!(out.status.code(), Some(0), "nothing to review: {}", stderr(&out));
+}
