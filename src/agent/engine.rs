@@ -104,7 +104,8 @@ impl Engine {
                 self.agent.attachments = attachments;
                 self.turn(text, ops).await.is_some()
             }
-            Work::RunCommand { command } => self.run_command(&command, ops).await,
+            Work::RunCommand { command } => self.beside(Some(command), ops).await,
+            Work::Review => self.beside(None, ops).await,
             // Runs one phase. The next one waits for what the user decided or typed meanwhile.
             Work::Maintain(phases) => {
                 let Some(text) = self.maintainer.begin(&phases, &mut self.agent, &self.events).await else {
@@ -200,16 +201,17 @@ impl Engine {
         Some(end)
     }
 
-    /// Runs the user's own command while listening; `false` on shutdown.
-    async fn run_command(&mut self, command: &str, ops: &mut Ops) -> bool {
+    /// Runs the user's own command, or else a review, while listening; `false` on shutdown.
+    async fn beside(&mut self, command: Option<String>, ops: &mut Ops) -> bool {
         let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
         let listener = Listener::new(&self.agent, &self.deps, &self.events);
         let _ = self.events.send(Event::CommandStarted);
-        control.command(command.to_owned());
+        let reviews = command.is_none();
+        command.into_iter().for_each(|command| control.command(command));
         let mut outcome = Ok(());
         let running = {
             let (turn, outcome) = (Turn::new(&mut self.agent, &control, &self.events), &mut outcome);
-            let work = async { *outcome = turn.run_commands().await };
+            let work = async { *outcome = turn.beside(reviews).await };
             listener.drive(work, ops, &mut self.deferred, &control).await
         };
         if let Err(message) = outcome {

@@ -18,6 +18,7 @@ use crate::cli::commands::sessions::list::SessionsArgs;
 use crate::cli::commands::sessions::replay_args::ReplayArgs;
 use crate::cli::commands::sessions::report::ReportArgs;
 use crate::cli::commands::sessions::rewind::RewindArgs;
+use crate::cli::commands::work::branches::WorkArgs;
 use crate::cli::commands::work::build::BuildArgs;
 use crate::cli::commands::work::chat::ResumeArgs;
 use crate::cli::commands::work::demo::DemoArgs;
@@ -93,6 +94,7 @@ fn acts(subcommand: &str, option: &str) -> bool {
         _ if option == "wait" => matches!(subcommand, "build" | "maintain" | "resume" | "review"),
         "acp" => !matches!(option, "continue_last" | "fork"),
         "maintain" => option != "mode",
+        "work" => matches!(option, "provider" | "base_url" | "model" | "permission" | "max_cost"),
         "build" | "review" => !matches!(option, "continue_last" | "mode" | "fork"),
         "resume" => option != "continue_last",
         "import" => !matches!(option, "continue_last" | "fork"),
@@ -115,6 +117,8 @@ pub enum Command {
     Build(BuildArgs),
     /// Review a diff with a fresh eye: findings with place and severity
     Review(ReviewArgs),
+    /// The branches that batches and builds left: list, diff, test, merge, discard
+    Work(WorkArgs),
     /// Look after the project: explore, analyze, plan, do; what is learned is kept in its notes
     Maintain(MaintainArgs),
     /// Continue a session of this project

@@ -45,3 +45,4 @@ mod traces;
 mod turns;
 mod web;
 mod web_search;
+mod work;

@@ -1,8 +1,11 @@
 //! `mycode review`: a diff is read with a fresh eye.
 
+use base::protocol::event::Event;
+use base::protocol::op::Work;
 use frontend::exec::output_schema::OutputSchema;
 use serde_json::{Value, json};
 
+use crate::support::agent::TestAgent;
 use crate::support::answer::{Reply, answer};
 use crate::support::server::FakeServer;
 use crate::support::workplace::{Workplace, stderr, stdout};
@@ -91,4 +94,25 @@ fn a_branch_or_a_commit_is_reviewed() {
     place.git(&["checkout", "-q", "."]);
     let out = review(&place, &server, &[]);
     assert_eq!(out.status.code(), Some(0), "nothing to review: {}", stderr(&out));
+}
+
+/// The user's `/review`: findings are shown, and go along with the next message.
+#[tokio::test]
+async fn a_session_is_reviewed_in_the_chat() {
+    let place = Workplace::new();
+    let call = answer().call("Write", json!({"path": "a.py", "content": "x = 2\n"})).into();
+    let server = FakeServer::start(vec![call, say("Done."), say(&finding("high")), say("Mended.")]);
+    let config = format!("nudges = false\nmodel = \"test-model\"\nbase_url = \"{}\"\n", server.base_url());
+    let mut agent = TestAgent::start(&place, &config, false);
+    agent.turn("write x").await;
+    agent.send(Work::Review);
+    let found = |event: &Event| match event {
+        Event::Review(outcome) => Some(outcome.text()),
+        _ => None,
+    };
+    assert_eq!(agent.until(found).await, "high    a.py:1 adds 2 (read it)");
+    agent.turn("mend it").await;
+    let requests = server.requests();
+    assert!(requests[2].raw.contains("+x = 2") && requests[2].raw.contains("write x"), "{}", requests[2].raw);
+    assert!(requests[3].raw.contains("A reviewer who saw only the task"), "{}", requests[3].raw);
 }

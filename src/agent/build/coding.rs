@@ -96,7 +96,11 @@ async fn merge(
             text: &format!("Subtask {} conflicts in {}", subtask.number, conflicts.join(", ")),
         });
         let name = format!("merge of subtask {}", subtask.number);
-        let part = RoleTask::new("qa_fixer", name, prompts::merge(subtask, &conflicts));
+        let part = RoleTask::new(
+            "qa_fixer",
+            name,
+            prompts::merge(&format!("{}. {}", subtask.number, subtask.text), &conflicts),
+        );
         let agents = build.roles.session.setup.agents_in(&tree.path);
         build.roles.work(RoleTask { elsewhere: Some(agents), start: RoleStart::Fresh, ..part }).await?;
         tree.conclude(&conflicts).await?;

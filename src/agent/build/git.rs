@@ -70,7 +70,7 @@ pub async fn diff_of(root: &Path, commit: &str) -> Result<String, Stop> {
 pub async fn diff_since(root: &Path, base: &str, own: &Path) -> Result<String, Stop> {
     let from = git(root, &["merge-base", "HEAD", "--end-of-options", base]).await?;
     let index = git(root, &["rev-parse", "--path-format=absolute", "--git-path", "index"]).await?;
-    std::fs::copy(index.trim_end(), own)
+    copy_index(Path::new(index.trim_end()), own)
         .map_err(|error| Stop::failed(format!("git's index can't be read: {error}"), HINT))?;
     let with_own = |args: &[&str]| {
         let mut command = Command::new("git");
@@ -81,6 +81,38 @@ pub async fn diff_since(root: &Path, base: &str, own: &Path) -> Result<String, S
     output(with_own(&[&["add", "--all", "--intent-to-add"][..], &WORK].concat()), "add").await?;
     let diff = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", from.trim_end()];
     output(with_own(&[&diff[..], &WORK].concat()), "diff").await
+}
+
+/// With its time, by which git knows which files may have changed without a trace.
+fn copy_index(index: &Path, own: &Path) -> std::io::Result<()> {
+    std::fs::copy(index, own)?;
+    let changed = std::fs::metadata(index)?.modified()?;
+    std::fs::File::options().write(true).open(own)?.set_modified(changed)
+}
+
+/// The branches with this beginning.
+pub async fn branches(root: &Path, prefix: &str) -> Result<Vec<String>, Stop> {
+    let found =
+        git(root, &["for-each-ref", "--format=%(refname:short)", &format!("refs/heads/{prefix}")]).await?;
+    Ok(found.lines().map(str::to_owned).collect())
+}
+
+/// The files that a branch changes, beyond what the project has.
+pub async fn changed_by(root: &Path, branch: &str) -> Result<Vec<String>, Stop> {
+    let found = git(root, &["diff", "--name-only", "-z", &format!("HEAD...{branch}")]).await?;
+    Ok(found.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+}
+
+pub async fn diff_by(root: &Path, branch: &str) -> Result<String, Stop> {
+    let range = format!("HEAD...{branch}");
+    git(root, &["diff", "--no-ext-diff", "--no-textconv", "--no-color", &range]).await
+}
+
+/// Removes a branch with all that is only there.
+pub async fn discard(root: &Path, path: &Path, branch: &str) -> Result<(), Stop> {
+    let _ = git(root, &["worktree", "remove", "--force", &path.to_string_lossy()]).await;
+    git(root, &["worktree", "prune"]).await?;
+    git(root, &["branch", "--delete", "--force", branch]).await.map(drop)
 }
 
 /// Commits everything, if there is anything. The build's own folder is ignored.

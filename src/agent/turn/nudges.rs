@@ -4,6 +4,7 @@
 use super::endings;
 use super::error::TurnError;
 use super::finish::{self, Audience, Fact};
+use super::input::begin;
 use super::repeats;
 use super::review;
 use crate::control::{Events, TurnControl};
@@ -136,7 +137,30 @@ impl Nudges {
         if !agent.limits.wants_review(steps) || std::mem::replace(&mut self.reviewed, true) {
             return Ok(false);
         }
-        review::review(agent, &control.cancel, events).await
+        let told = review::review(agent, true, &control.cancel, events).await?;
+        let goes_on = told.is_some();
+        if let Some(text) = told {
+            let reminder = Reminder { about: ReminderTopic::Review, text: text.into() };
+            agent.conversation.record(Item::Reminder(reminder))?;
+        }
+        Ok(goes_on)
+    }
+
+    /// The user's `/review`. What it finds goes along with the next message.
+    pub async fn review_session(
+        &mut self,
+        agent: &mut Agent,
+        control: &TurnControl,
+        events: &Events,
+    ) -> Result<(), String> {
+        begin::prepare(agent, events).await;
+        let told = match review::review(agent, false, &control.cancel, events).await {
+            Ok(told) => told,
+            Err(TurnError::Failed((message, _), _)) => return Err(message),
+            Err(_) => return Ok(()),
+        };
+        agent.input.reminder = told.map(|told| format!("<system-reminder>{told}</system-reminder>"));
+        Ok(())
     }
 
     /// Tells the model that it goes in circles; ends a headless turn that does not get out of it.

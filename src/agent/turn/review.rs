@@ -11,20 +11,21 @@ use crate::control::{Events, notice};
 use crate::parts::Agent;
 use crate::qa::reviewer::{self, ChangeReviewer};
 use crate::session::review::Reviewer;
-use base::model::item::{Item, Reminder, ReminderTopic};
 use base::model::usage::Usage;
 use base::protocol::event::{Event, Level};
 use base::protocol::review::{ChangedFile, Changes, ReviewOutcome};
 use tools::cx::ToolCx;
 
-/// Returns whether the model was told something. A review that can't be done is skipped with a notice.
+/// Reads what the turn, or else the session, changed. Returns what the model is told, if something was found. A review that
+/// can't be done is skipped with a notice.
 pub async fn review(
     agent: &mut Agent,
+    turn: bool,
     cancel: &CancellationToken,
     events: &Events,
-) -> Result<bool, TurnError> {
+) -> Result<Option<String>, TurnError> {
     let mut spent = Vec::new();
-    let reviewed = outcome(agent, cancel, &mut spent).await;
+    let reviewed = outcome(agent, turn, cancel, &mut spent).await;
     let mut usage = Usage::default();
     for (model, used) in &spent {
         agent.conversation.add_side_usage(model, used)?;
@@ -37,17 +38,12 @@ pub async fn review(
         Ok(outcome) => ReviewOutcome { usage, ..outcome },
         Err(why) => {
             notice(events, Level::Warning, format!("The review was skipped: {why}."));
-            return Ok(false);
+            return Ok(None);
         }
     };
-    let passed = outcome.passed;
-    let told = told(&outcome);
+    let told = (!outcome.passed).then(|| told(&outcome));
     let _ = events.send(Event::Review(outcome));
-    if !passed {
-        let reminder = Reminder { about: ReminderTopic::Review, text: told.into() };
-        agent.conversation.record(Item::Reminder(reminder))?;
-    }
-    Ok(!passed)
+    Ok(told)
 }
 
 fn told(outcome: &ReviewOutcome) -> String {
@@ -62,6 +58,7 @@ fn told(outcome: &ReviewOutcome) -> String {
 /// The error says why there is none. `spent` takes what it cost in any case.
 async fn outcome(
     agent: &Agent,
+    turn: bool,
     cancel: &CancellationToken,
     spent: &mut Vec<(Arc<str>, Usage)>,
 ) -> Result<ReviewOutcome, String> {
@@ -71,7 +68,7 @@ async fn outcome(
         return Err("it needs a session".to_owned());
     };
     let reviewer = Reviewer { journal, redactor: Arc::clone(&cx.redactor) };
-    let looked = tokio::task::spawn_blocking(move || reviewer.changes(true)).await;
+    let looked = tokio::task::spawn_blocking(move || reviewer.changes(turn)).await;
     let changes = looked.map_err(|error| error.to_string())?;
     if changes.files.is_empty() {
         return Err("no file was changed".to_owned());

@@ -296,7 +296,11 @@ impl<'a> Turn<'a> {
         ReplyRequest { conversation, window, sampler, redactor, control, events }.ask().await
     }
 
-    pub async fn run_commands(self) -> Result<(), String> {
+    /// Work that isn't a turn: the user's commands, or a review of what the session changed.
+    pub async fn beside(mut self, reviews: bool) -> Result<(), String> {
+        if reviews {
+            return self.nudges.review_session(self.agent, self.control, self.events).await;
+        }
         let done = steering::record_steering(self.agent, self.control, self.events).await;
         done.map(drop).map_err(|error| error.to_string())
     }

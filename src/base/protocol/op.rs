@@ -38,6 +38,8 @@ pub enum Work {
     Init,
     /// Run the maintenance phases, each as a turn, until one doesn't finish.
     Maintain(Maintain),
+    /// A reviewer reads what the session changed; the next message tells the model.
+    Review,
     /// Work on a goal until its check passes, in a turn per round.
     Goal(Goal),
     /// The next round of the open goal. Without a result of its check, the check runs first.

@@ -8,7 +8,7 @@ use super::peers::import;
 use super::project::{hooks, locate, notes, policy, sandbox, skills, trust};
 use super::sessions::{context, export, list, replay_traces, report as report_command, rewind};
 use super::work::exec::ExecArgs;
-use super::work::{acp, build, chat, demo, exec, maintain, review, tool};
+use super::work::{acp, branches, build, chat, demo, exec, maintain, review, tool};
 use crate::cli::command_line::{self, Cli, Command, SchemaOf};
 use crate::cli::foreign::help as scripts;
 use crate::cli::report::{self, Failure, FailureKind, OrFail};
@@ -74,6 +74,7 @@ pub fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Acp => in_runtime(acp::run(shared)),
         Command::Maintain(args) => in_runtime(maintain::run(shared, args)),
         Command::Review(args) => in_runtime(review::run(shared, args)),
+        Command::Work(args) => in_runtime(branches::run(shared, args)),
         Command::Build(args) => in_runtime(build::run(shared, args)),
         Command::Demo(args) => in_runtime(demo::run(args.story)),
         Command::Tool(args) => in_runtime(tool::run(shared, args)).map(|good| u8::from(!good)),

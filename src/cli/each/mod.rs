@@ -4,5 +4,6 @@ pub mod args;
 pub mod child;
 pub mod results;
 pub mod run;
+pub mod sessions;
 pub mod task_dir;
 pub mod tasks;

@@ -232,17 +232,21 @@ impl Batch {
         };
         let mut facts = facts(&output, &place);
         if let Some(tree) = &place.tree {
-            facts["branch"] = json!(tree.branch);
             let subject = format!("mycode {}: {}", task.id, text::one_line(&task.prompt, 60));
             if let Err(stop) = git::commit(&tree.path, &subject).await {
                 facts["error"] = json!(stop.to_string());
                 return self.record(task, code.max(1), facts);
             }
+            // A branch without a change vanishes with the worktree.
+            let changed = git::changed_by(&dir, &tree.branch).await.unwrap_or_default();
+            if code != 0 || !changed.is_empty() {
+                facts["branch"] = json!(tree.branch);
+            }
         }
         let ended = self.record(task, code, facts);
-        if let (Some(tree), 0) = (&place.tree, code) {
+        if let (Some(tree), 0) = (place.tree, code) {
             let _one_at_a_time = self.git.lock().await;
-            tree.leave(&dir).await;
+            tree.remove(&dir).await;
         }
         ended
     }

@@ -31,8 +31,13 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
     if let Some(error) = loaded.provider_error.take() {
         return Err(error.into());
     }
-    let mut resume = open::session(&project_state, which)?;
-    if let Some(log) = resume.as_mut().filter(|_| cli.fork) {
+    let mut resume = open::session_or_task(&workspace, &project_state, which)?;
+    let is_elsewhere = resume.as_ref().is_some_and(|log| !log.starts_with(&project_state));
+    if is_elsewhere {
+        let copied = "This session of a batch ran in a folder of its own; it continues here in a copy.";
+        loaded.notices.push(copied.to_owned());
+    }
+    if let Some(log) = resume.as_mut().filter(|_| cli.fork || is_elsewhere) {
         *log = stored::fork(&project_state, &workspace, log)?;
     }
     let provider: Arc<dyn Provider> = match &loaded.provider {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::ModelArgs;
+use crate::cli::each::sessions;
 use crate::cli::report::Failure;
 use base::config::load::{self, Loaded, Sources};
 use base::config::paths::Paths;
@@ -92,6 +93,18 @@ pub fn has_goal(log: &Path) -> bool {
     reader::read(log).is_ok_and(|read| SessionReplay::of(&read.records).history.goal().is_some())
 }
 
+/// Also the session of a batch's task, by its id.
+pub fn session_or_task(
+    root: &Path,
+    project_state: &Path,
+    which: &SessionSelector,
+) -> Result<Option<PathBuf>, Failure> {
+    match (session(project_state, which), which) {
+        (Err(unknown), SessionSelector::Id(id)) => sessions::find(root, id).map(Some).ok_or(unknown),
+        (found, _) => found,
+    }
+}
+
 pub fn no_session(message: String) -> Failure {
     Failure::usage(message, "`mycode sessions` lists all sessions")
 }
@@ -106,11 +119,15 @@ pub fn log_of(folder: Option<&Path>, wanted: Option<&str>) -> Result<PathBuf, Fa
     if let Some(file) = wanted.map(Path::new).filter(|path| path.is_file()) {
         return Ok(file.to_owned());
     }
-    let project_state = Paths::from_env().project(&workspace(folder)?);
+    let root = workspace(folder)?;
+    let project_state = Paths::from_env().project(&root);
     let Some(id) = wanted else { return last(&project_state) };
     match list::find(&project_state, id) {
         Ok(log) => Ok(log),
-        // A sub-agent's session is as good as any other.
-        Err(message) => list::find(&log::agents_of(&project_state), id).map_err(|_| no_session(message)),
+        // A sub-agent's session, or that of a batch's task, is as good as any other.
+        Err(message) => match list::find(&log::agents_of(&project_state), id) {
+            Ok(log) => Ok(log),
+            Err(_) => sessions::find(&root, id).ok_or_else(|| no_session(message)),
+        },
     }
 }

@@ -1,7 +1,7 @@
 //! The figures of many sessions: several threads, each reading one log after another.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -24,9 +24,9 @@ impl Report {
         Ok(Self::sum(session.into_iter().collect(), 0))
     }
 
-    /// What was done in the project since then, in milliseconds since the Unix epoch.
-    pub fn since(project_state: &Path, since: u64) -> Self {
-        let logs = list::changed_since(project_state, since);
+    /// What was done in these state folders since then, in milliseconds since the Unix epoch.
+    pub fn since(states: &[PathBuf], since: u64) -> Self {
+        let logs: Vec<PathBuf> = states.iter().flat_map(|state| list::changed_since(state, since)).collect();
         let threads = thread::available_parallelism().map_or(1, usize::from).min(8);
         let next = AtomicUsize::new(0);
         let work = || {

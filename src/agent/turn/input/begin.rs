@@ -44,7 +44,8 @@ pub async fn record_round(
     Ok(id)
 }
 
-async fn prepare(agent: &mut Agent, events: &Events) {
+/// What every turn begins with.
+pub async fn prepare(agent: &mut Agent, events: &Events) {
     let Agent { conversation, window, sampler, dispatcher, input, .. } = agent;
     let cx = &dispatcher.cx;
     cx.images.begin(&sampler.params.model);

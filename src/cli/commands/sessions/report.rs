@@ -4,6 +4,7 @@
 use clap::Args;
 
 use crate::cli::args::SharedArgs;
+use crate::cli::each::sessions;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use base::clock;
@@ -32,12 +33,11 @@ pub fn run(cli: &SharedArgs, args: &ReportArgs) -> Result<(), Failure> {
         Some(text) => {
             let since = period::since(text)
                 .map_err(|wrong| Failure::usage(wrong, "give one such as 7d, 24h, 2w or 2026-11-01"))?;
+            let mut states = vec![opened.project_state.clone()];
+            states.extend(sessions::states(&opened.workspace));
             let name = opened.workspace.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let day = clock::local(since);
-            (
-                Report::since(&opened.project_state, since),
-                format!("{name} since {}", day.get(..16).unwrap_or(&day)),
-            )
+            (Report::since(&states, since), format!("{name} since {}", day.get(..16).unwrap_or(&day)))
         }
         None => {
             let log = open::log_of(cli.model.folder.as_deref(), args.session.as_deref())?;

@@ -2,6 +2,7 @@
 
 pub mod acp;
 pub mod acp_editor;
+pub mod branches;
 pub mod build;
 pub mod chat;
 pub mod demo;

@@ -62,6 +62,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
             Err(message) => app.warn(format!("{message}.")),
         },
         "goal" => goal(app, args),
+        "review" => between_turns(app, name, Work::Review),
         "init" => init(app, args),
         "resume" if args.is_empty() => between_turns(app, name, Quick::ListSessions),
         "resume" if args == "all" => between_turns(app, name, Quick::ListAllSessions),

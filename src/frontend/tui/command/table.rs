@@ -1,7 +1,7 @@
 //! The table of slash commands. A new command is one row here and one arm in `run`.
 
 /// Name, arguments as shown, and help.
-pub const COMMANDS: [(&str, &str, &str); 35] = [
+pub const COMMANDS: [(&str, &str, &str); 36] = [
     ("help", "[keys]", "list commands and keys; `keys`: with their names in config.toml"),
     ("model", "[name]", "choose a model"),
     ("effort", "[level]", "choose how long the model may think"),
@@ -23,6 +23,7 @@ pub const COMMANDS: [(&str, &str, &str); 35] = [
     ("uncompact", "", "undo the last compaction"),
     ("recall", "ID|WORDS", "show an item in full, or search this session"),
     ("goal", "TEXT --check CMD", "work until CMD succeeds; alone: the rounds; `go` goes on, `stop` ends"),
+    ("review", "", "have what this session changed reviewed with a fresh eye"),
     ("maintain", "[task]", "explore, analyze, plan, do; what is learned becomes notes"),
     ("init", "[no]", "write or improve the project's rules file; `no` stops the offer"),
     ("vim", "", "edit the input as vi does, or not"),
@@ -59,8 +60,7 @@ pub const ALIASES: [(&str, &str); 15] = [
 ];
 
 /// Commands of other agents, and where to find the same here.
-pub const ELSEWHERE: [(&str, &str); 11] = [
-    ("review", "/diff shows what changed; ask for a review in words."),
+pub const ELSEWHERE: [(&str, &str); 10] = [
     ("agents", "Sub-agents of your own are files in .mycode/agents; the model starts them with Task."),
     ("statusline", "The status line isn't configurable; /status and /context show more."),
     ("btw", "Type while the model works: it reads your message at its next step."),

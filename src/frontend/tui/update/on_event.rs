@@ -200,7 +200,7 @@ pub fn apply(app: &mut App, event: Event) {
         }
         Event::Notice { level, text } => app.notice(level, text),
         Event::Nudge(nudge) => app.notice(base::protocol::event::Level::Info, nudge.short),
-        Event::Review(review) => app.notice(base::protocol::event::Level::Info, review.short()),
+        Event::Review(review) => app.inform(format!("{}\n{}", review.short(), review.text())),
         Event::Goal(state) => goal(app, state),
         Event::Jobs(rows) => jobs(app, rows),
         Event::SandboxLacks(missing) => app.sandbox_lacks = Some(missing),

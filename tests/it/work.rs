@@ -1,0 +1,100 @@
+//! `mycode work`: the branches of a batch are looked at, tested, merged and discarded; its sessions open by id.
+
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use crate::support::answer::answer;
+use crate::support::server::FakeServer;
+use crate::support::workplace::{Workplace, stderr, stdout};
+
+fn run(place: &Workplace, server: &FakeServer, args: &[&str]) -> Output {
+    let url = server.base_url();
+    place.command(&[args, &["--base-url", &url, "--model", "gpt-5-mini"]].concat()).output().unwrap()
+}
+
+/// A batch of three: two write the same file, one changes nothing.
+fn batch() -> (Workplace, FakeServer) {
+    let place = Workplace::new();
+    place.file("a.txt", "one\n").file("Makefile", "test:\n\t@grep -q alpha a.txt\n");
+    let place = place.repository();
+    let task = |id: &str| json!({"id": id, "prompt": format!("{id} task")}).to_string();
+    place.file("tasks.jsonl", [task("alpha"), task("beta"), task("idle")].join("\n"));
+    let server = FakeServer::start(vec![]);
+    server.on_body("\"role\":\"tool\"", answer().text("Wrote it.").usage(1_000, 0, 10));
+    for task in ["alpha", "beta"] {
+        let args = json!({"command": format!("echo {task} > a.txt")});
+        server
+            .on_body(&format!("\"content\":\"{task} task"), answer().call("Bash", args).usage(1_000, 0, 10));
+    }
+    server.on_body("\"content\":\"idle task", answer().text("Nothing to do.").usage(1_000, 0, 10));
+    let out = run(&place, &server, &["exec", "--each", "tasks.jsonl"]);
+    assert!(out.status.success(), "{}{}", stdout(&out), stderr(&out));
+    (place, server)
+}
+
+fn listed(place: &Workplace) -> Vec<Value> {
+    let out = place.command(&["work", "list", "--json"]).output().unwrap();
+    stdout(&out).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn from_the_batch_to_the_merge() {
+    let (place, server) = batch();
+    let rows = listed(&place);
+    assert_eq!(rows.len(), 2, "a branch without a change vanishes: {rows:?}");
+    assert_eq!((&rows[0]["task"], &rows[0]["exit_code"]), (&json!("alpha task"), &json!(0)));
+    assert_eq!(rows[0]["files"], json!(["a.txt"]));
+    let text = stdout(&place.command(&["work"]).output().unwrap());
+    assert!(text.contains("/alpha  done  1 file  $0.00  alpha task\n"), "{text}");
+    let diff = stdout(&place.command(&["work", "diff", "alpha"]).output().unwrap());
+    assert!(diff.contains("-one\n+alpha"), "{diff}");
+    for (name, code) in [("alpha", 0), ("beta", 1)] {
+        let out = run(&place, &server, &["work", "test", name]);
+        assert_eq!(out.status.code(), Some(code), "{}{}", stdout(&out), stderr(&out));
+        assert!(stdout(&out).contains("`make test`"), "{}", stdout(&out));
+    }
+    let out = run(&place, &server, &["work", "merge", "alpha"]);
+    assert_eq!((out.status.code(), place.text("a.txt").as_str()), (Some(0), "alpha\n"), "{}", stderr(&out));
+
+    // The other conflicts now: the fixer works in the branch's own folder.
+    let mend = json!({"command": "echo 'alpha and beta' > a.txt"});
+    server.on_body("changes conflict", answer().call("Bash", mend).usage(1_000, 0, 10));
+    let out = run(&place, &server, &["work", "merge", "beta"]);
+    assert_eq!(out.status.code(), Some(0), "{}{}", stdout(&out), stderr(&out));
+    assert_eq!(place.text("a.txt"), "alpha and beta\n");
+    assert!(listed(&place).is_empty());
+    assert_eq!(place.git(&["branch", "--format=%(refname:short)"]), "main\n");
+}
+
+#[test]
+fn what_stays_in_conflict_never_reaches_the_project() {
+    let (place, server) = batch();
+    run(&place, &server, &["work", "merge", "alpha"]);
+    server.on_body("changes conflict", answer().text("I can't.").usage(1_000, 0, 10));
+    let out = run(&place, &server, &["work", "merge", "beta"]);
+    assert_eq!((out.status.code(), place.text("a.txt").as_str()), (Some(1), "alpha\n"), "{}", stderr(&out));
+    assert_eq!(place.git(&["status", "--porcelain", "-uno"]), "");
+    let out = place.command(&["work", "discard", "beta"]).output().unwrap();
+    assert!(out.status.success() && listed(&place).is_empty(), "{}", stderr(&out));
+    let out = place.command(&["work", "diff", "beta"]).output().unwrap();
+    assert_eq!(out.status.code(), Some(2));
+}
+
+#[test]
+fn sessions_of_a_batch_open_by_id_and_count() {
+    let (place, server) = batch();
+    let id = listed(&place)[0]["session"].as_str().unwrap().to_owned();
+    for command in ["export", "context", "replay"] {
+        let out = place.command(&[command, &id]).output().unwrap();
+        assert!(out.status.success(), "{command}: {}", stderr(&out));
+    }
+    let out = place.command(&["report", "--since", "1d", "--json"]).output().unwrap();
+    let found: Value = serde_json::from_str(&stdout(&out)).unwrap();
+    assert_eq!(found["sessions"].as_array().unwrap().len(), 3, "{found}");
+    server.on_body("and then", answer().text("Went on.").usage(1_000, 0, 10));
+    let out = run(&place, &server, &["exec", "--resume", &id, "and then"]);
+    assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
+    assert!(stderr(&out).contains("continues here in a copy"), "{}", stderr(&out));
+    assert!(server.requests().last().unwrap().raw.contains("alpha task"));
+}
