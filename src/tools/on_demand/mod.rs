@@ -3,4 +3,5 @@
 pub mod builtin;
 pub mod more_tools;
 pub mod source;
+pub mod tool_search;
 pub mod toolbox;

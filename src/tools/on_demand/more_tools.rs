@@ -9,13 +9,12 @@ use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Map, Value};
 
 use super::source::ToolSource;
+use super::tool_search;
 use crate::api::{Prepared, Tool, ToolError, ToolOutcome, object};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::call::ToolSpec;
 use base::model::envelope::Envelope;
-use base::search::bm25::Corpus;
-use base::search::words;
 use base::text::{elide, floor_boundary, one_line};
 
 pub const NAME: &str = "MoreTools";
@@ -26,8 +25,6 @@ const FOUND_CHARS: usize = 400;
 /// Larger parameter schemas are left out of search results.
 const FOUND_SCHEMA_BYTES: usize = 2_000;
 const NAMED_CHARS: usize = 100;
-/// A match in the name outweighs one in the description.
-const NAME_WEIGHT: f32 = 3.0;
 
 /// Sources don't change within a session.
 pub struct MoreTools {
@@ -190,7 +187,10 @@ impl Lookup {
         let all = specs.len();
         let found = match &self.name {
             Some(_) => specs,
-            None => best(specs, &self.query),
+            None => {
+                let best = tool_search::best(&specs, &self.query, FOUND);
+                best.into_iter().map(|at| specs[at].clone()).collect()
+            }
         };
         if found.is_empty() {
             let message = format!("no tool has to do with \"{}\" ({all} searched)", elide(&self.query, 80));
@@ -213,18 +213,6 @@ impl Lookup {
         }
         Ok(Envelope::success(text).with_body("tools", shown.join(apart)))
     }
-}
-
-fn best(specs: Vec<ToolSpec>, query: &str) -> Vec<ToolSpec> {
-    let terms = words::telling(query);
-    if terms.is_empty() {
-        return specs.into_iter().take(FOUND).collect();
-    }
-    let mut corpus = Corpus::only(&terms);
-    for spec in &specs {
-        corpus.add(&[(NAME_WEIGHT, &spec.name), (1.0, &spec.description)]);
-    }
-    corpus.rank(&terms).into_iter().take(FOUND).map(|hit| specs[hit.document].clone()).collect()
 }
 
 /// With its parameters, unless they are too large for a search result.
