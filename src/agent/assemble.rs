@@ -171,8 +171,15 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let (skills, unusable) = SkillSet::read(&loaded.own.skills);
     notices.extend(unusable);
     let skills = Arc::new(skills);
-    let mut cx =
-        tool_context(&workspace, &project_state, own_folders.clone(), retriever, &originals, &skills);
+    let mut cx = tool_context(
+        &workspace,
+        &project_state,
+        own_folders.clone(),
+        retriever,
+        &originals,
+        &skills,
+        &loaded.work.folders,
+    );
     cx.journal = Some(Arc::new(Journal::new(&project_state, &workspace)));
     cx.editor = setup.editor;
     cx.host = setup.host;
@@ -225,7 +232,8 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         network: loaded.work.permission == Permission::Full || !loaded.work.sandbox,
         ..PromptReader::default()
     };
-    let prompt = FixedPrompt::new(reader, &setup.instructions, dispatcher.specs(), rules);
+    let part = told_folders(&loaded.work.folders, setup.instructions);
+    let prompt = FixedPrompt::new(reader, &part, dispatcher.specs(), rules);
     let params = params(&loaded, setup.model);
     let questions = Arc::new(Questions::new(events.clone()));
     if let Some(hooks) = hooks.clone().filter(|hooks| hooks.wants(HookEvent::Notification)) {
@@ -309,6 +317,19 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     })
 }
 
+/// The instructions, with the folders beside the workspace.
+fn told_folders(folders: &[PathBuf], instructions: String) -> String {
+    if folders.is_empty() {
+        return instructions;
+    }
+    let list: Vec<String> = folders.iter().map(|folder| format!("- {}", folder.display())).collect();
+    format!(
+        "The user also wants you to work in these folders; name their files by absolute paths. Your file tools may \
+         change files there, commands only read them:\n{}\n\n{instructions}",
+        list.join("\n")
+    )
+}
+
 fn params(loaded: &Loaded, model: Arc<str>) -> Params {
     let settings = loaded.provider.as_ref();
     Params {
@@ -365,7 +386,15 @@ impl RoleParts {
         let originals = Arc::new(LogOriginals::default());
         let retriever = ContextRetriever::new(folder, project_state);
         let skills = Arc::new(SkillSet::read(&loaded.own.skills).0);
-        let cx = tool_context(folder, project_state, own_folders.clone(), retriever, &originals, &skills);
+        let cx = tool_context(
+            folder,
+            project_state,
+            own_folders.clone(),
+            retriever,
+            &originals,
+            &skills,
+            &loaded.work.folders,
+        );
         loaded.keys().for_each(|key| cx.redactor.know(key.expose()));
         let sources = sources(&servers_of(&cx, loaded, own_folders).0);
         let parts = ToolParts {

@@ -107,6 +107,10 @@ pub struct ModelArgs {
     #[arg(long, help_heading = "Session")]
     pub trust: bool,
 
+    /// Files in this folder may be read and changed, too; commands only read them; can be repeated
+    #[arg(long, help_heading = "Session", value_name = "DIR")]
+    pub add_dir: Vec<PathBuf>,
+
     /// Work in this folder
     #[arg(short = 'C', long = "cd", help_heading = "Session", value_name = "DIR")]
     pub folder: Option<PathBuf>,

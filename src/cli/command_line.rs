@@ -98,9 +98,12 @@ fn acts(subcommand: &str, option: &str) -> bool {
         "build" | "review" => !matches!(option, "continue_last" | "mode" | "fork"),
         "resume" => option != "continue_last",
         "import" => !matches!(option, "continue_last" | "fork"),
-        "doctor" => !matches!(option, "continue_last" | "max_steps" | "fork" | "max_cost" | "allow" | "deny"),
+        "doctor" => !matches!(
+            option,
+            "continue_last" | "max_steps" | "fork" | "max_cost" | "allow" | "deny" | "add_dir"
+        ),
         "models" => matches!(option, "provider" | "base_url" | "header" | "model"),
-        "tool" | "policy" | "sandbox" => matches!(option, "permission" | "trust"),
+        "tool" | "policy" | "sandbox" => matches!(option, "permission" | "trust" | "add_dir"),
         "context" => option == "context_window",
         _ => false,
     }

@@ -266,3 +266,35 @@ fn piped_text_is_attached() {
     assert!(sent.len() < 200_000 && sent.contains("tool-output/output-"), "{}", sent.len());
     assert!(!run(b"  \n").contains("<stdin>"));
 }
+
+#[test]
+fn added_folders_are_read_and_changed_by_file_tools() {
+    let place = place();
+    let other = place.user_home().join("other");
+    for (name, text) in [("lib.txt", "shared\n"), (".env", "KEY=1\n")] {
+        std::fs::create_dir_all(&other).unwrap();
+        std::fs::write(other.join(name), text).unwrap();
+    }
+    let at = |name: &str| other.join(name).display().to_string();
+    let server = FakeServer::start(vec![
+        call("Read", json!({"path": at("lib.txt")})),
+        call("Write", json!({"path": at("new.txt"), "content": "new\n"})),
+        call("Read", json!({"path": at(".env")})),
+        call("Write", json!({"path": at(".git/hooks/x"), "content": "x\n"})),
+        call("Bash", json!({"command": format!("echo x > {}", at("made"))})),
+        text("Done."),
+    ]);
+    let out = place.exec(&server.base_url(), &["--add-dir", &other.display().to_string(), "look"]);
+    assert_eq!(out.status.code(), Some(8), "{}", stderr(&out));
+    let requests = server.requests();
+    assert!(requests[0].raw.contains("also wants you to work in these folders"));
+    assert!(requests[1].raw.contains("shared") && requests[2].raw.contains("Created"), "{}", requests[2].raw);
+    for (at, why) in
+        [(3, "outside the workspace"), (4, "controls what other programs do"), (5, "outside the workspace")]
+    {
+        assert!(requests[at].raw.contains(why), "{}", requests[at].raw);
+    }
+    assert!(other.join("new.txt").exists() && !other.join("made").exists() && !other.join(".git").exists());
+    let none = place.command(&["exec", "--add-dir", "none", "x"]).output().unwrap();
+    assert_eq!(none.status.code(), Some(2));
+}

@@ -134,7 +134,7 @@ impl PolicyEngine {
         };
         let seen: Vec<&Path> = readable.iter().map(PathBuf::as_path).collect();
         let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
-        let scope = PathScope::new(workspace, &seen, &own);
+        let scope = PathScope::new(workspace, &seen, &own).with(&work.folders);
         Self { state: Mutex::new(state), scope, readable, sandbox: work.sandbox }
     }
 

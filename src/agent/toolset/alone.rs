@@ -26,7 +26,15 @@ pub fn tools_alone(
     }
     let retriever = ContextRetriever::new(workspace, project_state);
     let skills = Arc::new(SkillSet::read(&loaded.own.skills).0);
-    let cx = tool_context(workspace, project_state, own_folders.clone(), retriever, &originals, &skills);
+    let cx = tool_context(
+        workspace,
+        project_state,
+        own_folders.clone(),
+        retriever,
+        &originals,
+        &skills,
+        &loaded.work.folders,
+    );
     let sources = sources(&servers_of(&cx, loaded, &own_folders).0);
     let parts = ToolParts {
         loaded,

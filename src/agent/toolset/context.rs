@@ -22,9 +22,11 @@ pub fn tool_context(
     retriever: ContextRetriever,
     originals: &Arc<LogOriginals>,
     skills: &SkillSet,
+    added: &[PathBuf],
 ) -> ToolCx {
     let spill = Arc::new(Spill::new(project_state.join("tool-output")));
-    let readable = skills.readable_with(spill.folder());
+    let mut readable = skills.readable_with(spill.folder());
+    readable.extend_from_slice(added);
     let mut cx = ToolCx::new(workspace.to_owned(), spill);
     cx.sandbox = Arc::new(Sandbox::new(workspace.to_owned(), own_folders, readable));
     cx.originals = Some(Arc::clone(originals) as _);

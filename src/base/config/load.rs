@@ -183,6 +183,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let model = provider.as_ref().map_or("", |settings| &settings.model).to_owned();
     let context = context(&raw, &model, None)?;
     let work = WorkSettings {
+        folders: Vec::new(),
         permission: raw.permission.unwrap_or(sources.default_permission),
         mode: raw.mode.unwrap_or_default(),
         sandbox: raw.sandbox.unwrap_or(true),

@@ -298,6 +298,8 @@ pub enum WebSearchSetting {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkSettings {
+    /// Folders outside the workspace whose files tools may read and change; canonical.
+    pub folders: Vec<PathBuf>,
     pub permission: Permission,
     pub mode: Mode,
     pub sandbox: bool,

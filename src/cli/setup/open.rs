@@ -34,13 +34,16 @@ pub enum SessionSelector {
 }
 
 pub fn workspace(folder: Option<&Path>) -> Result<PathBuf, Failure> {
-    let folder = folder.unwrap_or(Path::new("."));
+    canonical(folder.unwrap_or(Path::new(".")))
+}
+
+fn canonical(folder: &Path) -> Result<PathBuf, Failure> {
     match folder.canonicalize() {
         Ok(workspace) if workspace.is_dir() => Ok(workspace),
         Ok(_) => Err(Failure::usage(format!("{} is not a folder", folder.display()), "name a folder")),
         Err(error) => Err(Failure::usage(
             format!("can't open {}: {error}", folder.display()),
-            "change to a folder that exists, or name one with --cd",
+            "name a folder that exists",
         )),
     }
 }
@@ -72,6 +75,7 @@ pub fn open(model: &ModelArgs, default_permission: Permission) -> Result<OpenedP
         trust: model.trust,
         default_permission,
     })?;
+    loaded.work.folders = model.add_dir.iter().map(|folder| canonical(folder)).collect::<Result<_, _>>()?;
     if let Some(provider) = &mut loaded.provider {
         provider.wait_s = provider.wait_s.or(model.default_wait);
     }

@@ -45,9 +45,9 @@ impl AssessedAccess {
     pub fn may_be_waived(&self, scope: &PathScope) -> bool {
         match (&self.command, &self.access) {
             (Some(command), _) => command.risk().is_some_and(|risk| risk < Risk::Protected),
-            (None, Access::Write(path) | Access::WriteOwn(path)) => path
-                .strip_prefix(&scope.workspace)
-                .is_ok_and(|inside| !inside.starts_with(".git") && !protected_paths::steers(inside)),
+            (None, Access::Write(path) | Access::WriteOwn(path)) => scope
+                .inside(path)
+                .is_some_and(|inside| !inside.starts_with(".git") && !protected_paths::steers(inside)),
             (None, Access::Read(path)) => !scope.is_secret(path, false),
             _ => true,
         }

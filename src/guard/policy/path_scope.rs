@@ -21,6 +21,8 @@ const SYSTEM: &str = "/ /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root 
 #[derive(Clone, Debug)]
 pub struct PathScope {
     pub workspace: PathBuf,
+    /// Other folders whose files may be changed as those of the workspace; canonical.
+    added: Vec<PathBuf>,
     readable: Vec<PathBuf>,
     secrets: Vec<PathBuf>,
     pub home: Option<PathBuf>,
@@ -55,10 +57,22 @@ impl PathScope {
             secret_paths::places(home.as_deref(), own).iter().map(|place| path::follow(place)).collect();
         Self {
             workspace: path::follow(workspace),
+            added: Vec::new(),
             readable: readable.iter().map(|folder| folder.to_path_buf()).collect(),
             secrets,
             home: home.map(|home| path::follow(&home)),
         }
+    }
+
+    #[must_use]
+    pub fn with(self, added: &[PathBuf]) -> Self {
+        Self { added: added.to_vec(), ..self }
+    }
+
+    /// A canonical path within its folder, if that is ours to change.
+    pub fn inside<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+        let mut folders = std::iter::once(&self.workspace).chain(&self.added);
+        folders.find_map(|folder| path.strip_prefix(folder).ok())
     }
 
     /// `deep`: it reads everything below, too.

@@ -30,7 +30,7 @@ pub enum SessionGrant {
 impl SessionGrant {
     /// What a yes to these accesses opens; empty if only this call.
     pub fn all(accesses: &[AssessedAccess], scope: &PathScope) -> Vec<Self> {
-        let inside = |path: &Path| path.starts_with(&scope.workspace);
+        let inside = |path: &Path| scope.inside(path).is_some();
         let mut grants = Vec::new();
         for assessed in accesses {
             let grant = match &assessed.access {

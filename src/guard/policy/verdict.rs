@@ -71,7 +71,9 @@ impl VerdictInputs<'_> {
         match &assessed.access {
             _ if self.level() == Permission::Full => Verdict::Allow,
             Access::Read(path) => {
+                let added = || self.scope.inside(path).is_some() && !self.scope.is_secret(path, false);
                 let free = path.starts_with(workspace)
+                    || added()
                     || self.readable.iter().any(|folder| path.starts_with(folder))
                     || self.rules.read_allowed(path, self.scope);
                 if free {
@@ -83,12 +85,12 @@ impl VerdictInputs<'_> {
             Access::Write(_) if read_only => self.nothing_may_change(),
             // Notes may be taken in every mode.
             Access::WriteOwn(_) if self.permission == Permission::ReadOnly => self.nothing_may_change(),
-            Access::Write(path) | Access::WriteOwn(path) if !path.starts_with(workspace) => {
+            Access::Write(path) | Access::WriteOwn(path) if self.scope.inside(path).is_none() => {
                 ask(format!("it changes {}, outside the workspace", path.display()))
             }
             Access::WriteOwn(_) => Verdict::Allow,
             Access::Write(path) => {
-                let inside = path.strip_prefix(workspace).unwrap_or(path);
+                let inside = self.scope.inside(path).unwrap_or(path);
                 if inside.starts_with(".git") || protected_paths::steers(inside) {
                     ask(format!("it changes {}, which controls what other programs do", inside.display()))
                 } else if matches!(self.permission, Permission::AcceptEdits | Permission::Auto)

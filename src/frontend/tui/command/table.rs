@@ -65,7 +65,7 @@ pub const ELSEWHERE: [(&str, &str); 10] = [
     ("statusline", "The status line isn't configurable; /status and /context show more."),
     ("btw", "Type while the model works: it reads your message at its next step."),
     ("side", "Type while the model works: it reads your message at its next step."),
-    ("add-dir", "mycode works in one folder: start it in the folder above, or with --cd DIR."),
+    ("add-dir", "Start mycode with --add-dir DIR, or continue this session so: mycode -c --add-dir DIR."),
     ("doctor", "Run `mycode doctor` in your shell."),
     ("config", "`mycode doctor --config` prints an annotated config.toml."),
     ("memory", "/init writes the rules file; #text adds a rule or a note; /notes lists the notes."),
