@@ -1,5 +1,6 @@
-//! Cursor's rules, `.cursor/rules/**/*.mdc`. Front matter says when one applies (cursor.com/docs/rules,
-//! checked 2026-11-22): always, with matching files, or when its description fits; else users mention it.
+//! Rules in several files, whose front matter says when one applies. Cursor's, `.cursor/rules/**/*.mdc`
+//! (cursor.com/docs/rules, checked 2026-11-22): always, with matching files, or when its description fits; else users
+//! mention it. Claude Code's, `.claude/rules/**/*.md` (code.claude.com/docs/en/memory): with matching files, or always.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use base::search::glob;
 use base::text::one_line;
 
 const FOLDER: &str = ".cursor/rules";
+const CLAUDES: &str = ".claude/rules";
 const MAX_BYTES: u64 = 256 * 1024;
 const MAX_FILES: usize = 100;
 const MAX_DEPTH: usize = 4;
@@ -20,6 +22,8 @@ const MAX_DEPTH: usize = 4;
 pub struct CursorRule {
     pub path: PathBuf,
     pub always: bool,
+    /// It stands beside a rules file of its folder, not in its place.
+    pub beside: bool,
     pub description: String,
     globs: Vec<GlobMatcher>,
 }
@@ -29,13 +33,19 @@ impl CursorRule {
         let text = file::small_text(&path, MAX_BYTES)?;
         let head = frontmatter::split(text.trim_start_matches('\u{feff}')).head.unwrap_or_default();
         let map = frontmatter::read_lenient(head).unwrap_or_default();
-        let patterns = match map.get("globs").and_then(serde_json::Value::as_str) {
+        let beside = !is_cursors(&path);
+        let key = if beside { "paths" } else { "globs" };
+        let patterns = match map.get(key).and_then(serde_json::Value::as_str) {
             Some(text) => patterns(text),
-            None => frontmatter::list_of(&map, "globs"),
+            None => frontmatter::list_of(&map, key),
         };
         Some(Self {
             path,
-            always: map.get("alwaysApply").is_some_and(|always| *always == true),
+            always: match beside {
+                true => patterns.is_empty(),
+                false => map.get("alwaysApply").is_some_and(|always| *always == true),
+            },
+            beside,
             description: one_line(
                 &frontmatter::text_of(head, &map, "description").unwrap_or_default(),
                 1_000,
@@ -58,6 +68,7 @@ impl CursorRule {
 pub fn of_folder(folder: &Path) -> Vec<CursorRule> {
     let mut paths = Vec::new();
     walk(&folder.join(FOLDER), MAX_DEPTH, &mut paths);
+    walk(&folder.join(CLAUDES), MAX_DEPTH, &mut paths);
     paths.sort();
     paths.into_iter().filter_map(CursorRule::parse).collect()
 }
@@ -74,8 +85,16 @@ fn walk(folder: &Path, depth: usize, paths: &mut Vec<PathBuf>) {
     }
 }
 
-pub fn is_rule(path: &Path) -> bool {
+fn is_cursors(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "mdc")
+}
+
+pub fn is_rule(path: &Path) -> bool {
+    let claudes = || {
+        path.extension().is_some_and(|extension| extension == "md")
+            && path.ancestors().any(|folder| folder.ends_with(CLAUDES))
+    };
+    is_cursors(path) || claudes()
 }
 
 /// Patterns separated by commas, except commas in braces.
@@ -106,9 +125,14 @@ mod tests {
         write("b.mdc", "description: Rules: for everything\nglobs:\nalwaysApply: true");
         write("web/c.mdc", "description: How we migrate databases\nglobs: []");
         write("d.md", "alwaysApply: true");
+        let claudes = dir.path().join(CLAUDES);
+        fs::create_dir_all(&claudes).unwrap();
+        fs::write(claudes.join("all.md"), "Be brief.\n").unwrap();
+        fs::write(claudes.join("api.md"), "---\npaths:\n  - src/api/**/*.rs\n---\nCheck input.\n").unwrap();
         let found = of_folder(dir.path());
-        assert_eq!(found.len(), 3, "{found:?}");
-        let [a, b, c] = [&found[0], &found[1], &found[2]];
+        assert_eq!(found.len(), 5, "{found:?}");
+        let [all, api, a, b, c] = [0, 1, 2, 3, 4].map(|at| &found[at]);
+        assert!(all.always && all.beside && !api.always && api.matches(Path::new("src/api/x/a.rs")));
         for (path, matches) in [("src/x/a.tsx", true), ("b/c/site.css", true), ("a.js", false)] {
             assert_eq!(a.matches(Path::new(path)), matches, "{path}");
         }

@@ -17,11 +17,11 @@ pub struct FolderRules<'a> {
 impl FolderRules<'_> {
     /// The rules that apply to the full folder.
     pub fn of_folder(&mut self, folder: &Path) -> Vec<RulesFile> {
-        if let Some(file) = self.first_of(rules_file::candidates(folder)) {
-            return vec![file];
-        }
+        let first = self.first_of(rules_file::candidates(folder));
         let always = cursor::of_folder(folder).into_iter().filter(|rule| rule.always);
-        always.filter_map(|rule| self.file(&rule.path)).collect()
+        let always = always.filter(|rule| rule.beside || first.is_none()).map(|rule| rule.path);
+        let beside: Vec<PathBuf> = always.chain(rules_file::local(folder)).collect();
+        first.into_iter().chain(beside.iter().filter_map(|path| self.file(path))).collect()
     }
 
     pub fn first_of(&mut self, candidates: Vec<PathBuf>) -> Option<RulesFile> {
@@ -54,7 +54,13 @@ pub fn folders_below(workspace: &Path, touched: &Path) -> Vec<PathBuf> {
 }
 
 pub fn has_any(folder: &Path) -> bool {
-    !rules_file::candidates(folder).is_empty() || cursor::of_folder(folder).iter().any(|rule| rule.always)
+    !always_of(folder).is_empty()
+}
+
+/// All files that may apply to the full folder.
+pub fn always_of(folder: &Path) -> Vec<PathBuf> {
+    let rules = cursor::of_folder(folder).into_iter().filter(|rule| rule.always).map(|rule| rule.path);
+    rules_file::candidates(folder).into_iter().chain(rules).chain(rules_file::local(folder)).collect()
 }
 
 pub fn any_ignored(folders: &[PathBuf]) -> bool {

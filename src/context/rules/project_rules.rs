@@ -175,13 +175,10 @@ impl ProjectRules {
     /// Holds back unwatched files below the workspace that changed while a command ran.
     fn hold_planted(&self, paths: &[(PathBuf, bool)], reach: Reach<'_>) {
         let Some(held_back) = &self.held_back else { return };
-        let of_folder = |folder: &Path| {
-            let always = cursor::of_folder(folder).into_iter().map(|rule| rule.path);
-            rules_file::candidates(folder).into_iter().chain(always).collect()
-        };
         let mut planted = RulesHashes::new();
         for (path, is_folder) in paths {
-            let files: Vec<PathBuf> = if *is_folder { of_folder(path) } else { vec![path.clone()] };
+            let files: Vec<PathBuf> =
+                if *is_folder { folder_rules::always_of(path) } else { vec![path.clone()] };
             let unknown = files
                 .iter()
                 .filter(|path| !self.scoped.iter().any(|known| known.path == **path && known.is_current()));
@@ -236,12 +233,10 @@ impl ProjectRules {
 
     fn hashes(&self, workspace: &Path) -> RulesHashes {
         let folders = folders_to(workspace);
-        let of_folder = |folder: &PathBuf| {
-            let always =
-                cursor::of_folder(folder).into_iter().filter(|rule| rule.always).map(|rule| rule.path);
-            rules_file::candidates(folder).into_iter().chain(always).collect::<Vec<_>>()
-        };
-        let files = folders.iter().flat_map(of_folder).map(|path| (path, project(&folders)));
+        let files = folders
+            .iter()
+            .flat_map(|folder| folder_rules::always_of(folder))
+            .map(|path| (path, project(&folders)));
         let of_user = self.config.as_deref().map(rules_file::of_user).unwrap_or_default();
         let of_user = of_user.into_iter().map(|path| (path, own(&folders)));
         let parts = files

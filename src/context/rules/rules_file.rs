@@ -18,7 +18,7 @@ use guard::redact::detector;
 
 pub const OWN_NAME: &str = "CODE_LAW.md";
 /// In order of preference; one file per folder. The first is matched in any case.
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 9] = [
     OWN_NAME,
     "AGENTS.override.md",
     "AGENTS.md",
@@ -26,7 +26,11 @@ const NAMES: [&str; 7] = [
     ".claude/CLAUDE.md",
     "GEMINI.md",
     ".cursorrules",
+    ".github/copilot-instructions.md",
+    ".windsurfrules",
 ];
+/// Of one user, beside the folder's rules file.
+const LOCAL: &str = "CLAUDE.local.md";
 /// What `/init` writes where there is no rules file yet: the name that most agents read.
 const NEW_NAME: &str = "AGENTS.md";
 
@@ -43,7 +47,7 @@ pub fn init_prompt(workspace: &Path) -> String {
 
 /// In the user's home: what other agents read in every project.
 const AT_HOME: [&str; 3] = [".claude/CLAUDE.md", ".codex/AGENTS.md", ".gemini/GEMINI.md"];
-const IMPORTING: [&str; 2] = ["CLAUDE.md", "GEMINI.md"];
+const IMPORTING: [&str; 3] = ["CLAUDE.md", "GEMINI.md", LOCAL];
 
 /// The largest rules file that is read, in bytes; a line reports a larger one as left out.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -205,6 +209,11 @@ pub fn candidates(folder: &Path) -> Vec<PathBuf> {
     };
     let others = NAMES[1..].iter().map(|name| folder.join(name)).filter(|path| path.is_file());
     own.into_iter().chain(others).collect()
+}
+
+/// What stands beside whichever of them is used.
+pub fn local(folder: &Path) -> Option<PathBuf> {
+    Some(folder.join(LOCAL)).filter(|path| path.is_file())
 }
 
 /// The user's own, for all projects: the first existing one counts.

@@ -167,7 +167,7 @@ pub fn steers(inside: &Path) -> bool {
     // Rules files count anywhere.
     let is_rules =
         inside.file_name().is_some_and(|name| RULES.contains(&&*name.to_string_lossy().to_lowercase()))
-            || inside.iter().any(|name| name == ".cursor");
+            || inside.iter().any(|name| name == ".cursor" || name == ".claude");
     // Also in a repository, worktree or submodule below.
     let mut parts = inside.components();
     if parts.by_ref().any(|name| name.as_os_str() == ".git") {

@@ -127,6 +127,33 @@ fn cursors_count_where_there_is_nothing_else() {
     );
 }
 
+#[test]
+fn what_stands_beside_a_rules_file_counts_too() {
+    let place = Workplace::new();
+    place
+        .file("CLAUDE.md", "SHARED-RULE\n")
+        .file("CLAUDE.local.md", "LOCAL-RULE\n")
+        .file(".claude/rules/all.md", "ALWAYS-RULE\n")
+        .file(".claude/rules/web/ts.md", "---\npaths: \"**/*.{ts,tsx}\"\n---\nTS-RULE\n")
+        .file(".windsurfrules", "OTHER-AGENT\n")
+        .file("web/a.ts", "x\n");
+    let read = answer().call("Read", json!({"path": "web/a.ts"})).into();
+    let (requests, _) = turn(&place, vec![read, done()], &["hello"]);
+    let first = requests[0].to_string();
+    for rule in ["SHARED-RULE", "LOCAL-RULE", "ALWAYS-RULE"] {
+        assert!(first.contains(rule), "{rule}: {first}");
+    }
+    assert!(!first.contains("TS-RULE") && !first.contains("OTHER-AGENT"), "{first}");
+    assert!(requests[1].to_string().contains("TS-RULE") && !requests[1].to_string().contains("paths:"));
+
+    for name in [".github/copilot-instructions.md", ".windsurfrules"] {
+        let place = Workplace::new();
+        place.file(name, "ONLY-RULE\n");
+        let (requests, _) = turn(&place, vec![done()], &["hello"]);
+        assert!(requests[0].to_string().contains("ONLY-RULE"), "{name}");
+    }
+}
+
 /// What a command plants below the workspace, or in an import, is not obeyed, in this session nor the next.
 #[test]
 fn planted_ones_are_held_back_wherever_they_lie() {
