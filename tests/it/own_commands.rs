@@ -51,6 +51,15 @@ fn headless_and_untrusted() {
     assert!(server.requests()[0].raw.contains("All of: one two!"), "{}", server.requests()[0].raw);
     let said = stderr(&out);
     assert!(said.contains("This project defines commands (.mycode/commands/help.md"), "{said}");
-    place.exec(&server.base_url(), &["/git:review x"]);
-    assert!(!server.requests()[1].raw.contains("Review @src"), "an untrusted project commands nothing");
+    let out = place.exec(&server.base_url(), &["/git:review x"]);
+    assert_eq!(
+        (out.status.code(), server.requests().len()),
+        (Some(2), 1),
+        "an untrusted project commands nothing"
+    );
+    assert!(stderr(&out).contains("`mycode trust`"), "{}", stderr(&out));
+    let said = stderr(&place.exec(&server.base_url(), &["/mien x"]));
+    assert!(said.contains("did you mean /mine?"), "{said}");
+    place.exec(&server.base_url(), &[" /mien is no command"]);
+    assert!(server.requests()[1].raw.contains("/mien is no command"));
 }

@@ -109,6 +109,7 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
     }
     let images = args.form.images()?;
     let mut setup = exec_setup::setup(cli, args, &which).await?;
+    exec_setup::refuse_unknown_command(&prompt, &setup)?;
     setup.limits.has_schema = schema.is_some();
     let form = args.form.form(&setup).unwrap_or(ExecOptions::detect(args.json).form);
     let start = match &args.limits.until {

@@ -11,7 +11,11 @@ use crate::cli::setup::open::SessionSelector;
 use agent::assemble::Setup;
 use base::deadline::Deadline;
 use base::file;
+use base::search::fuzzy;
 use frontend::exec::output_schema::OutputSchema;
+use tools::mcp::servers;
+use tools::own_commands;
+use tools::skill::set::SkillSet;
 
 const MAX_SCHEMA: u64 = 1024 * 1024;
 
@@ -29,6 +33,34 @@ pub async fn setup(cli: &SharedArgs, args: &ExecArgs, which: &SessionSelector) -
     let limit = args.limits.max_minutes.map(|minutes| Duration::from_secs_f64(minutes * 60.0));
     limits.deadline = limit.map(|limit| Deadline::new(begun, limit));
     Ok(setup)
+}
+
+/// `/name` that is no command would be sent as it is, and the model would guess what it means.
+pub fn refuse_unknown_command(prompt: &str, setup: &Setup) -> Result<(), Failure> {
+    let word = prompt.split(char::is_whitespace).next().unwrap_or_default();
+    let Some(name) = word.strip_prefix('/').filter(|name| !name.is_empty() && !name.contains('/')) else {
+        return Ok(());
+    };
+    let own = &setup.loaded.own;
+    let (commands, skills) = (own_commands::read(&own.commands).0, SkillSet::read(&own.skills).0);
+    let rows =
+        commands.iter().map(|command| command.row.clone()).chain(own_commands::rows_of(&skills, &commands));
+    let mut names: Vec<String> = rows.map(|row| row.name).collect();
+    names.extend(["init", "maintain"].map(str::to_owned));
+    let servers = servers::read(&own.mcp, true).0;
+    let of_server =
+        name.split_once(':').is_some_and(|(server, _)| servers.iter().any(|one| one.name == server));
+    if of_server || names.iter().any(|known| known == name) || Path::new(word).exists() {
+        return Ok(());
+    }
+    let meant = fuzzy::nearest_name(name, names.iter().map(String::as_str));
+    let meant = meant.map_or(String::new(), |near| format!("did you mean /{near}? "));
+    Err(Failure::usage(
+        format!("there is no command /{name} for exec"),
+        format!(
+            "{meant}The project's own commands need `mycode trust`; text that begins with / is sent after a blank"
+        ),
+    ))
 }
 
 pub fn schema(written: &str) -> Result<OutputSchema, Failure> {
