@@ -1,6 +1,8 @@
-//! User-defined slash commands, as in Claude Code: a Markdown file with front matter. A folder is a namespace
-//! (`git/fix.md` is `/git:fix`). Unsupported features (model, allowed-tools, named arguments, `` !`…` ``) are
-//! noted in the description.
+//! User-defined slash commands: a Markdown file with front matter, as in Claude Code, Codex and opencode, or a TOML file
+//! as in Gemini CLI. A folder is a namespace (`git/fix.md` is `/git:fix`). Unsupported features (model, allowed-tools, named
+//! arguments, commands in the text) are noted in the description.
+
+use serde::Deserialize;
 
 use crate::skill::definition::Skill;
 use crate::skill::fill;
@@ -11,7 +13,17 @@ use base::protocol::event::CommandRow;
 use base::text::one_line;
 
 const DESCRIPTION_CHARS: usize = 120;
-const NOT_USED: [&str; 3] = ["model", "allowed-tools", "arguments"];
+const NOT_USED: [&str; 4] = ["model", "agent", "allowed-tools", "arguments"];
+/// Commands whose output other agents put into the text.
+const COMMANDS: [&str; 2] = ["!`", "!{"];
+
+/// Gemini's form.
+#[derive(Deserialize)]
+struct TomlCommand {
+    prompt: String,
+    #[serde(default)]
+    description: String,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnCommand {
@@ -36,19 +48,37 @@ pub fn read(files: &[CommandFile]) -> (Vec<OwnCommand>, Vec<String>) {
 }
 
 fn parse(file: &CommandFile) -> Result<OwnCommand, String> {
+    if file.path.extension().is_some_and(|extension| extension == "toml") {
+        let TomlCommand { prompt, description } =
+            toml::from_str(&file.text).map_err(|error| error.message().to_owned())?;
+        return command(file, &prompt.replace("{{args}}", "$ARGUMENTS"), "", description, Vec::new());
+    }
     let parts = frontmatter::split(file.text.trim_start_matches('\u{feff}'));
     let head = parts.head.unwrap_or_default();
     let map = frontmatter::read_lenient(head)?;
     let hint = frontmatter::written(head, "argument-hint").unwrap_or_default();
-    let prompt = parts.body.trim();
+    let description = frontmatter::text_of(head, &map, "description").unwrap_or_default();
+    let unused = NOT_USED.into_iter().filter(|key| map.contains_key(*key)).collect();
+    command(file, parts.body, &hint, description, unused)
+}
+
+fn command(
+    file: &CommandFile,
+    prompt: &str,
+    hint: &str,
+    description: String,
+    mut unused: Vec<&str>,
+) -> Result<OwnCommand, String> {
+    let prompt = prompt.trim();
     if prompt.is_empty() {
-        return Err("no prompt follows its front matter".to_owned());
+        return Err("it has no prompt".to_owned());
     }
-    let description = frontmatter::text_of(head, &map, "description");
-    let mut help = description.unwrap_or_else(|| prompt.lines().next().unwrap_or_default().to_owned());
-    let mut unused: Vec<&str> = NOT_USED.into_iter().filter(|key| map.contains_key(*key)).collect();
-    if prompt.contains("!`") {
-        unused.push("!`…`");
+    let mut help = match description.is_empty() {
+        true => prompt.lines().next().unwrap_or_default().to_owned(),
+        false => description,
+    };
+    if COMMANDS.iter().any(|mark| prompt.contains(mark)) {
+        unused.push("commands in the text");
     }
     if !unused.is_empty() {
         help.push_str(&format!(" ({} not used)", unused.join(", ")));
@@ -107,6 +137,11 @@ mod tests {
             [("git:review", "[file] [line]", "Review it (model not used)"), ("plain", "", "Do it.")]
         );
         assert_eq!(notices.len(), 1);
+        let gemini = "description = \"Plan it\"\nprompt = \"\"\"\nPlan {{args}} with !{ls}.\n\"\"\"\n";
+        let gemini = CommandFile { path: "/plan.toml".into(), ..file("plan", gemini) };
+        let (gemini, _) = read(&[gemini]);
+        assert_eq!(gemini[0].row.help, "Plan it (commands in the text not used)");
+        assert_eq!(expand(&gemini, "/plan tests").unwrap(), "Plan tests with !{ls}.");
         assert_eq!(expand(&own, "/git:review a.rs").unwrap(), "Review a.rs.");
         assert_eq!(expand(&own, "/other"), None);
     }

@@ -45,7 +45,7 @@ fn commands_complete_and_fill_in_their_prompt() {
 
 #[test]
 fn headless_and_untrusted() {
-    let server = FakeServer::start(vec![answer().text("Done.").into(), answer().text("Done.").into()]);
+    let server = FakeServer::start((0..4).map(|_| answer().text("Done.").into()).collect());
     let place = place();
     let out = place.exec(&server.base_url(), &["/mine one two"]);
     assert!(server.requests()[0].raw.contains("All of: one two!"), "{}", server.requests()[0].raw);
@@ -62,4 +62,13 @@ fn headless_and_untrusted() {
     assert!(said.contains("did you mean /mine?"), "{said}");
     place.exec(&server.base_url(), &[" /mien is no command"]);
     assert!(server.requests()[1].raw.contains("/mien is no command"));
+    // Those of other agents.
+    let prompts = place.user_home().join(".codex/prompts");
+    std::fs::create_dir_all(&prompts).unwrap();
+    std::fs::write(prompts.join("ship.md"), "Ship $1.\n").unwrap();
+    place.file(".gemini/commands/git/plan.toml", "prompt = \"Plan {{args}}.\"\n");
+    place.exec(&server.base_url(), &["--trust", "/ship it"]);
+    place.exec(&server.base_url(), &["--trust", "/git:plan that"]);
+    let [shipped, planned] = [2, 3].map(|at| server.requests()[at].raw.clone());
+    assert!(shipped.contains("Ship it.") && planned.contains("Plan that."), "{shipped}\n{planned}");
 }

@@ -1,6 +1,6 @@
-//! Slash command definitions: from the user's configuration and Claude Code's folder at home, and from a
+//! Slash command definitions: from the user's configuration and other agents' folders at home, and from a
 //! project, where they need the user's trust in their exact contents. A subfolder is a namespace:
-//! `git/fix.md` is `/git:fix`.
+//! `git/fix.md` is `/git:fix`. Folders as in the documentation of Claude Code, Codex, Gemini CLI and opencode, November 2026.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,15 @@ use std::path::{Path, PathBuf};
 use super::agent_files::AgentFile;
 use crate::{file, path};
 
-const FOLDERS: [&str; 2] = [".mycode/commands", ".claude/commands"];
+const FOLDERS: [&str; 5] =
+    [".mycode/commands", ".claude/commands", ".opencode/command", ".opencode/commands", ".gemini/commands"];
+const AT_HOME: [&str; 5] = [
+    ".claude/commands",
+    ".codex/prompts",
+    ".config/opencode/command",
+    ".config/opencode/commands",
+    ".gemini/commands",
+];
 const MAX_BYTES: u64 = 64 * 1024;
 const MAX_FILES: usize = 100;
 const MAX_DEPTH: usize = 4;
@@ -22,9 +30,8 @@ pub struct CommandFile {
 }
 
 pub fn of_user(config: &Path) -> Vec<CommandFile> {
-    let home = std::env::home_dir().map(|home| home.join(".claude/commands"));
-    let folders = [Some(config.join("commands")), home];
-    folders.into_iter().flatten().flat_map(|folder| in_folder(&folder)).collect()
+    let at_home = std::env::home_dir().into_iter().flat_map(|home| AT_HOME.map(|name| home.join(name)));
+    std::iter::once(config.join("commands")).chain(at_home).flat_map(|folder| in_folder(&folder)).collect()
 }
 
 /// Sorted; without files that a link brings in from outside.
@@ -58,7 +65,7 @@ fn walk(folder: &Path, depth: usize, paths: &mut Vec<PathBuf>) {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_folder && depth > 1 && paths.len() < MAX_FILES {
             walk(&path, depth - 1, paths);
-        } else if path.extension().is_some_and(|extension| extension == "md") {
+        } else if path.extension().is_some_and(|extension| extension == "md" || extension == "toml") {
             paths.push(path);
         }
     }
