@@ -26,4 +26,5 @@ pub mod probe;
 pub mod protected_paths;
 pub mod secret_paths;
 pub mod session;
+pub mod shared_network;
 pub mod spec;

@@ -127,6 +127,7 @@ pub fn make(
         environment: environment(network, &tmp),
         foreground: false,
         is_server: false,
+        shared_network: None,
     };
     let mut visible: BTreeSet<PathBuf> = needed(&homes).into_iter().chain([workspace.clone()]).collect();
     visible.extend(repository::root(workspace).map(Path::to_owned));

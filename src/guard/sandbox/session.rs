@@ -13,6 +13,7 @@ use super::nested_repositories::NestedRepositories;
 use super::plan::{self, SandboxPaths};
 use super::private_folder::{self, PrivateFolder};
 use super::probe;
+use super::shared_network::{READY_FD, SharedNetwork};
 use super::spec::{Confinement, LaunchMode, RawPath, SandboxLevel, SandboxSpec};
 use base::file;
 use base::process::run::LaunchWrapper;
@@ -25,6 +26,7 @@ pub struct Sandbox {
     nested: Mutex<Option<NestedRepositories>>,
     private: Mutex<Option<PrivateFolder>>,
     masks: Mutex<Masks>,
+    network: Mutex<Option<SharedNetwork>>,
 }
 
 /// What the user's rules keep from commands.
@@ -45,6 +47,7 @@ impl Sandbox {
             nested: Mutex::new(None),
             private: Mutex::new(None),
             masks: Mutex::default(),
+            network: Mutex::new(None),
         }
     }
 
@@ -53,15 +56,29 @@ impl Sandbox {
         *self.masks.lock().unwrap_or_else(PoisonError::into_inner) = masks;
     }
 
-    /// What to put before a command that starts in `cwd`, if anything.
+    /// What to put before a command that starts in `cwd`, if anything. Commands share a loopback.
     pub fn wrap(
         &self,
         confinement: Confinement,
         cwd: &Path,
         side_fd: Option<i32>,
     ) -> io::Result<Option<LaunchWrapper>> {
-        let Some(spec) = self.spec(confinement, cwd)? else { return Ok(None) };
-        launcher(spec, side_fd).map(Some)
+        let Some(mut spec) = self.spec(confinement, cwd)? else { return Ok(None) };
+        let mut ready = None;
+        if spec.layers.namespaces && !spec.network {
+            let mut network = self.network.lock().unwrap_or_else(PoisonError::into_inner);
+            if network.is_none() {
+                // Without it, each command has a loopback of its own.
+                *network = SharedNetwork::start(spec.layers.user_namespace).ok();
+            }
+            if let Some(network) = &*network {
+                spec.shared_network = Some(network.keeper());
+                ready = Some((READY_FD, network.ready()?));
+            }
+        }
+        let mut wrapper = launcher(spec, side_fd)?;
+        wrapper.descriptors.extend(ready);
+        Ok(Some(wrapper))
     }
 
     /// `None` for an unconfined command.

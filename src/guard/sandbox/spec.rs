@@ -75,6 +75,8 @@ pub struct SandboxSpec {
     pub foreground: bool,
     /// Creating protected paths is refused at once, rather than undone at the end.
     pub is_server: bool,
+    /// The process whose network namespace the command joins, if it has no other network.
+    pub shared_network: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

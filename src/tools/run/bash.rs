@@ -21,7 +21,8 @@ use base::model::observation::Command;
 use base::process::run::CommandSpec;
 use base::text::one_line;
 use guard::policy::access::Access;
-use guard::sandbox::launch;
+use guard::sandbox::spec::Confinement;
+use guard::sandbox::{launch, probe};
 
 /// Offered only where services may outlive the run.
 pub const KEEP_ARGUMENT: &str = "keep? boolean";
@@ -140,7 +141,10 @@ async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
     let check = find::of_command(&args.command, &cx.calls);
     let begun = Command { job: Some(id), check, ..Command::default() };
     let lost = if args.keep { "; it ends with this run: --keep was not given" } else { "" };
-    Ok(read.envelope(format!("background job {id}: {}{lost}", read.status()), begun))
+    let has_own_numbers = cx.confinement != Confinement::Free && probe::status().layers.namespaces;
+    let numbers =
+        if has_own_numbers { "; its pid files hold no pid that `kill` finds: stop it with Job" } else { "" };
+    Ok(read.envelope(format!("background job {id}: {}{lost}{numbers}", read.status()), begun))
 }
 
 /// Where the command starts. A remembered folder that is gone is dropped, or every later call would fail too.

@@ -28,9 +28,8 @@ pub fn of(confinement: &Confinement, command: &str, output: &str) -> Option<&'st
     let says = |texts: &[&str]| texts.iter().any(|text| output.contains(text));
     if says(REFUSED) && (says(LOOPBACK) || LOOPBACK.iter().any(|host| command.contains(host))) {
         return Some(
-            "this command has a loopback of its own: servers of the host and of other commands cannot be reached at \
-             localhost. Start the server in the same command, or repeat the call with `network: true` if the user may be \
-             asked",
+            "commands have a loopback of their own: servers of the host cannot be reached at localhost. Start the server \
+             with `background: true`, or repeat the call with `network: true` if the user may be asked",
         );
     }
     says(NO_NETWORK).then_some(
@@ -51,9 +50,9 @@ mod tests {
             "curl: (7) Failed to connect to localhost port 8080 after 0 ms: Couldn't connect to server";
         let node = "Error: connect ECONNREFUSED 127.0.0.1:5432";
         for (command, output, part) in [
-            ("curl localhost:8080", curl, "loopback of its own"),
-            ("npm test", node, "loopback of its own"),
-            ("psql -h localhost", "psql: error: Connection refused", "loopback of its own"),
+            ("curl localhost:8080", curl, "loopback of their own"),
+            ("npm test", node, "loopback of their own"),
+            ("psql -h localhost", "psql: error: Connection refused", "loopback of their own"),
             ("go mod tidy", "dial tcp: lookup proxy.golang.org: no such host", "no network"),
         ] {
             assert!(

@@ -7,9 +7,12 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Stdio;
 
+use serde_json::json;
+
+use crate::support::answer::answer;
 use crate::support::sandbox_world::{World, namespaces, running, walls};
-use crate::support::workplace::stderr;
-use crate::support::workplace::stdout;
+use crate::support::server::FakeServer;
+use crate::support::workplace::{Workplace, stderr, stdout};
 
 /// A program, which may be missing, and a line that needs it.
 const EVERYDAY: &[(&str, &str)] = &[
@@ -233,7 +236,7 @@ fn network_access() {
     fs::write(world.project.join("check.sh"), format!("exec 3<>/dev/tcp/127.0.0.1/{port}\n")).unwrap();
     let tool = ["tool", "--permission", "auto", "Bash", "--args", "{\"command\": \"bash check.sh\"}"];
     let answer = world.start(env!("CARGO_BIN_EXE_mycode"), &tool).output().unwrap();
-    assert!(stdout(&answer).contains("a loopback of its own"), "{} {}", stdout(&answer), stderr(&answer));
+    assert!(stdout(&answer).contains("a loopback of their own"), "{} {}", stdout(&answer), stderr(&answer));
 }
 
 #[test]
@@ -359,4 +362,28 @@ fn a_private_folder_never_lies_in_the_workspace() {
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(stdout(&output), "");
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+}
+
+#[test]
+fn a_server_in_the_background_is_reached_by_the_next_call() {
+    let world = World::new();
+    if !walls() || !namespaces(&world) {
+        return;
+    }
+    let place = Workplace::new();
+    let serve = "python3 -c \"
+import socket
+server = socket.create_server(('127.0.0.1', 18765))
+print('ready', flush=True)
+server.accept()[0].send(b'from the job')\"";
+    let ask = "exec 3<>/dev/tcp/127.0.0.1/18765; cat <&3";
+    let server = FakeServer::start(vec![
+        answer().call("Bash", json!({"command": serve, "background": true})).into(),
+        answer().call("Bash", json!({"command": ask})).into(),
+        answer().text("Done.").into(),
+    ]);
+    place.exec(&server.base_url(), &["--permission", "auto", "ask it"]);
+    let requests = server.requests();
+    assert!(requests[1].raw.contains("stop it with Job"), "{}", requests[1].raw);
+    assert!(requests[2].raw.contains("from the job"), "{}", requests[2].raw);
 }

@@ -16,6 +16,7 @@ use super::guard::protected_files::ProtectedFiles;
 use super::guard::witness::{Reporter, Witness};
 use super::landlock;
 use super::mounts::{self, Outside};
+use super::network;
 use super::reaper;
 use super::seccomp;
 use super::supervisor;
@@ -24,6 +25,7 @@ use super::trial;
 use crate::sandbox::launch::{LIFELINE_FD, SPEC_FD};
 use crate::sandbox::private_folder;
 use crate::sandbox::probe::PROBE;
+use crate::sandbox::shared_network::KEEP;
 use crate::sandbox::spec::{LaunchMode, SandboxSpec};
 use base::process::descriptor;
 
@@ -45,6 +47,9 @@ enum WaitEnd {
 pub fn run(mut args: Vec<OsString>) -> ! {
     if args.first().is_some_and(|first| first == PROBE) {
         trial::run();
+    }
+    if args.first().is_some_and(|first| first == KEEP) {
+        network::keep(args.get(1).is_some_and(|word| word == "user"));
     }
     let command = args.split_off(args.len().min(1));
     let side = args.pop().and_then(|text| text.to_str()?.parse::<RawFd>().ok());
@@ -92,10 +97,13 @@ fn in_namespaces(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) 
     let (reports, report) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
     let (wait, go) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
     let mut flags = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
-    if !spec.network {
+    let shared = network::join(spec).unwrap_or_else(|error| refuse("the session's network", error));
+    if !spec.network && !shared {
         flags |= libc::CLONE_NEWNET;
     }
-    if spec.layers.user_namespace {
+    // The shared network brings its own.
+    let user_namespace = spec.layers.user_namespace && !shared;
+    if user_namespace {
         flags |= libc::CLONE_NEWUSER;
     }
     let signals = system::take_signals(&[]).unwrap_or_else(|error| refuse("signals", error));
@@ -107,9 +115,7 @@ fn in_namespaces(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) 
         first_process(spec, &outside, command, side, wait, report, &reporter);
     }
     drop((report, wait, reporter));
-    if spec.layers.user_namespace
-        && let Err(error) = system::map_user(first)
-    {
+    if user_namespace && let Err(error) = system::map_user(first) {
         reaper::kill(first);
         refuse("the user namespace", error);
     }

@@ -4,6 +4,7 @@ pub mod enter;
 pub mod guard;
 pub mod landlock;
 pub mod mounts;
+pub mod network;
 pub mod reaper;
 pub mod seccomp;
 pub mod sockets;

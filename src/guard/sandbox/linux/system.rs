@@ -239,9 +239,21 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?)
 }
 
+/// A fresh network namespace for this process, in a fresh user namespace if it may have no other.
+pub fn unshare_network(user_namespace: bool) -> io::Result<()> {
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let flags = libc::CLONE_NEWNET | if user_namespace { libc::CLONE_NEWUSER } else { 0 };
+    // SAFETY: only this process's namespaces change.
+    checked(libc::c_long::from(unsafe { libc::unshare(flags) }))?;
+    if user_namespace { map(std::process::id(), user, group) } else { Ok(()) }
+}
+
 /// Maps the user to the same id in the process's user namespace; no other user exists there.
 pub fn map_user(pid: i32) -> io::Result<()> {
-    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    map(pid.unsigned_abs(), rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
+}
+
+fn map(pid: u32, user: u32, group: u32) -> io::Result<()> {
     let write = |name: &str, text: String| std::fs::write(format!("/proc/{pid}/{name}"), text);
     write("setgroups", "deny".to_owned())?;
     write("uid_map", format!("{user} {user} 1"))?;

@@ -143,6 +143,7 @@ mod tests {
             foreign_owner: false,
             foreground: false,
             is_server: false,
+            shared_network: None,
         }
     }
 
