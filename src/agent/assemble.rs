@@ -150,6 +150,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         None => {
             let mut new = Conversation::new(&project_state, &workspace);
             new.id = setup.session_id.unwrap_or(new.id);
+            new.begun_read_only = loaded.work.permission == Permission::ReadOnly;
             new
         }
         Some(path) => {

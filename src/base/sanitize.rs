@@ -11,11 +11,26 @@ use super::pattern::Pattern;
 /// Tags that only the program may write into a request.
 static TAGS: Pattern =
     Pattern::new(r"(?i)<(\s*/?\s*(?:system-reminder|project-notes|project-survey|task-context))");
+static CHANGED_TAGS: Pattern =
+    Pattern::new(r"(?i)‹(\s*/?\s*(?:system-reminder|project-notes|project-survey|task-context))");
 
 /// Project text for a block of the program's own in a request: [`clean`], and unable to close that block or
 /// imitate another.
 pub fn as_data(text: &str) -> String {
     TAGS.replace_all(&clean(text), "‹$1").into_owned()
+}
+
+/// What a tool shows: it can't pass for a block of the program's own.
+pub fn without_tags(text: &str) -> Cow<'_, str> {
+    TAGS.replace_all(text, "‹$1")
+}
+
+/// What the model copied from [`without_tags`], as it stands in `file`.
+pub fn with_tags<'a>(text: &'a str, file: &str) -> Cow<'a, str> {
+    if !text.contains('‹') || CHANGED_TAGS.is_match(file) || !TAGS.is_match(file) {
+        return Cow::Borrowed(text);
+    }
+    CHANGED_TAGS.replace_all(text, "<$1")
 }
 
 /// Removes escape sequences and control characters (except `\n` and `\t`; `\r\n` and a lone `\r` become

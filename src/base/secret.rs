@@ -130,7 +130,10 @@ fn is_credential_value(value: &str) -> bool {
     let with_password = || {
         let rest = value.split_once("://")?.1;
         let user_info = rest.split(['/', '?']).next()?.rsplit_once('@')?.0;
-        user_info.split_once(':').filter(|(_, password)| !password.is_empty())
+        // Without a password, the user may be a key, as in Sentry's addresses.
+        let is_key = user_info.len() >= 32 && user_info.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let password = user_info.split_once(':').map(|(_, password)| password);
+        password.or(is_key.then_some(user_info)).filter(|password| !password.is_empty())
     };
     (long && MARKS.iter().any(|mark| value.starts_with(mark)))
         || value.contains("PRIVATE KEY-----")

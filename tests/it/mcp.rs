@@ -281,3 +281,23 @@ fn a_confined_server_plants_nothing() {
     place.exec(&server.base_url(), &["go on"]);
     assert!(!server.requests()[2].raw.contains("evil"));
 }
+
+/// What the protocol crate would skip ends the call at once, and says why.
+#[test]
+fn answers_without_measure_end_the_call() {
+    for (answer_of_server, why) in [
+        (
+            "printf '{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":' \"$id\"; printf '[%.0s' $(seq 200); echo",
+            "nested more than 127",
+        ),
+        (
+            "yes '{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":1}}'",
+            "more than 10,000 messages",
+        ),
+    ] {
+        let place = Workplace::new();
+        McpServer::with_tools(&["f"]).runs("tools/call", answer_of_server).add(&place, "wild");
+        let (said, error, _) = run(&place, &["mcp", "test", "wild", "--call", "f"]);
+        assert!(format!("{said}{error}").contains(why), "{why}: {said}{error}");
+    }
+}

@@ -424,6 +424,7 @@ impl Dispatcher {
         };
         let Some(outcome) = outcome else { return *result::interrupted() };
         let mut envelope = outcome.unwrap_or_else(|error| *envelope_of(&error));
+        result::keep_apart(&mut envelope);
         envelope.data.set_changed(changed);
         envelope.took(took);
         if let (Some(hooks), Some(hooked)) = (&self.hooks, hooked) {

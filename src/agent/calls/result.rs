@@ -1,8 +1,10 @@
 //! Prepares a result for the model: redacts secrets, cuts it to size, appends news.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use base::model::envelope::{Envelope, ErrorCode, Status};
+use base::sanitize;
 use tools::cx::ToolCx;
 use tools::output::{self, Keep, Limits, Truncated};
 
@@ -25,6 +27,16 @@ pub fn clean(cx: &ToolCx, envelope: &mut Envelope, tool: &str, limits: Limits) {
     }
     if let Some(path) = cut.full_output_path {
         envelope.data.set_full_output_path(path.to_string_lossy().into_owned());
+    }
+}
+
+/// What a tool shows can't pass for a reminder of ours.
+pub fn keep_apart(envelope: &mut Envelope) {
+    let message = envelope.error.as_mut().map(|error| &mut error.message);
+    for text in [&mut envelope.text, &mut envelope.body].into_iter().chain(message) {
+        if let Cow::Owned(changed) = sanitize::without_tags(text) {
+            *text = changed;
+        }
     }
 }
 

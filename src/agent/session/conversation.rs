@@ -29,6 +29,7 @@ pub struct Conversation {
     pub prefix: Prefix,
     /// The call that a sub-agent works for.
     pub parent: Option<ParentCall>,
+    pub begun_read_only: bool,
     project_state: PathBuf,
     workspace: PathBuf,
     /// Opened at the first record: an empty session leaves no file.
@@ -64,6 +65,7 @@ impl Conversation {
             facts: ItemFacts::default(),
             prefix: Prefix::default(),
             parent: None,
+            begun_read_only: false,
             project_state: project_state.to_owned(),
             workspace: workspace.to_owned(),
             log: None,
@@ -318,12 +320,9 @@ impl Conversation {
 
     fn write(&mut self, record: &Record) -> Result<(), LogError> {
         if self.log.is_none() {
-            self.log = Some(SessionLog::create(
-                &self.project_state,
-                &self.id,
-                &self.workspace,
-                self.parent.clone(),
-            )?);
+            let create = if self.begun_read_only { SessionLog::create_read_only } else { SessionLog::create };
+            let parent = self.parent.clone();
+            self.log = Some(create(&self.project_state, &self.id, &self.workspace, parent)?);
         }
         self.write_model()?;
         if let Some(log) = &mut self.log {

@@ -10,7 +10,7 @@ use agent::assemble::{self, Handle, Setup};
 use agent::sampling::metered;
 use base::config::settings::{Origin, Permission, WorkSettings};
 use base::model::provider::Provider;
-use context::session::stored;
+use context::session::{list, stored};
 use guard::sandbox::probe as sandbox_probe;
 use provider::registry;
 use provider::unconfigured::{self, Unconfigured};
@@ -24,7 +24,7 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
     let opened = open::open(&cli.model, default_permission)?;
     let own_folders = opened.own_folders();
     let OpenedProject { mut loaded, workspace, project_state, .. } = opened;
-    let limits = limits::of(&cli.model, &mut loaded)?;
+    let limits = limits::of(&cli.model, &mut loaded, &workspace)?;
     if !interactive {
         refuse_unconfined(&loaded.work)?;
     }
@@ -39,6 +39,12 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
     }
     if let Some(log) = resume.as_mut().filter(|_| cli.fork || is_elsewhere) {
         *log = stored::fork(&project_state, &workspace, log)?;
+    }
+    if cli.model.permission.is_none() && resume.as_deref().is_some_and(list::begun_read_only) {
+        loaded.work.permission = Permission::ReadOnly;
+        loaded
+            .notices
+            .push("This session was begun read-only and stays so; --permission changes that.".to_owned());
     }
     let provider: Arc<dyn Provider> = match &loaded.provider {
         Some(settings) => registry::build_all(settings, &loaded)?,

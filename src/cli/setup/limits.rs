@@ -1,6 +1,8 @@
 //! What a run may and may not do: `--allow`, `--deny`, `--max-cost`, and the rules in configuration files. Rules may name
 //! our tools in any case.
 
+use std::path::Path;
+
 use crate::cli::args::ModelArgs;
 use crate::cli::report::Failure;
 use agent::assemble::RunLimits;
@@ -8,6 +10,7 @@ use base::config::load::Loaded;
 use base::config::permission_rules::{PermissionLists, RuleSource};
 use base::protocol::claude_tools;
 use base::text::one_line;
+use guard::policy::denied_paths::DeniedPaths;
 use guard::policy::flag_rules::FlagRules;
 use guard::policy::tool_rule::ToolRule;
 use tools::on_demand::more_tools;
@@ -16,8 +19,15 @@ use tools::registry;
 
 const SHOWN_CHARS: usize = 300;
 
-pub fn of(args: &ModelArgs, loaded: &mut Loaded) -> Result<RunLimits, Failure> {
+pub fn of(args: &ModelArgs, loaded: &mut Loaded, workspace: &Path) -> Result<RunLimits, Failure> {
     let mut rules = rules(args, loaded)?;
+    for rule in rules.denied.iter().filter(|rule| rule.place.is_none()) {
+        let files = DeniedPaths::of(std::slice::from_ref(rule), workspace);
+        if let Some(pattern) = rule.pattern.as_ref().filter(|_| !files.is_empty() && !files.has_files()) {
+            let tool = &rule.tool;
+            loaded.notices.push(format!("--deny '{tool}({pattern})' matches no file yet."));
+        }
+    }
     if !rules.unusable.is_empty() {
         let named = one_line(&std::mem::take(&mut rules.unusable).join("; "), SHOWN_CHARS);
         loaded.notices.push(format!("These rules in Claude Code's form can't be used: {named}"));

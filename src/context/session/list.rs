@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::session::log;
-use crate::session::record::Record;
+use crate::session::record::{Meta, Record};
 use base::clock;
 use base::file;
 use base::model::item::Item;
@@ -67,12 +67,21 @@ pub fn find(project_state: &Path, wanted: &str) -> Result<PathBuf, String> {
     }
 }
 
+fn meta(path: &Path) -> Option<Meta> {
+    let (mut log, _) = file::open(path).ok()?;
+    let head = part(&mut log, 0, HEAD_BYTES[0]).ok()?;
+    let first = head.split(|byte| *byte == b'\n').next()?;
+    let Ok(Record::Meta(meta)) = serde_json::from_slice(first) else { return None };
+    Some(meta)
+}
+
+pub fn begun_read_only(path: &Path) -> bool {
+    meta(path).is_some_and(|meta| meta.read_only)
+}
+
 pub fn made_for(project_state: &Path, session: &str, call_id: &str) -> Option<String> {
     files(project_state).into_iter().find_map(|(path, _)| {
-        let (mut log, _) = file::open(&path).ok()?;
-        let head = part(&mut log, 0, HEAD_BYTES[0]).ok()?;
-        let first = head.split(|byte| *byte == b'\n').next()?;
-        let Ok(Record::Meta(meta)) = serde_json::from_slice(first) else { return None };
+        let meta = meta(&path)?;
         let parent = meta.parent?;
         (parent.session == session && parent.call_id == call_id).then_some(meta.id)
     })

@@ -59,11 +59,20 @@ impl SessionLog {
         workspace: &Path,
         parent: Option<ParentCall>,
     ) -> Result<Self, LogError> {
-        Self::begin(project_state, id, workspace, (parent, None))
+        Self::begin(project_state, id, workspace, (parent, None), false)
+    }
+
+    pub fn create_read_only(
+        project_state: &Path,
+        id: &str,
+        workspace: &Path,
+        parent: Option<ParentCall>,
+    ) -> Result<Self, LogError> {
+        Self::begin(project_state, id, workspace, (parent, None), true)
     }
 
     pub fn imported(project_state: &Path, workspace: &Path, origin: SessionOrigin) -> Result<Self, LogError> {
-        Self::begin(project_state, &new_id(), workspace, (None, Some(origin)))
+        Self::begin(project_state, &new_id(), workspace, (None, Some(origin)), false)
     }
 
     fn begin(
@@ -71,6 +80,7 @@ impl SessionLog {
         id: &str,
         workspace: &Path,
         (parent, origin): (Option<ParentCall>, Option<SessionOrigin>),
+        read_only: bool,
     ) -> Result<Self, LogError> {
         let path = path_of(project_state, id);
         let fail = |source| LogError::Io { path: path.clone(), action: "created", source };
@@ -90,6 +100,7 @@ impl SessionLog {
             branch: repository::branch(workspace),
             parent,
             origin,
+            read_only,
         }));
         if let Err(error) = begun {
             // On a full disk: free the name for the next try, and leave no empty session to resume.

@@ -103,6 +103,9 @@ pub struct Meta {
     pub parent: Option<ParentCall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<SessionOrigin>,
+    /// It was begun at that permission level, and stays there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
 }
 
 /// The session of another agent that this one continues.

@@ -21,7 +21,8 @@ pub fn fork(project_state: &Path, workspace: &Path, path: &Path) -> Result<PathB
     // The first line names the other session; a last line without an end is still being written.
     let start = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |at| at + 1);
     let end = memchr::memrchr(b'\n', &bytes).map_or(start, |at| at + 1);
-    let copy = SessionLog::create(project_state, &log::new_id(), workspace, None)?.path().to_owned();
+    let create = if list::begun_read_only(path) { SessionLog::create_read_only } else { SessionLog::create };
+    let copy = create(project_state, &log::new_id(), workspace, None)?.path().to_owned();
     let append = || OpenOptions::new().append(true).open(&copy)?.write_all(&bytes[start..end.max(start)]);
     append().map_err(|source| LogError::Io { path: copy.clone(), action: "written", source })?;
     Ok(copy)

@@ -69,9 +69,7 @@ impl ExecStart {
     fn op(self, answer: &mut TurnAnswer) -> Op {
         match self {
             Self::Prompt(text, images) if images.is_empty() => Op::of_prompt(answer.begin(text)),
-            Self::Prompt(text, attachments) => {
-                Work::Prompt { text: answer.begin(text), attachments }.into()
-            }
+            Self::Prompt(text, attachments) => Work::Prompt { text: answer.begin(text), attachments }.into(),
             Self::Goal(goal) => Work::Goal(Goal { text: answer.begin(goal.text), ..goal }).into(),
             Self::NextRound => Work::NextRound.into(),
         }
@@ -409,15 +407,9 @@ mod tests {
             let (tell, events) = unbounded_channel();
             tell.send(end(EndReason::Done)).unwrap_or_default();
             drop(tell);
-            let outcome = run_with(
-                ops,
-                events,
-                "task".to_owned().into(),
-                &mut Closed(kind),
-                stream::pending(),
-                None,
-            )
-            .await;
+            let outcome =
+                run_with(ops, events, "task".to_owned().into(), &mut Closed(kind), stream::pending(), None)
+                    .await;
             assert_eq!((outcome.exit_code, outcome.lost.is_some()), (code, code == EXIT_FAILED));
         }
     }
@@ -433,8 +425,7 @@ mod tests {
         drop(tell);
         let mut closed = Closed(io::ErrorKind::BrokenPipe);
         let outcome =
-            run_with(ops, events, "task".to_owned().into(), &mut closed, stream::pending(), None)
-                .await;
+            run_with(ops, events, "task".to_owned().into(), &mut closed, stream::pending(), None).await;
         assert_eq!(outcome.exit_code, 130);
         let mut count = 0;
         while let Some(op) = sent.recv().await {

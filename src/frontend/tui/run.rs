@@ -154,6 +154,7 @@ impl FrontEnd {
         let mut keys = EventStream::new();
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hangup = signal(SignalKind::hangup())?;
+        let mut quit = signal(SignalKind::quit())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut stop = signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
         let mut continued = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
@@ -215,6 +216,7 @@ impl FrontEnd {
                 }
                 Some(msg) = results.recv() => next = self.handle(msg)?,
                 _ = terminate.recv() => return Ok(TuiOutcome::Signal(Signal::TERM.as_raw())),
+                _ = quit.recv() => return Ok(TuiOutcome::Signal(Signal::QUIT.as_raw())),
                 _ = hangup.recv() => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
                 _ = interrupt.recv() => return Ok(TuiOutcome::Signal(Signal::INT.as_raw())),
                 () = &mut gone => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),

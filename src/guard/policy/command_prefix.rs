@@ -20,7 +20,7 @@ pub fn general_prefix(command: &AssessedCommand) -> Option<String> {
     let mut beyond = command.calls.as_ref().ok()?.iter().filter(|call| call.assessment.risk > Risk::Reads);
     let (Some(one), None) = (beyond.next(), beyond.next()) else { return None };
     let call = &one.call;
-    if !can_be_covered(one) || call.wrapped || call.is_function {
+    if !can_be_covered(one, false) || call.wrapped || call.is_function {
         return None;
     }
     let words: Vec<&str> = call.argv.iter().take(3).map_while(Arg::certain).collect();
@@ -72,7 +72,7 @@ pub fn general_prefix(command: &AssessedCommand) -> Option<String> {
 }
 
 /// Not with secrets, protected or outside paths, running outside, variables, or saved output.
-fn can_be_covered(assessed: &AssessedCall) -> bool {
+fn can_be_covered(assessed: &AssessedCall, with_files: bool) -> bool {
     let call = &assessed.call;
     let risk = assessed.assessment.risk;
     risk < Risk::Guarded
@@ -80,14 +80,19 @@ fn can_be_covered(assessed: &AssessedCall) -> bool {
         && assessed.in_workspace
         && call.hidden.is_none()
         && call.assignments.is_empty()
-        && !call.files.iter().any(|file| file.writes && file.target.text != "/dev/null")
+        && (with_files || !call.files.iter().any(|file| file.writes && file.target.text != "/dev/null"))
 }
 
-pub fn covers<'a>(assessed: &AssessedCall, mut prefixes: impl Iterator<Item = &'a str>) -> bool {
+/// `writes`: files of the workspace may be changed, so output may be saved to them.
+pub fn covers<'a>(
+    assessed: &AssessedCall,
+    writes: bool,
+    mut prefixes: impl Iterator<Item = &'a str>,
+) -> bool {
     let call = &assessed.call;
     let name = call.name();
     let takes_sub = || table::program_row(name).is_some_and(|row| row.has("sub"));
-    can_be_covered(assessed)
+    can_be_covered(assessed, writes)
         && prefixes.any(|prefix| {
             let mut have = call.argv.iter().map(|arg| arg.certain());
             // Only the user's own flags end with `*`: it allows whatever follows.

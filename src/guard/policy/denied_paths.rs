@@ -35,6 +35,11 @@ impl DeniedPaths {
         self.reads.is_empty() && self.writes.is_empty()
     }
 
+    pub fn has_files(&self) -> bool {
+        let Masks { hidden, read_only } = self.masks();
+        hidden.iter().chain(&read_only).any(|path| path.exists())
+    }
+
     pub fn hides(&self, path: &Path) -> bool {
         self.reads.iter().any(|pattern| is_about_path(pattern, path, &self.workspace))
     }

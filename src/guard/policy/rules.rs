@@ -211,7 +211,8 @@ impl Rules {
             SessionGrant::Prefix(prefix) => Some(prefix.as_str()),
             _ => None,
         });
-        command_prefix::covers(call, self.stored.commands.iter().map(String::as_str).chain(session))
+        let prefixes = self.stored.commands.iter().map(String::as_str).chain(session);
+        command_prefix::covers(call, self.writes_allowed(), prefixes)
     }
 
     pub fn host_allowed(&self, host: &str) -> bool {

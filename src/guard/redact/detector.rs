@@ -206,6 +206,7 @@ mod tests {
             "curl -H 'Authorization: Basic «dXNlcjpwYXNzMTIz»'",
             "{\"headers\": {\"Authorization\": \"token «0123456789abcdef»\"}}",
             "postgres://app:«s3cr4tpw»@db/x and redis://:«p4ssw0rdX»@cache",
+            "dsn = https://«0123456789abcdef0123456789abcdef»@o1.ingest.sentry.io/4501",
             "db_password = \"«hunter2hunter2»\"",
             "数据库密码：«hunter2hunter2»，请保密",
             "密码是 «Tr0ub4dor&3x»",

@@ -20,7 +20,7 @@ pub struct Rule {
     pub secret: fn(&Captures<'_>) -> Option<PatternMatch>,
 }
 
-pub static ANYWHERE: [Rule; 8] = [
+pub static ANYWHERE: [Rule; 9] = [
     Rule {
         signs: &["PRIVATE KEY"],
         pattern: Pattern::new(concat!(
@@ -76,8 +76,14 @@ pub static ANYWHERE: [Rule; 8] = [
     },
     Rule {
         signs: &["://"],
-        pattern: Pattern::new(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]{0,64}:([^\s/@]{3,})@"),
+        pattern: Pattern::new(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@<]{0,64}:([^\s/@]{3,})@"),
         secret: password,
+    },
+    // An address with only a key, as Sentry's.
+    Rule {
+        signs: &["://"],
+        pattern: Pattern::new(r"[A-Za-z][A-Za-z0-9+.-]*://([a-f0-9]{32,64})@"),
+        secret: |found| Some((found.get(1)?.range(), "api-key")),
     },
     Rule {
         signs: &["earer", "asic", "uthorization", "EARER", "ASIC", "UTHORIZATION"],

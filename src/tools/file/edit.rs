@@ -98,7 +98,7 @@ fn plan(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
     let loaded = change::load(cx, &target)?;
     // A placeholder in the edit means the file's own secret.
     let file = loaded.as_ref().map_or("", |loaded| &loaded.text);
-    let real = |text| known::with_secrets(cx, text, file);
+    let real = |text| known::as_meant(cx, text, file);
     let restored = args
         .edits
         .iter()

@@ -12,6 +12,7 @@ use crate::paths::PathTarget;
 use base::file;
 use base::folder::exact;
 use base::format::encoding;
+use base::sanitize;
 use base::text::elide;
 use guard::redact::detector::TextSource;
 
@@ -139,9 +140,9 @@ fn must_be_shown(
     )))
 }
 
-/// The model's text with real secrets in place of placeholders. A secret of this file, or of another file of the
+/// The model's text as the file has it: with its own tags, and real secrets in place of placeholders. A secret of this file, or of another file of the
 /// workspace that the model has seen; what a `.env` file has stays there.
-pub(crate) fn with_secrets<'a>(cx: &ToolCx, text: &'a str, file: &str) -> Result<Cow<'a, str>, ToolError> {
+pub(crate) fn as_meant(cx: &ToolCx, text: &str, file: &str) -> Result<String, ToolError> {
     let stands_in = |path: &PathBuf, secret: &str| {
         path.starts_with(&*cx.root)
             && TextSource::of_file(path) != TextSource::Dotenv
@@ -149,5 +150,6 @@ pub(crate) fn with_secrets<'a>(cx: &ToolCx, text: &'a str, file: &str) -> Result
                 .is_ok_and(|(bytes, _)| String::from_utf8_lossy(&bytes).contains(secret))
     };
     let may_move = |secret: &str| cx.files.latest().iter().any(|path| stands_in(path, secret));
-    cx.redactor.restore(text, file, &may_move).map_err(ToolError::invalid)
+    let text = sanitize::with_tags(text, file);
+    cx.redactor.restore(&text, file, &may_move).map(Cow::into_owned).map_err(ToolError::invalid)
 }

@@ -60,7 +60,7 @@ fn plan(args: &Args, cx: &ToolCx) -> Result<Intent, ToolError> {
     let Some(content) = args.content.as_deref().or(kept.as_deref()) else {
         return Err(ToolError::invalid("content is missing: send the whole text of the file"));
     };
-    let content = known::with_secrets(cx, content, before)?.into_owned();
+    let content = known::as_meant(cx, content, before)?;
     let Some(loaded) = loaded else {
         return change::finish(target, None, content, Vec::new());
     };

@@ -213,17 +213,30 @@ fn overlay(spec: &SandboxSpec, parts: &[(&str, &Path)], hasty: bool) -> io::Resu
 struct Empty {
     file: OwnedFd,
     folder: OwnedFd,
+    /// For what is in the workspace: git would take emptied files for changed or removed ones.
+    closed_file: OwnedFd,
+    closed_folder: OwnedFd,
     _mount: OwnedFd,
 }
 
 impl Empty {
     fn new() -> io::Result<Self> {
         let mount = memory("4k", "755")?;
-        let flags = OFlags::CREATE | OFlags::RDONLY | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&mount, "empty", flags, Mode::from_raw_mode(0o444))?;
-        rustix::fs::mkdirat(&mount, "folder", Mode::from_raw_mode(0o755))?;
-        let folder = rustix::fs::openat(&mount, "folder", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(Self { file, folder, _mount: mount })
+        let file = |name: &str, mode| {
+            let flags = OFlags::CREATE | OFlags::RDONLY | OFlags::CLOEXEC;
+            rustix::fs::openat(&mount, name, flags, Mode::from_raw_mode(mode))
+        };
+        let folder = |name: &str, mode| {
+            rustix::fs::mkdirat(&mount, name, Mode::from_raw_mode(mode))?;
+            rustix::fs::openat(&mount, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        };
+        Ok(Self {
+            file: file("empty", 0o444)?,
+            folder: folder("folder", 0o755)?,
+            closed_file: file("closed", 0)?,
+            closed_folder: folder("closed-folder", 0)?,
+            _mount: mount,
+        })
     }
 }
 
@@ -234,6 +247,10 @@ fn apply(
     empty: &Empty,
     filled: &mut Vec<OwnedFd>,
 ) -> io::Result<()> {
+    let (file, folder) = match path.starts_with(&spec.workspace) {
+        true => (&empty.closed_file, &empty.closed_folder),
+        false => (&empty.file, &empty.folder),
+    };
     match step {
         // The target may be in a hidden folder.
         MountStep::Mount(mount) => attach(&mount, &open(path).or_else(|_| mount_point(path, &mount))?),
@@ -241,7 +258,7 @@ fn apply(
             let Some(target) = to_hide(path)? else { return Ok(()) };
             let shown = [&spec.visible, &spec.writable, &spec.temporary, &spec.caches];
             if !shown.iter().any(|list| list.iter().any(|inside| inside.starts_with(path))) {
-                return bind(&empty.folder, &target, true);
+                return bind(folder, &target, true);
             }
             // Visible paths in it need mount points.
             let mount = memory("1m", "755")?;
@@ -249,7 +266,7 @@ fn apply(
             filled.push(mount);
             Ok(())
         }
-        MountStep::HideFile => to_hide(path)?.map_or(Ok(()), |target| bind(&empty.file, &target, true)),
+        MountStep::HideFile => to_hide(path)?.map_or(Ok(()), |target| bind(file, &target, true)),
         MountStep::Bind { read_only } => {
             beneath(spec, path)?.map_or(Ok(()), |target| bind(&target, &target, read_only))
         }

@@ -85,7 +85,8 @@ impl Connection {
             Ok(())
         };
         let limit = self.call_timeout;
-        tokio::time::timeout(limit, asked).await.map_err(|_| McpError::Timeout(limit))??;
+        let asked = tokio::time::timeout(limit, asked).await.map_err(|_| McpError::Timeout(limit))?;
+        asked.map_err(|error| self.calls.explain(error))?;
         Ok(catalog)
     }
 
@@ -144,7 +145,7 @@ impl Connection {
         loop {
             tokio::select! {
                 biased;
-                answer = &mut request => return answer.map_err(McpError::from),
+                answer = &mut request => return answer.map_err(|error| self.calls.explain(error)),
                 () = cancel.cancelled() => return Err(McpError::Cancelled),
                 () = self.calls.sign_of_life.notified() => {}
                 () = tokio::time::sleep(self.call_timeout), if !self.calls.waits_for_user() => {

@@ -15,6 +15,7 @@ use rmcp::{ClientLifecycleMode, serve_client_with_lifecycle};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use super::bounded::{BoundedOutput, MAX_MESSAGE_BYTES};
 use super::connection::Connection;
 use super::credentials::CredentialFile;
 use super::error::{McpError, root_cause};
@@ -30,7 +31,6 @@ use base::process::service::Service;
 use base::protocol::host::HostProgram;
 use guard::sandbox::session::Sandbox;
 
-const MAX_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
 /// How long to wait for a failed program to exit, to collect its last output.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
@@ -168,8 +168,10 @@ async fn over_stdio(server: &Server, place: &Place) -> Result<Connection, McpErr
         let started = started.unwrap_or_else(|error| Err(std::io::Error::other(error)));
         let (service, stdin, stdout) = started
             .map_err(|error| McpError::Start(format!("{} could not be started: {error}", server.shown())))?;
-        let transport = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MAX_MESSAGE_BYTES);
         let calls = Arc::<Calls>::default();
+        let stdout = BoundedOutput::new(stdout, Arc::clone(&calls.fault));
+        let transport =
+            AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(2 * MAX_MESSAGE_BYTES);
         let serve = serve_client_with_lifecycle(handler(server, place, &calls), transport, mode);
         let error = match timeout(server.start_timeout, serve).await {
             Ok(Ok(running)) => {
@@ -179,7 +181,10 @@ async fn over_stdio(server: &Server, place: &Place) -> Result<Connection, McpErr
                 last = last.or(Some(start_error(&error)));
                 continue;
             }
-            Ok(Err(_)) => broken_off(service).await,
+            Ok(Err(_)) => match calls.fault.get() {
+                Some(why) => (*why).to_owned(),
+                None => broken_off(service).await,
+            },
             Err(_) => {
                 let seconds = server.start_timeout.as_secs();
                 format!("it said nothing within {seconds} s{}", complaint(&service.complaints()))

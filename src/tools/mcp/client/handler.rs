@@ -4,7 +4,7 @@
 #![allow(deprecated)]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
@@ -16,6 +16,7 @@ use rmcp::{ClientHandler, RoleClient};
 use tokio::sync::Notify;
 
 use super::elicitation;
+use super::error::McpError;
 use crate::ports::{Asker, ProgressSink};
 
 #[derive(Clone)]
@@ -37,6 +38,8 @@ pub struct Calls {
     next: AtomicU64,
     pub sign_of_life: Notify,
     pub stale: AtomicBool,
+    /// Why the server's output was not read on.
+    pub fault: Arc<OnceLock<&'static str>>,
     asked: AtomicU64,
 }
 
@@ -56,6 +59,11 @@ impl Calls {
     /// Time spent waiting for the user doesn't count toward timeouts.
     pub fn waits_for_user(&self) -> bool {
         self.asked.load(Ordering::Relaxed) > 0
+    }
+
+    /// What went wrong, rather than that the connection was lost.
+    pub fn explain(&self, error: impl Into<McpError>) -> McpError {
+        self.fault.get().map_or_else(|| error.into(), |why| McpError::Refused((*why).to_owned()))
     }
 
     fn end(&self, id: u64) {

@@ -2,6 +2,7 @@
 //! (`rmcp` 3.11).
 
 pub mod assertion;
+pub mod bounded;
 pub mod connection;
 pub mod connector;
 pub mod credentials;
