@@ -10,7 +10,7 @@ use agent::assemble::{self, Handle, Setup};
 use agent::sampling::metered;
 use base::config::settings::{Origin, Permission, WorkSettings};
 use base::model::provider::Provider;
-use context::session::{list, stored};
+use context::session::stored;
 use guard::sandbox::probe as sandbox_probe;
 use provider::registry;
 use provider::unconfigured::{self, Unconfigured};
@@ -40,7 +40,7 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
     if let Some(log) = resume.as_mut().filter(|_| cli.fork || is_elsewhere) {
         *log = stored::fork(&project_state, &workspace, log)?;
     }
-    if cli.model.permission.is_none() && resume.as_deref().is_some_and(list::begun_read_only) {
+    if cli.model.permission.is_none() && resume.as_deref().is_some_and(open::begun_read_only) {
         loaded.work.permission = Permission::ReadOnly;
         loaded
             .notices

@@ -166,7 +166,7 @@ fn both_create(without_namespaces: bool) {
         assert_eq!(fs::read_to_string(world.project.join(name)).unwrap(), "mine", "{name}");
     }
     let said = stderr(&output);
-    let moved: Vec<&str> = said.lines().filter_map(|line| line.split(" is protected; ").nth(0)).collect();
+    let moved: Vec<&str> = said.lines().filter_map(|line| line.split(" is protected; ").next()).collect();
     let planted = [".claude", ".github/actions", ".mcp.json", ".zed", "Jenkinsfile"];
     for name in planted {
         let path = world.project.join(name);
