@@ -228,7 +228,7 @@ impl Conversation {
         }
         self.history.end_turn();
         self.turns += 1;
-        self.rounds.extend(end.goal.clone());
+        self.rounds.extend(end.goal.as_deref().cloned());
         let cost_usd = self.usage.cost_usd();
         self.write(&Record::TurnEnd { ms: clock::now_ms(), end, turn: self.turns, cost_usd })
     }

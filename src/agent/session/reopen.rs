@@ -55,7 +55,7 @@ pub fn restore(project_state: &Path, workspace: &Path, path: &Path) -> Result<Re
             Record::Beside { model, usage, .. } => state.usage.add(model, usage),
             Record::TurnEnd { end, .. } => {
                 state.turns += 1;
-                state.rounds.extend(end.goal.clone());
+                state.rounds.extend(end.goal.as_deref().cloned());
             }
             Record::Goal { goal: Some(_), .. } => state.rounds.clear(),
             Record::Goal { goal: None, .. } => {}

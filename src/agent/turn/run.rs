@@ -89,7 +89,7 @@ impl<'a> Turn<'a> {
             facts: self.nudges.facts.iter().map(|fact| fact.name.to_owned()).collect(),
             set_aside: self.set_aside.into_iter().collect(),
             services: dispatcher.cx.services.iter().flat_map(|services| services.running()).collect(),
-            goal: self.goal.round,
+            goal: self.goal.round.map(Box::new),
         };
         // Headless, the text has no other place to go.
         let discarded = dispatcher.is_interactive() && conversation.discard_if_empty();
@@ -102,7 +102,7 @@ impl<'a> Turn<'a> {
                 notice(self.events, Level::Error, error.to_string());
             }
         }
-        goal::report(self.agent, end.goal.as_ref(), self.events);
+        goal::report(self.agent, end.goal.as_deref(), self.events);
         let Agent { conversation, dispatcher, window, .. } = self.agent;
         let _ = self.events.send(Event::Window(window.state(conversation)));
         let _ = self.events.send(Event::TurnEnded(end.clone()));

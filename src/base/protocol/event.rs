@@ -287,7 +287,7 @@ pub struct TurnEnd {
     pub services: Vec<ServiceRow>,
     /// What the goal's check said after the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub goal: Option<GoalRound>,
+    pub goal: Option<Box<GoalRound>>,
 }
 
 /// A program that the run started and that outlives it.

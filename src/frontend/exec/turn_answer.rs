@@ -8,7 +8,6 @@ use super::output_schema::{self, OutputSchema};
 use super::printer::Printer;
 use base::model::item::{Item, ReminderTopic};
 use base::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
-use base::protocol::goal::GoalRound;
 use base::protocol::op::{Op, Work};
 
 pub struct TurnAnswer {
@@ -57,7 +56,7 @@ impl TurnAnswer {
         printer: &mut (impl Printer + ?Sized),
     ) -> Result<TurnEnd, io::Result<()>> {
         let end = joined(self.before.as_ref(), end);
-        if end.goal.as_ref().is_some_and(GoalRound::goes_on) && end.reason == EndReason::Done {
+        if end.goal.as_ref().is_some_and(|round| round.goes_on()) && end.reason == EndReason::Done {
             self.before = Some(end);
             return Err(Ok(()));
         }
