@@ -251,7 +251,7 @@ fn ended(reason: EndReason, denied: u32) -> TurnEnd {
 }
 
 /// The engine ended silently: its own fault, unless it was interrupted.
-fn gone(interrupted: bool) -> EndReason {
+pub fn gone(interrupted: bool) -> EndReason {
     if interrupted {
         return INTERRUPTED;
     }

@@ -78,6 +78,11 @@ pub async fn converse<O: Write>(
             break Some(error);
         }
     };
+    if talk.running {
+        let end = TurnEnd { reason: run::gone(interrupted), ..TurnEnd::default() };
+        // Whoever reads it may be gone, too.
+        let _ = talk.ended(end);
+    }
     let Talk { ops, printer, answer, last, .. } = talk;
     let end = last.unwrap_or_default();
     let code = match end.reason {
