@@ -9,7 +9,9 @@ use crate::hooks::tool_hooks::{self, Hooked, SharedHooks};
 use base::model::call::ToolCall;
 use base::model::envelope::Envelope;
 use base::protocol::event::{Event, Level};
+use base::protocol::notice as texts;
 use guard::redact::detector::TextSource;
+use guard::shell::interpret::call::Call;
 use tools::cx::ToolCx;
 use tools::file::watch::{self, ChangedBy};
 use tools::ports::ProgressSink;
@@ -42,6 +44,20 @@ pub async fn after_command(cx: &ToolCx, events: &Events) -> Vec<String> {
     let changed = tokio::task::spawn_blocking(move || journal.after_command()).await.unwrap_or_default();
     journal_notices(cx, events);
     changed.into_iter().map(|path| path.to_string_lossy().into_owned()).collect()
+}
+
+/// Nobody watched a command that discards work.
+pub fn tell_of_discarded(cx: &ToolCx, changed: &[String], events: &Events) {
+    let discards = |call: &Call| {
+        let has = |word: &str| call.args().iter().any(|arg| arg.text == word);
+        match call.name() {
+            "git" => has("clean") || has("restore") || has("checkout") || has("reset") && has("--hard"),
+            name => name == "rm",
+        }
+    };
+    if !changed.is_empty() && cx.calls.iter().any(discards) {
+        notice(events, Level::Warning, texts::discarded(changed.len()));
+    }
 }
 
 fn journal_notices(cx: &ToolCx, events: &Events) {

@@ -422,6 +422,9 @@ impl Dispatcher {
             Some(_) => call_effects::after_command(&self.cx, events).await,
             None => Vec::new(),
         };
+        if !self.is_interactive() {
+            call_effects::tell_of_discarded(&cx, &changed, events);
+        }
         let Some(outcome) = outcome else { return *result::interrupted() };
         let mut envelope = outcome.unwrap_or_else(|error| *envelope_of(&error));
         result::keep_apart(&mut envelope);

@@ -501,6 +501,12 @@ pub fn hunk_not_reverted(path: &str, why: &str) -> String {
     format!("{} was left as it is: {why}.", on_one_line(path))
 }
 
+pub fn discarded(count: usize) -> String {
+    format!(
+        "A command discarded changes or removed files ({count}). `mycode rewind` lists how to get them back."
+    )
+}
+
 pub fn kept_in(place: &str) -> String {
     format!("Kept in {place}.")
 }

@@ -4,7 +4,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +55,39 @@ pub fn path_of(journal_folder: &Path, session: &str) -> PathBuf {
 
 pub fn read(path: &Path) -> Vec<JournalRecord> {
     let Ok(bytes) = file::read_own(path) else { return Vec::new() };
-    bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    let records = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+    records.filter(is_inside).collect()
+}
+
+/// What the recorder writes; anything else would lead a rewind out of the workspace.
+fn is_inside(record: &JournalRecord) -> bool {
+    let JournalRecord::Change(change) = record else { return true };
+    change.path.components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_that_lead_out_are_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = path_of(dir.path(), "s");
+        let change = |path: &str| {
+            JournalRecord::Change(JournalChange {
+                path: path.into(),
+                before: PathState::Absent,
+                after: PathState::Absent,
+                by: "Bash".into(),
+                plus: 0,
+                minus: 0,
+                doubtful: false,
+            })
+        };
+        append(&path, &["/etc/x", "../x", "a/../../x", "a/b"].map(change)).unwrap();
+        assert_eq!(read(&path), [change("a/b")]);
+    }
 }
 
 pub fn append(path: &Path, lines: &[JournalRecord]) -> io::Result<()> {
