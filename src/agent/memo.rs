@@ -20,7 +20,7 @@ pub fn keep(text: String, workspace: PathBuf, questions: Arc<Questions>, events:
     tokio::spawn(async move {
         let folder = workspace.clone();
         let file = tokio::task::spawn_blocking(move || rules_file::in_use(&folder)).await.unwrap_or_default();
-        let rule = format!("A rule in {}, which every session is told", path::display(&workspace, &file));
+        let rule = format!("A rule in {}, sent with every session", path::display(&workspace, &file));
         let question = AskedQuestion {
             question: format!("Keep \"{text}\"? (With a space before # it is sent as a message.)"),
             options: vec![rule.clone(), NOTE.to_owned()],

@@ -32,7 +32,7 @@ pub fn keep_from_children(name: &str) {
 pub struct Secret(String);
 
 impl Secret {
-    /// Trims surrounding white space (a key pasted with a newline is a common accident).
+    /// Trims surrounding whitespace (a key pasted with a newline is a common accident).
     pub fn new(text: &str) -> Self {
         Self(text.trim().to_owned())
     }

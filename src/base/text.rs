@@ -28,7 +28,7 @@ pub fn elide(text: &str, max_chars: usize) -> String {
     }
 }
 
-/// `text` on one line: runs of white space and control characters become one space, then [`elide`]d.
+/// `text` on one line: runs of whitespace and control characters become one space, then [`elide`]d.
 pub fn one_line(text: &str, max_chars: usize) -> String {
     let mut line = String::with_capacity(text.len().min(max_chars * 4));
     let mut pending_space = false;

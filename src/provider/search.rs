@@ -111,7 +111,7 @@ impl Searcher {
         }
         found.sources.truncate(MAX_SOURCES);
         if found.answer.trim().is_empty() {
-            return Err(ProviderError::Protocol { message: "the search gave no answer".to_owned() });
+            return Err(ProviderError::Protocol { message: "the search didn't answer".to_owned() });
         }
         Ok(found)
     }
@@ -152,7 +152,7 @@ impl Searcher {
         let response = self.endpoint.post(&body.to_string()).await?;
         let text = http::bounded_text(response, MAX_REPLY_BYTES, SEARCH_TIME).await;
         serde_json::from_str(&text).map_err(|error| ProviderError::Protocol {
-            message: format!("the search's reply is no JSON: {error}"),
+            message: format!("the search's reply isn't JSON: {error}"),
         })
     }
 }

@@ -156,7 +156,7 @@ pub fn cut(head: &str, ends: Option<Ends>, keep: Keep, path: Option<&Path>, limi
         count => format!("{} ({})", plural(count, "line"), human_bytes(left_bytes)),
     };
     let place = match path {
-        Some(path) => format!("; the whole text is in {}", shorten_path(path)),
+        Some(path) => format!("; the full text is in {}", shorten_path(path)),
         None => "; it could not be stored".to_owned(),
     };
     let mut body = String::with_capacity(front.len() + back.len() + MARK_BYTES);

@@ -56,7 +56,7 @@ fn parse(file: &AgentFile) -> Result<AgentType, String> {
         known.filter(|name| !PARENT_TOOLS.contains(name)).collect::<Vec<&'static str>>()
     });
     if tools.as_ref().is_some_and(Vec::is_empty) {
-        return Err("none of its tools is known here".to_owned());
+        return Err("all of its tools are unknown".to_owned());
     }
     let model = frontmatter::text_of(head, &map, "model").unwrap_or_default();
     let description = frontmatter::text_of(head, &map, "description").unwrap_or_default();

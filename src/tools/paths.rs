@@ -38,7 +38,7 @@ fn as_judged(cx: &ToolCx, target: PathTarget) -> Result<PathTarget, ToolError> {
 
 fn replaced(shown: &str) -> ToolError {
     ToolError::conflict(format!(
-        "{shown} leads elsewhere than when this call was checked: another program moved it or a folder above it, or \
+        "{shown} points elsewhere than when this call was checked: another program moved it or a folder above it, or \
              put a link in its place. Nothing was done; look at it with LS, then repeat the call"
     ))
 }

@@ -51,9 +51,9 @@ fn typing_after_the_demo() {
     let mut screen = Screen::start(&place, &["demo"], 100, 30);
     screen.wait("✓ Done");
     screen.keys("hello there\r");
-    screen.wait("That was the demo");
+    screen.wait("End of the demo");
     screen.keys("and more?\r");
-    screen.wait_for("the second answer", |screen| screen.matches("That was the demo").count() == 2);
+    screen.wait_for("the second answer", |screen| screen.matches("End of the demo").count() == 2);
     assert!(!screen.raw().contains("No answer from the model"));
 }
 

@@ -172,10 +172,10 @@ fn failures_and_time_limits_are_told_and_stop_nothing() {
         vec![call("Read", json!({"path": "a.txt"})), call("Bash", json!({"command": "touch made"})), done()];
     let (requests, said) = run(&place, replies, &[]);
     assert!(requests[1].contains("alpha"), "the call ran");
-    assert!(said.contains("it was ended after 0.2 s, its limit; the work goes on without it"), "{said}");
+    assert!(said.contains("timed out after 0.2 s, its limit; continuing without it"), "{said}");
     assert!(said.contains("failed: exit code 127"), "{said}");
     assert!(said.contains("hooks of type http are not supported"), "{said}");
-    assert!(!place.project().join("made").exists() && said.contains("that counts as a no"), "{said}");
+    assert!(!place.project().join("made").exists() && said.contains("that counts as a denial"), "{said}");
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn a_server_that_breaks_off_says_why() {
     let broken = ["mcp", "add", "--no-sandbox", "broken", "sh", "-c", "echo no key given >&2; exit 3"];
     assert!(run(&place, &broken).2);
     let (_, error, good) = run(&place, &["mcp", "test", "broken"]);
-    assert!(!good && error.contains("it ended with exit code 3; it wrote: no key given"), "{error}");
+    assert!(!good && error.contains("exited with code 3; it wrote: no key given"), "{error}");
     assert!(run(&place, &["mcp", "add", "--no-sandbox", "-e", "K=${NO_SUCH_THING}", "unset", "sh"]).2);
     let (_, error, _) = run(&place, &["mcp", "test", "unset"]);
     assert!(error.contains("the variable NO_SUCH_THING, which"), "{error}");

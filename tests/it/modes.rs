@@ -102,7 +102,7 @@ fn a_plan_never_leads_outside() {
     let place = place();
     std::os::unix::fs::symlink(place.home(), place.project().join(".mycode")).unwrap();
     let output = place.exec(&server.base_url(), &["--mode", "plan", "rename the flag"]);
-    assert!(stderr(&output).contains("The plan could not be saved"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("Couldn't save the plan"), "{}", stderr(&output));
     assert!(!place.home().join("plans").exists());
 }
 

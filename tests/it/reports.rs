@@ -141,7 +141,7 @@ fn a_period_takes_what_was_done_in_it() {
     assert!(report(&place, &["--since", "2099-01-01"]).starts_with("Nothing was done in this time."));
     let wrong = place.command(&["report", "--since", "lunch"]).output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));
-    assert!(stderr(&wrong).contains("'lunch' is no period"), "{}", stderr(&wrong));
+    assert!(stderr(&wrong).contains("invalid period 'lunch'"), "{}", stderr(&wrong));
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn a_skill_is_loaded_with_its_folder_whose_files_need_no_question() {
     );
     assert!(results[4].contains("only the user may start the skill deploy"), "{}", results[4]);
     let said = stderr(&out);
-    assert!(said.contains("without a question: commands that begin with `git tag`"), "{said}");
+    assert!(said.contains("without asking this turn: commands that begin with `git tag`"), "{said}");
     assert!(said.contains("Bash(python:*)"), "{said}");
 }
 
@@ -101,7 +101,7 @@ fn untrusted_and_malformed_ones() {
     let said = stdout(&place.command(&["trust"]).output().unwrap());
     assert!(said.contains("Trusted the project's skills"), "{said}");
     let said = stderr(&place.exec(&server.base_url(), &["/deploy x"]));
-    assert!(said.contains("broken/SKILL.md is no skill: no `---` line ends its front matter"), "{said}");
+    assert!(said.contains("broken/SKILL.md isn't a skill: no `---` line ends its front matter"), "{said}");
     let sent = &server.requests()[1].raw;
     assert!(sent.contains("Ship x now.") && sent.contains("Skill folder: "), "{sent}");
     let listed = stdout(&place.command(&["skills"]).output().unwrap());

@@ -12,7 +12,7 @@ pub fn plan(spec: &str, files: &str) -> String {
     qa::prompt(&[("Specification", spec), ("Files that seem to matter", files)])
 }
 
-pub const PLAN_AGAIN: &str = "Your answer has no line of the form `- [ ] 1. …`. Answer with the whole plan once more, one such line for each subtask.";
+pub const PLAN_AGAIN: &str = "Your answer has no line of the form `- [ ] 1. …`. Answer with the whole plan again, one such line for each subtask.";
 
 pub fn code(spec: &str, plan: &str, context: &str, subtask: &Subtask, before: &[(usize, String)]) -> String {
     let before: Vec<String> =

@@ -49,7 +49,7 @@ pub fn text(build: &Build, outcome: Outcome, message: &str, took: Duration) -> S
         }
     };
     out.push_str(&format!(
-        "\n{spent}This run took {} s. `mycode rewind {}` takes back a subtask.\n",
+        "\n{spent}This run took {} s. `mycode rewind {}` undoes a subtask.\n",
         took.as_secs(),
         build.id
     ));

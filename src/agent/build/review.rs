@@ -37,7 +37,7 @@ pub async fn review(build: &mut Build, spec: &str) -> Result<Option<String>, Sto
         let answer =
             build.roles.work(RoleTask::new("qa_fixer", format!("fix {round}"), prompt)).await?.answer;
         build.wrote(&name("fix", round), &answer)?;
-        build.commit("Mend what the review found").await?;
+        build.commit("Fix what the review found").await?;
     }
     Ok(None)
 }
@@ -76,7 +76,7 @@ async fn judge(build: &mut Build, spec: &str, round: usize, checks: &str) -> Res
             build.wrote(&file, &format!("Verdict: unreadable, because {why}\n\n{}", report.answer))?;
             Err(Stop::failed(
                 format!(
-                    "The reviewer was asked twice and gave no readable verdict ({why}), so the review doesn't count as passed"
+                    "The reviewer's verdict couldn't be read twice ({why}), so the review doesn't count as passed"
                 ),
                 format!("read {}, or review with another model (--model)", build.folder.path(&file)),
             ))

@@ -99,7 +99,7 @@ impl Build {
     }
 
     pub fn how_to_go_on(&self, what: &str) -> String {
-        format!("{what} `mycode build --resume {}` goes on.", self.id)
+        format!("{what} `mycode build --resume {}` continues.", self.id)
     }
 
     /// The outcome and message for a part that didn't finish.
@@ -114,7 +114,7 @@ impl Build {
             EndReason::Failed { message, hint, .. } => {
                 (Outcome::Failed, format!("failed: {message}; {hint}"))
             }
-            EndReason::Done => (Outcome::Failed, "gave no answer".to_owned()),
+            EndReason::Done => (Outcome::Failed, "no answer".to_owned()),
         };
         (outcome, self.how_to_go_on(&format!("The part '{part}' {why}.")))
     }

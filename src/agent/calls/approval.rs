@@ -95,8 +95,9 @@ impl Approver<'_> {
                 self.denied.fetch_add(1, Ordering::Relaxed);
                 let note = note.trim();
                 let answer = denied(&match note {
-                    "" => "the user said no. Don't try it another way; ask or go on without it".to_owned(),
-                    note => format!("the user said no: {note}"),
+                    "" => "the user denied this call. Don't work around it: ask, or continue without it"
+                        .to_owned(),
+                    note => format!("the user denied this call: {note}"),
                 });
                 Err(Box::new(answer.with("user_text", approval::denied(note))))
             }

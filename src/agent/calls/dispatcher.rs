@@ -124,7 +124,7 @@ impl Dispatcher {
         let policy = Arc::clone(&self.policy);
         // Reads files and asks git what a command would change.
         let assessed = tokio::task::spawn_blocking(move || policy.assess(&accesses)).await;
-        assessed.map_err(|error| denied(&format!("the call could not be judged: {error}")))
+        assessed.map_err(|error| denied(&format!("the call could not be checked: {error}")))
     }
 
     pub fn announce_waiting(&self, calls: &[Arc<ToolCall>], events: &Events) {

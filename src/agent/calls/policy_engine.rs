@@ -185,7 +185,7 @@ impl PolicyEngine {
                 Verdict::Allow if call.is_covered(&state.rules) => Verdict::Allow,
                 Verdict::Ask { reason: other } if call.needs_only_network() => Verdict::Ask { reason: other },
                 Verdict::Ask { reason: other } => {
-                    Verdict::Ask { reason: format!("{other}, and it needs the network") }
+                    Verdict::Ask { reason: format!("{other}, and needs network access") }
                 }
                 _ => Verdict::Ask { reason },
             },
@@ -419,7 +419,7 @@ impl PolicyEngine {
 fn explained(verdict: Verdict, permission: Permission, support: SandboxSupport) -> Verdict {
     match verdict {
         Verdict::Ask { reason } if permission == Permission::Auto && support == SandboxSupport::Missing => {
-            Verdict::Ask { reason: format!("{reason}, and this machine has no sandbox to confine it") }
+            Verdict::Ask { reason: format!("{reason} (no sandbox on this machine)") }
         }
         verdict => verdict,
     }

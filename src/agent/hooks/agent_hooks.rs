@@ -216,8 +216,8 @@ impl AgentHooks {
                 false => text,
                 true => {
                     let file = self.cx.spill.store("hook", text.as_bytes());
-                    let whole =
-                        file.map_or(String::new(), |file| format!("; the whole is in {}", file.display()));
+                    let whole = file
+                        .map_or(String::new(), |file| format!("; the full output is in {}", file.display()));
                     format!("{}\n[cut{whole}]", elide(&text, PREVIEW_CHARS))
                 }
             };

@@ -25,9 +25,7 @@ pub struct ReviewVerdict {
 
 /// For an answer whose verdict can't be read.
 pub fn asked_again(why: &str) -> String {
-    format!(
-        "Your verdict can't be read: {why}. Answer once more with the JSON object only, in the form that you were given."
-    )
+    format!("Your verdict can't be read: {why}. Answer again with only the JSON object, in the given form.")
 }
 
 impl ReviewVerdict {

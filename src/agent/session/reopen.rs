@@ -85,7 +85,9 @@ fn close_open_calls(conversation: &mut Conversation) -> Result<(), LogError> {
         let message = match agent_of(conversation, &call_id) {
             None => lost.to_owned(),
             Some(agent) => {
-                format!("{lost}. Its agent is {agent}: Task with resume=\"{agent}\" goes on where it stopped")
+                format!(
+                    "{lost}. Its agent is {agent}: Task with resume=\"{agent}\" continues where it stopped"
+                )
             }
         };
         let called = conversation.history.entries().iter().find_map(|entry| match &*entry.item {

@@ -106,7 +106,8 @@ impl SubAgentRunner {
         };
         let opened = tokio::task::spawn_blocking(move || {
             let path = list::find(&state, &id).map_err(|_| format!("there is no agent {id} to resume"))?;
-            reopen::restore(&state, &root, &path).map_err(|error| format!("agent {id} can't go on: {error}"))
+            reopen::restore(&state, &root, &path)
+                .map_err(|error| format!("agent {id} can't continue: {error}"))
         });
         Ok(opened.await.map_err(|error| error.to_string())??.conversation)
     }

@@ -23,7 +23,7 @@ impl Ending {
     pub fn short(&self) -> String {
         match self {
             Self::Announced => "reminded: the reply announced a step and took none".to_owned(),
-            Self::Question => "reminded: nobody can answer a question in this run".to_owned(),
+            Self::Question => "reminded: no one can answer a question in this run".to_owned(),
         }
     }
 }

@@ -64,7 +64,7 @@ impl Nudges {
         Ok(())
     }
 
-    /// The reply was cut: the model goes on where it stopped.
+    /// The reply was cut: the model continues where it stopped.
     pub fn cut(&mut self, said_something: bool, agent: &mut Agent, events: &Events) -> Result<(), TurnError> {
         let limit = agent.sampler.params.max_output_tokens;
         let limit = limit.map_or(String::new(), |tokens| format!(" ({tokens} tokens)"));

@@ -30,7 +30,7 @@ pub fn read(text: &str) -> Result<Vec<KeyBinding>, String> {
         let action = action.into_inner();
         let keys = names(&value).ok_or_else(|| {
             format!(
-                "line {line}: `keys.{action}` is no key. Write \"ctrl-r\", a list of such names, or \"none\"."
+                "line {line}: `keys.{action}` isn't a key. Write \"ctrl-r\", a list of such names, or \"none\"."
             )
         })?;
         bindings.push(KeyBinding { action, keys, line });

@@ -78,7 +78,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let project = match read_project(sources.workspace)? {
         None if leads_out(&project_path, sources.workspace) => {
             let path = project_path.display();
-            notices.push(format!("Ignored {path}: it is a link that leads out of the project."));
+            notices.push(format!("Ignored {path}: it is a symlink out of the project."));
             Raw::default()
         }
         None => Raw::default(),
@@ -122,7 +122,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
             for (name, given) in own {
                 if trusted && given {
                     notices.push(format!(
-                        "{}: {name} holds only in your own file, {}.",
+                        "{}: {name} only works in your own config file, {}.",
                         project_path.display(),
                         sources.paths.user_config().display()
                     ));

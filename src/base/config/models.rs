@@ -251,7 +251,7 @@ fn inherited(row: &Table, own: &[Table], under: &[Table], depth: u32) -> Result<
         (Some(base), _) => inherited(base, own, under, depth + 1)?,
         (None, Some(base)) => inherited(base, under, &[], depth + 1)?,
         (None, None) => match like {
-            Some(like) => return Err(format!("like '{like}', which is no row")),
+            Some(like) => return Err(format!("like '{like}', which isn't a row")),
             None => Table::new(),
         },
     };

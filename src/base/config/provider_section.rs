@@ -133,8 +133,9 @@ fn for_choice(raw: &Raw, var: Var<'_>, choice: Choice) -> Result<ProviderSetting
         return Err(bad(
             format!("no API key for {base_url}"),
             format!(
-                "run `mycode login {}`, or use --base-url with a server that needs no key",
-                vendor.name()
+                "run `mycode login {}` or export {}=…, or use --base-url with a server that needs no key",
+                vendor.name(),
+                vendor.keys[0]
             ),
         ));
     }
@@ -172,7 +173,7 @@ fn key(
         if raw.base_url.is_none() && raw.provider.is_none() {
             return Err(bad(
                 "api_key_command is set, but not where its token belongs",
-                "set base_url or provider beside it in config.toml",
+                "set base_url or provider next to it in config.toml",
             ));
         }
         return Ok((None, false));

@@ -120,7 +120,7 @@ impl ProviderError {
                 "check the API key (OPENAI_API_KEY, ANTHROPIC_API_KEY or MYCODE_API_KEY) and that it belongs to this server"
             }
             Self::NotFound { .. } => {
-                "check --base-url (most servers want it to end in /v1) and that the model name exists there"
+                "check --base-url (most servers need it to end in /v1) and that the model name exists there"
             }
             Self::BadRequest { status, message }
                 if matches!(status, 402 | 403 | 429 | 500..)
@@ -169,7 +169,7 @@ impl ProviderError {
             Self::Protocol { .. } => "check that --base-url and --provider name the same kind of server",
             Self::Script { .. } => "check the script file: one JSON object per line",
             Self::CostLimit { .. } => {
-                "raise --max-cost and continue with `mycode exec -c`; models.toml beside config.toml sets prices"
+                "raise --max-cost and continue with `mycode exec -c`; models.toml next to config.toml sets prices"
             }
             Self::Setup { .. } => "run `mycode doctor`, or see `mycode --help` for the model settings",
         }

@@ -87,7 +87,7 @@ pub fn pin_too_large(id: ItemId, pinned: u64) -> String {
 
 pub fn restore_too_large(id: ItemId, needed: u64, free: u64) -> String {
     format!(
-        "Can't restore {id}: it needs {} more tokens, and {} are free beside the room for the reply. Drop something else \
+        "Can't restore {id}: it needs {} more tokens, and {} are free besides the room for the reply. Drop something else \
          first.",
         human_tokens(needed),
         human_tokens(free)
@@ -187,7 +187,7 @@ pub fn skill_allows(name: &str, allowed: &[String], unused: &[String]) -> String
     let mut told = match allowed {
         [] => format!("The skill {name} is active."),
         allowed => {
-            format!("The skill {name} may run these in this turn without a question: {}.", allowed.join(", "))
+            format!("Skill {name} may run these without asking this turn: {}.", allowed.join(", "))
         }
     };
     if !unused.is_empty() {
@@ -252,8 +252,7 @@ pub fn model_failed(error: impl Display, hint: impl Display) -> String {
 pub fn model_unknown(wanted: &str, used: &str, nearest: Option<&str>) -> String {
     let meant = nearest.map(|name| format!(" Did you mean {name}?")).unwrap_or_default();
     format!(
-        "No model '{wanted}' is known here; still using {used}.{meant} /model lists those that are; for another one, add it to \
-         your models file."
+        "Unknown model '{wanted}'; still using {used}.{meant} /model lists models; add others to models.toml."
     )
 }
 
@@ -269,7 +268,7 @@ pub fn session_renamed(title: &str) -> String {
 }
 
 pub fn session_unchanged(why: impl Display) -> String {
-    format!("The session was left as it is: {why}.")
+    format!("Session unchanged: {why}.")
 }
 
 pub fn rule_not_removed(error: impl Display) -> String {
@@ -326,7 +325,7 @@ pub fn plan_not_accepted() -> String {
 }
 
 pub fn plan_not_written(error: impl Display) -> String {
-    format!("The plan could not be saved ({error}). It stands in the answer.")
+    format!("Couldn't save the plan ({error}); it's in the reply above.")
 }
 
 pub fn rule_not_saved(error: impl Display) -> String {
@@ -498,7 +497,7 @@ pub fn hunk_not_staged(path: &str, why: &str) -> String {
 }
 
 pub fn hunk_not_reverted(path: &str, why: &str) -> String {
-    format!("{} was left as it is: {why}.", on_one_line(path))
+    format!("{} is unchanged: {why}.", on_one_line(path))
 }
 
 pub fn discarded(count: usize) -> String {

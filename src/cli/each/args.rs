@@ -7,8 +7,8 @@ use clap::Args;
 
 /// Shown below the help of `mycode exec`.
 pub const HELP: &str = "\
-The answer goes to standard output, progress to standard error. It never waits for an answer: whatever would need a \
-question is denied. Before the run ends, the model is told once about loose ends: changes that nothing checked, a \
+The answer goes to standard output, progress to standard error. It never prompts: calls that would need \
+approval are denied. Before the run ends, the model is reminded once of loose ends: changes that nothing checked, a \
 failed test that the answer doesn't mention, open to-dos, missing files.
 
 A goal (--until CMD) is done when CMD succeeds. It ends without progress when CMD prints the same three times in a row, \
@@ -22,7 +22,7 @@ progress with --until, 13 stuck (the same failing call again and again, empty or
 Many tasks (--each FILE):
 
 Each line of FILE is a task: a string, or {\"prompt\": \"...\", \"id\": \"...\", \"dir\": \"folder\"}. Without an id it is the \
-line number; dir is relative, the present folder by default.
+line number; dir is relative, the current folder by default.
 
 In a git repository each task works in a worktree, and what it changed is committed on the branch mycode/each/BATCH/ID; \
 with --copy it works in .mycode/each/BATCH/ID; otherwise in dir itself.
@@ -74,7 +74,7 @@ pub struct EachArgs {
 /// What bounds one task, alone or of a batch.
 #[derive(Args, Clone, Debug, Default)]
 pub struct TaskLimits {
-    /// Stop after this many minutes, decimals allowed; the model is told when the time runs out
+    /// Stop after this many minutes, decimals allowed; the model is notified when the time runs out
     #[arg(long, value_name = "N", value_parser = minutes)]
     pub max_minutes: Option<f64>,
 

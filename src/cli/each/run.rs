@@ -119,7 +119,7 @@ pub async fn run(
     if open > 0 || batch.cancel.is_cancelled() {
         let all = text::plural(all.len(), "task");
         eprintln!(
-            "Interrupted: {have} of {all} have a result in {shown}. To go on, run the same command again."
+            "Interrupted: {have} of {all} have a result in {shown}. To continue, run the same command again."
         );
         return Ok(FailureKind::Interrupted as u8);
     }
@@ -153,7 +153,7 @@ impl Batch {
         for task in tasks {
             let dir = self.dir(task).ok_or_else(|| {
                 let message = format!(
-                    "task {}: {} is no folder in {}",
+                    "task {}: {} isn't a folder in {}",
                     task.id,
                     task.dir.display(),
                     self.root.display()

@@ -61,7 +61,7 @@ impl TaskDir {
         };
         let paths = Paths::from_env();
         trust::inherit(&paths.project(dir), &paths.project(&place.folder))
-            .map_err(|error| format!("the project's trust can't be noted: {error}"))?;
+            .map_err(|error| format!("the project's trust can't be recorded: {error}"))?;
         Ok(place)
     }
 }

@@ -61,7 +61,7 @@ fn task(line: &[u8], number: usize) -> Result<BatchTask, String> {
         Value::Null => number.to_string(),
         Value::String(id) => id,
         Value::Number(id) => id.to_string(),
-        _ => return Err("the id is no string".to_owned()),
+        _ => return Err("the id isn't a string".to_owned()),
     };
     if !is_name(&id) {
         return Err(format!("the id '{id}' is not made of up to 64 letters, digits, '.', '_' and '-'"));
@@ -70,7 +70,7 @@ fn task(line: &[u8], number: usize) -> Result<BatchTask, String> {
         return Err("the prompt is empty".to_owned());
     }
     if !fields.dir.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
-        return Err(format!("the dir '{}' leads out of this folder", fields.dir.display()));
+        return Err(format!("the dir '{}' points outside this folder", fields.dir.display()));
     }
     Ok(BatchTask { id, prompt: fields.prompt, dir: fields.dir })
 }

@@ -89,7 +89,7 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
     {
         return Err(Failure::usage(
             metered::unknown_price(unpriced),
-            "add the model with its price to models.toml beside config.toml, or use --max-steps",
+            "add the model with its price to models.toml next to config.toml, or use --max-steps",
         ));
     }
     Ok(Setup {

@@ -90,8 +90,8 @@ fn ask_rules(held_back: &HeldBack) -> Result<(), Failure> {
         return Ok(());
     }
     report::print(&format!(
-        "{shown}This appeared or changed while a command ran. Shall the model follow it as project rules?\n\
-         [y] yes, as it is now   [n] no (default; asked again while it is there): "
+        "{shown}This appeared or changed while a command ran. Use it as project rules?\n\
+         [y] yes, this version   [n] not now (default): "
     ))?;
     if matches!(answer()?.as_str(), "y" | "yes") {
         held_back.release()?;
@@ -108,11 +108,11 @@ pub fn ask_busy(project_state: &Path, workspace: &Path, log: PathBuf) -> Result<
     };
     let holder = holder::holder(&log);
     let (place, take_over) = match holder {
-        Some(pid) => (format!("process {}", pid.as_raw_nonzero()), "[t] take over: end it there   "),
+        Some(pid) => (format!("process {}", pid.as_raw_nonzero()), "[t] take over, closing the other   "),
         None => ("another process".to_owned(), ""),
     };
     report::print(&format!(
-        "Session {id} is open in {place}.\n[f] fork: go on in a copy (default)   {take_over}[q] quit: "
+        "Session {id} is open in {place}.\n[f] fork and continue in the copy (default)   {take_over}[q] quit: "
     ))?;
     match (answer()?.as_str(), holder) {
         ("q" | "quit" | "n" | "no", _) => Ok(None),

@@ -39,15 +39,16 @@ fn text(loaded: &Loaded, is_set: impl Fn(&str) -> bool) -> String {
     };
     let local = match &loaded.provider {
         Some(settings) if settings.api_key.is_none() => format!("found at {}", settings.base_url),
-        Some(_) => "not looked for, as a key is set".to_owned(),
-        None => format!("none answers ({})", servers.join(", ")),
+        Some(_) => "skipped: an API key is set".to_owned(),
+        None => format!("none running (tried {})", servers.join(", ")),
     };
     format!(
         "Welcome to mycode.\n  Keys           {}\n  Local servers  {local}\n  Model          {model}\n\n\
-         What may run without asking is the permission level (now {}; /permissions):\n\
+         Permission level: {} (/permission to change)\n\
          \x20 read-only  looks, and changes nothing\n\
          \x20 ask        asks before each change and command\n\
-         \x20 auto       works here by itself in a sandbox, asks beyond; full never asks\n\n\
+         \x20 auto       works in this folder without asking, sandboxed\n\
+         \x20 full       never asks, no sandbox\n\n\
          New project? /init writes a rules file. No key? `mycode demo` shows a session.\n\n",
         keys.join(", "),
         loaded.work.permission.as_str()

@@ -68,7 +68,7 @@ fn cap(sizes: &[u64], room: u64) -> u64 {
 /// Start and end of `whole` in about `max_tokens`, with a mark that names the original.
 fn ends(id: ItemId, whole: &str, max_tokens: u64) -> String {
     let size = |text: &str| u64::from(upper_bound(text));
-    let mark = format!("\n[… Recall {{\"id\":{}}} gives all …]\n", id.0);
+    let mark = format!("\n[… full text: Recall {{\"id\":{}}} …]\n", id.0);
     let most = max_tokens.saturating_sub(size(&mark) + 8);
     let now = size(whole).max(1);
     let mut room = usize::try_from(whole.len() as u64 * most / now).unwrap_or(usize::MAX).min(whole.len());

@@ -112,7 +112,7 @@ pub fn pointer(id: ItemId, result: &ToolResult) -> String {
         Status::Partial => "partial",
         Status::Error => "failed",
     };
-    format!("[{}{subject}: {status}; result left out, Recall {{\"id\":{}}} gives it]", result.tool, id.0)
+    format!("[{}{subject}: {status}; result left out; full text: Recall {{\"id\":{}}}]", result.tool, id.0)
 }
 
 fn middle_out(id: ItemId, whole: &str, max_bytes: usize) -> Option<String> {
@@ -121,7 +121,7 @@ fn middle_out(id: ItemId, whole: &str, max_bytes: usize) -> Option<String> {
     }
     let (head, tail, left_out) = cut::head_and_tail(whole, max_bytes);
     let left_out = text::human_bytes(left_out as u64);
-    Some(format!("{head}\n[… {left_out} left out; Recall {{\"id\":{}}} gives the original …]\n{tail}", id.0))
+    Some(format!("{head}\n[… {left_out} left out; full text: Recall {{\"id\":{}}} …]\n{tail}", id.0))
 }
 
 /// A call's arguments in about `max_tokens`, as one JSON object: long strings are cut, or only the mark
@@ -140,7 +140,7 @@ pub fn short_args(id: ItemId, args: &str, max_tokens: u64) -> String {
             }
         }
     }
-    serde_json::json!({ "left_out": format!("Recall {{\"id\":{}}} gives the arguments", id.0) }).to_string()
+    serde_json::json!({ "left_out": format!("arguments: Recall {{\"id\":{}}}", id.0) }).to_string()
 }
 
 fn elide_strings(value: &mut Value, id: ItemId, chars: usize) -> bool {

@@ -22,7 +22,7 @@ pub fn lines(first: u64, last: u64, path: &str, id: ItemId) -> String {
 }
 
 pub fn changes(id: ItemId, own: ItemId, hunks: &str) -> String {
-    format!("[as {id} showed it, with these changes; Recall {{\"id\":{}}} gives all]\n{hunks}", own.0)
+    format!("[as {id} showed it, with these changes; full text: Recall {{\"id\":{}}}]\n{hunks}", own.0)
 }
 
 /// The ids referenced by entries at most `age` requests old.

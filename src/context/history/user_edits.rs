@@ -53,7 +53,7 @@ fn dropped(entry: &HistoryEntry) -> Result<UserEditPlan, String> {
         (_, FormName::Gone) => return Err(format!("{id} was folded into a note already.")),
         // One message for several items stays one, so that no call is separated from its result.
         (_, form @ (FormName::Folded | FormName::Note)) => {
-            (form, format!("[folded steps: dropped by the user; {recall} gives the first]"))
+            (form, format!("[folded steps: dropped by the user; the first: {recall}]"))
         }
         (Item::User(_), _) => {
             return Err(
@@ -80,10 +80,10 @@ fn dropped(entry: &HistoryEntry) -> Result<UserEditPlan, String> {
         }
         (Item::Assistant { text, .. }, _) => {
             let about = text::one_line(text, 40);
-            (FormName::Pointer, format!("[\"{about}\": dropped by the user; {recall} gives it]"))
+            (FormName::Pointer, format!("[\"{about}\": dropped by the user; full text: {recall}]"))
         }
         (Item::ToolCall(_), _) => {
-            (FormName::Pointer, serde_json::json!({ "left_out": format!("{recall} gives it") }).to_string())
+            (FormName::Pointer, serde_json::json!({ "left_out": format!("full text: {recall}") }).to_string())
         }
         (Item::Image(image), _) => {
             (FormName::Pointer, image.placeholder(", dropped by the user; Read it again"))

@@ -6,7 +6,7 @@ use jiff::{Timestamp, ToSpan, Zoned};
 
 /// The start of `7d`, `24h`, `2w` or `2026-11-01`, in milliseconds since the Unix epoch.
 pub fn since(text: &str) -> Result<u64, String> {
-    let wrong = || format!("'{text}' is no period");
+    let wrong = || format!("invalid period '{text}'");
     if let Ok(date) = text.parse::<Date>() {
         let day = date.to_zoned(TimeZone::system()).map_err(|_| wrong())?;
         return Ok(u64::try_from(day.timestamp().as_millisecond()).unwrap_or(0));

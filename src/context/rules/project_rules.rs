@@ -255,7 +255,7 @@ impl ProjectRules {
         }
         for path in &self.removed {
             let path = path.strip_prefix(workspace).unwrap_or(path).display();
-            out.push_str(&format!("The rules file {path} was removed; its rules no longer hold.\n"));
+            out.push_str(&format!("The rules file {path} was removed; its rules no longer apply.\n"));
         }
         let out = out.trim_end();
         (!out.is_empty()).then(|| out.to_owned())

@@ -115,7 +115,7 @@ impl RulesFile {
                 return Self {
                     path: path.to_owned(),
                     parts: vec![RulesPart { path: path.to_owned(), stamp: before, hash: String::new() }],
-                    text: format!("This rules file {why}, so it is left out. The user was told."),
+                    text: format!("This rules file {why}, so it is left out. The user has been notified."),
                     notices: vec![RulesNotice::LeftOut { path: path.to_owned(), why }],
                     incomplete: false,
                 };
@@ -231,7 +231,7 @@ pub fn in_use(folder: &Path) -> PathBuf {
 /// Adds a user's rule as a separate line; `root` limits where a link may lead.
 pub fn add_rule(path: &Path, root: &Path, rule: &str) -> Result<(), String> {
     if leads_astray(path, root) {
-        return Err(format!("{} is a link that leads elsewhere", path.display()));
+        return Err(format!("{} is a symlink to another place", path.display()));
     }
     let before = match file::read(path, MAX_BYTES) {
         Ok((bytes, _)) => Some(bytes),

@@ -38,7 +38,7 @@ pub fn rename(project_state: &Path, session: &str, title: &str) -> Result<(), St
         atomic_write::write_private(&path, title.as_bytes(), Expect::Anything)
             .map_err(|error| error.to_string())
     };
-    written.map_err(|error| format!("the title can't be kept: {error}"))
+    written.map_err(|error| format!("the title can't be saved: {error}"))
 }
 
 /// Moves a session to the trash, and empties the trash of old ones. The error is a sentence for the user.

@@ -186,7 +186,7 @@ impl StateBlock {
             match self.request_ids.get(index) {
                 Some(id) if id.0 > 0 && request.chars().count() > limit => {
                     let head: String = request.chars().take(limit).collect();
-                    out.push_str(&format!("{head}… [Recall {{\"id\":{}}} gives all]\n", id.0));
+                    out.push_str(&format!("{head}… [full text: Recall {{\"id\":{}}}]\n", id.0));
                 }
                 _ => out.push_str(&format!("{request}\n")),
             }
@@ -289,5 +289,5 @@ fn kept_words(request: &str, id: ItemId) -> String {
     }
     let (head, tail, left_out) = cut::head_and_tail(request, REQUEST_CHARS);
     let left_out = text::human_bytes(left_out as u64);
-    format!("{head}\n[… {left_out} left out; Recall {{\"id\":{}}} gives all …]\n{tail}", id.0)
+    format!("{head}\n[… {left_out} left out; full text: Recall {{\"id\":{}}} …]\n{tail}", id.0)
 }

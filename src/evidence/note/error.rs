@@ -11,7 +11,7 @@ use base::model::envelope::ErrorCode;
 #[derive(Debug, Error)]
 pub enum NoteError {
     /// A checkout may contain a link with this name; following it would leave the project.
-    #[error("the notes folder {} leads out of the project; replace the link with a folder", .0.display())]
+    #[error("the notes folder {} points outside the project; replace the link with a folder", .0.display())]
     Outside(PathBuf),
     #[error("{} is not a folder; move it away to keep notes", .0.display())]
     NotFolder(PathBuf),

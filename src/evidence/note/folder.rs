@@ -74,7 +74,7 @@ impl NoteFolder {
         match real.starts_with(&self.root) {
             true if file.is_empty() => Ok(real),
             true => Ok(real.join(file)),
-            false => Err(FileError::Unable("leads out of the project".to_owned())),
+            false => Err(FileError::Unable("points outside the project".to_owned())),
         }
     }
 

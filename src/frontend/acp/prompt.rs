@@ -55,7 +55,7 @@ impl Input {
 
     fn picture(&mut self, data: &str, name: String) -> Result<(), Error> {
         let bytes =
-            STANDARD.decode(data).map_err(|error| invalid_params(format!("{name} is no base64: {error}")))?;
+            STANDARD.decode(data).map_err(|error| invalid_params(format!("{name} isn't base64: {error}")))?;
         self.say(&format!("[{name}]"));
         self.attachments.push(Attachment::Image { name, bytes });
         Ok(())
@@ -75,7 +75,7 @@ impl Input {
                 }
                 let size = human_bytes((resource.blob.len() / 4 * 3) as u64);
                 self.say(&format!("`{}`", resource.uri));
-                let text = format!("({kind} of {size}, which is no text and is not shown)");
+                let text = format!("({kind} of {size}, which isn't text and is not shown)");
                 self.attachments.push(Attachment::Text { name: resource.uri, text });
             }
             _ => return Err(invalid_params("this kind of resource is not supported")),

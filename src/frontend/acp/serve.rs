@@ -223,7 +223,7 @@ impl Server {
     fn list(&mut self, id: RequestId, request: ListSessionsRequest) -> Result<(), Error> {
         let ListSessionsRequest { cwd, cursor, .. } = request;
         let from = cursor.map_or(Ok(0), |cursor| cursor.parse::<usize>());
-        let from = from.map_err(|_| error::invalid_params("the cursor is none of ours"))?;
+        let from = from.map_err(|_| error::invalid_params("unknown cursor"))?;
         if let Some(cwd) = cwd.as_ref().filter(|cwd| !cwd.is_absolute()) {
             return Err(error::invalid_params(format!("cwd is not absolute: {}", cwd.display())));
         }

@@ -24,7 +24,7 @@ pub struct OutputSchema(Value);
 impl OutputSchema {
     pub fn parse(text: &str) -> Result<Self, String> {
         let schema: Value =
-            serde_json::from_str(text).map_err(|error| format!("it is no valid JSON: {error}"))?;
+            serde_json::from_str(text).map_err(|error| format!("it isn't valid JSON: {error}"))?;
         check(&schema, &schema, "#", 0)?;
         Ok(Self(schema))
     }

@@ -97,7 +97,7 @@ fn joined(first: Option<&TurnEnd>, end: TurnEnd) -> TurnEnd {
 fn invalid(why: &str) -> EndReason {
     EndReason::Failed {
         message: format!("the answer is not valid against the schema: {why}"),
-        hint: "the session keeps the answer; say in the task what the fields mean, or use a simpler schema"
+        hint: "the answer is saved in the session. Describe the fields in the task, or simplify the schema"
             .to_owned(),
         cause: FailureCause::Schema,
         prompt_returned: None,

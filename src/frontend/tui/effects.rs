@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub fn keep_theme(config: PathBuf, name: ThemeName, done: UnboundedSender<Msg>) {
     tokio::task::spawn_blocking(move || {
         if let Err(why) = remember::choose(&config, "theme", name.as_str()) {
-            let text = format!("The theme holds for this session only: {why}.");
+            let text = format!("Couldn't save the theme ({why}); it applies to this session only.");
             let _ = done.send(Msg::Event(Event::Notice { level: Level::Warning, text }));
         }
     });

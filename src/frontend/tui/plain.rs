@@ -316,7 +316,7 @@ impl PlainChat {
             self.print(&format!("{}. {choice}", at + 1))?;
         }
         if !choices.is_empty() {
-            self.print("A number answers; n and a reason says no, and tells the model why.")?;
+            self.print("Type a number, or n and a reason to decline.")?;
         }
         self.asked = Some(id);
         Ok(())

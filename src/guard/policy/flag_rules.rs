@@ -102,7 +102,7 @@ pub fn grant(rule: &ToolRule) -> Result<Option<SessionGrant>, String> {
                 pattern.strip_suffix(":*").map_or_else(|| pattern.to_owned(), |front| format!("{front} *"));
             let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
             if words.strip_suffix(" *").unwrap_or(&words).contains('*') {
-                return refused("a * can only stand at the end, as in Bash(git log *)");
+                return refused("a * can only be at the end, as in Bash(git log *)");
             }
             SessionGrant::Prefix(words)
         }

@@ -79,40 +79,40 @@ impl VerdictInputs<'_> {
                 if free {
                     Verdict::Allow
                 } else {
-                    ask(format!("it reads {}, outside the workspace", path.display()))
+                    ask(format!("reads {}, outside the workspace", path.display()))
                 }
             }
             Access::Write(_) if read_only => self.nothing_may_change(),
             // Notes may be taken in every mode.
             Access::WriteOwn(_) if self.permission == Permission::ReadOnly => self.nothing_may_change(),
             Access::Write(path) | Access::WriteOwn(path) if self.scope.inside(path).is_none() => {
-                ask(format!("it changes {}, outside the workspace", path.display()))
+                ask(format!("edits {}, outside the workspace", path.display()))
             }
             Access::WriteOwn(_) => Verdict::Allow,
             Access::Write(path) => {
                 let inside = self.scope.inside(path).unwrap_or(path);
                 if inside.starts_with(".git") || protected_paths::steers(inside) {
-                    ask(format!("it changes {}, which controls what other programs do", inside.display()))
+                    ask(format!("edits {}, which other programs run or load", inside.display()))
                 } else if matches!(self.permission, Permission::AcceptEdits | Permission::Auto)
                     || self.rules.writes_allowed()
                 {
                     Verdict::Allow
                 } else {
-                    ask("it changes a file".to_owned())
+                    ask("edits a file".to_owned())
                 }
             }
             Access::Network if read_only => {
                 deny(format!("{}: commands have no network", self.read_only_reason()))
             }
-            Access::Network => ask("it needs the network".to_owned()),
+            Access::Network => ask("needs network access".to_owned()),
             Access::Host(host) if self.rules.host_allowed(host) => Verdict::Allow,
-            Access::Host(host) => ask(format!("it reads a page of {host}")),
+            Access::Host(host) => ask(format!("fetches a page from {host}")),
             Access::Remote { server, tool, .. } if self.rules.tool_allowed(server, tool) => Verdict::Allow,
             Access::Remote { reads: true, .. } if self.permission == Permission::Auto => Verdict::Allow,
             Access::Remote { reads: false, .. } if read_only => self.nothing_may_change(),
-            Access::Remote { server, .. } => ask(format!("it calls a tool of the MCP server {server}")),
+            Access::Remote { server, .. } => ask(format!("calls a tool of the MCP server {server}")),
             // Commands are assessed before they get here.
-            Access::Exec { .. } => ask("the command is not understood".to_owned()),
+            Access::Exec { .. } => ask("can't parse the command".to_owned()),
         }
     }
 
@@ -143,9 +143,9 @@ impl VerdictInputs<'_> {
                 let verdict = match self.level() {
                     Permission::Full => Verdict::Allow,
                     Permission::ReadOnly => {
-                        deny(format!("{}, and the command is not understood: {why}", self.read_only_reason()))
+                        deny(format!("{}, and can't parse this command: {why}", self.read_only_reason()))
                     }
-                    _ => ask(format!("the command is not understood: {why}")),
+                    _ => ask(format!("can't parse this command: {why}")),
                 };
                 (verdict, Vec::new())
             }
@@ -157,7 +157,7 @@ impl VerdictInputs<'_> {
     fn call(&self, call: &AssessedCall) -> Verdict {
         let Assessment { risk, reason, .. } = &call.assessment;
         if *risk == Risk::Destroys {
-            return deny(format!("{reason}. If you really want that, run it yourself"));
+            return deny(format!("{reason}. mycode won't run this; if you mean it, run it yourself"));
         }
         match self.level() {
             Permission::Full => Verdict::Allow,

@@ -103,5 +103,5 @@ fn ask_helper() -> Result<SandboxStatus, String> {
         })
         .map_err(|error| format!("the helper could not be started: {error}"))?;
     serde_json::from_slice(&output.stdout)
-        .map_err(|_| format!("the helper gave no answer: {}", String::from_utf8_lossy(&output.stderr).trim()))
+        .map_err(|_| format!("no answer from the helper: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }

@@ -65,7 +65,7 @@ fn url(base: &str) -> Result<String, ProviderError> {
     let host = http::parse(base)?.host_str().unwrap_or_default().to_owned();
     if host.starts_with("bedrock-runtime") || host.ends_with("aiplatform.googleapis.com") {
         let message = format!(
-            "{host} wants requests signed by its cloud, which mycode can't do; use a gateway such as LiteLLM, or Bedrock's \
+            "{host} requires requests signed by its cloud, which mycode can't do; use a gateway such as LiteLLM, or Bedrock's \
              https://bedrock-mantle.REGION.api.aws/anthropic with an API key"
         );
         return Err(ProviderError::Setup { message });

@@ -54,7 +54,9 @@ impl ChatDecoder {
         }
         match choice["finish_reason"].as_str() {
             None | Some("") => {}
-            Some("error") => return Err(self.state.error(&json!({"message": "the model's server gave up"}))),
+            Some("error") => {
+                return Err(self.state.error(&json!({"message": "the model's server stopped responding"})));
+            }
             Some(reason) => self.state.finish_with(reason),
         }
         Ok(())

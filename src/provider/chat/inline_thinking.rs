@@ -4,12 +4,12 @@
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
-/// Leading white space that is waited for, in bytes.
+/// Leading whitespace that is waited for, in bytes.
 const MAX_LEAD: usize = 256;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
-    /// Only white space so far, or part of a tag.
+    /// Only whitespace so far, or part of a tag.
     #[default]
     Beginning,
     Thinking,

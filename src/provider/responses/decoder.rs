@@ -194,7 +194,7 @@ impl ResponsesDecoder {
         }
         let reason = match response["status"].as_str() {
             Some("failed") => {
-                return Err(self.state.error(&json!({"message": "the model's server gave up"})));
+                return Err(self.state.error(&json!({"message": "the model's server stopped responding"})));
             }
             Some("incomplete") => response["incomplete_details"]["reason"].as_str().unwrap_or("incomplete"),
             None | Some("completed") => "stop",

@@ -58,7 +58,7 @@ impl Default for ExportOptions {
 pub enum ExportError {
     #[error("the session can't be read: {0}")]
     Log(#[from] io::Error),
-    #[error("{0} is there already")]
+    #[error("{0} already exists")]
     Exists(String),
     #[error("{0} {1}")]
     File(String, FileError),

@@ -90,7 +90,7 @@ fn assumptions() -> String {
     format!(
         "Assumed: the model makes the same calls and gives the same answers, of the same length; only what is sent differs.\n\
          Ours counts {SYSTEM_TOKENS} tokens of system prompt and tools and what the files hold, by estimate; theirs is what their server reported, \
-         with their own prompt. `raw` sends everything as it came, even what no window holds.\n\
+         with their own prompt. `raw` sends everything unchanged, even what fits no window.\n\
          The cache serves an unchanged beginning for as long as the model table says; prices are that table's, today, without discounts.\n"
     )
 }

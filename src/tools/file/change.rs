@@ -129,7 +129,7 @@ fn written_by_editor(cx: &ToolCx, plan: &PlannedChange) -> Result<bool, ToolErro
 /// The error is the end of a sentence.
 pub(crate) fn text_of(canonical: &Path, limit: u64) -> Result<String, String> {
     let (bytes, _) = exact::read(canonical, limit).map_err(|error| error.to_string())?;
-    encoding::decode(&bytes).map(|(text, _)| text).map_err(|_| "it is no text".to_owned())
+    encoding::decode(&bytes).map(|(text, _)| text).map_err(|_| "it isn't text".to_owned())
 }
 
 /// Rejects characters that we use internally as stand-ins for non-text bytes.

@@ -211,7 +211,7 @@ fn explain(
         Refusal::NoOp => invalid("old_string and new_string are the same: nothing would change".to_owned()),
         Refusal::EmptyOld => invalid("old_string is empty; that is only for creating a file".to_owned()),
         Refusal::Ambiguous { lines, more, level } => {
-            let how = if *level == MatchLevel::Exact { "occurs" } else { "occurs (white space aside)" };
+            let how = if *level == MatchLevel::Exact { "occurs" } else { "occurs (whitespace aside)" };
             let count = if *more { format!("more than {}", lines.len()) } else { lines.len().to_string() };
             invalid(format!(
                 "old_string {how} {count} times in {shown}, at {}. Add surrounding lines until it is unique, or set \
@@ -234,7 +234,7 @@ fn explain(
                 elsewhere(cx, target, edit.old),
                 diagnose::not_found(text, edit.old),
                 diagnose::stands_at(text, edit.new).map_or(String::new(), |line| format!(
-                    ". new_string stands at line {line}: if that is the place you mean, nothing is left to do there"
+                    ". new_string is already at line {line}: if that is the place you mean, nothing is left to do there"
                 ))
             ),
         ),
@@ -255,5 +255,5 @@ fn elsewhere(cx: &ToolCx, target: &PathTarget, old: &str) -> String {
         let line = match_edit::first_line(&Lines::new(&text), old)?;
         Some((path::display(&cx.root, &path), line + 1))
     });
-    found.map_or(String::new(), |(name, line)| format!(", but stands in {name} at line {line}"))
+    found.map_or(String::new(), |(name, line)| format!(", but it is in {name} at line {line}"))
 }

@@ -7,10 +7,9 @@ pub(super) struct Reading {
 }
 
 const BAR: &str = r"\| is a literal bar in this syntax, | alone means or";
-const BASIC: &str =
-    r"in this syntax ( ) { } + ? | are operators as they stand and letters behind a backslash";
-const BRACKETS: &str = r"( ) [ ] { } are operators unless a backslash stands before them";
-const LETTERS: &str = r". * + ? ^ $ and brackets are operators unless a backslash stands before them";
+const BASIC: &str = r"in this syntax ( ) { } + ? | are operators as they stand and letters after a backslash";
+const BRACKETS: &str = r"( ) [ ] { } are operators unless a backslash precedes them";
+const LETTERS: &str = r". * + ? ^ $ and brackets are operators unless a backslash precedes them";
 
 /// Most likely interpretation first.
 pub(super) fn readings(pattern: &str) -> Vec<Reading> {

@@ -167,7 +167,7 @@ fn named(args: &Args, total: Option<u64>) -> Envelope {
 
 fn nothing(args: &Args) -> ToolError {
     let name = args.symbol().unwrap_or("this place");
-    let message = format!("the language server knows nothing of {}. Grep finds text", elide(name, 80));
+    let message = format!("the language server doesn't know {}. Grep finds text", elide(name, 80));
     ToolError::not_found(message)
 }
 
@@ -238,7 +238,7 @@ async fn open(cx: &ToolCx, file: &Path) -> Result<OpenFile, ToolError> {
 
 async fn ask(open: &OpenFile, method: &str, params: Value) -> Result<Value, ToolError> {
     open.server.ask(method, params, ANSWER).await.map_err(|error| {
-        let message = format!("{} gave no answer ({error:?}). Use Grep", open.server.program);
+        let message = format!("no answer from {} ({error:?}). Use Grep", open.server.program);
         ToolError::failed(message)
     })
 }
@@ -260,7 +260,7 @@ fn position(args: &Args, near: Option<u32>, cx: &ToolCx, open: &OpenFile) -> Res
     });
     let Some((number, line, at)) = nearest else {
         let shown = display(&cx.root, &open.path);
-        return Err(ToolError::not_found(format!("{name} does not stand in {shown}")));
+        return Err(ToolError::not_found(format!("{name} isn't in {shown}")));
     };
     Ok((u32::try_from(number).unwrap_or(0), column(line, at, bytes)))
 }

@@ -84,7 +84,8 @@ pub fn read(event: HookEvent, ran: &Ran) -> Answer {
         }
         answer.decision = Some(Decision::Block);
     } else if !understood && answer.failure.is_none() && ran.code != Some(0) {
-        let how = ran.code.map_or_else(|| "ended by a signal".to_owned(), |code| format!("exit code {code}"));
+        let how =
+            ran.code.map_or_else(|| "killed by a signal".to_owned(), |code| format!("exit code {code}"));
         let why = telling_line(stderr).map_or(String::new(), |line| format!(": {line}"));
         answer.failure = Some(format!("{how}{why}"));
     }

@@ -25,7 +25,7 @@ pub fn text(files: &[AgentFile], workspace: &Path) -> String {
     rows(&used, "", workspace, &mut lines);
     rows(&settings::parse(&untrusted, workspace), ", not trusted", workspace, &mut lines);
     if !untrusted.is_empty() {
-        lines.push("What is not trusted does not run; `mycode trust` trusts it as it is now.".to_owned());
+        lines.push("Untrusted hooks don't run. `mycode trust` trusts the current version.".to_owned());
     }
     lines.push(String::new());
     lines.join("\n")

@@ -46,7 +46,7 @@ pub fn stopped(name: &str, reason: &str) -> String {
 }
 
 pub fn turn_stopped(name: &str, reason: &str) -> (String, String) {
-    (stopped(name, reason), "send a message to go on; `mycode hooks` lists all hooks".to_owned())
+    (stopped(name, reason), "send a message to continue; `mycode hooks` lists all hooks".to_owned())
 }
 
 pub fn prompt_blocked(name: &str, reason: &str) -> (String, String) {
@@ -62,7 +62,7 @@ pub fn said(name: &str, text: &str) -> String {
 /// `closed` if the failure blocks.
 pub fn failed(name: &str, event: HookEvent, why: &str, closed: bool) -> String {
     let name = on_one_line(name);
-    let then = if closed { "that counts as a no (onFailure)" } else { "the work goes on without it" };
+    let then = if closed { "that counts as a denial (onFailure)" } else { "continuing without it" };
     format!(
         "hook {name} ({event:?}) failed: {}; {then}. `mycode hooks` lists all",
         one_line(why, REASON_CHARS)
@@ -70,7 +70,7 @@ pub fn failed(name: &str, event: HookEvent, why: &str, closed: bool) -> String {
 }
 
 pub fn too_slow(limit: Duration) -> String {
-    format!("it was ended after {} s, its limit", limit.as_secs_f64())
+    format!("timed out after {} s, its limit", limit.as_secs_f64())
 }
 
 pub fn still_running(name: &str, since: Duration, limit: Duration, status: Option<&str>) -> String {

@@ -93,7 +93,7 @@ pub fn parse(files: &[AgentFile], workspace: &Path) -> HookSettings {
         let all: Value = match serde_json::from_str(&file.text) {
             Ok(all) => all,
             Err(error) => {
-                settings.leave_out(file, "all hooks", format!("the file is no valid JSON: {error}"));
+                settings.leave_out(file, "all hooks", format!("the file isn't valid JSON: {error}"));
                 continue;
             }
         };
@@ -167,7 +167,7 @@ fn hook(
         return Err(format!("hooks of type {} are not supported; use a command", handler.kind));
     }
     if handler.shell.is_some_and(|shell| shell != "bash") {
-        return Err("it wants another shell than bash".to_owned());
+        return Err("it needs another shell than bash".to_owned());
     }
     let condition = handler.condition.as_deref().map(ToolRule::parse).transpose()?;
     if condition.is_some() && !event.is_about_tool() {

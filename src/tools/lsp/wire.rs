@@ -24,7 +24,7 @@ pub async fn read(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<V
             return Ok(None);
         }
         if skipped > HEADER_BYTES {
-            return Err(garbage("prints what is no message"));
+            return Err(garbage("prints something that isn't a message"));
         }
         let line = String::from_utf8_lossy(&line);
         let line = line.trim();
@@ -45,7 +45,7 @@ pub async fn read(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<V
     if body.len() < length {
         return Ok(None);
     }
-    serde_json::from_slice(&body).map(Some).map_err(|_| garbage("sent a message that is no JSON"))
+    serde_json::from_slice(&body).map(Some).map_err(|_| garbage("sent a message that isn't JSON"))
 }
 
 fn garbage(what: &str) -> io::Error {

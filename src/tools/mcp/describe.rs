@@ -46,7 +46,7 @@ pub async fn all(servers: &Servers) -> String {
     });
     let lines = join_all(each).await;
     if lines.is_empty() {
-        return "No MCP servers. `mycode mcp add` adds one, `mycode mcp import` takes over those of other agents."
+        return "No MCP servers. `mycode mcp add` adds one, `mycode mcp import` imports those of other agents."
             .to_owned();
     }
     lines.join("\n")
@@ -94,7 +94,7 @@ pub fn hint(server: &Server, error: &McpError) -> String {
             }
         }
         (McpError::Start(_) | McpError::Lost(_) | McpError::Timeout(_), Transport::Http { .. } | Transport::Host) => {
-            "check the address and the headers; only streamable HTTP is spoken, not the older SSE".to_owned()
+            "check the address and the headers; only streamable HTTP is supported, not the older SSE".to_owned()
         }
         (McpError::Invalid, _) => "a newer version of the server may do better".to_owned(),
         (McpError::Refused(_) | McpError::Cancelled, _) => "the message is the server's".to_owned(),

@@ -18,7 +18,7 @@ pub fn envelope(result: CallResult, tool: &str, cx: &ToolCx) -> Envelope {
     }
     let body = texts.join("\n");
     if result.failed {
-        let message = if body.trim().is_empty() { "the server gives no reason".to_owned() } else { body };
+        let message = if body.trim().is_empty() { "no reason from the server".to_owned() } else { body };
         return Envelope::error(ErrorCode::ExecutionError, message);
     }
     if body.is_empty() && notes.is_empty() {

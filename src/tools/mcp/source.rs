@@ -90,7 +90,7 @@ impl ToolSource for McpSource {
     fn prepare(&self, name: &str, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
         let Some((server, Some(tool))) = self.split(name) else {
             return Err(ToolError::invalid(format!(
-                "{name} is no tool; MoreTools with its name alone lists its tools"
+                "{name} isn't a tool; MoreTools with its name alone lists its tools"
             )));
         };
         let args = match args {

@@ -193,7 +193,7 @@ impl Lookup {
             }
         };
         if found.is_empty() {
-            let message = format!("no tool has to do with \"{}\" ({all} searched)", elide(&self.query, 80));
+            let message = format!("no tool matches \"{}\" ({all} searched)", elide(&self.query, 80));
             return Err(ToolError::not_found(message));
         }
         let short = self.name.is_none();

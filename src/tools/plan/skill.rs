@@ -122,7 +122,7 @@ impl SkillCall {
         let found = self.skills.search(&self.name, FOUND);
         let lines: Vec<String> = found.into_iter().map(line).collect();
         let said = format!(
-            "no skill is named \"{}\"; these are the nearest of {}",
+            "no skill is named \"{}\"; these are the closest of {}",
             elide(&self.name, 60),
             self.skills.for_model().count()
         );

@@ -97,7 +97,7 @@ pub fn envelope(kind: &str, report: &SubReport) -> Envelope {
     }
     if let Some(why) = report.ended_early() {
         said.push_str(&format!(
-            "; it ended early ({why}). Task with resume=\"{}\" goes on where it stopped",
+            "; it ended early ({why}). Task with resume=\"{}\" continues where it stopped",
             report.id
         ));
     }
@@ -107,7 +107,7 @@ pub fn envelope(kind: &str, report: &SubReport) -> Envelope {
     let end = text::floor_boundary(&report.answer, ANSWER_BYTES);
     if end < report.answer.len() {
         said.push_str(&format!(
-            "; the answer goes on for {} more: Recall with agent=\"{}\" and a query",
+            "; the answer continues for {} more: Recall with agent=\"{}\" and a query",
             text::human_bytes((report.answer.len() - end) as u64),
             report.id
         ));

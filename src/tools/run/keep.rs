@@ -33,9 +33,7 @@ pub async fn start(command: &str, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
         Started::Ended { how, output, left: Some((number, row)) } => {
             (format!("{how}; {}", runs(number, &row)), output, Some(row))
         }
-        Started::Ended { how, output, left: None } => {
-            (format!("{how}; nothing of it was found running"), output, None)
-        }
+        Started::Ended { how, output, left: None } => (format!("{how}; it isn't running"), output, None),
     };
     let text = cx.redactor.redact(&readable(&output), TextSource::of_command(command)).into_owned();
     let ran = Command { command: Some(command.to_owned()), ..Command::default() };

@@ -112,7 +112,7 @@ pub fn ended(run: &CommandRun, cx: &ToolCx, outcome: CommandOutcome, took: Durat
         }
     }
     if outcome.output.spill_cut {
-        notes.push(format!("the file holds only the first {}", human_bytes(SPILL_BYTES)));
+        notes.push(format!("the file has only the first {}", human_bytes(SPILL_BYTES)));
     }
     notes.extend(network_note::of(&cx.confinement, &run.command, &body).map(str::to_owned));
     if took >= LONG && !outcome.timed_out {

@@ -27,7 +27,7 @@ impl SkillSet {
                 Ok(skill) if set.find(&skill.name).is_none() => set.skills.push(skill),
                 Ok(_) => {}
                 Err(why) => notices.push(format!(
-                    "{} is no skill: {why}. Correct the file, or remove it.",
+                    "{} isn't a skill: {why}. Correct the file, or remove it.",
                     file.path.display()
                 )),
             }

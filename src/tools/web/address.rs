@@ -16,7 +16,7 @@ pub fn parse(text: &str, private: &[String]) -> Result<Url, String> {
         return Err(format!("the address has more than {MAX_CHARS} characters"));
     }
     let whole = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
-    let url = Url::parse(&whole).map_err(|error| format!("'{text}' is no address: {error}"))?;
+    let url = Url::parse(&whole).map_err(|error| format!("invalid address '{text}': {error}"))?;
     accept(url, private)
 }
 
@@ -43,7 +43,7 @@ pub fn accept(mut url: Url, private: &[String]) -> Result<Url, String> {
 
 pub fn private_host(host: &str, ip: IpAddr) -> String {
     format!(
-        "{host} is at {ip}, which is no address of the public internet. Only the user can allow that, with \
+        "{host} is at {ip}, which isn't a public internet address. Only the user can allow that, with \
          web_private_hosts in their config.toml"
     )
 }

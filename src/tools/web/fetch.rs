@@ -56,7 +56,7 @@ fn wanted(args: &Args, cx: &ToolCx) -> Result<Url, ToolError> {
     if told.is_some() || matches!(cx.redactor.redact(&args.url, TextSource::Text), Cow::Owned(_)) {
         return Err(ToolError::model(
             ErrorCode::AccessDenied,
-            "the address holds a secret, which would be told to its host; leave it out, or ask the user",
+            "the address holds a secret, which would be sent to its host; leave it out, or ask the user",
         ));
     }
     Ok(url)
@@ -76,7 +76,7 @@ fn fetch(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
         let fetched = match reply {
             Reply::Elsewhere(target) => {
                 let text = format!(
-                    "{url} redirects to another host: {target}. Nothing was read; fetch that to go on"
+                    "{url} redirects to another host: {target}. Nothing was read; fetch that to continue"
                 );
                 return Ok(Envelope::success(text).observed(Observation::Web(Web {
                     redirect: Some(target.to_string()),
@@ -145,7 +145,7 @@ async fn refused(fetched: Fetched, cx: &ToolCx) -> ToolOutcome {
     let told = blocking(cx, move |_| Ok(one_line(&Page::told(&fetched), ERROR_CHARS))).await?;
     let (code, hint) = match status {
         404 | 410 => (ErrorCode::NotFound, ""),
-        401 | 403 => (ErrorCode::AccessDenied, "; it wants a login or no programs"),
+        401 | 403 => (ErrorCode::AccessDenied, "; it needs a login or blocks programs"),
         429 => (ErrorCode::ExecutionError, "; it was asked too often"),
         _ => (ErrorCode::ExecutionError, ""),
     };

@@ -37,7 +37,7 @@ fn search(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
     Box::pin(async move {
         let failed = |message: String| ToolError::failed(message);
         let Some(searcher) = &cx.web.searcher else {
-            return Err(failed("the model's server has no search; go on without it".to_owned()));
+            return Err(failed("the model's server has no search; continue without it".to_owned()));
         };
         let query = cx.redactor.redact_typed(args.query.trim());
         if query.is_empty() {

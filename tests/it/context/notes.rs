@@ -409,7 +409,7 @@ fn linked_notes_folder_is_refused() {
     for args in [vec!["list"], vec!["show", "diary"], vec!["new", "x", "y"], vec!["search", "dear"]] {
         let output = run(&place, &args);
         assert!(!output.status.success());
-        assert!(stderr(&output).contains("leads out of the project"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("points outside the project"), "{}", stderr(&output));
         assert!(!stdout(&output).contains("diary"));
     }
     assert_eq!(tool(&place, &json!({"action": "list"}), &[])["error"]["code"], "ACCESS_DENIED");

@@ -44,7 +44,7 @@ fn tools_as_the_model_sees_them() {
     Recall(id?, query?, agent?, offset?): Get back what was shortened or archived: an original by its id, or search this session, and what earlier sessions changed, with a query.
     Note(action, id?, query?, type?, title?, content?, tags?, files?, limit?): Project notes that outlive the session: what took time to learn or others must know. delete archives.
     Job(id?, wait_s?, stop?): List background jobs; with id, new output; with wait_s (up to 600), wait for the end (without id: of any); with stop, end it.
-    Task(type, prompt, description?, model?, resume?): Hand a self-contained part to a sub-agent with a window of its own; only its answer comes back. For broad searches, or work that would fill your context. It knows nothing of this conversation: say all it needs. Independent ones in one reply run in parallel.
+    Task(type, prompt, description?, model?, resume?): Delegate a self-contained task to a sub-agent with its own context window; only its answer comes back. For broad searches, or work that would fill your context. It can't see this conversation, so include everything it needs. Independent ones in one reply run in parallel.
     AskUser(questions): Ask the user when only they can decide.
     ");
 }

@@ -188,5 +188,5 @@ fn writing_one_below_the_workspace_needs_a_yes() {
     let server = FakeServer::start(vec![write, done()]);
     place.exec(&server.base_url(), &["go"]);
     let sent = &server.requests()[1].raw;
-    assert!(sent.contains("controls what other programs do"), "{sent}");
+    assert!(sent.contains("which other programs run or load"), "{sent}");
 }

@@ -231,7 +231,7 @@ impl Busy {
             "the request of the user is gone"
         );
         if let Some(Message::Result { text, .. }) = messages.last()
-            && (text.contains("result left out") || text.contains("gives all …]"))
+            && (text.contains("result left out") || text.contains("full text: Recall"))
         {
             seen.newest_cut += 1;
         }

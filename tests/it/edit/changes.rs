@@ -1,4 +1,4 @@
-//! Edits that are never wrong: a table of cases from the rules (exact, then line ends, trailing white space, one uniform
+//! Edits that are never wrong: a table of cases from the rules (exact, then line ends, trailing whitespace, one uniform
 //! shift; else a refusal that says what to do), and the states around an edit.
 
 use base::model::envelope::Status;
@@ -327,7 +327,7 @@ async fn not_found_explanations() {
         ),
         ("escaped twice", code, "fn main() {\\n    let", "y", false, Error("NOT_FOUND", "double-escaped")),
         ("empty file", b"", "a", "b", false, Error("NOT_FOUND", "empty")),
-        ("only blanks", b"a\nb\n", "      ", "b", false, Error("NOT_FOUND", "white space")),
+        ("only blanks", b"a\nb\n", "      ", "b", false, Error("NOT_FOUND", "whitespace")),
         (
             "numbered data may be edited",
             b"1\ta\n2\tb\n",
@@ -381,7 +381,7 @@ async fn already_applied() {
             "return a;",
             "return b;",
             false,
-            Error("NOT_FOUND", "new_string stands at line 2"),
+            Error("NOT_FOUND", "new_string is already at line 2"),
         ),
         (
             "nothing of the old text is near",
@@ -389,7 +389,7 @@ async fn already_applied() {
             "self.cache.clear()",
             "return Ok(value);",
             false,
-            Error("NOT_FOUND", "new_string stands at line 3"),
+            Error("NOT_FOUND", "new_string is already at line 3"),
         ),
         (
             "another place is as like it",

@@ -96,7 +96,7 @@ async fn slips_by_name() {
             "    if total > 3: call(total, a)",
             "the file has a line break before `call(total, a)` (line 6), old_string has none",
         ),
-        ("print(item,total)", "differs only in white space, but"),
+        ("print(item,total)", "differs only in whitespace, but"),
         ("if total &gt; 3:", "HTML-escaped: with plain < > & \" ' it matches at line 5"),
     ] {
         let said = said(CODE, old).await;
@@ -115,10 +115,10 @@ async fn text_of_another_file() {
     assert_error(
         &wrong,
         "NOT_FOUND",
-        "not found in a.py, but stands in sub/b.py at line 3: no similar text found",
+        "not found in a.py, but it is in sub/b.py at line 3: no similar text found",
     );
     let short = bench.edit("a.py", "import os", "x", false).await;
-    assert!(!short.wire().contains("stands in"), "{}", short.wire());
+    assert!(!short.wire().contains("it is in"), "{}", short.wire());
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Which place an edit means: texts with signs of their own, other white space, several places, slips of the model, several
+//! Which place an edit means: texts with signs of their own, other whitespace, several places, slips of the model, several
 //! edits at once, and texts that only seem to stand there already.
 
 use super::table::{All, Bytes, C, Edit, Multi, No, Noop, Put, S, U, run};
@@ -118,8 +118,8 @@ fn white_space() {
         (S, "shift by different amounts", b"  a\n      b\n", Edit("a\nb", "x"), No("uniform")),
         (S, "tabs against blanks", b"\ta\n\tb\n", Edit("    a\n    b", "x"), No("not found")),
         (S, "a mixture of tabs and blanks", b"\t  a\n  \tb\n", Edit("a\nb", "x"), No("not found")),
-        (S, "blanks inside of a line count", b"a  b\n", Edit("a b", "x"), No("white space")),
-        (S, "a tab inside of a line counts", b"a\tb\n", Edit("a b", "x"), No("white space")),
+        (S, "blanks inside of a line count", b"a  b\n", Edit("a b", "x"), No("whitespace")),
+        (S, "a tab inside of a line counts", b"a\tb\n", Edit("a b", "x"), No("whitespace")),
         (S, "missing blank line", b"a\n\nb\n", Edit("a\nb", "x"), No("not found")),
         (S, "additional blank line", b"a\nb\n", Edit("a\n\nb", "x"), No("not found")),
         (S, "joined lines", b"foo(a,\n    b)\n", Edit("foo(a, b)", "x"), No("not found")),
@@ -202,7 +202,7 @@ fn white_space() {
         ),
         (C, "tabs become blanks on demand", b"\ta\n", Edit("\ta", "    a"), Bytes(b"    a\n")),
         (U, "shift with CRLF", b"    a\r\n    b\r\n", Edit("a\nb\n", "x\ny\n"), Bytes(b"    x\r\n    y\r\n")),
-        (S, "only blanks never match by tolerance", b"a\n\t\nb\n", Edit("    \n", "x"), No("white space")),
+        (S, "only blanks never match by tolerance", b"a\n\t\nb\n", Edit("    \n", "x"), No("whitespace")),
     ]);
 }
 

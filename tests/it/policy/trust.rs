@@ -199,7 +199,7 @@ fn init_may_write_its_file_and_other_tasks_may_not() {
     let server = FakeServer::start(vec![write("CLAUDE.md").into(), answer().text("Done.").into()]);
     let refused = place.exec(&server.base_url(), &["write the rules"]);
     assert_eq!(refused.status.code(), Some(8), "{}", stderr(&refused));
-    assert!(stderr(&refused).contains("controls what other programs do"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("which other programs run or load"), "{}", stderr(&refused));
     let server = FakeServer::start(vec![write("AGENTS.md").into(), answer().text("Done.").into()]);
     let made = place.exec(&server.base_url(), &["/init"]);
     assert!(made.status.success(), "{}", stderr(&made));

@@ -157,7 +157,7 @@ fn a_command_that_fails_is_named_with_its_words() {
     let url = server.base_url();
     server.push(answer().text("ok"));
     let out = place.command(&["exec", "--trust", "--base-url", &url, "--model", "m", "go"]).output().unwrap();
-    assert!(stderr(&out).contains("api_key_command holds only in your own file"), "{}", stderr(&out));
+    assert!(stderr(&out).contains("api_key_command only works in your own config file"), "{}", stderr(&out));
     assert!(!marker.exists());
     std::fs::write(place.home().join("config.toml"), "api_key_command = \"echo k\"\n").unwrap();
     let out = place.command(&["exec", "go"]).output().unwrap();

@@ -244,7 +244,7 @@ async fn errors_inside_the_answer() {
         ),
         (
             events(&[json!({"type": "response.failed", "response": {"status": "failed", "error": null}})]),
-            "server error (HTTP 500): the model's server gave up",
+            "server error (HTTP 500): the model's server stopped responding",
         ),
         (
             raw(

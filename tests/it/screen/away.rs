@@ -40,8 +40,8 @@ fn bell_notification_and_title() {
         "\u{1b}]2;project · mycode\u{7}",
         "\u{1b}]2;… project · mycode\u{7}",
         "\u{1b}]2;? project · mycode\u{7}",
-        "\u{7}\u{1b}]9;mycode: project asks you something\u{7}",
-        "\u{7}\u{1b}]9;mycode: project is done\u{7}",
+        "\u{7}\u{1b}]9;mycode: project needs your input\u{7}",
+        "\u{7}\u{1b}]9;mycode: project finished\u{7}",
         "\u{1b}[?1004l",
         "\u{1b}[23;2t",
     ] {
@@ -84,7 +84,8 @@ fn the_first_start_says_what_was_found() {
     screen.keys("\u{1b}");
     screen.wait("Type a task");
     let shown = screen.wait("Welcome to mycode.");
-    for part in ["OPENAI_API_KEY is not set", "read-only", "/init", "`mycode demo`", "now ask"] {
+    for part in ["OPENAI_API_KEY is not set", "read-only", "/init", "`mycode demo`", "Permission level: ask"]
+    {
         assert!(shown.contains(part), "{part}:\n{shown}");
     }
     screen.keys("\u{4}");

@@ -30,7 +30,7 @@ fn a_typed_word_is_no_answer_and_a_long_file_has_pages() {
     screen.keys("\u{1b}[H");
     screen.wait("row number 0");
     screen.keys("/");
-    screen.wait("Enter finds");
+    screen.wait("Enter to find");
     screen.keys("number 150\r");
     screen.wait("row number 150");
     screen.keys("yes");

@@ -38,7 +38,7 @@ fn welcome() {
     stage.event(Event::Window(fake::window()));
     insta::assert_snapshot!(stage.shown(), @r#"
     mycode 0.1.0  /home/me/project
-    @ adds a file, / runs a command, /help lists commands and keys.
+    @ to add a file · / for commands · /help for help
     No AGENTS.md here. /init writes one; /init no hides this message.
     ────────────────────────────────────────────────────────────────────────────────
     › ▏Type a task
@@ -64,7 +64,7 @@ fn streaming_with_tools() {
     stage.take_in(Msg::Tick);
     insta::assert_snapshot!(stage.shown(), @r#"
     mycode 0.1.0  /home/me/project
-    @ adds a file, / runs a command, /help lists commands and keys.
+    @ to add a file · / for commands · /help for help
 
     › why is the sum wrong?
 
@@ -80,8 +80,8 @@ fn streaming_with_tools() {
 
     ⠙ Running · 1m 05s · Esc to interrupt
     ────────────────────────────────────────────────────────────────────────────────
-    › ▏Steer the running turn
-      demo-model · ask                                                  Enter steers
+    › ▏Add a message to this turn
+      demo-model · ask                                                Enter to steer
     "#);
 }
 
@@ -108,7 +108,7 @@ fn approval_with_diff() {
        5          total += value;
        6      }
       y Yes, once
-      s Yes, for this session: changes to files in the workspace
+      s Yes, and don't ask again this session: changes to files in the workspace
       n No
       1-3 or ↑↓ · Enter to confirm · Tab: no, because … · Ctrl-E: why · Esc: stop
       Starting…
@@ -251,7 +251,8 @@ fn approval_escapes_control_characters() {
       commands ask first
       echo <U+202E>safe<U+001B>[8m; rm -rf /
       y Yes, once
-      s Yes, for this session: this exact command
+      s Yes, and don't ask again this session: this exact
+        command
       a Always allow `echo` in this project
       n No
       1-4 or ↑↓ · Enter to confirm · Tab: no, because … · Ctrl-…
@@ -319,7 +320,7 @@ fn tiny_screen() {
     ⠋ Working · 0s · Esc
     › a rather long
       line that wraps▏
-      ask   Enter steers
+      ask Enter to steer
     "#);
 }
 

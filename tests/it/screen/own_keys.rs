@@ -35,7 +35,7 @@ fn a_project_sets_no_keys() {
     let url = server.base_url();
     let mut screen =
         Screen::start(&place, &["--trust", "--base-url", &url, "--model", "test-model"], 100, 30);
-    screen.wait("[keys] holds only in your own file");
+    screen.wait("[keys] only works in your own config file");
     screen.keys("\u{4}");
     assert_eq!(screen.end(), 0);
 }

@@ -97,7 +97,7 @@ fn words_typed_slowly_are_no_lasting_answer() {
     let mut stage = stage();
     asked(&mut stage);
     type_slowly(&mut stage, "s");
-    assert!(stage.shown().contains("▸ s Yes, for this session"), "{}", stage.shown());
+    assert!(stage.shown().contains("▸ s Yes, and don't ask again this session"), "{}", stage.shown());
     type_slowly(&mut stage, "ee also the other file");
     let shown = stage.shown();
     assert!(shown.contains("› see also the other file▏") && !shown.contains("▸"), "{shown}");
@@ -375,7 +375,7 @@ fn a_question_is_explained() {
         args: String::new(),
         detail: "make && git push".to_owned(),
         is_diff: false,
-        reason: "`git push`: it needs the network".to_owned(),
+        reason: "`git push`: needs network access".to_owned(),
         always_prefix: Some("make".to_owned()),
         session_scope: Some("this exact command".to_owned()),
         parts: vec!["make: runs the project's own code".to_owned(), "git push: needs the network".to_owned()],
@@ -388,7 +388,7 @@ fn a_question_is_explained() {
     let question: Vec<&str> = shown.lines().skip_while(|line| !line.contains("? Allow")).collect();
     insta::assert_snapshot!(question.join("\n"), @r#"
     ? Allow Bash make && git push
-      `git push`: it needs the network
+      `git push`: needs network access
       make: runs the project's own code
       git push: needs the network
       y: this call only.
@@ -397,7 +397,7 @@ fn a_question_is_explained() {
         /permission revokes it.
       n: nothing runs, and the model continues without it. Esc ends the turn.
     ▸ y Yes, once
-      s Yes, for this session: this exact command
+      s Yes, and don't ask again this session: this exact command
       a Always allow `make` in this project
       n No
       1-4 or ↑↓ · Enter to confirm · Tab: no, because … · Ctrl-E: why · Esc: stop

@@ -207,7 +207,7 @@ fn the_transcript_is_searched_and_copied() {
     screen.wait("Wrote");
     assert!(place.text("talk.html").contains("<h1>first task</h1>"));
     screen.keys("/export talk.html\r");
-    screen.wait("is there already");
+    screen.wait("already exists");
 }
 
 #[test]
@@ -340,7 +340,7 @@ fn sessions_are_exported() {
     assert!(svg.starts_with("<svg xmlns") && svg.trim_end().ends_with("</svg>"), "{svg}");
     assert!(svg.contains(">fn</tspan>") && svg.contains("&lt;script&gt;") && svg.contains("✓ Done"), "{svg}");
     let (code, _, error) = export(&["--out", "picture.svg"]);
-    assert!(code == Some(1) && error.contains("is there already"), "{error}");
+    assert!(code == Some(1) && error.contains("already exists"), "{error}");
     assert_eq!(place.text("picture.svg"), svg);
     assert_eq!(export(&["--out", "picture.svg", "--force", "-f", "md"]).0, Some(0));
     assert!(place.text("picture.svg").starts_with("# what is it?"));

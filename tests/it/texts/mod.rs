@@ -6,3 +6,4 @@ mod errors;
 mod notices;
 pub mod page;
 mod screen;
+mod words;

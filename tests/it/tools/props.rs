@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tools::file::matching::apply::apply;
 use tools::file::matching::match_edit::{MatchLevel, Refusal, TextEdit};
 
-/// Lines with all sorts of ends, indentation and trailing white space.
+/// Lines with all sorts of ends, indentation and trailing whitespace.
 fn files() -> impl Strategy<Value = Vec<String>> {
     let line = ("[ \t]{0,3}", "[a-d(é]{0,4}", "[ \t]{0,2}", prop_oneof![Just("\n"), Just("\r\n")])
         .prop_map(|(lead, text, trail, end)| format!("{lead}{text}{trail}{end}"));
@@ -67,7 +67,7 @@ proptest! {
         }
     }
 
-    /// A block given with one uniform indentation more or less, other trailing white space and other line ends is
+    /// A block given with one uniform indentation more or less, other trailing whitespace and other line ends is
     /// found, and only what the edit means to change changes.
     #[test]
     fn tolerance_changes_only_what_is_meant(
@@ -97,7 +97,7 @@ proptest! {
         let new = old.replace("@only@", "@new@");
         let done = apply(&text, TextEdit { old: &old, new: &new, replace_all: false });
         let expected = text.replace("@only@", "@new@");
-        // A changed line takes the new text's own trailing white space; that of all others stays.
+        // A changed line takes the new text's own trailing whitespace; that of all others stays.
         let bare = |text: &str| text.split('\n').map(|line| {
             if line.contains("@new@") { line.trim_end_matches([' ', '\t', '\r']).to_owned() } else { line.to_owned() }
         }).collect::<Vec<_>>();

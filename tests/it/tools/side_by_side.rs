@@ -67,8 +67,8 @@ fn waiting_calls_are_seen() {
     screen.keys("go\r");
     screen.wait_for("the calls that wait", |screen| {
         screen.contains("y Yes, once")
-            && screen.contains("○ Bash touch y · waits")
-            && screen.contains("○ Read a.txt · waits")
+            && screen.contains("○ Bash touch y · queued")
+            && screen.contains("○ Read a.txt · queued")
     });
     screen.keys("y");
     screen.wait_for("the next one", |screen| {

@@ -40,10 +40,9 @@ pub fn rules(conversation: &mut Conversation, prompt: &FixedPrompt) -> Result<bo
     let now = prompt.rules.part().map(|part| Arc::clone(&part.content));
     let text = match &now {
         Some(text) => format!(
-            "<system-reminder>The project's rules files have changed; from here on this holds instead of what they said \
-             before.\n\n{text}</system-reminder>"
+            "<system-reminder>The project rules changed. These replace the earlier ones:\n\n{text}</system-reminder>"
         ),
-        None => "<system-reminder>The project's rules files were removed; their rules no longer hold.</system-reminder>"
+        None => "<system-reminder>The project rules were removed and no longer apply.</system-reminder>"
             .to_owned(),
     };
     let told = last(conversation, ReminderTopic::Rules);
@@ -77,7 +76,7 @@ pub fn permission(
         Permission::AcceptEdits => {
             "files in the workspace are edited without asking; the user is asked before commands"
         }
-        Permission::Auto => "work inside the workspace needs no question",
+        Permission::Auto => "work inside the workspace doesn't need approval",
         Permission::Full => "everything is allowed",
     };
     tell(conversation, ReminderTopic::Permission, format!("The permission is now {}: {means}.", now.as_str()))
@@ -87,7 +86,7 @@ pub fn permission(
 pub fn rules_of_touched(conversation: &mut Conversation, sections: Vec<String>) -> Result<(), LogError> {
     for section in sections {
         let text = format!(
-            "<system-reminder>These rules of the project count for files that a call has touched.\n\n{section}</system-reminder>"
+            "<system-reminder>These project rules apply to files that your calls touched:\n\n{section}</system-reminder>"
         );
         let is_it = |item: &Item| matches!(item, Item::Reminder(known) if known.about == ReminderTopic::ScopedRules && *known.text == *text);
         let entries = conversation.history.entries();

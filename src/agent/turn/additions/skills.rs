@@ -65,7 +65,7 @@ impl SkillHints {
             if lines.is_empty() { lines } else { format!("{heading}:\n{}", sanitize::as_data(&lines)) }
         };
         let told = block("Skills that may fit this task; Skill loads one", &skills)
-            + &block("Rules of the project that may count for it; Read gives one", &rules);
+            + &block("Project rules that may apply; Read shows one", &rules);
         (!told.is_empty()).then(|| format!("{MAY_FIT}\n{told}</skills>"))
     }
 }

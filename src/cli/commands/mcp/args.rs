@@ -33,12 +33,12 @@ pub enum McpCommand {
         /// Its name
         name: String,
     },
-    /// Forget the sign-in to a server
+    /// Sign out of a server
     Logout {
         /// Its name
         name: String,
     },
-    /// Take over servers from claude, codex, gemini or opencode, or from a file [default: all four]
+    /// Import servers from Claude Code, Codex, Gemini CLI or opencode, or from a file [default: all four]
     Import {
         /// The agent, or a configuration file
         from: Option<String>,

@@ -42,7 +42,7 @@ pub fn list(cli: &SharedArgs, as_json: bool) -> Result<(), Failure> {
         return report::print(&out);
     }
     if all.is_empty() {
-        out.push_str("No MCP servers. `mycode mcp add NAME COMMAND…` adds one; `mycode mcp import` takes over those of other agents.\n");
+        out.push_str("No MCP servers. `mycode mcp add NAME COMMAND…` adds one; `mycode mcp import` imports those of other agents.\n");
     }
     for note in opened.problems.iter().chain(&opened.opened.loaded.notices) {
         out.push_str(&format!("note: {note}\n"));
@@ -58,7 +58,7 @@ pub fn add(cli: &SharedArgs, args: &AddArgs) -> Result<(), Failure> {
             if !rest.is_empty() {
                 return Err(Failure::usage(
                     "an address has no arguments",
-                    "options stand before the name: mycode mcp add --header 'Name: value' NAME https://…",
+                    "put options before the name: mycode mcp add --header 'Name: value' NAME https://…",
                 ));
             }
             if !args.is_for_http() {
@@ -83,7 +83,7 @@ pub fn add(cli: &SharedArgs, args: &AddArgs) -> Result<(), Failure> {
             value["args"] = rest.into();
             for pair in &args.env {
                 let (name, text) = pair.split_once('=').ok_or_else(|| {
-                    Failure::usage(format!("'{pair}' is no variable"), "write --env NAME=VALUE")
+                    Failure::usage(format!("invalid --env '{pair}'"), "write --env NAME=VALUE")
                 })?;
                 value["env"][name] = text.into();
             }
@@ -116,7 +116,7 @@ fn not_changed(error: &std::io::Error) -> Failure {
 
 pub fn oauth(args: &HttpArgs) -> Result<Value, Failure> {
     let Some(text) = &args.oauth else { return Ok(Value::Null) };
-    serde_json::from_str(text).or_usage("--oauth is no JSON", r#"write --oauth '{"clientId": "…"}'"#)
+    serde_json::from_str(text).or_usage("invalid JSON in --oauth", r#"write --oauth '{"clientId": "…"}'"#)
 }
 
 pub fn remove(cli: &SharedArgs, name: &str) -> Result<(), Failure> {

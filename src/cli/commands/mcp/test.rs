@@ -47,7 +47,7 @@ pub async fn run(cli: &SharedArgs, args: &TestArgs) -> Result<bool, Failure> {
         return Ok(true);
     };
     let input: Map<String, Value> =
-        serde_json::from_str(&args.args).or_usage("--args is no JSON object", "write --args '{…}'")?;
+        serde_json::from_str(&args.args).or_usage("--args isn't a JSON object", "write --args '{…}'")?;
     // Like the agent, call only what is offered.
     let catalog = servers.catalog(name).await.map_err(|error| failure(&server, &error))?;
     let Some(tool) = catalog.tools.iter().find(|known| known.name == *tool) else {
@@ -73,7 +73,7 @@ pub async fn login(cli: &SharedArgs, name: &str) -> Result<(), Failure> {
     let server = opened.find(name)?.clone();
     if let Transport::Stdio { .. } = server.transport {
         return Err(Failure::usage(
-            format!("{name} is a program, which signs in by itself"),
+            format!("{name} is a program and signs in on its own"),
             "set its keys with `mycode mcp add --env NAME=VALUE`",
         ));
     }

@@ -57,7 +57,7 @@ pub async fn run(cli: &SharedArgs, args: &ImportArgs) -> Result<u8, Failure> {
     let items = told.steps.iter().filter(|step| !matches!(step, Step::Compacted { .. })).count();
     if items == 0 {
         return Err(Failure::usage(
-            format!("nothing of a {} session was found in {}", peer.title, found.path.display()),
+            format!("no {} session found in {}", peer.title, found.path.display()),
             format!("`mycode import {}` lists this folder's sessions", peer.name),
         ));
     }

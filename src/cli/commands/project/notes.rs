@@ -213,7 +213,7 @@ fn edit_by_hand(store: &NoteStore, id: &str, json: bool) -> Result<(), Failure> 
         editor.status().or_task(format!("the editor '{name}' can't be started"), "correct EDITOR")?;
     if !status.success() {
         return Err(Failure::task(
-            format!("the editor '{name}' ended with {status}"),
+            format!("the editor '{name}' exited with {status}"),
             "try again, or correct EDITOR",
         ));
     }

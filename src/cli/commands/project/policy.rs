@@ -102,7 +102,7 @@ fn calls<'a>(
 
 fn reason(found: &CommandVerdict) -> String {
     match found.verdict.reason() {
-        "" => "it runs at this permission level without a question".to_owned(),
+        "" => "runs at this permission level without asking".to_owned(),
         reason => reason.to_owned(),
     }
 }

@@ -63,7 +63,7 @@ pub fn run(cli: &SharedArgs, args: &RestoreArgs) -> Result<(), Failure> {
         (on_one_line(&one.origin.to_string_lossy()), on_one_line(&one.path.to_string_lossy()));
     one.restore().or_task(
         format!("{origin} could not be restored"),
-        format!("it stays at {path}; move away what stands at its place, or make the folder again"),
+        format!("it stays at {path}; move away what is in its place, or create the folder again"),
     )?;
     report::say(&format!("Restored {origin}.\n"))
 }

@@ -15,7 +15,7 @@ use tools::skill::set::SkillSet;
 
 #[derive(Args, Debug)]
 pub struct SkillsArgs {
-    /// Show this one as the model gets it
+    /// Show this skill as the model sees it
     pub name: Option<String>,
 
     /// Print one JSON array

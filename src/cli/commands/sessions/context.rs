@@ -27,7 +27,7 @@ each request is the one before it plus new messages. Noise in a result is remove
 Rewriting the past starts a new epoch. That happens at your next message, when the cache is cold, or when the window \
 fills up, never in the middle of a turn just because it would be cheaper. The log keeps every result in full. \
 Outdated copies leave the request first, then finished commands and searches by age, and the newest view of each \
-file last. One note per turn stands in for what left: what the agent said, the files it read and edited, what it ran \
+file last. One note per turn replaces what left: what the agent said, the files it read and edited, what it ran \
 and how that ended, and the files still in view. Only then do old rounds become a summary; your own words go last. \
 Names in a summary that never occurred in the session are struck out. No request is ever larger than the window, \
 from 8k up.
@@ -83,7 +83,7 @@ fn ledger_table(view: &LedgerView) -> String {
             out.push_str(&format!("{tokens:>8}  {layer}  {share:>5.1}% of the window\n"));
         }
     }
-    out.push_str(&format!("present epoch: {} requests\n", view.epochs.requests));
+    out.push_str(&format!("current epoch: {} requests\n", view.epochs.requests));
     for sum in &view.epochs.by_cause {
         out.push_str(&format!(
             "epochs by {}: {}; {} tokens re-read, {} saved in each request, {} blocks of reasoning left out\n",

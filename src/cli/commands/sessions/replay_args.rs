@@ -47,7 +47,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "AGENT", conflicts_with_all = ["session", "trace"])]
     pub from: Option<String>,
 
-    /// Only sessions that went on since then: 30d, 24h, 2w or 2026-11-01
+    /// Only sessions continued since then: 30d, 24h, 2w or 2026-11-01
     #[arg(long, value_name = "WHEN", requires = "from")]
     pub since: Option<String>,
 
@@ -71,7 +71,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "TOKENS", default_value_t = 0)]
     pub system_tokens: u64,
 
-    /// Whether the model's reasoning holds only while nothing before it changes
+    /// Whether earlier reasoning becomes invalid when anything before it changes
     #[arg(long, default_value = "none", value_parser = choice::<Binding>(BINDINGS))]
     pub binding: Binding,
 
@@ -79,7 +79,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = threshold)]
     pub set: Vec<(String, f64)>,
 
-    /// Show every source of recordings by itself, and their mean
+    /// Show each source of recordings separately, and their mean
     #[arg(long)]
     pub by_source: bool,
 

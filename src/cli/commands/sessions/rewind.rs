@@ -41,7 +41,7 @@ pub struct RewindArgs {
     #[arg(long)]
     pub preview: bool,
 
-    /// Rewind; without it, only a preview is shown
+    /// Apply the rewind (default: preview only)
     #[arg(long)]
     pub yes: bool,
 

@@ -21,11 +21,11 @@ use frontend::exec::run::interrupts;
 
 const HELP: &str = "\
 Specification, plan, code subtask by subtask, review, fixes, report: each role knows only its part and leaves a file \
-in .mycode/builds that you may edit. `--pause-after plan` stops there; `mycode build --last` goes on, also after \
+in .mycode/builds that you may edit. `--pause-after plan` stops there; `mycode build --last` continues, also after \
 kill -9, without repeating what is done.
 
 The program itself runs the project's tests (cargo test, npm test, pytest and others) before the coding and before \
-each review. A build whose tests fail, or that changed nothing, never passes. `mycode rewind` takes back a subtask.
+each review. A build whose tests fail, or that changed nothing, never passes. `mycode rewind` undoes a subtask.
 
 Exit codes: 0 passed or paused, 1 not passed, 4 provider, 11 nothing changed, 130 interrupted";
 
@@ -81,7 +81,7 @@ pub async fn run(cli: &SharedArgs, args: &BuildArgs) -> Result<u8, Failure> {
     };
     if matches!(which, SessionSelector::New) && task.as_deref().is_none_or(|task| task.trim().is_empty()) {
         let hint =
-            "describe the task: mycode build \"add a --json flag\", or go on with --resume ID or --last";
+            "describe the task: mycode build \"add a --json flag\", or continue with --resume ID or --last";
         return Err(Failure::usage("the task is empty", hint));
     }
     let mut cli = cli.clone();

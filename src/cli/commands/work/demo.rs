@@ -62,7 +62,7 @@ const WITHOUT_CARGO: [(&str, &str); 7] = [
     ),
 ];
 /// The reply to anything typed after the demo.
-const CLOSING: &str = "That was the demo: its model is a script, which has ended. The rest is real: try `/context`, `/rewind` or \
+const CLOSING: &str = "End of the demo. The model was scripted; everything else is real: try `/context`, `/rewind` or \
                        `/help`. After `/quit`, `mycode doctor` shows how to set up a model.";
 const AFTER_BUILD: &str = "\nThat was the demo: its model is a script, and the sample project is removed again. The rest is real: \
                            sub-agents, files and tests. In a project of yours: mycode build \"what you want\".\n";

@@ -40,7 +40,7 @@ pub struct ExecArgs {
     #[arg(short, long, value_name = "FILE", visible_alias = "output-last-message", conflicts_with = "each")]
     pub output: Option<PathBuf>,
 
-    /// The answer is JSON that is valid against the JSON Schema in FILE (or {…}); corrected once if it is not
+    /// Require the final answer to match the JSON Schema in FILE, or given as {…} (one retry)
     #[arg(long, value_name = "FILE", conflicts_with = "each")]
     pub output_schema: Option<String>,
 
@@ -68,7 +68,7 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
     if let Some(file) = &args.each.each {
         if cli.continue_last {
             return Err(Failure::usage(
-                "a batch continues no session",
+                "--each can't be used with --continue",
                 "leave out --continue; half-done tasks continue their own sessions",
             ));
         }

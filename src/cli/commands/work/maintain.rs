@@ -109,8 +109,12 @@ fn phases(only: Option<Phase>, all: Vec<Phase>) -> Vec<Phase> {
 
 /// The phases left by the last session: from the interrupted one, or the one after the last that was done.
 fn left_of_last(opened: &OpenedProject, args: &MaintainArgs) -> Result<Maintain, Failure> {
-    let none =
-        || Failure::usage("the last session is no maintenance", "start one with `mycode maintain \"task\"`");
+    let none = || {
+        Failure::usage(
+            "the last session isn't a maintenance session",
+            "start one with `mycode maintain \"task\"`",
+        )
+    };
     let path = open::session(&opened.project_state, &SessionSelector::Last)?.ok_or_else(none)?;
     let (task, left) = maintained::left(&path)?.ok_or_else(none)?;
     let left = phases(args.phase, left);

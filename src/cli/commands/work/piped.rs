@@ -37,9 +37,7 @@ pub fn beside_prompt() -> Result<Option<String>, Failure> {
     let mut waited = [PollFd::new(&stdin, PollFlags::IN)];
     let limit = Timespec::try_from(FIRST_BYTE).ok();
     if poll(&mut waited, limit.as_ref()).unwrap_or(0) == 0 {
-        report::note(
-            "nothing came on standard input in 3 s; going on without it (< /dev/null saves the wait)",
-        );
+        report::note("no input on stdin after 3 s; continuing without it (add < /dev/null to skip the wait)");
         return Ok(None);
     }
     Ok(Some(all()?).filter(|text| !text.trim().is_empty()))

@@ -53,7 +53,7 @@ pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> 
     }
     if cut {
         out.push_str(&format!(
-            "\n[shortened from {} lines; Recall {{\"id\":{}}} gives all]",
+            "\n[shortened from {} lines; full text: Recall {{\"id\":{}}}]",
             text.lines().count(),
             id.0
         ));

@@ -31,7 +31,11 @@ const WAYS: [(WayOfWork, &str, &str); 8] = [
         "Accept edits",
         "Edits files in this folder, and asks before each command",
     ),
-    (Level(Permission::Auto), "Auto", "Works in this folder by itself, in a sandbox, and asks beyond"),
+    (
+        Level(Permission::Auto),
+        "Auto",
+        "Works in this folder without asking, in a sandbox; asks for anything else",
+    ),
     (Level(Permission::ReadOnly), "Read only", "Looks, and changes nothing"),
     (Level(Permission::Full), "Full access", "Never asks, and runs without a sandbox"),
     (Of(Mode::Plan), "Plan", "Works out a plan for you to accept; changes nothing"),

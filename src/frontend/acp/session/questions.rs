@@ -111,7 +111,7 @@ fn plan_choices() -> Vec<Choice> {
         ("ask", "Yes, and ask before each change".to_owned(), AllowOnce, accept(Permission::Ask)),
         (
             "auto",
-            "Yes, and work without asking inside the workspace".to_owned(),
+            "Yes, and don't ask inside the workspace (sandboxed)".to_owned(),
             AllowAlways,
             accept(Permission::Auto),
         ),

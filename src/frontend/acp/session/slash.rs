@@ -30,7 +30,7 @@ const COMMANDS: [(&str, &str, &str); 10] = [
     ("compact", "what to keep in detail", "summarize older turns now"),
     ("uncompact", "", "undo the last compaction"),
     ("context", "", "show what fills the window"),
-    ("status", "", "show what holds here: model, permission, sandbox, …"),
+    ("status", "", "show model, permission level, sandbox, …"),
     ("cost", "", "show what this session cost, by model and turn"),
     ("stats", "", "show what this session did and cost"),
     ("recall", "ID or words", "show an item in full, or search this session"),

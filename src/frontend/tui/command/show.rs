@@ -17,8 +17,8 @@ use base::protocol::op::{Control, Quick};
 
 const SIGNS: [(&str, &str); 5] = [
     ("/command", "run a command; your own: .mycode/commands/*.md, .claude/commands"),
-    ("!command", "run it in your shell; what it prints goes into the context"),
-    ("#text", "keep it as a rule or a note"),
+    ("!command", "run a shell command; its output goes into the context"),
+    ("#text", "save as a rule or a note"),
     ("@file", "name a file"),
     ("?", "list the keys (on an empty line)"),
 ];

@@ -91,7 +91,7 @@ impl Approval {
         let plain = |text: &str, most| text::one_line(&sanitize::reveal(text), most);
         let mut choices = vec![Choice::new('y', "once", "Yes, once", Reply::Answer(Answer::Once))];
         if let Some(scope) = &request.session_scope {
-            let text = format!("Yes, for this session: {}", plain(scope, 200));
+            let text = format!("Yes, and don't ask again this session: {}", plain(scope, 200));
             choices.push(Choice::new('s', "session", text, Reply::Answer(Answer::Session)));
         }
         if let Some(prefix) = &request.always_prefix {
@@ -111,7 +111,7 @@ impl Approval {
     /// The plan's text is already in the transcript.
     pub fn of_plan(request: PlanRequest) -> Self {
         let accept = |permission| Reply::Answer(Answer::Accept { permission });
-        let inside = "Yes, and work without asking inside the workspace";
+        let inside = "Yes, and don't ask inside the workspace (sandboxed)";
         let choices = vec![
             Choice::new('y', "ask", "Yes, and ask before each change", accept(Permission::Ask)),
             Choice::new('a', "auto", inside, accept(Permission::Auto)),
@@ -322,7 +322,7 @@ impl Approval {
         if cut < whole.len() {
             let rest = text::human_bytes((whole.len() - cut) as u64);
             all.push(Line::styled(
-                format!("  … {rest} more not shown; answer no if you need to see all of it"),
+                format!("  … {rest} not shown. Answer no if you need to see it all"),
                 theme.warning(),
             ));
         }
@@ -350,7 +350,7 @@ impl Approval {
         };
         let unfold = if self.unfolded { "v collapse" } else { "v expand" };
         let more = if self.searching {
-            format!("  /{}▏ · Enter finds", self.search.text())
+            format!("  /{}▏ · Enter to find", self.search.text())
         } else {
             format!("  … {hidden} · PgUp/PgDn · {unfold} · / search")
         };
@@ -380,7 +380,7 @@ impl Approval {
                 Span::styled(label, theme.warning()),
                 Span::raw(wrap::clip(&shown, room + 1)),
             ]);
-            let help = Line::styled("  Enter sends · Esc back", theme.dim());
+            let help = Line::styled("  Enter to send · Esc to go back", theme.dim());
             return (vec![line, help], Some((0, column)));
         }
         let letter = theme.accent().add_modifier(ratatui::style::Modifier::BOLD);

@@ -116,9 +116,9 @@ impl Ask {
         if before == 0 {
             let escape = if self.replies.is_empty() { "Esc stops the turn" } else { "Esc back" };
             let help = if question.optional {
-                format!("Type an answer, or Enter to leave it · {escape}")
+                format!("Type an answer · Enter to skip · {escape}")
             } else if question.options.is_empty() {
-                format!("Type an answer · Enter sends · {escape}")
+                format!("Type an answer · Enter to send · {escape}")
             } else {
                 format!("Number, or ↑↓ and Enter · or type an answer · {escape}")
             };

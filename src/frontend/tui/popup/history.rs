@@ -101,8 +101,8 @@ impl HistorySearch {
             vec![Span::styled(shown, style), Span::styled(place, theme.dim())]
         }));
         let help = match rows {
-            0 => "  No such prompt · Esc closes".to_owned(),
-            _ => format!("  {} of {rows} · Enter takes it · Esc closes", self.selection.index + 1),
+            0 => "  No such prompt · Esc to close".to_owned(),
+            _ => format!("  {} of {rows} · Enter to use · Esc to close", self.selection.index + 1),
         };
         lines.push(wrap::line(&help, width, theme.dim()));
         (lines, caret.min(width.saturating_sub(1)))

@@ -59,7 +59,7 @@ fn todos(app: &App, width: usize, most: usize) -> Vec<Line<'static>> {
 }
 
 pub fn waiting(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
-    let titles: Vec<String> = app.waiting.iter().map(|(_, title)| format!("{title} · waits")).collect();
+    let titles: Vec<String> = app.waiting.iter().map(|(_, title)| format!("{title} · queued")).collect();
     match titles.len() {
         count @ 1.. if room < SMALL => {
             let text = format!("○ {} waiting", text::plural(count, "call"));

@@ -94,7 +94,7 @@ pub fn status(app: &App, width: usize) -> Line<'static> {
     let hint = match &app.hint {
         Some(hint) => hint.clone(),
         None if !app.questions.is_empty() => String::new(),
-        None if app.turn.is_some() => "Enter steers".to_owned(),
+        None if app.turn.is_some() => "Enter to steer".to_owned(),
         None => "/help".to_owned(),
     };
     // A hint about the last key takes precedence over the facts.

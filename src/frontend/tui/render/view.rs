@@ -113,7 +113,7 @@ fn composer(app: &App, width: usize, room: usize, screen: usize) -> (Vec<Line<'s
         lines.push(Line::from(vec![Span::styled(mark, theme.user()), Span::raw(text)]));
     }
     if app.composer.is_empty() {
-        let words = if app.turn.is_some() { "Steer the running turn" } else { "Type a task" };
+        let words = if app.turn.is_some() { "Add a message to this turn" } else { "Type a task" };
         lines = vec![Line::from(vec![
             Span::styled("› ", theme.user()),
             Span::styled(wrap::clip(words, width.saturating_sub(3)), theme.dim()),

@@ -26,7 +26,7 @@ pub fn detab(text: &str) -> Cow<'_, str> {
 }
 
 /// Splits a line (without `\n`) into contiguous byte ranges of at most `max` cells, plus one hanging space.
-/// Breaks after white space or next to wide characters if possible. A wider grapheme gets its own row.
+/// Breaks after whitespace or next to wide characters if possible. A wider grapheme gets its own row.
 pub fn rows(line: &str, max: usize) -> Vec<Range<usize>> {
     rows_with(line, max, UnicodeWidthStr::width)
 }

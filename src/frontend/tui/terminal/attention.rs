@@ -74,9 +74,9 @@ impl Attention {
         let activity = activity(app);
         let before = std::mem::replace(&mut self.activity, activity);
         let calls = match (before, activity) {
-            (Activity::Idle | Activity::Working, Activity::Asking) => Some("asks you something"),
+            (Activity::Idle | Activity::Working, Activity::Asking) => Some("needs your input"),
             (Activity::Working | Activity::Asking, Activity::Idle) if app.session.is_some() => {
-                Some("is done")
+                Some("finished")
             }
             _ => None,
         };

@@ -30,7 +30,7 @@ pub async fn edit(file: &Path) -> Result<(), String> {
     };
     match tokio::process::Command::from(command).status().await {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("The editor `{name}` ended with {status}. Try again, or correct EDITOR.")),
+        Ok(status) => Err(format!("The editor `{name}` exited with {status}. Try again, or correct EDITOR.")),
         Err(error) => Err(format!("The editor `{name}` can't be started ({error}). Correct EDITOR.")),
     }
 }
@@ -41,7 +41,7 @@ pub async fn compose(folder: &Path, text: &str) -> Result<String, String> {
     if editor::command(&path).is_none() {
         return Err("No editor is set. Set EDITOR, such as `export EDITOR=vim`.".to_owned());
     }
-    let failed = |why: String| format!("The text can't be given to the editor ({why}). It stays as it was.");
+    let failed = |why: String| format!("Couldn't open the text in the editor ({why}). It is unchanged.");
     keep(folder, &path, text.as_bytes()).map_err(failed)?;
     let written = match edit(&path).await {
         Ok(()) => file::read(&path, MAX_TEXT_BYTES).map_err(|error| failed(error.to_string())),
@@ -73,7 +73,7 @@ pub fn paste_picture(folder: &Path) -> Result<PathBuf, String> {
     let picture = found.ok_or("no picture in the clipboard")?;
     let path = folder.join(format!("pasted-{}.png", clock::now_ms()));
     forget_old(folder);
-    keep(folder, &path, &picture).map_err(|why| format!("the picture can't be kept: {why}"))?;
+    keep(folder, &path, &picture).map_err(|why| format!("the picture can't be saved: {why}"))?;
     Ok(path)
 }
 

@@ -95,7 +95,7 @@ fn welcome(info: &SessionInfo, width: usize, theme: Theme) -> Vec<Line<'static>>
         Span::styled(format!(" {}", env!("CARGO_PKG_VERSION")), theme.dim()),
         Span::raw(format!("  {}", wrap::clip(&sanitize::clean(&info.workspace), width.saturating_sub(16)))),
     ])];
-    let help = "@ adds a file, / runs a command, /help lists commands and keys.";
+    let help = "@ to add a file · / for commands · /help for help";
     lines.extend(wrap::wrap_text(help, theme.dim(), "", "", width));
     if info.offer_init {
         let offer = "No AGENTS.md here. /init writes one; /init no hides this message.";

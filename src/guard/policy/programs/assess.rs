@@ -41,12 +41,12 @@ pub fn assess(call: &Call, scope: &PathScope, written: &[String]) -> Assessment 
     let exported = call.args().iter().filter(|_| exports).filter_map(assigned);
     for (name, value) in call.assignments.iter().cloned().chain(exported) {
         if protected_variables::steers(&name, value.certain()) {
-            let why = format!("it sets {name}, which changes what programs run");
+            let why = format!("sets {name}, which changes what programs run");
             result.raise(Assessment::new(Risk::Unknown, why));
         }
     }
     if result.risk > Risk::Reads && result.risk < Risk::Unknown && runs_written(call, written) {
-        result.raise(Assessment::new(Risk::Unknown, "it runs what the same script writes"));
+        result.raise(Assessment::new(Risk::Unknown, "runs what the same script writes"));
     }
     result
 }
@@ -80,9 +80,9 @@ fn program(call: &Call, scope: &PathScope) -> Assessment {
     let mut result = if !is_standard {
         code::script(&call.argv[0], call, scope)
     } else if matches!(call.args(), [one] if one.certain().is_some_and(|text| VERSION.contains(&text))) {
-        Assessment::new(Risk::Workspace, format!("it asks {name} for its version"))
+        Assessment::new(Risk::Workspace, format!("asks {name} for its version"))
     } else {
-        Assessment::new(Risk::Unknown, format!("it is not known what {name} does"))
+        Assessment::new(Risk::Unknown, format!("can't tell what {name} does"))
     };
     code::secrets(&mut result, call, scope, false);
     result

@@ -59,7 +59,7 @@ pub struct Assessment {
 
 impl Assessment {
     pub fn reads() -> Self {
-        Self::new(Risk::Reads, "it only reads")
+        Self::new(Risk::Reads, "only reads")
     }
 
     pub fn new(risk: Risk, reason: impl Into<String>) -> Self {

@@ -20,12 +20,12 @@ pub fn script(file: &Arg, call: &Call, scope: &PathScope) -> Assessment {
         return secret(&what);
     }
     let (risk, why) = match file.certain() {
-        Some("-") => (Risk::Unknown, "it runs code from its input".to_owned()),
+        Some("-") => (Risk::Unknown, "runs code from its input".to_owned()),
         Some(_) if scope.is_inside(file, &call.folders) => {
-            (Risk::Workspace, "it runs a file of the project".to_owned())
+            (Risk::Workspace, "runs a file of the project".to_owned())
         }
-        Some(text) => (Risk::Unknown, format!("it runs {text}, which is outside the workspace")),
-        None => (Risk::Unknown, "it is not known what it runs".to_owned()),
+        Some(text) => (Risk::Unknown, format!("runs {text}, which is outside the workspace")),
+        None => (Risk::Unknown, "can't tell what it runs".to_owned()),
     };
     Assessment::new(risk, why).with(Effect::Run(file.text.clone()))
 }
@@ -36,7 +36,7 @@ pub fn from_input(call: &Call, scope: &PathScope) -> Assessment {
     let fed = call.files.iter().find(|file| !file.writes);
     let (risk, why) = match (fed, &call.input) {
         (Some(file), _) if is_shell(name) => return script(&file.target, call, scope),
-        (_, CallInput::Inherited) if is_shell(name) => (Risk::Unknown, "it starts a shell".to_owned()),
+        (_, CallInput::Inherited) if is_shell(name) => (Risk::Unknown, "starts a shell".to_owned()),
         _ if is_shell(name) => (Risk::Outside, PIPED_SCRIPT.to_owned()),
         (_, CallInput::Text(_)) => (Risk::Unknown, format!("{name} runs code from a here-document")),
         _ => (Risk::Unknown, format!("{name} runs code from its input")),
@@ -68,7 +68,7 @@ pub fn secrets(result: &mut Assessment, call: &Call, scope: &PathScope, is_code:
         {
             result.raise(Assessment::new(
                 Risk::Unknown,
-                format!("it works on {}, outside the workspace", arg.text),
+                format!("works on {}, outside the workspace", arg.text),
             ));
         }
     }

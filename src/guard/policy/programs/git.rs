@@ -46,7 +46,7 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
     }
     let Some(sub) = args.get(at) else { return result };
     if sub.certain().is_none() {
-        result.raise(unsure("it is not known what git does".to_owned()));
+        result.raise(unsure("can't tell what git does".to_owned()));
         return result;
     }
     inside.argv = std::iter::once(Arg::known("git")).chain(args[at..].iter().cloned()).collect();
@@ -57,7 +57,7 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
     let certain = words.filter(|_| is_plain).and_then(|words| GitArguments::read(&words));
     let settings = certain.as_ref().and_then(|args| settings(&inside, args));
     if settings.is_some() && sub.certain() == Some("config") {
-        let why = "it changes the repository's settings, none that runs a program";
+        let why = "changes the repository's settings, none that runs a program";
         result.raise(Assessment::new(Risk::Workspace, why).with(Effect::Write(".git/config".to_owned())));
     } else if let Some(found) = interpret::assess(&inside, scope) {
         result.raise(found);
@@ -67,7 +67,7 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
         protected(&inside, &args, scope, &mut result);
     }
     if result.risk > Risk::Reads && inside.folders.is_empty() {
-        result.raise(unsure("it is not known where git works".to_owned()));
+        result.raise(unsure("can't tell where git works".to_owned()));
     } else if result.risk > Risk::Reads
         && inside.folders.iter().any(|folder| !folder.starts_with(&scope.workspace))
     {

@@ -175,22 +175,20 @@ impl<'a> Reader<'a> {
             Class::Look | Class::Interpret => return,
             Class::Inspect => (Risk::Inspects, format!("`{command}` runs code of the project to read it")),
             Class::Change => {
-                (Risk::Workspace, "it changes files in the workspace or temporary files".to_owned())
+                (Risk::Workspace, "changes files in the workspace or temporary files".to_owned())
             }
-            Class::Build => (Risk::Workspace, "it builds, tests or checks the project".to_owned()),
-            Class::History => (Risk::Workspace, "it changes the local git history or checkout".to_owned()),
-            Class::Module => (Risk::Unknown, "it runs an unknown Python module".to_owned()),
+            Class::Build => (Risk::Workspace, "builds, tests or checks the project".to_owned()),
+            Class::History => (Risk::Workspace, "changes the local git history or checkout".to_owned()),
+            Class::Module => (Risk::Unknown, "runs an unknown Python module".to_owned()),
             Class::Unsure if what.starts_with('-') => {
                 (Risk::Unknown, format!("{what} can make {name} run or change other things"))
             }
-            Class::Unsure => (Risk::Unknown, format!("it is not known what `{command}` does")),
+            Class::Unsure => (Risk::Unknown, format!("unknown command: `{command}`")),
             Class::Network => (Risk::Network, format!("`{command}` needs the network")),
             Class::Global => (Risk::Outside, format!("`{command}` installs outside the workspace")),
             Class::Account => (Risk::Outside, format!("`{command}` needs the network and your accounts")),
             Class::System => (Risk::Outside, format!("{name} works beyond the workspace")),
-            Class::Settings => {
-                (Risk::Guarded, "it changes git's settings, which can run programs".to_owned())
-            }
+            Class::Settings => (Risk::Guarded, "changes git's settings, which can run programs".to_owned()),
             Class::Remotes => {
                 (Risk::Outside, format!("`{command}` changes where git fetches from and sends work to"))
             }
@@ -244,7 +242,7 @@ impl<'a> Reader<'a> {
 
     fn unknown(&mut self, arg: &Arg) {
         self.result
-            .raise(Assessment::new(Risk::Unknown, format!("it uses {}, whose value is not known", arg.text)));
+            .raise(Assessment::new(Risk::Unknown, format!("uses {}, whose value is unknown", arg.text)));
     }
 
     fn words(&mut self) {
@@ -344,7 +342,7 @@ impl<'a> Reader<'a> {
                     scope.changing(arg, &call.folders),
                     WriteRisk::Outside(_) | WriteRisk::Everything(_)
                 ) {
-                    self.result.raise(unsure("it makes a link out of the workspace".to_owned()));
+                    self.result.raise(unsure("makes a link out of the workspace".to_owned()));
                 }
             }
             ArgRole::Prefix if self.is_staged() || !self.installs() => {}
@@ -352,7 +350,7 @@ impl<'a> Reader<'a> {
                 if let WriteRisk::Outside(what) | WriteRisk::Everything(what) =
                     scope.changing(arg, &call.folders)
                 {
-                    let why = format!("it names {what}, outside the workspace");
+                    let why = format!("names {what}, outside the workspace");
                     self.result.raise(Assessment::new(Risk::Guarded, why).with(Effect::Write(what)));
                 }
                 self.secret(arg, false);
@@ -377,7 +375,7 @@ impl<'a> Reader<'a> {
             }
             ArgRole::Mode => {
                 if sets_id(&arg.text) {
-                    let why = "it lets others run a file as its owner";
+                    let why = "sets the setuid or setgid bit";
                     self.result.raise(Assessment::new(Risk::Guarded, why));
                 }
             }
@@ -402,8 +400,7 @@ impl<'a> Reader<'a> {
             }
             // Making what exists changes nothing, and copying into a folder doesn't replace it.
             WriteRisk::Guarded(what) if into && call.folders.iter().all(own) => {
-                Assessment::new(Risk::Workspace, "it changes files in the workspace")
-                    .with(Effect::Write(what))
+                Assessment::new(Risk::Workspace, "changes files in the workspace").with(Effect::Write(what))
             }
             _ => changing(arg, call, scope),
         });

@@ -8,11 +8,11 @@ const LOCAL: &[&str] = &["localhost", "127.0.0.1", "[::1]", "0.0.0.0", "::1"];
 pub fn target(arg: &Arg) -> Assessment {
     match host_of(arg) {
         Some(host) if LOCAL.contains(&host.as_str()) => {
-            Assessment::new(Risk::Workspace, "it talks to this machine").with(Effect::Net(host))
+            Assessment::new(Risk::Workspace, "talks to this machine").with(Effect::Net(host))
         }
         host => {
             let host = host.unwrap_or_else(|| arg.text.clone());
-            Assessment::new(Risk::Network, format!("it needs the network ({host})")).with(Effect::Net(host))
+            Assessment::new(Risk::Network, format!("needs network access ({host})")).with(Effect::Net(host))
         }
     }
 }
@@ -53,11 +53,11 @@ pub fn signal(args: &[Arg]) -> Assessment {
     }
     let targets: Vec<&str> = targets.collect();
     if targets.iter().any(|target| matches!(*target, "-1" | "1" | "0")) {
-        return Assessment::new(Risk::Destroys, "it ends every program of the user");
+        return Assessment::new(Risk::Destroys, "kills all of your processes");
     }
     // Jobs, and processes just started here.
     if targets.iter().all(|target| target.starts_with('%') || target.starts_with("$!")) {
-        return Assessment::new(Risk::Workspace, "it ends what it started");
+        return Assessment::new(Risk::Workspace, "ends what it started");
     }
-    Assessment::new(Risk::Unknown, "it ends another program")
+    Assessment::new(Risk::Unknown, "ends another program")
 }

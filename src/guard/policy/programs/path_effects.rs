@@ -5,7 +5,7 @@ use crate::policy::path_scope::{PathScope, ReadRisk, WriteRisk};
 use crate::shell::interpret::call::{Arg, Call};
 
 pub fn secret(what: &str) -> Assessment {
-    Assessment::new(Risk::Guarded, format!("it reads {what}, which is secret"))
+    Assessment::new(Risk::Guarded, format!("reads {what}, which is secret"))
         .with(Effect::Read(what.to_owned()))
 }
 
@@ -13,14 +13,12 @@ pub fn secret(what: &str) -> Assessment {
 pub fn device(target: &Arg) -> Option<Assessment> {
     let text = target.text.as_str();
     if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") {
-        return Some(
-            Assessment::new(Risk::Network, "it opens a connection").with(Effect::Net(text.to_owned())),
-        );
+        return Some(Assessment::new(Risk::Network, "opens a connection").with(Effect::Net(text.to_owned())));
     }
     const DISKS: &str = "sd hd vd xvd nvme mmcblk disk mapper dm- md";
     let disk = |text: &str| DISKS.split(' ').any(|name| text.starts_with(name));
     let is_disk = text.strip_prefix("/dev/").is_some_and(disk);
-    is_disk.then(|| Assessment::new(Risk::Destroys, format!("it writes over the disk {text}")))
+    is_disk.then(|| Assessment::new(Risk::Destroys, format!("overwrites the disk {text}")))
 }
 
 fn of_change(changing: WriteRisk, what: &str) -> Assessment {
@@ -28,19 +26,18 @@ fn of_change(changing: WriteRisk, what: &str) -> Assessment {
     match changing {
         WriteRisk::Nothing => Assessment::reads(),
         WriteRisk::Inside => {
-            Assessment::new(Risk::Workspace, "it changes files in the workspace or temporary files")
-                .with(write)
+            Assessment::new(Risk::Workspace, "changes files in the workspace or temporary files").with(write)
         }
         WriteRisk::Unknown => {
-            Assessment::new(Risk::Unknown, format!("it changes {what}, whose value is not known")).with(write)
+            Assessment::new(Risk::Unknown, format!("changes {what}, whose value is unknown")).with(write)
         }
         WriteRisk::Guarded(what) => Assessment::new(
             Risk::Guarded,
-            format!("it changes {what}, which controls other programs or is the whole workspace"),
+            format!("changes {what}, which controls other programs or is the whole workspace"),
         )
         .with(write),
         WriteRisk::Outside(what) | WriteRisk::Everything(what) => {
-            Assessment::new(Risk::Guarded, format!("it changes {what}, outside the workspace")).with(write)
+            Assessment::new(Risk::Guarded, format!("changes {what}, outside the workspace")).with(write)
         }
     }
 }
@@ -65,7 +62,7 @@ fn of_reading(reading: ReadRisk, arg: &Arg) -> Assessment {
         ReadRisk::Free => Assessment::reads(),
         ReadRisk::Secret(what) => secret(&what),
         ReadRisk::Unknown => {
-            Assessment::new(Risk::Unknown, format!("it reads {}, whose value is not known", arg.text))
+            Assessment::new(Risk::Unknown, format!("reads {}, whose value is unknown", arg.text))
         }
     }
 }

@@ -143,7 +143,7 @@ fn refusal(real: &Path, list: &Path, rest: &[OsString]) -> Option<String> {
 
 fn not_run(written: &str, what: &str) -> String {
     format!(
-        "`{written}` would change {what}, so it was not run and nothing has changed. Run the git command by itself, with its \
+        "`{written}` would change {what}, so it was not run and nothing has changed. Run the git command on its own, with its \
          arguments written out: then it can be allowed, or the user is asked"
     )
 }

@@ -205,7 +205,7 @@ fn program_at(args: &[Arg], wrapper: &Wrapper) -> Result<Option<usize>, String> 
     let mut options = true;
     while let Some(arg) = args.get(at) {
         if arg.front_is_open() || arg.glob_at == Some(0) {
-            return Err(format!("it is not known what {} runs", wrapper.name));
+            return Err(format!("can't tell what {} runs", wrapper.name));
         }
         let text = arg.text.as_str();
         if options && text == "--" {
@@ -236,7 +236,7 @@ fn shell(call: &Call) -> Inner {
     while let Some(arg) = args.get(at) {
         let text = arg.text.as_str();
         if arg.front_is_open() {
-            return Inner::Hidden("it is not known what the shell runs".to_owned());
+            return Inner::Hidden("can't tell what the shell runs".to_owned());
         }
         match text {
             "--" | "-" => {
@@ -296,7 +296,7 @@ fn found(args: &[Arg]) -> Inner {
         }
         let end = (at + 1..args.len())
             .find(|end| args[*end].text == ";" || (args[*end].text == "+" && args[*end - 1].text == "{}"));
-        let Some(end) = end else { return Inner::Hidden("it is not known what find runs".to_owned()) };
+        let Some(end) = end else { return Inner::Hidden("can't tell what find runs".to_owned()) };
         let command = &args[at + 1..end];
         for path in &found {
             programs.push(command.iter().map(|arg| replaced(arg, "{}", path)).collect());
@@ -320,7 +320,7 @@ fn fd(args: &[Arg]) -> Inner {
             }
             Inner::Programs(vec![argv.iter().map(|arg| replaced(arg, "{}", &Arg::known("./{}"))).collect()])
         }
-        None if args.iter().any(glued) => Inner::Hidden("it is not known what fd runs".to_owned()),
+        None if args.iter().any(glued) => Inner::Hidden("can't tell what fd runs".to_owned()),
         None => Inner::Nothing,
     }
 }

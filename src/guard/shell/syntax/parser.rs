@@ -230,9 +230,9 @@ fn compound(lexer: &mut Lexer) -> Parsed<Option<Node>> {
             lexer.eat_str("coproc");
             let inner = command(lexer)?;
             match &inner {
-                Node::Function { .. } | Node::Coprocess(_) => return fail("a coprocess is no definition"),
+                Node::Function { .. } | Node::Coprocess(_) => return fail("a coprocess isn't a definition"),
                 Node::Simple(simple) if simple.words.iter().skip(1).any(opens) => {
-                    return fail("a compound command behind a coprocess's name is not supported");
+                    return fail("a compound command after a coprocess's name is not supported");
                 }
                 _ => {}
             }

@@ -384,7 +384,7 @@ fn subscript(lexer: &mut Lexer, parts: &mut WordParser) -> Parsed<()> {
             }
         }
     }
-    fail("a bracket behind a name is not closed")
+    fail("a bracket after a name is not closed")
 }
 
 pub fn arithmetic(lexer: &mut Lexer) -> Parsed<Word> {

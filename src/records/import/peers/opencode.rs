@@ -47,7 +47,7 @@ pub fn read(path: &Path) -> io::Result<Transcript> {
     } else {
         let id = path.to_string_lossy();
         ask(None, &["export", &id])
-            .ok_or_else(|| io::Error::other(format!("`opencode export {id}` gave nothing")))?
+            .ok_or_else(|| io::Error::other(format!("`opencode export {id}` printed nothing")))?
     };
     Ok(told(&serde_json::from_slice(&bytes)?))
 }

@@ -96,7 +96,7 @@ fn known_mistake(lines: &Lines, old: &str) -> Option<String> {
         ));
     }
     if old.trim().is_empty() {
-        return Some("old_string is only white space, and the file has no such white space".to_owned());
+        return Some("old_string is only whitespace, and the file has no such whitespace".to_owned());
     }
     if let Some(found) = white_space::find(lines, old) {
         let place = line_range(found.first, found.last);
@@ -105,7 +105,7 @@ fn known_mistake(lines: &Lines, old: &str) -> Option<String> {
             |line_break| format!("and {line_break}"),
         );
         let beside = compare::beside(lines, found.first, old);
-        return Some(format!("at {place} the text differs only in white space, {what}. {beside}"));
+        return Some(format!("at {place} the text differs only in whitespace, {what}. {beside}"));
     }
     let line = first_line(&Lines::new(&lines.text().to_lowercase()), &old.to_lowercase())?;
     let beside = compare::beside(lines, line, old);
@@ -175,7 +175,7 @@ mod tests {
         says("1\tfn a() {\n2\t    let", "Read's line numbers; remove them (then it matches at line 1)");
         says("let x = \"quoted\";", "line 2 the text differs only in typographic");
         says("fn a() {\\n    let x", "double-escaped");
-        says("fn a()  {\nlet x", "at lines 1-2 the text differs only in white space, but");
+        says("fn a()  {\nlet x", "at lines 1-2 the text differs only in whitespace, but");
         says("FN A() {", "letter case");
         says("  fn a() {\n  let x = “quoted”;", "file line 1: fn·a()·{\nold_string line 1: ··fn·a()·{");
         says(

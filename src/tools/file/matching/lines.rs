@@ -79,7 +79,7 @@ pub fn is_blank(line: &str) -> bool {
     trim_tail(line).is_empty()
 }
 
-/// Shows white space as `·` space, `→` tab, `␍` carriage return; no-break and zero-width characters by code.
+/// Shows whitespace as `·` space, `→` tab, `␍` carriage return; no-break and zero-width characters by code.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len() + 8);
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! Where an edit belongs, with four levels of tolerance: exact, line ends, trailing white space, one uniform
+//! Where an edit belongs, with four levels of tolerance: exact, line ends, trailing whitespace, one uniform
 //! indentation shift. The first level with a match decides, and the match must be unique. Edits are never
 //! applied by similarity.
 
@@ -27,7 +27,7 @@ impl MatchLevel {
     pub fn note(self) -> Option<&'static str> {
         match self {
             Self::Exact | Self::LineEnds => None,
-            Self::TrailingSpace => Some("matched ignoring trailing white space"),
+            Self::TrailingSpace => Some("matched ignoring trailing whitespace"),
             Self::Indentation => Some("matched with different indentation; the new text was indented to fit"),
         }
     }
@@ -133,7 +133,7 @@ fn parts_of(old: &str) -> Vec<&str> {
     parts
 }
 
-/// The first part may start and the last may end mid-line. `trim` ignores trailing white space on both sides.
+/// The first part may start and the last may end mid-line. `trim` ignores trailing whitespace on both sides.
 fn by_parts<'a>(lines: &Lines<'a>, parts: &[&str], trim: bool, all: bool) -> Vec<EditMatch<'a>> {
     let found = (0..lines.count()).filter_map(|line| {
         let (start, end) = parts_at(lines, line, parts, trim)?;

@@ -1,4 +1,4 @@
-//! Finds a text that differs only in white space, and tells whether the difference is a line break.
+//! Finds a text that differs only in whitespace, and tells whether the difference is a line break.
 
 use super::lines::Lines;
 use base::text::elide;

@@ -187,7 +187,7 @@ async fn over_stdio(server: &Server, place: &Place) -> Result<Connection, McpErr
             },
             Err(_) => {
                 let seconds = server.start_timeout.as_secs();
-                format!("it said nothing within {seconds} s{}", complaint(&service.complaints()))
+                format!("no response within {seconds} s{}", complaint(&service.complaints()))
             }
         };
         return Err(McpError::Start(error));
@@ -236,8 +236,8 @@ fn start_error(error: &ClientInitializeError) -> McpError {
 
 async fn broken_off(mut service: Service) -> String {
     let how = match service.ended(LAST_WORDS).await {
-        Some(base::process::run::Exit::Code(code)) => format!("it ended with exit code {code}"),
-        Some(base::process::run::Exit::Signal(signal)) => format!("it was ended by signal {signal}"),
+        Some(base::process::run::Exit::Code(code)) => format!("exited with code {code}"),
+        Some(base::process::run::Exit::Signal(signal)) => format!("was killed by signal {signal}"),
         None => "it does not speak the protocol".to_owned(),
     };
     format!("{how}{}", complaint(&service.complaints()))
@@ -255,7 +255,7 @@ fn handler(server: &Server, place: &Place, calls: &Arc<Calls>) -> Handler {
 
 fn program(server: &Server, place: &Place) -> Result<Program, McpError> {
     let Transport::Stdio { command, args, env, cwd, profile } = &server.transport else {
-        return Err(McpError::Start("it is no program".to_owned()));
+        return Err(McpError::Start("it isn't a program".to_owned()));
     };
     let expand = |text: &String| expand(text, server, place);
     let cwd = cwd.as_ref().map(expand).transpose()?;

@@ -13,7 +13,7 @@ pub enum McpError {
     #[error("{0}")]
     Start(String),
     /// The server requires a sign-in, or the sign-in failed.
-    #[error("{}", failed.as_deref().map_or_else(|| "it wants you to sign in".to_owned(), |why| format!("signing in failed: {why}")))]
+    #[error("{}", failed.as_deref().map_or_else(|| "it requires you to sign in".to_owned(), |why| format!("signing in failed: {why}")))]
     SignIn { challenge: String, failed: Option<String> },
     #[error("{0}")]
     Refused(String),
@@ -21,7 +21,7 @@ pub enum McpError {
     Invalid,
     #[error("the connection was lost: {0}")]
     Lost(String),
-    #[error("it gave no sign of life for {} s", .0.as_secs())]
+    #[error("no response for {} s", .0.as_secs())]
     Timeout(Duration),
     #[error("interrupted")]
     Cancelled,

@@ -65,7 +65,7 @@ impl SignIn {
             self.with_client_credentials(&mut manager, &found.metadata).await?;
             return Ok(manager);
         }
-        let show = self.show.as_ref().ok_or("nobody can sign in here")?;
+        let show = self.show.as_ref().ok_or("no one can sign in here")?;
         let port = self.oauth.callback_port;
         let listener = TcpListener::bind(("127.0.0.1", port.unwrap_or(0)))
             .await
@@ -89,7 +89,7 @@ impl SignIn {
         let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| said(error))?;
         show(&session.auth_url);
         let answer = tokio::time::timeout(PATIENCE, answered(&listener));
-        let answer = answer.await.map_err(|_| "nobody signed in within 5 minutes".to_owned())??;
+        let answer = answer.await.map_err(|_| "no one signed in within 5 minutes".to_owned())??;
         session.handle_callback_url(&answer).await.map_err(said)?;
         Ok(session.auth_manager)
     }

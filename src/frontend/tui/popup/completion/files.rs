@@ -79,7 +79,7 @@ impl FileRanking {
     }
 
     pub fn nothing(&self) -> &'static str {
-        if self.paths.is_none() { "  Listing files…" } else { "  No matching files · Esc closes" }
+        if self.paths.is_none() { "  Listing files…" } else { "  No matching files · Esc to close" }
     }
 
     fn start(&mut self) {

@@ -35,7 +35,7 @@ impl PickRow for ModelRow {
     }
 
     fn keys(chosen: Option<&Self>) -> String {
-        let enter = if chosen.is_none() { "Enter uses the typed name" } else { "Enter use" };
+        let enter = if chosen.is_none() { "Enter to use the typed name" } else { "Enter use" };
         format!("{enter} · Esc close")
     }
 

@@ -18,7 +18,7 @@ pub const LEVELS: [(Permission, &str); 5] = [
     (Permission::ReadOnly, "only reads; nothing is changed"),
     (Permission::Ask, "asks before each change and command"),
     (Permission::AcceptEdits, "edits files in the workspace; asks before each command"),
-    (Permission::Auto, "works in the workspace on its own, sandboxed; asks beyond it"),
+    (Permission::Auto, "works in the workspace without asking, sandboxed; asks for anything else"),
     (Permission::Full, "runs everything without asking, not sandboxed"),
 ];
 
@@ -57,9 +57,9 @@ impl PickRow for PermissionRow {
     fn keys(chosen: Option<&Self>) -> String {
         match chosen {
             Some(Self::Rule(_)) => {
-                format!("{} takes it back · Esc close", keymap::name(Action::List(ListMove::Remove)))
+                format!("{} to revoke · Esc to close", keymap::name(Action::List(ListMove::Remove)))
             }
-            _ => "Enter sets the level · Esc close".to_owned(),
+            _ => "Enter to set the level · Esc to close".to_owned(),
         }
     }
 

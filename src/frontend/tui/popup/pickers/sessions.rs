@@ -171,7 +171,8 @@ impl SessionPicker {
         let preview_room = if room >= PREVIEW_FROM { room / 2 } else { 0 };
         let mut lines = self.list.lines_with(&keys, width, room - preview_room, theme);
         if let Some(title) = &self.title {
-            let text = format!("New title: {}▏  Enter keeps it · Esc back", sanitize::clean(title.text()));
+            let text =
+                format!("New title: {}▏  Enter to save · Esc to go back", sanitize::clean(title.text()));
             let at = lines.len().min(1);
             lines.splice(at..(at + 1).min(lines.len()), [wrap::line(&text, width, theme.warning())]);
         }
