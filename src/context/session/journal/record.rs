@@ -65,6 +65,22 @@ fn is_inside(record: &JournalRecord) -> bool {
     change.path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
+pub fn append(path: &Path, lines: &[JournalRecord]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        file::create_private_folder(folder)?;
+    }
+    let mut file: File = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
+    let mut bytes = Vec::with_capacity(256 * lines.len());
+    if !log::ends_with_line_end(&mut file)? {
+        bytes.push(b'\n');
+    }
+    for line in lines {
+        serde_json::to_writer(&mut bytes, line)?;
+        bytes.push(b'\n');
+    }
+    file.write_all(&bytes)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -88,20 +104,4 @@ mod tests {
         append(&path, &["/etc/x", "../x", "a/../../x", "a/b"].map(change)).unwrap();
         assert_eq!(read(&path), [change("a/b")]);
     }
-}
-
-pub fn append(path: &Path, lines: &[JournalRecord]) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        file::create_private_folder(folder)?;
-    }
-    let mut file: File = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
-    let mut bytes = Vec::with_capacity(256 * lines.len());
-    if !log::ends_with_line_end(&mut file)? {
-        bytes.push(b'\n');
-    }
-    for line in lines {
-        serde_json::to_writer(&mut bytes, line)?;
-        bytes.push(b'\n');
-    }
-    file.write_all(&bytes)
 }
