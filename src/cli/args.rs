@@ -8,6 +8,7 @@ use clap::Args;
 use crate::cli::choice::{MODES, PERMISSIONS, PROVIDERS, choice};
 use base::config::mode::Mode;
 use base::config::settings::{Permission, ProviderKind};
+use base::config::theme::ThemeName;
 
 /// What every command is given; `command_line` makes it global.
 #[derive(Args, Clone, Debug, Default)]
@@ -19,13 +20,17 @@ pub struct SharedArgs {
     #[arg(short = 'c', long = "continue")]
     pub continue_last: bool,
 
-    /// Continue in a copy of the session, which stays as it is
+    /// Fork: continue in a copy and leave the original unchanged
     #[arg(long)]
     pub fork: bool,
 
     /// Chat line by line, for screen readers and simple terminals (also MYCODE_PLAIN=1)
     #[arg(long)]
     pub plain: bool,
+
+    /// An option of the chat alone.
+    #[arg(skip)]
+    pub theme: Option<ThemeName>,
 }
 
 /// The options that all commands share: which model, and what it may do.
@@ -71,11 +76,11 @@ pub struct ModelArgs {
     #[arg(skip)]
     pub default_wait: Option<u64>,
 
-    /// What may run without asking: read-only, ask, accept-edits, auto or full
+    /// Permission level: read-only, ask, accept-edits, auto or full
     #[arg(long, help_heading = "Session", value_name = "LEVEL", hide_possible_values = true, value_parser = choice::<Permission>(PERMISSIONS))]
     pub permission: Option<Permission>,
 
-    /// How to go about it: normal, explore, analyze or plan (all but normal only read)
+    /// Agent mode: normal, explore, analyze or plan (all except normal are read-only)
     #[arg(long, help_heading = "Session", value_name = "MODE", hide_possible_values = true, value_parser = choice::<Mode>(MODES))]
     pub mode: Option<Mode>,
 

@@ -8,6 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 pub const PROVIDERS: &[&str] = &["openai", "chat", "responses", "anthropic", "scripted"];
 pub const PERMISSIONS: &[&str] = &["read-only", "ask", "accept-edits", "auto", "full"];
 pub const MODES: &[&str] = &["normal", "explore", "analyze", "plan", "auto"];
+pub const THEMES: &[&str] = &["auto", "dark", "light", "high-contrast", "ansi"];
 pub const PHASES: &[&str] = &["explore", "analyze", "plan", "do"];
 pub const STAGES: &[&str] = &["spec", "plan", "code", "review"];
 pub const BINDINGS: &[&str] = &["none", "drops", "rejects"];

@@ -3,6 +3,7 @@
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::cli::args::SharedArgs;
+use crate::cli::choice::{THEMES, choice};
 use crate::cli::commands::doctor::models::ModelsArgs;
 use crate::cli::commands::mcp::args::McpArgs;
 use crate::cli::commands::peers::import::ImportArgs;
@@ -29,6 +30,7 @@ use crate::cli::commands::work::tool::ToolArgs;
 use crate::cli::each::args as each;
 use crate::cli::foreign::{help as scripts, translate};
 use crate::cli::report::{self, Failure};
+use base::config::theme::ThemeName;
 use base::protocol::notice;
 
 /// A coding agent in your terminal that accounts for every token in the context window.
@@ -43,6 +45,10 @@ pub struct Cli {
     /// Run PROMPT without the chat and print the answer, as `mycode exec` does
     #[arg(short = 'p', long)]
     pub print: bool,
+
+    /// Colors of the chat: auto, dark, light, high-contrast or ansi
+    #[arg(long, value_name = "NAME", hide_possible_values = true, value_parser = choice::<ThemeName>(THEMES))]
+    pub theme: Option<ThemeName>,
 
     /// The first message, in quotes or not
     pub prompt: Vec<String>,
@@ -69,7 +75,7 @@ impl Cli {
 
 /// Every command accepts the shared options anywhere, but its help shows only those that affect it.
 pub fn command() -> clap::Command {
-    let own = ["print", "prompt"];
+    let own = ["print", "prompt", "theme"];
     let command = Cli::command().mut_args(|arg| match own.contains(&arg.get_id().as_str()) {
         true => arg,
         false => arg.global(true),
@@ -118,21 +124,21 @@ pub enum Command {
     Acp,
     /// Build a larger change: specification, plan, code, review
     Build(BuildArgs),
-    /// Review a diff with a fresh eye: findings with place and severity
+    /// Review a diff with a fresh reader: findings with place and severity
     Review(ReviewArgs),
-    /// The branches that batches and builds left: list, diff, test, merge, discard
+    /// Branches left by batches and builds: list, diff, test, merge, discard
     Work(WorkArgs),
-    /// Look after the project: explore, analyze, plan, do; what is learned is kept in its notes
+    /// Maintain the project (explore, analyze, plan, do) and save findings as notes
     Maintain(MaintainArgs),
     /// Continue a session of this project
     Resume(ResumeArgs),
-    /// Continue a session that was begun in Claude Code, Codex CLI, Gemini CLI or opencode
+    /// Continue a session started in Claude Code, Codex CLI, Gemini CLI or opencode
     Import(ImportArgs),
     /// List this project's sessions
     Sessions(SessionsArgs),
     /// Undo turns of a session: files, conversation, or both
     Rewind(RewindArgs),
-    /// Report what a session, or all since some day, did and cost
+    /// Report the work and cost of a session, or of all sessions since a date
     Report(ReportArgs),
     /// Write a session as Markdown, HTML, JSON or a picture of the terminal (SVG)
     Export(ExportArgs),

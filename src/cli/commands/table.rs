@@ -9,6 +9,7 @@ use super::project::{hooks, locate, notes, policy, sandbox, skills, trust};
 use super::sessions::{context, export, list, replay_traces, report as report_command, rewind};
 use super::work::exec::ExecArgs;
 use super::work::{acp, branches, build, chat, demo, exec, maintain, review, tool};
+use crate::cli::args::SharedArgs;
 use crate::cli::command_line::{self, Cli, Command, SchemaOf};
 use crate::cli::foreign::help as scripts;
 use crate::cli::report::{self, Failure, FailureKind, OrFail};
@@ -17,7 +18,7 @@ use base::search::fuzzy;
 use frontend::exec::json;
 
 pub fn run(cli: &Cli) -> Result<u8, Failure> {
-    let shared = &cli.shared;
+    let shared = &SharedArgs { theme: cli.theme, ..cli.shared.clone() };
     let done = |result: Result<(), Failure>| result.map(|()| 0);
     let Some(command) = &cli.command else {
         if cli.print {

@@ -1,6 +1,7 @@
 //! The lists of the chat: what each shows in two sizes, and what its keys do, in the real program.
 
 use base::config::settings::Permission;
+use base::config::theme::ThemeName;
 use base::protocol::event::{Event, JobRow};
 use base::protocol::lists::{ModelRow, NoteRow, PreviewMessage, RuleRow};
 use base::protocol::op::{Idle, Op, Quick};
@@ -128,11 +129,11 @@ fn permission_list() {
     insta::assert_snapshot!(stage.shown(), @r#"
     ────────────────────────────────────────────────────────────────────────────────
     Permissions  type to search
-      Enter sets the level · Esc close
+      Enter to set the level · Esc to close
       read-only      only reads; nothing is changed
     ▸ ask          ● asks before each change and command
       accept-edits   edits files in the workspace; asks before each command
-      auto           works in the workspace on its own, sandboxed; asks beyond it
+      auto           works in the workspace without asking, sandboxed; asks for any…
       full           runs everything without asking, not sandboxed
       always here commands that begin with `cargo test`
       demo-model · ask                                                         /help
@@ -226,7 +227,7 @@ fn panel_above_the_composer() {
         ☐ step 7 of the work
         ☐ step 8 of the work
     ⠋ explore: find the sum · 3 requests · 12.0k tokens · Read src/sum.rs
-    ○ Bash cargo test · waits
+    ○ Bash cargo test · queued
 
     ⠋ Running · 0s · 12.3k tokens · Esc to interrupt
       1 of 9 todos done · Alt-T folds
@@ -238,8 +239,8 @@ fn panel_above_the_composer() {
       … 3 more
     ◦ job 1: npm run watch
     ────────────────────────────────────────────────────────────────────────────────
-    › ▏Steer the running turn
-      demo-model · ~11% 15.3k/128k · $0.04 · 1 job · ask                Enter steers
+    › ▏Add a message to this turn
+      demo-model · ~11% 15.3k/128k · $0.04 · 1 job · ask              Enter to steer
     "#);
     stage.take_key(crossterm::event::KeyEvent::new(KeyCode::Char('t'), crossterm::event::KeyModifiers::ALT));
     assert!(stage.shown().contains("Alt-T shows"), "{}", stage.shown());
@@ -312,19 +313,19 @@ fn permission_rules_are_taken_back() {
     let mut screen = Screen::chat(&place, &server, &[]);
     screen.wait("ask");
     screen.keys("go\r");
-    screen.wait("for this session");
+    screen.wait("again this session");
     screen.keys("s\r");
     screen.wait("Once.");
     screen.keys("/permissions\r");
     screen.wait("session");
     screen.keys("\u{1b}[F");
-    screen.wait("takes it back");
+    screen.wait("to revoke");
     screen.keys("\u{1b}[3~");
-    screen.wait_for("no rule", |screen| !screen.contains("takes it back"));
+    screen.wait_for("no rule", |screen| !screen.contains("to revoke"));
     screen.keys("\u{1b}");
     screen.wait("Once.");
     screen.keys("again\r");
-    screen.wait("for this session");
+    screen.wait("again this session");
     screen.keys("y");
     screen.wait("Twice.");
 }
@@ -341,7 +342,7 @@ fn a_model_that_nobody_knows() {
     screen.wait("$0.00");
     screen.keys("/model gtp-5-mini\r");
     screen.wait_for("the nearest name and the cost", |screen| {
-        ["still using gpt-5-mini", "Did you mean", "gpt-5-mini? /model", "· $0.00 ·"]
+        ["still using gpt-5-mini", "Did you mean", "gpt-5-mini?", "· $0.00 ·"]
             .iter()
             .all(|part| screen.contains(part))
     });
@@ -437,4 +438,20 @@ fn sessions_of_all_folders() {
     screen.wait("project change the shop");
     screen.keys("\r");
     screen.wait("That session belongs to another folder. Continue it with: mycode resume");
+}
+
+#[test]
+fn a_theme_is_found_by_typing() {
+    let mut stage = Stage::new(80, 24);
+    stage.event(Event::Session(fake::session()));
+    stage.command("/theme");
+    stage.type_text("hix");
+    let shown = stage.shown();
+    assert!(shown.contains("search: hi▏") && shown.contains("▸ high-contrast"), "{shown}");
+    assert_eq!(stage.app.look.name, ThemeName::HighContrast);
+    stage.press(KeyCode::Esc);
+    assert_eq!(stage.app.look.name, ThemeName::Auto);
+    let place = Workplace::new();
+    let wrong = place.command(&["--theme", "pink"]).output().unwrap();
+    assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
 }

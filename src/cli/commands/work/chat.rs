@@ -75,7 +75,8 @@ pub async fn chat(
     let problems = keymap::configure(&setup.loaded.screen.keys);
     let named = problems.iter().map(|problem| format!("{}, {problem}", config.display()));
     setup.loaded.notices.extend(named);
-    let (project_state, screen) = (setup.project_state.clone(), setup.loaded.screen.clone());
+    let (project_state, mut screen) = (setup.project_state.clone(), setup.loaded.screen.clone());
+    screen.theme = cli.theme.unwrap_or(screen.theme);
     let handle = agent_setup::start(setup)?;
     if let Some(op) = first {
         let _ = handle.ops.send(op);

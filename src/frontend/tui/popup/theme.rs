@@ -7,6 +7,7 @@ use super::list::{self, PopupAction, Selection};
 use crate::tui::render::markdown;
 use crate::tui::render::theme::{Background, Depth, Look, Theme};
 use crate::tui::render::wrap;
+use crate::tui::terminal::keymap;
 use crate::tui::transcript::diff;
 use base::config::theme::ThemeName;
 
@@ -18,13 +19,14 @@ const SAMPLE_DIFF: &str =
 pub struct ThemePicker {
     selection: Selection,
     before: Look,
+    search: String,
 }
 
 impl ThemePicker {
     pub fn new(look: Look) -> Self {
         let mut selection = Selection::new(ThemeName::ALL.len());
         selection.index = ThemeName::ALL.iter().position(|name| *name == look.name).unwrap_or(0);
-        Self { selection, before: look }
+        Self { selection, before: look, search: String::new() }
     }
 
     pub fn key(&mut self, key: KeyEvent) -> PopupAction {
@@ -35,16 +37,33 @@ impl ThemePicker {
         if key.code == KeyCode::Enter {
             return PopupAction::CloseAndTheme { name: chosen(&self.selection), keep: true };
         }
-        if self.selection.key(key) {
-            PopupAction::Theme(chosen(&self.selection))
-        } else {
-            PopupAction::Nothing
+        if !self.selection.key(key) && !self.find(key) {
+            return PopupAction::Nothing;
         }
+        PopupAction::Theme(chosen(&self.selection))
+    }
+
+    /// Typing chooses the first theme with these letters; others are not taken.
+    fn find(&mut self, key: KeyEvent) -> bool {
+        let mut search = self.search.clone();
+        match (key.code, keymap::plain_char(key)) {
+            (KeyCode::Backspace, _) => drop(search.pop()),
+            (_, Some(letter)) => search.extend(letter.to_lowercase()),
+            _ => return false,
+        }
+        let Some(at) = ThemeName::ALL.iter().position(|name| name.as_str().contains(&search)) else {
+            return false;
+        };
+        (self.search, self.selection.index) = (search, at);
+        true
     }
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
-        let keys = "  ↑↓ try · Enter keep · Esc cancel";
-        let mut lines = vec![list::heading("Theme", keys, width, theme)];
+        let keys = match self.search.as_str() {
+            "" => "  ↑↓ or type to try · Enter to keep · Esc to cancel".to_owned(),
+            search => format!("  search: {search}▏ · Enter to keep · Esc to cancel"),
+        };
+        let mut lines = vec![list::heading("Theme", &keys, width, theme)];
         lines.extend(self.selection.rows(room.saturating_sub(1), theme, |index, style| {
             let name = ThemeName::ALL[index];
             let about = wrap::clip(self.described(name), width.saturating_sub(16));
@@ -64,7 +83,7 @@ impl ThemePicker {
             (ThemeName::Auto, _) => match self.before.background {
                 Some(Background::Dark) => "as the terminal: dark",
                 Some(Background::Light) => "as the terminal: light",
-                None => "the terminal doesn't tell its background: its own 16 colors",
+                None => "terminal background unknown; using its 16 colors",
             },
             (ThemeName::Dark, _) => "for dark backgrounds",
             (ThemeName::Light, _) => "for light backgrounds",

@@ -3,23 +3,24 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
-use crossterm::queue;
-use crossterm::style::{Attribute, SetAttribute, SetBackgroundColor, SetForegroundColor};
-use ratatui::backend::IntoCrossterm;
 use ratatui::buffer::Cell;
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::tui::render::links;
 
-/// The modifiers used by the theme and the caret.
-const ATTRIBUTES: [(Modifier, Attribute); 6] = [
-    (Modifier::BOLD, Attribute::Bold),
-    (Modifier::DIM, Attribute::Dim),
-    (Modifier::ITALIC, Attribute::Italic),
-    (Modifier::UNDERLINED, Attribute::Underlined),
-    (Modifier::REVERSED, Attribute::Reverse),
-    (Modifier::CROSSED_OUT, Attribute::CrossedOut),
+type Style = (Color, Color, Modifier);
+
+const PLAIN: Style = (Color::Reset, Color::Reset, Modifier::empty());
+
+/// The modifiers used by the theme and the caret, and their codes (ECMA-48, SGR).
+const ATTRIBUTES: [(Modifier, &str); 6] = [
+    (Modifier::BOLD, "1"),
+    (Modifier::DIM, "2"),
+    (Modifier::ITALIC, "3"),
+    (Modifier::UNDERLINED, "4"),
+    (Modifier::REVERSED, "7"),
+    (Modifier::CROSSED_OUT, "9"),
 ];
 
 /// Columns up to the last non-blank cell.
@@ -52,14 +53,13 @@ pub fn difference(before: &[Cell], after: &[Cell]) -> Range<usize> {
 /// Writes these columns, without trailing blanks, from the cursor on; returns the column after them.
 pub fn cells(out: &mut impl Write, row: &[Cell], part: Range<usize>) -> io::Result<u16> {
     let end = usize::from(used(row)).min(part.end);
-    let plain = (Color::Reset, Color::Reset, Modifier::empty());
-    let mut style = plain;
+    let mut style = PLAIN;
     let mut link = Color::Reset;
     let mut at = part.start;
     while let Some(cell) = row.get(at).filter(|_| at < end) {
         let wanted = (cell.fg, cell.bg, cell.modifier);
         if wanted != style {
-            set_style(out, wanted)?;
+            set_style(out, style, wanted)?;
             style = wanted;
         }
         if cell.underline_color != link {
@@ -73,8 +73,8 @@ pub fn cells(out: &mut impl Write, row: &[Cell], part: Range<usize>) -> io::Resu
             write!(out, "\x1b[{}G", at + 1)?;
         }
     }
-    if style != plain {
-        queue!(out, SetAttribute(Attribute::Reset))?;
+    if style != PLAIN {
+        set_style(out, style, PLAIN)?;
     }
     if link != Color::Reset {
         set_link(out, Color::Reset)?;
@@ -90,16 +90,58 @@ fn set_link(out: &mut impl Write, link: Color) -> io::Result<()> {
     }
 }
 
-fn set_style(out: &mut impl Write, (fg, bg, modifier): (Color, Color, Modifier)) -> io::Result<()> {
-    queue!(out, SetAttribute(Attribute::Reset))?;
-    if fg != Color::Reset {
-        queue!(out, SetForegroundColor(fg.into_crossterm()))?;
+/// One sequence for all that changes.
+fn set_style(out: &mut impl Write, before: Style, (fg, bg, modifier): Style) -> io::Result<()> {
+    let mut codes = String::new();
+    let mut add = |code: &str| {
+        if !codes.is_empty() {
+            codes.push(';');
+        }
+        codes.push_str(code);
+    };
+    // Bold and dim have only one end, so they end with a reset.
+    let resets = !modifier.contains(before.2) || (fg, bg, modifier) == PLAIN;
+    let before = if resets { PLAIN } else { before };
+    if resets {
+        add("0");
     }
-    if bg != Color::Reset {
-        queue!(out, SetBackgroundColor(bg.into_crossterm()))?;
+    if fg != before.0 {
+        add(&color(fg, 30));
     }
-    for (_, attribute) in ATTRIBUTES.iter().filter(|(name, _)| modifier.contains(*name)) {
-        queue!(out, SetAttribute(*attribute))?;
+    if bg != before.1 {
+        add(&color(bg, 40));
     }
-    Ok(())
+    let new = ATTRIBUTES.iter().filter(|(name, _)| modifier.contains(*name) && !before.2.contains(*name));
+    new.for_each(|(_, code)| add(code));
+    write!(out, "\x1b[{codes}m")
+}
+
+/// `base` is 30 for the text, 40 for what is behind it.
+fn color(color: Color, base: u16) -> String {
+    let named = |number: u16| match number {
+        0..8 => (base + number).to_string(),
+        _ => (base + 52 + number).to_string(),
+    };
+    match color {
+        Color::Reset => (base + 9).to_string(),
+        Color::Indexed(number) if number < 16 => named(number.into()),
+        Color::Indexed(number) => format!("{};5;{number}", base + 8),
+        Color::Rgb(red, green, blue) => format!("{};2;{red};{green};{blue}", base + 8),
+        Color::Black => named(0),
+        Color::Red => named(1),
+        Color::Green => named(2),
+        Color::Yellow => named(3),
+        Color::Blue => named(4),
+        Color::Magenta => named(5),
+        Color::Cyan => named(6),
+        Color::Gray => named(7),
+        Color::DarkGray => named(8),
+        Color::LightRed => named(9),
+        Color::LightGreen => named(10),
+        Color::LightYellow => named(11),
+        Color::LightBlue => named(12),
+        Color::LightMagenta => named(13),
+        Color::LightCyan => named(14),
+        Color::White => named(15),
+    }
 }

@@ -108,8 +108,8 @@ impl<W: Write> Screen<W> {
             (column.min(self.size.width.saturating_sub(1)), row.min(self.room() - 1))
         });
         mark_caret(&mut rows, caret.filter(|_| !picture.still));
-        // If the screen just got lower, the first row may be out of reach: redraw everything.
-        if self.at.1 > 0 && (!printed.is_empty() || rows.len() > self.drawn.len()) {
+        // If the screen just got much lower, the first row may be out of reach: redraw everything.
+        if self.at.1 > self.size.height / 2 && (!printed.is_empty() || rows.len() > self.drawn.len()) {
             self.drawn.clear();
         }
         let kept = paint::common_end(&self.drawn, &rows);
@@ -168,10 +168,13 @@ impl<W: Write> Screen<W> {
             }
             self.go(0, 0)?;
             let row = self.row(line);
-            paint::cells(&mut self.out, &row, 0..row.len())?;
-            // After a full row the cursor's position differs by terminal, and there's nothing left to clear.
-            if usize::from(paint::used(&row)) < row.len() {
-                self.out.write_all(b"\x1b[K")?;
+            // What was seen while it was written is there already.
+            if self.drawn[0] != row {
+                paint::cells(&mut self.out, &row, 0..row.len())?;
+                // After a full row the cursor's position differs by terminal, and there's nothing left to clear.
+                if usize::from(paint::used(&row)) < row.len() {
+                    self.out.write_all(b"\x1b[K")?;
+                }
             }
             self.out.write_all(b"\r\n")?;
             self.drawn.remove(0);

@@ -63,11 +63,15 @@ impl StreamingReply {
         let mut code = 0;
         let mut best = None;
         let mut at = 0;
-        let mut blank_before = false;
+        let (mut blank_before, mut in_list) = (false, false);
         for line in self.open.split_inclusive('\n') {
             let starts_block = line.starts_with(|c: char| !c.is_whitespace());
-            if blank_before && starts_block && fence.is_none() {
-                best = Some((at, None));
+            if starts_block && fence.is_none() {
+                let item = starts_item(line);
+                if blank_before || (in_list && item) {
+                    best = Some((at, None));
+                }
+                in_list = item || (in_list && !blank_before);
             }
             let trimmed = line.trim_start();
             match &fence {
@@ -88,7 +92,7 @@ impl StreamingReply {
             fence.advance(&self.open[code.min(*cut)..*cut]);
         }
         if best.is_none() && self.open.len() > 4 * PART_BYTES {
-            // One endless paragraph or line: cut at the last white space.
+            // One endless paragraph or line: cut at the last whitespace.
             let end = self
                 .open
                 .rfind(char::is_whitespace)
@@ -109,6 +113,18 @@ impl Fence {
             }
         }
     }
+}
+
+/// Whether the line surely starts a list item; one numbered 1 may be any, as Markdown counts for itself.
+fn starts_item(line: &str) -> bool {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = match digits {
+        0 => line.strip_prefix(['-', '*', '+']),
+        1..=9 if &line[..digits] != "1" => line[digits..].strip_prefix(['.', ')']),
+        _ => None,
+    };
+    rest.and_then(|rest| rest.strip_prefix(' '))
+        .is_some_and(|text| text.starts_with(|c: char| c != '-' && !c.is_whitespace()))
 }
 
 fn fence_of(line: &str) -> Option<Fence> {
