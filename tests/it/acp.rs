@@ -200,7 +200,7 @@ fn what_is_sent_along() {
     }
     for (block, why) in [
         (json!({"type": "audio", "mimeType": "audio/wav", "data": ""}), "audio is not supported"),
-        (json!({"type": "image", "mimeType": "image/png", "data": "%"}), "no base64"),
+        (json!({"type": "image", "mimeType": "image/png", "data": "%"}), "isn't base64"),
         (json!({"type": "text", "text": " "}), "empty"),
     ] {
         let number = editor.begin(&session, json!([block]));

@@ -225,8 +225,8 @@ fn mistakes_are_said_before_anything_runs() {
     let place = Workplace::new();
     refused(&place, "\"ok\"\n{\"promt\": \"x\"}\n", &[], "tasks.jsonl:2: unknown field `promt`", 2);
     refused(&place, "{\"prompt\": \"x\", \"id\": \"../x\"}\n", &[], "the id '../x' is not made of", 2);
-    refused(&place, "{\"prompt\": \"x\", \"dir\": \"../\"}\n", &[], "leads out of this folder", 2);
-    refused(&place, "{\"prompt\": \"x\", \"dir\": \"none\"}\n", &[], "is no folder", 2);
+    refused(&place, "{\"prompt\": \"x\", \"dir\": \"../\"}\n", &[], "points outside this folder", 2);
+    refused(&place, "{\"prompt\": \"x\", \"dir\": \"none\"}\n", &[], "isn't a folder", 2);
     refused(&place, "{\"prompt\": \"x\", \"id\": \"2\"}\n\"y\"\n", &[], "the id 2 is taken", 2);
     refused(&place, "\"x\"\n\"y\"\n", &["--jobs", "2"], "at the same time", 2);
     let place = repository();

@@ -239,7 +239,7 @@ fn a_verdict_that_cannot_be_read_is_asked_for_once_more() {
     let output = run(&place, &server, &["greet"]);
     assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
     let report = stdout(&output);
-    assert!(report.contains("no readable verdict") && report.contains("They do not pass."), "{report}");
+    assert!(report.contains("verdict couldn't be read") && report.contains("They do not pass."), "{report}");
 }
 
 #[test]

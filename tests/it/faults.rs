@@ -111,7 +111,7 @@ fn configuration_not_a_file() {
     symlink("/dev/zero", &config).unwrap();
     let output = place.exec(&server.base_url(), &["task"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("is a link that leads out of the project"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("it is a symlink out of the project"), "{}", stderr(&output));
     fs::remove_file(&config).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, &config, rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
     let output = place.exec(&server.base_url(), &["task"]);

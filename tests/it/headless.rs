@@ -290,7 +290,7 @@ fn added_folders_are_read_and_changed_by_file_tools() {
     assert!(requests[0].raw.contains("also wants you to work in these folders"));
     assert!(requests[1].raw.contains("shared") && requests[2].raw.contains("Created"), "{}", requests[2].raw);
     for (at, why) in
-        [(3, "outside the workspace"), (4, "controls what other programs do"), (5, "outside the workspace")]
+        [(3, "outside the workspace"), (4, "which other programs run or load"), (5, "outside the workspace")]
     {
         assert!(requests[at].raw.contains(why), "{}", requests[at].raw);
     }

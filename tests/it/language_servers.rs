@@ -276,7 +276,8 @@ async fn a_slow_server_is_heard_later_and_an_interrupt_waits_for_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_breaks_or_says_too_much_holds_nothing_up() {
-    for (mode, status) in [("crash", "it ended"), ("garbage", "no message"), ("refuses", "none running")] {
+    for (mode, status) in [("crash", "it ended"), ("garbage", "isn't a message"), ("refuses", "none running")]
+    {
         let place = Place::new(mode);
         place.put("one\n").await;
         place.edit("one", "BAD one").await;
@@ -307,7 +308,7 @@ async fn symbols() {
     let found = place.symbols(json!({"action": "hover", "path": "a.fake", "line": 4})).await.unwrap();
     assert!(found.contains("fn work()"), "{found}");
     let error = place.symbols(json!({"symbol": "absent", "path": "a.fake"})).await.unwrap_err();
-    assert!(error.contains("does not stand in a.fake"), "{error}");
+    assert!(error.contains("isn't in a.fake"), "{error}");
     place.bench.put("c.txt", "x\n");
     let error = place.symbols(json!({"symbol": "x", "path": "c.txt"})).await.unwrap_err();
     assert!(error.contains("no language server is known") && error.contains("Use Grep"), "{error}");

@@ -87,22 +87,17 @@ fn no_skills_no_tool() {
 
 #[test]
 fn untrusted_and_malformed_ones() {
-    let server = FakeServer::start(vec![answer().text("Done.").into(), answer().text("Done.").into()]);
+    let server = FakeServer::start(vec![answer().text("Done.").into()]);
     let place = place();
     place.file(".agents/skills/broken/SKILL.md", "---\nname: broken\n");
     let said = stderr(&place.exec(&server.base_url(), &["/deploy x"]));
-    assert!(
-        said.contains(
-            "This project defines skills (.claude/skills/deploy/SKILL.md, .agents/skills/broken/SKILL.md)"
-        ),
-        "{said}"
-    );
-    assert!(!server.requests()[0].raw.contains("Ship x now"));
+    assert!(said.contains("no command /deploy") && said.contains("`mycode trust`"), "{said}");
+    assert!(server.requests().is_empty());
     let said = stdout(&place.command(&["trust"]).output().unwrap());
     assert!(said.contains("Trusted the project's skills"), "{said}");
     let said = stderr(&place.exec(&server.base_url(), &["/deploy x"]));
     assert!(said.contains("broken/SKILL.md isn't a skill: no `---` line ends its front matter"), "{said}");
-    let sent = &server.requests()[1].raw;
+    let sent = &server.requests()[0].raw;
     assert!(sent.contains("Ship x now.") && sent.contains("Skill folder: "), "{sent}");
     let listed = stdout(&place.command(&["skills"]).output().unwrap());
     assert!(listed.contains("deploy\n  Ships it to production (the project's; /deploy only)"), "{listed}");

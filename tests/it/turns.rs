@@ -62,7 +62,7 @@ async fn consent_once_for_the_session_and_no_with_a_note() {
     for name in ["one.txt", "two.txt", "three.txt"] {
         assert_eq!(place.text(name), "x\n");
     }
-    assert!(server.requests()[4].raw.contains("the user said no: use ninja"));
+    assert!(server.requests()[4].raw.contains("the user denied this call: use ninja"));
 }
 
 #[tokio::test]

@@ -166,7 +166,7 @@ fn sizes_and_kinds() {
     let long = fetch(&site.url("/long"));
     let whole = std::fs::read_to_string(long["data"]["full_output_path"].as_str().unwrap());
     assert!(whole.is_err(), "the folder of this test is gone with its spilled outputs");
-    assert!(long["data"]["content"].as_str().unwrap().contains("the whole text is in "), "{}", long["text"]);
+    assert!(long["data"]["content"].as_str().unwrap().contains("the full text is in "), "{}", long["text"]);
     let png = fetch(&site.url("/png"));
     assert!(png["text"].as_str().unwrap().contains("a picture of"), "{png}");
     for (path, code, says) in [

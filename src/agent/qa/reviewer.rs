@@ -63,7 +63,7 @@ impl ChangeReviewer<'_> {
             let prompt = verdict::asked_again(&why);
             task = SubTask { kind: ROLE.to_owned(), prompt, resume: Some(report.id), ..SubTask::default() };
         }
-        Err(format!("the reviewer gave no readable verdict ({why})"))
+        Err(format!("the reviewer's verdict can't be read ({why})"))
     }
 }
 

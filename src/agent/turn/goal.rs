@@ -8,8 +8,9 @@ use crate::control::{Events, TurnControl, notice};
 use crate::parts::Agent;
 use crate::qa::checks::{CheckRunner, RanCheck};
 use base::deadline::Deadline;
+use base::model::usage::Usage;
 use base::protocol::event::{Event, FailureCause, Level};
-use base::protocol::goal::{Goal, GoalOutcome, GoalRound};
+use base::protocol::goal::{self, Goal, GoalOutcome, GoalRound};
 use base::protocol::notice as texts;
 use base::sanitize;
 use base::text::one_line;
@@ -50,7 +51,7 @@ pub fn begin(goal: Goal, agent: &mut Agent, events: &Events) -> Option<TurnOpeni
     let before = input.reminder.take().map(|before| format!("{before}\n")).unwrap_or_default();
     input.reminder = Some(format!(
         "{before}<system-reminder>After each of your turns the program runs `{}`. The task is done when that ends with 0; \
-         otherwise you see its output and go on.</system-reminder>",
+         otherwise you see its output and continue.</system-reminder>",
         sanitize::as_data(&goal.check)
     ));
     announce(agent, events);
@@ -60,7 +61,7 @@ pub fn begin(goal: Goal, agent: &mut Agent, events: &Events) -> Option<TurnOpeni
 /// What the next round begins with, if a goal is open.
 pub fn next(agent: &mut Agent, events: &Events) -> Option<TurnOpening> {
     if agent.conversation.history.goal().is_none() {
-        notice(events, Level::Warning, texts::no_goal());
+        notice(events, Level::Warning, goal::none_open());
         return None;
     }
     Some(match agent.input.check_said.take() {
@@ -73,8 +74,8 @@ pub fn stop(agent: &mut Agent, events: &Events) {
     agent.input.check_said = None;
     let stopped = agent.conversation.goal().map(|state| (agent.conversation.set_goal(None), state.report()));
     let (level, text) = match stopped {
-        None => (Level::Warning, texts::no_goal()),
-        Some((Ok(()), report)) => (Level::Info, texts::goal_stopped(&report)),
+        None => (Level::Warning, goal::none_open()),
+        Some((Ok(()), report)) => (Level::Info, goal::stopped(&report)),
         Some((Err(error), _)) => (Level::Error, error.to_string()),
     };
     notice(events, level, text);
@@ -108,7 +109,8 @@ impl GoalTurn {
         };
         let journal = agent.dispatcher.cx.journal.clone();
         let lines = tokio::task::spawn_blocking(move || journal.map_or(0, |journal| journal.lines().len()));
-        let cost_usd = agent.conversation.usage.cost_usd();
+        let usage = &agent.conversation.usage;
+        let cost_usd = if usage.total() == Usage::default() { Some(0.0) } else { usage.cost_usd() };
         Self { lines: lines.await.unwrap_or(0), cost_usd, for_goal, round: None }
     }
 
@@ -144,11 +146,11 @@ impl GoalTurn {
                 round.outcome = GoalOutcome::NotRun;
                 let cause = if ran.denied { FailureCause::Denied } else { FailureCause::Other };
                 let why = if code.is_some() { one_line(&ran.output, SHOWN_CHARS) } else { round.how.clone() };
-                Some((texts::goal_not_checked(&check, &why, ran.denied), cause))
+                Some((goal::not_checked(&check, &why, ran.denied), cause))
             }
-            _ if same >= SAME => Some((texts::goal_same(&check, same), FailureCause::NoProgress)),
+            _ if same >= SAME => Some((goal::says_the_same(&check, same), FailureCause::NoProgress)),
             _ if self.for_goal && round.changed.is_empty() => {
-                Some((texts::goal_unchanged(&check), FailureCause::NoProgress))
+                Some((goal::unchanged(&check), FailureCause::NoProgress))
             }
             _ => None,
         };

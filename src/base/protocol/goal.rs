@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::notice::Problem;
 use crate::text::{one_line, plural};
 
 const NAMES: usize = 5;
@@ -92,4 +93,32 @@ impl GoalState {
         text.push_str(&format!("\n  {end} after {}{cost}", plural(self.rounds.len(), "round")));
         text
     }
+}
+
+pub fn not_checked(check: &str, why: &str, denied: bool) -> Problem {
+    let hint = match denied {
+        true => {
+            "allow it with --allow 'Bash(COMMAND)' or a higher --permission; `mycode exec -c` continues the goal"
+        }
+        false => "name a command that runs in this folder with --until",
+    };
+    (format!("the check `{check}` can't be run: {why}"), hint.to_owned())
+}
+
+pub fn says_the_same(check: &str, times: usize) -> Problem {
+    (format!("no progress: `{check}` said the same {times} times in a row"), AGAIN.to_owned())
+}
+
+pub fn unchanged(check: &str) -> Problem {
+    (format!("no progress: `{check}` fails, and the last round changed no file"), AGAIN.to_owned())
+}
+
+const AGAIN: &str = "to continue, say what to try: mycode exec -c --until 'COMMAND' \"try …\"";
+
+pub fn stopped(report: &str) -> String {
+    format!("Stopped. {report}")
+}
+
+pub fn none_open() -> String {
+    "No goal is open. /goal TEXT --check COMMAND works until the command succeeds.".to_owned()
 }

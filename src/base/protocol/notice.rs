@@ -394,34 +394,6 @@ pub fn deadline(limit: &str) -> Problem {
     )
 }
 
-pub fn goal_not_checked(check: &str, why: &str, denied: bool) -> Problem {
-    let hint = match denied {
-        true => {
-            "allow it with --allow 'Bash(COMMAND)' or a higher --permission; `mycode exec -c` goes on with the goal"
-        }
-        false => "name a command that runs in this folder with --until",
-    };
-    problem(format!("the check `{check}` can't be run: {why}"), hint)
-}
-
-pub fn goal_same(check: &str, times: usize) -> Problem {
-    problem(format!("no progress: `{check}` said the same {times} times in a row"), GOAL_AGAIN)
-}
-
-pub fn goal_unchanged(check: &str) -> Problem {
-    problem(format!("no progress: `{check}` fails, and the last round changed no file"), GOAL_AGAIN)
-}
-
-const GOAL_AGAIN: &str = "to go on, say what to try: mycode exec -c --until 'COMMAND' \"try …\"";
-
-pub fn goal_stopped(report: &str) -> String {
-    format!("Stopped. {report}")
-}
-
-pub fn no_goal() -> String {
-    "No goal is open. /goal TEXT --check COMMAND works until the command succeeds.".to_owned()
-}
-
 pub fn stuck(call: &str, times: usize) -> Problem {
     problem(
         format!("the model made the same failing call {times} times: {call}"),

@@ -13,7 +13,7 @@ failed test that the answer doesn't mention, open to-dos, missing files.
 
 A goal (--until CMD) is done when CMD succeeds. It ends without progress when CMD prints the same three times in a row, \
 or a round changes no file; --max-cost and --max-minutes bound all rounds together. A report of the rounds comes at \
-the end. After a limit, Ctrl-C or a kill, `mycode exec -c` goes on with it.
+the end. After a limit, Ctrl-C or a kill, `mycode exec -c` continues it.
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 configuration, 4 provider, 5 step limit, 6 cost limit, 7 deadline, 8 denied \
 at the end, 9 answer doesn't fit the schema, 10 done but files were set aside, 11 a build changed nothing, 12 no \

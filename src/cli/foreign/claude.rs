@@ -57,7 +57,7 @@ pub const ROWS: &[OptionRow] = &[
     row(&["--no-session-persistence"], Takes::Nothing, Here::Note, "the session is kept; the chat's session list deletes it"),
     row(&["--plugin-dir", "--plugin-dir-no-mcp"], Takes::One, Here::Note, "not read; skills, hooks and commands below .claude/ are"),
     row(&["--project-config-root"], Takes::One, Here::Note, "the project's own files are read from the working folder"),
-    row(&["--managed-settings"], Takes::One, Here::Refused, "an administrator's rules stand in /etc/mycode/config.toml"),
+    row(&["--managed-settings"], Takes::One, Here::Refused, "an administrator's rules are read from /etc/mycode/config.toml"),
     row(&["--session-mirror"], Takes::Nothing, Here::Refused, "sessions stay on this machine; `mycode export` copies one"),
     row(&["--resume-session-at"], Takes::One, Here::Refused, "`mycode rewind` takes a session back"),
     row(&["--resume-drops-turn"], Takes::One, Here::Refused, "`mycode rewind` takes a session back"),

@@ -13,7 +13,7 @@ pub const ROWS: &[OptionRow] = &[
     row(&["--sandbox", "-s"], Takes::One, Here::Of(sandbox), "--permission (see above)"),
     row(&["--full-auto"], Takes::Nothing, Here::Args(&["--permission", "auto"]), "--permission auto"),
     row(&["--dangerously-bypass-approvals-and-sandbox", "--yolo"], Takes::Nothing, Here::Args(&["--permission", "full"]), "--permission full"),
-    row(&["--ask-for-approval", "-a"], Takes::One, Here::Of(approval), "untrusted: --permission ask; else nobody is asked in exec"),
+    row(&["--ask-for-approval", "-a"], Takes::One, Here::Of(approval), "untrusted: --permission ask; otherwise exec never asks"),
     row(&["--image", "-i"], Takes::One, Here::Of(images), "--image, once for each file"),
     row(&["--skip-git-repo-check"], Takes::Nothing, Here::Nothing, "no repository is needed"),
     row(&["--last"], Takes::Nothing, Here::Nothing, "with resume: the last session of this project"),

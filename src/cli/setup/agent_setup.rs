@@ -42,9 +42,9 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
     }
     if cli.model.permission.is_none() && resume.as_deref().is_some_and(open::begun_read_only) {
         loaded.work.permission = Permission::ReadOnly;
-        loaded
-            .notices
-            .push("This session was begun read-only and stays so; --permission changes that.".to_owned());
+        loaded.notices.push(
+            "This session started read-only and stays read-only; --permission changes that.".to_owned(),
+        );
     }
     let provider: Arc<dyn Provider> = match &loaded.provider {
         Some(settings) => registry::build_all(settings, &loaded)?,

@@ -58,7 +58,7 @@ fn plan(args: &Args, cx: &ToolCx) -> Result<Intent, ToolError> {
     let now = loaded.as_ref().map(|loaded| file::hash(&loaded.bytes)).unwrap_or_default();
     let kept = args.content.is_none().then(|| cx.files.kept(&target.resolved.canonical, &now)).flatten();
     let Some(content) = args.content.as_deref().or(kept.as_deref()) else {
-        return Err(ToolError::invalid("content is missing: send the whole text of the file"));
+        return Err(ToolError::invalid("content is missing: send the complete file"));
     };
     let content = known::as_meant(cx, content, before)?;
     let Some(loaded) = loaded else {

@@ -128,7 +128,7 @@ fn a_session_begun_read_only_stays_so() {
     ]);
     place.exec(&server.base_url(), &["--permission", "read-only", "look"]);
     let said = stderr(&place.exec(&server.base_url(), &["-c", "go on"]));
-    assert!(!place.project().join("new").exists() && said.contains("begun read-only"), "{said}");
+    assert!(!place.project().join("new").exists() && said.contains("started read-only"), "{said}");
     place.exec(&server.base_url(), &["-c", "--permission", "auto", "go on"]);
     assert!(place.project().join("new").exists());
 }

@@ -161,5 +161,5 @@ fn a_command_that_fails_is_named_with_its_words() {
     assert!(!marker.exists());
     std::fs::write(place.home().join("config.toml"), "api_key_command = \"echo k\"\n").unwrap();
     let out = place.command(&["exec", "go"]).output().unwrap();
-    assert!(stderr(&out).contains("set base_url or provider beside it"), "{}", stderr(&out));
+    assert!(stderr(&out).contains("set base_url or provider next to it"), "{}", stderr(&out));
 }

@@ -148,7 +148,7 @@ impl FormArgs {
         if let Some(id) = &self.session_id {
             if !is_uuid(id) {
                 return Err(Failure::usage(
-                    format!("--session-id {id} is no UUID"),
+                    format!("--session-id {id} isn't a UUID"),
                     "leave it out for a new id, or make one with `uuidgen`",
                 ));
             }
@@ -190,7 +190,7 @@ fn json(option: &str, written: &str) -> Result<Value, Failure> {
         false => file::small_text(Path::new(written), MAX_TEXT),
     };
     let text = text.ok_or("it can't be read as text of at most 1 MiB".to_owned());
-    text.and_then(|text| serde_json::from_str(&text).map_err(|error| format!("it is no JSON: {error}")))
+    text.and_then(|text| serde_json::from_str(&text).map_err(|error| format!("it isn't valid JSON: {error}")))
         .or_usage(format!("{option} {written}"), "name a file, or write {…}")
 }
 

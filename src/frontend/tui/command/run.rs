@@ -6,7 +6,7 @@ use crate::tui::app::App;
 use crate::tui::msg::Cmd;
 use base::config::mode::Mode;
 use base::config::settings::Permission;
-use base::protocol::goal::{Goal, GoalState};
+use base::protocol::goal::{self, Goal, GoalState};
 use base::protocol::maintain::Maintain;
 use base::protocol::notice;
 use base::protocol::op::{Idle, Op, Quick, Undo, Work};
@@ -217,7 +217,7 @@ fn compact(app: &mut App, args: &str) {
 
 fn goal(app: &mut App, args: &str) {
     match (args, args.rsplit_once(" --check ")) {
-        ("", _) => app.inform(app.goal.as_ref().map_or_else(notice::no_goal, GoalState::report)),
+        ("", _) => app.inform(app.goal.as_ref().map_or_else(goal::none_open, GoalState::report)),
         ("stop", _) => {
             app.goal = None;
             app.send(Idle::StopGoal);

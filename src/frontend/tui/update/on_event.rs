@@ -18,7 +18,6 @@ use crate::tui::transcript::entry::TranscriptEntry;
 use crate::tui::transcript::{replay, tool};
 use base::model::item::Item;
 use base::protocol::event::{Event, JobRow, SessionInfo, TurnEnd};
-use base::protocol::goal::GoalState;
 
 /// How long no key was pressed before a question whose first choice is marked at once.
 const CALM: Duration = Duration::from_millis(500);
@@ -201,7 +200,7 @@ pub fn apply(app: &mut App, event: Event) {
         Event::Notice { level, text } => app.notice(level, text),
         Event::Nudge(nudge) => app.notice(base::protocol::event::Level::Info, nudge.short),
         Event::Review(review) => app.inform(format!("{}\n{}", review.short(), review.text())),
-        Event::Goal(state) => goal(app, state),
+        Event::Goal(state) => on_lists::goal(app, state),
         Event::Jobs(rows) => jobs(app, rows),
         Event::SandboxLacks(missing) => app.sandbox_lacks = Some(missing),
         Event::Compacting { running } => app.compacting = running.then_some(app.now),
@@ -343,20 +342,6 @@ fn end_turn(app: &mut App) {
     app.turn = None;
     app.waiting.clear();
     app.questions.clear();
-}
-
-fn goal(app: &mut App, state: GoalState) {
-    let known = app.goal.replace(state.clone());
-    if known.as_ref() == Some(&state) {
-        return;
-    }
-    let is_known = known.is_some_and(|known| known.goal == state.goal);
-    let text = match state.rounds.last() {
-        Some(round) if is_known => round.line(),
-        Some(_) => format!("Open {}\n  /goal go goes on with it, /goal stop ends it.", state.report()),
-        None => state.line(),
-    };
-    app.inform(text);
 }
 
 fn turn_ended(app: &mut App, end: TurnEnd) {

@@ -9,6 +9,7 @@ use crate::tui::popup::pickers::sessions::SessionPicker;
 use crate::tui::popup::pickers::{models, permissions};
 use base::config::models::efforts;
 use base::protocol::event::{Event, SessionRow};
+use base::protocol::goal::GoalState;
 use base::protocol::op::Idle;
 use base::text;
 
@@ -111,4 +112,18 @@ fn own_facts(app: &App) -> Vec<(String, String)> {
         rows.insert(1, ("window", format!("{used} of {whole} tokens used")));
     }
     rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+pub fn goal(app: &mut App, state: GoalState) {
+    let known = app.goal.replace(state.clone());
+    if known.as_ref() == Some(&state) {
+        return;
+    }
+    let is_known = known.is_some_and(|known| known.goal == state.goal);
+    let text = match state.rounds.last() {
+        Some(round) if is_known => round.line(),
+        Some(_) => format!("Open {}\n  /goal go continues it, /goal stop ends it.", state.report()),
+        None => state.line(),
+    };
+    app.inform(text);
 }

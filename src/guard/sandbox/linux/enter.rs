@@ -171,7 +171,7 @@ fn wait_for(
         if poll(&mut fds, None).is_err() {
             continue;
         }
-        let reported = watched.and(fds.pop()).map(|fd| fd.revents());
+        let reported = watched.and_then(|_| fds.pop()).map(|fd| fd.revents());
         if !fds[0].revents().is_empty() {
             return WaitEnd::Exited;
         }

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use super::bounded::{BoundedOutput, MAX_MESSAGE_BYTES};
 use super::connection::Connection;
-use super::credentials::CredentialFile;
+use super::credentials::{self, CredentialFile};
 use super::error::{McpError, root_cause};
 use super::handler::{Calls, Handler};
 use super::host;
@@ -26,7 +26,6 @@ use super::sign_in::{ShowPage, SignIn};
 use super::stdio::{self, Program};
 use crate::mcp::config::server::{OAuth, Server, Transport};
 use crate::mcp::config::variables;
-use base::file;
 use base::process::service::Service;
 use base::protocol::host::HostProgram;
 use guard::sandbox::session::Sandbox;
@@ -48,10 +47,7 @@ pub struct Place {
 
 impl Place {
     pub fn folder_of(&self, server: &Server) -> Option<PathBuf> {
-        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
-        let name: String = server.name.chars().take(40).map(plain).collect();
-        let hash = file::hash(format!("{}\0{}", server.name, server.origin.display()).as_bytes());
-        Some(self.state.as_ref()?.join(format!("{name}-{}", &hash[..10])))
+        Some(self.state.as_ref()?.join(credentials::folder_name(&server.name, &server.origin)))
     }
 
     pub fn credentials_of(&self, server: &Server) -> Option<CredentialFile> {

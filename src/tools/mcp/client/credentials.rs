@@ -1,6 +1,6 @@
 //! Tokens of servers the user has signed in to, each in a private file in the program's state.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use rmcp::transport::auth::{AuthError, CredentialStore, StoredCredentials};
@@ -29,6 +29,14 @@ impl CredentialFile {
 
 fn failed(error: impl std::fmt::Display) -> AuthError {
     AuthError::CredentialStoreError(error.to_string())
+}
+
+/// Where a server's state lies, below that of all servers.
+pub fn folder_name(server: &str, origin: &Path) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
+    let name: String = server.chars().take(40).map(plain).collect();
+    let hash = file::hash(format!("{server}\0{}", origin.display()).as_bytes());
+    format!("{name}-{}", &hash[..10])
 }
 
 #[async_trait]
