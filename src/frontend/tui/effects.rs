@@ -30,7 +30,7 @@ pub fn keep_theme(config: PathBuf, name: ThemeName, done: UnboundedSender<Msg>) 
     tokio::task::spawn_blocking(move || {
         if let Err(why) = remember::choose(&config, "theme", name.as_str()) {
             let text = format!("Couldn't save the theme ({why}); it applies to this session only.");
-            let _ = done.send(Msg::Event(Event::Notice { level: Level::Warning, text }));
+            let _ = done.send(Msg::Event(Box::new(Event::Notice { level: Level::Warning, text })));
         }
     });
 }

@@ -21,7 +21,7 @@ pub enum Msg {
     Picture(Result<String, String>),
     Focus(bool),
     Resize(u16, u16),
-    Event(Event),
+    Event(Box<Event>),
     Background(Background),
     /// Spinner beat; only while something runs.
     Tick,

@@ -167,7 +167,7 @@ impl PlainChat {
             _ => {}
         }
         self.quiet_at = self.quiet_at.map(|_| Instant::now() + NEXT_PIECE);
-        self.take_in(Msg::Event(event))
+        self.take_in(Msg::Event(Box::new(event)))
     }
 
     fn line(&mut self, line: &str) -> io::Result<bool> {

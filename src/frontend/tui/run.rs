@@ -237,7 +237,7 @@ impl FrontEnd {
                         return Ok(TuiOutcome::AgentGone);
                     }
                     for event in batch.drain(..) {
-                        next = next.max(self.handle(Msg::Event(event))?);
+                        next = next.max(self.handle(Msg::Event(Box::new(event)))?);
                     }
                 }
             }

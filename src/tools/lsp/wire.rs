@@ -84,9 +84,9 @@ mod tests {
 
     #[tokio::test]
     async fn garbage_is_an_error() {
-        assert!(all(&vec![b'x'; 2 * HEADER_BYTES]).await.unwrap_err().contains("no message"));
+        assert!(all(&vec![b'x'; 2 * HEADER_BYTES]).await.unwrap_err().contains("isn't a message"));
         assert!(all(b"Content-Length: 99999999999\r\n\r\n").await.unwrap_err().contains("too large"));
-        assert!(all(b"Content-Length: 3\r\n\r\n{,}").await.unwrap_err().contains("no JSON"));
+        assert!(all(b"Content-Length: 3\r\n\r\n{,}").await.unwrap_err().contains("isn't JSON"));
         let endless = "a: b\r\n".repeat(HEADER_BYTES);
         assert!(all(endless.as_bytes()).await.is_err());
     }

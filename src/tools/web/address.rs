@@ -200,7 +200,7 @@ mod tests {
             ("https://user@example.org/", Err("user name")),
             ("file:///etc/passwd", Err("only http")),
             ("ftp://example.org/", Err("only http")),
-            ("https://", Err("no address")),
+            ("https://", Err("invalid address")),
         ] {
             let parsed = parse(text, &own);
             match (expected, &parsed) {

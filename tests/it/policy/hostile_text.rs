@@ -115,7 +115,7 @@ impl Stage {
     }
 
     fn event(&mut self, event: Event) {
-        self.take_in(Msg::Event(event));
+        self.take_in(Msg::Event(Box::new(event)));
     }
 
     fn press(&mut self, code: KeyCode) {

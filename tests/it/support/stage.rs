@@ -51,7 +51,7 @@ impl Stage {
     }
 
     pub fn event(&mut self, event: Event) {
-        self.take_in(Msg::Event(event));
+        self.take_in(Msg::Event(Box::new(event)));
     }
 
     pub fn take_key(&mut self, key: KeyEvent) {

@@ -43,7 +43,7 @@ impl Stage {
     }
 
     fn event(&mut self, event: Event) {
-        self.take_in(Msg::Event(event));
+        self.take_in(Msg::Event(Box::new(event)));
     }
 
     fn key(&mut self, code: KeyCode) {

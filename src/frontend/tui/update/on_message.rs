@@ -36,7 +36,7 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Resize(columns, rows) => app.size = (columns, rows),
         Msg::Event(event) => {
             let done = sending::done(&event);
-            on_event::apply(app, event);
+            on_event::apply(app, *event);
             done.into_iter().for_each(|done| sending::after_turn(app, done));
         }
         Msg::Background(background) => viewing::set_background(app, background),

@@ -46,7 +46,7 @@ fn type_text(app: &mut App, text: &str) -> Vec<Cmd> {
 }
 
 fn event(app: &mut App, event: Event) -> Vec<Cmd> {
-    update(app, Msg::Event(event))
+    update(app, Msg::Event(Box::new(event)))
 }
 
 fn submit(text: &str) -> Cmd {
@@ -464,7 +464,7 @@ fn any_msg() -> impl Strategy<Value = Msg> {
         1 => "(\\PC|\n|日){0,40}".prop_map(Msg::Paste),
         1 => (1u16..100, 1u16..40).prop_map(|(columns, rows)| Msg::Resize(columns, rows)),
         1 => Just(Msg::Tick),
-        6 => any_event().prop_map(Msg::Event),
+        6 => any_event().prop_map(|event| Msg::Event(Box::new(event))),
     ]
 }
 
