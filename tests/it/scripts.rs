@@ -371,8 +371,8 @@ fn claude_options_are_ours_or_say_what_is() {
         (&["-p", "x", "--permission-mode", "none"], "bypassPermissions"),
         (&["-p", "x", "--permission-prompt-tool", "mcp__a__b"], "only stdio"),
         (&["-p", "x", "--agent", "a"], "--append-system-prompt"),
-        (&["-p", "x", "--mcp-config", "{\"a\""], "no JSON"),
-        (&["-p", "x", "--session-id", "1"], "no UUID"),
+        (&["-p", "x", "--mcp-config", "{\"a\""], "isn't valid JSON"),
+        (&["-p", "x", "--session-id", "1"], "isn't a UUID"),
         (&["-p", "x", "--session-id", id], "--resume"),
         (&["-p", "x", "--nonsense"], "--nonsense"),
     ] {
