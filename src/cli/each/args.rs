@@ -78,7 +78,7 @@ pub struct TaskLimits {
     #[arg(long, value_name = "N", value_parser = minutes)]
     pub max_minutes: Option<f64>,
 
-    /// Go on, turn by turn, until CMD ends with 0: it runs in the sandbox after each turn, and the model sees what it prints
+    /// Keep working, turn by turn, until CMD exits with 0: it runs in the sandbox after each turn, and the model sees its output
     #[arg(long, value_name = "CMD", conflicts_with = "review")]
     pub until: Option<String>,
 

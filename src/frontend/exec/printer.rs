@@ -28,6 +28,15 @@ pub trait Printer {
     fn end(&mut self, end: &TurnEnd, exit_code: u8) -> io::Result<()>;
 }
 
+/// For programs that know failed and not failed.
+pub fn failed_or_not(end: &TurnEnd, ours: u8) -> u8 {
+    match end.reason {
+        EndReason::Done => 0,
+        EndReason::Interrupted { .. } => ours,
+        _ => 1,
+    }
+}
+
 pub fn declined(question: &Question) -> (&str, &str, &str) {
     match question {
         Question::Approval(request) => (&request.tool, &request.title, &request.reason),

@@ -140,8 +140,8 @@ fn must_be_shown(
     )))
 }
 
-/// The model's text as the file has it: with its own tags, and real secrets in place of placeholders. A secret of this file, or of another file of the
-/// workspace that the model has seen; what a `.env` file has stays there.
+/// The model's text as the file has it: with its tags, and secrets in place of placeholders. A secret may be this file's, or
+/// that of another file of the workspace that the model has seen; what a `.env` file has stays there.
 pub(crate) fn as_meant(cx: &ToolCx, text: &str, file: &str) -> Result<String, ToolError> {
     let stands_in = |path: &PathBuf, secret: &str| {
         path.starts_with(&*cx.root)

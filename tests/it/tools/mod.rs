@@ -12,6 +12,7 @@ mod locate_hostile;
 mod locate_languages;
 mod locate_past;
 mod locate_with;
+mod near_paths;
 mod observations;
 mod props;
 mod read;

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use clap::Args;
 
-use super::piped;
+use super::exec::piped;
 use crate::cli::args::{SharedArgs, UNATTENDED_WAIT};
 use crate::cli::choice::{STAGES, choice};
 use crate::cli::report::{self, Failure};

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::claude_result::{self, ResultFacts};
 use super::claude_stream::PartialMessage;
-use crate::exec::printer::Printer;
+use crate::exec::printer::{self, Printer};
 use base::model::envelope::{ErrorCode, Status};
 use base::model::item::{Item, ReminderTopic, ToolResult};
 use base::protocol::approval::Question;
@@ -278,11 +278,7 @@ impl<O: Write> Printer for Claude<O> {
     }
 
     fn exit_code(&self, end: &TurnEnd, ours: u8) -> u8 {
-        match end.reason {
-            EndReason::Done => 0,
-            EndReason::Interrupted { .. } => ours,
-            _ => 1,
-        }
+        printer::failed_or_not(end, ours)
     }
 
     fn end(&mut self, end: &TurnEnd, _: u8) -> io::Result<()> {

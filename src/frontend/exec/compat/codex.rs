@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::exec::printer::{Printer, end_words};
+use crate::exec::printer::{self, Printer, end_words};
 use base::model::envelope::{Envelope, Status};
 use base::model::item::{Item, ToolResult};
 use base::model::observation::Operation;
@@ -175,11 +175,7 @@ impl<O: Write> Printer for Codex<O> {
     }
 
     fn exit_code(&self, end: &TurnEnd, ours: u8) -> u8 {
-        match end.reason {
-            EndReason::Done => 0,
-            EndReason::Interrupted { .. } => ours,
-            _ => 1,
-        }
+        printer::failed_or_not(end, ours)
     }
 
     fn end(&mut self, end: &TurnEnd, _: u8) -> io::Result<()> {

@@ -314,9 +314,11 @@ pub fn next_call(listener: &OwnedFd) -> Option<WaitingCall> {
     })
 }
 
-/// Lets the call go on, or refuses it.
+/// Lets the call continue, or refuses it.
 pub fn answer(listener: &OwnedFd, id: u64, refused: bool) {
-    let (error, flags) = if refused { (-libc::EPERM, 0) } else { (0, 1) };
+    /// `SECCOMP_USER_NOTIF_FLAG_CONTINUE`.
+    const CONTINUE: u32 = 1;
+    let (error, flags) = if refused { (-libc::EPERM, 0) } else { (0, CONTINUE) };
     let answer = libc::seccomp_notif_resp { id, val: 0, error, flags };
     // SAFETY: the structure has the size that the request names.
     unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND as _, &raw const answer) };

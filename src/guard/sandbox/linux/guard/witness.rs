@@ -1,5 +1,5 @@
-//! Watches a command create files: seccomp reports the calls (seccomp_unotify(2), man-pages 6.9), the helper
-//! compares their last names with the protected ones and lets them go on. Evidence, not a wall: a command with
+//! Watches a command create files: seccomp reports the calls (seccomp_unotify(2) of Linux man-pages 6.16, read in
+//! November 2026), the helper compares their last names with the protected ones and lets them continue. Evidence, not a wall: a command with
 //! threads can change a name after it was read. Without mounts it also refuses what nothing else does then.
 #![cfg(target_os = "linux")]
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use tokio::io::BufReader;
 
-use super::exec::ExecArgs;
-use super::exec_form::{agents, brought};
-use super::exec_setup;
+use super::form::{agents, brought};
+use super::run::ExecArgs;
+use super::setup;
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::agent_setup;
@@ -31,10 +31,10 @@ pub async fn run(
     let wanted = link.initialize().await.unwrap_or_default();
     if let Some(given) = wanted["jsonSchema"].as_object().filter(|_| schema.is_none()) {
         let given = Value::from(given.clone()).to_string();
-        schema = Some(exec_setup::schema(&given)?);
+        schema = Some(setup::schema(&given)?);
     }
     let opened = async {
-        let mut setup = exec_setup::setup(cli, args, which).await?;
+        let mut setup = setup::setup(cli, args, which).await?;
         setup.limits.has_schema = schema.is_some();
         setup.interactive = args.form.ask_host;
         setup.host = Some(Arc::new(link.port()));

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::exec::ExecArgs;
+use super::run::ExecArgs;
 use crate::cli::args::{SharedArgs, UNATTENDED_WAIT};
 use crate::cli::report::Failure;
 use crate::cli::setup::agent_setup;

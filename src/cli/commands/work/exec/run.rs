@@ -1,17 +1,14 @@
 //! `mycode exec`: runs one task without the screen.
 
 use std::io::IsTerminal;
-use std::path::Path;
-
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 
-use super::exec_form::FormArgs;
-use super::piped;
+use super::form::FormArgs;
 use super::trajectory::TrajectoryWriter;
-use super::{exec_host, exec_setup};
+use super::{host, piped, setup};
 use crate::cli::args::SharedArgs;
 use crate::cli::each::args::{EachArgs, TaskLimits};
 use crate::cli::each::child;
@@ -82,9 +79,9 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
         (None, true) => SessionSelector::Last,
         (None, false) => SessionSelector::New,
     };
-    let schema = args.output_schema.as_deref().map(exec_setup::schema).transpose()?;
+    let schema = args.output_schema.as_deref().map(setup::schema).transpose()?;
     if args.form.host {
-        return exec_host::run(cli, args, &which, schema).await;
+        return host::run(cli, args, &which, schema).await;
     }
     let mut beside = None;
     let prompt = match args.prompt.as_deref() {
@@ -108,8 +105,8 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
         ));
     }
     let images = args.form.images()?;
-    let mut setup = exec_setup::setup(cli, args, &which).await?;
-    exec_setup::refuse_unknown_command(&prompt, &setup)?;
+    let mut setup = setup::setup(cli, args, &which).await?;
+    setup::refuse_unknown_command(&prompt, &setup)?;
     setup.limits.has_schema = schema.is_some();
     let form = args.form.form(&setup).unwrap_or(ExecOptions::detect(args.json).form);
     let start = match &args.limits.until {

@@ -1,0 +1,8 @@
+//! `mycode exec`: one task without a user, and the forms in which other programs hand it over.
+
+pub mod form;
+pub mod host;
+pub mod piped;
+pub mod run;
+pub mod setup;
+pub mod trajectory;
