@@ -109,7 +109,7 @@ impl Ledger {
                         Subject::Item(id) => history.entry(id).map(origin_of).unwrap_or_default(),
                     },
                     tokens: shown - before,
-                    form: row.form.as_str().to_owned(),
+                    form: row.form.into_str().to_owned(),
                     pinned: row.pinned,
                 }
             })
@@ -118,7 +118,7 @@ impl Ledger {
             total_tokens: shown,
             rows,
             window_tokens: settings.window_tokens,
-            window_origin: settings.window_origin.as_str().to_owned(),
+            window_origin: settings.window_origin.into_str().to_owned(),
             error_percent: scale.error_percent(plain),
             epochs: epochs.clone(),
             agents: history.entries().iter().filter_map(agent).collect(),
@@ -168,7 +168,7 @@ pub fn origin(item: &Item) -> String {
             format!("{} {}{range}", result.tool, text::one_line(subject, ORIGIN_CHARS)).trim_end().to_owned()
         }
         Item::Summary(_) => "archived summary".to_owned(),
-        Item::Reminder(reminder) => format!("reminder: {}", reminder.about.as_str()),
+        Item::Reminder(reminder) => format!("reminder: {}", reminder.about.into_str()),
         Item::Image(image) => {
             format!("image {} {}×{}", text::one_line(&image.path, ORIGIN_CHARS), image.width, image.height)
         }

@@ -20,7 +20,7 @@ use guard::policy::access::Access;
 
 /// A call that failed without an envelope. Sent to the model, which can fix its call.
 #[derive(Debug, Error)]
-#[error("{}: {message}", code.as_str())]
+#[error("{}: {message}", code.into_str())]
 pub struct ToolError {
     pub code: ErrorCode,
     pub message: String,

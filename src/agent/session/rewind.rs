@@ -186,10 +186,10 @@ impl RewindTask {
         let number = 1 + rewinds.clone().count();
         let (title, revives) = match id {
             PointId::Turn(_) => {
-                (format!("before rewinding ({}) to: {}", scope.as_str(), one_line(&point.title, 120)), None)
+                (format!("before rewinding ({}) to: {}", scope.into_str(), one_line(&point.title, 120)), None)
             }
             PointId::Rewind(undone) => (
-                format!("before undoing a rewind ({})", scope.as_str()),
+                format!("before undoing a rewind ({})", scope.into_str()),
                 rewinds.nth((undone as usize).saturating_sub(1)).flatten(),
             ),
         };

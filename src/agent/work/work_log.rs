@@ -307,7 +307,7 @@ fn mark(call: &ToolCall, result: &ToolResult) -> CallMark {
     let exit = envelope.data.exit_code().unwrap_or(0);
     let failed = envelope.error.is_some() || exit != 0;
     let said = match &envelope.error {
-        Some(error) => format!("{}: {}", error.code.as_str(), error.message),
+        Some(error) => format!("{}: {}", error.code.into_str(), error.message),
         None => format!("{}\n{}", envelope.text, envelope.body),
     };
     let subject = envelope.data.subject().unwrap_or_default();

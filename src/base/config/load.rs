@@ -156,7 +156,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     if let (Some(url), None, Some(kind)) = (configured, &raw.base_url, raw.provider) {
         notices.push(format!(
             "base_url {url} belongs to another provider and isn't used with {}.",
-            kind.as_str()
+            kind.into_str()
         ));
     }
     models::check().map_err(|what| {

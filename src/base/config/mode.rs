@@ -1,46 +1,31 @@
 //! Work modes: what is gathered before a turn, and whether the turn may change anything.
 
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr};
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, EnumString)]
 #[serde(rename_all = "lowercase")]
+#[strum(const_into_str, serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = not_a_mode)]
 pub enum Mode {
     /// Shown as `normal`, since `auto` is a permission level.
     #[default]
     #[serde(alias = "normal")]
+    #[strum(to_string = "normal", serialize = "auto")]
     Auto,
     Explore,
     Analyze,
     Plan,
 }
 
+fn not_a_mode(text: &str) -> String {
+    format!("'{text}' is not a mode (normal, explore, analyze, plan)")
+}
+
 impl Mode {
     pub const ALL: [Self; 4] = [Self::Auto, Self::Explore, Self::Analyze, Self::Plan];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Auto => "normal",
-            Self::Explore => "explore",
-            Self::Analyze => "analyze",
-            Self::Plan => "plan",
-        }
-    }
 
     /// Whether nothing in the project may be changed, regardless of the permission level.
     pub fn only_reads(self) -> bool {
         self != Self::Auto
-    }
-}
-
-impl FromStr for Mode {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // The name of older configurations.
-        let text = if text == "auto" { "normal" } else { text };
-        let found = Self::ALL.into_iter().find(|mode| mode.as_str() == text);
-        found.ok_or_else(|| format!("'{text}' is not a mode (normal, explore, analyze, plan)"))
     }
 }

@@ -1,19 +1,20 @@
 //! The validated sections of the configuration, each passed only to the part that needs it.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr};
 
 use super::keys::KeyBinding;
 use super::mode::Mode;
 use super::theme::ThemeName;
 use crate::secret::Secret;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, EnumString)]
 #[serde(rename_all = "kebab-case")]
+#[strum(const_into_str, serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_provider)]
 pub enum ProviderKind {
     /// OpenAI and compatible servers; the model table chooses the endpoint. The next two fix it.
     Openai,
@@ -24,17 +25,11 @@ pub enum ProviderKind {
     Scripted,
 }
 
-impl ProviderKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Openai => "openai",
-            Self::Chat => "chat",
-            Self::Responses => "responses",
-            Self::Anthropic => "anthropic",
-            Self::Scripted => "scripted",
-        }
-    }
+fn not_a_provider(text: &str) -> String {
+    format!("'{text}' is not a provider (openai, chat, responses, anthropic, scripted)")
+}
 
+impl ProviderKind {
     /// Whether both speak to servers of one vendor, which share address and key.
     pub fn same_vendor(self, other: Self) -> bool {
         let vendor = |kind| match kind {
@@ -42,18 +37,6 @@ impl ProviderKind {
             Self::Anthropic | Self::Scripted => kind,
         };
         vendor(self) == vendor(other)
-    }
-}
-
-impl FromStr for ProviderKind {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let kinds = [Self::Openai, Self::Chat, Self::Responses, Self::Anthropic, Self::Scripted];
-        let found = kinds.into_iter().find(|kind| kind.as_str() == text);
-        found.ok_or_else(|| {
-            format!("'{text}' is not a provider (openai, chat, responses, anthropic, scripted)")
-        })
     }
 }
 
@@ -97,8 +80,9 @@ pub struct ProviderSettings {
     pub servers: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, EnumString)]
 #[serde(rename_all = "kebab-case")]
+#[strum(const_into_str, serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_level)]
 pub enum Permission {
     ReadOnly,
     Ask,
@@ -108,32 +92,14 @@ pub enum Permission {
     Full,
 }
 
-impl Permission {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ReadOnly => "read-only",
-            Self::Ask => "ask",
-            Self::AcceptEdits => "accept-edits",
-            Self::Auto => "auto",
-            Self::Full => "full",
-        }
-    }
+fn not_a_level(text: &str) -> String {
+    format!("'{text}' is not a permission level (read-only, ask, accept-edits, auto, full)")
+}
 
+impl Permission {
     /// The effective level in a mode: most modes are read-only.
     pub fn in_mode(self, mode: Mode) -> Self {
         if mode.only_reads() { Self::ReadOnly } else { self }
-    }
-}
-
-impl FromStr for Permission {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let levels = [Self::ReadOnly, Self::Ask, Self::AcceptEdits, Self::Auto, Self::Full];
-        let found = levels.into_iter().find(|level| level.as_str() == text);
-        found.ok_or_else(|| {
-            format!("'{text}' is not a permission level (read-only, ask, accept-edits, auto, full)")
-        })
     }
 }
 
@@ -148,8 +114,9 @@ pub enum Profile {
 }
 
 /// Where a value came from; shown by `/context` and `mycode doctor`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(const_into_str, serialize_all = "lowercase")]
 pub enum Origin {
     User,
     Table,
@@ -159,21 +126,10 @@ pub enum Origin {
     Default,
 }
 
-impl Origin {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Table => "table",
-            Self::Server => "server",
-            Self::Error => "error",
-            Self::Default => "default",
-        }
-    }
-}
-
 /// What happens to reasoning if something before it changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, EnumString)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = not_a_binding)]
 pub enum Binding {
     #[default]
     None,
@@ -181,17 +137,8 @@ pub enum Binding {
     Rejects,
 }
 
-impl FromStr for Binding {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "none" => Ok(Self::None),
-            "drops" => Ok(Self::Drops),
-            "rejects" => Ok(Self::Rejects),
-            other => Err(format!("'{other}' is not a binding (none, drops, rejects)")),
-        }
-    }
+fn not_a_binding(text: &str) -> String {
+    format!("'{text}' is not a binding (none, drops, rejects)")
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -1,11 +1,11 @@
 //! The color themes.
 
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr};
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, EnumString)]
 #[serde(rename_all = "kebab-case")]
+#[strum(const_into_str, serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_theme)]
 pub enum ThemeName {
     /// Dark or light, like the terminal's background; `Ansi` if that is unknown.
     #[default]
@@ -17,25 +17,10 @@ pub enum ThemeName {
     Ansi,
 }
 
-impl ThemeName {
-    pub const ALL: [Self; 5] = [Self::Auto, Self::Dark, Self::Light, Self::HighContrast, Self::Ansi];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Dark => "dark",
-            Self::Light => "light",
-            Self::HighContrast => "high-contrast",
-            Self::Ansi => "ansi",
-        }
-    }
+fn not_a_theme(text: &str) -> String {
+    format!("'{text}' is not a theme (auto, dark, light, high-contrast, ansi)")
 }
 
-impl FromStr for ThemeName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|name| name.as_str() == text);
-        found.ok_or_else(|| format!("'{text}' is not a theme (auto, dark, light, high-contrast, ansi)"))
-    }
+impl ThemeName {
+    pub const ALL: [Self; 5] = [Self::Auto, Self::Dark, Self::Light, Self::HighContrast, Self::Ansi];
 }

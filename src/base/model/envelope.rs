@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use strum::IntoStaticStr;
 
 use super::observation::{Facts, Observation};
 use crate::clock;
@@ -18,8 +19,9 @@ pub enum Status {
     Error,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[strum(const_into_str, serialize_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorCode {
     NotFound,
     AccessDenied,
@@ -33,25 +35,6 @@ pub enum ErrorCode {
     Conflict,
     AskUserUnavailable,
     Interrupted,
-}
-
-impl ErrorCode {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotFound => "NOT_FOUND",
-            Self::AccessDenied => "ACCESS_DENIED",
-            Self::PermissionDenied => "PERMISSION_DENIED",
-            Self::InvalidParam => "INVALID_PARAM",
-            Self::Timeout => "TIMEOUT",
-            Self::InternalError => "INTERNAL_ERROR",
-            Self::ExecutionError => "EXECUTION_ERROR",
-            Self::IsDirectory => "IS_DIRECTORY",
-            Self::BinaryFile => "BINARY_FILE",
-            Self::Conflict => "CONFLICT",
-            Self::AskUserUnavailable => "ASK_USER_UNAVAILABLE",
-            Self::Interrupted => "INTERRUPTED",
-        }
-    }
 }
 
 /// The message tells the model how to repair the call.
@@ -142,7 +125,7 @@ impl Envelope {
             (None, false) if self.text.is_empty() => Cow::Borrowed(&self.body),
             _ => {
                 let mut wire = match &self.error {
-                    Some(error) => format!("error {}: {}", error.code.as_str(), error.message),
+                    Some(error) => format!("error {}: {}", error.code.into_str(), error.message),
                     None => String::with_capacity(self.body.len() + self.text.len() + 3),
                 };
                 // Reminders stand behind the note, not in it.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::IntoStaticStr;
 
 use super::call::ToolCall;
 use super::envelope::Envelope;
@@ -166,12 +167,14 @@ impl Image {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(const_into_str, serialize_all = "lowercase")]
 pub enum ReminderTopic {
     Todos,
     Rules,
     /// Rules for files that were touched.
+    #[strum(to_string = "rules of a folder")]
     ScopedRules,
     Permission,
     Mode,
@@ -193,26 +196,6 @@ pub enum ReminderTopic {
 }
 
 impl ReminderTopic {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Todos => "todos",
-            Self::Rules => "rules",
-            Self::ScopedRules => "rules of a folder",
-            Self::Permission => "permission",
-            Self::Mode => "mode",
-            Self::Steps => "steps",
-            Self::Hooks => "hooks",
-            Self::Findings => "findings",
-            Self::Finish => "finish",
-            Self::Cut => "cut",
-            Self::Ending => "ending",
-            Self::Repeat => "repeat",
-            Self::Deadline => "deadline",
-            Self::Review => "review",
-            Self::Goal => "goal",
-        }
-    }
-
     /// Whether all its text is the program's own: others can write files and hook output.
     pub fn is_ours(self) -> bool {
         !matches!(self, Self::Rules | Self::ScopedRules | Self::Hooks | Self::Findings | Self::Goal)
@@ -252,7 +235,7 @@ impl Item {
             Self::ToolCall(call) => format!("call of {}", call.name).into(),
             Self::ToolResult(result) => format!("result of {}", result.tool).into(),
             Self::Summary(_) => "summary".into(),
-            Self::Reminder(reminder) => format!("reminder of {}", reminder.about.as_str()).into(),
+            Self::Reminder(reminder) => format!("reminder of {}", reminder.about.into_str()).into(),
             Self::Image(_) => "image".into(),
         }
     }

@@ -1,6 +1,7 @@
 //! The window's account for front ends: rows, epochs, the history of one item, and the user's edits.
 
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use crate::model::item::ItemId;
 use crate::text::{human_tokens, plural};
@@ -113,25 +114,15 @@ pub struct EpochSum {
     pub reasoning: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(const_into_str, serialize_all = "lowercase")]
 pub enum ContextEdit {
     Pin,
     Unpin,
     Drop,
     /// Send it in full again, and keep it so.
     Restore,
-}
-
-impl ContextEdit {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pin => "pin",
-            Self::Unpin => "unpin",
-            Self::Drop => "drop",
-            Self::Restore => "restore",
-        }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

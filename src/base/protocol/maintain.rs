@@ -1,8 +1,7 @@
 //! Maintenance (`/maintain`, `mycode maintain`): its phases, how they are requested, and the report.
 
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr};
 
 use crate::config::mode::Mode;
 use crate::text::{human_tokens, one_line, plural};
@@ -13,8 +12,9 @@ const TITLE: &str = "Maintain";
 const LISTED: usize = 20;
 
 /// One phase; each is a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, EnumString)]
 #[serde(rename_all = "lowercase")]
+#[strum(const_into_str, serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = not_a_phase)]
 pub enum Phase {
     Explore,
     Analyze,
@@ -22,17 +22,12 @@ pub enum Phase {
     Do,
 }
 
+fn not_a_phase(text: &str) -> String {
+    format!("'{text}' is not a phase (explore, analyze, plan, do)")
+}
+
 impl Phase {
     pub const ALL: [Self; 4] = [Self::Explore, Self::Analyze, Self::Plan, Self::Do];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Explore => "explore",
-            Self::Analyze => "analyze",
-            Self::Plan => "plan",
-            Self::Do => "do",
-        }
-    }
 
     pub fn mode(self) -> Mode {
         match self {
@@ -45,15 +40,6 @@ impl Phase {
 
     pub fn and_later(self) -> Vec<Self> {
         Self::ALL.into_iter().skip_while(|phase| *phase != self).collect()
-    }
-}
-
-impl FromStr for Phase {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|phase| phase.as_str() == text);
-        found.ok_or_else(|| format!("'{text}' is not a phase (explore, analyze, plan, do)"))
     }
 }
 
@@ -84,11 +70,11 @@ impl Maintain {
     }
 
     pub fn command(&self, phase: Phase) -> String {
-        format!("/maintain --phase {} {}", phase.as_str(), self.task)
+        format!("/maintain --phase {} {}", phase.into_str(), self.task)
     }
 
     pub fn title(&self, phase: Phase) -> String {
-        format!("{TITLE} ({}): {}", phase.as_str(), self.task)
+        format!("{TITLE} ({}): {}", phase.into_str(), self.task)
     }
 }
 
@@ -113,7 +99,7 @@ pub struct MaintainReport {
 impl MaintainReport {
     /// For users; without a final newline.
     pub fn text(&self) -> String {
-        let phases: Vec<&str> = self.phases.iter().map(|phase| phase.as_str()).collect();
+        let phases: Vec<&str> = self.phases.iter().map(|phase| phase.into_str()).collect();
         let phases = if phases.is_empty() { "no phase".to_owned() } else { phases.join(", ") };
         let mut out = format!("Maintenance: {phases} done; {} tokens", human_tokens(self.tokens));
         if let Some(cost) = self.cost_usd {

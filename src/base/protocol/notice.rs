@@ -290,7 +290,7 @@ pub fn permission_changed(permission: Permission) -> String {
         Permission::Full => " Nothing is asked, and commands run without a sandbox.",
         _ => "",
     };
-    format!("Permission level: {}.{means}", permission.as_str())
+    format!("Permission level: {}.{means}", permission.into_str())
 }
 
 pub fn mode_changed(mode: Mode) -> String {
@@ -300,7 +300,7 @@ pub fn mode_changed(mode: Mode) -> String {
         Mode::Analyze => "looks for problems; changes nothing",
         Mode::Plan => "works out a plan for you to accept; changes nothing",
     };
-    format!("Mode: {} ({means}).", mode.as_str())
+    format!("Mode: {} ({means}).", mode.into_str())
 }
 
 pub fn plan_written(path: &str, interactive: bool) -> String {
@@ -364,7 +364,7 @@ pub fn rewound(done: &RewindDone) -> String {
         (RewindScope::Conversation, _) => "Rewound the conversation.".to_owned(),
         (RewindScope::Files, 0) => "No files were changed.".to_owned(),
         (RewindScope::Both, 0) => "Rewound the conversation; no files were changed.".to_owned(),
-        (part, _) => format!("Rewound {}: restored {restored}.", part.as_str()),
+        (part, _) => format!("Rewound {}: restored {restored}.", part.into_str()),
     };
     if !done.done.is_empty() {
         text.push_str(" Another rewind can undo this.");

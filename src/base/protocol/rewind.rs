@@ -1,6 +1,7 @@
 //! Going back: the points to return to, what that would do, and what it did. Plain data for front ends.
 
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use crate::model::item::ItemId;
 
@@ -13,11 +14,13 @@ pub enum PointId {
     Rewind(u32),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(const_into_str, serialize_all = "lowercase")]
 pub enum RewindScope {
     Files,
     Conversation,
+    #[strum(to_string = "conversation and files")]
     Both,
 }
 
@@ -28,14 +31,6 @@ impl RewindScope {
 
     pub fn conversation(self) -> bool {
         self != Self::Files
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Files => "files",
-            Self::Conversation => "conversation",
-            Self::Both => "conversation and files",
-        }
     }
 }
 
@@ -54,25 +49,15 @@ pub struct RewindPoint {
     pub conversation: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(const_into_str, serialize_all = "lowercase")]
 pub enum FileAction {
     Restore,
     Recreate,
     /// It didn't exist before.
     Delete,
     Mode,
-}
-
-impl FileAction {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Restore => "restore",
-            Self::Recreate => "recreate",
-            Self::Delete => "delete",
-            Self::Mode => "mode",
-        }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -23,15 +23,15 @@ pub fn flags(model: &ModelArgs, limits: &TaskLimits) -> Vec<OsString> {
             flags.extend([name.into(), value]);
         }
     };
-    option("--provider", model.provider.map(|kind| kind.as_str().into()));
+    option("--provider", model.provider.map(|kind| kind.into_str().into()));
     option("--model", model.model.as_ref().map(Into::into));
     option("--effort", model.effort.as_ref().map(Into::into));
     option("--base-url", model.base_url.as_ref().map(Into::into));
     option("--script", model.script.as_ref().map(Into::into));
     option("--context-window", model.context_window.map(|tokens| tokens.to_string().into()));
     option("--wait", model.wait.map(|seconds| format!("{seconds}s").into()));
-    option("--permission", model.permission.map(|level| level.as_str().into()));
-    option("--mode", model.mode.map(|mode| mode.as_str().into()));
+    option("--permission", model.permission.map(|level| level.into_str().into()));
+    option("--mode", model.mode.map(|mode| mode.into_str().into()));
     option("--max-steps", model.max_steps.map(|steps| steps.to_string().into()));
     option("--max-cost", model.max_cost.map(|usd| usd.to_string().into()));
     option("--until", limits.until.as_ref().map(Into::into));

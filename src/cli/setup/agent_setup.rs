@@ -119,7 +119,7 @@ fn refuse_unconfined(work: &WorkSettings) -> Result<(), Failure> {
     let demanded = work.sandbox && matches!(work.permission, Permission::ReadOnly | Permission::Auto);
     match demanded.then(|| sandbox_probe::status().refusal()).flatten() {
         Some(why) => Err(Failure::config(
-            format!("permission level {} can't be enforced: {why}", work.permission.as_str()),
+            format!("permission level {} can't be enforced: {why}", work.permission.into_str()),
             "`mycode doctor` shows what is missing; --permission full, or sandbox = false in your config.toml, runs without a sandbox",
         )),
         None => Ok(()),

@@ -51,6 +51,6 @@ fn text(loaded: &Loaded, is_set: impl Fn(&str) -> bool) -> String {
          \x20 full       never asks, no sandbox\n\n\
          New project? /init writes a rules file. No key? `mycode demo` shows a session.\n\n",
         keys.join(", "),
-        loaded.work.permission.as_str()
+        loaded.work.permission.into_str()
     )
 }

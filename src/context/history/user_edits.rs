@@ -39,7 +39,7 @@ pub fn plan(history: &HistoryManager, edit: ContextEdit, id: ItemId) -> Result<U
         ContextEdit::Pin if entry.message().is_none() => {
             Err(format!("{id} was folded into a note. `restore` brings it back and pins it."))
         }
-        ContextEdit::Pin => Ok(pin(true, format!("Pinned {id} ({}).", entry.form().as_str()))),
+        ContextEdit::Pin => Ok(pin(true, format!("Pinned {id} ({}).", entry.form().into_str()))),
         ContextEdit::Unpin => Ok(pin(false, format!("Unpinned {id}."))),
         ContextEdit::Drop => dropped(entry),
         ContextEdit::Restore => restored(history.entries(), at),

@@ -49,7 +49,7 @@ fn of_item(records: &[Record], id: ItemId) -> Result<ItemHistory, String> {
             (Record::Forms { items, cause, .. }, Some(before), Some(entry)) if items.contains(&id) => {
                 let what = match entry.form() {
                     FormName::Gone => "folded: part of the digest before it".to_owned(),
-                    form => format!("{}: {before} → {} tokens", form.as_str(), entry.tokens()),
+                    form => format!("{}: {before} → {} tokens", form.into_str(), entry.tokens()),
                 };
                 (what, cause.to_string())
             }
@@ -65,7 +65,7 @@ fn of_item(records: &[Record], id: ItemId) -> Result<ItemHistory, String> {
         found.ok_or_else(|| format!("this session has no item {id}; /context lists what is sent"))?;
     if let Some(entry) = replay.history.entry(id) {
         history.tokens = u64::from(entry.tokens());
-        history.form = entry.form().as_str().to_owned();
+        history.form = entry.form().into_str().to_owned();
         history.pinned = entry.pinned;
         history.recall = format!(
             "for the model: Recall {{\"id\":{}}}; for you: `r` in /context, or /context restore {}",
@@ -111,7 +111,7 @@ fn of_part(records: &[Record], name: &str) -> Result<ItemHistory, String> {
         arrived_ms: None,
         full_tokens: tokens,
         tokens,
-        form: FormName::Full.as_str().to_owned(),
+        form: FormName::Full.into_str().to_owned(),
         pinned: true,
         events,
         recall: "always sent in full".to_owned(),

@@ -92,7 +92,7 @@ fn describe(built: &Built, at: usize, recorded: &[Fingerprint]) -> String {
         return format!("at message {}, which is missing ({} were sent)", at + 1, recorded.len());
     };
     let what = match row.subject {
-        Subject::Item(id) => format!("{id}, {}", row.form.as_str()),
+        Subject::Item(id) => format!("{id}, {}", row.form.into_str()),
         Subject::Part(name) => name.to_owned(),
     };
     let extra = if at >= recorded.len() { ", which was not sent" } else { "" };

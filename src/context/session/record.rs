@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use base::model::call::ToolSpec;
 use base::model::fingerprint::Fingerprint;
@@ -131,8 +132,9 @@ pub struct ItemRecord {
 }
 
 /// How an item is sent; later variants are smaller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(const_into_str, serialize_all = "lowercase")]
 pub enum FormName {
     Full,
     /// Filtered for noise, or a diff against what is in view; chosen when the item arrived.
@@ -147,21 +149,6 @@ pub enum FormName {
     Note,
     /// Nothing of it is sent; the note of its round stands for it.
     Gone,
-}
-
-impl FormName {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Filtered => "filtered",
-            Self::Compressed => "compressed",
-            Self::Masked => "masked",
-            Self::Pointer => "pointer",
-            Self::Folded => "folded",
-            Self::Note => "note",
-            Self::Gone => "gone",
-        }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

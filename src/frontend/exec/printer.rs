@@ -78,7 +78,7 @@ pub fn end_words(reason: &EndReason) -> (&'static str, Option<String>, Option<St
 
 pub fn result_line(envelope: &Envelope) -> String {
     if let Some(error) = &envelope.error {
-        return text::one_line(&format!("{}: {}", error.code.as_str(), error.message), LINE_CHARS);
+        return text::one_line(&format!("{}: {}", error.code.into_str(), error.message), LINE_CHARS);
     }
     let exit = envelope.data.exit_code();
     // Truncated output reports its full length.

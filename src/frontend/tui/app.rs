@@ -163,7 +163,7 @@ impl App {
         if permission != before.1 {
             self.set_permission(permission);
         }
-        let name = if mode == Mode::Plan { mode.as_str() } else { permission.as_str() };
+        let name = if mode == Mode::Plan { mode.into_str() } else { permission.into_str() };
         self.hint = Some(name.to_owned());
     }
 

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 pub fn keep_theme(config: PathBuf, name: ThemeName, done: UnboundedSender<Msg>) {
     tokio::task::spawn_blocking(move || {
-        if let Err(why) = remember::choose(&config, "theme", name.as_str()) {
+        if let Err(why) = remember::choose(&config, "theme", name.into_str()) {
             let text = format!("Couldn't save the theme ({why}); it applies to this session only.");
             let _ = done.send(Msg::Event(Box::new(Event::Notice { level: Level::Warning, text })));
         }

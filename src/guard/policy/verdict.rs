@@ -123,7 +123,7 @@ impl VerdictInputs<'_> {
     fn read_only_reason(&self) -> String {
         match self.permission {
             Permission::ReadOnly => "the permission level is read-only".to_owned(),
-            _ => format!("{} mode only reads", self.mode.as_str()),
+            _ => format!("{} mode only reads", self.mode.into_str()),
         }
     }
 

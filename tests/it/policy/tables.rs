@@ -85,7 +85,7 @@ fn everyday_commands_run_in_the_level_they_belong_to() {
             if verdict != Verdict::Allow {
                 wrong.push(format!(
                     "{} confined={confined}: {command:?}: {}",
-                    permission.as_str(),
+                    permission.into_str(),
                     verdict.reason()
                 ));
                 break;
@@ -121,7 +121,7 @@ fn attacks_never_pass() {
         }
         for (permission, confined) in never {
             if ground.allows(permission, confined, &command) {
-                wrong.push(format!("{} confined={confined}: {command:?}", permission.as_str()));
+                wrong.push(format!("{} confined={confined}: {command:?}", permission.into_str()));
                 break;
             }
         }

@@ -348,7 +348,7 @@ async fn rewind_in_an_open_session() {
         _ => None,
     });
     let preview = preview.await;
-    let deeds: Vec<_> = preview.rows.iter().map(|row| (row.path.as_str(), row.action.as_str())).collect();
+    let deeds: Vec<_> = preview.rows.iter().map(|row| (row.path.as_str(), row.action.into_str())).collect();
     assert_eq!(deeds, [("a", "restore"), ("b", "recreate"), ("made", "delete")]);
     assert_eq!(place.text("a"), "two\n", "a preview changes nothing");
     let done = |event: &Event| match event {

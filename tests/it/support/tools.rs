@@ -115,7 +115,7 @@ pub fn names(folder: &Path) -> Vec<String> {
 }
 
 pub fn code(envelope: &Envelope) -> &'static str {
-    envelope.error.as_ref().map_or("", |error| error.code.as_str())
+    envelope.error.as_ref().map_or("", |error| error.code.into_str())
 }
 
 pub fn assert_ok(envelope: &Envelope) {

@@ -79,7 +79,11 @@ pub fn permission(
         Permission::Auto => "work inside the workspace doesn't need approval",
         Permission::Full => "everything is allowed",
     };
-    tell(conversation, ReminderTopic::Permission, format!("The permission is now {}: {means}.", now.as_str()))
+    tell(
+        conversation,
+        ReminderTopic::Permission,
+        format!("The permission is now {}: {means}.", now.into_str()),
+    )
 }
 
 /// Sends the scoped rules for files that calls have touched, unless they are still in the history.

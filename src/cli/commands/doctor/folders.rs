@@ -16,7 +16,7 @@ pub fn check(findings: &mut Findings<'_>) {
     findings.line("state", opened.project_state.display().to_string());
     findings.line(
         "permission",
-        format!("{} in the chat, auto in exec unless set", opened.loaded.work.permission.as_str()),
+        format!("{} in the chat, auto in exec unless set", opened.loaded.work.permission.into_str()),
     );
 }
 

@@ -25,7 +25,7 @@ pub async fn check(findings: &mut Findings<'_>) {
         format!(
             "{} tokens ({}), compaction at {:.0} %, down to {:.0} %",
             context.window_tokens,
-            context.window_origin.as_str(),
+            context.window_origin.into_str(),
             context.compression_threshold * 100.0,
             context.low_water * 100.0
         ),
@@ -33,7 +33,7 @@ pub async fn check(findings: &mut Findings<'_>) {
     findings.works = window_error.is_none();
     match &opened.loaded.provider {
         Some(provider) => {
-            findings.line("provider", provider.kind.as_str());
+            findings.line("provider", provider.kind.into_str());
             findings.line("address", provider.base_url.clone());
             let chosen =
                 if opened.loaded.model_by_default { " (the default; set --model for another)" } else { "" };

@@ -123,7 +123,7 @@ fn table(preview: &RewindPreview, part: RewindScope) -> String {
     }
     if part.files() {
         for row in &preview.rows {
-            let (action, path) = (row.action.as_str(), on_one_line(&row.path));
+            let (action, path) = (row.action.into_str(), on_one_line(&row.path));
             out.push_str(&match (&row.impossible, &row.conflict) {
                 (Some(why), _) => format!("  skip      {path}: {why}\n"),
                 (None, Some(why)) => format!("  skip      {path}: {why}; --force would {action} it\n"),

@@ -66,7 +66,7 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
         }
         which = SessionSelector::Id(handle.session.clone());
         if !args.json {
-            report::print(&format!("\n› {}\n\n", phase.as_str()))?;
+            report::print(&format!("\n› {}\n\n", phase.into_str()))?;
         }
         let options = ExecOptions::detect(args.json);
         let outcome = run::run(handle.ops, handle.events, work.command(phase), options).await;

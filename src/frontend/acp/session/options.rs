@@ -50,8 +50,8 @@ impl WayOfWork {
 
     fn id(self) -> &'static str {
         match self {
-            Level(level) => level.as_str(),
-            Of(mode) => mode.as_str(),
+            Level(level) => level.into_str(),
+            Of(mode) => mode.into_str(),
         }
     }
 }

@@ -49,7 +49,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
         }
         "recall" => app.send(Quick::Recall { what: args.to_owned() }),
         "effort" => models::effort(app, args),
-        "plan" => mode(app, Mode::Plan.as_str()),
+        "plan" => mode(app, Mode::Plan.into_str()),
         "stop" if app.turn.is_some() => app.interrupt(),
         "rename" => rename(app, args),
         "fork" => fork(app),
@@ -178,7 +178,7 @@ fn mode(app: &mut App, args: &str) {
     }
     let text = match &app.session {
         Some(info) => {
-            format!("Mode: {}. /mode normal, explore, analyze or plan changes it.", info.mode.as_str())
+            format!("Mode: {}. /mode normal, explore, analyze or plan changes it.", info.mode.into_str())
         }
         None => STARTING.to_owned(),
     };

@@ -79,7 +79,7 @@ pub fn context(app: &mut App, args: &str) {
     }
     let edit = [ContextEdit::Pin, ContextEdit::Unpin, ContextEdit::Drop, ContextEdit::Restore]
         .into_iter()
-        .find(|edit| edit.as_str() == verb);
+        .find(|edit| edit.into_str() == verb);
     match (edit, ledger::item_id(id)) {
         (Some(edit), Some(id)) => viewing::edit_context(app, edit, id),
         _ => app.warn("Usage: /context, or /context why|pin|unpin|drop|restore ID, such as /context why 12."),

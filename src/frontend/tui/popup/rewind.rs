@@ -131,7 +131,7 @@ impl Page {
             let chosen = part == self.part;
             let style = if chosen { theme.user() } else { theme.dim() };
             // Width needed for all three choices; the chosen one must never be off screen.
-            let name = if part == RewindScope::Both && width < 48 { "both" } else { part.as_str() };
+            let name = if part == RewindScope::Both && width < 48 { "both" } else { part.into_str() };
             choice.push(Span::styled(format!("{} {name}  ", if chosen { "▸" } else { " " }), style));
         }
         lines.push(Line::from(choice));
@@ -175,7 +175,7 @@ impl Page {
         let path = wrap::one_line(&row.path, 300);
         let (word, style) = match stays {
             Some(_) => ("skip", theme.warning()),
-            None => (row.action.as_str(), theme.plain()),
+            None => (row.action.into_str(), theme.plain()),
         };
         let tail = match stays {
             Some(why) => format!("  {why}"),

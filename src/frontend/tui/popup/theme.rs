@@ -51,7 +51,7 @@ impl ThemePicker {
             (_, Some(letter)) => search.extend(letter.to_lowercase()),
             _ => return false,
         }
-        let Some(at) = ThemeName::ALL.iter().position(|name| name.as_str().contains(&search)) else {
+        let Some(at) = ThemeName::ALL.iter().position(|name| name.into_str().contains(&search)) else {
             return false;
         };
         (self.search, self.selection.index) = (search, at);
@@ -67,7 +67,7 @@ impl ThemePicker {
         lines.extend(self.selection.rows(room.saturating_sub(1), theme, |index, style| {
             let name = ThemeName::ALL[index];
             let about = wrap::clip(self.described(name), width.saturating_sub(16));
-            vec![Span::styled(format!("{:<14}", name.as_str()), style), Span::styled(about, theme.dim())]
+            vec![Span::styled(format!("{:<14}", name.into_str()), style), Span::styled(about, theme.dim())]
         }));
         lines.push(Line::default());
         lines.extend(markdown::render(SAMPLE, width, theme));

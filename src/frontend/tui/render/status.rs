@@ -104,10 +104,10 @@ pub fn status(app: &App, width: usize) -> Line<'static> {
     let mut spans = vec![Span::styled(left, if waits { theme.question() } else { theme.dim() })];
     // The level at the end stands out if nothing is asked.
     let is_full = app.session.as_ref().is_some_and(|info| info.permission == Permission::Full);
-    if let Some(level) = spans[0].content.strip_suffix(Permission::Full.as_str()).filter(|_| is_full) {
+    if let Some(level) = spans[0].content.strip_suffix(Permission::Full.into_str()).filter(|_| is_full) {
         let facts = Span::styled(level.to_owned(), theme.dim());
         spans =
-            vec![facts, Span::styled(Permission::Full.as_str(), theme.bad().add_modifier(Modifier::BOLD))];
+            vec![facts, Span::styled(Permission::Full.into_str(), theme.bad().add_modifier(Modifier::BOLD))];
     }
     if gap > 0 {
         spans.push(Span::raw(" ".repeat(gap)));
@@ -140,9 +140,9 @@ fn facts(app: &App, room: usize) -> String {
     let jobs = (running > 0).then(|| text::plural(running, "job"));
     let confines = matches!(info.permission, Permission::ReadOnly | Permission::Auto);
     let lacks = app.sandbox_lacks.as_ref().filter(|_| confines).map(|missing| format!(" (no {missing})"));
-    let permission = Some(format!("{}{}", info.permission.as_str(), lacks.unwrap_or_default()));
+    let permission = Some(format!("{}{}", info.permission.into_str(), lacks.unwrap_or_default()));
     let model = Some(model);
-    let mode = (info.mode != Mode::Auto).then(|| format!("{} mode", info.mode.as_str()));
+    let mode = (info.mode != Mode::Auto).then(|| format!("{} mode", info.mode.into_str()));
     let fullest_first = [
         vec![&model, &both, &cost, &jobs, &mode, &permission],
         vec![&model, &both, &jobs, &mode, &permission],

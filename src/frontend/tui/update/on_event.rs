@@ -274,7 +274,7 @@ fn session(app: &mut App, info: SessionInfo) {
                 app.inform(format!("Effort: {level}."));
             }
             if before.permission != info.permission {
-                app.inform(format!("Permission level: {}.", info.permission.as_str()));
+                app.inform(format!("Permission level: {}.", info.permission.into_str()));
             }
         }
     }

@@ -101,8 +101,8 @@ fn own_facts(app: &App) -> Vec<(String, String)> {
     let mut rows = vec![
         ("model", format!("{} ({})", info.model, info.provider)),
         ("effort", info.effort.clone().unwrap_or_else(|| format!("{} (default)", efforts(&info.model).1))),
-        ("permission", info.permission.as_str().to_owned()),
-        ("mode", info.mode.as_str().to_owned()),
+        ("permission", info.permission.into_str().to_owned()),
+        ("mode", info.mode.into_str().to_owned()),
         ("workspace", info.workspace.clone()),
         ("session", info.id.clone()),
     ];

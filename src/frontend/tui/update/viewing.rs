@@ -77,7 +77,7 @@ pub fn choose_theme(app: &mut App, name: ThemeName, keep: bool) {
     app.set_look(Look { name, ..app.look });
     if keep {
         app.command(Cmd::KeepTheme(name));
-        app.hint = Some(format!("theme: {}", name.as_str()));
+        app.hint = Some(format!("theme: {}", name.into_str()));
     }
 }
 
@@ -88,6 +88,6 @@ pub fn set_background(app: &mut App, background: Background) {
 pub fn edit_context(app: &mut App, edit: ContextEdit, id: ItemId) {
     app.send(Control::EditContext { edit, id });
     if app.turn.is_some() {
-        app.inform(format!("{} {id} takes effect before the next request.", edit.as_str()));
+        app.inform(format!("{} {id} takes effect before the next request.", edit.into_str()));
     }
 }

@@ -33,7 +33,7 @@ impl PickRow for PermissionRow {
 
     fn searched(&self) -> String {
         match self {
-            Self::Level { level, .. } => level.as_str().to_owned(),
+            Self::Level { level, .. } => level.into_str().to_owned(),
             Self::Rule(rule) => rule.text.clone(),
         }
     }
@@ -42,7 +42,7 @@ impl PickRow for PermissionRow {
         let (name, about) = match self {
             Self::Level { level, current } => {
                 let about = LEVELS.iter().find(|(known, _)| known == level).map_or("", |(_, about)| about);
-                let name = format!("{:<13}{}", level.as_str(), if *current { "● " } else { "  " });
+                let name = format!("{:<13}{}", level.into_str(), if *current { "● " } else { "  " });
                 (name, about.to_owned())
             }
             Self::Rule(rule) => {
