@@ -206,6 +206,11 @@ pub trait Tool: Send + Sync {
     fn takes(&self, _name: &str) -> bool {
         false
     }
+    /// The arguments of another agent's call in our words, and the keys that have no counterpart here; `None` if they
+    /// aren't enough.
+    fn translated(&self, _args: Value) -> Option<(Value, Vec<String>)> {
+        None
+    }
     fn prepare(&self, args: Value) -> Result<Box<dyn Prepared>, ToolError>;
 }
 
@@ -221,6 +226,11 @@ impl<T: TypedTool> Tool for T {
     fn meant(&self, args: Value) -> (String, Value) {
         let normalized = normalize(T::NAME, &T::accepted(), args.clone());
         (T::NAME.to_owned(), normalized.args.unwrap_or(args))
+    }
+
+    fn translated(&self, args: Value) -> Option<(Value, Vec<String>)> {
+        let normalized = normalize(T::NAME, &T::accepted(), args);
+        Some((normalized.args.ok()?, normalized.ignored.0))
     }
 
     fn spec(&self) -> ToolSpec {

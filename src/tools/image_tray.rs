@@ -2,7 +2,9 @@
 //! accepts images.
 
 use std::fs::File;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use base::config::image_tokens::image_tokens;
 use base::config::models;
@@ -21,27 +23,23 @@ pub struct ImageTray {
 }
 
 impl ImageTray {
-    fn lock(&self) -> MutexGuard<'_, Contents> {
-        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Starts a turn with this model. Clears what an interrupted turn left.
     pub fn begin(&self, model: &Arc<str>) {
-        *self.lock() = Contents { model: Arc::clone(model), images: Vec::new() };
+        *self.contents.lock() = Contents { model: Arc::clone(model), images: Vec::new() };
     }
 
     /// The current model; empty before the first turn.
     pub fn model(&self) -> Arc<str> {
-        Arc::clone(&self.lock().model)
+        Arc::clone(&self.contents.lock().model)
     }
 
     pub fn put_back(&self, images: Vec<Image>) {
-        self.lock().images.extend(images);
+        self.contents.lock().images.extend(images);
     }
 
     /// Why the current model can't be shown images; `None` if it can or if that is unknown.
     pub fn refusal(&self) -> Option<String> {
-        let model = Arc::clone(&self.lock().model);
+        let model = Arc::clone(&self.contents.lock().model);
         let blind = models::facts(&model).is_some_and(|facts| !facts.images);
         blind.then(|| format!("{model} can't see images"))
     }
@@ -57,7 +55,7 @@ impl ImageTray {
 
     fn add(&self, picture: Picture, shown: &str) -> (u32, u32) {
         let (width, height) = (picture.width, picture.height);
-        let mut contents = self.lock();
+        let mut contents = self.contents.lock();
         let tokens = image_tokens(&contents.model, width, height);
         contents.images.push(Image {
             path: shown.into(),
@@ -71,6 +69,6 @@ impl ImageTray {
     }
 
     pub fn take(&self) -> Vec<Image> {
-        std::mem::take(&mut self.lock().images)
+        std::mem::take(&mut self.contents.lock().images)
     }
 }

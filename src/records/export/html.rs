@@ -110,30 +110,15 @@ fn code(language: &str, text: &str) -> String {
     for line in sanitize::clean(text).trim_end_matches('\n').split('\n') {
         for (range, role) in scanner::scan(language, line, &mut state) {
             let part = escaped(&line[range]);
-            match class(role) {
-                Some(class) => {
-                    let _ = write!(out, "<span class=\"{class}\">{part}</span>");
-                }
-                None => out.push_str(&part),
-            }
+            let class = format!("{role:?}").to_lowercase();
+            let _ = match role {
+                Role::Plain => write!(out, "{part}"),
+                _ => write!(out, "<span class=\"{class}\">{part}</span>"),
+            };
         }
         out.push('\n');
     }
     out
-}
-
-fn class(role: Role) -> Option<&'static str> {
-    Some(match role {
-        Role::Plain => return None,
-        Role::Comment => "comment",
-        Role::Keyword => "keyword",
-        Role::Text => "text",
-        Role::Number => "number",
-        Role::Type => "type",
-        Role::Function => "function",
-        Role::Attribute => "attribute",
-        Role::Removed => "removed",
-    })
 }
 
 /// Escaped for HTML or XML.

@@ -1,86 +1,20 @@
-//! Translates calls of other agents' tools into ours where every argument has a counterpart: then we know
-//! what they read and changed, can use shorter forms and `Recall`, and the model sees familiar names. Other
-//! calls keep their names.
+//! Translates calls of other agents' tools into ours where every argument has a counterpart, by the tables that also
+//! translate a live model's calls: then we know what they read and changed, can use shorter forms and `Recall`, and
+//! the model sees familiar names. Other calls keep their names.
 
 use std::path::Path;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-/// Their tools (lowercase letters only) and ours.
-const TOOLS: &[(&str, &str)] = &[
-    ("read", "Read"),
-    ("readfile", "Read"),
-    ("edit", "Edit"),
-    ("replace", "Edit"),
-    ("multiedit", "MultiEdit"),
-    ("write", "Write"),
-    ("writefile", "Write"),
-    ("bash", "Bash"),
-    ("shell", "Bash"),
-    ("shellcommand", "Bash"),
-    ("execcommand", "Bash"),
-    ("localshell", "Bash"),
-    ("runshellcommand", "Bash"),
-    ("grep", "Grep"),
-    ("grepsearch", "Grep"),
-    ("searchfilecontent", "Grep"),
-    ("glob", "Glob"),
-    ("ls", "LS"),
-    ("list", "LS"),
-    ("listdirectory", "LS"),
-    ("todowrite", "TodoWrite"),
-    ("writetodos", "TodoWrite"),
-    ("updateplan", "TodoWrite"),
-];
+use base::search::words::listed;
+use tools::api::Tool;
+use tools::registry;
 
-/// Our tool (any if empty), their argument (lowercase letters only), and ours.
-const ARGUMENTS: &[(&str, &str, &str)] = &[
-    ("Read", "offset", "start_line"),
-    ("Bash", "cmd", "command"),
-    ("Bash", "workdir", "directory"),
-    ("Bash", "dirpath", "directory"),
-    ("Bash", "runinbackground", "background"),
-    ("Grep", "glob", "include"),
-    ("Grep", "headlimit", "limit"),
-    ("TodoWrite", "plan", "todos"),
-    ("", "filepath", "path"),
-    ("", "absolutepath", "path"),
-    ("", "dirpath", "path"),
-    ("", "oldstring", "old_string"),
-    ("", "newstring", "new_string"),
-    ("", "replaceall", "replace_all"),
-    ("", "startline", "start_line"),
-    ("", "ignorecase", "ignore_case"),
-    ("", "outputmode", "output_mode"),
-    ("", "timeoutms", "timeout_ms"),
-];
-
-/// Our arguments, by tool.
-const KNOWN: &[(&str, &[&str])] = &[
-    ("Read", &["path", "start_line", "limit"]),
-    ("Edit", &["path", "old_string", "new_string", "replace_all"]),
-    ("MultiEdit", &["path", "edits"]),
-    ("Write", &["path", "content"]),
-    ("Bash", &["command", "directory", "timeout_ms", "background"]),
-    ("Grep", &["pattern", "path", "include", "ignore_case", "context", "limit", "output_mode"]),
-    ("Glob", &["pattern", "path", "limit"]),
-    ("LS", &["path"]),
-    ("TodoWrite", &["todos"]),
-];
-const IDLE: &[&str] = &[
-    "description",
-    "instruction",
-    "explanation",
-    "justification",
-    "yieldtimems",
-    "maxoutputtokens",
-    "tty",
-    "login",
-    "sandboxpermissions",
-    "withescalatedpermissions",
-    "timeout",
-    "n",
-];
+/// The tools that other agents have too.
+const SHARED: &str = "Read Edit MultiEdit Write Bash Grep Glob LS TodoWrite";
+/// Arguments that change nothing of what a call did.
+const IDLE: &str =
+    "justification yield_time_ms max_output_tokens tty login sandbox_permissions with_escalated_permissions";
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct OurCall {
@@ -90,81 +24,39 @@ pub struct OurCall {
     pub data: Map<String, Value>,
 }
 
-fn plain(name: &str) -> String {
-    name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
-}
+/// Says calls in our words.
+pub struct CallTranslator(Vec<Box<dyn Tool>>);
 
-pub fn ours(name: &str, args: &Value, folder: Option<&Path>) -> OurCall {
-    let wanted = plain(name);
-    let tool = TOOLS.iter().find(|(theirs, _)| *theirs == wanted).map(|(_, ours)| *ours);
-    match tool.and_then(|tool| Some((tool, translated(tool, args)?))) {
-        Some((tool, args)) => {
-            let data = data(tool, &args, folder);
-            OurCall { tool: tool.to_owned(), args: Value::Object(in_schema(tool, args)), data }
-        }
-        None => OurCall { tool: name.to_owned(), args: args.clone(), data: Map::new() },
+impl Default for CallTranslator {
+    fn default() -> Self {
+        let mut tools = registry::builtin();
+        tools.retain(|tool| listed(SHARED, tool.name()));
+        Self(tools)
     }
 }
 
-/// The arguments with our names; `None` if one has no counterpart.
-fn translated(tool: &str, args: &Value) -> Option<Map<String, Value>> {
-    let known = KNOWN.iter().find(|(name, _)| *name == tool)?.1;
-    let mut ours = Map::new();
-    for (key, value) in args.as_object()? {
-        let small = plain(key);
-        let renamed =
-            ARGUMENTS.iter().find(|(of, theirs, _)| (*of == tool || of.is_empty()) && *theirs == small);
-        let name = renamed.map_or(key.as_str(), |(_, _, ours)| *ours);
-        if known.contains(&name) {
-            ours.insert(name.to_owned(), value.clone());
-        } else if !IDLE.contains(&small.as_str()) && !value.is_null() {
-            return None;
+impl CallTranslator {
+    pub fn ours(&self, name: &str, args: &Value, folder: Option<&Path>) -> OurCall {
+        let ours =
+            registry::find(&self.0, name).ok().and_then(|tool| Some((tool.name(), translated(tool, args)?)));
+        match ours {
+            Some((tool, args)) => {
+                let data = data(tool, &args, folder);
+                OurCall { tool: tool.to_owned(), args, data }
+            }
+            None => OurCall { tool: name.to_owned(), args: args.clone(), data: Map::new() },
         }
     }
-    let command = ours.get_mut("command");
-    if let Some(Value::Array(words)) = command.as_deref() {
-        let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
-        let script = match words?.as_slice() {
-            [_, flag, script] if flag.starts_with('-') => (*script).to_owned(),
-            words => words.join(" "),
-        };
-        ours.insert("command".to_owned(), script.into());
-    }
-    let needed = if matches!(tool, "LS" | "TodoWrite") { None } else { known.first() };
-    let complete = needed.is_none_or(|name| ours.get(*name).is_some_and(Value::is_string));
-    complete.then_some(ours)
 }
 
-/// Converts to our schemas: replacements and todos are lists.
-fn in_schema(tool: &str, mut args: Map<String, Value>) -> Map<String, Value> {
-    match tool {
-        "Edit" => {
-            let keys = ["old_string", "new_string", "replace_all"];
-            let edit: Map<String, Value> =
-                keys.iter().filter_map(|key| Some(((*key).to_owned(), args.remove(*key)?))).collect();
-            args.insert("edits".to_owned(), json!([edit]));
-        }
-        "TodoWrite" => {
-            let list = todos(&args);
-            args.insert("todos".to_owned(), list);
-        }
-        _ => {}
-    }
-    args
+/// `None` if an argument has no counterpart. What else a list of todos says isn't missed.
+fn translated(tool: &dyn Tool, args: &Value) -> Option<Value> {
+    let (args, ignored) = tool.translated(args.clone())?;
+    let nothing_lost = tool.name() == "TodoWrite" || ignored.iter().all(|key| listed(IDLE, key));
+    nothing_lost.then_some(args)
 }
 
-fn todos(args: &Map<String, Value>) -> Value {
-    let list = args.get("todos").and_then(Value::as_array);
-    let row = |todo: &Value| {
-        let text = ["content", "step", "description"].iter().find_map(|key| todo[*key].as_str());
-        let status =
-            todo["status"].as_str().filter(|status| ["pending", "in_progress", "completed"].contains(status));
-        Some(json!({"content": text?, "status": status.unwrap_or("pending")}))
-    };
-    list.into_iter().flatten().filter_map(row).collect()
-}
-
-fn data(tool: &str, args: &Map<String, Value>, folder: Option<&Path>) -> Map<String, Value> {
+fn data(tool: &str, args: &Value, folder: Option<&Path>) -> Map<String, Value> {
     let mut data = Map::new();
     for key in ["path", "command", "pattern"] {
         if let Some(text) = args.get(key).and_then(Value::as_str) {
@@ -185,20 +77,22 @@ fn data(tool: &str, args: &Map<String, Value>, folder: Option<&Path>) -> Map<Str
         }
     }
     if tool == "TodoWrite" {
-        data.insert("todos".to_owned(), todos(args));
+        data.insert("todos".to_owned(), args["todos"].clone());
     }
     data
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn calls_are_said_in_our_words() {
         let folder = Path::new("/w");
         let of = |name: &str, args: Value| {
-            let call = ours(name, &args, Some(folder));
+            let call = CallTranslator::default().ours(name, &args, Some(folder));
             (call.tool, call.args)
         };
         let edit = json!({"path": "/w/a", "edits": [{"old_string": "x", "new_string": "y"}]});
@@ -222,11 +116,15 @@ mod tests {
         let plan = json!({"plan": [{"step": "fix", "status": "in_progress"}], "explanation": "so"});
         assert_eq!(
             of("update_plan", plan).1,
-            json!({"todos": [{"content": "fix", "status": "in_progress"}]})
+            json!({"todos": [{"content": "fix", "status": "in_progress"}], "summary": "so"})
         );
         let other = json!({"file_path": "/w/a", "pages": "1-3"});
         assert_eq!(of("Read", other.clone()), ("Read".to_owned(), other), "pages have no counterpart");
-        let read = ours("read", &json!({"filePath": "/w/src/a", "offset": 5, "limit": 3}), Some(folder));
+        let read = CallTranslator::default().ours(
+            "read",
+            &json!({"filePath": "/w/src/a", "offset": 5, "limit": 3}),
+            Some(folder),
+        );
         assert_eq!(Value::Object(read.data), json!({"path": "src/a", "start_line": 5, "end_line": 7}));
     }
 }

@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::calls::{self, OurCall};
+use super::calls::{CallTranslator, OurCall};
 use super::transcript::{RecordedImage, RecordedReply, RecordedResult, ReplyBlock, Step, Transcript};
 use base::config::image_tokens::image_tokens;
 use base::format::picture;
@@ -81,6 +81,7 @@ pub fn records(told: &Transcript, requests: bool) -> Vec<Record> {
 struct Writer<'a> {
     folder: Option<&'a Path>,
     redactor: Redactor,
+    translator: CallTranslator,
     records: Vec<Record>,
     /// 0-based; item ids start at 1.
     next: u64,
@@ -126,7 +127,7 @@ impl Writer<'_> {
                     Item::Reasoning(Reasoning { text: text.as_str().into(), opaque: None })
                 }
                 ReplyBlock::Call { id, name, args } => {
-                    let call = calls::ours(name, args, self.folder);
+                    let call = self.translator.ours(name, args, self.folder);
                     let args = call.args.to_string().into();
                     let item = Item::ToolCall(ToolCall {
                         id: id.as_str().into(),

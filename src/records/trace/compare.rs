@@ -2,11 +2,10 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use super::metrics::measure::{Meter, SentRequest, Sums};
 use super::metrics::originals::SourceTexts;
+use super::parallel;
 use super::policy::Policy;
 use super::recording::events::{self, ReplayEvent};
 use super::recording::reader;
@@ -89,27 +88,11 @@ impl Comparison {
         files: &[PathBuf],
         read: impl Fn(&Path) -> io::Result<RecordedSession> + Sync,
     ) -> Result<Vec<(String, PolicySums)>, (PathBuf, io::Error)> {
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut played = Vec::new();
-            loop {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(file) = files.get(at) else { return Ok(played) };
-                let session = read(file).map_err(|error| (file.clone(), error))?;
-                let sums = self.session(&session, |_, _| {});
-                played.push((at, session.source, sums));
-            }
-        };
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(files.len());
-        let parts = thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            workers.into_iter().map(|worker| worker.join()).collect::<Vec<_>>()
+        let replayed = parallel::map(files, files.len(), |file| {
+            let session = read(file).map_err(|error| (file.clone(), error))?;
+            let sums = self.session(&session, |_, _| {});
+            Ok((session.source, sums))
         });
-        let mut all = Vec::with_capacity(files.len());
-        for part in parts {
-            all.extend(part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-        }
-        all.sort_by_key(|(at, ..)| *at);
-        Ok(all.into_iter().map(|(_, source, sums)| (source, sums)).collect())
+        replayed.into_iter().collect()
     }
 }

@@ -1,9 +1,9 @@
 //! Evaluates context policies offline: replays recorded sessions, request by request, with the live agent's
 //! code.
 
-pub mod bootstrap;
 pub mod compare;
 pub mod metrics;
+pub mod parallel;
 pub mod past;
 pub mod past_table;
 pub mod policy;

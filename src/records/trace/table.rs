@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
-use super::bootstrap;
 use super::compare::{Comparison, PolicySums};
 use super::metrics::measure::{InputPrices, Sums};
 use super::metrics::originals::{ANYWHERE, GENUINE, OBSERVED};
@@ -61,6 +61,13 @@ const KEPT: &[Figure] = &[
 /// Minimum number of sessions for confidence intervals.
 const SURE_FROM: usize = 8;
 
+const DRAWS: usize = 1_000;
+/// Fixed, so that results can be repeated.
+const SEED: u64 = 95;
+
+/// A session's numerator and denominator of a ratio.
+type Share = (f64, f64);
+
 pub struct PolicyTable<'a> {
     comparison: &'a Comparison,
     prices: InputPrices,
@@ -83,8 +90,8 @@ impl<'a> PolicyTable<'a> {
 
     /// The 95 % intervals of cost, S1, S2 and S3.
     fn intervals(&self, policy: usize) -> [Option<RangeInclusive<f64>>; 4] {
-        let share = |of: &dyn Fn(&PolicySums) -> bootstrap::Share| {
-            bootstrap::interval(&self.sessions.iter().map(|(_, sums)| of(sums)).collect::<Vec<_>>())
+        let share = |of: &dyn Fn(&PolicySums) -> Share| {
+            interval(&self.sessions.iter().map(|(_, sums)| of(sums)).collect::<Vec<_>>())
         };
         let held = |strictness: usize| {
             move |sums: &PolicySums| {
@@ -236,5 +243,38 @@ fn number(value: f64, unit: Unit) -> Value {
     match unit {
         Unit::Count | Unit::Tokens => (value as u64).into(),
         Unit::Ratio | Unit::Percent | Unit::Rate => value.into(),
+    }
+}
+
+/// The 95 % interval of the ratio, by a bootstrap: sessions are resampled with replacement and the ratio is computed
+/// again. `None` for a single session.
+fn interval(sessions: &[Share]) -> Option<RangeInclusive<f64>> {
+    if sessions.len() < 2 {
+        return None;
+    }
+    let mut rng = Rng::with_seed(SEED);
+    let mut ratios: Vec<f64> = (0..DRAWS)
+        .map(|_| {
+            let drawn = (0..sessions.len()).map(|_| sessions[rng.usize(0..sessions.len())]);
+            let (above, below) = drawn.fold((0.0, 0.0), |sum, share| (sum.0 + share.0, sum.1 + share.1));
+            if below > 0.0 { above / below } else { 1.0 }
+        })
+        .collect();
+    ratios.sort_by(f64::total_cmp);
+    Some(ratios[DRAWS / 40]..=ratios[DRAWS - 1 - DRAWS / 40])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_hold_the_ratio_of_all() {
+        assert_eq!(interval(&[(1.0, 2.0)]), None);
+        assert_eq!(interval(&[(1.0, 2.0); 9]), Some(0.5..=0.5));
+        let mixed: Vec<Share> = (0..40).map(|n| (f64::from(n % 5), 4.0)).collect();
+        let range = interval(&mixed).unwrap_or(0.0..=0.0);
+        assert!(range.contains(&0.5) && *range.start() > 0.3 && *range.end() < 0.7, "{range:?}");
+        assert_eq!(interval(&mixed), interval(&mixed));
     }
 }

@@ -8,7 +8,7 @@ const REMARKS: [&str; 7] =
     ["description", "explanation", "instruction", "reason", "reasoning", "thought", "toolSummary"];
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ignored(Vec<String>);
+pub(crate) struct Ignored(pub(crate) Vec<String>);
 
 impl Ignored {
     pub(super) fn add(&mut self, key: impl Into<String>) {

@@ -1,10 +1,9 @@
 //! Which commands check the project: tests, builds, linters, and runs of its own code. Viewing, searching, version control,
 //! installing and moving files are none.
 
-use super::programs::{
-    CHECKS, CLIENTS, INTERPRETERS, ONLY_LOOKS, PYTHON_CHECKS, PYTHON_TOOLS, RUNNERS, SCRIPT_RUNNERS,
-};
+use super::programs::{self, check_kind};
 use base::model::observation::{Check, CheckKind};
+use base::search::words::listed;
 use base::text::one_line;
 use guard::shell::interpret::call::{Arg, Call, CallInput};
 
@@ -30,7 +29,7 @@ pub fn of_command(script: &str, calls: &[Call]) -> Option<Check> {
 
 fn of_call(call: &Call, depth: usize) -> Option<Check> {
     let words: Vec<&str> = call.argv.iter().map(|arg| arg.text.as_str()).collect();
-    if matches!(call.input, CallInput::Text(_)) && INTERPRETERS.contains(&call.name()) {
+    if matches!(call.input, CallInput::Text(_)) && programs::is("interpreter", call.name()) {
         return Some(check(format!("{} script", call.name()), CheckKind::Run, &[]));
     }
     call.argv.first().and_then(Arg::certain)?;
@@ -46,31 +45,28 @@ fn check(name: String, kind: CheckKind, targets: &[&str]) -> Check {
 fn of_words(words: &[&str], depth: usize) -> Option<Check> {
     let (path, args) = words.split_first()?;
     let name = path.rsplit('/').next().unwrap_or(path);
-    if args.iter().any(|arg| ONLY_LOOKS.contains(arg)) {
+    if args.iter().any(|arg| programs::is("looks", arg)) {
         return None;
     }
     let is_option = |arg: &&&str| arg.starts_with('-') || arg.starts_with('+');
     let first = args.iter().position(|arg| !is_option(&arg));
     let sub = first.map_or("", |at| args[at]);
     let rest = first.map_or(&[][..], |at| &args[at + 1..]);
-    for (program, subs, kind) in CHECKS {
-        if *program != name {
-            continue;
-        }
+    for (kind, subs) in programs::rows(name).filter_map(|(kind, subs)| Some((check_kind(kind)?, subs))) {
         if subs.is_empty() {
             let cleans = ["clean", "distclean", "help"].contains(&sub);
-            return (!cleans).then(|| check(name.to_owned(), *kind, args));
+            return (!cleans).then(|| check(name.to_owned(), kind, args));
         }
         // `mvn -q clean test`: any of the words may be the goal.
-        if let Some(goal) = args.iter().find(|arg| subs.contains(arg)).filter(|goal| {
+        if let Some(goal) = args.iter().find(|arg| listed(subs, arg)).filter(|goal| {
             **goal == sub
                 || goal.starts_with("--")
                 || ["mvn", "mvnw", "gradle", "gradlew", "bazel"].contains(&name)
         }) {
-            return Some(check(format!("{name} {goal}"), *kind, rest));
+            return Some(check(format!("{name} {goal}"), kind, rest));
         }
     }
-    if SCRIPT_RUNNERS.contains(&name) {
+    if programs::is("script-runner", name) {
         let script = match sub {
             "run" | "run-script" | "task" => {
                 rest.iter().find(|arg| !is_option(arg)).copied().unwrap_or_default()
@@ -86,18 +82,18 @@ fn of_words(words: &[&str], depth: usize) -> Option<Check> {
             ));
         }
     }
-    if let Some((_, subs)) =
-        RUNNERS.iter().find(|(program, subs)| *program == name && (subs.is_empty() || subs.contains(&sub)))
+    let starts = |(kind, subs): &(&str, &str)| *kind == "runner" && (subs.is_empty() || listed(subs, sub));
+    if let Some((_, subs)) = programs::rows(name).find(starts)
         && depth < 3
     {
         let after = if subs.is_empty() { args } else { rest };
         let begin = after.iter().position(|arg| !is_option(&arg)).unwrap_or(after.len());
         return of_words(&after[begin..], depth + 1);
     }
-    if CLIENTS.contains(&name) {
+    if programs::is("client", name) {
         let local = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"];
         let asks = args.iter().any(|arg| local.iter().any(|host| arg.contains(host)));
-        let database = ["psql", "redis-cli", "mysql", "mongosh"].contains(&name) && !args.contains(&"-h");
+        let database = programs::is("database", name) && !args.contains(&"-h");
         return (asks || database)
             .then(|| check(one_line(&words.join(" "), NAME_CHARS), CheckKind::Run, &[]));
     }
@@ -105,7 +101,7 @@ fn of_words(words: &[&str], depth: usize) -> Option<Check> {
         return Some(check("nginx -t".to_owned(), CheckKind::Lint, &[]));
     }
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    if INTERPRETERS.contains(&name) || INTERPRETERS.contains(&plain) {
+    if programs::is("interpreter", name) || programs::is("interpreter", plain) {
         return of_interpreter(name, plain, args);
     }
     // A program of the workspace.
@@ -132,11 +128,11 @@ fn of_interpreter(name: &str, plain: &str, args: &[&str]) -> Option<Check> {
     match word {
         "-m" if plain.starts_with("python") => {
             let module = rest.first()?;
-            if PYTHON_TOOLS.contains(module) {
+            if programs::is("module-tool", module) {
                 return None;
             }
-            let known = PYTHON_CHECKS.iter().find(|(name, _)| name == module);
-            let kind = known.map_or(CheckKind::Run, |(_, kind)| *kind);
+            let kind = programs::rows(module).find_map(|(kind, _)| check_kind(kind.strip_prefix("module-")?));
+            let kind = kind.unwrap_or(CheckKind::Run);
             Some(check(format!("{name} -m {module}"), kind, &rest[1..]))
         }
         "-c" | "-e" | "-m" => Some(check(format!("{name} {word}"), CheckKind::Run, &[])),

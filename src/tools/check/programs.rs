@@ -1,219 +1,24 @@
-//! Programs that check a project, as data: one row each.
+//! The table of programs that check a project. `programs.txt` explains its format.
 
 use base::model::observation::CheckKind;
+use base::search::words::listed;
 
-use CheckKind::{Build, Lint, Run, Test};
+const TABLE: &str = include_str!("programs.txt");
 
-/// Program, sub-commands (none: any use of it), kind.
-pub const CHECKS: &[(&str, &[&str], CheckKind)] = &[
-    ("cargo", &["test", "t", "nextest"], Test),
-    ("cargo", &["build", "b", "check", "c", "bench"], Build),
-    ("cargo", &["clippy", "doc"], Lint),
-    ("cargo", &["run", "r"], Run),
-    ("pytest", &[], Test),
-    ("py.test", &[], Test),
-    ("tox", &[], Test),
-    ("nox", &[], Test),
-    ("nosetests", &[], Test),
-    ("go", &["test"], Test),
-    ("go", &["build", "install"], Build),
-    ("go", &["vet"], Lint),
-    ("go", &["run"], Run),
-    ("npm", &["test", "t", "tst"], Test),
-    ("npm", &["start"], Run),
-    ("pnpm", &["test", "t"], Test),
-    ("yarn", &["test"], Test),
-    ("yarn", &["build"], Build),
-    ("yarn", &["lint"], Lint),
-    ("bun", &["test"], Test),
-    ("bun", &["build"], Build),
-    ("jest", &[], Test),
-    ("vitest", &[], Test),
-    ("mocha", &[], Test),
-    ("ava", &[], Test),
-    ("playwright", &["test"], Test),
-    ("cypress", &["run"], Test),
-    ("tsc", &[], Lint),
-    ("vue-tsc", &[], Lint),
-    ("eslint", &[], Lint),
-    ("biome", &["check", "lint", "ci"], Lint),
-    ("deno", &["test"], Test),
-    ("deno", &["check", "lint"], Lint),
-    ("deno", &["run"], Run),
-    ("vite", &["build"], Build),
-    ("next", &["build", "lint"], Build),
-    ("webpack", &[], Build),
-    ("esbuild", &[], Build),
-    ("ruff", &["check"], Lint),
-    ("mypy", &[], Lint),
-    ("pyright", &[], Lint),
-    ("flake8", &[], Lint),
-    ("pylint", &[], Lint),
-    ("mvn", &["test", "verify", "package", "install"], Test),
-    ("mvn", &["compile", "test-compile"], Build),
-    ("mvnw", &["test", "verify", "package", "install"], Test),
-    ("mvnw", &["compile", "test-compile"], Build),
-    ("gradle", &["test", "check", "build"], Test),
-    ("gradle", &["compileJava", "compileKotlin", "assemble", "classes"], Build),
-    ("gradlew", &["test", "check", "build"], Test),
-    ("gradlew", &["compileJava", "compileKotlin", "assemble", "classes"], Build),
-    ("sbt", &["test"], Test),
-    ("sbt", &["compile"], Build),
-    ("make", &[], Build),
-    ("gmake", &[], Build),
-    ("just", &[], Build),
-    ("ninja", &[], Build),
-    ("meson", &["test"], Test),
-    ("meson", &["compile"], Build),
-    ("bazel", &["test"], Test),
-    ("bazel", &["build"], Build),
-    ("cmake", &["--build"], Build),
-    ("ctest", &[], Test),
-    ("rspec", &[], Test),
-    ("rake", &["test", "spec"], Test),
-    ("rails", &["test"], Test),
-    ("phpunit", &[], Test),
-    ("pest", &[], Test),
-    ("phpstan", &[], Lint),
-    ("composer", &["test"], Test),
-    ("dotnet", &["test"], Test),
-    ("dotnet", &["build"], Build),
-    ("dotnet", &["run"], Run),
-    ("swift", &["test"], Test),
-    ("swift", &["build"], Build),
-    ("swift", &["run"], Run),
-    ("mix", &["test"], Test),
-    ("mix", &["compile"], Build),
-    ("zig", &["test"], Test),
-    ("zig", &["build", "build-exe"], Build),
-    ("bats", &[], Test),
-    ("shellcheck", &[], Lint),
-    ("flutter", &["test"], Test),
-    ("flutter", &["analyze", "build"], Lint),
-    ("dart", &["test"], Test),
-    ("dart", &["analyze"], Lint),
-    ("stack", &["test"], Test),
-    ("stack", &["build"], Build),
-    ("cabal", &["test"], Test),
-    ("cabal", &["build"], Build),
-    ("dune", &["test", "runtest"], Test),
-    ("dune", &["build"], Build),
-    ("lein", &["test"], Test),
-    ("terraform", &["validate", "plan"], Lint),
-    ("golangci-lint", &["run"], Lint),
-    ("rubocop", &[], Lint),
-    ("swiftlint", &[], Lint),
-    ("hadolint", &[], Lint),
-    ("yamllint", &[], Lint),
-    ("xmllint", &[], Lint),
-    ("gcc", &[], Build),
-    ("g++", &[], Build),
-    ("cc", &[], Build),
-    ("c++", &[], Build),
-    ("clang", &[], Build),
-    ("clang++", &[], Build),
-    ("rustc", &[], Build),
-    ("javac", &[], Build),
-    ("kotlinc", &[], Build),
-    ("scalac", &[], Build),
-    ("ghc", &[], Build),
-    ("ocamlfind", &[], Build),
-    ("gfortran", &[], Build),
-    ("nasm", &[], Build),
-];
+/// The rows that name the program: their kind, and the sub-commands that count (none: any use of it).
+pub fn rows(program: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    TABLE.lines().filter(|line| !line.starts_with('#')).filter_map(move |line| {
+        let (kind, row) = line.split_once(' ')?;
+        let (programs, subs) = row.split_once(": ").unwrap_or((row, ""));
+        listed(programs, program).then_some((kind, subs))
+    })
+}
 
-/// They run a file of the workspace, `-c` code, a `-m` module or a here-document.
-pub const INTERPRETERS: &[&str] = &[
-    "python", "python2", "python3", "node", "ruby", "perl", "php", "bash", "sh", "zsh", "lua", "luajit",
-    "Rscript", "julia", "java", "bun", "tsx", "ts-node", "swipl", "racket", "guile", "elixir", "octave",
-];
+pub fn is(kind: &str, program: &str) -> bool {
+    rows(program).any(|(known, _)| known == kind)
+}
 
-/// They start another program: the words after it are the command.
-pub const RUNNERS: &[(&str, &[&str])] = &[
-    ("npx", &[]),
-    ("bunx", &[]),
-    ("pnpx", &[]),
-    ("pnpm", &["exec", "dlx"]),
-    ("yarn", &["exec", "dlx"]),
-    ("npm", &["exec", "x"]),
-    ("bundle", &["exec"]),
-    ("poetry", &["run"]),
-    ("pipenv", &["run"]),
-    ("pdm", &["run"]),
-    ("hatch", &["run"]),
-    ("uv", &["run"]),
-    ("uvx", &[]),
-    ("rye", &["run"]),
-    ("conda", &["run"]),
-    ("dotenv", &[]),
-    ("xvfb-run", &[]),
-];
-
-/// Their scripts are checks if their names say so.
-pub const SCRIPT_RUNNERS: &[&str] = &["npm", "pnpm", "yarn", "bun", "composer", "deno"];
-
-/// Python modules that check; other modules of the workspace run its code.
-pub const PYTHON_CHECKS: &[(&str, CheckKind)] = &[
-    ("pytest", Test),
-    ("unittest", Test),
-    ("nose2", Test),
-    ("tox", Test),
-    ("nox", Test),
-    ("doctest", Test),
-    ("mypy", Lint),
-    ("pyright", Lint),
-    ("pylint", Lint),
-    ("flake8", Lint),
-    ("ruff", Lint),
-    ("compileall", Lint),
-    ("py_compile", Lint),
-    ("build", Build),
-];
-
-/// Python modules that neither check nor run the project's code.
-pub const PYTHON_TOOLS: &[&str] = &[
-    "pip",
-    "venv",
-    "virtualenv",
-    "ensurepip",
-    "http.server",
-    "json.tool",
-    "site",
-    "zipfile",
-    "tarfile",
-    "black",
-    "isort",
-];
-
-/// They talk to a server, which counts if it is on this machine.
-pub const CLIENTS: &[&str] = &[
-    "curl",
-    "wget",
-    "http",
-    "https",
-    "xh",
-    "psql",
-    "mysql",
-    "redis-cli",
-    "grpcurl",
-    "mongosh",
-    "nc",
-    "websocat",
-];
-
-/// With these a program only looks.
-pub const ONLY_LOOKS: &[&str] = &[
-    "--help",
-    "-h",
-    "--version",
-    "-V",
-    "--dry-run",
-    "--collect-only",
-    "--co",
-    "--list",
-    "--list-tests",
-    "--listTests",
-    "--no-run",
-    "--print",
-    "--showConfig",
-];
+/// `None` for kinds of rows that are no checks.
+pub fn check_kind(kind: &str) -> Option<CheckKind> {
+    serde_json::from_value(kind.into()).ok()
+}

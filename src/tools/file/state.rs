@@ -3,9 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 
+use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHasher;
 
 use base::folder::exact;
@@ -79,7 +80,7 @@ struct RefusedWrite {
 
 impl FileStates {
     pub fn get(&self, canonical: &Path) -> Option<SeenFile> {
-        let mut states = self.lock();
+        let mut states = self.states.lock();
         states.clock += 1;
         let clock = states.clock;
         states.files.get_mut(canonical).map(|seen| {
@@ -97,7 +98,7 @@ impl FileStates {
     /// The model sees this text. Lines may have a number, a path or a diff's mark before them.
     pub fn show(&self, text: &str) {
         static MARGIN: Pattern = Pattern::new(r"^\s*(?:[^\s:]+[:-])?\d+[:\t -]|^\+");
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = self.shown.lock();
         for line in text.lines() {
             shown.insert(line_hash(line));
             if let Some(margin) = MARGIN.find(line) {
@@ -108,25 +109,24 @@ impl FileStates {
 
     /// Whether each of these lines stood in some result. Blank ones always do.
     pub fn are_shown<'a>(&self, mut lines: impl Iterator<Item = &'a str>) -> bool {
-        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = self.shown.lock();
         lines.all(|line| line.trim().is_empty() || shown.contains(&line_hash(line)))
     }
 
     /// The model's own command has changed the file, in more than could be shown.
     pub fn own_change(&self, canonical: &Path, hash: &str) {
-        if let Some(seen) = self.lock().files.get_mut(canonical) {
+        if let Some(seen) = self.states.lock().files.get_mut(canonical) {
             seen.own = Some(hash.to_owned());
         }
     }
 
     pub fn keep(&self, canonical: &Path, over: String, content: String) {
-        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(RefusedWrite { path: canonical.to_owned(), over, content });
+        *self.refused.lock() = Some(RefusedWrite { path: canonical.to_owned(), over, content });
     }
 
     /// The content last refused for this file, while the file is still the same.
     pub fn kept(&self, canonical: &Path, now: &str) -> Option<String> {
-        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let refused = self.refused.lock();
         let kept = refused.as_ref().filter(|kept| kept.path == canonical && kept.over == now);
         kept.map(|kept| kept.content.clone())
     }
@@ -137,7 +137,7 @@ impl FileStates {
     }
 
     pub fn latest(&self) -> Vec<PathBuf> {
-        let states = self.lock();
+        let states = self.states.lock();
         let mut seen: Vec<(&PathBuf, u64)> =
             states.files.iter().map(|(path, seen)| (path, seen.order)).collect();
         seen.sort_by_key(|(_, order)| std::cmp::Reverse(*order));
@@ -145,15 +145,15 @@ impl FileStates {
     }
 
     pub fn clear(&self) {
-        *self.lock() = States::default();
-        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        *self.states.lock() = States::default();
+        *self.refused.lock() = None;
+        self.shown.lock().clear();
     }
 
     /// Seen files whose time or size has changed. Blocks.
     pub fn maybe_changed(&self) -> Vec<PathBuf> {
         let seen: Vec<(PathBuf, Option<FileStamp>)> =
-            self.lock().files.iter().map(|(path, seen)| (path.clone(), seen.stamp)).collect();
+            self.states.lock().files.iter().map(|(path, seen)| (path.clone(), seen.stamp)).collect();
         let changed = seen.into_iter().filter(|(path, known)| known.is_none() || stamp(path) != *known);
         let mut changed: Vec<PathBuf> = changed.map(|(path, _)| path).collect();
         changed.sort();
@@ -163,7 +163,7 @@ impl FileStates {
     /// Only the file's time changed, not its content.
     pub fn unchanged(&self, canonical: &Path) {
         let now = stamp(canonical);
-        if let Some(seen) = self.lock().files.get_mut(canonical) {
+        if let Some(seen) = self.states.lock().files.get_mut(canonical) {
             seen.stamp = now;
             seen.reported = None;
         }
@@ -171,7 +171,7 @@ impl FileStates {
 
     /// Records that the content `hash` is reported to the model; `false` if it already was.
     pub fn report(&self, canonical: &Path, hash: &str) -> bool {
-        let mut states = self.lock();
+        let mut states = self.states.lock();
         let Some(seen) = states.files.get_mut(canonical) else { return false };
         let is_new = seen.reported.as_deref() != Some(hash);
         seen.reported = Some(hash.to_owned());
@@ -180,15 +180,11 @@ impl FileStates {
 
     /// Held from reading a file until writing it, so that two calls never change the same file at once.
     pub fn exclusive(&self) -> MutexGuard<'_, ()> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, States> {
-        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+        self.writing.lock()
     }
 
     fn put(&self, canonical: &Path, hash: String, snapshot: Option<Arc<[u8]>>) -> Option<SeenFile> {
-        let mut states = self.lock();
+        let mut states = self.states.lock();
         states.clock += 1;
         states.snapshot_bytes += snapshot.as_ref().map_or(0, |bytes| bytes.len());
         let stamp = snapshot.is_some().then(|| stamp(canonical)).flatten();
@@ -221,11 +217,11 @@ mod tests {
         for n in 0..40 {
             states.saw(Path::new(&format!("/f{n}")), n.to_string(), &bytes);
         }
-        assert_eq!(states.lock().files.len(), 40);
+        assert_eq!(states.states.lock().files.len(), 40);
         assert!(states.get(Path::new("/f0")).unwrap().snapshot.is_none());
         assert!(states.get(Path::new("/f39")).unwrap().snapshot.is_some());
         states.remember(Path::new("/f39"), "x");
-        assert!(states.lock().snapshot_bytes <= SNAPSHOTS_BYTES);
+        assert!(states.states.lock().snapshot_bytes <= SNAPSHOTS_BYTES);
         assert_eq!(states.get(Path::new("/f39")).unwrap().hash, "x");
     }
 }

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -140,7 +141,7 @@ impl Hooks {
         if let Some(why) = &answer.failure {
             let text = notice::failed(&hook.name, hook.event, why, hook.fails_closed);
             // A hook that fails on every call would drown out everything else.
-            let is_new = self.failures.lock().unwrap_or_else(PoisonError::into_inner).insert(text.clone());
+            let is_new = self.failures.lock().insert(text.clone());
             if is_new || hook.fails_closed {
                 say(Level::Warning, text);
             }
@@ -160,25 +161,25 @@ impl Hooks {
     fn start(self: &Arc<Self>, hook: Hook, payload: Arc<[u8]>, cwd: PathBuf, say: Say) {
         // Weak, since a strong reference would be a cycle.
         let hooks = Arc::downgrade(self);
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.running.lock();
         while running.try_join_next().is_some() {}
         running.spawn(async move {
             let Some(hooks) = hooks.upgrade() else { return };
             let answer = hooks.one(&hook, &payload, &cwd, &CancellationToken::new(), &say).await;
             // Too late for the decision, but the reason may be useful.
             let no = (answer.decision == Some(Decision::Block)).then_some(answer.reason);
-            let mut late = hooks.late.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut late = hooks.late.lock();
             late.extend(answer.context.or(no).map(|text| (hook.name, text)));
         });
     }
 
     /// What background hooks have said since the last call.
     pub fn take_late(&self) -> Vec<(String, String)> {
-        std::mem::take(&mut self.late.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.late.lock())
     }
 
     pub async fn end(&self) {
-        let mut running = std::mem::take(&mut *self.running.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut running = std::mem::take(&mut *self.running.lock());
         let _ = timeout(LAST_MOMENT, async { while running.join_next().await.is_some() {} }).await;
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
@@ -37,7 +37,7 @@ struct Pending<'a> {
 
 impl Drop for Pending<'_> {
     fn drop(&mut self) {
-        if self.connection.pending().remove(&self.id).is_some() {
+        if self.connection.pending.lock().remove(&self.id).is_some() {
             self.connection.notify("$/cancelRequest", json!({"id": self.id}));
         }
     }
@@ -57,10 +57,6 @@ impl Connection {
         Self { out, pending: Mutex::default(), last_id: AtomicI64::new(0) }
     }
 
-    fn pending(&self) -> MutexGuard<'_, HashMap<i64, oneshot::Sender<Reply>>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn send(&self, message: &Value) -> bool {
         self.out.try_send(wire::frame(message)).is_ok()
     }
@@ -74,7 +70,7 @@ impl Connection {
     pub async fn request(&self, method: &str, params: Value, limit: Duration) -> Reply {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let (sender, answer) = oneshot::channel();
-        self.pending().insert(id, sender);
+        self.pending.lock().insert(id, sender);
         let _pending = Pending { connection: self, id };
         if !self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})) {
             return Err(RequestError::Ended);
@@ -97,7 +93,7 @@ impl Connection {
     }
 
     pub fn answered(&self, mut message: Value) {
-        let sender = message["id"].as_i64().and_then(|id| self.pending().remove(&id));
+        let sender = message["id"].as_i64().and_then(|id| self.pending.lock().remove(&id));
         let Some(sender) = sender else { return };
         let error = message["error"].take();
         let _ = sender.send(match error {
@@ -110,6 +106,6 @@ impl Connection {
     }
 
     pub fn close(&self) {
-        self.pending().clear();
+        self.pending.lock().clear();
     }
 }

@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::BufReader;
 use tokio::process::ChildStdout;
@@ -122,13 +123,13 @@ impl Server {
         };
         let complaints = service.complaints();
         drop(service);
-        let why = if self.state().leaving { String::new() } else { why };
+        let why = if self.state.lock().leaving { String::new() } else { why };
         let last = complaints.lines().rev().find(|line| !line.trim().is_empty());
         let why = match last {
             Some(last) if !why.is_empty() => format!("{why}: {}", one_line(last, 200)),
             _ => why,
         };
-        self.state().phase = Phase::Ended(why);
+        self.state.lock().phase = Phase::Ended(why);
         self.connection.close();
         self.changed.send_replace(());
     }
@@ -151,7 +152,7 @@ impl Server {
         let greeting = protocol::initialize(&self.root, &name, options);
         match self.connection.request("initialize", greeting, START).await {
             Ok(answer) => {
-                self.state().abilities = protocol::abilities(&answer);
+                self.state.lock().abilities = protocol::abilities(&answer);
             }
             Err(RequestError::Refused { message, .. }) => return one_line(&message, 200),
             Err(RequestError::Late) => return format!("it was not ready after {} s", START.as_secs()),
@@ -162,18 +163,18 @@ impl Server {
             self.connection.notify("workspace/didChangeConfiguration", json!({"settings": self.settings}));
         }
         {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             (state.phase, state.was_ready) = (Phase::Ready, true);
         }
         self.changed.send_replace(());
         loop {
-            let used = self.state().used;
+            let used = self.state.lock().used;
             tokio::select! {
                 () = self.stop.cancelled() => break,
-                () = sleep_until(used + UNUSED) => if self.state().used == used { break },
+                () = sleep_until(used + UNUSED) => if self.state.lock().used == used { break },
             }
         }
-        self.state().leaving = true;
+        self.state.lock().leaving = true;
         let _ = self.connection.request("shutdown", Value::Null, END).await;
         self.connection.notify("exit", Value::Null);
         tokio::time::sleep(END).await;
@@ -185,30 +186,26 @@ impl Server {
         let _ = timeout(2 * END, self.until(|state| matches!(state.phase, Phase::Ended(_)))).await;
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub fn phase(&self) -> Phase {
-        self.state().phase.clone()
+        self.state.lock().phase.clone()
     }
 
     pub fn was_ready(&self) -> bool {
-        self.state().was_ready
+        self.state.lock().was_ready
     }
 
     pub fn knows_project(&self) -> bool {
-        self.state().settled_once
+        self.state.lock().settled_once
     }
 
     pub fn counts_bytes(&self) -> bool {
-        self.state().abilities.utf8
+        self.state.lock().abilities.utf8
     }
 
     async fn until(&self, holds: impl Fn(&State) -> bool) {
         let mut changed = self.changed.subscribe();
         loop {
-            let holds = holds(&self.state());
+            let holds = holds(&self.state.lock());
             if holds || changed.changed().await.is_err() {
                 return;
             }
@@ -217,7 +214,7 @@ impl Server {
 
     pub async fn ready(&self) -> bool {
         self.until(|state| state.phase != Phase::Starting).await;
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.used = Instant::now();
         state.phase == Phase::Ready
     }
@@ -234,7 +231,7 @@ impl Server {
             return;
         }
         {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             match method {
                 "textDocument/publishDiagnostics" => {
                     let Some((path, version, findings)) = protocol::published(params) else { return };
@@ -268,12 +265,12 @@ impl Server {
             "workspace/configuration" => Some(protocol::configuration(params, &self.settings)),
             "client/registerCapability" => {
                 if protocol::registers_pull(params) {
-                    self.state().abilities.pull = true;
+                    self.state.lock().abilities.pull = true;
                 }
                 Some(Value::Null)
             }
             "workspace/diagnostic/refresh" => {
-                let mut state = self.state();
+                let mut state = self.state.lock();
                 (state.refreshes, state.events) = (state.refreshes + 1, state.events + 1);
                 drop(state);
                 self.changed.send_replace(());
@@ -294,7 +291,7 @@ impl Server {
     /// Marks findings from before the edit as known. `before` is `None` for a new file.
     pub async fn know_before(&self, path: &Path, language: &str, before: Option<&str>, limit: Duration) {
         let (open, pull, known) = {
-            let state = self.state();
+            let state = self.state.lock();
             let open = state.open.contains_key(path);
             (open, state.abilities.pull, open && state.found.is_known(path))
         };
@@ -305,7 +302,7 @@ impl Server {
                 self.settled(&shown, limit).await;
             }
             // Findings pushed by a pull server come from the disk, where the edit is already made.
-            self.state().found.know(path, before, pull);
+            self.state.lock().found.know(path, before, pull);
         }
         if known || !pull {
             self.new_elsewhere(path);
@@ -315,7 +312,7 @@ impl Server {
     /// Sends a file's text unless the server already has it.
     pub fn keep_up(&self, path: &Path, language: &str, text: &str) {
         let hash = file::hash(text.as_bytes());
-        let same = self.state().open.get(path).is_some_and(|document| document.text_hash == hash);
+        let same = self.state.lock().open.get(path).is_some_and(|document| document.text_hash == hash);
         if !same {
             self.show(path, language, text);
         }
@@ -323,7 +320,7 @@ impl Server {
 
     pub fn show(&self, path: &Path, language: &str, text: &str) -> Shown {
         let text_hash = file::hash(text.as_bytes());
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.used = Instant::now();
         let number = state.events;
         let used = state.open.values().map(|document| document.used).max().unwrap_or(0) + 1;
@@ -357,7 +354,7 @@ impl Server {
 
     pub fn saved(&self, path: &Path, text: &str) {
         self.connection.notify("workspace/didChangeWatchedFiles", protocol::files_changed(path));
-        if self.state().abilities.save {
+        if self.state.lock().abilities.save {
             self.connection.notify("textDocument/didSave", protocol::did_save(path, text));
         }
     }
@@ -367,12 +364,12 @@ impl Server {
         let end = Instant::now() + limit;
         let settled = async {
             for _ in 0..AGAIN {
-                let refreshes = self.state().refreshes;
+                let refreshes = self.state.lock().refreshes;
                 if !self.looked_at(shown).await {
                     return false;
                 }
                 self.quiet().await;
-                if self.state().refreshes == refreshes {
+                if self.state.lock().refreshes == refreshes {
                     break;
                 }
             }
@@ -383,16 +380,16 @@ impl Server {
 
     /// Waits for findings on this version of the file, or requests them.
     async fn looked_at(&self, shown: &Shown) -> bool {
-        if !self.state().abilities.pull {
+        if !self.state.lock().abilities.pull {
             let told = |state: &State| {
                 state.found.is_told(&shown.path, shown.version, shown.number)
                     || state.phase != Phase::Ready
                     || state.abilities.pull
             };
             // Some servers send nothing if nothing has changed.
-            let silent = if self.state().settled_once { SILENT } else { SILENT_AT_FIRST };
-            while timeout(silent, self.until(told)).await.is_err() && !self.state().busy.is_empty() {}
-            if !self.state().abilities.pull {
+            let silent = if self.state.lock().settled_once { SILENT } else { SILENT_AT_FIRST };
+            while timeout(silent, self.until(told)).await.is_err() && !self.state.lock().busy.is_empty() {}
+            if !self.state.lock().abilities.pull {
                 return self.phase() == Phase::Ready;
             }
         }
@@ -401,7 +398,7 @@ impl Server {
             match self.connection.request("textDocument/diagnostic", question, START).await {
                 Ok(answer) => {
                     if let Some(found) = protocol::pulled(answer) {
-                        self.state().found.pulled(shown.path.clone(), found);
+                        self.state.lock().found.pulled(shown.path.clone(), found);
                     }
                     return true;
                 }
@@ -417,7 +414,7 @@ impl Server {
         let mut changed = self.changed.subscribe();
         loop {
             let (busy, pause) = {
-                let state = self.state();
+                let state = self.state.lock();
                 if matches!(state.phase, Phase::Ended(_)) {
                     return;
                 }
@@ -429,25 +426,25 @@ impl Server {
                     return;
                 }
             } else if timeout(pause, changed).await.is_err() {
-                self.state().settled_once = true;
+                self.state.lock().settled_once = true;
                 return;
             }
         }
     }
 
     pub fn new_in(&self, path: &Path, text: &str) -> Vec<Finding> {
-        self.state().found.new_in(path, text)
+        self.state.lock().found.new_in(path, text)
     }
 
     /// New errors in files the server wasn't shown, which become known.
     pub fn new_elsewhere(&self, except: &Path) -> Vec<(PathBuf, Finding)> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let State { found, open, .. } = &mut *state;
         found.new_elsewhere(|path| path == except || open.contains_key(path))
     }
 
     pub async fn ask(&self, method: &str, params: Value, limit: Duration) -> Result<Value, RequestError> {
-        self.state().used = Instant::now();
+        self.state.lock().used = Instant::now();
         for _ in 0..AGAIN {
             match self.connection.request(method, params.clone(), limit).await {
                 Err(RequestError::Refused { code, .. }) if OUT_OF_DATE.contains(&code) => self.quiet().await,

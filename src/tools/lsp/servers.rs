@@ -4,9 +4,10 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
@@ -134,10 +135,6 @@ impl LanguageServers {
         Self::new(ServersSetup { setting: Some(ServersSetting::All(false)), ..ServersSetup::default() })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The row of a file in the workspace: its name and content, and the file's language.
     fn row(&self, file: &Path) -> Option<(&str, &LanguageServer, &str)> {
         let rows = self.0.rows.get_or_init(|| language_servers::rows(self.0.setup.setting.as_ref()));
@@ -151,7 +148,7 @@ impl LanguageServers {
         if after.len() > TEXT_BYTES || self.row(file).is_none() {
             return;
         }
-        let mut state = self.state();
+        let mut state = self.0.state.lock();
         state.last += 1;
         let number = state.last;
         state.latest.insert(file.to_owned(), number);
@@ -168,7 +165,7 @@ impl LanguageServers {
     /// interrupt.
     pub async fn after_edits(&self, cancel: &CancellationToken) -> Option<String> {
         let (edits, wait) = {
-            let mut state = self.state();
+            let mut state = self.0.state.lock();
             (std::mem::take(&mut state.edits), state.wait.unwrap_or(FIRST_WAIT))
         };
         let mut texts = Vec::new();
@@ -183,7 +180,7 @@ impl LanguageServers {
                     if let Some(report) = report
                         && let Err(unheard) = sender.send(report)
                     {
-                        servers.state().late.push(unheard.0);
+                        servers.0.state.lock().late.push(unheard.0);
                     }
                 });
             }
@@ -197,7 +194,7 @@ impl LanguageServers {
                         Ok(Some(report)) => texts.push(report),
                         Ok(None) => break,
                         Err(_) => {
-                            self.state().wait = Some(SHORT_WAIT);
+                            self.0.state.lock().wait = Some(SHORT_WAIT);
                             break;
                         }
                     },
@@ -206,7 +203,7 @@ impl LanguageServers {
             reports.close();
             texts.extend(std::iter::from_fn(|| reports.try_recv().ok()));
         }
-        texts.splice(..0, std::mem::take(&mut self.state().late));
+        texts.splice(..0, std::mem::take(&mut self.0.state.lock().late));
         (!texts.is_empty()).then(|| texts.join("\n"))
     }
 
@@ -215,18 +212,19 @@ impl LanguageServers {
         let mut outstanding = self.0.outstanding.subscribe();
         let reading =
             |slot: &Slot| slot.server.as_ref().is_some_and(|one| is_alive(one) && !one.knows_project());
-        let limit = if self.state().slots.values().any(reading) { LAST_WAIT_AT_FIRST } else { LAST_WAIT };
+        let limit =
+            if self.0.state.lock().slots.values().any(reading) { LAST_WAIT_AT_FIRST } else { LAST_WAIT };
         tokio::select! {
             biased;
             () = cancel.cancelled() => {}
             _ = timeout(limit, outstanding.wait_for(|count| *count == 0)) => {}
         }
-        let late = std::mem::take(&mut self.state().late);
+        let late = std::mem::take(&mut self.0.state.lock().late);
         (!late.is_empty()).then(|| late.join("\n"))
     }
 
     async fn superseded(&self, file: &Path, number: u64) {
-        let is_later = |_: &usize| self.state().latest.get(file) != Some(&number);
+        let is_later = |_: &usize| self.0.state.lock().latest.get(file) != Some(&number);
         let _ = self.0.outstanding.subscribe().wait_for(is_later).await;
     }
 
@@ -244,7 +242,7 @@ impl LanguageServers {
             // The later edit reports instead.
             () = self.superseded(&edit.path, edit.number) => return None,
         };
-        self.state().wait = Some(if settled && begun.elapsed() < WAIT { WAIT } else { SHORT_WAIT });
+        self.0.state.lock().wait = Some(if settled && begun.elapsed() < WAIT { WAIT } else { SHORT_WAIT });
         if !settled {
             return None;
         }
@@ -295,7 +293,7 @@ impl LanguageServers {
         let root = programs::root(row, &setup.workspace, file);
         let failed = |program: &Program, why: &str| Err(NoServer::Failed(program.name(), why.to_owned()));
         let program = {
-            let mut state = self.state();
+            let mut state = self.0.state.lock();
             let running = |slot: &&Slot| slot.server.as_ref().is_some_and(|server| is_alive(server));
             let full = state.slots.values().filter(running).count() >= RUNNING;
             let slot = state.slots.entry((name.to_owned(), root.clone())).or_default();
@@ -320,7 +318,7 @@ impl LanguageServers {
         };
         // Not under the lock, which the engine's task takes too; `starting` keeps a second one from being started.
         let started = self.start(row, program, root.clone());
-        let mut state = self.state();
+        let mut state = self.0.state.lock();
         let slot = state.slots.entry((name.to_owned(), root)).or_default();
         match started {
             Ok(server) => {
@@ -374,7 +372,7 @@ impl LanguageServers {
     }
 
     pub fn status(&self) -> String {
-        let state = self.state();
+        let state = self.0.state.lock();
         let mut rows: Vec<String> = state
             .slots
             .iter()
@@ -394,14 +392,16 @@ impl LanguageServers {
     }
 
     pub fn ready(&self) -> Vec<Arc<Server>> {
-        let state = self.state();
+        let state = self.0.state.lock();
         let servers = state.slots.values().filter_map(|slot| slot.server.clone());
         servers.filter(|server| server.phase() == Phase::Ready).collect()
     }
 
     pub async fn stop(&self) {
         let servers: Vec<_> = self
-            .state()
+            .0
+            .state
+            .lock()
             .slots
             .drain()
             .filter_map(|(_, slot)| slot.server)

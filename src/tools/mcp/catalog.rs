@@ -1,10 +1,22 @@
-//! What a server offers, and what a call of it returns. Plain data.
+//! What a server offers, what a call of it returns, and what servers offered last time: the model can be shown names
+//! without starting servers. A server whose configuration has changed is unknown again.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use rmcp::model::{Prompt, Resource, Tool, ToolAnnotations};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
+
+use base::file;
+use base::folder::update::update;
+use base::protocol::event::CommandRow;
+use base::text::one_line;
 
 pub const READER: &str = "read_resource";
 const READER_NAMES: usize = 20;
+const HELP_CHARS: usize = 120;
 
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
@@ -37,6 +49,22 @@ impl Catalog {
         self.has_reader = true;
     }
 
+    pub fn learned(&self) -> LearnedServer {
+        let tool = |tool: &Tool| LearnedTool { name: tool.name.to_string(), reads: reads(tool) };
+        let prompt = |prompt: &Prompt| {
+            let args = prompt.arguments.iter().flatten().map(|argument| format!("[{}]", argument.name));
+            CommandRow {
+                name: prompt.name.clone(),
+                args: args.collect::<Vec<_>>().join(" "),
+                help: one_line(prompt.description.as_deref().unwrap_or_default(), HELP_CHARS),
+            }
+        };
+        LearnedServer {
+            tools: self.tools.iter().map(tool).collect(),
+            prompts: self.prompts.iter().map(prompt).collect(),
+        }
+    }
+
     pub fn is_ours(&self, tool: &Tool) -> bool {
         self.has_reader && tool.name == READER
     }
@@ -61,4 +89,65 @@ pub struct CallResult {
     pub content: Vec<Content>,
     /// The server reports a failed call; the content says why.
     pub failed: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LearnedTool {
+    pub name: String,
+    pub reads: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LearnedServer {
+    pub tools: Vec<LearnedTool>,
+    /// Without the server's name.
+    pub prompts: Vec<CommandRow>,
+}
+
+/// By the hash of a server's configuration.
+type All = BTreeMap<String, LearnedServer>;
+
+/// The file of all servers. Methods block.
+#[derive(Clone, Debug)]
+pub struct Learned(PathBuf);
+
+impl Learned {
+    pub fn new(state: &Path) -> Self {
+        Self(state.join("learned.json"))
+    }
+
+    pub fn read(&self) -> All {
+        let bytes = file::read_own(&self.0).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    pub fn write(&self, hash: &str, offers: &LearnedServer) -> io::Result<()> {
+        update(&self.0, |old| {
+            let mut all: All = old.and_then(|old| serde_json::from_slice(old).ok()).unwrap_or_default();
+            let before = all.insert(hash.to_owned(), offers.clone());
+            if before.as_ref() == Some(offers) { Ok(None) } else { Ok(Some(serde_json::to_vec(&all)?)) }
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_that_learn_at_once_keep_each_others_entries() {
+        let dir = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for session in 0..4 {
+                let learned = Learned::new(dir.path());
+                scope.spawn(move || {
+                    for server in 0..10 {
+                        learned.write(&format!("{session}-{server}"), &LearnedServer::default()).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(Learned::new(dir.path()).read().len(), 40);
+    }
 }

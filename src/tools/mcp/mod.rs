@@ -4,7 +4,6 @@ pub mod catalog;
 pub mod client;
 pub mod config;
 pub mod describe;
-pub mod learned;
 pub mod result;
 pub mod serve;
 pub mod servers;

@@ -2,19 +2,19 @@
 //! use, after a pause that doubles each time.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync;
 use tokio::task::spawn_blocking;
 
-use super::catalog::Catalog;
+use super::catalog::{Catalog, Learned, LearnedServer};
 use super::client::connection::Connection;
 use super::client::connector::{Place, connect};
 use super::client::error::McpError;
 use super::config::entry;
 use super::config::server::{Server, Transport};
-use super::learned::{self, Learned, LearnedServer};
 use base::config::trusted::agent_files::AgentFile;
 
 /// Sign-in attempts per use: a server that refuses every token must not ask forever.
@@ -83,7 +83,7 @@ impl Servers {
     /// What is known without asking the server.
     pub fn known(&self, server: &str) -> LearnedServer {
         let slot = self.slots.iter().find(|slot| slot.server.name == server);
-        slot.map(|slot| slot.known.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap_or_default()
+        slot.map(|slot| slot.known.lock().clone()).unwrap_or_default()
     }
 
     /// Runs a request on the server's connection, opening it if necessary.
@@ -146,8 +146,8 @@ impl Servers {
     }
 
     async fn learn(&self, slot: &Slot, catalog: &Catalog) {
-        let offers = learned::of_catalog(catalog);
-        slot.known.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&offers);
+        let offers = catalog.learned();
+        slot.known.lock().clone_from(&offers);
         if let Some(learned) = self.learned.clone().filter(|_| !slot.server.hash.is_empty()) {
             let hash = slot.server.hash.clone();
             // Only the next session's listing depends on it.

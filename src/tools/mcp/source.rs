@@ -7,7 +7,7 @@ use rmcp::model::Tool;
 use serde_json::{Map, Value};
 use tokio::task::spawn_blocking;
 
-use super::catalog::{self, Catalog};
+use super::catalog::{self, Catalog, LearnedTool};
 use super::client::error::McpError;
 use super::client::handler::Caller;
 use super::result;
@@ -103,7 +103,7 @@ impl ToolSource for McpSource {
 }
 
 /// `github.{create_issue, list_issues, +9}`.
-fn listed(server: &str, tools: &[super::learned::LearnedTool]) -> String {
+fn listed(server: &str, tools: &[LearnedTool]) -> String {
     if tools.is_empty() {
         return format!("{server}.* (MCP)");
     }
@@ -218,9 +218,9 @@ impl Prepared for RemoteCall {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::mcp::catalog::{Learned, LearnedServer};
     use crate::mcp::client::connector::Place;
     use crate::mcp::config::entry;
-    use crate::mcp::learned::{Learned, LearnedServer, LearnedTool};
     use guard::sandbox::session::Sandbox;
 
     #[test]

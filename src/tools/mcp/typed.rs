@@ -3,6 +3,7 @@
 use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
+use super::config::server::Server;
 use super::result;
 use super::servers::Servers;
 use crate::output::{Keep, Limits, Spill};
@@ -103,13 +104,9 @@ fn mentions(servers: &Servers, text: &str) -> Vec<(String, String)> {
 }
 
 pub fn commands(servers: &Servers) -> Vec<CommandRow> {
-    let of = |server: &super::config::server::Server| {
-        let row = |prompt: super::learned::LearnedPrompt| CommandRow {
-            name: format!("{}:{}", server.name, prompt.name),
-            args: prompt.args,
-            help: prompt.help,
-        };
-        servers.known(&server.name).prompts.into_iter().map(row).collect::<Vec<_>>()
+    let of = |server: &Server| {
+        let named = |row: CommandRow| CommandRow { name: format!("{}:{}", server.name, row.name), ..row };
+        servers.known(&server.name).prompts.into_iter().map(named).collect::<Vec<_>>()
     };
     servers.all().flat_map(of).collect()
 }

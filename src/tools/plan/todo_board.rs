@@ -1,9 +1,8 @@
 //! The todo list and its recap (layer L5).
 
-use std::sync::{Mutex, PoisonError};
-
 use base::model::observation::{Todo, TodoStatus};
 use base::text;
+use parking_lot::Mutex;
 
 const RECAP_CHARS: usize = 300;
 
@@ -12,11 +11,11 @@ pub struct TodoBoard(Mutex<Vec<Todo>>);
 
 impl TodoBoard {
     pub fn set(&self, todos: Vec<Todo>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = todos;
+        *self.0.lock() = todos;
     }
 
     pub fn get(&self) -> Vec<Todo> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().clone()
     }
 }
 

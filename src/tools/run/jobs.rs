@@ -6,10 +6,11 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -95,12 +96,8 @@ pub struct BackgroundJob {
 }
 
 impl BackgroundJob {
-    fn state(&self) -> MutexGuard<'_, JobState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub fn append(&self, chunk: &[u8], cap_bytes: u64) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let room = usize::try_from(cap_bytes.saturating_sub(state.written_bytes))
             .unwrap_or(usize::MAX)
             .min(chunk.len());
@@ -120,7 +117,7 @@ impl BackgroundJob {
     }
 
     fn read(&self) -> JobOutput {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.ended.is_some() {
             state.reported = true;
         }
@@ -137,7 +134,7 @@ impl BackgroundJob {
         JobRow {
             id: self.id,
             command: one_line(&self.command, 200),
-            ended: self.state().ended.as_ref().map(|end| end.how.clone()),
+            ended: self.state.lock().ended.as_ref().map(|end| end.how.clone()),
         }
     }
 }
@@ -153,31 +150,27 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    fn jobs(&self) -> MutexGuard<'_, Vec<Arc<BackgroundJob>>> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub fn watch(&self, watcher: Watcher) {
-        *self.watcher.lock().unwrap_or_else(PoisonError::into_inner) = Some(watcher);
+        *self.watcher.lock() = Some(watcher);
     }
 
     fn changed(&self) {
-        if let Some(watcher) = &*self.watcher.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(watcher) = &*self.watcher.lock() {
             watcher(self.list());
         }
     }
 
     pub fn hurry(&self) -> CancellationToken {
-        self.hurry.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.hurry.lock().clone()
     }
 
     /// The commands that calls wait for go on as jobs.
     pub fn take_waiting(&self) {
-        std::mem::take(&mut *self.hurry.lock().unwrap_or_else(PoisonError::into_inner)).cancel();
+        std::mem::take(&mut *self.hurry.lock()).cancel();
     }
 
     pub fn has_room(&self) -> bool {
-        self.jobs().iter().filter(|job| job.state().ended.is_none()).count() < MAX_RUNNING
+        self.jobs.lock().iter().filter(|job| job.state.lock().ended.is_none()).count() < MAX_RUNNING
     }
 
     /// Starts a job that writes to the file `path`; returns its number.
@@ -225,8 +218,9 @@ impl Jobs {
             news: Notify::new(),
             over: CancellationToken::new(),
         });
-        let mut jobs = self.jobs();
-        let reported: Vec<u32> = jobs.iter().filter(|job| job.state().reported).map(|job| job.id).collect();
+        let mut jobs = self.jobs.lock();
+        let reported: Vec<u32> =
+            jobs.iter().filter(|job| job.state.lock().reported).map(|job| job.id).collect();
         let surplus = &reported[..reported.len().saturating_sub(MAX_ENDED)];
         jobs.retain(|job| !surplus.contains(&job.id));
         jobs.push(Arc::clone(&job));
@@ -243,7 +237,7 @@ impl Jobs {
         tokio::spawn(async move {
             let outcome = outcome.await;
             {
-                let mut state = job.state();
+                let mut state = job.state.lock();
                 state.ended = Some(JobEnd::of(&outcome, job.begun.elapsed()));
                 state.file = None;
             }
@@ -258,7 +252,7 @@ impl Jobs {
     }
 
     fn find(&self, id: u32) -> Option<Arc<BackgroundJob>> {
-        self.jobs().iter().find(|job| job.id == id).cloned()
+        self.jobs.lock().iter().find(|job| job.id == id).cloned()
     }
 
     pub async fn wait_for_output(&self, id: u32, limit: Duration) {
@@ -276,7 +270,7 @@ impl Jobs {
     pub fn peek(&self, id: u32) -> Option<String> {
         let job = self.find(id)?;
         let file = file::tail(&job.path, PEEKED_BYTES).ok();
-        let unread = || job.state().unread.iter().copied().collect();
+        let unread = || job.state.lock().unread.iter().copied().collect();
         Some(readable(&file.unwrap_or_else(unread)))
     }
 
@@ -284,7 +278,7 @@ impl Jobs {
     pub async fn wait_for_end(&self, id: Option<u32>, limit: Duration) -> Option<u32> {
         let waiting: Vec<Arc<BackgroundJob>> = match id {
             Some(id) => self.find(id).into_iter().collect(),
-            None => self.jobs().iter().filter(|job| !job.state().reported).cloned().collect(),
+            None => self.jobs.lock().iter().filter(|job| !job.state.lock().reported).cloned().collect(),
         };
         if waiting.is_empty() {
             return None;
@@ -310,7 +304,7 @@ impl Jobs {
     }
 
     pub async fn stop_all(&self) {
-        let jobs: Vec<Arc<BackgroundJob>> = self.jobs().clone();
+        let jobs: Vec<Arc<BackgroundJob>> = self.jobs.lock().clone();
         for job in &jobs {
             job.cancel.cancel();
         }
@@ -319,13 +313,13 @@ impl Jobs {
     }
 
     pub fn list(&self) -> Vec<JobRow> {
-        self.jobs().iter().map(|job| job.row()).collect()
+        self.jobs.lock().iter().map(|job| job.row()).collect()
     }
 
     pub fn take_ended(&self) -> Vec<String> {
-        let jobs = self.jobs();
+        let jobs = self.jobs.lock();
         let news = jobs.iter().filter_map(|job| {
-            let mut state = job.state();
+            let mut state = job.state.lock();
             let ended = state.ended.clone().filter(|_| !state.reported)?;
             state.reported = true;
             let (command, how, took) = (one_line(&job.command, 80), ended.how, ended.took.as_secs());
@@ -337,7 +331,7 @@ impl Jobs {
 
 impl Drop for Jobs {
     fn drop(&mut self) {
-        for job in self.jobs().iter() {
+        for job in self.jobs.lock().iter() {
             job.cancel.cancel();
         }
     }

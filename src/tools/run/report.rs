@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::decode::readable;
-use super::file_view::{self, Printed};
 use super::visible_output::visible_output;
-use super::{hints, network_note};
+use super::{file_view, hints, network_note};
 use crate::check::find;
 use crate::cx::ToolCx;
 use crate::output::Keep;
@@ -142,8 +141,8 @@ pub fn ended(run: &CommandRun, cx: &ToolCx, outcome: CommandOutcome, took: Durat
             let (early, late) = outcome.output.tail.as_slices();
             [&outcome.output.head, early, late].concat()
         });
-        let printed = Printed { bytes: raw.as_deref().unwrap_or(body.as_bytes()), whole: raw.is_some() };
-        ran.view = file_view::of_command(cx, &printed).map(Box::new);
+        let printed = raw.as_deref().unwrap_or(body.as_bytes());
+        ran.view = file_view::of_command(cx, printed, raw.is_some()).map(Box::new);
     }
     if let Some(full) = full {
         ran.full_output_path = Some(full.to_string_lossy().into_owned());

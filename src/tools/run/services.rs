@@ -6,9 +6,9 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use base::file;
@@ -61,17 +61,13 @@ impl Services {
         Self { folder, kept: Mutex::new(kept) }
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, Vec<Kept>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub fn running(&self) -> Vec<ServiceRow> {
-        self.kept().iter().filter(|kept| kept.lives()).map(|kept| kept.row.clone()).collect()
+        self.kept.lock().iter().filter(|kept| kept.lives()).map(|kept| kept.row.clone()).collect()
     }
 
     /// Those that this run started and that have ended since.
     pub fn dead(&self) -> Vec<ServiceRow> {
-        self.kept().iter().filter(|kept| !kept.lives()).map(|kept| kept.row.clone()).collect()
+        self.kept.lock().iter().filter(|kept| !kept.lives()).map(|kept| kept.row.clone()).collect()
     }
 
     pub async fn start(&self, command: &str, cwd: &Path) -> io::Result<Started> {
@@ -122,7 +118,7 @@ impl Services {
             log: log.to_string_lossy().into_owned(),
             stop: format!("kill -- -{pgid}"),
         };
-        let mut kept = self.kept();
+        let mut kept = self.kept.lock();
         kept.push(Kept { row: row.clone(), processes });
         // Another run may have started some too.
         let _ = update(&self.folder.join(LIST), |bytes| {

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::jobs::Jobs;
 use base::process::reap::Leftovers;
@@ -27,15 +29,15 @@ impl Shell {
     }
 
     pub fn cwd(&self) -> PathBuf {
-        self.cwd.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.cwd.lock().clone()
     }
 
     /// Whether this is the first time in the session.
     pub fn is_first(&self, hint: &str) -> bool {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner).insert(hint.to_owned())
+        self.said.lock().insert(hint.to_owned())
     }
 
     pub fn set_cwd(&self, cwd: PathBuf) {
-        *self.cwd.lock().unwrap_or_else(PoisonError::into_inner) = cwd;
+        *self.cwd.lock() = cwd;
     }
 }

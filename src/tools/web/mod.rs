@@ -1,7 +1,6 @@
 //! Web access for the model: single pages by address, and search.
 
 pub mod address;
-pub mod cache;
 pub mod client;
 pub mod fetch;
 pub mod markdown;

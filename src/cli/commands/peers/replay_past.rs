@@ -1,9 +1,6 @@
 //! `mycode replay --from AGENT`: what the user's sessions in another agent would have cost under our
 //! policies, and what they did cost. Reads only their files; needs no network and no key.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-
 use super::import;
 use crate::cli::args::SharedArgs;
 use crate::cli::commands::sessions::replay_args::ReplayArgs;
@@ -13,6 +10,7 @@ use base::config::settings::Permission;
 use base::text;
 use context::report::period;
 use records::import::write;
+use records::trace::parallel;
 use records::trace::past::PastCost;
 use records::trace::past_table;
 
@@ -25,31 +23,18 @@ pub fn run(cli: &SharedArgs, args: &ReplayArgs, from: &str) -> Result<(), Failur
         since.map_err(|wrong| Failure::usage(wrong, "give one such as 30d, 24h, 2w or 2026-11-01"))?;
     let mut found = (peer.find)(None)?;
     found.retain(|found| found.updated_ms >= since);
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let (mut past, mut sessions, mut unknown, mut unreadable) = (PastCost::default(), 0, 0, 0);
-        while let Some(found) = found.get(next.fetch_add(1, Ordering::Relaxed)) {
-            match (peer.read)(&found.path) {
-                Ok(told) => {
-                    unknown += told.unknown;
-                    sessions += usize::from(told.replies().next().is_some());
-                    past.add(&write::records(&told, true));
-                }
-                Err(_) => unreadable += 1,
-            }
-        }
-        (past, sessions, unknown, unreadable)
-    };
     // Each worker keeps a full session in memory.
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(4);
-    let parts: Vec<_> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
+    let parts = parallel::map(&found, 4, |found| {
+        let told = (peer.read)(&found.path).ok()?;
+        let mut past = PastCost::default();
+        past.add(&write::records(&told, true));
+        Some((past, told.unknown, usize::from(told.replies().next().is_some())))
     });
-    let (mut past, mut sessions, mut unknown, mut unreadable) = (PastCost::default(), 0, 0, 0);
-    for part in parts {
+    let unreadable = parts.iter().filter(|part| part.is_none()).count();
+    let (mut past, mut unknown, mut sessions) = (PastCost::default(), 0, 0);
+    for part in parts.into_iter().flatten() {
         past.merge(part.0);
-        (sessions, unknown, unreadable) = (sessions + part.1, unknown + part.2, unreadable + part.3);
+        (unknown, sessions) = (unknown + part.1, sessions + part.2);
     }
     if unreadable > 0 {
         eprintln!("warning: {} could not be read", text::plural(unreadable, "session"));

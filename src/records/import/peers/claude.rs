@@ -13,29 +13,12 @@ use super::found::{self, PeerSession};
 use crate::import::lines::{self, count, moment, text};
 use crate::import::transcript::{RecordedImage, RecordedResult, Transcript};
 use base::model::usage::Usage;
+use base::search::words::listed;
 
 /// Line kinds outside the conversation.
-const OTHER: &[&str] = &[
-    "system",
-    "attachment",
-    "summary",
-    "queue-operation",
-    "last-prompt",
-    "mode",
-    "permission-mode",
-    "progress",
-    "file-history-snapshot",
-    "ai-title",
-    "custom-title",
-    "tag",
-    "agent-name",
-    "agent-color",
-    "agent-setting",
-    "pr-link",
-    "worktree-state",
-    "speculation-accept",
-    "content-replacement",
-];
+const OTHER: &str = "system attachment summary queue-operation last-prompt mode permission-mode progress file-history-snapshot \
+                     ai-title custom-title tag agent-name agent-color agent-setting pr-link worktree-state speculation-accept \
+                     content-replacement";
 /// Prefixes of texts that the program wrote, not the user.
 const NOT_TYPED: &[&str] =
     &["<local-command-", "<command-", "<system-reminder>", "<task-notification>", "Caveat: "];
@@ -103,7 +86,7 @@ pub fn read(path: &Path) -> io::Result<Transcript> {
             told.folder = Some(text(&line, "cwd").into());
             told.id = text(&line, "sessionId").to_owned();
         }
-        unknown += usize::from(!OTHER.contains(&kind) && !matches!(kind, "user" | "assistant"));
+        unknown += usize::from(!listed(OTHER, kind) && !matches!(kind, "user" | "assistant"));
         let uuid = text(&line, "uuid");
         let answers = line["message"]["content"]
             .as_array()

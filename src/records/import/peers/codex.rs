@@ -12,21 +12,12 @@ use super::found::{self, PeerSession};
 use crate::import::lines::{self, count, moment, text};
 use crate::import::transcript::{RecordedImage, RecordedResult, Transcript};
 use base::model::usage::Usage;
+use base::search::words::listed;
 
 /// Kinds of lines and items outside the conversation.
-const OTHER: &[&str] =
-    &["session_meta", "turn_context", "event_msg", "world_state", "token_usage_record", "compacted"];
-const OTHER_ITEMS: &[&str] = &[
-    "ghost_snapshot",
-    "additional_tools",
-    "web_search_call",
-    "image_generation_call",
-    "tool_search_call",
-    "tool_search_output",
-    "compaction",
-    "compaction_summary",
-    "context_compaction",
-];
+const OTHER: &str = "session_meta turn_context event_msg world_state token_usage_record compacted";
+const OTHER_ITEMS: &str = "ghost_snapshot additional_tools web_search_call image_generation_call tool_search_call \
+                           tool_search_output compaction compaction_summary context_compaction";
 /// Prefixes of texts that the program wrote, where the line doesn't say so.
 const NOT_TYPED: &[&str] = &[
     "<environment_context>",
@@ -96,7 +87,7 @@ impl Reading {
                 }
                 _ => {}
             },
-            kind => self.told.unknown += usize::from(!OTHER.contains(&kind)),
+            kind => self.told.unknown += usize::from(!listed(OTHER, kind)),
         }
     }
 
@@ -138,7 +129,7 @@ impl Reading {
                 self.replies += 1;
             }
             "message" => {}
-            kind => told.unknown += usize::from(!OTHER_ITEMS.contains(&kind)),
+            kind => told.unknown += usize::from(!listed(OTHER_ITEMS, kind)),
         }
     }
 

@@ -15,6 +15,7 @@ use crate::import::transcript::{RecordedImage, RecordedResult, Transcript};
 use base::file;
 use base::model::usage::Usage;
 use base::process::timeout;
+use base::search::words::listed;
 
 const LIMIT: Duration = Duration::from_secs(60);
 const MAX_BYTES: u64 = 512 << 20;
@@ -22,8 +23,7 @@ const MAX_BYTES: u64 = 512 << 20;
 const VARIABLES: &[&str] =
     &["PATH", "HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"];
 /// Message parts outside the conversation.
-const OTHER: &[&str] =
-    &["step-start", "step-finish", "snapshot", "patch", "agent", "subtask", "retry", "compaction", "file"];
+const OTHER: &str = "step-start step-finish snapshot patch agent subtask retry compaction file";
 
 /// The sessions of `folder` or the current folder: opencode can't list all.
 pub fn find(folder: Option<&Path>) -> io::Result<Vec<PeerSession>> {
@@ -127,7 +127,7 @@ fn reply(message: &Value, told: &mut Transcript) {
                     });
                 }
             }
-            kind => told.unknown += usize::from(!OTHER.contains(&kind)),
+            kind => told.unknown += usize::from(!listed(OTHER, kind)),
         }
     }
     let (tokens, cache) = (&info["tokens"], &info["tokens"]["cache"]);

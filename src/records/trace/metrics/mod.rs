@@ -2,7 +2,6 @@
 
 pub mod edits;
 pub mod epochs;
-pub mod identifiers;
 pub mod measure;
 pub mod originals;
 pub mod verbatim;

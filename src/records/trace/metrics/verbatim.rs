@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::identifiers;
 use crate::trace::recording::events::ReplayEvent;
 use base::model::item::Item;
 use base::model::request::Message;
 use context::history::forms;
 
+const NAME_BYTES: usize = 4;
 /// The shortest quoted line that counts, in characters without indentation.
 const LINE_CHARS: usize = 8;
 /// Arguments that quote text from a file.
@@ -123,8 +123,8 @@ impl Needs {
     }
 
     pub fn within(&self, text: &str) -> Vec<usize> {
-        let names = identifiers::identifiers(text).filter_map(|name| self.names.get(name));
-        let files = identifiers::file_names(text).filter_map(|name| self.files.get(name));
+        let names = identifiers(text).filter_map(|name| self.names.get(name));
+        let files = file_names(text).filter_map(|name| self.files.get(name));
         let mut found: Vec<usize> = names.chain(files).copied().collect();
         let bytes = text.as_bytes();
         for (at, first) in bytes.windows(LINE_CHARS).enumerate().filter(|_| !self.lines.is_empty()) {
@@ -142,8 +142,8 @@ impl Needs {
 fn of_args(args: &Value) -> Vec<Need> {
     let mut needs = HashSet::new();
     strings(args, "", &mut |key, text| {
-        needs.extend(identifiers::identifiers(text).map(|name| Need::Name(name.to_owned())));
-        needs.extend(identifiers::file_names(text).map(|file| Need::File(file.to_owned())));
+        needs.extend(identifiers(text).map(|name| Need::Name(name.to_owned())));
+        needs.extend(file_names(text).map(|file| Need::File(file.to_owned())));
         if QUOTED.contains(&key) {
             let lines = text.lines().map(str::trim).filter(|line| line.chars().count() >= LINE_CHARS);
             needs.extend(lines.map(|line| Need::Line(line.to_owned())));
@@ -187,5 +187,35 @@ pub fn texts_of(message: &Message) -> Vec<String> {
             texts
         }
         Message::Reasoning(_) | Message::Image(_) => Vec::new(),
+    }
+}
+
+/// Identifiers: runs of ASCII letters, digits and `_`, at least four bytes, not starting with a digit.
+fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .filter(|word| word.len() >= NAME_BYTES && !word.as_bytes()[0].is_ascii_digit())
+}
+
+/// File names: the last part of a path, with an extension of one to five letters or digits.
+fn file_names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))).filter_map(|word| {
+        let word = word.trim_matches('.');
+        let (stem, ending) = word.rsplit_once('.')?;
+        let ends_well = (1..=5).contains(&ending.len())
+            && ending.bytes().all(|b| b.is_ascii_alphanumeric())
+            && ending.bytes().any(|b| b.is_ascii_alphabetic());
+        (ends_well && stem.bytes().any(|b| b.is_ascii_alphabetic())).then_some(word)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_files() {
+        let text = "let x_max = readFile(\"src/a-b/main.rs\") + 12ab; e.g. v1.2 foo.tar.gz";
+        assert_eq!(identifiers(text).collect::<Vec<_>>(), ["x_max", "readFile", "main"]);
+        assert_eq!(file_names(text).collect::<Vec<_>>(), ["main.rs", "e.g", "foo.tar.gz"]);
     }
 }

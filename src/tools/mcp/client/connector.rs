@@ -1,5 +1,6 @@
 //! Opens connections: expands variables, starts the program or contacts the address, and does the handshake.
 
+use std::future::ready;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +11,8 @@ use rmcp::service::ClientInitializeError;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::auth::AuthorizationManager;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use rmcp::transport::{AuthClient, StreamableHttpClientTransport};
-use rmcp::{ClientLifecycleMode, serve_client_with_lifecycle};
+use rmcp::transport::{AuthClient, IntoTransport, StreamableHttpClientTransport};
+use rmcp::{ClientLifecycleMode, RoleClient, serve_client_with_lifecycle};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -20,7 +21,7 @@ use super::connection::Connection;
 use super::credentials::{self, CredentialFile};
 use super::error::{McpError, root_cause};
 use super::handler::{Calls, Handler};
-use super::host;
+use super::host::HostTransport;
 use super::http;
 use super::sign_in::{ShowPage, SignIn};
 use super::stdio::{self, Program};
@@ -94,22 +95,21 @@ async fn signed_in(
     }
     let file = place.credentials_of(server);
     let sign_in = SignIn { url: url.to_owned(), oauth, file, show: place.show.clone() };
-    let possible = sign_in.show.is_some() || sign_in.without_user();
-    let failed = |what: String| McpError::SignIn { challenge: String::new(), failed: Some(what) };
-    if challenge.is_none() {
-        let earlier = sign_in.earlier().await.map_err(McpError::Start)?;
-        match over_http(server, place, url, headers, Some(earlier)).await {
-            Err(McpError::SignIn { challenge, failed: None }) if possible => {
-                let manager = sign_in.now(Some(&challenge)).await.map_err(failed)?;
-                return over_http(server, place, url, headers, Some(manager)).await;
+    let challenge = match challenge {
+        Some(challenge) => challenge.to_owned(),
+        None => {
+            let earlier = sign_in.earlier().await.map_err(McpError::Start)?;
+            match over_http(server, place, url, headers, Some(earlier)).await {
+                Err(McpError::SignIn { challenge, failed: None }) => challenge,
+                answer => return answer,
             }
-            answer => return answer,
         }
+    };
+    if sign_in.show.is_none() && !sign_in.without_user() {
+        return Err(McpError::SignIn { challenge, failed: None });
     }
-    if !possible {
-        return Err(McpError::SignIn { challenge: challenge.unwrap_or_default().to_owned(), failed: None });
-    }
-    let manager = sign_in.now(challenge).await.map_err(failed)?;
+    let failed = |what: String| McpError::SignIn { challenge: String::new(), failed: Some(what) };
+    let manager = sign_in.now(Some(&challenge)).await.map_err(failed)?;
     over_http(server, place, url, headers, Some(manager)).await
 }
 
@@ -139,80 +139,73 @@ async fn over_http(
         named.insert(name, value);
     }
     let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(named);
-    let mut last = None;
-    for mode in lifecycles() {
-        let transport = StreamableHttpClientTransport::with_client(client.clone(), config.clone());
-        let calls = Arc::<Calls>::default();
-        let serve = serve_client_with_lifecycle(handler(server, place, &calls), transport, mode);
-        let Ok(answer) = timeout(server.start_timeout, serve).await else {
-            return Err(McpError::Timeout(server.start_timeout));
-        };
-        match answer {
-            Ok(running) => return Ok(Connection::new(running, calls, None, server.call_timeout)),
-            Err(error) if another_lifecycle_may_work(&error) => last = last.or(Some(start_error(&error))),
-            Err(error) => return Err(start_error(&error)),
-        }
-    }
-    Err(last.unwrap_or_else(|| McpError::Start(String::new())))
+    let open =
+        |_| ready(Ok((StreamableHttpClientTransport::with_client(client.clone(), config.clone()), None)));
+    handshake(server, place, open).await
 }
 
 async fn over_stdio(server: &Server, place: &Place) -> Result<Connection, McpError> {
-    let mut last = None;
-    for mode in lifecycles() {
+    let open = |calls: Arc<Calls>| async move {
         let (program, sandbox) = (program(server, place)?, Arc::clone(&place.sandbox));
         let started = spawn_blocking(move || stdio::start(program, &sandbox)).await;
         let started = started.unwrap_or_else(|error| Err(std::io::Error::other(error)));
         let (service, stdin, stdout) = started
             .map_err(|error| McpError::Start(format!("{} could not be started: {error}", server.shown())))?;
-        let calls = Arc::<Calls>::default();
         let stdout = BoundedOutput::new(stdout, Arc::clone(&calls.fault));
         let transport =
             AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(2 * MAX_MESSAGE_BYTES);
-        let serve = serve_client_with_lifecycle(handler(server, place, &calls), transport, mode);
-        let error = match timeout(server.start_timeout, serve).await {
-            Ok(Ok(running)) => {
-                return Ok(Connection::new(running, calls, Some(service), server.call_timeout));
-            }
-            Ok(Err(error)) if another_lifecycle_may_work(&error) => {
-                last = last.or(Some(start_error(&error)));
-                continue;
-            }
-            Ok(Err(_)) => match calls.fault.get() {
-                Some(why) => (*why).to_owned(),
-                None => broken_off(service).await,
-            },
-            Err(_) => {
-                let seconds = server.start_timeout.as_secs();
-                format!("no response within {seconds} s{}", complaint(&service.complaints()))
-            }
-        };
-        return Err(McpError::Start(error));
-    }
-    Err(last.unwrap_or_else(|| McpError::Start(String::new())))
+        Ok((transport, Some(service)))
+    };
+    handshake(server, place, open).await
 }
 
 async fn over_host(server: &Server, place: &Place) -> Result<Connection, McpError> {
     let gone = || McpError::Start("no program serves it".to_owned());
-    let transport = host::transport(place.host.clone().ok_or_else(gone)?, server.name.clone());
-    let calls = Arc::<Calls>::default();
-    let serve = serve_client_with_lifecycle(
-        handler(server, place, &calls),
-        transport,
-        ClientLifecycleMode::Initialize,
-    );
-    match timeout(server.start_timeout, serve).await {
-        Ok(Ok(running)) => Ok(Connection::new(running, calls, None, server.call_timeout)),
-        Ok(Err(error)) => Err(start_error(&error)),
-        Err(_) => Err(McpError::Timeout(server.start_timeout)),
-    }
+    let host = place.host.as_ref().ok_or_else(gone)?;
+    let open = |_| ready(Ok((HostTransport::new(Arc::clone(host), server.name.clone()), None)));
+    handshake(server, place, open).await
 }
 
-/// Up to 2025-11-25 first, which most servers know, then 2026-07-28 for servers that only know that one.
-fn lifecycles() -> [ClientLifecycleMode; 2] {
-    [
-        ClientLifecycleMode::Initialize,
-        ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] },
-    ]
+/// Opens the transport, with the program behind it if there is one, and greets the server: up to 2025-11-25 first, which
+/// most servers know, then 2026-07-28 for servers that only know that one.
+async fn handshake<T, E, A, F>(
+    server: &Server,
+    place: &Place,
+    open: impl Fn(Arc<Calls>) -> F,
+) -> Result<Connection, McpError>
+where
+    F: Future<Output = Result<(T, Option<Service>), McpError>>,
+    T: IntoTransport<RoleClient, E, A>,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let newer = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
+    let mut first = None;
+    for mode in [ClientLifecycleMode::Initialize, newer] {
+        let calls = Arc::<Calls>::default();
+        let (transport, service) = open(Arc::clone(&calls)).await?;
+        let serve = serve_client_with_lifecycle(handler(server, place, &calls), transport, mode);
+        let error = match (timeout(server.start_timeout, serve).await, service) {
+            (Ok(Ok(running)), service) => {
+                return Ok(Connection::new(running, calls, service, server.call_timeout));
+            }
+            (Ok(Err(error)), _) if another_lifecycle_may_work(&error) => {
+                first = first.or(Some(start_error(&error)));
+                continue;
+            }
+            (Ok(Err(error)), None) => start_error(&error),
+            (Err(_), None) => McpError::Timeout(server.start_timeout),
+            (Ok(Err(_)), Some(service)) => McpError::Start(match calls.fault.get() {
+                Some(why) => (*why).to_owned(),
+                None => broken_off(service).await,
+            }),
+            (Err(_), Some(service)) => {
+                let seconds = server.start_timeout.as_secs();
+                McpError::Start(format!("no response within {seconds} s{}", complaint(&service.complaints())))
+            }
+        };
+        return Err(error);
+    }
+    Err(first.unwrap_or_else(|| McpError::Start(String::new())))
 }
 
 fn another_lifecycle_may_work(error: &ClientInitializeError) -> bool {

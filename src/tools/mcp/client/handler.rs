@@ -4,8 +4,9 @@
 #![allow(deprecated)]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
     ElicitationCapability, ErrorData, FormElicitationCapability, Implementation, ListRootsResult,
@@ -52,7 +53,7 @@ pub struct RunningCall<'a> {
 impl Calls {
     pub fn begin(&self, caller: Caller) -> RunningCall<'_> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).push((id, caller));
+        self.running.lock().push((id, caller));
         RunningCall { calls: self, id }
     }
 
@@ -67,11 +68,11 @@ impl Calls {
     }
 
     fn end(&self, id: u64) {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).retain(|(running, _)| *running != id);
+        self.running.lock().retain(|(running, _)| *running != id);
     }
 
     fn last(&self) -> Option<Caller> {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = self.running.lock();
         running.last().map(|(_, caller)| caller.clone())
     }
 

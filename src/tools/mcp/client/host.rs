@@ -1,45 +1,63 @@
 //! Servers within the program that started us: their messages go through Claude's control protocol
 //! (`SDKControlMcpMessageRequest` of `@anthropic-ai/claude-agent-sdk` 0.3.332).
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use rmcp::RoleClient;
-use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
 use serde_json::{Value, json};
-use tokio::io::{
-    AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf, duplex, split,
-};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use base::protocol::host::HostProgram;
 
-const BUFFER_BYTES: usize = 64 * 1024;
+pub struct HostTransport {
+    messages: UnboundedSender<Value>,
+    answers: UnboundedReceiver<Value>,
+}
 
-type Ends = (ReadHalf<DuplexStream>, WriteHalf<DuplexStream>);
+impl HostTransport {
+    pub fn new(host: Arc<dyn HostProgram>, server: String) -> Self {
+        let (messages, sent) = unbounded_channel();
+        let (answers, answered) = unbounded_channel();
+        tokio::spawn(relay(host, server, sent, answers));
+        Self { messages, answers: answered }
+    }
+}
 
-pub fn transport(
-    host: Arc<dyn HostProgram>,
-    server: String,
-) -> AsyncRwTransport<RoleClient, ReadHalf<DuplexStream>, WriteHalf<DuplexStream>> {
-    let (ours, theirs) = duplex(BUFFER_BYTES);
-    let (read, write): Ends = split(theirs);
-    let (answers, answered) = unbounded_channel();
-    tokio::spawn(relay(host, server, read, answers));
-    tokio::spawn(deliver(answered, write));
-    let (read, write) = split(ours);
-    AsyncRwTransport::new_client(read, write)
+impl Transport<RoleClient> for HostTransport {
+    type Error = Infallible;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
+        let _ = self.messages.send(json!(message));
+        std::future::ready(Ok(()))
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            if let Ok(message) = serde_json::from_value(self.answers.recv().await?) {
+                return Some(message);
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
 }
 
 /// Requests wait for their answers beside each other; notifications keep their order.
 async fn relay(
     host: Arc<dyn HostProgram>,
     server: String,
-    read: ReadHalf<DuplexStream>,
+    mut sent: UnboundedReceiver<Value>,
     answers: UnboundedSender<Value>,
 ) {
-    let mut lines = BufReader::new(read).lines();
-    while let Ok(Some(line)) = lines.next_line().await {
-        let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+    while let Some(message) = sent.recv().await {
         let id = message.get("id").cloned();
         let request = json!({"subtype": "mcp_message", "server_name": server, "message": message});
         let Some(id) = id else {
@@ -54,13 +72,5 @@ async fn relay(
             };
             let _ = answers.send(answer);
         });
-    }
-}
-
-async fn deliver(mut answered: UnboundedReceiver<Value>, mut write: WriteHalf<DuplexStream>) {
-    while let Some(answer) = answered.recv().await {
-        if write.write_all(format!("{answer}\n").as_bytes()).await.is_err() {
-            return;
-        }
     }
 }

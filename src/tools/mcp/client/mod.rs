@@ -1,7 +1,6 @@
 //! Connections to servers and signing in. Apart from `serve`, only this folder uses the protocol crate
 //! (`rmcp` 3.11).
 
-pub mod assertion;
 pub mod bounded;
 pub mod connection;
 pub mod connector;
@@ -11,6 +10,6 @@ pub mod error;
 pub mod handler;
 pub mod host;
 pub mod http;
+pub mod private_key;
 pub mod sign_in;
 pub mod stdio;
-pub mod token;

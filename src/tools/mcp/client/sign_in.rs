@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 
 use super::credentials::CredentialFile;
 use super::http::{self, SignInHttp};
-use super::token;
+use super::private_key;
 use crate::mcp::config::server::OAuth;
 use base::clock;
 
@@ -122,7 +122,7 @@ impl SignIn {
         }
         if let Some(path) = &self.oauth.private_key_file {
             let place = (self.url.as_str(), scopes.join(" "));
-            let token = token::with_key(path, metadata, &client_id, &place).await?;
+            let token = private_key::token(path, metadata, &client_id, &place).await?;
             return self.keep(manager, metadata, &client_id, token).await;
         }
         let client_secret = self.oauth.client_secret.clone();

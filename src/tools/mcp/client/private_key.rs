@@ -1,19 +1,60 @@
-//! Client authentication with a private key: a signed assertion (RFC 7523) for `client_credentials`.
+//! Client authentication with a private key (RFC 7523), which the crate supports only with a second crypto library:
+//! a token for `client_credentials`, asked for with a signed assertion.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rmcp::transport::auth::AuthorizationMetadata;
 use rustls::SignatureScheme;
 use rustls::crypto::ring::sign;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject as _;
-use serde_json::json;
+use serde_json::{Value, json};
+
+use super::http;
+use provider::wire::http::bounded_text;
 
 /// Seconds an assertion is valid.
 const LIFETIME: u64 = 300;
+const MAX_ANSWER_BYTES: usize = 64 * 1024;
+const PATIENCE: Duration = Duration::from_secs(30);
 
-pub fn signed(client_id: &str, audience: &str, pem: &[u8]) -> Result<String, String> {
+/// With the private key in the file `path`; for a server and its scopes.
+pub async fn token(
+    path: &str,
+    metadata: &AuthorizationMetadata,
+    client_id: &str,
+    (resource, scope): &(&str, String),
+) -> Result<Value, String> {
+    let pem = tokio::fs::read(path).await.map_err(|error| format!("{path}: {error}"))?;
+    let endpoint = metadata.token_endpoint.as_str();
+    let assertion = signed(client_id, metadata.issuer.as_deref().unwrap_or(endpoint), &pem)?;
+    let form = [
+        ("grant_type", "client_credentials"),
+        ("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"),
+        ("client_assertion", &assertion),
+        ("resource", resource),
+        ("scope", scope),
+    ];
+    let said = |error: &dyn std::fmt::Display| format!("{endpoint}: {error}");
+    let filled = form.iter().filter(|(_, value)| !value.is_empty());
+    let body = reqwest::Url::parse_with_params("http://form/", filled).map_err(|error| said(&error))?;
+    let request = http::client(endpoint)?
+        .post(endpoint)
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(body.query().unwrap_or_default().to_owned());
+    let sent = tokio::time::timeout(PATIENCE, request.send()).await;
+    let response = sent.map_err(|_| said(&"no answer in time"))?.map_err(|error| said(&error))?;
+    let status = response.status();
+    let text = bounded_text(response, MAX_ANSWER_BYTES, PATIENCE).await;
+    match serde_json::from_str(&text) {
+        Ok(token) if status.is_success() => Ok(token),
+        _ => Err(format!("{endpoint} refused a token ({status}): {text}")),
+    }
+}
+
+fn signed(client_id: &str, audience: &str, pem: &[u8]) -> Result<String, String> {
     let key = PrivateKeyDer::from_pem_slice(pem).map_err(|error| format!("the private key: {error}"))?;
     let key = sign::any_supported_type(&key).map_err(|error| format!("the private key: {error}"))?;
     let algorithms =
@@ -30,7 +71,7 @@ pub fn signed(client_id: &str, audience: &str, pem: &[u8]) -> Result<String, Str
         "exp": now + LIFETIME,
         "jti": format!("{:032x}", fastrand::u128(..)),
     });
-    let encode = |value: &serde_json::Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     let text = format!("{}.{}", encode(&header), encode(&claims));
     let signature = signer.sign(text.as_bytes()).map_err(|error| error.to_string())?;
     let signature = match algorithm {
