@@ -16,7 +16,6 @@ use thiserror::Error;
 use tokio::net::lookup_host;
 
 use super::address;
-use crate::api::ToolError;
 use base::model::envelope::ErrorCode;
 use base::model::provider::ProviderError;
 use provider::wire::http;
@@ -36,6 +35,13 @@ pub struct Fetched {
     pub cut: bool,
 }
 
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub struct WebError {
+    pub code: ErrorCode,
+    pub message: String,
+}
+
 pub enum Reply {
     Page(Fetched),
     Elsewhere(Url),
@@ -53,8 +59,8 @@ pub struct WebClient {
 
 impl WebClient {
     /// A client that may also reach `private` hosts. Loads certificates, which may take milliseconds.
-    pub fn new(private: Arc<[String]>) -> Result<Self, ToolError> {
-        let unusable = |error: ProviderError| ToolError::failed(error.to_string());
+    pub fn new(private: Arc<[String]>) -> Result<Self, WebError> {
+        let unusable = |error: ProviderError| failed(error.to_string());
         let guarded = || http::client_builder().no_proxy().dns_resolver(Arc::new(PublicOnly));
         Ok(Self {
             guarded: http::secure_client(guarded).map_err(unusable)?,
@@ -65,15 +71,14 @@ impl WebClient {
     }
 
     /// Fetches `url`, which [`address::parse`] must have accepted.
-    pub async fn get(&self, mut url: Url) -> Result<Reply, ToolError> {
+    pub async fn get(&self, mut url: Url) -> Result<Reply, WebError> {
         for _ in 0..=MAX_REDIRECTS {
             let response = self.send(&url).await?;
             let Some(target) = redirect(&response) else {
                 return Ok(Reply::Page(receive(url, response).await?));
             };
-            let target = url
-                .join(&target)
-                .map_err(|error| ToolError::failed(format!("{url} redirects to nowhere: {error}")))?;
+            let target =
+                url.join(&target).map_err(|error| failed(format!("{url} redirects to nowhere: {error}")))?;
             let target = address::accept(target, &self.private)
                 .map_err(|why| denied(format!("{url} redirects: {why}")))?;
             if !address::same_place(&url, &target) {
@@ -81,10 +86,10 @@ impl WebClient {
             }
             url = target;
         }
-        Err(ToolError::failed(format!("{url} redirects more than {MAX_REDIRECTS} times")))
+        Err(failed(format!("{url} redirects more than {MAX_REDIRECTS} times")))
     }
 
-    async fn send(&self, url: &Url) -> Result<Response, ToolError> {
+    async fn send(&self, url: &Url) -> Result<Response, WebError> {
         let named = address::is_named(url, &self.private);
         let proxied = url.as_str().parse::<Uri>().is_ok_and(|uri| self.proxies.intercept(&uri).is_some());
         if proxied && !named {
@@ -96,11 +101,9 @@ impl WebClient {
             let refused = http::causes(&error).find_map(|cause| cause.downcast_ref::<NotPublic>());
             match refused {
                 Some(refused) => denied(refused.to_string()),
-                None => ToolError::failed(format!(
-                    "no answer from {}: {}",
-                    address::host(url),
-                    http::root_cause(&error)
-                )),
+                None => {
+                    failed(format!("no answer from {}: {}", address::host(url), http::root_cause(&error)))
+                }
             }
         })
     }
@@ -112,7 +115,7 @@ fn redirect(response: &Response) -> Option<String> {
     Some(String::from_utf8_lossy(target.as_bytes()).into_owned())
 }
 
-async fn receive(url: Url, mut response: Response) -> Result<Fetched, ToolError> {
+async fn receive(url: Url, mut response: Response) -> Result<Fetched, WebError> {
     let header = |headers: &HeaderMap, name| {
         headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).trim().to_ascii_lowercase())
     };
@@ -122,9 +125,9 @@ async fn receive(url: Url, mut response: Response) -> Result<Fetched, ToolError>
     let mut bytes = Vec::new();
     while bytes.len() <= MAX_BYTES {
         let chunk = response.chunk().await;
-        match chunk.map_err(|error| {
-            ToolError::failed(format!("{url} stopped in the middle: {}", http::root_cause(&error)))
-        })? {
+        match chunk
+            .map_err(|error| failed(format!("{url} stopped in the middle: {}", http::root_cause(&error))))?
+        {
             Some(chunk) => bytes.extend_from_slice(&chunk),
             None => break,
         }
@@ -134,11 +137,7 @@ async fn receive(url: Url, mut response: Response) -> Result<Fetched, ToolError>
         "" | "identity" => bytes,
         "gzip" | "x-gzip" => inflated(MultiGzDecoder::new(&bytes[..]), whole, &url)?,
         "deflate" => inflated(ZlibDecoder::new(&bytes[..]), whole, &url)?,
-        other => {
-            return Err(ToolError::failed(format!(
-                "{url} is compressed in a way that is not known ({other})"
-            )));
-        }
+        other => return Err(failed(format!("{url} is compressed in a way that is not known ({other})"))),
     };
     let cut = !whole || bytes.len() > MAX_BYTES;
     bytes.truncate(MAX_BYTES);
@@ -146,16 +145,20 @@ async fn receive(url: Url, mut response: Response) -> Result<Fetched, ToolError>
 }
 
 /// Stops one byte past the limit: a small page may expand to any size. Partial data has no valid end.
-fn inflated(decoder: impl Read, whole: bool, url: &Url) -> Result<Vec<u8>, ToolError> {
+fn inflated(decoder: impl Read, whole: bool, url: &Url) -> Result<Vec<u8>, WebError> {
     let mut plain = Vec::new();
     match decoder.take(MAX_BYTES as u64 + 1).read_to_end(&mut plain) {
-        Err(error) if whole => Err(ToolError::failed(format!("{url} has damaged compressed data: {error}"))),
+        Err(error) if whole => Err(failed(format!("{url} has damaged compressed data: {error}"))),
         _ => Ok(plain),
     }
 }
 
-fn denied(message: String) -> ToolError {
-    ToolError::model(ErrorCode::AccessDenied, message)
+fn failed(message: String) -> WebError {
+    WebError { code: ErrorCode::ExecutionError, message }
+}
+
+fn denied(message: String) -> WebError {
+    WebError { code: ErrorCode::AccessDenied, message }
 }
 
 #[derive(Debug, Error)]
@@ -173,7 +176,7 @@ fn all_public(host: &str, found: &[SocketAddr]) -> Result<(), NotPublic> {
 }
 
 /// If only the proxy can resolve the name, the proxy decides.
-async fn check_names(url: &Url) -> Result<(), ToolError> {
+async fn check_names(url: &Url) -> Result<(), WebError> {
     let host = url.host_str().unwrap_or_default();
     let Ok(found) = lookup_host((host, 0)).await else { return Ok(()) };
     all_public(host, &found.collect::<Vec<_>>()).map_err(|refused| denied(refused.to_string()))

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use tokio::time::timeout;
 
 use super::address;
-use super::client::{Fetched, Reply};
+use super::client::{Fetched, Reply, WebError};
 use super::page::Page;
 use crate::api::{ToolError, ToolOutcome, ToolWork, TypedTool, blocking};
 use crate::cx::ToolCx;
@@ -69,10 +69,11 @@ fn fetch(args: Arc<Args>, cx: &ToolCx) -> BoxFuture<'_, ToolOutcome> {
             return shown(&page, Some(age), cx).await;
         }
         let web = Arc::clone(&cx.web);
-        blocking(cx, move |_| web.client().map(drop)).await?;
-        let asked = timeout(FETCH_TIME, cx.web.client()?.get(url.clone())).await;
+        blocking(cx, move |_| web.client().map(drop).map_err(tool_error)).await?;
+        let asked = timeout(FETCH_TIME, cx.web.client().map_err(tool_error)?.get(url.clone())).await;
         let reply = asked.map_err(|_| late(format!("{url} took longer than {} s", FETCH_TIME.as_secs())))?;
-        let fetched = match reply? {
+        let reply = reply.map_err(tool_error)?;
+        let fetched = match reply {
             Reply::Elsewhere(target) => {
                 let text = format!(
                     "{url} redirects to another host: {target}. Nothing was read; fetch that to continue"
@@ -150,6 +151,10 @@ async fn refused(fetched: Fetched, cx: &ToolCx) -> ToolOutcome {
     };
     let told = if told.is_empty() { told } else { format!(": {told}") };
     Err(ToolError::model(code, format!("HTTP {status} from {url}{hint}{told}")))
+}
+
+fn tool_error(error: WebError) -> ToolError {
+    ToolError::model(error.code, error.message)
 }
 
 fn late(message: String) -> ToolError {

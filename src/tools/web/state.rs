@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::client::WebClient;
+use super::client::{WebClient, WebError};
 use super::page::Page;
-use crate::api::ToolError;
 use provider::search::Searcher;
 
 const FRESH: Duration = Duration::from_secs(15 * 60);
@@ -31,7 +30,7 @@ impl WebState {
     }
 
     /// Created on first use. Blocks: it loads certificates.
-    pub fn client(&self) -> Result<&WebClient, ToolError> {
+    pub fn client(&self) -> Result<&WebClient, WebError> {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
