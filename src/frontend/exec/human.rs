@@ -4,9 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use serde_json::Value;
-
-use super::printer::{LINE_CHARS, Printer, declined, end_words, result_line};
+use super::printer::{LINE_CHARS, ModelAnswer, Printer, declined, end_words, result_line};
 use base::config::settings::Permission;
 use base::diff_cut::DiffCut;
 use base::model::envelope::{Envelope, Status};
@@ -204,13 +202,10 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
         Ok(())
     }
 
-    fn output(&mut self, output: &Value) {
-        self.held = Some(output.to_string().into());
-    }
-
-    fn end(&mut self, end: &TurnEnd, _: u8) -> io::Result<()> {
+    fn end(&mut self, end: &TurnEnd, answer: &ModelAnswer, _: u8) -> io::Result<()> {
         let written = if end.reason == EndReason::Done {
-            match self.held.take() {
+            let output = answer.output.as_ref().map(|output| output.to_string().into());
+            match output.or(self.held.take()) {
                 Some(answer) => writeln!(self.out, "{}", clean(answer.trim_end())),
                 None => Ok(()),
             }
@@ -310,7 +305,7 @@ mod tests {
         }
         let usage = Usage { input: 12_345, cached: 10_000, output: 99, ..Usage::default() };
         let end = TurnEnd { reason, steps: 2, usage, elapsed_ms: 1_234, ..TurnEnd::default() };
-        assert!(human.end(&end, 0).is_ok());
+        assert!(human.end(&end, &ModelAnswer::default(), 0).is_ok());
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (text(&human.out), text(&human.log))
     }
@@ -388,7 +383,7 @@ mod tests {
                 elapsed_ms: 0,
                 ..TurnEnd::default()
             };
-            let _ = human.end(&end, 1);
+            let _ = human.end(&end, &ModelAnswer::default(), 1);
             let log = String::from_utf8_lossy(&log);
             assert!(log.starts_with(told), "{log}");
         }

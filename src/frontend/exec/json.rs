@@ -9,12 +9,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::printer::{Printer, declined, end_words, result_line};
-use base::model::item::{Item, ItemId, ReminderTopic, ToolResult};
+use super::printer::{ModelAnswer, Printer, declined, end_words, result_line, with, write_line};
+use base::model::item::{Item, ItemId, ToolResult};
 use base::protocol::approval::Question;
 use base::protocol::event::{Event, TurnEnd};
 use base::protocol::goal::GoalRound;
-use base::sanitize;
 
 /// The JSON Schema of these lines (`mycode schema events`); tests validate real streams with it.
 pub const SCHEMA: &str = include_str!("events.schema.json");
@@ -24,36 +23,19 @@ pub struct Json<O> {
     titles: HashMap<Arc<str>, String>,
     session: Option<String>,
     cost_usd: Option<f64>,
-    result: Option<Arc<str>>,
-    /// The last text was cut at the output limit; the next one goes on where it ends.
-    cut: bool,
-    output: Option<Value>,
     rounds: Vec<GoalRound>,
 }
 
 impl<O: Write> Json<O> {
     pub fn new(out: O) -> Self {
-        Self {
-            out,
-            titles: HashMap::new(),
-            session: None,
-            cost_usd: None,
-            result: None,
-            cut: false,
-            output: None,
-            rounds: Vec::new(),
-        }
+        Self { out, titles: HashMap::new(), session: None, cost_usd: None, rounds: Vec::new() }
     }
 
-    /// One write per line, so that readers never see half a line.
     fn line(&mut self, mut event: Value) -> io::Result<()> {
         if let Some(object) = event.as_object_mut() {
             object.retain(|_, value| !value.is_null());
         }
-        let mut line = sanitize::escape(&event.to_string()).into_owned();
-        line.push('\n');
-        self.out.write_all(line.as_bytes())?;
-        self.out.flush()
+        write_line(&mut self.out, &event)
     }
 
     fn tool_done(&mut self, id: ItemId, result: &ToolResult) -> io::Result<()> {
@@ -83,13 +65,7 @@ impl<O: Write> Printer for Json<O> {
             }
             Event::TurnStarted { text } => self.line(json!({"type": "turn_started", "text": text})),
             Event::Item { id, item } => match &**item {
-                Item::Assistant { text, .. } => {
-                    let before = self.result.take().filter(|_| std::mem::take(&mut self.cut));
-                    self.result = Some(
-                        before.map_or_else(|| Arc::clone(text), |before| format!("{before}{text}").into()),
-                    );
-                    self.line(json!({"type": "text", "id": id, "text": text}))
-                }
+                Item::Assistant { text, .. } => self.line(json!({"type": "text", "id": id, "text": text})),
                 Item::Reasoning(reasoning) => {
                     self.line(json!({"type": "reasoning", "id": id, "text": reasoning.text}))
                 }
@@ -112,16 +88,7 @@ impl<O: Write> Printer for Json<O> {
             Event::Silent { since_ms, left_ms, alive } => {
                 self.line(json!({"type": "silent", "since_ms": since_ms, "left_ms": left_ms, "alive": alive}))
             }
-            Event::Nudge(nudge) => {
-                self.cut = nudge.kind == ReminderTopic::Cut;
-                let mut line = json!({"type": "nudge"});
-                if let (Value::Object(line), Ok(Value::Object(nudge))) =
-                    (&mut line, serde_json::to_value(nudge))
-                {
-                    line.extend(nudge);
-                }
-                self.line(line)
-            }
+            Event::Nudge(nudge) => self.line(with(json!({"type": "nudge"}), json!(nudge))),
             Event::Review(review) => self.line(json!({
                 "type": "review", "verdict": if review.passed { "pass" } else { "fail" },
                 "findings": review.findings, "checks": review.checks, "usage": review.usage,
@@ -149,11 +116,7 @@ impl<O: Write> Printer for Json<O> {
         self.line(json!({"type": "denied", "tool": tool, "title": title, "reason": reason}))
     }
 
-    fn output(&mut self, output: &Value) {
-        self.output = Some(output.clone());
-    }
-
-    fn end(&mut self, end: &TurnEnd, exit_code: u8) -> io::Result<()> {
+    fn end(&mut self, end: &TurnEnd, answer: &ModelAnswer, exit_code: u8) -> io::Result<()> {
         let (reason, message, hint) = end_words(&end.reason);
         self.line(json!({
             "type": "turn_ended", "reason": reason, "message": message, "hint": hint, "steps": end.steps,
@@ -161,7 +124,7 @@ impl<O: Write> Printer for Json<O> {
             "plan": end.plan, "denied": end.denied, "usage": end.usage, "elapsed_ms": end.elapsed_ms, "exit_code": exit_code,
             "facts": present(&end.facts), "services": present(&end.services),
             "set_aside": present(&end.set_aside), "rounds": present(&self.rounds),
-            "session": self.session, "cost_usd": self.cost_usd, "result": self.result, "output": self.output,
+            "session": self.session, "cost_usd": self.cost_usd, "result": answer.text, "output": answer.output,
         }))
     }
 }
@@ -242,7 +205,8 @@ mod tests {
             elapsed_ms: 12,
             ..TurnEnd::default()
         };
-        assert!(json.end(&end, 1).is_ok());
+        let answer = ModelAnswer { text: Some("Done.".to_owned()), output: None };
+        assert!(json.end(&end, &answer, 1).is_ok());
         insta::assert_snapshot!(String::from_utf8_lossy(&json.out), @r#"
         {"type":"session","id":"s1","model":"m","provider":"openai","permission":"auto","mode":"auto","workspace":"/w","turns":0}
         {"type":"turn_started","text":"fix"}

@@ -1,12 +1,13 @@
-//! The interface of the two output forms.
+//! The interface of the output forms, and what they share.
 
-use std::io;
+use std::io::{self, Write};
 
 use serde_json::Value;
 
 use base::model::envelope::{Envelope, Status};
 use base::protocol::approval::Question;
 use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
+use base::sanitize;
 use base::text;
 
 pub const LINE_CHARS: usize = 160;
@@ -14,9 +15,10 @@ pub const LINE_CHARS: usize = 160;
 pub trait Printer {
     fn event(&mut self, event: &Event) -> io::Result<()>;
 
-    fn denied(&mut self, question: &Question) -> io::Result<()>;
-
-    fn output(&mut self, _: &Value) {}
+    /// The result of the call says so, too.
+    fn denied(&mut self, _: &Question) -> io::Result<()> {
+        Ok(())
+    }
 
     fn after_end(&mut self, _: &Event) {}
 
@@ -25,7 +27,28 @@ pub trait Printer {
         ours
     }
 
-    fn end(&mut self, end: &TurnEnd, exit_code: u8) -> io::Result<()>;
+    fn end(&mut self, end: &TurnEnd, answer: &ModelAnswer, exit_code: u8) -> io::Result<()>;
+}
+
+/// What the model said last.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelAnswer {
+    pub text: Option<String>,
+    /// The JSON value for a schema.
+    pub output: Option<Value>,
+}
+
+/// Flushed, so that readers never see half a line.
+pub fn write_line(out: &mut impl Write, line: &Value) -> io::Result<()> {
+    out.write_all(format!("{}\n", sanitize::escape(&line.to_string())).as_bytes())?;
+    out.flush()
+}
+
+pub fn with(mut object: Value, more: Value) -> Value {
+    if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
+        object.extend(more);
+    }
+    object
 }
 
 /// For programs that know failed and not failed.
@@ -74,6 +97,12 @@ pub fn end_words(reason: &EndReason) -> (&'static str, Option<String>, Option<St
             (name, given(message), given(hint))
         }
     }
+}
+
+/// The message of an end, with its hint.
+pub fn failure(reason: &EndReason) -> String {
+    let (name, message, hint) = end_words(reason);
+    [message.or_else(|| Some(name.to_owned())), hint].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 pub fn result_line(envelope: &Envelope) -> String {

@@ -13,7 +13,7 @@ use super::compat::codex::Codex;
 use super::human::Human;
 use super::json::Json;
 use super::output_schema::OutputSchema;
-use super::printer::Printer;
+use super::printer::{ModelAnswer, Printer};
 use super::turn_answer::TurnAnswer;
 use base::protocol::approval::{Answer, Question};
 use base::protocol::attachment::Attachment;
@@ -44,12 +44,6 @@ pub enum OutputForm {
     Claude(ClaudeForm),
 }
 
-#[derive(Clone, Debug)]
-pub struct ExecOptions {
-    pub form: OutputForm,
-    pub schema: Option<OutputSchema>,
-}
-
 /// What a run begins with.
 #[derive(Clone, Debug)]
 pub enum ExecStart {
@@ -59,14 +53,8 @@ pub enum ExecStart {
     NextRound,
 }
 
-impl From<String> for ExecStart {
-    fn from(text: String) -> Self {
-        Self::Prompt(text, Vec::new())
-    }
-}
-
 impl ExecStart {
-    fn op(self, answer: &mut TurnAnswer) -> Op {
+    pub fn op(self, answer: &mut TurnAnswer) -> Op {
         match self {
             Self::Prompt(text, images) if images.is_empty() => Op::of_prompt(answer.begin(text)),
             Self::Prompt(text, attachments) => Work::Prompt { text: answer.begin(text), attachments }.into(),
@@ -76,17 +64,13 @@ impl ExecStart {
     }
 }
 
-impl ExecOptions {
-    pub fn new(form: OutputForm) -> Self {
-        Self { form, schema: None }
-    }
-
+impl OutputForm {
     /// Color only if standard error is a terminal that supports it and `NO_COLOR` isn't set.
     pub fn detect(json: bool) -> Self {
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let color = io::stderr().is_terminal() && !set("NO_COLOR") && !dumb;
-        Self::new(if json { OutputForm::Json } else { OutputForm::Text { color } })
+        if json { Self::Json } else { Self::Text { color } }
     }
 }
 
@@ -104,10 +88,10 @@ pub struct ExecOutcome {
 pub async fn run(
     ops: UnboundedSender<Op>,
     events: UnboundedReceiver<Event>,
-    start: impl Into<ExecStart>,
-    options: ExecOptions,
+    start: ExecStart,
+    form: OutputForm,
+    schema: Option<OutputSchema>,
 ) -> ExecOutcome {
-    let ExecOptions { form, schema } = options;
     let mut printer: Box<dyn Printer> = match form {
         OutputForm::Text { color } => Box::new(Human::new(io::stdout(), io::stderr(), color)),
         OutputForm::OneStream => Box::new(Human::new(io::stdout(), io::stdout(), false)),
@@ -115,7 +99,7 @@ pub async fn run(
         OutputForm::Codex => Box::new(Codex::new(io::stdout())),
         OutputForm::Claude(form) => Box::new(Claude::new(io::stdout(), form)),
     };
-    run_with(ops, events, start.into(), &mut *printer, interrupts(), schema).await
+    run_with(ops, events, start, &mut *printer, interrupts(), schema).await
 }
 
 /// [`run`] with its environment passed in, for tests.
@@ -139,7 +123,8 @@ pub async fn run_with(
             event = events.recv() => event,
             Some(()) = interrupts.next() => {
                 if interrupted {
-                    return leave(printer, ended(INTERRUPTED, denied), lost);
+                    let end = ended(INTERRUPTED, denied);
+                    return ExecOutcome { answer: None, ..leave(printer, end, &answer.said, lost) };
                 }
                 interrupted = true;
                 let _ = ops.send(Control::Interrupt.into());
@@ -174,7 +159,7 @@ pub async fn run_with(
         }
     };
     let end = TurnEnd { denied: end.denied.max(denied), ..end };
-    let outcome = ExecOutcome { answer: answer.text, ..leave(printer, end, lost) };
+    let outcome = leave(printer, end, &answer.said, lost);
     shut_down(ops, events, printer, interrupts).await;
     outcome
 }
@@ -199,19 +184,24 @@ pub async fn shut_down(
     }
 }
 
-fn leave(printer: &mut (impl Printer + ?Sized), end: TurnEnd, lost: Option<io::Error>) -> ExecOutcome {
+fn leave(
+    printer: &mut (impl Printer + ?Sized),
+    end: TurnEnd,
+    answer: &ModelAnswer,
+    lost: Option<io::Error>,
+) -> ExecOutcome {
     let exit_code = printer.exit_code(&end, exit_code(&end));
-    let last = printer.end(&end, exit_code).err();
-    outcome(exit_code, end, lost.or(last), None)
+    let last = printer.end(&end, answer, exit_code).err();
+    outcome(exit_code, end, lost.or(last), answer)
 }
 
-pub fn outcome(exit_code: u8, end: TurnEnd, lost: Option<io::Error>, answer: Option<String>) -> ExecOutcome {
+pub fn outcome(exit_code: u8, end: TurnEnd, lost: Option<io::Error>, answer: &ModelAnswer) -> ExecOutcome {
     // Closing the pipe is deliberate; any other error loses output.
     let lost = lost.filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
     ExecOutcome {
         exit_code: if lost.is_some() { EXIT_FAILED } else { exit_code },
         end,
-        answer,
+        answer: answer.output.as_ref().map(ToString::to_string).or_else(|| answer.text.clone()),
         lost: lost.map(|error| error.to_string()),
     }
 }
@@ -299,6 +289,10 @@ mod tests {
         Event::TurnEnded(ended(reason, 0))
     }
 
+    fn task() -> ExecStart {
+        ExecStart::Prompt("task".to_owned(), Vec::new())
+    }
+
     /// Plays `script` and tells the exit code and the operations that were sent.
     async fn play(script: Vec<Event>, interrupts: usize) -> (u8, Vec<Op>) {
         let (ops, mut sent) = unbounded_channel();
@@ -309,15 +303,8 @@ mod tests {
         // With interrupts to come, the engine hangs; else it ends.
         let open = (interrupts > 0).then_some(tell);
         let mut printer = Human::new(Vec::new(), Vec::new(), false);
-        let outcome = run_with(
-            ops,
-            events,
-            "task".to_owned().into(),
-            &mut printer,
-            stream::iter(vec![(); interrupts]),
-            None,
-        )
-        .await;
+        let outcome =
+            run_with(ops, events, task(), &mut printer, stream::iter(vec![(); interrupts]), None).await;
         drop(open);
         let mut operations = Vec::new();
         while let Some(op) = sent.recv().await {
@@ -395,7 +382,7 @@ mod tests {
         fn denied(&mut self, _: &Question) -> io::Result<()> {
             Err(self.0.into())
         }
-        fn end(&mut self, _: &TurnEnd, _: u8) -> io::Result<()> {
+        fn end(&mut self, _: &TurnEnd, _: &ModelAnswer, _: u8) -> io::Result<()> {
             Err(self.0.into())
         }
     }
@@ -407,9 +394,7 @@ mod tests {
             let (tell, events) = unbounded_channel();
             tell.send(end(EndReason::Done)).unwrap_or_default();
             drop(tell);
-            let outcome =
-                run_with(ops, events, "task".to_owned().into(), &mut Closed(kind), stream::pending(), None)
-                    .await;
+            let outcome = run_with(ops, events, task(), &mut Closed(kind), stream::pending(), None).await;
             assert_eq!((outcome.exit_code, outcome.lost.is_some()), (code, code == EXIT_FAILED));
         }
     }
@@ -424,8 +409,7 @@ mod tests {
         }
         drop(tell);
         let mut closed = Closed(io::ErrorKind::BrokenPipe);
-        let outcome =
-            run_with(ops, events, "task".to_owned().into(), &mut closed, stream::pending(), None).await;
+        let outcome = run_with(ops, events, task(), &mut closed, stream::pending(), None).await;
         assert_eq!(outcome.exit_code, 130);
         let mut count = 0;
         while let Some(op) = sent.recv().await {

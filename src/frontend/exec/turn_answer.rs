@@ -5,15 +5,15 @@ use std::io;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::output_schema::{self, OutputSchema};
-use super::printer::Printer;
+use super::printer::{ModelAnswer, Printer};
 use base::model::item::{Item, ReminderTopic};
 use base::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
 use base::protocol::op::{Op, Work};
 
 pub struct TurnAnswer {
     schema: Option<OutputSchema>,
-    /// The model's last text, or the JSON value for the schema.
-    pub text: Option<String>,
+    pub said: ModelAnswer,
+    /// The last text was cut at the output limit; the next one goes on where it ends.
     cut: bool,
     /// The turns so far: rounds of a goal, and one with an invalid answer.
     before: Option<TurnEnd>,
@@ -22,12 +22,12 @@ pub struct TurnAnswer {
 
 impl TurnAnswer {
     pub fn new(schema: Option<OutputSchema>) -> Self {
-        Self { schema, text: None, cut: false, before: None, corrected: false }
+        Self { schema, said: ModelAnswer::default(), cut: false, before: None, corrected: false }
     }
 
     /// The prompt of a new turn, with what its answer has to be.
     pub fn begin(&mut self, prompt: String) -> String {
-        (self.text, self.cut, self.before, self.corrected) = (None, false, None, false);
+        (self.said, self.cut, self.before, self.corrected) = (ModelAnswer::default(), false, None, false);
         match &self.schema {
             Some(schema) => format!("{prompt}\n\n{}", schema.instruction()),
             None => prompt,
@@ -38,9 +38,8 @@ impl TurnAnswer {
         match event {
             Event::Item { item, .. } => {
                 if let Item::Assistant { text, .. } = &**item {
-                    let before =
-                        self.text.take().filter(|_| std::mem::take(&mut self.cut)).unwrap_or_default();
-                    self.text = Some(before + text);
+                    let before = self.said.text.take().filter(|_| std::mem::take(&mut self.cut));
+                    self.said.text = Some(before.unwrap_or_default() + text);
                 }
             }
             Event::Nudge(nudge) => self.cut = nudge.kind == ReminderTopic::Cut,
@@ -63,10 +62,9 @@ impl TurnAnswer {
         let Some(schema) = self.schema.as_ref().filter(|_| end.reason == EndReason::Done) else {
             return Ok(end);
         };
-        match schema.read(self.text.as_deref().unwrap_or_default()) {
+        match schema.read(self.said.text.as_deref().unwrap_or_default()) {
             Ok(output) => {
-                printer.output(&output);
-                self.text = Some(output.to_string());
+                self.said.output = Some(output);
                 Ok(end)
             }
             Err(why) if self.corrected => Ok(TurnEnd { reason: invalid(&why), ..end }),

@@ -13,7 +13,7 @@ use base::protocol::lists::{ModelRow, PreviewMessage, RuleRow};
 use base::protocol::rewind::{PointId, RewindPoint};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use frontend::exec::human::Human;
-use frontend::exec::printer::Printer;
+use frontend::exec::printer::{ModelAnswer, Printer};
 use frontend::tui::app::App;
 use frontend::tui::msg::{Cmd, Msg};
 use frontend::tui::render::theme::Theme;
@@ -252,7 +252,7 @@ proptest! {
         let mut human = Human::new(&mut out, &mut log, false);
         for event in events(&text) {
             match event {
-                Event::TurnEnded(end) => human.end(&end, 1).unwrap(),
+                Event::TurnEnded(end) => human.end(&end, &ModelAnswer::default(), 1).unwrap(),
                 event => human.event(&event).unwrap(),
             }
         }

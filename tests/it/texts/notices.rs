@@ -9,7 +9,7 @@ use base::protocol::event::{EndReason, Event, Level, TurnEnd};
 use base::protocol::notice;
 use base::protocol::rewind::{RewindDone, RewindScope};
 use frontend::exec::human::Human;
-use frontend::exec::printer::Printer;
+use frontend::exec::printer::{ModelAnswer, Printer};
 
 use super::page::page;
 use crate::support::fake_engine as fake;
@@ -168,7 +168,7 @@ fn headless() {
         EndReason::StepLimit { limit: 500 },
     ] {
         let Event::TurnEnded(end) = fake::turn_end(reason) else { continue };
-        human.end(&TurnEnd { denied: 1, ..end }, 0).unwrap();
+        human.end(&TurnEnd { denied: 1, ..end }, &ModelAnswer::default(), 0).unwrap();
     }
     drop(human);
     page("headless.txt", &String::from_utf8(log).unwrap());

@@ -17,7 +17,7 @@ use base::config::load::{self, Sources};
 use base::config::paths::Paths;
 use base::config::raw::Raw;
 use base::config::settings::{Permission, ProviderKind};
-use frontend::exec::run::{self as exec, ExecOptions, OutputForm};
+use frontend::exec::run::{self as exec, ExecStart, OutputForm};
 use frontend::tui::run::{self as tui};
 use frontend::tui::terminal::setup;
 use provider::scripted::Scripted;
@@ -103,8 +103,8 @@ async fn fix(folder: &Path) -> Result<u8, Failure> {
     report::print(&format!(
         "A real session on a sample project; only the model is scripted.\n\n› {TASK}\n\n"
     ))?;
-    let options = ExecOptions::new(OutputForm::OneStream);
-    let outcome = exec::run(handle.ops, handle.events, TASK.to_owned(), options).await;
+    let start = ExecStart::Prompt(TASK.to_owned(), Vec::new());
+    let outcome = exec::run(handle.ops, handle.events, start, OutputForm::OneStream, None).await;
     Ok(outcome.exit_code)
 }
 

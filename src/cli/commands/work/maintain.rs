@@ -21,7 +21,7 @@ use base::protocol::notice;
 use context::session::journal::recorder::Journal;
 use context::session::maintained;
 use evidence::note::progress;
-use frontend::exec::run::{self, ExecOptions};
+use frontend::exec::run::{self, ExecStart, OutputForm};
 
 #[derive(Args, Debug)]
 pub struct MaintainArgs {
@@ -68,8 +68,9 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
         if !args.json {
             report::print(&format!("\n› {}\n\n", phase.into_str()))?;
         }
-        let options = ExecOptions::detect(args.json);
-        let outcome = run::run(handle.ops, handle.events, work.command(phase), options).await;
+        let start = ExecStart::Prompt(work.command(phase), Vec::new());
+        let form = OutputForm::detect(args.json);
+        let outcome = run::run(handle.ops, handle.events, start, form, None).await;
         // Wait for its last writes, before the next phase opens the session.
         let _ = tokio::time::timeout(LAST_WRITES, handle.task).await;
         report::written(outcome.lost.as_deref())?;

@@ -8,15 +8,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::claude_result::{self, ResultFacts};
+use super::claude_result;
 use super::claude_stream::PartialMessage;
-use crate::exec::printer::{self, Printer};
+use crate::exec::printer::{self, ModelAnswer, Printer, with, write_line};
 use base::model::envelope::{ErrorCode, Status};
-use base::model::item::{Item, ReminderTopic, ToolResult};
-use base::protocol::approval::Question;
+use base::model::item::{Item, ToolResult};
 use base::protocol::claude_tools;
-use base::protocol::event::{CommandRow, EndReason, Event, FailureCause, Level, SessionInfo, TurnEnd};
-use base::sanitize;
+use base::protocol::event::{
+    CommandRow, EndReason, Event, FailureCause, Level, SessionInfo, TurnEnd, WindowState,
+};
 
 #[derive(Clone, Debug, Default)]
 pub struct ClaudeForm {
@@ -41,8 +41,8 @@ pub struct Claude<O> {
     /// Of the messages until the next result of a call.
     message_id: String,
     partial: PartialMessage,
-    result: ResultFacts,
-    cut: bool,
+    denials: Vec<Value>,
+    window: WindowState,
 }
 
 impl<O: Write> Claude<O> {
@@ -55,15 +55,14 @@ impl<O: Write> Claude<O> {
             calls: HashMap::new(),
             message_id: uuid(),
             partial: PartialMessage::default(),
-            result: ResultFacts::default(),
-            cut: false,
+            denials: Vec::new(),
+            window: WindowState::default(),
         }
     }
 
     /// One line of any kind.
     pub fn write(&mut self, line: &Value) -> io::Result<()> {
-        writeln!(self.out, "{}", sanitize::escape(&line.to_string()))?;
-        self.out.flush()
+        write_line(&mut self.out, line)
     }
 
     fn message(&mut self, mut message: Value) -> io::Result<()> {
@@ -76,11 +75,7 @@ impl<O: Write> Claude<O> {
     }
 
     fn system(&mut self, subtype: &str, more: Value) -> io::Result<()> {
-        let mut message = json!({"type": "system", "subtype": subtype});
-        if let (Value::Object(message), Value::Object(more)) = (&mut message, more) {
-            message.extend(more);
-        }
-        self.message(message)
+        self.message(with(json!({"type": "system", "subtype": subtype}), more))
     }
 
     /// `running`, `requires_action` or `idle`, for readers that wait for it.
@@ -106,7 +101,7 @@ impl<O: Write> Claude<O> {
             cause: FailureCause::Other,
             prompt_returned: None,
         };
-        self.end(&TurnEnd { reason, ..TurnEnd::default() }, 0)
+        self.end(&TurnEnd { reason, ..TurnEnd::default() }, &ModelAnswer::default(), 0)
     }
 
     pub fn is_open(&self) -> bool {
@@ -189,7 +184,7 @@ impl<O: Write> Claude<O> {
         let (name, input) = self.calls.remove(&result.call_id).unwrap_or_default();
         if envelope.error.as_ref().is_some_and(|error| error.code == ErrorCode::PermissionDenied) {
             let denial = json!({"tool_name": name, "tool_use_id": result.call_id, "tool_input": input});
-            self.result.denials.push(denial);
+            self.denials.push(denial);
         }
         let exit = envelope.data.exit_code();
         let failed = envelope.status == Status::Error || exit.is_some_and(|code| code != 0);
@@ -208,11 +203,7 @@ impl<O: Write> Claude<O> {
 
     fn item(&mut self, item: &Item) -> io::Result<()> {
         let block = match item {
-            Item::Assistant { text, .. } => {
-                let before = self.result.answer.take().filter(|_| std::mem::take(&mut self.cut));
-                self.result.answer = Some(before.unwrap_or_default() + text);
-                json!({"type": "text", "text": text})
-            }
+            Item::Assistant { text, .. } => json!({"type": "text", "text": text}),
             Item::Reasoning(reasoning) if !reasoning.text.is_empty() => {
                 json!({"type": "thinking", "thinking": reasoning.text, "signature": ""})
             }
@@ -256,40 +247,27 @@ impl<O: Write> Printer for Claude<O> {
             Event::Compacting { running } => {
                 self.system("status", json!({"status": running.then_some("compacting")}))
             }
-            Event::Nudge(nudge) => {
-                self.cut = nudge.kind == ReminderTopic::Cut;
-                Ok(())
-            }
             Event::Window(window) => {
-                self.result.window = *window;
+                self.window = *window;
                 Ok(())
             }
             _ => Ok(()),
         }
     }
 
-    /// The result of the call says so.
-    fn denied(&mut self, _: &Question) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn output(&mut self, output: &Value) {
-        self.result.output = Some(output.clone());
-    }
-
     fn exit_code(&self, end: &TurnEnd, ours: u8) -> u8 {
         printer::failed_or_not(end, ours)
     }
 
-    fn end(&mut self, end: &TurnEnd, _: u8) -> io::Result<()> {
+    fn end(&mut self, end: &TurnEnd, answer: &ModelAnswer, _: u8) -> io::Result<()> {
         let events = self.partial.end("end_turn");
         self.stream_events(events)?;
         self.calls.clear();
         self.message_id = uuid();
-        let facts = std::mem::take(&mut self.result);
-        self.result.window = facts.window;
         let model = self.session.as_ref().map_or("", |session| &session.model);
-        self.message(claude_result::message(facts, end, model))
+        let mut result = claude_result::message(end, answer, &self.window, model);
+        result["permission_denials"] = std::mem::take(&mut self.denials).into();
+        self.message(result)
     }
 }
 

@@ -2,40 +2,28 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::exec::printer::end_words;
+use crate::exec::printer::{ModelAnswer, failure};
 use base::model::usage::Usage;
 use base::protocol::event::{EndReason, FailureCause, TurnEnd, WindowState};
 
-/// What a turn has shown so far.
-#[derive(Default)]
-pub struct ResultFacts {
-    pub answer: Option<String>,
-    /// The JSON value for a schema.
-    pub output: Option<Value>,
-    pub denials: Vec<Value>,
-    pub window: WindowState,
-}
-
-pub fn message(facts: ResultFacts, end: &TurnEnd, model: &str) -> Value {
-    let ResultFacts { answer, output, denials, window } = facts;
+pub fn message(end: &TurnEnd, answer: &ModelAnswer, window: &WindowState, model: &str) -> Value {
     let done = end.reason == EndReason::Done;
     let cost = window.cost_usd.unwrap_or(0.0);
-    let models = Map::from_iter([(model.to_owned(), of_model(&window, cost))]);
+    let models = Map::from_iter([(model.to_owned(), of_model(window, cost))]);
     let mut message = json!({
         "type": "result", "subtype": subtype(&end.reason), "is_error": !done, "duration_ms": end.elapsed_ms,
         "duration_api_ms": end.elapsed_ms, "num_turns": end.steps, "stop_reason": done.then_some("end_turn"),
-        "total_cost_usd": cost, "usage": usage(&end.usage), "modelUsage": models, "permission_denials": denials,
+        "total_cost_usd": cost, "usage": usage(&end.usage), "modelUsage": models, "permission_denials": [],
         "terminal_reason": terminal_reason(&end.reason),
     });
     if done {
-        message["result"] = output.as_ref().map_or(answer.unwrap_or_default(), Value::to_string).into();
-        if let Some(output) = output {
-            message["structured_output"] = output;
+        let text = || answer.text.clone().unwrap_or_default();
+        message["result"] = answer.output.as_ref().map_or_else(text, Value::to_string).into();
+        if let Some(output) = &answer.output {
+            message["structured_output"] = output.clone();
         }
     } else {
-        let (name, why, hint) = end_words(&end.reason);
-        let why = why.unwrap_or_else(|| name.to_owned());
-        message["errors"] = json!([hint.map_or(why.clone(), |hint| format!("{why}; {hint}"))]);
+        message["errors"] = json!([failure(&end.reason)]);
     }
     message
 }

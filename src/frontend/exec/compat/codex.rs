@@ -5,15 +5,13 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::exec::printer::{self, Printer, end_words};
+use crate::exec::printer::{self, ModelAnswer, Printer, failure, with, write_line};
 use base::model::envelope::{Envelope, Status};
 use base::model::item::{Item, ToolResult};
 use base::model::observation::Operation;
-use base::protocol::approval::Question;
 use base::protocol::event::{EndReason, Event, Level, TurnEnd};
-use base::sanitize;
 
 pub struct Codex<O> {
     out: O,
@@ -39,8 +37,7 @@ impl<O: Write> Codex<O> {
     }
 
     fn line(&mut self, event: &Value) -> io::Result<()> {
-        writeln!(self.out, "{}", sanitize::escape(&event.to_string()))?;
-        self.out.flush()
+        write_line(&mut self.out, event)
     }
 
     fn item(&mut self, state: &str, item: &Value) -> io::Result<()> {
@@ -49,10 +46,9 @@ impl<O: Write> Codex<O> {
 
     /// A new item with its number.
     fn new_item(&mut self, kind: &str, fields: Value) -> Value {
-        let mut item = json!({"id": format!("item_{}", self.items), "type": kind});
+        let item = json!({"id": format!("item_{}", self.items), "type": kind});
         self.items += 1;
-        merge(&mut item, fields);
-        item
+        with(item, fields)
     }
 
     fn said(&mut self, kind: &str, text: &str) -> io::Result<()> {
@@ -95,19 +91,25 @@ impl<O: Write> Codex<O> {
         let Some(mut item) = self.running.remove(&result.call_id) else { return Ok(()) };
         let failed =
             envelope.status == Status::Error || envelope.data.exit_code().is_some_and(|code| code != 0);
-        merge(&mut item, json!({"status": if failed { "failed" } else { "completed" }}));
+        item["status"] = (if failed { "failed" } else { "completed" }).into();
         match item["type"].as_str() {
             Some("file_change") => {
                 let change = envelope.data.change();
                 let created = change.is_some_and(|change| change.operation == Some(Operation::Create));
                 let path = item.as_object_mut().and_then(|item| item.remove("path")).unwrap_or_default();
                 let kind = if created { "add" } else { "update" };
-                merge(&mut item, json!({"changes": [{"path": path, "kind": kind}]}));
+                item["changes"] = json!([{"path": path, "kind": kind}]);
             }
-            Some("mcp_tool_call") => merge(&mut item, of_server(envelope)),
+            Some("mcp_tool_call") => match &envelope.error {
+                Some(error) => item["error"] = json!({"message": error.message}),
+                None => {
+                    let content = json!([{"type": "text", "text": output(envelope)}]);
+                    item["result"] = json!({"content": content, "structured_content": null});
+                }
+            },
             Some("command_execution") => {
-                let code = envelope.data.exit_code().unwrap_or(i64::from(failed));
-                merge(&mut item, json!({"aggregated_output": output(envelope), "exit_code": code}));
+                item["aggregated_output"] = output(envelope).into();
+                item["exit_code"] = envelope.data.exit_code().unwrap_or(i64::from(failed)).into();
             }
             _ => {}
         }
@@ -122,7 +124,7 @@ impl<O: Write> Codex<O> {
         let (state, item) = match self.todo_list.take() {
             None => ("started", self.new_item("todo_list", json!({ "items": items }))),
             Some(mut list) => {
-                merge(&mut list, json!({ "items": items }));
+                list["items"] = items.into();
                 ("updated", list)
             }
         };
@@ -161,24 +163,17 @@ impl<O: Write> Printer for Codex<O> {
         }
     }
 
-    /// The call fails with the reason, as its own item.
-    fn denied(&mut self, _: &Question) -> io::Result<()> {
-        Ok(())
-    }
-
-    /// Readers parse the last message as it is, so that it has to be the JSON alone.
-    fn output(&mut self, output: &Value) {
-        let json = output.to_string();
-        if self.answer.trim() != json {
-            let _ = self.said("agent_message", &json);
-        }
-    }
-
     fn exit_code(&self, end: &TurnEnd, ours: u8) -> u8 {
         printer::failed_or_not(end, ours)
     }
 
-    fn end(&mut self, end: &TurnEnd, _: u8) -> io::Result<()> {
+    fn end(&mut self, end: &TurnEnd, answer: &ModelAnswer, _: u8) -> io::Result<()> {
+        // Readers parse the last message as it is, so that it has to be the JSON alone.
+        if let Some(json) =
+            answer.output.as_ref().map(Value::to_string).filter(|json| self.answer.trim() != json)
+        {
+            self.said("agent_message", &json)?;
+        }
         if let Some(list) = self.todo_list.take() {
             self.item("completed", &list)?;
         }
@@ -190,16 +185,7 @@ impl<O: Write> Printer for Codex<O> {
                 "reasoning_output_tokens": usage.reasoning,
             }}));
         }
-        let (name, message, hint) = end_words(&end.reason);
-        let message = message.unwrap_or_else(|| name.to_owned());
-        let message = hint.map_or(message.clone(), |hint| format!("{message}; {hint}"));
-        self.line(&json!({"type": "turn.failed", "error": {"message": message}}))
-    }
-}
-
-fn merge(item: &mut Value, more: Value) {
-    if let (Value::Object(item), Value::Object(more)) = (item, more) {
-        item.extend(more);
+        self.line(&json!({"type": "turn.failed", "error": {"message": failure(&end.reason)}}))
     }
 }
 
@@ -209,17 +195,4 @@ fn output(envelope: &Envelope) -> String {
         None if envelope.body.is_empty() => envelope.text.clone(),
         None => envelope.body.clone(),
     }
-}
-
-fn of_server(envelope: &Envelope) -> Value {
-    let mut fields = Map::new();
-    let (key, value) = match &envelope.error {
-        Some(error) => ("error", json!({"message": error.message})),
-        None => {
-            let content = json!([{"type": "text", "text": output(envelope)}]);
-            ("result", json!({"content": content, "structured_content": null}))
-        }
-    };
-    fields.insert(key.to_owned(), value);
-    Value::Object(fields)
 }

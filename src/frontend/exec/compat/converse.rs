@@ -14,12 +14,12 @@ use super::host::{FromHost, HostLink, HostMessage, Unanswered, response};
 use super::host_answers;
 use crate::exec::output_schema::OutputSchema;
 use crate::exec::printer::Printer;
-use crate::exec::run::{self, ExecOutcome};
+use crate::exec::run::{self, ExecOutcome, ExecStart};
 use crate::exec::turn_answer::TurnAnswer;
 use base::protocol::approval::{Answer, Question, QuestionId};
 use base::protocol::attachment::Attachment;
 use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
-use base::protocol::op::{Control, Idle, Op, Quick, Work};
+use base::protocol::op::{Control, Idle, Op, Quick};
 
 pub struct ConverseOptions {
     /// The program answers questions; otherwise nobody does.
@@ -90,7 +90,7 @@ pub async fn converse<O: Write>(
         EndReason::Interrupted { .. } if !interrupted => 0,
         _ => printer.exit_code(&end, run::exit_code(&end)),
     };
-    let outcome = run::outcome(code, end, lost, answer.text);
+    let outcome = run::outcome(code, end, lost, &answer.said);
     run::shut_down(ops, events, printer, interrupts).await;
     outcome
 }
@@ -123,16 +123,13 @@ impl<O: Write> Talk<'_, O> {
         }
         self.running = true;
         self.printer.state("running")?;
-        let text = self.answer.begin(text);
-        match attachments.is_empty() {
-            true => self.op(Op::of_prompt(text)),
-            false => self.op(Work::Prompt { text, attachments }),
-        }
+        let op = ExecStart::Prompt(text, attachments).op(&mut self.answer);
+        self.op(op)
     }
 
     fn ended(&mut self, end: TurnEnd) -> io::Result<()> {
         self.running = false;
-        self.printer.end(&end, 0)?;
+        self.printer.end(&end, &self.answer.said, 0)?;
         self.last = Some(end);
         if self.queue.is_empty() { self.printer.state("idle") } else { Ok(()) }
     }

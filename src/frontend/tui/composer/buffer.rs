@@ -116,24 +116,24 @@ impl Buffer {
             EditCommand::WordLeft => self.move_to(self.word_start()),
             EditCommand::WordRight => self.move_to(self.word_end()),
             // Of the line, not the wrapped row.
-            EditCommand::Home => self.move_to(grapheme::line_start(&self.text, cursor)),
-            EditCommand::End => self.move_to(grapheme::line_end(&self.text, cursor)),
+            EditCommand::LineStart => self.move_to(grapheme::line_start(&self.text, cursor)),
+            EditCommand::LineEnd => self.move_to(grapheme::line_end(&self.text, cursor)),
             EditCommand::Backspace => self.delete(grapheme::previous(&self.text, cursor), cursor),
             EditCommand::Delete => self.delete(cursor, grapheme::next(&self.text, cursor)),
-            EditCommand::DeleteWordBack => self.cut(self.word_start(), cursor),
-            EditCommand::DeleteSpacedWordBack => self.cut(self.spaced_word_start(), cursor),
-            EditCommand::DeleteWordForward => self.cut(cursor, self.word_end()),
-            EditCommand::KillToEnd => {
+            EditCommand::CutWordLeft => self.cut(self.word_start(), cursor),
+            EditCommand::CutSpacedWordLeft => self.cut(self.spaced_word_start(), cursor),
+            EditCommand::CutWordRight => self.cut(cursor, self.word_end()),
+            EditCommand::CutToEnd => {
                 // At the end of a line, removes the line break.
                 let end = grapheme::line_end(&self.text, cursor);
                 self.cut(cursor, if end == cursor { grapheme::next(&self.text, end) } else { end });
             }
-            EditCommand::KillToStart => {
+            EditCommand::CutToStart => {
                 let start = grapheme::line_start(&self.text, cursor);
                 self.cut(if start == cursor { grapheme::previous(&self.text, start) } else { start }, cursor);
             }
             EditCommand::Yank => self.yank(),
-            EditCommand::YankPop => self.yank_pop(),
+            EditCommand::YankOlder => self.yank_pop(),
             EditCommand::Undo => self.undo(),
             EditCommand::Redo => self.redo(),
             EditCommand::Up | EditCommand::Down | EditCommand::OpenPaste => {}
@@ -250,12 +250,12 @@ mod tests {
     fn words_and_lines() {
         let mut buffer = Buffer::default();
         buffer.insert("one two\nthree");
-        buffer.edit(EditCommand::DeleteWordBack);
+        buffer.edit(EditCommand::CutWordLeft);
         assert_eq!(buffer.text(), "one two\n");
-        buffer.edit(EditCommand::KillToStart);
+        buffer.edit(EditCommand::CutToStart);
         assert_eq!(buffer.text(), "one two");
         buffer.edit(EditCommand::WordLeft);
-        buffer.edit(EditCommand::KillToEnd);
+        buffer.edit(EditCommand::CutToEnd);
         assert_eq!(buffer.text(), "one ");
         buffer.edit(EditCommand::Undo);
         assert_eq!(buffer.text(), "one two");
@@ -265,17 +265,17 @@ mod tests {
     fn cut_and_put_back() {
         let mut buffer = Buffer::default();
         buffer.insert("see src/a-b.rs now");
-        buffer.edit(EditCommand::DeleteSpacedWordBack);
-        buffer.edit(EditCommand::DeleteSpacedWordBack);
+        buffer.edit(EditCommand::CutSpacedWordLeft);
+        buffer.edit(EditCommand::CutSpacedWordLeft);
         assert_eq!(buffer.text(), "see ");
-        buffer.edit(EditCommand::Home);
-        buffer.edit(EditCommand::DeleteWordForward);
+        buffer.edit(EditCommand::LineStart);
+        buffer.edit(EditCommand::CutWordRight);
         buffer.edit(EditCommand::Yank);
-        buffer.edit(EditCommand::YankPop);
+        buffer.edit(EditCommand::YankOlder);
         assert_eq!(buffer.text(), "src/a-b.rs now ");
-        buffer.edit(EditCommand::YankPop);
+        buffer.edit(EditCommand::YankOlder);
         assert_eq!(buffer.text(), "see ");
-        buffer.edit(EditCommand::DeleteWordBack);
+        buffer.edit(EditCommand::CutWordLeft);
         assert_eq!(buffer.text(), " ");
         buffer.edit(EditCommand::Undo);
         buffer.edit(EditCommand::Undo);
@@ -316,16 +316,16 @@ mod tests {
                     7 => buffer.edit(EditCommand::WordRight),
                     8 => buffer.edit(EditCommand::Backspace),
                     9 => buffer.edit(EditCommand::Delete),
-                    10 => buffer.edit(EditCommand::DeleteWordBack),
-                    11 => buffer.edit(EditCommand::KillToEnd),
-                    12 => buffer.edit(EditCommand::KillToStart),
+                    10 => buffer.edit(EditCommand::CutWordLeft),
+                    11 => buffer.edit(EditCommand::CutToEnd),
+                    12 => buffer.edit(EditCommand::CutToStart),
                     13 => buffer.edit(EditCommand::Undo),
                     14 => buffer.edit(EditCommand::Redo),
                     15 => buffer.edit(EditCommand::Yank),
-                    16 => buffer.edit(EditCommand::YankPop),
-                    17 => buffer.edit(EditCommand::DeleteSpacedWordBack),
+                    16 => buffer.edit(EditCommand::YankOlder),
+                    17 => buffer.edit(EditCommand::CutSpacedWordLeft),
                     18 => buffer.set(&text),
-                    _ => buffer.edit(EditCommand::DeleteWordForward),
+                    _ => buffer.edit(EditCommand::CutWordRight),
                 }
                 let at_boundary = buffer.cursor() == buffer.text().len()
                     || buffer.text().grapheme_indices(true).any(|(index, _)| index == buffer.cursor());
@@ -351,11 +351,11 @@ mod tests {
             buffer.insert(&text);
             (0..back).for_each(|_| buffer.edit(EditCommand::Left));
             let cuts = [
-                EditCommand::KillToEnd,
-                EditCommand::KillToStart,
-                EditCommand::DeleteWordBack,
-                EditCommand::DeleteWordForward,
-                EditCommand::DeleteSpacedWordBack,
+                EditCommand::CutToEnd,
+                EditCommand::CutToStart,
+                EditCommand::CutWordLeft,
+                EditCommand::CutWordRight,
+                EditCommand::CutSpacedWordLeft,
             ];
             let cut = cuts[usize::from(kind)];
             buffer.edit(cut);

@@ -248,7 +248,7 @@ mod tests {
     fn pastes_outlive_their_draft_and_open() {
         let mut composer = typed("a ");
         composer.paste(&"x\n".repeat(20));
-        composer.edit(EditCommand::KillToStart, 60);
+        composer.edit(EditCommand::CutToStart, 60);
         composer.edit(EditCommand::Insert('b'), 60);
         composer.take();
         composer.edit(EditCommand::Yank, 60);

@@ -124,7 +124,7 @@ mod tests {
         search.paste("Fix Test");
         assert_eq!(search.chosen(), Some("fix test of lexer"), "the words as they stand there");
         assert_eq!(search.found.len(), 3);
-        search.edit(EditCommand::KillToStart);
+        search.edit(EditCommand::CutToStart);
         search.paste("wrdocs");
         assert_eq!(search.chosen(), Some("write docs"));
     }

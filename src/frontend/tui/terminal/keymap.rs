@@ -182,6 +182,8 @@ mod tests {
     fn table_has_no_clash() {
         let (map, problems) = Keymap::new(&[]);
         assert_eq!(problems, Vec::<String>::new());
+        let lines = include_str!("keys.txt").lines().filter(|line| line.contains('|'));
+        assert_eq!(lines.count(), ROWS.len(), "every row is understood");
         for (index, row) in ROWS.iter().enumerate() {
             assert_eq!(map.names[index].len(), row.keys.split(' ').count(), "{}", row.name);
             assert_eq!(ROWS.iter().filter(|other| other.name == row.name).count(), 1, "{}", row.name);

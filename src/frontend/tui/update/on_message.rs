@@ -102,7 +102,7 @@ fn on_key(app: &mut App, key: KeyEvent) {
         return composer_keys::search(app, key);
     }
     let action = match keymap::action(Place::Composer, key) {
-        Some(Action::Edit(EditCommand::End)) if chord => Some(Action::Editor),
+        Some(Action::Edit(EditCommand::LineEnd)) if chord => Some(Action::Editor),
         action => action,
     };
     app.chord = key.code == KeyCode::Char('x') && key.modifiers == KeyModifiers::CONTROL && action.is_none();

@@ -18,7 +18,7 @@ use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, SessionSelector};
 use base::protocol::goal::Goal;
 use context::session::log;
-use frontend::exec::run::{self, ExecOptions, ExecStart};
+use frontend::exec::run::{self, ExecStart, OutputForm};
 
 #[derive(Args, Debug, Default)]
 pub struct ExecArgs {
@@ -108,7 +108,7 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
     let mut setup = setup::setup(cli, args, &which).await?;
     setup::refuse_unknown_command(&prompt, &setup)?;
     setup.limits.has_schema = schema.is_some();
-    let form = args.form.form(&setup).unwrap_or(ExecOptions::detect(args.json).form);
+    let form = args.form.form(&setup).unwrap_or(OutputForm::detect(args.json));
     let start = match &args.limits.until {
         Some(check) if check.trim().is_empty() => {
             return Err(Failure::usage(
@@ -134,7 +134,7 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
         Some(writer) => writer.follow(handle.events),
         None => handle.events,
     };
-    let outcome = run::run(handle.ops, events, start, ExecOptions { schema, form }).await;
+    let outcome = run::run(handle.ops, events, start, form, schema).await;
     if let Some(writer) = trajectory {
         let _ = tokio::time::timeout(LAST_WRITES, handle.task).await;
         writer
