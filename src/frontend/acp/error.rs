@@ -2,21 +2,13 @@
 
 use agent_client_protocol_schema::v1::{Error, ErrorCode};
 
-fn error(code: ErrorCode, why: impl Into<String>) -> Error {
+pub fn error(code: ErrorCode, why: impl Into<String>) -> Error {
     Error::new(code.into(), why)
 }
 
 /// Not a message of the protocol, or sent at the wrong time.
 pub fn invalid_request(why: impl Into<String>) -> Error {
     error(ErrorCode::InvalidRequest, why)
-}
-
-pub fn parse_error(why: impl Into<String>) -> Error {
-    error(ErrorCode::ParseError, why)
-}
-
-pub fn no_method(method: &str) -> Error {
-    error(ErrorCode::MethodNotFound, format!("there is no method {method}"))
 }
 
 pub fn invalid_params(why: impl Into<String>) -> Error {

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use agent_client_protocol_schema::v1::{Error, RequestId};
+use agent_client_protocol_schema::v1::{Error, ErrorCode, RequestId};
 use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _};
 
@@ -65,7 +65,7 @@ fn message(line: &[u8]) -> Incoming {
         Ok(_) => {
             return garbage(error::invalid_request("a message is a JSON object on one line"));
         }
-        Err(error) => return garbage(error::parse_error(format!("no JSON: {error}"))),
+        Err(why) => return garbage(error::error(ErrorCode::ParseError, format!("no JSON: {why}"))),
     };
     let id = match message.remove("id").map(serde_json::from_value::<RequestId>) {
         None => None,

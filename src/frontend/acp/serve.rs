@@ -9,11 +9,12 @@ use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
     AgentCapabilities, AuthMethod, AuthMethodAgent, AuthenticateResponse, CancelNotification,
     CancelRequestNotification, CloseSessionRequest, CloseSessionResponse, DeleteSessionRequest,
-    DeleteSessionResponse, Error, ForkSessionRequest, Implementation, InitializeRequest, InitializeResponse,
-    ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, McpCapabilities, NewSessionRequest,
-    PromptCapabilities, PromptRequest, RequestId, ResumeSessionRequest, SessionCapabilities,
-    SessionCloseCapabilities, SessionDeleteCapabilities, SessionForkCapabilities, SessionInfo,
-    SessionListCapabilities, SessionResumeCapabilities, SetSessionConfigOptionRequest, SetSessionModeRequest,
+    DeleteSessionResponse, Error, ErrorCode, ForkSessionRequest, Implementation, InitializeRequest,
+    InitializeResponse, ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, McpCapabilities,
+    NewSessionRequest, PromptCapabilities, PromptRequest, RequestId, ResumeSessionRequest,
+    SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities, SessionForkCapabilities,
+    SessionInfo, SessionListCapabilities, SessionResumeCapabilities, SetSessionConfigOptionRequest,
+    SetSessionModeRequest,
 };
 use futures_util::stream::{Stream, StreamExt as _};
 use serde::de::DeserializeOwned;
@@ -105,55 +106,72 @@ impl Server {
         }
     }
 
-    fn request(&mut self, id: &RequestId, method: &str, params: Value) -> Result<(), Error> {
+    fn request(&mut self, asked: &RequestId, method: &str, params: Value) -> Result<(), Error> {
         if method != "initialize" && self.sessions.capabilities.get().is_none() {
             return Err(error::invalid_request("the connection begins with initialize"));
         }
-        let opening = |which, folder, mcp_servers, replay| Request {
-            id: id.clone(),
-            which,
-            folder,
-            mcp_servers,
-            replay,
-        };
+        let id = asked.clone();
         match method {
-            "initialize" => self.initialize(id, parsed(params)?),
-            "authenticate" => self.authenticate(id.clone()),
+            "initialize" => self.initialize(&id, parsed(params)?),
+            "authenticate" => self.beside(|sessions| async move {
+                let done = sessions.source.authenticate().await;
+                sessions.client.answer(&id, done.map(|()| AuthenticateResponse::new()));
+            }),
             "session/new" => {
-                let NewSessionRequest { cwd, mcp_servers, .. } = parsed(params)?;
-                self.open(opening(Which::New, cwd, mcp_servers, false));
+                let NewSessionRequest { cwd: folder, mcp_servers, .. } = parsed(params)?;
+                self.open(Request { id, which: Which::New, folder, mcp_servers, replay: false });
             }
             "session/load" => {
-                let LoadSessionRequest { session_id, cwd, mcp_servers, .. } = parsed(params)?;
-                self.open(opening(Which::Stored(session_id.to_string()), cwd, mcp_servers, true));
+                let LoadSessionRequest { session_id, cwd: folder, mcp_servers, .. } = parsed(params)?;
+                let which = Which::Stored(session_id.to_string());
+                self.open(Request { id, which, folder, mcp_servers, replay: true });
             }
             "session/resume" => {
-                let ResumeSessionRequest { session_id, cwd, mcp_servers, .. } = parsed(params)?;
-                self.open(opening(Which::Stored(session_id.to_string()), cwd, mcp_servers, false));
+                let ResumeSessionRequest { session_id, cwd: folder, mcp_servers, .. } = parsed(params)?;
+                let which = Which::Stored(session_id.to_string());
+                self.open(Request { id, which, folder, mcp_servers, replay: false });
             }
             "session/fork" => {
-                let ForkSessionRequest { session_id, cwd, mcp_servers, .. } = parsed(params)?;
-                self.open(opening(Which::ForkOf(session_id.to_string()), cwd, mcp_servers, false));
+                let ForkSessionRequest { session_id, cwd: folder, mcp_servers, .. } = parsed(params)?;
+                let which = Which::ForkOf(session_id.to_string());
+                self.open(Request { id, which, folder, mcp_servers, replay: false });
             }
-            "session/list" => self.list(id.clone(), parsed(params)?)?,
-            "session/delete" => self.delete(id.clone(), parsed(params)?),
-            "session/close" => self.close(id.clone(), parsed(params)?),
+            "session/list" => self.list(id, parsed(params)?)?,
+            "session/delete" => {
+                let DeleteSessionRequest { session_id, .. } = parsed(params)?;
+                self.beside(|sessions| async move {
+                    sessions.close(&session_id).await;
+                    let deleted = sessions.source.delete(session_id.to_string()).await;
+                    sessions.client.answer(&id, deleted.map(|()| DeleteSessionResponse::new()));
+                });
+            }
+            "session/close" => {
+                let CloseSessionRequest { session_id, .. } = parsed(params)?;
+                self.beside(|sessions| async move {
+                    // Closing a closed session isn't an error.
+                    sessions.close(&session_id).await;
+                    sessions.client.answer(&id, Ok(CloseSessionResponse::new()));
+                });
+            }
             "session/prompt" => {
                 let PromptRequest { session_id, prompt, .. } = parsed(params)?;
                 let input = Input::of_blocks(prompt, &self.sessions.folder(&session_id)?)?;
-                self.sessions.command(&session_id, Command::Prompt { id: id.clone(), input })?;
+                self.sessions.command(&session_id, Command::Prompt { id, input })?;
             }
             "session/set_mode" => {
                 let request: SetSessionModeRequest = parsed(params)?;
                 let session = request.session_id.clone();
-                self.sessions.command(&session, Command::SetMode { id: id.clone(), request })?;
+                self.sessions.command(&session, Command::SetMode { id, request })?;
             }
             "session/set_config_option" => {
                 let request: SetSessionConfigOptionRequest = parsed(params)?;
                 let session = request.session_id.clone();
-                self.sessions.command(&session, Command::SetOption { id: id.clone(), request })?;
+                self.sessions.command(&session, Command::SetOption { id, request })?;
             }
-            other => return Err(error::no_method(other)),
+            other => {
+                let why = format!("there is no method {other}");
+                return Err(error::error(ErrorCode::MethodNotFound, why));
+            }
         }
         Ok(())
     }
@@ -213,13 +231,6 @@ impl Server {
         self.beside(|sessions| async move { sessions.open(request).await });
     }
 
-    fn authenticate(&mut self, id: RequestId) {
-        self.beside(|sessions| async move {
-            let done = sessions.source.authenticate().await;
-            sessions.client.answer(&id, done.map(|()| AuthenticateResponse::new()));
-        });
-    }
-
     fn list(&mut self, id: RequestId, request: ListSessionsRequest) -> Result<(), Error> {
         let ListSessionsRequest { cwd, cursor, .. } = request;
         let from = cursor.map_or(Ok(0), |cursor| cursor.parse::<usize>());
@@ -234,23 +245,6 @@ impl Server {
             sessions.client.answer(&id, Ok(ListSessionsResponse::new(page).next_cursor(more)));
         });
         Ok(())
-    }
-
-    fn close(&mut self, id: RequestId, request: CloseSessionRequest) {
-        self.beside(|sessions| async move {
-            // Closing a closed session isn't an error.
-            sessions.close(&request.session_id).await;
-            sessions.client.answer(&id, Ok(CloseSessionResponse::new()));
-        });
-    }
-
-    fn delete(&mut self, id: RequestId, request: DeleteSessionRequest) {
-        self.beside(|sessions| async move {
-            sessions.close(&request.session_id).await;
-            let deleted = sessions.source.delete(request.session_id.to_string()).await;
-            let answer = deleted.map(|()| DeleteSessionResponse::new());
-            sessions.client.answer(&id, answer);
-        });
     }
 }
 

@@ -119,12 +119,11 @@ impl Sessions {
     }
 }
 
+/// A session ends when nobody can send it commands.
 async fn end(entries: Vec<Entry>) {
-    for entry in &entries {
-        let _ = entry.commands.send(Command::Close);
-    }
-    for entry in entries {
-        let _ = entry.task.await;
+    let tasks: Vec<_> = entries.into_iter().map(|entry| entry.task).collect();
+    for task in tasks {
+        let _ = task.await;
     }
 }
 

@@ -1,18 +1,15 @@
-//! Effects of the reducer other than drawing and sending. Disk access and other programs run off the loop;
-//! their results come back as messages.
+//! Effects of the reducer other than drawing and sending. All but [`copying`] block, so they run off the loop;
+//! what they return comes back as a message.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use tokio::sync::mpsc::UnboundedSender;
-
 use super::msg::Msg;
 use crate::tui::popup::completion::shell_words::last_word;
-use crate::tui::terminal::external;
 use crate::tui::terminal::shell_words;
 use base::config::remember;
 use base::config::theme::ThemeName;
@@ -26,40 +23,24 @@ pub const MOST_COPIED: usize = 74_994;
 const SCREEN_PART: usize = 760;
 const PATIENCE: Duration = Duration::from_secs(2);
 
-pub fn keep_theme(config: PathBuf, name: ThemeName, done: UnboundedSender<Msg>) {
-    tokio::task::spawn_blocking(move || {
-        if let Err(why) = remember::choose(&config, "theme", name.into_str()) {
-            let text = format!("Couldn't save the theme ({why}); it applies to this session only.");
-            let _ = done.send(Msg::Event(Box::new(Event::Notice { level: Level::Warning, text })));
-        }
-    });
+pub fn keep_theme(config: &Path, name: ThemeName) -> Option<Msg> {
+    let why = remember::choose(config, "theme", name.into_str()).err()?;
+    let text = format!("Couldn't save the theme ({why}); it applies to this session only.");
+    Some(Msg::Event(Box::new(Event::Notice { level: Level::Warning, text })))
 }
 
-/// Answered by `Msg::Picture`, saved in `folder`.
-pub fn paste_picture(folder: PathBuf, done: UnboundedSender<Msg>) {
-    tokio::task::spawn_blocking(move || {
-        let picture = external::paste_picture(&folder);
-        let _ = done.send(Msg::Picture(picture.map(|path| path.to_string_lossy().into_owned())));
-    });
-}
-
-/// Answered by `Msg::ShellWords`; `folder` is the workspace.
-pub fn complete_shell(before: String, folder: PathBuf, done: UnboundedSender<Msg>) {
-    tokio::task::spawn_blocking(move || {
-        let (at, program) = last_word(&before);
-        let words = shell_words::candidates(&before[at..], program, &folder);
-        let _ = done.send(Msg::ShellWords { before, words });
-    });
+/// `folder` is the workspace.
+pub fn complete_shell(before: String, folder: &Path) -> Msg {
+    let (at, program) = last_word(&before);
+    let words = shell_words::candidates(&before[at..], program, folder);
+    Msg::ShellWords { before, words }
 }
 
 /// Loads `text` into tmux's buffer and the clipboard (`load-buffer -w`, since 3.2): `set-clipboard` defaults
 /// to `external`, which drops OSC 52 from programs (`input_osc_52_parse` in tmux's input.c).
-pub fn copy_to_tmux(text: String) {
-    tokio::task::spawn_blocking(move || {
-        let mut command = Command::new("tmux");
-        command.args(["load-buffer", "-w", "-"]);
-        timeout::ask(&mut command, text.as_bytes(), PATIENCE)
-    });
+pub fn copy_to_tmux(text: &str) {
+    let mut command = Command::new("tmux");
+    timeout::ask(command.args(["load-buffer", "-w", "-"]), text.as_bytes(), PATIENCE);
 }
 
 /// The bytes that put `text` into the clipboard (OSC 52, xterm control sequences). In tmux they reach the

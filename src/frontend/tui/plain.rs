@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::app::App;
 use super::msg::{Cmd, Msg};
 use super::run::TuiOutcome;
+use crate::tui::popup::approval::Approval;
 use crate::tui::popup::open::Popup;
 use crate::tui::render::theme::Theme;
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
@@ -230,7 +231,7 @@ impl PlainChat {
     }
 
     fn has_choices(&self) -> bool {
-        self.app.questions.first().is_some_and(|question| !question.choices().is_empty())
+        self.app.questions.first().is_some_and(|question| question.approval().is_some())
     }
 
     fn control_c(&mut self) -> io::Result<bool> {
@@ -306,9 +307,11 @@ impl PlainChat {
         };
         question.armed = true;
         question.unfold((self.app.size.0, self.app.size.1));
-        let (id, choices) = (question.id, question.choices());
+        let id = question.id;
         let (mut lines, _) = question.lines(width, ROWS, theme);
-        lines.truncate(lines.len().saturating_sub(question.foot_rows(width)));
+        let foot = question.approval().map_or(0, |form| form.foot_rows(width));
+        lines.truncate(lines.len().saturating_sub(foot));
+        let choices = question.approval().map(Approval::choice_texts).unwrap_or_default();
         for line in &lines {
             self.print(line.to_string().trim_end())?;
         }

@@ -278,11 +278,15 @@ impl FrontEnd {
                     let is_set = |name: &str| std::env::var_os(name).is_some();
                     self.output.write_all(&effects::copying(&text, is_set))?;
                     if is_set("TMUX") {
-                        effects::copy_to_tmux(text);
+                        self.beside(move || {
+                            effects::copy_to_tmux(&text);
+                            None
+                        });
                     }
                 }
                 Cmd::KeepTheme(name) => {
-                    effects::keep_theme(self.settings.config.clone(), name, self.done.clone());
+                    let config = self.settings.config.clone();
+                    self.beside(move || effects::keep_theme(&config, name));
                 }
                 Cmd::Suspend => next = next.max(Next::Suspend),
                 Cmd::Edit(_) | Cmd::Compose(_) => {
@@ -290,15 +294,23 @@ impl FrontEnd {
                     next = next.max(Next::Edit);
                 }
                 Cmd::PastePicture => {
-                    effects::paste_picture(self.settings.folder.clone(), self.done.clone());
+                    let folder = self.settings.folder.clone();
+                    self.beside(move || Some(Msg::Picture(external::paste_picture(&folder))));
                 }
                 Cmd::CompleteShell(before) => {
-                    effects::complete_shell(before, self.workspace(), self.done.clone());
+                    let workspace = self.workspace();
+                    self.beside(move || Some(effects::complete_shell(before, &workspace)));
                 }
                 Cmd::Quit => next = Next::Quit,
             }
         }
         Ok(next)
+    }
+
+    /// Runs what blocks off the loop.
+    fn beside(&self, work: impl FnOnce() -> Option<Msg> + Send + 'static) {
+        let done = self.done.clone();
+        tokio::task::spawn_blocking(move || work().map(|msg| done.send(msg)));
     }
 
     /// Retakes the terminal after a panic elsewhere; its message stays in the scrollback.

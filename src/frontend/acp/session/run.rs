@@ -124,7 +124,7 @@ impl Session {
                     None => break self.give_up(),
                 },
                 command = commands.recv() => match command {
-                    None | Some(Command::Close) => break self.close().await,
+                    None => break self.close().await,
                     Some(command) => self.command(command),
                 },
                 Some((id, answer)) = self.asked.next(), if !self.asked.is_empty() => self.answered(id, answer),
@@ -192,8 +192,6 @@ impl Session {
             }
             Command::SetMode { id, request } => self.set_mode(&id, &request),
             Command::SetOption { id, request } => self.set_option(id, request),
-            // Handled in `run`.
-            Command::Close => {}
         }
     }
 

@@ -1,4 +1,4 @@
-//! Commands of the client to an open session, and its work in progress: one request at a time, and the agent's
+//! Commands of the client to an open session, which closes when no more can come, and its work in progress: one request at a time, and the agent's
 //! open questions; and what its end is in the protocol.
 
 use agent_client_protocol_schema::v1::{
@@ -16,7 +16,6 @@ pub enum Command {
     CancelRequest(RequestId),
     SetMode { id: RequestId, request: SetSessionModeRequest },
     SetOption { id: RequestId, request: SetSessionConfigOptionRequest },
-    Close,
 }
 
 pub enum Busy {

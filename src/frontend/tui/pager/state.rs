@@ -190,7 +190,10 @@ impl Pager {
             }
             PagerMove::NextTurn | PagerMove::PreviousTurn => {
                 let cell = self.beside(step == PagerMove::NextTurn, |at| self.cells[at].begins);
-                cell.into_iter().for_each(|at| self.choose_at_top(at));
+                if let Some(at) = cell {
+                    (self.chosen, self.code) = (at, 0);
+                    self.show_at((at, 0));
+                }
             }
             PagerMove::Next if self.search.is_some() => self.find(true),
             PagerMove::Previous if self.search.is_some() => self.find(false),
@@ -271,11 +274,6 @@ impl Pager {
         if self.kind == PagerKind::Outputs || seen < rows.min(self.page.layout.rows) {
             self.show_at((cell, 0));
         }
-    }
-
-    fn choose_at_top(&mut self, cell: usize) {
-        (self.chosen, self.code) = (cell, 0);
-        self.show_at((cell, 0));
     }
 
     fn toggle(&mut self) {

@@ -45,7 +45,7 @@ pub struct Approval {
     detail: String,
     is_diff: bool,
     choices: Vec<Choice>,
-    chosen: Option<usize>,
+    pub chosen: Option<usize>,
     /// The note for a "no", while being written.
     note: Option<Buffer>,
     scroll: usize,
@@ -123,15 +123,6 @@ impl Approval {
 
     pub fn choice_texts(&self) -> Vec<String> {
         self.choices.iter().map(|choice| choice.text.clone()).collect()
-    }
-
-    pub fn marked(mut self, marked: bool) -> Self {
-        self.chosen = marked.then_some(0);
-        self
-    }
-
-    pub fn unmark(&mut self) {
-        self.chosen = None;
     }
 
     /// Whether a letter is a command here rather than text for the composer; marks its choice.

@@ -42,7 +42,10 @@ enum QuestionForm {
 impl OpenQuestion {
     /// `marked`: the first choice of an approval is marked, so that one Enter takes it.
     pub fn new(id: QuestionId, question: Question, armed: bool, marked: bool) -> Self {
-        let approval = |form: Approval| QuestionForm::Approval(Box::new(form.marked(marked)));
+        let approval = |mut form: Approval| {
+            form.chosen = marked.then_some(0);
+            QuestionForm::Approval(Box::new(form))
+        };
         let form = match question {
             Question::Approval(request) => approval(Approval::of_call(request)),
             Question::Plan(plan) => approval(Approval::of_plan(plan)),
@@ -58,7 +61,7 @@ impl OpenQuestion {
             return self.pass(key, size);
         };
         if let Some((first, _)) = waiting {
-            form.unmark();
+            form.chosen = None;
             return Taken::Typed(keymap::plain_char(first).into_iter().chain([letter]).collect());
         }
         if letter == '/' && form.is_cut(size) {
@@ -75,19 +78,11 @@ impl OpenQuestion {
     pub fn arm(&mut self, armed: bool) {
         self.armed = armed;
         if let QuestionForm::Approval(form) = &mut self.form {
-            form.unmark();
+            form.chosen = None;
         }
     }
 
-    pub fn choices(&self) -> Vec<String> {
-        self.approval().map(Approval::choice_texts).unwrap_or_default()
-    }
-
-    pub fn foot_rows(&self, width: usize) -> usize {
-        self.approval().map_or(0, |form| form.foot_rows(width))
-    }
-
-    fn approval(&self) -> Option<&Approval> {
+    pub fn approval(&self) -> Option<&Approval> {
         match &self.form {
             QuestionForm::Approval(form) => Some(form),
             QuestionForm::Ask(_) => None,
@@ -98,10 +93,6 @@ impl OpenQuestion {
         if let QuestionForm::Approval(form) = &mut self.form {
             form.key(KeyEvent::new(KeyCode::Home, crossterm::event::KeyModifiers::NONE), size);
         }
-    }
-
-    pub fn is_unfolded(&self) -> bool {
-        self.approval().is_some_and(|form| form.unfolded)
     }
 
     /// The letter just typed acts once it has stayed alone.

@@ -5,6 +5,7 @@ use ratatui::text::{Line, Span};
 use super::wrap;
 use super::{panel, status};
 use crate::tui::app::App;
+use crate::tui::popup::question::OpenQuestion;
 use crate::tui::transcript::entry::TranscriptEntry;
 use crate::tui::transcript::live::Piece;
 use crate::tui::transcript::tool;
@@ -30,7 +31,8 @@ pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
     }
     let mut picture = foot(app, width, room);
     picture.still = app.turn.is_none() && app.compacting.is_none() && app.live.pieces.is_empty();
-    let unfolded = app.questions.first().is_some_and(|question| question.armed && question.is_unfolded());
+    let armed = app.questions.first().filter(|question| question.armed);
+    let unfolded = armed.and_then(OpenQuestion::approval).is_some_and(|form| form.unfolded);
     picture.popup = app.shown_popup().is_some() || unfolded;
     if picture.popup {
         return picture;
@@ -39,7 +41,7 @@ pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
     let parts = [
         queued(app, width),
         panel::lines(app, width, room),
-        activity(app, width),
+        status::activity(app, width).map_or_else(Vec::new, |line| vec![Line::default(), line]),
         panel::waiting(app, width, room),
         live(app, width, left),
     ];
@@ -91,7 +93,9 @@ fn foot(app: &App, width: usize, room: usize) -> Drawing {
             caret = Some((picture.lines.len() + at.0, at.1));
             let left = left.max(1).saturating_sub(lines.len());
             picture.lines.extend(lines);
-            picture.lines.extend(completion(app, width, left.min(COMPLETION_ROWS)));
+            let left = left.min(COMPLETION_ROWS);
+            let offered = app.completion.iter().flat_map(|completion| completion.lines(width, left, theme));
+            picture.lines.extend(offered.take(left));
         }
     }
     if status_rows > 0 {
@@ -122,16 +126,6 @@ fn composer(app: &App, width: usize, room: usize, screen: usize) -> (Vec<Line<'s
     (lines, (row - start.min(row), (column + 2).min(width.saturating_sub(1))))
 }
 
-fn completion(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
-    if room == 0 {
-        return Vec::new();
-    }
-    let lines = app.completion.as_ref().map(|completion| completion.lines(width, room, app.theme));
-    let mut lines = lines.unwrap_or_default();
-    lines.truncate(room);
-    lines
-}
-
 fn queued(app: &App, width: usize) -> Vec<Line<'static>> {
     let line = |label: &str, text: &str| {
         let text = wrap::one_line(&text[..text::floor_boundary(text, 1_000)], 500);
@@ -143,11 +137,6 @@ fn queued(app: &App, width: usize) -> Vec<Line<'static>> {
         last.push_span(" · Up edits");
     }
     lines
-}
-
-fn activity(app: &App, width: usize) -> Vec<Line<'static>> {
-    let line = status::activity(app, width);
-    line.map(|line| vec![Line::default(), line]).unwrap_or_default()
 }
 
 fn live(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {

@@ -5,7 +5,7 @@
 //! (`-STA`). Anything but PNG counts as no picture.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ fn keep(folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), String> {
 }
 
 /// Saves the clipboard's picture in `folder`. Blocks.
-pub fn paste_picture(folder: &Path) -> Result<PathBuf, String> {
+pub fn paste_picture(folder: &Path) -> Result<String, String> {
     let programs = clipboard_programs();
     if programs.is_empty() {
         return Err("no clipboard here; paste the picture's path".to_owned());
@@ -74,7 +74,7 @@ pub fn paste_picture(folder: &Path) -> Result<PathBuf, String> {
     let path = folder.join(format!("pasted-{}.png", clock::now_ms()));
     forget_old(folder);
     keep(folder, &path, &picture).map_err(|why| format!("the picture can't be saved: {why}"))?;
-    Ok(path)
+    Ok(path.to_string_lossy().into_owned())
 }
 
 /// Safe to delete: sent pictures are in the session log.

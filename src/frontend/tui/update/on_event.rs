@@ -8,11 +8,9 @@ use crate::tui::app::{App, RetryStatus, Silent};
 use crate::tui::command::models;
 use crate::tui::msg::Cmd;
 use crate::tui::popup::completion::state::Files;
-use crate::tui::popup::ledger;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::permissions;
 use crate::tui::popup::question::OpenQuestion;
-use crate::tui::popup::rewind::RewindPicker;
 use crate::tui::render::wrap;
 use crate::tui::transcript::entry::TranscriptEntry;
 use crate::tui::transcript::{replay, tool};
@@ -148,19 +146,6 @@ pub fn apply(app: &mut App, event: Event) {
             app.window = Some(window);
             app.streams(None);
         }
-        // A ledger is ignored if its popup was closed.
-        Event::Ledger(ledger) => {
-            if let Some(Popup::Context(popup)) = &mut app.popup {
-                popup.fill(ledger);
-            }
-        }
-        Event::ItemHistory(history) => match &mut app.popup {
-            Some(Popup::Context(popup)) => popup.tell(history),
-            _ => app.print(TranscriptEntry::Table {
-                heading: ledger::history_heading(&history),
-                rows: ledger::history_rows(&history),
-            }),
-        },
         Event::Commands(rows) => app.own_commands = rows,
         Event::Prompts(prompts) => {
             if let Some(search) = &mut app.search {
@@ -173,15 +158,6 @@ pub fn apply(app: &mut App, event: Event) {
         }
         // Available with Up, in case the user already started typing.
         Event::Draft { text } => app.composer.remember(&text),
-        Event::RewindPoints(points) if points.is_empty() => {
-            app.inform("Nothing to rewind yet.");
-        }
-        Event::RewindPoints(points) => app.popup = Some(Popup::Rewind(RewindPicker::new(points))),
-        Event::RewindPreview(preview) => {
-            if let Some(Popup::Rewind(picker)) = &mut app.popup {
-                picker.show(preview);
-            }
-        }
         Event::Rewound(done) => {
             // The session that is left follows.
             if done.part.conversation() {
@@ -192,7 +168,6 @@ pub fn apply(app: &mut App, event: Event) {
             }
         }
         Event::SomeFiles(paths) if !app.files.whole => files(app, paths),
-        Event::SomeFiles(_) => {}
         Event::Files(paths) => {
             (app.files.requested, app.files.whole) = (false, true);
             files(app, paths);
@@ -206,19 +181,7 @@ pub fn apply(app: &mut App, event: Event) {
         Event::Compacting { running } => app.compacting = running.then_some(app.now),
         Event::TurnEnded(end) => turn_ended(app, end),
         Event::ToolWaiting { call_id, title } => app.waiting.push((call_id, title)),
-        list @ (Event::Sessions(_)
-        | Event::SessionPreview { .. }
-        | Event::Models(_)
-        | Event::Keys(_)
-        | Event::Notes(_)
-        | Event::KeyChanged(_)
-        | Event::Rules(_)
-        | Event::JobOutput { .. }
-        | Event::Status(_)
-        | Event::Skills(_)
-        | Event::Cost(_)
-        | Event::Transcript { .. }
-        | Event::Changes(_)) => on_lists::apply(app, list),
+        event => on_lists::apply(app, event),
     }
 }
 

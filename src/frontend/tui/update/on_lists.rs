@@ -3,10 +3,12 @@
 use crate::tui::app::App;
 use crate::tui::pager::cell;
 use crate::tui::pager::state::PagerKind;
+use crate::tui::popup::ledger;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::notes::NotePicker;
 use crate::tui::popup::pickers::sessions::SessionPicker;
 use crate::tui::popup::pickers::{models, permissions};
+use crate::tui::popup::rewind::RewindPicker;
 use base::config::models::efforts;
 use base::protocol::event::{Event, SessionRow};
 use base::protocol::goal::GoalState;
@@ -35,6 +37,15 @@ pub fn apply(app: &mut App, event: Event) {
                 permissions::refresh(list, info.permission, Some(rows));
             }
         }
+        // A ledger is ignored if its popup was closed.
+        (Event::Ledger(ledger), Some(Popup::Context(popup))) => popup.fill(ledger),
+        (Event::ItemHistory(history), Some(Popup::Context(popup))) => popup.tell(history),
+        (Event::ItemHistory(history), _) => {
+            app.table(&ledger::history_heading(&history), ledger::history_rows(&history));
+        }
+        (Event::RewindPoints(points), _) if points.is_empty() => app.inform("Nothing to rewind yet."),
+        (Event::RewindPoints(points), popup) => *popup = Some(Popup::Rewind(RewindPicker::new(points))),
+        (Event::RewindPreview(preview), Some(Popup::Rewind(picker))) => picker.show(preview),
         (Event::JobOutput { id, text }, Some(Popup::Jobs(picker))) => picker.output = Some((id, text)),
         (Event::Transcript { agent, items }, Some(Popup::Pager(pager)))
             if pager.kind.shows_items(agent.is_some()) =>
@@ -55,9 +66,7 @@ pub fn apply(app: &mut App, event: Event) {
         (Event::Skills(rows), _) if rows.is_empty() => {
             app.inform("No skills. `mycode skills` says where to put them.");
         }
-        (Event::Skills(rows), _) => {
-            app.table("Skills", rows);
-        }
+        (Event::Skills(rows), _) => app.table("Skills", rows),
         (Event::Cost(rows), _) => {
             let nothing = || vec![("session".to_owned(), "nothing was sent yet".to_owned())];
             let rows = if rows.is_empty() { nothing() } else { rows };
