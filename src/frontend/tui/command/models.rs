@@ -3,9 +3,8 @@
 use crate::tui::app::App;
 use crate::tui::popup::list::PickList;
 use crate::tui::popup::open::Popup;
-use crate::tui::popup::pickers::effort::EffortRow;
 use crate::tui::popup::pickers::keys::KeyPicker;
-use crate::tui::popup::pickers::models;
+use crate::tui::popup::pickers::models::{self, EffortRow};
 use base::config::models::efforts;
 use base::protocol::op::{Idle, Quick};
 

@@ -25,8 +25,8 @@ pub fn run(app: &mut App, text: &str) -> bool {
     let Some(rest) = text.trim_end().strip_prefix('/') else { return false };
     let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let is_own = app.own_commands.iter().any(|command| command.name == name);
-    let alias = ALIASES.iter().find(|(alias, _)| *alias == name && !is_own);
-    let name = alias.map_or(name, |(_, name)| *name);
+    let alias = ALIASES.iter().find(|[alias, _]| *alias == name && !is_own);
+    let name = alias.map_or(name, |[_, name]| *name);
     let args = args.trim();
     match name {
         "help" => show::help(app, args),
@@ -86,7 +86,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
 fn unknown(app: &mut App, name: &str, text: &str) -> bool {
     let is_word =
         !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':'));
-    if let Some((_, advice)) = ELSEWHERE.iter().find(|(other, _)| *other == name) {
+    if let Some([_, advice]) = ELSEWHERE.iter().find(|[other, _]| *other == name) {
         app.inform(*advice);
         return true;
     }
@@ -109,7 +109,7 @@ fn unknown(app: &mut App, name: &str, text: &str) -> bool {
 
 fn nearest<'a>(app: &'a App, name: &str) -> Option<&'a str> {
     let own = app.own_commands.iter().map(|command| command.name.as_str());
-    fuzzy::nearest_name(name, COMMANDS.into_iter().map(|(name, ..)| name).chain(own))
+    fuzzy::nearest_name(name, COMMANDS.iter().map(|[name, ..]| *name).chain(own))
 }
 
 /// Refuses during a turn: `op` would replace the session under it.
@@ -299,7 +299,8 @@ mod tests {
 
     #[test]
     fn every_listed_command_runs() {
-        for name in COMMANDS.map(|(name, ..)| name).into_iter().chain(ALIASES.map(|(alias, _)| alias)) {
+        assert_eq!((COMMANDS.len(), ALIASES.len(), ELSEWHERE.len()), (36, 15, 10), "every row is understood");
+        for name in COMMANDS.iter().map(|[name, ..]| name).chain(ALIASES.iter().map(|[alias, _]| alias)) {
             let mut app = App::new(Theme::new(false), (80, 24));
             assert!(run(&mut app, &format!("/{name}")));
             let commands = app.take_commands();

@@ -28,11 +28,10 @@ pub fn help(app: &mut App, args: &str) {
     if args == "keys" {
         return app.table("Keys", keymap::actions());
     }
-    let own = app.own_commands.iter().map(|row| (&*row.name, &*row.args, &*row.help));
-    let all = COMMANDS.into_iter().chain(own);
-    let row = |(name, args, help): (&str, &str, &str)| {
-        (format!("/{name} {args}").trim_end().to_owned(), help.to_owned())
-    };
+    let own = app.own_commands.iter().map(|row| [&*row.name, &row.args, &row.help]);
+    let all = COMMANDS.iter().copied().chain(own);
+    let row =
+        |[name, args, help]: [&str; 3]| (format!("/{name} {args}").trim_end().to_owned(), help.to_owned());
     let rows = all.map(row).collect();
     app.table("Commands", rows);
     let signs = SIGNS.map(|(sign, text)| (sign.to_owned(), text.to_owned()));

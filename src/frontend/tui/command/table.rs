@@ -1,78 +1,19 @@
-//! The table of slash commands. A new command is one row here and one arm in `run`.
+//! The table of slash commands (`commands.txt`).
+
+use std::sync::LazyLock;
 
 /// Name, arguments as shown, and help.
-pub const COMMANDS: [(&str, &str, &str); 36] = [
-    ("help", "[keys]", "list commands and keys; `keys`: with their names in config.toml"),
-    ("model", "[name]", "choose a model"),
-    ("effort", "[level]", "choose how long the model may think"),
-    ("login", "[vendor]", "save an API key, or see which are known"),
-    ("logout", "[vendor]", "remove a saved API key"),
-    ("permission", "[level]", "set the permission level; list and revoke allow rules"),
-    ("mode", "[name]", "show or set the mode: normal, explore, analyze, plan"),
-    ("context", "[verb id]", "show what fills the window; why, pin, drop, restore"),
-    ("status", "", "show model, permission level, sandbox, …"),
-    ("skills", "", "list the skills; /NAME runs one"),
-    ("hooks", "", "list the hooks, where they come from, whether they are trusted"),
-    ("stats", "", "show what this session did and cost"),
-    ("cost", "", "show what this session cost, by model and turn"),
-    ("todos", "", "show the todo list"),
-    ("notes", "", "list, read, edit and archive the project's notes"),
-    ("jobs", "[stop N]", "list, look at or stop background jobs"),
-    ("mcp", "", "start the MCP servers and show what they offer"),
-    ("compact", "[focus]", "summarize older turns now; `auto on|off`"),
-    ("uncompact", "", "undo the last compaction"),
-    ("recall", "ID|WORDS", "show an item in full, or search this session"),
-    (
-        "goal",
-        "TEXT --check CMD",
-        "work until CMD succeeds; alone: show the rounds; `go` continues, `stop` ends",
-    ),
-    ("review", "", "review this session's changes with a fresh reader"),
-    ("maintain", "[task]", "run maintenance (explore, analyze, plan, do); save findings as notes"),
-    ("init", "[no]", "create or improve the rules file; `no` hides the tip"),
-    ("vim", "", "toggle vim mode"),
-    ("plan", "", "plan mode: only read, and end with a plan"),
-    ("resume", "[id|all]", "continue another session; `all`: of any folder"),
-    ("rename", "TITLE", "give this session a title"),
-    ("fork", "", "continue in a copy; this session is unchanged"),
-    ("rewind", "", "undo turns: files, conversation, or both"),
-    ("diff", "[turn]", "review changes of this session or the last turn; stage or revert hunks"),
-    ("copy", "[code]", "copy the last answer, or its last code block"),
-    ("export", "[file] [--force]", "write this session to a .md, .html, .json or .svg file"),
-    ("theme", "[name]", "choose the colors: auto, dark, light, high-contrast, ansi"),
-    ("clear", "", "start a new session"),
-    ("quit", "", "quit (also Ctrl-D)"),
-];
+pub static COMMANDS: LazyLock<Vec<[&str; 3]>> = LazyLock::new(|| rows("command "));
 
-/// Names other agents use for these commands.
-pub const ALIASES: [(&str, &str); 15] = [
-    ("exit", "quit"),
-    ("new", "clear"),
-    ("undo", "rewind"),
-    ("redo", "rewind"),
-    ("sessions", "resume"),
-    ("models", "model"),
-    ("thinking", "effort"),
-    ("permissions", "permission"),
-    ("approvals", "permission"),
-    ("todo", "todos"),
-    ("usage", "cost"),
-    ("summarize", "compact"),
-    ("bashes", "jobs"),
-    ("ps", "jobs"),
-    ("tasks", "jobs"),
-];
+/// Another agent's name, and ours.
+pub static ALIASES: LazyLock<Vec<[&str; 2]>> = LazyLock::new(|| rows("alias "));
 
-/// Commands of other agents, and where to find the same here.
-pub const ELSEWHERE: [(&str, &str); 10] = [
-    ("agents", "Sub-agents of your own are files in .mycode/agents; the model starts them with Task."),
-    ("statusline", "The status line isn't configurable; /status and /context show more."),
-    ("btw", "Type while the model works: it reads your message at its next step."),
-    ("side", "Type while the model works: it reads your message at its next step."),
-    ("add-dir", "Start mycode with --add-dir DIR, or continue this session so: mycode -c --add-dir DIR."),
-    ("doctor", "Run `mycode doctor` in your shell."),
-    ("config", "`mycode doctor --config` prints an annotated config.toml."),
-    ("memory", "/init writes the rules file; #text adds a rule or a note; /notes lists the notes."),
-    ("stop", "Esc stops the turn; /jobs stop N ends a background job."),
-    ("feedback", "Report problems where you got mycode from; `mycode doctor` says what helps."),
-];
+/// A command of other agents, and where to find the same here.
+pub static ELSEWHERE: LazyLock<Vec<[&str; 2]>> = LazyLock::new(|| rows("elsewhere "));
+
+fn rows<const N: usize>(kind: &str) -> Vec<[&'static str; N]> {
+    let lines = include_str!("commands.txt").lines().filter_map(|line| line.strip_prefix(kind));
+    lines
+        .filter_map(|line| line.splitn(N, " | ").map(str::trim).collect::<Vec<_>>().try_into().ok())
+        .collect()
+}

@@ -17,6 +17,8 @@ pub type Place = (usize, usize);
 
 #[derive(Clone, Debug, Default)]
 pub struct Page {
+    pub cells: Vec<PagerCell>,
+    pub chosen: usize,
     pub layout: PageLayout,
     pub top: Place,
     /// Laid out already.
@@ -33,13 +35,19 @@ impl Page {
         self.layout = layout;
     }
 
+    /// The cells that can be scrolled to: outputs stand alone.
+    fn span(&self) -> Range<usize> {
+        let all = self.cells.len();
+        if self.layout.full { self.chosen..(self.chosen + 1).min(all) } else { 0..all }
+    }
+
     /// The lines of a cell, including the blank line before it.
-    pub fn lines(&mut self, cells: &[PagerCell], at: usize) -> &[Line<'static>] {
+    pub fn lines(&mut self, at: usize) -> &[Line<'static>] {
         if self.drawn.len() > KEPT {
             let top = self.top.0;
             self.drawn.retain(|cell, _| cell.abs_diff(top) < KEPT / 4);
         }
-        let layout = self.layout;
+        let (cells, layout) = (&self.cells, self.layout);
         self.drawn.entry(at).or_insert_with(|| {
             let mut lines = cells.get(at).map(|cell| cell.lines(layout)).unwrap_or_default();
             let kind = |at: usize| cells.get(at).map(PagerCell::kind);
@@ -52,7 +60,8 @@ impl Page {
         })
     }
 
-    pub fn scroll(&mut self, cells: &[PagerCell], span: &Range<usize>, rows: isize) {
+    pub fn scroll(&mut self, rows: isize) {
+        let span = self.span();
         let (mut cell, mut row) = self.top;
         let mut left = rows.unsigned_abs();
         while left > 0 {
@@ -64,10 +73,10 @@ impl Page {
                         break;
                     }
                     cell -= 1;
-                    row = self.lines(cells, cell).len();
+                    row = self.lines(cell).len();
                 }
             } else {
-                let below = self.lines(cells, cell).len().saturating_sub(row);
+                let below = self.lines(cell).len().saturating_sub(row);
                 if left < below || cell + 1 >= span.end {
                     (row, left) = (row + left, 0);
                 } else {
@@ -75,19 +84,19 @@ impl Page {
                 }
             }
         }
-        self.go(cells, span, (cell, row));
+        self.go((cell, row));
     }
 
-    pub fn go(&mut self, cells: &[PagerCell], span: &Range<usize>, place: Place) {
+    pub fn go(&mut self, place: Place) {
         self.top = place;
-        self.top = place.max((span.start, 0)).min(self.bottom(cells, span));
+        self.top = place.max((self.span().start, 0)).min(self.bottom());
     }
 
     /// The last position that still fills the screen.
-    pub fn bottom(&mut self, cells: &[PagerCell], span: &Range<usize>) -> Place {
-        let mut left = self.layout.rows;
+    pub fn bottom(&mut self) -> Place {
+        let (span, mut left) = (self.span(), self.layout.rows);
         for cell in span.clone().rev() {
-            let rows = self.lines(cells, cell).len();
+            let rows = self.lines(cell).len();
             if rows >= left {
                 return (cell, rows - left);
             }
@@ -96,17 +105,24 @@ impl Page {
         (span.start, 0)
     }
 
-    pub fn shown(&mut self, cells: &[PagerCell], span: &Range<usize>) -> Vec<(Place, Line<'static>)> {
-        let mut shown = Vec::with_capacity(self.layout.rows);
+    pub fn shown(&mut self) -> Vec<(Place, Line<'static>)> {
+        let (end, room) = (self.span().end, self.layout.rows);
+        let mut shown = Vec::with_capacity(room);
         let (mut cell, mut row) = self.top;
-        while shown.len() < self.layout.rows && cell < span.end {
-            let left = self.layout.rows - shown.len();
-            let lines = self.lines(cells, cell);
-            let rows = lines.iter().enumerate().skip(row).take(left);
+        while shown.len() < room && cell < end {
+            let rows = self.lines(cell).iter().enumerate().skip(row).take(room - shown.len());
             shown.extend(rows.map(|(at, line)| ((cell, at), line.clone())));
             (cell, row) = (cell + 1, 0);
         }
         shown
+    }
+
+    /// Keeps the chosen cell on the screen.
+    pub fn follow(&mut self) {
+        let shown = self.shown();
+        if let (Some(((first, _), _)), Some(((last, _), _))) = (shown.first(), shown.last()) {
+            self.chosen = self.chosen.clamp(*first, *last);
+        }
     }
 }
 

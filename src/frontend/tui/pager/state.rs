@@ -1,7 +1,5 @@
 //! The open pager: selection, search and keys.
 
-use std::ops::Range;
-
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 use regex::{Regex, RegexBuilder};
@@ -49,12 +47,10 @@ pub struct Pager {
     pub kind: PagerKind,
     agent: Option<String>,
     pub before: Option<Box<Pager>>,
-    cells: Vec<PagerCell>,
     loaded: bool,
     reading: bool,
     outdated: bool,
     page: Page,
-    chosen: usize,
     shift: usize,
     unwrapped: bool,
     typing: Option<Buffer>,
@@ -68,7 +64,8 @@ pub struct Pager {
 
 impl Pager {
     pub fn new(kind: PagerKind) -> Self {
-        Self { kind, ..Self::default() }
+        let layout = PageLayout { full: kind == PagerKind::Outputs, ..PageLayout::default() };
+        Self { kind, page: Page { layout, ..Page::default() }, ..Self::default() }
     }
 
     pub fn of_agent(agent: String, before: Option<Box<Self>>) -> Self {
@@ -91,44 +88,37 @@ impl Pager {
             cells.retain(PagerCell::expands);
         }
         let again = std::mem::replace(&mut self.loaded, true);
-        let bottom = self.bottom();
+        let bottom = self.page.bottom();
         let at_end = !again || self.page.top == bottom;
-        let at_last = !again || self.chosen + 1 >= self.cells.len();
+        let at_last = !again || self.page.chosen + 1 >= self.page.cells.len();
         if again && !matches!(self.kind, PagerKind::Changes { .. }) {
-            cells.iter_mut().zip(&self.cells).for_each(|(cell, before)| cell.open = before.open);
+            cells.iter_mut().zip(&self.page.cells).for_each(|(cell, before)| cell.open = before.open);
         }
-        self.cells = cells;
+        self.page.cells = cells;
         self.page.drawn.clear();
-        let last = self.cells.len().saturating_sub(1);
+        let last = self.page.cells.len().saturating_sub(1);
         match self.kind {
             PagerKind::Changes { .. } => {
-                let from = self.chosen.min(last);
-                let hunk = (from..self.cells.len()).chain(0..from).find(|at| self.stops_at(*at));
-                self.chosen = hunk.unwrap_or(from);
+                let from = self.page.chosen.min(last);
+                let hunk = (from..self.page.cells.len()).chain(0..from).find(|at| self.stops_at(*at));
+                self.page.chosen = hunk.unwrap_or(from);
             }
-            PagerKind::Transcript | PagerKind::Agent if at_end && at_last => self.chosen = last,
-            _ if !again => self.chosen = last,
-            _ => self.chosen = self.chosen.min(last),
+            PagerKind::Transcript | PagerKind::Agent if at_end && at_last => self.page.chosen = last,
+            _ if !again => self.page.chosen = last,
+            _ => self.page.chosen = self.page.chosen.min(last),
         }
         let top = match self.kind {
-            PagerKind::Transcript | PagerKind::Agent if at_end => self.bottom(),
-            PagerKind::Outputs if !again => (self.chosen, 0),
+            PagerKind::Transcript | PagerKind::Agent if at_end => self.page.bottom(),
+            PagerKind::Outputs if !again => (self.page.chosen, 0),
             _ => self.page.top,
         };
-        self.show_at(top);
+        self.page.go(top);
         self.reading = false;
         if self.outdated { self.ask() } else { None }
     }
 
     pub fn say(&mut self, text: &str) {
         self.message = Some(text.to_owned());
-    }
-
-    fn span(&self) -> Range<usize> {
-        match self.kind {
-            PagerKind::Outputs => self.chosen..(self.chosen + 1).min(self.cells.len()),
-            _ => 0..self.cells.len(),
-        }
     }
 
     /// Lays out for a screen of `size`; call after every change to the pager.
@@ -141,19 +131,13 @@ impl Pager {
             unwrapped: self.unwrapped,
         };
         if layout != self.page.layout {
-            let bottom = self.bottom();
+            let bottom = self.page.bottom();
             let at_end = self.kind == PagerKind::Transcript && self.page.top == bottom;
             self.page.arrange(layout);
-            let top = if at_end { self.bottom() } else { self.page.top };
-            self.show_at(top);
+            let top = if at_end { self.page.bottom() } else { self.page.top };
+            self.page.go(top);
         }
-        let span = self.span();
-        self.shown = self.page.shown(&self.cells, &span);
-    }
-
-    fn bottom(&mut self) -> Place {
-        let span = self.span();
-        self.page.bottom(&self.cells, &span)
+        self.shown = self.page.shown();
     }
 
     pub fn key(&mut self, key: KeyEvent) -> PopupAction {
@@ -178,27 +162,29 @@ impl Pager {
             PagerMove::Down => self.scroll(1),
             PagerMove::PageUp => self.scroll(1 - rows.max(2)),
             PagerMove::PageDown => self.scroll(rows.max(2) - 1),
-            PagerMove::Top => self.go((self.span().start, 0)),
+            PagerMove::Top => self.go((0, 0)),
             PagerMove::Bottom => {
-                let bottom = self.bottom();
+                let bottom = self.page.bottom();
                 self.go(bottom);
-                self.chosen = self.span().end.saturating_sub(1);
+                if self.kind != PagerKind::Outputs {
+                    self.page.chosen = self.page.cells.len().saturating_sub(1);
+                }
             }
             PagerMove::NextCell | PagerMove::PreviousCell => {
                 let cell = self.beside(step == PagerMove::NextCell, |at| self.stops_at(at));
                 cell.into_iter().for_each(|at| self.choose(at));
             }
             PagerMove::NextTurn | PagerMove::PreviousTurn => {
-                let cell = self.beside(step == PagerMove::NextTurn, |at| self.cells[at].begins);
+                let cell = self.beside(step == PagerMove::NextTurn, |at| self.page.cells[at].begins);
                 if let Some(at) = cell {
-                    (self.chosen, self.code) = (at, 0);
-                    self.show_at((at, 0));
+                    (self.page.chosen, self.code) = (at, 0);
+                    self.page.go((at, 0));
                 }
             }
             PagerMove::Next if self.search.is_some() => self.find(true),
             PagerMove::Previous if self.search.is_some() => self.find(false),
-            PagerMove::After | PagerMove::Next => self.choose(self.chosen + 1),
-            PagerMove::Before | PagerMove::Previous => self.choose(self.chosen.saturating_sub(1)),
+            PagerMove::After | PagerMove::Next => self.choose(self.page.chosen + 1),
+            PagerMove::Before | PagerMove::Previous => self.choose(self.page.chosen.saturating_sub(1)),
             PagerMove::Search => self.typing = Some(Buffer::default()),
             PagerMove::Wrap => (self.unwrapped, self.shift) = (!self.unwrapped, 0),
             PagerMove::ShiftLeft => self.shift = self.shift.saturating_sub(SHIFT),
@@ -206,13 +192,14 @@ impl Pager {
             PagerMove::ShiftRight => self.say("w keeps long lines on one row; then < and > move sideways"),
             PagerMove::Toggle => self.toggle(),
             PagerMove::Copy => {
-                let copied = self.cells.get(self.chosen).map(|cell| cell.copied().into_owned());
+                let copied = self.page.cells.get(self.page.chosen).map(|cell| cell.copied().into_owned());
                 return copied.map_or(PopupAction::Nothing, PopupAction::Copy);
             }
             PagerMove::CopyCode => return self.copy_code(),
             PagerMove::Revert => self.ask_to_revert(),
             PagerMove::Stage => {
-                return self.send_hunk(self.chosen, |turn, hunk| Op::Undo(Undo::StageHunk { turn, hunk }));
+                return self
+                    .send_hunk(self.page.chosen, |turn, hunk| Op::Undo(Undo::StageHunk { turn, hunk }));
             }
             PagerMove::Agent => {
                 if let Some(id) = self.agent_of_chosen() {
@@ -226,72 +213,57 @@ impl Pager {
 
     fn beside(&self, after: bool, wanted: impl Fn(usize) -> bool) -> Option<usize> {
         match after {
-            true => (self.chosen + 1..self.cells.len()).find(|at| wanted(*at)),
-            false => (0..self.chosen).rev().find(|at| wanted(*at)),
+            true => (self.page.chosen + 1..self.page.cells.len()).find(|at| wanted(*at)),
+            false => (0..self.page.chosen).rev().find(|at| wanted(*at)),
         }
     }
 
     fn scroll(&mut self, rows: isize) {
-        let span = self.span();
-        self.page.scroll(&self.cells, &span, rows);
-        self.follow();
-    }
-
-    fn show_at(&mut self, place: Place) {
-        let span = self.span();
-        self.page.go(&self.cells, &span, place);
+        self.page.scroll(rows);
+        self.page.follow();
     }
 
     fn go(&mut self, place: Place) {
-        self.show_at(place);
-        self.follow();
-    }
-
-    fn follow(&mut self) {
-        let span = self.span();
-        let shown = self.page.shown(&self.cells, &span);
-        if let (Some(((first, _), _)), Some(((last, _), _))) = (shown.first(), shown.last()) {
-            self.chosen = self.chosen.clamp(*first, *last);
-        }
+        self.page.go(place);
+        self.page.follow();
     }
 
     /// Whether Tab stops at the cell; among changes, only at hunks.
     fn stops_at(&self, cell: usize) -> bool {
         let is_hunk = |cell: &PagerCell| matches!(cell.content, CellContent::Hunk { .. });
-        !matches!(self.kind, PagerKind::Changes { .. }) || self.cells.get(cell).is_some_and(is_hunk)
+        !matches!(self.kind, PagerKind::Changes { .. }) || self.page.cells.get(cell).is_some_and(is_hunk)
     }
 
     fn choose(&mut self, cell: usize) {
-        let cell = cell.min(self.cells.len().saturating_sub(1));
-        if cell != self.chosen {
+        let cell = cell.min(self.page.cells.len().saturating_sub(1));
+        if cell != self.page.chosen {
             self.code = 0;
         }
-        self.chosen = cell;
-        let span = self.span();
-        let shown = self.page.shown(&self.cells, &span);
-        let rows = self.page.lines(&self.cells, cell).len();
+        self.page.chosen = cell;
+        let shown = self.page.shown();
+        let rows = self.page.lines(cell).len();
         let seen = shown.iter().filter(|((at, _), _)| *at == cell).count();
         if self.kind == PagerKind::Outputs || seen < rows.min(self.page.layout.rows) {
-            self.show_at((cell, 0));
+            self.page.go((cell, 0));
         }
     }
 
     fn toggle(&mut self) {
-        if let Some(cell) = self.cells.get_mut(self.chosen) {
+        if let Some(cell) = self.page.cells.get_mut(self.page.chosen) {
             cell.open = !cell.open;
-            self.page.drawn.remove(&self.chosen);
-            self.page.drawn.remove(&(self.chosen + 1));
+            self.page.drawn.remove(&self.page.chosen);
+            self.page.drawn.remove(&(self.page.chosen + 1));
             let top = self.page.top;
-            self.show_at(if top.0 == self.chosen { (top.0, 0) } else { top });
+            self.page.go(if top.0 == self.page.chosen { (top.0, 0) } else { top });
         }
     }
 
     fn agent_of_chosen(&self) -> Option<String> {
-        self.cells.get(self.chosen)?.agent().map(str::to_owned)
+        self.page.cells.get(self.page.chosen)?.agent().map(str::to_owned)
     }
 
     fn copy_code(&mut self) -> PopupAction {
-        let blocks = self.cells.get(self.chosen).map(PagerCell::code_blocks).unwrap_or_default();
+        let blocks = self.page.cells.get(self.page.chosen).map(PagerCell::code_blocks).unwrap_or_default();
         let Some(block) = blocks.get(self.code % blocks.len().max(1)) else {
             self.say("this cell has no code block");
             return PopupAction::Nothing;
@@ -301,7 +273,7 @@ impl Pager {
     }
 
     fn ask_to_revert(&mut self) {
-        match self.cells.get(self.chosen).map(|cell| &cell.content) {
+        match self.page.cells.get(self.page.chosen).map(|cell| &cell.content) {
             Some(CellContent::Hunk { refused: Some(why), .. }) => {
                 let why = format!("not reverted here: {why}; /rewind brings whole turns back");
                 self.say(&why);
@@ -309,7 +281,7 @@ impl Pager {
             Some(CellContent::Hunk { id, .. }) => {
                 let text = format!("Revert this change in {}? y/n", id.path);
                 self.say(&text);
-                self.asks = Some(self.chosen);
+                self.asks = Some(self.page.chosen);
             }
             _ if matches!(self.kind, PagerKind::Changes { .. }) => {
                 self.say("Tab to a change, then r reverts it")
@@ -319,7 +291,7 @@ impl Pager {
     }
 
     fn send_hunk(&self, cell: usize, op: impl Fn(bool, HunkId) -> Op) -> PopupAction {
-        match (self.kind, self.cells.get(cell).map(|cell| &cell.content)) {
+        match (self.kind, self.page.cells.get(cell).map(|cell| &cell.content)) {
             (PagerKind::Changes { turn }, Some(CellContent::Hunk { id, .. })) => {
                 PopupAction::Send(op(turn, id.clone()))
             }
@@ -352,17 +324,17 @@ impl Pager {
 
     /// Goes to the next or previous match, wrapping around; expands cells that hide it.
     fn find(&mut self, forward: bool) {
-        let Some(search) = self.search.clone().filter(|_| !self.cells.is_empty()) else { return };
-        let count = self.cells.len();
+        let Some(search) = self.search.clone().filter(|_| !self.page.cells.is_empty()) else { return };
+        let count = self.page.cells.len();
         let start = self.found.unwrap_or((self.page.top.0, 0));
         for step in 0..=count {
             let cell = if forward { (start.0 + step) % count } else { (start.0 + count - step) % count };
-            if !search.is_match(&self.cells[cell].text()) {
+            if !search.is_match(&self.page.cells[cell].text()) {
                 continue;
             }
             let mut rows = self.rows_of(cell, &search);
-            if rows.is_empty() && !self.cells[cell].open {
-                self.cells[cell].open = true;
+            if rows.is_empty() && !self.page.cells[cell].open {
+                self.page.cells[cell].open = true;
                 self.page.drawn.remove(&cell);
                 rows = self.rows_of(cell, &search);
             }
@@ -380,10 +352,9 @@ impl Pager {
             let row = if forward { found.next() } else { found.next_back() };
             if let Some(row) = row {
                 let third = isize::try_from(self.page.layout.rows / 3).unwrap_or(0);
-                (self.found, self.chosen) = (Some((cell, row)), cell);
-                let span = self.span();
+                (self.found, self.page.chosen) = (Some((cell, row)), cell);
                 self.page.top = (cell, row);
-                self.page.scroll(&self.cells, &span, -third);
+                self.page.scroll(-third);
                 return;
             }
         }
@@ -391,18 +362,20 @@ impl Pager {
     }
 
     fn rows_of(&mut self, cell: usize, search: &Regex) -> Vec<usize> {
-        let lines = self.page.lines(&self.cells, cell).iter().enumerate();
+        let lines = self.page.lines(cell).iter().enumerate();
         lines.filter(|(_, line)| search.is_match(&line.to_string())).map(|(row, _)| row).collect()
     }
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let rows = &self.shown;
-        let position = rows.last().map_or(0, |((cell, _), _)| (cell + 1) * 100 / self.cells.len().max(1));
+        let position =
+            rows.last().map_or(0, |((cell, _), _)| (cell + 1) * 100 / self.page.cells.len().max(1));
         let mut lines = vec![self.heading(width, position, theme)];
         for ((cell, row), line) in rows.iter().take(room.saturating_sub(2)) {
             // Not next to the blank line above the cell.
-            let chosen =
-                *cell == self.chosen && (*row > 0 || line.width() > 0) && self.kind != PagerKind::Outputs;
+            let chosen = *cell == self.page.chosen
+                && (*row > 0 || line.width() > 0)
+                && self.kind != PagerKind::Outputs;
             let mark = Span::styled(if chosen { "▌ " } else { "  " }, theme.accent());
             let line = match &self.search {
                 Some(search) => marked(line.clone(), search, theme),
@@ -417,18 +390,18 @@ impl Pager {
     }
 
     fn heading(&self, width: usize, position: usize, theme: Theme) -> Line<'static> {
-        let count = self.cells.len();
+        let count = self.page.cells.len();
         let (name, facts) = match self.kind {
             PagerKind::Transcript | PagerKind::Agent => {
-                let turns = self.cells.iter().filter(|cell| cell.begins).count();
+                let turns = self.page.cells.iter().filter(|cell| cell.begins).count();
                 (
                     if self.kind == PagerKind::Agent { "Sub-agent" } else { "Transcript" },
                     format!("{} · {position}%", text::plural(turns, "turn")),
                 )
             }
-            PagerKind::Outputs => ("Output", format!("{} of {count}", (self.chosen + 1).min(count))),
+            PagerKind::Outputs => ("Output", format!("{} of {count}", (self.page.chosen + 1).min(count))),
             PagerKind::Changes { turn } => {
-                let files = self.cells.iter().filter(|cell| cell.begins).count();
+                let files = self.page.cells.iter().filter(|cell| cell.begins).count();
                 let name = if turn { "Changes of the last turn" } else { "Changes of this session" };
                 (name, text::plural(files, "file"))
             }
@@ -448,7 +421,7 @@ impl Pager {
         if !self.loaded {
             return Line::styled(line("Reading the session…"), theme.dim());
         }
-        if self.cells.is_empty() {
+        if self.page.cells.is_empty() {
             return Line::styled(line("Nothing to show yet · q close"), theme.dim());
         }
         let find = if self.search.is_some() { "n/N next" } else { "/ search" };

@@ -114,7 +114,9 @@ pub trait PickRow: Sized {
     fn keys(chosen: Option<&Self>) -> String;
 
     /// What `key` does to the chosen row; other keys move and search. Without a row, `search` may name one.
-    fn act(chosen: Option<&Self>, search: &str, key: KeyEvent) -> Option<PopupAction>;
+    fn act(_chosen: Option<&Self>, _search: &str, _key: KeyEvent) -> Option<PopupAction> {
+        None
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -123,6 +125,13 @@ pub struct PickList<T> {
     search: String,
     found: Vec<usize>,
     selection: Selection,
+}
+
+impl<T> Default for PickList<T> {
+    fn default() -> Self {
+        let (rows, search, found) = (Vec::new(), String::new(), Vec::new());
+        Self { rows, search, found, selection: Selection::default() }
+    }
 }
 
 impl<T: PickRow> PickList<T> {
@@ -219,9 +228,20 @@ pub fn heading(title: &str, rest: &str, width: usize, theme: Theme) -> Line<'sta
     ])
 }
 
+/// Facts in columns, and a text that gets the rest of the width.
+pub fn columns(facts: Span<'static>, text: &str, style: Style, width: usize) -> Vec<Span<'static>> {
+    let room = width.saturating_sub(wrap::width(&facts.content));
+    vec![facts, Span::styled(wrap::clip(text, room), style)]
+}
+
 pub fn turned(chosen: Option<usize>, down: bool, count: usize) -> Option<usize> {
     let next = |at: usize| if down { at + 1 } else { at + count - 1 };
     chosen.map_or(if down { 0 } else { count.checked_sub(1)? }, next).checked_rem(count)
+}
+
+/// The key for it, as shown.
+pub fn key_name(what: ListMove) -> String {
+    keymap::name(Action::List(what))
 }
 
 pub fn does(key: KeyEvent, what: ListMove) -> bool {

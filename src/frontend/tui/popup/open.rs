@@ -5,9 +5,9 @@ use ratatui::text::Line;
 
 use super::context::ContextPopup;
 use super::list::{PickList, PopupAction};
-use super::pickers::effort::EffortRow;
 use super::pickers::jobs::JobPicker;
 use super::pickers::keys::KeyPicker;
+use super::pickers::models::EffortRow;
 use super::pickers::notes::NotePicker;
 use super::pickers::permissions::PermissionRow;
 use super::pickers::sessions::SessionPicker;

@@ -77,10 +77,8 @@ impl RewindPicker {
                 0 => "no files".to_owned(),
                 count => format!("{} +{} -{}", text::plural(count, "file"), point.plus, point.minus),
             };
-            let facts = format!("{when:<8} {changed:<20} ");
-            let title = wrap::one_line(&point.title, 300);
-            let title = wrap::clip(&title, width.saturating_sub(2 + wrap::width(&facts)));
-            vec![Span::styled(facts, theme.dim()), Span::styled(title, style)]
+            let facts = Span::styled(format!("{when:<8} {changed:<20} "), theme.dim());
+            list::columns(facts, &wrap::one_line(&point.title, 300), style, width.saturating_sub(2))
         }));
         lines
     }
@@ -95,12 +93,8 @@ impl Page {
             KeyCode::Down => self.top = (self.top + 1).min(self.preview.rows.len().saturating_sub(1)),
             KeyCode::Char('o') if self.conflicts() > 0 => self.force = !self.force,
             KeyCode::Enter => {
-                let point = self.preview.point.id;
-                return PopupAction::CloseAndSend(Op::Undo(Undo::Rewind {
-                    point,
-                    part: self.part,
-                    force: self.force,
-                }));
+                let (point, part, force) = (self.preview.point.id, self.part, self.force);
+                return PopupAction::CloseAndSend(Op::Undo(Undo::Rewind { point, part, force }));
             }
             _ => {}
         }
@@ -150,11 +144,8 @@ impl Page {
             lines.push(Line::styled(clip(text), theme.warning()));
         }
         for path in self.preview.outside.iter().take(2) {
-            let path = wrap::one_line(path, 300);
-            lines.push(Line::styled(
-                clip(format!("not restored: {path} (outside the workspace)")),
-                theme.dim(),
-            ));
+            let text = format!("not restored: {} (outside the workspace)", wrap::one_line(path, 300));
+            lines.push(Line::styled(clip(text), theme.dim()));
         }
         if self.preview.rows.is_empty() {
             lines.push(Line::styled("No files change", theme.dim()));

@@ -6,7 +6,6 @@ use ratatui::text::{Line, Span};
 use super::list::{self, PopupAction, Selection};
 use crate::tui::render::markdown;
 use crate::tui::render::theme::{Background, Depth, Look, Theme};
-use crate::tui::render::wrap;
 use crate::tui::terminal::keymap;
 use crate::tui::transcript::diff;
 use base::config::theme::ThemeName;
@@ -66,8 +65,8 @@ impl ThemePicker {
         let mut lines = vec![list::heading("Theme", &keys, width, theme)];
         lines.extend(self.selection.rows(room.saturating_sub(1), theme, |index, style| {
             let name = ThemeName::ALL[index];
-            let about = wrap::clip(self.described(name), width.saturating_sub(16));
-            vec![Span::styled(format!("{:<14}", name.into_str()), style), Span::styled(about, theme.dim())]
+            let shown = Span::styled(format!("{:<14}", name.into_str()), style);
+            list::columns(shown, self.described(name), theme.dim(), width.saturating_sub(2))
         }));
         lines.push(Line::default());
         lines.extend(markdown::render(SAMPLE, width, theme));

@@ -86,12 +86,12 @@ fn commands(app: &App) -> Vec<Offer> {
     let text = app.composer.text();
     let typed = text.strip_prefix('/').filter(|typed| !typed.contains(char::is_whitespace));
     let Some(typed) = typed.filter(|_| app.composer.cursor() == text.len()) else { return Vec::new() };
-    let own = app.own_commands.iter().filter(|row| COMMANDS.iter().all(|(name, ..)| *name != row.name));
-    let all = COMMANDS.into_iter().chain(own.map(|row| (&*row.name, &*row.args, &*row.help)));
-    let offer = |(name, args, help): (&str, &str, &str)| Offer {
+    let own = app.own_commands.iter().filter(|row| COMMANDS.iter().all(|[name, ..]| *name != row.name));
+    let all = COMMANDS.iter().copied().chain(own.map(|row| [&*row.name, &row.args, &row.help]));
+    let offer = |[name, args, help]: [&str; 3]| Offer {
         shown: format!("/{name} {args}"),
         help: Some(help.to_owned()),
         insertion: format!("/{name} "),
     };
-    all.filter(|(name, ..)| name.starts_with(typed)).map(offer).collect()
+    all.filter(|[name, ..]| name.starts_with(typed)).map(offer).collect()
 }

@@ -6,8 +6,7 @@ use ratatui::text::{Line, Span};
 use crate::tui::popup::list::{self, PickList, PickRow, PopupAction};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use crate::tui::terminal::key_table::{Action, ListMove};
-use crate::tui::terminal::keymap;
+use crate::tui::terminal::key_table::ListMove;
 use base::protocol::event::JobRow;
 use base::protocol::op::{Op, Quick};
 use base::sanitize;
@@ -23,13 +22,11 @@ impl PickRow for JobRow {
         let state = self.ended.as_deref().unwrap_or("running");
         let facts = format!("{:<3} {:<14} ", self.id, wrap::clip(&wrap::one_line(state, 100), 14));
         let style = if self.ended.is_none() { theme.accent() } else { theme.dim() };
-        let command = wrap::one_line(&self.command, 300);
-        let room = width.saturating_sub(wrap::width(&facts));
-        vec![Span::styled(facts, style), Span::raw(wrap::clip(&command, room))]
+        list::columns(Span::styled(facts, style), &wrap::one_line(&self.command, 300), theme.plain(), width)
     }
 
     fn keys(_: Option<&Self>) -> String {
-        format!("Enter output · {} stop · Esc close", keymap::name(Action::List(ListMove::Remove)))
+        format!("Enter output · {} stop · Esc close", list::key_name(ListMove::Remove))
     }
 
     fn act(chosen: Option<&Self>, _: &str, key: KeyEvent) -> Option<PopupAction> {
@@ -62,7 +59,7 @@ impl JobPicker {
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let Some((id, output)) = &self.output else { return self.list.lines(width, room, theme) };
-        let remove = keymap::name(Action::List(ListMove::Remove));
+        let remove = list::key_name(ListMove::Remove);
         let head = format!("Job {id}  Enter again · {remove} stop · Esc back");
         let mut lines = vec![wrap::line(&head, width, theme.strong())];
         let shown = sanitize::clean(output);

@@ -7,8 +7,7 @@ use crate::tui::composer::buffer::Buffer;
 use crate::tui::popup::list::{self, PickList, PickRow, PopupAction};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use crate::tui::terminal::key_table::{Action, ListMove};
-use crate::tui::terminal::keymap;
+use crate::tui::terminal::key_table::ListMove;
 use base::config::saved_keys::{KeyState, VendorKey};
 use base::protocol::notice;
 use base::protocol::op::{Op, Quick};
@@ -30,12 +29,11 @@ impl PickRow for VendorKey {
             KeyState::Saved => "key saved".to_owned(),
             KeyState::Exported(name) => format!("{name} is exported"),
         };
-        let name = format!("{:<13}", self.vendor);
-        vec![Span::raw(name), Span::styled(wrap::clip(&state, width.saturating_sub(13)), theme.dim())]
+        list::columns(Span::raw(format!("{:<13}", self.vendor)), &state, theme.dim(), width)
     }
 
     fn keys(chosen: Option<&Self>) -> String {
-        let remove = keymap::name(Action::List(ListMove::Remove));
+        let remove = list::key_name(ListMove::Remove);
         match chosen.map(|row| &row.state) {
             Some(KeyState::Saved) => {
                 format!("Enter to type another key · {remove} to remove it · Esc to close")
@@ -50,13 +48,13 @@ impl PickRow for VendorKey {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct KeyPicker {
     pub list: PickList<VendorKey>,
     entry: Option<KeyEntry>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct KeyEntry {
     vendor: String,
     key: Buffer,
@@ -64,16 +62,9 @@ struct KeyEntry {
     refusal: Option<String>,
 }
 
-impl Default for KeyPicker {
-    fn default() -> Self {
-        Self { list: PickList::new(Vec::new()), entry: None }
-    }
-}
-
 impl KeyPicker {
     pub fn enter_key(&mut self, vendor: &str) {
-        let vendor = vendor.to_owned();
-        self.entry = Some(KeyEntry { vendor, key: Buffer::default(), checking: false, refusal: None });
+        self.entry = Some(KeyEntry { vendor: vendor.to_owned(), ..KeyEntry::default() });
     }
 
     pub fn is_checking(&self) -> bool {
@@ -127,21 +118,17 @@ impl KeyPicker {
             lines.extend(note.into_iter().take(note_rows));
             return lines;
         };
-        let keys = if entry.checking {
-            "Checking the key…"
-        } else {
-            "Enter to check and save it · Esc to go back"
+        let keys = match entry.checking {
+            true => "  Checking the key…",
+            false => "  Enter to check and save it · Esc to go back",
         };
         let head = format!("API key for {}", wrap::one_line(&entry.vendor, 40));
-        let mut lines = vec![list::heading(&head, &format!("  {keys}"), width, theme)];
+        let mut lines = vec![list::heading(&head, keys, width, theme)];
         let text = entry.key.text().trim();
-        let hidden = text.chars().count().saturating_sub(SHOWN_CHARS);
+        let count = text.chars().count();
         // A short text could be a password.
-        let end: String = if hidden < 4 * SHOWN_CHARS {
-            "•".repeat(text.chars().count() - hidden)
-        } else {
-            text.chars().skip(hidden).collect()
-        };
+        let hidden = if count < 5 * SHOWN_CHARS { count } else { count - SHOWN_CHARS };
+        let end: String = text.chars().skip(hidden).collect();
         let shown = format!("{}{end}▏", "•".repeat(hidden));
         lines.push(Line::from(vec![
             Span::styled("› ", theme.accent()),

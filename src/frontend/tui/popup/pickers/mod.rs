@@ -1,6 +1,5 @@
 //! Full-screen lists: sessions, models, permissions, todos, jobs; a `PickList` with rows and keys each.
 
-pub mod effort;
 pub mod jobs;
 pub mod keys;
 pub mod models;

@@ -7,8 +7,7 @@ use crate::tui::popup::list::{self, PickList, PickRow, PopupAction};
 use crate::tui::render::markdown;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use crate::tui::terminal::key_table::{Action, ListMove};
-use crate::tui::terminal::keymap;
+use crate::tui::terminal::key_table::ListMove;
 use base::protocol::lists::NoteRow;
 use base::protocol::op::{Op, Quick};
 
@@ -24,13 +23,12 @@ impl PickRow for NoteRow {
     }
 
     fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>> {
-        let facts = format!("{:<12} ", self.kind);
-        let title = wrap::clip(&wrap::one_line(&self.title, 300), width.saturating_sub(wrap::width(&facts)));
-        vec![Span::styled(facts, theme.dim()), Span::raw(title)]
+        let facts = Span::styled(format!("{:<12} ", self.kind), theme.dim());
+        list::columns(facts, &wrap::one_line(&self.title, 300), theme.plain(), width)
     }
 
     fn keys(_: Option<&Self>) -> String {
-        let remove = keymap::name(Action::List(ListMove::Remove));
+        let remove = list::key_name(ListMove::Remove);
         format!("Enter to read · Tab to edit · {remove} to archive · Esc to close")
     }
 

@@ -6,8 +6,7 @@ use ratatui::text::Span;
 use crate::tui::popup::list::{self, PickList, PickRow, PopupAction};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use crate::tui::terminal::key_table::{Action, ListMove};
-use crate::tui::terminal::keymap;
+use crate::tui::terminal::key_table::ListMove;
 use base::config::settings::Permission;
 use base::protocol::lists::RuleRow;
 use base::protocol::op::{Op, Quick};
@@ -50,15 +49,12 @@ impl PickRow for PermissionRow {
                 (format!("{place:<12}"), text::one_line(&sanitize::reveal(&rule.text), 300))
             }
         };
-        let room = width.saturating_sub(wrap::width(&name));
-        vec![Span::raw(wrap::clip(&name, width)), Span::styled(wrap::clip(&about, room), theme.dim())]
+        list::columns(Span::raw(wrap::clip(&name, width)), &about, theme.dim(), width)
     }
 
     fn keys(chosen: Option<&Self>) -> String {
         match chosen {
-            Some(Self::Rule(_)) => {
-                format!("{} to revoke · Esc to close", keymap::name(Action::List(ListMove::Remove)))
-            }
+            Some(Self::Rule(_)) => format!("{} to revoke · Esc to close", list::key_name(ListMove::Remove)),
             _ => "Enter to set the level · Esc to close".to_owned(),
         }
     }

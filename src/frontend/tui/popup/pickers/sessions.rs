@@ -8,8 +8,7 @@ use crate::tui::composer::buffer::Buffer;
 use crate::tui::popup::list::{self, PickList, PickRow, PopupAction};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use crate::tui::terminal::key_table::{Action, ListMove};
-use crate::tui::terminal::keymap;
+use crate::tui::terminal::key_table::ListMove;
 use base::clock;
 use base::protocol::event::SessionRow;
 use base::protocol::lists::PreviewMessage;
@@ -22,7 +21,7 @@ const PREVIEW_FROM: usize = 14;
 /// From this width on, cost and branch are shown.
 const WIDE: usize = 70;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SessionPicker {
     pub list: PickList<SessionRow>,
     preview: Option<(String, Option<Vec<PreviewMessage>>)>,
@@ -56,13 +55,11 @@ impl PickRow for SessionRow {
             false => String::new(),
         };
         let title = wrap::one_line(&format!("{folder}{}", self.title), 300);
-        let room = width.saturating_sub(wrap::width(&facts));
-        vec![Span::styled(facts, theme.dim()), Span::raw(wrap::clip(&title, room))]
+        list::columns(Span::styled(facts, theme.dim()), &title, theme.plain(), width)
     }
 
     fn keys(_: Option<&Self>) -> String {
-        let name = |what| keymap::name(Action::List(what));
-        let (fork, rename, remove) = (name(ListMove::Fork), name(ListMove::Rename), name(ListMove::Remove));
+        let [fork, rename, remove] = [ListMove::Fork, ListMove::Rename, ListMove::Remove].map(list::key_name);
         format!("Enter · {fork} fork · {rename} rename · {remove} delete · Tab all")
     }
 
@@ -84,7 +81,7 @@ impl PickRow for SessionRow {
 
 impl SessionPicker {
     pub fn new(rows: Vec<SessionRow>) -> Self {
-        Self { list: PickList::new(rows), preview: None, title: None, deleted: Vec::new(), all: false }
+        Self { list: PickList::new(rows), ..Self::default() }
     }
 
     pub fn show(&mut self, session: &str, messages: Vec<PreviewMessage>) {
@@ -117,11 +114,8 @@ impl SessionPicker {
         }
         if key.code == KeyCode::Tab {
             self.all = !self.all;
-            return PopupAction::Send(Op::Quick(if self.all {
-                Quick::ListAllSessions
-            } else {
-                Quick::ListSessions
-            }));
+            let listed = if self.all { Quick::ListAllSessions } else { Quick::ListSessions };
+            return PopupAction::Send(Op::Quick(listed));
         }
         match self.list.key(key) {
             PopupAction::Nothing => sent(self.wanted()),
@@ -149,11 +143,8 @@ impl SessionPicker {
             KeyCode::Enter => {
                 let title = title.text().trim().to_owned();
                 self.title = None;
-                if let Some(row) = self.list.chosen() {
-                    return PopupAction::Send(Op::Quick(Quick::RenameSession {
-                        session: row.id.clone(),
-                        title,
-                    }));
+                if let Some(session) = self.list.chosen().map(|row| row.id.clone()) {
+                    return PopupAction::Send(Op::Quick(Quick::RenameSession { session, title }));
                 }
             }
             _ => title.type_key(key),
@@ -162,12 +153,11 @@ impl SessionPicker {
     }
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
-        let name = |what| keymap::name(Action::List(what));
         let mut keys = SessionRow::keys(None);
         if !self.deleted.is_empty() {
-            keys.push_str(&format!(" · {} undo", name(ListMove::Undo)));
+            keys.push_str(&format!(" · {} undo", list::key_name(ListMove::Undo)));
         }
-        keys.push_str(&format!(" · {} close", name(ListMove::Close)));
+        keys.push_str(&format!(" · {} close", list::key_name(ListMove::Close)));
         let preview_room = if room >= PREVIEW_FROM { room / 2 } else { 0 };
         let mut lines = self.list.lines_with(&keys, width, room - preview_room, theme);
         if let Some(title) = &self.title {

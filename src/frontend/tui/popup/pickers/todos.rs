@@ -1,10 +1,9 @@
 //! The todo list in full (`/todos`), and the row format that the panel also uses.
 
-use crossterm::event::KeyEvent;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-use crate::tui::popup::list::{PickRow, PopupAction};
+use crate::tui::popup::list::PickRow;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use base::model::observation::{Todo, TodoStatus};
@@ -34,9 +33,5 @@ impl PickRow for Todo {
 
     fn keys(_: Option<&Self>) -> String {
         "Esc close".to_owned()
-    }
-
-    fn act(_: Option<&Self>, _: &str, _: KeyEvent) -> Option<PopupAction> {
-        None
     }
 }
