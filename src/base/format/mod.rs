@@ -3,5 +3,6 @@
 pub mod encoding;
 pub mod frontmatter;
 pub mod json_repair;
+pub mod lists;
 pub mod path_text;
 pub mod picture;

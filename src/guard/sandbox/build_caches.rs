@@ -3,46 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::places;
 use base::file;
-
-/// Folders, and the variable that moves each; set if the folder doesn't exist.
-const CACHES: &[(&str, Option<&str>)] = &[
-    (".cache", Some("XDG_CACHE_HOME")),
-    (".cargo", Some("CARGO_HOME")),
-    (".npm", Some("npm_config_cache")),
-    (".gradle", Some("GRADLE_USER_HOME")),
-    (".m2", None),
-    ("go/pkg", Some("GOMODCACHE")),
-    (".ivy2", None),
-    (".sbt", None),
-    (".yarn", None),
-    (".local/share/pnpm", None),
-    (".local/state/pnpm", None),
-    (".bun/install", None),
-    (".nuget/packages", Some("NUGET_PACKAGES")),
-    (".dotnet", Some("DOTNET_CLI_HOME")),
-    (".hex", None),
-    (".mix", None),
-    (".stack", None),
-    (".cabal", None),
-    (".konan", None),
-    (".ccache", None),
-    (".local/share/virtualenv", None),
-    (".local/share/uv", None),
-];
-
-pub const NAMED_BY_VARIABLE: &[&str] = &[
-    "GOCACHE",
-    "CCACHE_DIR",
-    "SCCACHE_DIR",
-    "PIP_CACHE_DIR",
-    "UV_CACHE_DIR",
-    "POETRY_CACHE_DIR",
-    "YARN_CACHE_FOLDER",
-    "CARGO_TARGET_DIR",
-    "DENO_DIR",
-    "TURBO_CACHE_DIR",
-];
 
 /// Slow to rebuild, so each project keeps its own for its confined commands.
 const PER_PROJECT: &[&str] = &["GOCACHE"];
@@ -76,7 +38,9 @@ pub fn find(
 ) -> (Vec<PathBuf>, Vec<(String, Option<String>)>) {
     let mut folders = Vec::new();
     let mut environment = Vec::new();
-    for (place, moved_by) in CACHES {
+    for entry in places::list("caches in a home") {
+        let (place, moved_by) =
+            entry.split_once(' ').map_or((entry, None), |(place, name)| (place, Some(name)));
         let named = moved_by.and_then(&variable);
         let Some(folder) = named.or_else(|| Some(home?.join(place))) else { continue };
         match folder.canonicalize() {
@@ -84,12 +48,12 @@ pub fn find(
             _ => {
                 if let Some(name) = moved_by {
                     let folder = temporary.join(place.replace('/', "-"));
-                    environment.push(((*name).to_owned(), Some(folder.to_string_lossy().into_owned())));
+                    environment.push((name.to_owned(), Some(folder.to_string_lossy().into_owned())));
                 }
             }
         }
     }
-    let named = NAMED_BY_VARIABLE.iter().filter_map(|name| variable(name));
+    let named = places::list("variables that name caches").filter_map(variable);
     folders.extend(named.filter_map(|folder| folder.canonicalize().ok()).filter(|folder| folder.is_dir()));
     folders.sort();
     folders.dedup();

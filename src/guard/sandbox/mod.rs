@@ -2,7 +2,7 @@
 //! 1. `probe` finds out which layers this machine has, by trying each in the helper (`linux/trial`).
 //! 2. `session::Sandbox` has a session's workspace, `private_folder` and `nested_repositories`.
 //! 3. `plan` makes one command's `spec::SandboxSpec`: what it may write, what is hidden (`secret_paths`,
-//!    `home_folders`), protected (`protected_paths`, `git_folders`) or written to a copy (`build_caches`).
+//!    `home_folders`; names in `places.txt`), protected (`protected_paths`, `git_folders`) or written to a copy (`build_caches`).
 //! 4. `launch` starts our program as the helper in the command's place (on macOS, `macos/seatbelt` instead).
 //! 5. The helper (`linux/enter`) records protected paths (`linux/guard`) and forks into fresh namespaces.
 //! 6. Its child builds the file tree (`linux/mounts`), drops its capabilities, applies `linux/landlock` and
@@ -20,6 +20,7 @@ pub mod launch;
 pub mod linux;
 pub mod macos;
 pub mod nested_repositories;
+pub mod places;
 pub mod plan;
 pub mod private_folder;
 pub mod probe;

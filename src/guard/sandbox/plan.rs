@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::build_caches;
 use super::git_folders;
 use super::home_folders;
+use super::places;
 use super::protected_paths;
 use super::secret_paths;
 use super::spec::{Layers, RawPath, SandboxLevel, SandboxSpec};
@@ -15,42 +16,6 @@ use base::repository;
 
 const HIDDEN: &[&str] = &["/run", "/var/run"];
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
-const VISIBLE: &[&str] = &[
-    "/run/current-system",
-    "/run/booted-system",
-    "/run/opengl-driver",
-    "/run/wrappers",
-    "/run/systemd/resolve/resolv.conf",
-    "/run/systemd/resolve/stub-resolv.conf",
-    "/run/resolvconf/resolv.conf",
-    "/run/NetworkManager/resolv.conf",
-    "/run/connman/resolv.conf",
-];
-const TOOLS: &[&str] =
-    &["CARGO_HOME", "RUSTUP_HOME", "GOROOT", "GOPATH", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV"];
-const REMOVED: &[&str] = &[
-    "SSH_AUTH_SOCK",
-    "SSH_AGENT_PID",
-    "GPG_AGENT_INFO",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "DBUS_SYSTEM_BUS_ADDRESS",
-    "DOCKER_HOST",
-    "CONTAINER_HOST",
-    "WAYLAND_DISPLAY",
-    "DISPLAY",
-    "XAUTHORITY",
-    "GNOME_KEYRING_CONTROL",
-    "TMUX",
-    "STY",
-    "NVIM",
-    "NVIM_LISTEN_ADDRESS",
-    "VSCODE_IPC_HOOK_CLI",
-    "VSCODE_GIT_IPC_HANDLE",
-    "WSL_INTEROP",
-    "XDG_RUNTIME_DIR",
-    "HISTFILE",
-];
-
 /// The leak checker traces its own process, which the sandbox forbids.
 const SET: &[(&str, &str)] = &[("LSAN_OPTIONS", "detect_leaks=0")];
 /// Without a network: fail at once instead of retrying for a minute.
@@ -165,7 +130,7 @@ pub fn make(
 }
 
 fn environment(network: bool, tmp: &Path) -> Vec<(String, Option<String>)> {
-    let removed = REMOVED.iter().map(|name| ((*name).to_owned(), None));
+    let removed = places::list("removed variables").map(|name| (name.to_owned(), None));
     let fixed = SET.iter().chain(SET_OFFLINE.iter().filter(|_| !network)).map(|(name, value)| {
         // The last of several options wins.
         match env::var(name).ok().filter(|before| !before.is_empty() && name.ends_with("_OPTIONS")) {
@@ -202,9 +167,12 @@ fn existing(names: &[&str]) -> impl Iterator<Item = PathBuf> {
 /// What must stay visible even in a hidden folder: homes, tools, and the system's small files.
 fn needed(homes: &[PathBuf]) -> Vec<PathBuf> {
     let search = env::var_os("PATH").unwrap_or_default();
-    let tools = TOOLS.iter().chain(build_caches::NAMED_BY_VARIABLE).filter_map(|name| variable(name));
+    let tools = ["variables that name tools", "variables that name caches"]
+        .into_iter()
+        .flat_map(places::list)
+        .filter_map(variable);
     let named = env::split_paths(&search).chain(tools).filter(|path| path.is_absolute());
-    let paths = homes.iter().cloned().chain(named).chain(VISIBLE.iter().map(PathBuf::from));
+    let paths = homes.iter().cloned().chain(named).chain(places::list("visible").map(PathBuf::from));
     paths.filter_map(|path| path.canonicalize().ok()).collect()
 }
 

@@ -2,142 +2,13 @@
 //! change it, whether it exists or not. The policy judges by this list, and the sandbox enforces it.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use super::places;
 
 /// Relative to the workspace.
-const IN_WORKSPACE: &[&str] = &[
-    // Other agents' configuration, and hooks.
-    ".mycode",
-    ".claude",
-    ".codex",
-    ".cursor",
-    ".cursorrules",
-    ".windsurf",
-    ".windsurfrules",
-    ".clinerules",
-    ".gemini",
-    ".aider.conf.yml",
-    ".mcp.json",
-    "mcp_servers.json",
-    ".github/copilot-instructions.md",
-    "opencode.json",
-    "opencode.jsonc",
-    ".opencode",
-    ".qwen",
-    ".kiro",
-    ".roo",
-    ".amazonq",
-    "crush.json",
-    ".crush.json",
-    ".husky",
-    ".githooks",
-    ".agents",
-    ".trae",
-    ".rules",
-    ".junie",
-    ".goosehints",
-    ".continue",
-    // Editors and shells.
-    ".vscode",
-    ".idea",
-    ".zed",
-    ".fleet",
-    ".helix",
-    ".devcontainer",
-    ".devcontainer.json",
-    ".exrc",
-    ".nvimrc",
-    ".nvim.lua",
-    ".nvim",
-    ".vimrc",
-    ".dir-locals.el",
-    ".envrc",
-    ".direnv",
-    ".autoenv.zsh",
-    ".mise.toml",
-    "mise.toml",
-    ".mise",
-    ".rtx.toml",
-    ".Rprofile",
-    // What runs elsewhere, or with git, Mercurial or Jujutsu. Jujutsu itself must write to the rest of `.jj`.
-    ".hg/hgrc",
-    ".jj/repo/config.toml",
-    ".jj/repo/config-id",
-    ".jj/workspace-config.toml",
-    ".jj/workspace-config-id",
-    ".gitea/workflows",
-    ".forgejo/workflows",
-    ".github/workflows",
-    ".github/actions",
-    ".gitlab-ci.yml",
-    ".gitlab-ci.yaml",
-    ".circleci",
-    ".travis.yml",
-    ".buildkite",
-    ".drone.yml",
-    ".woodpecker",
-    ".woodpecker.yml",
-    "azure-pipelines.yml",
-    "bitbucket-pipelines.yml",
-    "appveyor.yml",
-    ".appveyor.yml",
-    "Jenkinsfile",
-    "lefthook.yml",
-    ".pre-commit-config.yaml",
-    ".gdbinit",
-    ".lldbinit",
-    ".ripgreprc",
-];
-
-/// Relative to a home in the workspace: what would run at the next login.
-const IN_HOME: &[&str] = &[
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_aliases",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".kshrc",
-    ".cshrc",
-    ".tcshrc",
-    ".login",
-    ".xinitrc",
-    ".xprofile",
-    ".xsession",
-    ".xsessionrc",
-    ".pam_environment",
-    ".inputrc",
-    ".tmux.conf",
-    ".screenrc",
-    ".gitconfig",
-    ".npmrc",
-    ".pythonrc",
-    ".vim",
-    ".vimrc",
-    ".emacs",
-    ".emacs.d",
-    ".ssh",
-    ".gnupg",
-    ".config/autostart",
-    ".config/systemd",
-    ".config/environment.d",
-    ".config/fish",
-    ".config/git",
-    ".config/nvim",
-    ".config/mycode",
-    ".local/bin",
-    ".local/share/applications",
-    ".local/share/systemd",
-    ".cargo/bin",
-    ".cargo/config.toml",
-    ".cargo/config",
-    "Library/LaunchAgents",
-    "bin",
-];
-
+static IN_WORKSPACE: LazyLock<Vec<&str>> =
+    LazyLock::new(|| places::list("protected in a workspace").collect());
 /// In every git folder: what would run programs or redirect git.
 pub const IN_GIT: &[&str] = &["hooks", "config", "config.worktree", "commondir", "gitdir", "info/attributes"];
 
@@ -152,7 +23,7 @@ const ENDINGS: &[&str] = &[".code-workspace"];
 pub fn paths(workspace: &Path, homes: &[PathBuf]) -> Vec<PathBuf> {
     let own = IN_WORKSPACE.iter().map(|name| workspace.join(name));
     let inside = homes.iter().filter(|home| home.starts_with(workspace));
-    own.chain(inside.flat_map(|home| IN_HOME.iter().map(|name| home.join(name)))).collect()
+    own.chain(inside.flat_map(|home| in_home().map(|name| home.join(name)))).collect()
 }
 
 /// Also true for files whose suffix configures an editor.
@@ -182,9 +53,14 @@ pub fn steers(inside: &Path) -> bool {
         || IN_WORKSPACE.iter().any(|name| inside.starts_with(name))
 }
 
+/// Relative to a home in the workspace: what would run at the next login.
+fn in_home() -> impl Iterator<Item = &'static str> {
+    places::list("protected in a home")
+}
+
 /// For a home in the workspace.
 pub fn steers_logins(in_home: &Path) -> bool {
-    IN_HOME.iter().any(|name| in_home.starts_with(name))
+    self::in_home().any(|name| in_home.starts_with(name))
 }
 
 #[cfg(test)]

@@ -4,335 +4,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// In every home; folders and files.
-const IN_HOME: &[&str] = &[
-    // Keys and credentials.
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".oci",
-    ".config/gcloud",
-    ".config/doctl",
-    ".config/hcloud",
-    ".config/heroku",
-    ".config/op",
-    ".config/sops",
-    ".config/age",
-    ".config/rclone",
-    ".config/gh",
-    ".config/glab-cli",
-    ".config/hub",
-    ".config/git/credentials",
-    ".config/containers/auth.json",
-    ".config/configstore",
-    ".config/fly",
-    ".config/netlify",
-    ".config/stripe",
-    ".config/wrangler",
-    ".wrangler",
-    ".fly",
-    ".docker/config.json",
-    ".docker/run",
-    ".docker/desktop",
-    ".colima",
-    ".rd",
-    ".lima",
-    ".netrc",
-    "_netrc",
-    ".authinfo",
-    ".authinfo.gpg",
-    ".git-credentials",
-    ".npmrc",
-    ".yarnrc",
-    ".yarnrc.yml",
-    ".pypirc",
-    ".config/pip/pip.conf",
-    ".pip/pip.conf",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".bundle/config",
-    ".composer/auth.json",
-    ".config/composer/auth.json",
-    ".gradle/gradle.properties",
-    ".m2/settings-security.xml",
-    ".nuget/NuGet/NuGet.Config",
-    ".hex/hex.config",
-    ".lein/credentials.clj",
-    ".ivy2/.credentials",
-    ".julia/servers",
-    ".pub-cache/credentials.json",
-    ".config/dart/pub-credentials.json",
-    ".config/dart/pub-tokens.json",
-    ".conan2/credentials.json",
-    ".conan2/source_credentials.json",
-    ".config/pypoetry/auth.toml",
-    ".config/pnpm/rc",
-    ".local/share/uv/credentials",
-    ".huggingface/token",
-    ".cache/huggingface/token",
-    ".cache/huggingface/stored_tokens",
-    ".kaggle",
-    ".vault-token",
-    ".terraform.d/credentials.tfrc.json",
-    ".terraformrc",
-    ".boto",
-    ".s3cfg",
-    ".password-store",
-    ".pgpass",
-    ".my.cnf",
-    ".mylogin.cnf",
-    ".msmtprc",
-    ".fetchmailrc",
-    ".smbcredentials",
-    ".rhosts",
-    ".Xauthority",
-    ".ICEauthority",
-    ".step",
-    ".minikube",
-    ".1password",
-    ".bitwarden-ssh-agent.sock",
-    ".putty",
-    ".electrum",
-    ".bitcoin",
-    ".ethereum",
-    ".env",
-    ".databrickscfg",
-    ".config/databricks",
-    ".railway",
-    ".cloudflared",
-    ".ngrok2",
-    ".config/ngrok",
-    ".config/Yubico",
-    ".config/argocd",
-    ".argocd",
-    ".config/helm/registry",
-    ".talos",
-    ".tsh",
-    ".config/tailscale",
-    ".config/remmina",
-    ".local/share/remmina",
-    ".config/filezilla",
-    ".subversion/auth",
-    ".pulumi/credentials.json",
-    ".sentryclirc",
-    ".supabase",
-    ".config/vercel",
-    ".local/share/com.vercel.cli",
-    ".config/scw",
-    ".config/linode-cli",
-    ".linode-cli",
-    ".config/exoscale",
-    ".config/snowflake",
-    ".snowflake",
-    ".snowsql",
-    ".bluemix",
-    ".mc",
-    ".config/mc",
-    ".chef",
-    ".jira.d",
-    ".config/flyctl",
-    ".config/solana",
-    ".foundry/keystores",
-    ".near-credentials",
-    ".local/share/jupyter/runtime",
-    ".config/atuin",
-    ".local/share/atuin",
-    ".config/atlassian",
-    ".config/teleport",
-    ".tor",
-    ".jupyter/jupyter_server_config.json",
-    ".jupyter/jupyter_notebook_config.json",
-    ".aws-sam",
-    ".ansible/vault",
-    ".ollama/id_ed25519",
-    ".config/openstack",
-    ".dbt/profiles.yml",
-    ".sbt/credentials",
-    ".sbt/.credentials",
-    ".android/adbkey",
-    ".config/syncthing",
-    ".local/state/syncthing",
-    "Library/Application Support/Syncthing",
-    ".config/kdeconnect",
-    // Other agents' keys and sessions.
-    ".local/share/opencode",
-    ".config/opencode",
-    ".local/share/crush",
-    ".config/goose",
-    ".local/share/amp",
-    ".qwen",
-    ".kiro",
-    // Editors keep tokens of extensions here.
-    ".config/Code/User/globalStorage",
-    ".config/Code - Insiders/User/globalStorage",
-    ".config/VSCodium/User/globalStorage",
-    ".config/Cursor/User/globalStorage",
-    ".config/Windsurf/User/globalStorage",
-    ".vscode-server/data/User/globalStorage",
-    ".cursor-server/data/User/globalStorage",
-    ".claude",
-    ".claude.json",
-    ".codex",
-    ".gemini",
-    ".config/mycode",
-    ".local/state/mycode",
-    ".config/openai",
-    ".config/anthropic",
-    ".config/github-copilot",
-    // Keyrings and password managers.
-    ".local/share/keyrings",
-    ".local/share/kwalletd",
-    ".local/share/kwalletd6",
-    ".kde/share/apps/kwallet",
-    ".local/share/pass",
-    ".local/share/gopass",
-    ".config/keepassxc",
-    ".config/KeePass",
-    ".config/Bitwarden",
-    ".config/1Password",
-    "Library/Keychains",
-    // Browsers and mail.
-    ".mozilla",
-    ".thunderbird",
-    ".config/google-chrome",
-    ".config/google-chrome-beta",
-    ".config/chromium",
-    ".config/BraveSoftware",
-    ".config/microsoft-edge",
-    ".config/vivaldi",
-    ".config/opera",
-    ".config/librewolf",
-    ".librewolf",
-    ".waterfox",
-    ".zen",
-    ".cache/mozilla",
-    ".cache/google-chrome",
-    ".cache/chromium",
-    ".var/app",
-    "snap/firefox",
-    "snap/chromium",
-    "Library/Application Support/Google/Chrome",
-    "Library/Application Support/Firefox",
-    "Library/Cookies",
-    ".config/Signal",
-    ".config/Slack",
-    ".config/discord",
-    ".local/share/TelegramDesktop",
-    // Histories of what was typed.
-    ".bash_history",
-    ".zsh_history",
-    ".history",
-    ".sh_history",
-    ".ash_history",
-    ".zhistory",
-    ".ipython/profile_default/history.sqlite",
-    ".histfile",
-    ".local/share/fish/fish_history",
-    ".config/fish/fish_variables",
-    ".python_history",
-    ".node_repl_history",
-    ".psql_history",
-    ".mysql_history",
-    ".sqlite_history",
-    ".rediscli_history",
-    ".irb_history",
-    ".lesshst",
-    ".viminfo",
-];
-
-const ABSOLUTE: &[&str] = &[
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
-    "/etc/ssl/private",
-    "/etc/pki/tls/private",
-    "/etc/letsencrypt",
-    "/etc/wireguard",
-    "/etc/openvpn",
-    "/etc/NetworkManager/system-connections",
-    "/etc/krb5.keytab",
-    "/etc/kubernetes",
-    "/etc/rancher",
-    "/var/lib/docker",
-    "/var/lib/containerd",
-    "/var/lib/kubelet",
-    "/var/lib/libvirt",
-    "/var/lib/sss",
-    "/var/lib/NetworkManager",
-    "/var/spool/cron",
-    "/var/spool/mail",
-    "/var/mail",
-    "/var/snap",
-    "/mnt/wslg",
-];
-
-/// Not hidden by name: the sandbox has its own `/run`, `/dev` and `/proc`, and Maven fails on empty settings.
-const JUDGED_ONLY: &[&str] = &[
-    "/run/secrets",
-    "/var/run/secrets",
-    "/dev/mem",
-    "/dev/kmem",
-    "/dev/port",
-    "/dev/pts",
-    "/dev/input",
-    "/proc/kcore",
-];
-const JUDGED_ONLY_IN_HOME: &[&str] = &[".m2/settings.xml"];
+use super::places;
 
 /// In `/proc/PID`: another program's memory or variables.
 const PROC: &[&str] = &["environ", "mem", "maps", "root", "cwd", "fd", "task", "auxv", "map_files"];
 
-/// Text in code that can only mean a secret path.
-const MARKS: &[&str] = &[
-    "/.ssh/",
-    ".ssh/id_",
-    "id_rsa",
-    "id_ed25519",
-    ".aws/credentials",
-    "/.aws/",
-    "/.gnupg",
-    "/etc/shadow",
-    "/.kube/config",
-    "/.netrc",
-    ".git-credentials",
-    "/.docker/config.json",
-    "/.config/gcloud",
-    "/.config/gh/",
-    "Login Data",
-    "/.mozilla/",
-    "/keyrings",
-    "/.password-store",
-    "/environ",
-];
-
 const HOST_KEY_PREFIX: &str = "ssh_host_";
 const MAX_HOMES: usize = 64;
-const NAMED_BY_VARIABLE: &[&str] = &[
-    "GNUPGHOME",
-    "AWS_SHARED_CREDENTIALS_FILE",
-    "AWS_CONFIG_FILE",
-    "KUBECONFIG",
-    "GOOGLE_APPLICATION_CREDENTIALS",
-    "CLOUDSDK_CONFIG",
-    "AZURE_CONFIG_DIR",
-    "DOCKER_CONFIG",
-    "NETRC",
-    "NPM_CONFIG_USERCONFIG",
-    "npm_config_userconfig",
-    "PGPASSFILE",
-    "HISTFILE",
-    "PASSWORD_STORE_DIR",
-    "VAULT_TOKEN_FILE",
-    "XAUTHORITY",
-    "GH_CONFIG_DIR",
-];
-
 /// The user's, root's, and all others that are visible.
 pub fn homes(own: Option<&Path>) -> Vec<PathBuf> {
     let mut homes: BTreeSet<PathBuf> = BTreeSet::new();
@@ -349,15 +27,15 @@ pub fn homes(own: Option<&Path>) -> Vec<PathBuf> {
 }
 
 fn all(homes: &[PathBuf], variable: impl Fn(&str) -> Option<PathBuf>) -> impl Iterator<Item = PathBuf> {
-    let in_homes = homes.iter().flat_map(|home| IN_HOME.iter().map(|name| home.join(name)));
-    let absolute = ABSOLUTE.iter().map(PathBuf::from);
+    let in_homes = homes.iter().flat_map(|home| places::list("secret in a home").map(|name| home.join(name)));
+    let absolute = places::list("secret").map(PathBuf::from);
     let host_keys = std::fs::read_dir("/etc/ssh").into_iter().flatten().flatten().filter_map(|entry| {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         (name.starts_with(HOST_KEY_PREFIX) && !name.ends_with(".pub")).then(|| entry.path())
     });
     // `KUBECONFIG` is a list.
-    let named = NAMED_BY_VARIABLE.iter().filter_map(move |name| variable(name)).flat_map(|list| {
+    let named = places::list("variables that name secrets").filter_map(variable).flat_map(|list| {
         std::env::split_paths(list.as_os_str()).filter(|path| path.is_absolute()).collect::<Vec<_>>()
     });
     in_homes.chain(absolute).chain(host_keys).chain(named)
@@ -379,10 +57,11 @@ pub fn places(home: Option<&Path>, own: &[&Path]) -> Vec<PathBuf> {
     let mut homes = homes(home);
     homes.extend(home.map(Path::to_owned));
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let more = JUDGED_ONLY_IN_HOME.iter().flat_map(|name| homes.iter().map(move |home| home.join(name)));
+    let more =
+        homes.iter().flat_map(|home| places::list("judged only in a home").map(|name| home.join(name)));
     all(&homes, variable)
         .chain(more)
-        .chain(JUDGED_ONLY.iter().map(PathBuf::from))
+        .chain(places::list("judged only").map(PathBuf::from))
         .chain(own.iter().map(|path| path.to_path_buf()))
         .collect()
 }
@@ -410,7 +89,7 @@ pub fn is_disk(path: &Path) -> bool {
 }
 
 pub fn named_in(code: &str) -> Option<&'static str> {
-    MARKS.iter().copied().find(|mark| code.contains(mark))
+    places::list("marks of secrets").find(|mark| code.contains(mark))
 }
 
 #[cfg(test)]
