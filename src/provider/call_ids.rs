@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use base::model::call::ToolCall;
 use base::model::request::{Message, Request};
@@ -60,6 +61,15 @@ pub fn arguments(call: &ToolCall) -> String {
         Ok(args) => args.to_string(),
         // The error in its result quotes the place.
         Err(_) => "{}".to_owned(),
+    }
+}
+
+/// The arguments in a reply: a text, or an object instead of it.
+pub fn argument_text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        whole => whole.to_string(),
     }
 }
 

@@ -76,7 +76,7 @@ impl Searcher {
             Kind::Openrouter => http::openai_endpoint(settings, address::CHAT)?.0,
             Kind::Gemini => {
                 let key = http::usable_key(settings, GEMINI, "MYCODE_API_KEY")?;
-                let header = key.map(|key| ("x-goog-api-key", key.expose()));
+                let header = key.map(|key| ("x-goog-api-key", key.expose().to_owned()));
                 let url = gemini_url(&settings.base_url, &settings.model);
                 Endpoint::new(&url, header, &settings.headers, key)?
             }

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use base::process::timeout::{self, Timeout};
+use guard::sandbox::git::question::GitQuestion;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
@@ -28,27 +29,13 @@ const MAX_MOVED: usize = 5_000;
 const ANSWER: Duration = Duration::from_secs(5);
 
 fn git(root: &Path) -> Command {
-    let mut command = Command::new("git");
+    let mut command = GitQuestion::about(root).command();
     command
-        .arg("-C")
-        .arg(root)
-        .args(["-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "-c", "core.quotePath=false"])
-        .args(["-c", "log.mailmap=false", "-c", "diff.renames=false", "-c", "core.hooksPath=/dev/null"])
         // A first commit holds whatever was there, which says nothing about what changes together.
-        .args(["-c", "log.showRoot=false"])
+        .args(["-c", "log.mailmap=false", "-c", "log.showRoot=false"])
         // Limits git's memory use in a large repository.
         .args(["-c", "core.deltaBaseCacheLimit=8m", "-c", "core.packedGitWindowSize=1m"])
-        .args(["-c", "core.packedGitLimit=8m", "--no-pager"])
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .env("GIT_NO_LAZY_FETCH", "1")
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .stdout(Stdio::piped());
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF"] {
-        command.env_remove(name);
-    }
+        .args(["-c", "core.packedGitLimit=8m"]);
     command
 }
 
@@ -61,13 +48,11 @@ pub fn stage(root: &Path, patch: &str) -> bool {
 
 /// `None` without git or commits.
 pub fn head(root: &Path) -> Option<String> {
-    let output = timeout::ask(git(root).args(["rev-parse", "--verify", "--quiet", "HEAD"]), b"", ANSWER)?;
-    let text = String::from_utf8(output).ok()?.trim().to_owned();
-    (text.len() >= 40).then_some(text)
+    GitQuestion::about(root).commit("HEAD")
 }
 
 pub fn is_ancestor(root: &Path, older: &str) -> bool {
-    timeout::ask(git(root).args(["merge-base", "--is-ancestor", older, "HEAD"]), b"", ANSWER).is_some()
+    GitQuestion::about(root).ask(&["merge-base", "--is-ancestor", older, "HEAD"]).is_some()
 }
 
 #[derive(Debug, Default)]
@@ -93,6 +78,7 @@ pub fn log(root: &Path, head: &str, since: Option<&str>, time_limit: Duration) -
     if !root.join(".git").exists() {
         command.args(["--", "."]);
     }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.process_group(0).spawn().ok()?;
     // A timer is necessary, because git may print nothing for minutes if only few commits touch the folder.
     let timeout = Timeout::new(&child, time_limit);

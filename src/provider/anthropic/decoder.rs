@@ -30,18 +30,8 @@ pub struct AnthropicDecoder {
     bytes: usize,
     blocks: usize,
     has_calls: bool,
-    tokens: TokenCounts,
-}
-
-/// In this dialect, `input` excludes cached tokens.
-#[derive(Clone, Copy, Debug, Default)]
-struct TokenCounts {
-    seen: bool,
-    input: u64,
-    read: u64,
-    write: u64,
-    output: u64,
-    thinking: u64,
+    /// The counts of all events; later ones are totals, not additions.
+    usage: Value,
 }
 
 impl AnthropicDecoder {
@@ -143,6 +133,14 @@ impl AnthropicDecoder {
         }
     }
 
+    fn add_usage(&mut self, usage: &Value) {
+        for (key, count) in usage.as_object().into_iter().flatten() {
+            if count.is_object() || token_count(count).is_some() {
+                self.usage[key] = count.clone();
+            }
+        }
+    }
+
     fn message_delta(&mut self, delta: &Value, usage: &Value) {
         if let Some(reason) = delta["stop_reason"].as_str() {
             self.state.finish_with(reason);
@@ -150,7 +148,7 @@ impl AnthropicDecoder {
             let said = ["explanation", "category"].iter().find_map(|key| details[*key].as_str());
             self.state.explain_refusal(said.unwrap_or_default().to_owned());
         }
-        self.tokens.read_from(usage);
+        self.add_usage(usage);
     }
 }
 
@@ -160,41 +158,19 @@ impl OpenBlock {
     }
 }
 
+/// In this dialect, the input excludes cached tokens.
 pub fn read_usage(usage: &Value) -> Option<Usage> {
-    let mut tokens = TokenCounts::default();
-    tokens.read_from(usage);
-    tokens.usage()
-}
-
-impl TokenCounts {
-    /// Later counts are totals, not additions.
-    fn read_from(&mut self, usage: &Value) {
-        let counts = [
-            (&mut self.input, "input_tokens"),
-            (&mut self.read, "cache_read_input_tokens"),
-            (&mut self.write, "cache_creation_input_tokens"),
-            (&mut self.output, "output_tokens"),
-        ];
-        if let Some(number) = token_count(&usage["output_tokens_details"]["thinking_tokens"]) {
-            self.thinking = number;
-        }
-        for (count, key) in counts {
-            if let Some(number) = token_count(&usage[key]) {
-                self.seen = true;
-                *count = number;
-            }
-        }
-    }
-
-    fn usage(self) -> Option<Usage> {
-        self.seen.then(|| Usage {
-            input: self.input + self.read + self.write,
-            cached: self.read,
-            cache_write: self.write,
-            output: self.output,
-            reasoning: self.thinking.min(self.output),
-        })
-    }
+    let keys = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"];
+    let counts = keys.map(|key| token_count(&usage[key]));
+    let thinking = token_count(&usage["output_tokens_details"]["thinking_tokens"]).unwrap_or(0);
+    let [input, cached, cache_write, output] = counts.map(Option::unwrap_or_default);
+    counts.iter().any(Option::is_some).then_some(Usage {
+        input: input + cached + cache_write,
+        cached,
+        cache_write,
+        output,
+        reasoning: thinking.min(output),
+    })
 }
 
 impl Decoder for AnthropicDecoder {
@@ -213,7 +189,7 @@ impl Decoder for AnthropicDecoder {
             return Err(self.state.error(&data["error"]));
         }
         match kind {
-            "message_start" => self.tokens.read_from(&data["message"]["usage"]),
+            "message_start" => self.add_usage(&data["message"]["usage"]),
             "content_block_start" => self.start(index, &data["content_block"], out)?,
             "content_block_delta" => self.delta(&data, out)?,
             "content_block_stop" => {
@@ -251,7 +227,7 @@ impl Decoder for AnthropicDecoder {
         for open in std::mem::take(&mut self.open).into_values() {
             out.extend(self.stop(open).map(StreamEvent::Item));
         }
-        out.push(self.state.done(self.has_calls, self.tokens.usage()));
+        out.push(self.state.done(self.has_calls, read_usage(&self.usage)));
     }
 
     fn state(&self) -> &ReplyState {

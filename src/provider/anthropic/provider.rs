@@ -27,14 +27,11 @@ impl Dialect for AnthropicDialect {
         // This cloud has its own tokens; the others take the key as Anthropic does.
         let bearer = settings.bearer || url.contains("://bedrock-mantle.");
         let form: KeyHeader = if bearer { http::bearer_header } else { key_header };
-        let header = key.map(form);
-        let header = header.as_ref().map(|(name, value)| (*name, value.as_str()));
-        let headers = [("anthropic-version", VERSION)].into_iter().chain(header);
         // What a command prints is a key only if it looks like one.
         let printed: KeyHeader = |key| {
             if key.expose().starts_with("sk-ant-api") { key_header(key) } else { http::bearer_header(key) }
         };
-        let endpoint = Endpoint::new(&url, headers, &settings.headers, key)?;
+        let endpoint = Endpoint::new(&url, headers(key.map(form)), &settings.headers, key)?;
         Ok((endpoint.with_command(settings, printed), Self))
     }
 
@@ -50,10 +47,12 @@ impl Dialect for AnthropicDialect {
 /// Asks the API at `path`, such as `models`.
 pub fn get_endpoint(settings: &ProviderSettings, path: &str) -> Result<Endpoint, ProviderError> {
     let url = url(&settings.base_url)?.replace("/messages", &format!("/{path}"));
-    let header = settings.api_key.as_ref().map(key_header);
-    let header = header.as_ref().map(|(name, value)| (*name, value.as_str()));
-    let headers = [("anthropic-version", VERSION)].into_iter().chain(header);
-    Endpoint::new(&url, headers, &[], settings.api_key.as_ref())
+    let key = settings.api_key.as_ref();
+    Endpoint::new(&url, headers(key.map(key_header)), &[], key)
+}
+
+fn headers(key: Option<(&'static str, String)>) -> impl Iterator<Item = (&'static str, String)> {
+    [("anthropic-version", VERSION.to_owned())].into_iter().chain(key)
 }
 
 fn key_header(key: &Secret) -> (&'static str, String) {

@@ -46,12 +46,7 @@ impl CallAssembler {
         let id = piece["id"].as_str().unwrap_or_default();
         let function = &piece["function"];
         let name = function["name"].as_str().unwrap_or_default();
-        let args = match &function["arguments"] {
-            Value::Null => String::new(),
-            Value::String(text) => text.clone(),
-            // An object instead of its text.
-            whole => whole.to_string(),
-        };
+        let args = call_ids::argument_text(&function["arguments"]);
         self.bytes += args.len() + id.len() + name.len();
         check_size(self.bytes, self.calls.len())?;
         let at = self.continued(index, id, name, &args).unwrap_or_else(|| {

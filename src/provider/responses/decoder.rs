@@ -168,12 +168,7 @@ impl ResponsesDecoder {
             // We never offer free-text tools; the model learns that its call must send an object.
             kind @ ("function_call" | "custom_tool_call") => {
                 self.has_calls = true;
-                let args = match &item[argument_field(kind)] {
-                    Value::Null => String::new(),
-                    Value::String(text) => text.clone(),
-                    // An object instead of its text.
-                    whole => whole.to_string(),
-                };
+                let args = call_ids::argument_text(&item[argument_field(kind)]);
                 let id = item["call_id"].as_str().or(item["id"].as_str()).unwrap_or_default();
                 out.push(StreamEvent::Item(Item::ToolCall(ToolCall {
                     id: self.state.ids.claim(id),

@@ -7,6 +7,7 @@ use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 use super::address;
+use base::format::lists;
 use base::model::provider::ProviderError;
 use base::pattern::Pattern;
 use base::secret::Secret;
@@ -17,99 +18,9 @@ const MESSAGE_CHARS: usize = 400;
 /// If a server asks for a longer wait, the user is informed.
 const LONG_WAIT: Duration = Duration::from_secs(60);
 
-/// The request doesn't fit. In lower case; matched anywhere in the message or code.
-const CONTEXT_WORDS: [&str; 20] = [
-    "context_length_exceeded",
-    "exceed_context_size",
-    "model_context_window_exceeded",
-    "context length",
-    "context size",
-    "context window",
-    "context limit",
-    "prompt is too long",
-    "prompt too long",
-    "prompt exceeds",
-    "maximum prompt length",
-    "input is too long",
-    "input length",
-    "input token count",
-    "too many tokens",
-    "model token limit",
-    "max_new_tokens` must be",
-    "reduce the length",
-    "request_too_large",
-    "maximum number of tokens allowed",
-];
-
-/// The server can't use the reasoning that was sent back: all parts of a row match.
-const REASONING_WORDS: [&[&str]; 11] = [
-    // OpenAI.
-    &["invalid_encrypted_content"],
-    &["encrypted content", "could not be"],
-    &["item with id 'rs_", "not found"],
-    &["'reasoning'", "without its required"],
-    // Anthropic.
-    &["invalid `signature` in `thinking`"],
-    &["bound to a different conversation"],
-    &["thinking", "blocks", "cannot be modified"],
-    &["expected `thinking` or `redacted_thinking`, but found"],
-    // Gemini; a missing signature is a different error.
-    &["thought signature", "not valid"],
-    &["corrupted thought signature"],
-    &["invalid thought_signature"],
-];
-
-/// The server has no tool calls for this model: llama.cpp without `--jinja` (QwenLM/Qwen3.8#44), OpenRouter
-/// (opencode#1675), Ollama (ollama#5793), vLLM without a parser (QwenLM/Qwen-Agent#344); read in November 2026.
-const TOOL_WORDS: [&str; 9] = [
-    "tools param requires --jinja",
-    "endpoints found that support tool use",
-    "does not support tool",
-    "doesn't support tool",
-    "tool choice requires --enable-auto-tool-choice",
-    "tools is not supported",
-    "tools are not supported",
-    "tool calling is not supported",
-    "does not support function calling",
-];
-
-/// The endpoint says that a model needs the other one.
-const USE_RESPONSES_WORDS: [&str; 4] = [
-    "v1/responses",
-    "responses api",
-    "not supported in the v1/chat/completions endpoint",
-    // Azure.
-    "chatcompletion operation does not work",
-];
-const USE_CHAT_WORDS: [&str; 2] = ["chat/completions", "chat completions"];
-/// The endpoint exists, but the model doesn't.
-const MODEL_WORDS: [&str; 4] = ["model", "deployment", "endpoints found", "engine"];
-
-/// No money is left or may be spent, so waiting doesn't help. LiteLLM says it with 400, 429 or 500
-/// (litellm#14144, #37000), OpenRouter with 402, or 403 for a key (Roo-Code#515); read in November 2026.
-const QUOTA_WORDS: [&str; 16] = [
-    "insufficient_quota",
-    "insufficient balance",
-    "insufficient credit",
-    "insufficient funds",
-    "credit balance",
-    "more credits",
-    "out of credits",
-    "budget has been exceeded",
-    "budget_exceeded",
-    "exceededbudget",
-    "exceeded budget",
-    "crossed budget",
-    "over budget",
-    "key limit exceeded",
-    "spending limit",
-    "payment required",
-];
-/// The same, except with 429: OpenAI's limits per minute and all of Gemini's say it too (openai-python#212,
-/// gemini-cli#8437, continue#12643; read in November 2026). There the code decides.
-const BILLING_WORDS: [&str; 2] = ["exceeded your current quota", "billing"];
-/// Codes and types of 429: OpenAI, Moonshot (platform.moonshot.ai error codes), LiteLLM.
-const SPENT_CODES: [&str; 4] = ["insufficient_quota", "exceeded_current_quota", "billing", "budget_exceeded"];
+fn words(list: &str) -> impl Iterator<Item = &'static str> {
+    lists::list(include_str!("error_words.txt"), list)
+}
 
 pub fn from_status(
     status: u16,
@@ -171,23 +82,24 @@ fn classify(
         None => message,
     };
     let full = is_context_full(&reply.lower);
-    let mentions =
-        |words: &[&str]| words.iter().any(|word| reply.code.contains(word) || reply.lower.contains(word));
+    let mentions = |list: &str| words(list).any(|word| reply.mentions(word));
+    let reasoning_rejected =
+        || words("reasoning rejected").any(|row| row.split(" + ").all(|word| reply.mentions(word)));
     match status {
         413 => ProviderError::ContextFull { message },
         // Some llama.cpp and Ollama versions report a full window as a server error.
-        400 | 422 | 500 if mentions(&CONTEXT_WORDS) || (status != 500 && full) => {
+        400 | 422 | 500 if mentions("context full") || (status != 500 && full) => {
             ProviderError::ContextFull { message }
         }
-        400 | 404 | 422 | 500 | 501 if mentions(&TOOL_WORDS) => ProviderError::ToolsRefused { message },
-        400 | 404 | 422 | 500 if is_reasoning_rejected(reply) => ProviderError::ReasoningRejected { message },
+        400 | 404 | 422 | 500 | 501 if mentions("tools refused") => ProviderError::ToolsRefused { message },
+        400 | 404 | 422 | 500 if reasoning_rejected() => ProviderError::ReasoningRejected { message },
         400 | 404 | 405 | 422 | 501 if is_wrong_endpoint(status, reply, url) => {
             ProviderError::WrongEndpoint { url: url.to_owned(), message }
         }
-        429 if reply.spent || !reply.is_limit(wait) && mentions(&QUOTA_WORDS) => {
+        429 if reply.spent || !reply.is_limit(wait) && mentions("quota") => {
             ProviderError::BadRequest { status, message }
         }
-        402 | 403 | 500.. if mentions(&QUOTA_WORDS) || mentions(&BILLING_WORDS) => {
+        402 | 403 | 500.. if mentions("quota") || mentions("billing") => {
             ProviderError::BadRequest { status, message }
         }
         401 | 403 => ProviderError::Auth { status, message },
@@ -199,22 +111,16 @@ fn classify(
     }
 }
 
-fn is_reasoning_rejected(reply: &ErrorReply) -> bool {
-    REASONING_WORDS
-        .iter()
-        .any(|row| row.iter().all(|word| reply.lower.contains(word) || reply.code.contains(word)))
-}
-
 /// Whether the endpoint at `url` is the wrong one of OpenAI's two for this request, or missing.
 fn is_wrong_endpoint(status: u16, reply: &ErrorReply, url: &str) -> bool {
-    let any = |words: &[&str]| words.iter().any(|word| reply.lower.contains(word));
+    let any = |list: &str| words(list).any(|word| reply.lower.contains(word));
     if url.ends_with(address::CHAT) {
-        any(&USE_RESPONSES_WORDS)
+        any("use responses")
     } else if url.ends_with(address::RESPONSES) {
         let missing = matches!(status, 404 | 405 | 501);
         let names_path = reply.lower.contains(address::RESPONSES);
-        let names_model = any(&MODEL_WORDS) || reply.code.contains("model");
-        any(&USE_CHAT_WORDS) || missing && (names_path || !names_model)
+        let names_model = any("about models") || reply.code.contains("model");
+        any("use chat") || missing && (names_path || !names_model)
     } else {
         false
     }
@@ -222,20 +128,8 @@ fn is_wrong_endpoint(status: u16, reply: &ErrorReply, url: &str) -> bool {
 
 /// Too many tokens in the prompt; not in the answer, and not per minute.
 fn is_context_full(lower: &str) -> bool {
-    let any = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    lower.contains("token")
-        && any(&["prompt", "input", "context", "messages"])
-        && any(&["exceed", "too long", "too large", "too many", "less than", "at most", "larger than"])
-        && !any(&[
-            "per minute",
-            "per day",
-            "rate limit",
-            "tpm",
-            "quota",
-            "output token",
-            "completion token",
-            "credit",
-        ])
+    let any = |list: &str| words(list).any(|word| lower.contains(word));
+    lower.contains("token") && any("of one request") && any("too many") && !any("of something else")
 }
 
 struct ErrorReply {
@@ -270,8 +164,12 @@ impl ErrorReply {
     fn new(message: String, code: &str, status: Option<u16>) -> Self {
         let (lower, code) = (message.to_lowercase(), code.to_lowercase());
         // A free tier without access has a limit of 0.
-        let spent = SPENT_CODES.iter().any(|known| code.contains(known)) || lower.contains("limit: 0,");
+        let spent = words("spent codes").any(|known| code.contains(known)) || lower.contains("limit: 0,");
         Self { wait: wait_in(&lower), lower, message, code, status, spent }
+    }
+
+    fn mentions(&self, words: &str) -> bool {
+        self.code.contains(words) || self.lower.contains(words)
     }
 
     /// Whether a 429 names a limit that is over after a while.

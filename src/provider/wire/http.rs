@@ -48,23 +48,23 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// The last value of a header wins, so that the user's `own` headers do.
-    pub fn new<'a>(
+    pub fn new(
         url: &str,
-        headers: impl IntoIterator<Item = (&'a str, &'a str)>,
-        own: &'a [(String, String)],
+        headers: impl IntoIterator<Item = (&'static str, String)>,
+        own: &[(String, String)],
         key: Option<&Secret>,
     ) -> Result<Self, ProviderError> {
         let url = parse(url)?;
         let mut map = HeaderMap::new();
         map.insert("content-type", HeaderValue::from_static("application/json"));
         map.insert("accept-encoding", HeaderValue::from_static("identity"));
-        let own = own.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        for (name, value) in headers.into_iter().chain(own) {
+        let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value));
+        for (name, value) in headers.chain(own.iter().cloned()) {
             let bad = || ProviderError::Setup {
                 message: format!("the header '{name}' has an invalid name or value"),
             };
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
-            let mut value = HeaderValue::from_str(value).map_err(|_| bad())?;
+            let mut value = HeaderValue::from_str(&value).map_err(|_| bad())?;
             value.set_sensitive(true);
             map.insert(name, value);
         }
@@ -200,9 +200,7 @@ pub fn openai_endpoint(settings: &ProviderSettings, path: &str) -> Result<(Endpo
     let host = Host::of(&url);
     let key = usable_key(settings, "api.openai.com", "OPENAI_API_KEY")?;
     let form: KeyHeader = if host == Host::Azure { azure_header } else { bearer_header };
-    let header = key.map(form);
-    let header = header.as_ref().map(|(name, value)| (*name, value.as_str()));
-    let endpoint = Endpoint::new(url.as_str(), header, &settings.headers, key)?;
+    let endpoint = Endpoint::new(url.as_str(), key.map(form), &settings.headers, key)?;
     Ok((endpoint.with_command(settings, form), host))
 }
 
@@ -402,7 +400,7 @@ mod tests {
         assert!(Endpoint::new("ftp://host", [], &[], None).is_err());
         let endpoint = Endpoint::new("https://user:pass@host:444/v1/x?key=1", [], &[], None).unwrap();
         assert_eq!(endpoint.display_url, "https://host:444/v1/x");
-        assert!(Endpoint::new("http://host", [("x-key", "a\nb")], &[], None).is_err());
+        assert!(Endpoint::new("http://host", [("x-key", "a\nb".to_owned())], &[], None).is_err());
     }
 
     #[test]

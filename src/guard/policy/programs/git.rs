@@ -12,6 +12,7 @@ use crate::sandbox::git::question::GitQuestion;
 use crate::sandbox::git::settings::{self, WRITING};
 use crate::shell::interpret::call::{Arg, Call};
 use base::path;
+use base::search::words::listed;
 
 /// Settings with which git runs nothing.
 const HARMLESS_KEYS: &str = "color. advice. user.name user.email core.quotepath core.autocrlf core.abbrev core.safecrlf \
@@ -30,7 +31,7 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
     while let Some(arg) = args.get(at).filter(|arg| arg.text.starts_with('-')) {
         let text = arg.text.as_str();
         let value = args.get(at + 1).and_then(Arg::certain);
-        at += 1 + usize::from(OWN_VALUED.contains(&text));
+        at += 1 + usize::from(listed(OWN_VALUED, text));
         match (text, value) {
             ("-C", Some(folder)) => {
                 inside.folders = inside.folders.iter().map(|from| path::follow(&from.join(folder))).collect();
@@ -40,7 +41,7 @@ pub fn assess(call: &Call, scope: &PathScope) -> Assessment {
             ("-c", _) => {
                 result.raise(unsure(format!("git runs with the setting `{}`", value.unwrap_or("?"))))
             }
-            _ if HARMLESS.split(' ').any(|known| known == text) => {}
+            _ if listed(HARMLESS, text) => {}
             _ => result.raise(unsure(format!("git runs with the option {text}"))),
         }
     }

@@ -1,5 +1,7 @@
 //! The words of a git command line: git's own options, the subcommand, and its options apart from its words.
 
+use base::search::words::listed;
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitArguments {
     /// Before the subcommand, such as `-C x`.
@@ -9,40 +11,25 @@ pub struct GitArguments {
 }
 
 /// git's own options whose value is the next word.
-pub const OWN_VALUED: &[&str] = &[
-    "-C",
-    "-c",
-    "--git-dir",
-    "--work-tree",
-    "--namespace",
-    "--exec-path",
-    "--config-env",
-    "--super-prefix",
-    "--attr-source",
-];
+pub const OWN_VALUED: &str =
+    "-C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix --attr-source";
 
 /// Options of subcommands whose value is the next word.
-const VALUED: &[(&str, &[&str])] = &[
-    ("checkout", &["-b", "-B", "--orphan", "--conflict", "--pathspec-from-file"]),
-    ("switch", &["-c", "-C", "--create", "--force-create", "--orphan", "--conflict"]),
-    ("restore", &["-s", "--source", "--conflict", "--pathspec-from-file"]),
-    ("reset", &["--pathspec-from-file"]),
-    (
-        "merge",
-        &["-m", "-F", "--file", "-s", "--strategy", "-X", "--strategy-option", "--into-name", "--cleanup"],
-    ),
-    (
-        "rebase",
-        &["--onto", "-s", "--strategy", "-X", "--strategy-option", "-x", "--exec", "-C", "--whitespace"],
-    ),
-    ("cherry-pick", &["-m", "--mainline", "-X", "--strategy-option", "--strategy", "--cleanup"]),
-    ("revert", &["-m", "--mainline", "-X", "--strategy-option", "--strategy", "--cleanup"]),
-    ("stash", &["-m", "--message", "--pathspec-from-file"]),
-    ("bisect", &["--term-new", "--term-bad", "--term-old", "--term-good"]),
-    ("read-tree", &["--prefix", "--exclude-per-directory", "--index-output"]),
-    ("rm", &["--pathspec-from-file"]),
-    ("am", &["-p", "-C", "--directory", "--exclude", "--include", "--patch-format", "--resolvemsg"]),
-    ("branch", &["-u", "--set-upstream-to", "--sort", "--format", "--points-at", "--abbrev", "--color"]),
+const VALUED: &[(&str, &str)] = &[
+    ("checkout", "-b -B --orphan --conflict --pathspec-from-file"),
+    ("switch", "-c -C --create --force-create --orphan --conflict"),
+    ("restore", "-s --source --conflict --pathspec-from-file"),
+    ("reset", "--pathspec-from-file"),
+    ("merge", "-m -F --file -s --strategy -X --strategy-option --into-name --cleanup"),
+    ("rebase", "--onto -s --strategy -X --strategy-option -x --exec -C --whitespace"),
+    ("cherry-pick", "-m --mainline -X --strategy-option --strategy --cleanup"),
+    ("revert", "-m --mainline -X --strategy-option --strategy --cleanup"),
+    ("stash", "-m --message --pathspec-from-file"),
+    ("bisect", "--term-new --term-bad --term-old --term-good"),
+    ("read-tree", "--prefix --exclude-per-directory --index-output"),
+    ("rm", "--pathspec-from-file"),
+    ("am", "-p -C --directory --exclude --include --patch-format --resolvemsg"),
+    ("branch", "-u --set-upstream-to --sort --format --points-at --abbrev --color"),
 ];
 
 impl GitArguments {
@@ -50,7 +37,7 @@ impl GitArguments {
     pub fn read(args: &[String]) -> Option<Self> {
         let mut at = 0;
         while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-')) {
-            at += 1 + usize::from(OWN_VALUED.contains(&arg.as_str()));
+            at += 1 + usize::from(listed(OWN_VALUED, arg));
         }
         let sub = args.get(at)?;
         Some(Self { own: args[..at].to_vec(), sub: sub.clone(), rest: args[at + 1..].to_vec() })
@@ -58,13 +45,13 @@ impl GitArguments {
 
     /// The subcommand's words before `--`, without options and their values.
     pub fn words(&self) -> Vec<&str> {
-        let valued = VALUED.iter().find(|(sub, _)| *sub == self.sub).map_or(&[][..], |(_, options)| options);
+        let valued = VALUED.iter().find(|(sub, _)| *sub == self.sub).map_or("", |(_, options)| options);
         let mut words = Vec::new();
         let mut rest = self.rest.iter().map(String::as_str).take_while(|arg| *arg != "--");
         while let Some(arg) = rest.next() {
             if arg == "-" || !arg.starts_with('-') {
                 words.push(arg);
-            } else if valued.contains(&arg) {
+            } else if listed(valued, arg) {
                 rest.next();
             }
         }
@@ -81,11 +68,11 @@ impl GitArguments {
         self.words().into_iter().chain(paths.iter().map(String::as_str)).collect()
     }
 
-    /// Also if long ones are abbreviated or have a value, or letters are in a bundle.
-    pub fn has(&self, names: &[&str]) -> bool {
+    /// Whether any of these options is given; also if long ones are abbreviated or have a value, or letters are in a bundle.
+    pub fn has(&self, names: &str) -> bool {
         self.rest.iter().take_while(|arg| *arg != "--").any(|arg| {
             let plain = arg.split_once('=').map_or(arg.as_str(), |(name, _)| name);
-            names.iter().any(|name| match name.strip_prefix("--") {
+            names.split(' ').any(|name| match name.strip_prefix("--") {
                 Some(_) => plain.len() > 3 && name.starts_with(plain),
                 None => {
                     arg.starts_with('-')
@@ -97,9 +84,9 @@ impl GitArguments {
         })
     }
 
-    pub fn value(&self, names: &[&str]) -> Option<&str> {
+    pub fn value(&self, names: &str) -> Option<&str> {
         self.rest.iter().enumerate().take_while(|(_, arg)| *arg != "--").find_map(|(at, arg)| {
-            let name = names.iter().find(|name| arg.starts_with(**name))?;
+            let name = names.split(' ').find(|name| arg.starts_with(name))?;
             let joined = &arg[name.len()..];
             match joined.strip_prefix('=').unwrap_or(joined) {
                 "" => self.rest.get(at + 1).map(String::as_str),
@@ -124,11 +111,11 @@ mod tests {
         let found = read("-C a -c x=y switch -c new --force main");
         assert_eq!((found.own.len(), found.sub.as_str()), (4, "switch"));
         assert_eq!(found.words(), ["main"]);
-        assert!(found.has(&["-f", "--force"]) && !found.has(&["-d", "--detach"]));
+        assert!(found.has("-f --force") && !found.has("-d --detach"));
         let found = read("rebase --onto=x -q a b");
-        assert_eq!((found.value(&["--onto"]), found.words()), (Some("x"), vec!["a", "b"]));
+        assert_eq!((found.value("--onto"), found.words()), (Some("x"), vec!["a", "b"]));
         let found = read("checkout -fq - -- a b");
-        assert!(found.has(&["-f"]) && found.words() == ["-"] && found.paths().unwrap().len() == 2);
-        assert_eq!(read("restore -sHEAD a").value(&["-s", "--source"]), Some("HEAD"));
+        assert!(found.has("-f") && found.words() == ["-"] && found.paths().unwrap().len() == 2);
+        assert_eq!(read("restore -sHEAD a").value("-s --source"), Some("HEAD"));
     }
 }

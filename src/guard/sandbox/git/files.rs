@@ -3,29 +3,18 @@
 use super::changes::GitChanges;
 
 pub fn patch(on: &mut GitChanges<'_>) -> Option<()> {
-    let looks = ["--check", "--stat", "--numstat", "--summary"];
     let is_apply = on.args.sub == "apply";
-    if is_apply && (on.args.has(&["--cached"]) || on.args.has(&looks) && !on.args.has(&["--apply"])) {
+    if is_apply
+        && (on.args.has("--cached")
+            || on.args.has("--check --stat --numstat --summary") && !on.args.has("--apply"))
+    {
         return Some(());
     }
-    if !is_apply && on.args.has(&["--quit", "--show-current-patch"]) {
+    if !is_apply && on.args.has("--quit --show-current-patch") {
         return Some(());
     }
-    const STEERING: &[&str] = &[
-        "-R",
-        "--reverse",
-        "--3way",
-        "-3",
-        "--index",
-        "--unidiff-zero",
-        "--recount",
-        "--unsafe-paths",
-        "-p",
-        "--directory=",
-        "--include=",
-        "--exclude=",
-    ];
-    let steers = |arg: &&str| *arg != "-p" && STEERING.iter().any(|name| arg.starts_with(name));
+    const STEERING: &str = "-R --reverse --3way -3 --index --unidiff-zero --recount --unsafe-paths -p --directory= --include= --exclude=";
+    let steers = |arg: &&str| *arg != "-p" && STEERING.split(' ').any(|name| arg.starts_with(name));
     let mut args: Vec<&str> = on.args.rest.iter().map(String::as_str).filter(steers).collect();
     args.retain(|_| is_apply);
     args.push("--");
@@ -43,7 +32,7 @@ pub fn patched(on: &mut GitChanges<'_>, args: &[&str]) -> Option<()> {
 }
 
 pub fn remove(on: &mut GitChanges<'_>) -> Option<()> {
-    if on.args.has(&["--cached"]) || on.args.has(&["-n", "--dry-run"]) {
+    if on.args.has("--cached -n --dry-run") {
         return Some(());
     }
     on.listed(&[], &on.args.named())
@@ -63,7 +52,7 @@ pub fn rename(on: &mut GitChanges<'_>) -> Option<()> {
 }
 
 pub fn clean(on: &mut GitChanges<'_>) -> Option<()> {
-    if on.args.has(&["-n", "--dry-run"]) {
+    if on.args.has("-n --dry-run") {
         return Some(());
     }
     let rest: Vec<&str> = on.args.rest.iter().map(String::as_str).collect();
@@ -79,7 +68,7 @@ pub fn clean(on: &mut GitChanges<'_>) -> Option<()> {
 }
 
 pub fn read_tree(on: &mut GitChanges<'_>) -> Option<()> {
-    if !on.args.has(&["-u"]) && !on.args.has(&["--reset"]) {
+    if !on.args.has("-u --reset") {
         return Some(());
     }
     for word in on.args.words() {
@@ -97,7 +86,7 @@ pub fn sparse(on: &mut GitChanges<'_>) -> Option<()> {
         Some((&"disable", _)) => (true, &[][..]),
         _ => return Some(()),
     };
-    let is_plain = !on.args.has(&["--no-cone"]) && !on.args.has(&["--stdin"]);
+    let is_plain = !on.args.has("--no-cone --stdin");
     let inside = |name: &str| {
         !name.contains('/')
             || kept.iter().any(|folder| name.starts_with(&format!("{}/", folder.trim_matches('/'))))

@@ -54,7 +54,7 @@ pub fn guarded_changes(
     let top = PathBuf::from(git.line(&["rev-parse", "--show-toplevel"])?);
     let mut on = GitChanges { git, args, input, found: BTreeSet::new(), touched: BTreeSet::new() };
     let resumes = matches!(&*args.sub, "merge" | "rebase" | "cherry-pick" | "revert" | "am")
-        && args.has(&["--continue", "--skip", "--abort", "--resolved"]);
+        && args.has("--continue --skip --abort --resolved");
     if resumes {
         resume(&mut on)?
     } else {
@@ -73,8 +73,8 @@ pub fn guarded_changes(
 }
 
 fn checkout(on: &mut GitChanges<'_>) -> Option<()> {
-    let force = on.args.has(&["-f", "--force", "--discard-changes"]) || on.args.has(&["-m", "--merge"]);
-    if on.args.sub == "switch" && on.args.has(&["--orphan"]) {
+    let force = on.args.has("-f --force --discard-changes -m --merge");
+    if on.args.sub == "switch" && on.args.has("--orphan") {
         let empty = on.empty_tree();
         return on.switch_to(&empty);
     }
@@ -100,19 +100,19 @@ fn checkout(on: &mut GitChanges<'_>) -> Option<()> {
 }
 
 fn restore(on: &mut GitChanges<'_>) -> Option<()> {
-    let staged = on.args.has(&["-S", "--staged"]);
-    if staged && !on.args.has(&["-W", "--worktree"]) {
+    let staged = on.args.has("-S --staged");
+    if staged && !on.args.has("-W --worktree") {
         return Some(());
     }
     let paths = on.args.named();
-    match on.args.value(&["--source", "-s"]).or(staged.then_some("HEAD")) {
+    match on.args.value("--source -s").or(staged.then_some("HEAD")) {
         Some(source) => on.against(&on.git.commit(source)?, &paths),
         None => on.index(&paths),
     }
 }
 
 fn reset(on: &mut GitChanges<'_>) -> Option<()> {
-    if !on.args.has(&["--hard", "--merge", "--keep"]) {
+    if !on.args.has("--hard --merge --keep") {
         return Some(());
     }
     let commit = on.git.commit(on.args.words().first().unwrap_or(&"HEAD"))?;
@@ -122,7 +122,7 @@ fn reset(on: &mut GitChanges<'_>) -> Option<()> {
 
 fn autostash(on: &mut GitChanges<'_>) -> Option<()> {
     let set = |key: &str| on.git.line(&["config", "--type=bool", "--get", key]).as_deref() == Some("true");
-    if on.args.has(&["--autostash"]) || set("merge.autoStash") || set("rebase.autoStash") {
+    if on.args.has("--autostash") || set("merge.autoStash") || set("rebase.autoStash") {
         on.against(&on.head(), &[])?;
     }
     Some(())
@@ -140,11 +140,11 @@ fn merge(on: &mut GitChanges<'_>) -> Option<()> {
         let head = on.head();
         let differ: BTreeSet<String> = on.between(&head, &commit)?.into_iter().collect();
         let bases = on.bases(&commit);
-        if !bases.contains(&head) || on.args.has(&["--no-ff"]) {
+        if !bases.contains(&head) || on.args.has("--no-ff") {
             // When a real merge fails, git resets the work tree and reapplies its changes.
             on.against(&head, &[])?;
         }
-        if bases.is_empty() || on.args.has(&["-s", "--strategy", "-X", "--strategy-option"]) {
+        if bases.is_empty() || on.args.has("-s --strategy -X --strategy-option") {
             on.found.extend(differ);
             continue;
         }
@@ -157,11 +157,11 @@ fn merge(on: &mut GitChanges<'_>) -> Option<()> {
 }
 
 fn rebase(on: &mut GitChanges<'_>) -> Option<()> {
-    if on.args.has(&["--quit", "--edit-todo", "--show-current-patch"]) {
+    if on.args.has("--quit --edit-todo --show-current-patch") {
         return Some(());
     }
     let words = on.args.words();
-    let root = on.args.has(&["--root"]);
+    let root = on.args.has("--root");
     let (upstream, tip) = match (root, &words[..]) {
         (true, words) => (None, words.first()),
         (false, words) => (Some(*words.first().unwrap_or(&"@{upstream}")), words.get(1)),
@@ -177,7 +177,7 @@ fn rebase(on: &mut GitChanges<'_>) -> Option<()> {
     autostash(on)?;
     let Some(upstream) = upstream else { return on.commits(&[&tip], true) };
     let upstream = on.git.commit(upstream)?;
-    let onto = match on.args.value(&["--onto"]) {
+    let onto = match on.args.value("--onto") {
         Some(word) => on.git.commit(word)?,
         None => upstream.clone(),
     };
@@ -193,7 +193,7 @@ fn rebase(on: &mut GitChanges<'_>) -> Option<()> {
 }
 
 fn pick(on: &mut GitChanges<'_>) -> Option<()> {
-    if on.args.has(&["--quit"]) {
+    if on.args.has("--quit") {
         return Some(());
     }
     on.commits(&on.args.words(), false)
@@ -201,10 +201,10 @@ fn pick(on: &mut GitChanges<'_>) -> Option<()> {
 
 /// A merge, rebase or similar that is in progress.
 fn resume(on: &mut GitChanges<'_>) -> Option<()> {
-    if !on.args.has(&["--continue", "--resolved"]) {
+    if !on.args.has("--continue --resolved") {
         on.against(&on.head(), &[])?;
     }
-    if on.args.has(&["--abort"]) {
+    if on.args.has("--abort") {
         let before = [
             "rebase-merge/orig-head",
             "rebase-apply/orig-head",
@@ -258,9 +258,9 @@ fn stash(on: &mut GitChanges<'_>) -> Option<()> {
         _ => {
             let paths = &on.args.named()[usize::from(!words.is_empty())..];
             on.against(&on.head(), paths)?;
-            if on.args.has(&["-u", "--include-untracked"]) {
+            if on.args.has("-u --include-untracked") {
                 on.listed(&["--others", "--exclude-standard"], paths)
-            } else if on.args.has(&["-a", "--all"]) {
+            } else if on.args.has("-a --all") {
                 on.listed(&["--others"], paths)
             } else {
                 Some(())

@@ -49,6 +49,11 @@ impl GitQuestion {
     }
 
     pub fn ask_with(&self, args: &[&str], input: &[u8]) -> Option<Vec<u8>> {
+        timeout::ask(self.command().args(args), input, LIMIT)
+    }
+
+    /// git with its own options; the subcommand is missing.
+    pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.current_dir(&self.folder).args(&self.own).arg("--no-pager");
         for setting in [
@@ -62,7 +67,6 @@ impl GitQuestion {
         ] {
             command.args(["-c", setting]);
         }
-        command.args(args);
         command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0");
         command.env("LC_ALL", "C").env_remove("GIT_EXTERNAL_DIFF");
         if !self.same_environment {
@@ -72,7 +76,7 @@ impl GitQuestion {
                 command.env_remove(name);
             }
         }
-        timeout::ask(&mut command, input, LIMIT)
+        command
     }
 
     pub fn line(&self, args: &[&str]) -> Option<String> {

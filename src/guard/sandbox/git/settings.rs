@@ -20,7 +20,7 @@ pub fn writes(git: &GitQuestion, args: &GitArguments) -> Option<bool> {
         "worktree" => Some(words.first() == Some(&"add") && tracks(git, args, words.get(2).copied())),
         "init" => {
             let target = words.first().map_or_else(String::new, |folder| format!("{folder}/"));
-            Some(!args.has(&["--bare"]) && git.path_exists(&format!("{target}.git/config")))
+            Some(!args.has("--bare") && git.path_exists(&format!("{target}.git/config")))
         }
         "sparse-checkout" => {
             Some(matches!(words.first(), Some(&("init" | "set" | "add" | "disable" | "reapply"))))
@@ -58,43 +58,22 @@ pub fn files(git: &GitQuestion, args: &GitArguments) -> Vec<PathBuf> {
 }
 
 fn branch(git: &GitQuestion, args: &GitArguments, words: &[&str]) -> bool {
-    let always = [
-        "-m",
-        "-M",
-        "-c",
-        "-C",
-        "-u",
-        "--move",
-        "--copy",
-        "--set-upstream-to",
-        "--unset-upstream",
-        "--edit-description",
-    ];
-    let lists = [
-        "-l",
-        "--list",
-        "--contains",
-        "--no-contains",
-        "--merged",
-        "--no-merged",
-        "--points-at",
-        "--show-current",
-    ];
-    if args.has(&always) {
+    if args.has("-m -M -c -C -u --move --copy --set-upstream-to --unset-upstream --edit-description") {
         return true;
     }
-    if args.has(&["-d", "-D", "--delete"]) {
+    if args.has("-d -D --delete") {
         return words.iter().any(|name| {
             git.line(&["config", "--get-regexp", &format!("^branch\\.{}\\.", pattern(name))]).is_some()
         });
     }
-    !args.has(&lists) && !words.is_empty() && tracks(git, args, words.get(1).copied())
+    !args.has("-l --list --contains --no-contains --merged --no-merged --points-at --show-current")
+        && !words.is_empty()
+        && tracks(git, args, words.get(1).copied())
 }
 
 fn checkout(git: &GitQuestion, args: &GitArguments, words: &[&str]) -> bool {
-    let creates = args.has(&["-b", "-B"])
-        || args.sub == "switch" && args.has(&["-c", "-C", "--create", "--force-create"]);
-    if creates || args.has(&["-t", "--track"]) {
+    let creates = args.has("-b -B") || args.sub == "switch" && args.has("-c -C --create --force-create");
+    if creates || args.has("-t --track") {
         return tracks(git, args, words.first().copied());
     }
     let Some(name) = words.first().filter(|_| words.len() == 1 && args.paths().is_none()) else {
@@ -105,10 +84,10 @@ fn checkout(git: &GitQuestion, args: &GitArguments, words: &[&str]) -> bool {
 
 /// Whether a new branch that starts there tracks another one.
 fn tracks(git: &GitQuestion, args: &GitArguments, start: Option<&str>) -> bool {
-    if args.has(&["--no-track"]) {
+    if args.has("--no-track") {
         return false;
     }
-    if args.has(&["-t", "--track"]) {
+    if args.has("-t --track") {
         return true;
     }
     let setup = git.line(&["config", "--get", "branch.autoSetupMerge"]).unwrap_or_default();
@@ -124,20 +103,10 @@ fn tracks(git: &GitQuestion, args: &GitArguments, start: Option<&str>) -> bool {
 
 /// `git config KEY VALUE` and similar; reading writes nothing.
 fn config(args: &GitArguments, words: &[&str]) -> Option<bool> {
-    if args.has(&[
-        "--get",
-        "--get-all",
-        "--get-regexp",
-        "--get-urlmatch",
-        "--list",
-        "-l",
-        "--global",
-        "--system",
-        "--blob",
-    ]) {
+    if args.has("--get --get-all --get-regexp --get-urlmatch --list -l --global --system --blob") {
         return Some(false);
     }
-    let unset = args.has(&["--unset", "--unset-all"]);
+    let unset = args.has("--unset --unset-all");
     let (key, value) = match words {
         ["get" | "list", ..] => return Some(false),
         ["set", key, value] | [key, value] if !key.is_empty() => (*key, *value),

@@ -175,7 +175,7 @@ fn pulled(real: &Path, args: &GitArguments) -> Option<Vec<GitArguments>> {
     let git = GitQuestion::in_place_of(real, &args.own);
     let set = git.line(&["config", "--get", "pull.rebase"]).is_some_and(|value| value != "false");
     let mut plans = vec![plan("merge")];
-    plans.extend((set || args.has(&["-r", "--rebase"])).then(|| plan("rebase")));
+    plans.extend((set || args.has("-r --rebase")).then(|| plan("rebase")));
     Some(plans)
 }
 

@@ -23,11 +23,14 @@ const FILE_FLAGS: &[u64] = &[0x4008_6602, 0x4004_6602, 0x401C_5820];
 /// `setxattrat`, `removexattrat`, `open_tree_attr`, `file_setattr`: libraries don't know their names.
 const NAMELESS: [i64; 4] = [463, 466, 467, 469];
 
-/// A rule for each call of a list, with any arguments.
+/// A rule for each call of a list that this machine has, with any arguments.
 fn all(list: &str) -> Vec<Value> {
-    let of = |name: &str| lists::list(include_str!("system_calls.txt"), name).collect::<Vec<_>>();
-    let own = if ARCH == "x86_64" { of(&format!("{list} on x86_64")) } else { Vec::new() };
-    of(list).into_iter().chain(own).map(|call| json!({"syscall": call})).collect()
+    let own = |entry: &'static str| match entry.split_once(' ') {
+        Some((call, arch)) => (arch == ARCH).then_some(call),
+        None => Some(entry),
+    };
+    let calls = lists::list(include_str!("system_calls.txt"), list).filter_map(own);
+    calls.map(|call| json!({"syscall": call})).collect()
 }
 
 /// An argument's number, the comparison, and the value.

@@ -15,22 +15,21 @@ enum Unit<'a> {
     Quoted(char),
     /// Even empty quotes make a word.
     Quotes,
-    WordPiece(&'a WordPiece),
+    /// A part with its value, if that is known.
+    WordPiece(&'a WordPiece, Option<&'a Arg>),
 }
 
-/// A part's value; `None` if unknown.
-pub type Value<'v> = &'v mut dyn FnMut(&WordPiece) -> Option<Arg>;
-
-pub fn fields(word: &Word, state: &ShellState, value: Value<'_>) -> Vec<Arg> {
+/// `values` are those of the word's parts.
+pub fn fields(word: &Word, state: &ShellState, values: &[Option<Arg>]) -> Vec<Arg> {
     let mut units = Vec::new();
-    for part in &word.parts {
+    for (part, value) in word.parts.iter().zip(values) {
         match part {
             WordPiece::Text { text, quoted: true } => {
                 units.push(Unit::Quotes);
                 units.extend(text.chars().map(Unit::Quoted));
             }
             WordPiece::Text { text, quoted: false } => units.extend(text.chars().map(Unit::Plain)),
-            other => units.push(Unit::WordPiece(other)),
+            other => units.push(Unit::WordPiece(other, value.as_ref())),
         }
     }
     let mut words = Vec::new();
@@ -41,16 +40,16 @@ pub fn fields(word: &Word, state: &ShellState, value: Value<'_>) -> Vec<Arg> {
     }
     let mut all = Vec::new();
     for units in &words {
-        split(units, state, value, &mut all);
+        split(units, state, &mut all);
     }
     all.iter_mut().for_each(Arg::settle);
     all
 }
 
 /// As one argument: in assignments and redirections nothing is split.
-pub fn whole(word: &Word, state: &ShellState, value: Value<'_>) -> Arg {
+pub fn whole(word: &Word, state: &ShellState, values: &[Option<Arg>]) -> Arg {
     let mut arg = Arg::default();
-    for (at, part) in word.parts.iter().enumerate() {
+    for (at, (part, value)) in word.parts.iter().zip(values).enumerate() {
         match part {
             WordPiece::Text { text, quoted } => {
                 let tilde = (at == 0 && !quoted && text.starts_with('~')).then(|| tilde(text, state));
@@ -62,10 +61,10 @@ pub fn whole(word: &Word, state: &ShellState, value: Value<'_>) -> Arg {
                     }
                 }
             }
-            other => {
-                let found = value(other).unwrap_or_else(|| Arg::open(shown(other)));
-                arg.append(&found);
-            }
+            other => match value {
+                Some(known) => arg.append(known),
+                None => arg.append(&Arg::open(shown(other))),
+            },
         }
     }
     arg
@@ -85,7 +84,7 @@ fn tilde(text: &str, state: &ShellState) -> Arg {
     }
 }
 
-fn split(units: &[Unit<'_>], state: &ShellState, value: Value<'_>, all: &mut Vec<Arg>) {
+fn split(units: &[Unit<'_>], state: &ShellState, all: &mut Vec<Arg>) {
     let mut arg: Option<Arg> = None;
     let mut units = units;
     if let Some(Unit::Plain('~')) = units.first() {
@@ -115,14 +114,10 @@ fn split(units: &[Unit<'_>], state: &ShellState, value: Value<'_>, all: &mut Vec
             Unit::Quotes => {
                 arg.get_or_insert_with(Arg::default);
             }
-            Unit::WordPiece(part) => {
-                let found = value(part);
-                let splits = !is_quoted(part);
-                match found {
-                    Some(known) if splits => append_split(&known, &mut arg, all),
-                    Some(known) => arg.get_or_insert_with(Arg::default).append(&known),
-                    None => arg.get_or_insert_with(Arg::default).append(&Arg::open(shown(part))),
-                }
+            Unit::WordPiece(part, Some(known)) if !is_quoted(part) => append_split(known, &mut arg, all),
+            Unit::WordPiece(_, Some(known)) => arg.get_or_insert_with(Arg::default).append(known),
+            Unit::WordPiece(part, None) => {
+                arg.get_or_insert_with(Arg::default).append(&Arg::open(shown(part)));
             }
         }
     }

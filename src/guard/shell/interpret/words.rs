@@ -1,7 +1,5 @@
 //! Evaluates a script's words during the walk, which runs the scripts in their substitutions.
 
-use std::collections::HashMap;
-
 use super::call::Arg;
 use super::expand;
 use super::variables::ShellState;
@@ -9,8 +7,6 @@ use crate::shell::syntax::ast::{Node, Word, WordPiece};
 use crate::shell::syntax::lexer::Unparsed;
 
 pub type Walked<T> = Result<T, Unparsed>;
-/// Values of a word's parts, by their address in the tree.
-type Values = HashMap<*const WordPiece, Option<Arg>>;
 
 pub trait Substitutions {
     /// What `$(…)` prints, if certain.
@@ -23,20 +19,20 @@ pub trait Substitutions {
 
 pub fn fields(runs: &mut dyn Substitutions, word: &Word, state: &mut ShellState) -> Walked<Vec<Arg>> {
     let values = values(runs, word, state)?;
-    Ok(expand::fields(word, state, &mut |part| lookup(&values, part)))
+    Ok(expand::fields(word, state, &values))
 }
 
 pub fn whole(runs: &mut dyn Substitutions, word: &Word, state: &mut ShellState) -> Walked<Arg> {
     let values = values(runs, word, state)?;
-    Ok(expand::whole(word, state, &mut |part| lookup(&values, part)))
+    Ok(expand::whole(word, state, &values))
 }
 
-/// Walks substitutions on the way.
-fn values(runs: &mut dyn Substitutions, word: &Word, state: &mut ShellState) -> Walked<Values> {
-    let mut values = Values::new();
+/// What each of the word's parts stands for, if known. Walks substitutions on the way.
+fn values(runs: &mut dyn Substitutions, word: &Word, state: &mut ShellState) -> Walked<Vec<Option<Arg>>> {
+    let mut values = Vec::new();
     for part in &word.parts {
-        let value = match part {
-            WordPiece::Text { .. } => continue,
+        values.push(match part {
+            WordPiece::Text { .. } => None,
             WordPiece::Variable { name, .. } => state.get(name),
             WordPiece::Expansion { name, operator, inner, .. } => {
                 expansion(runs, name, operator, inner, state)?;
@@ -56,8 +52,7 @@ fn values(runs: &mut dyn Substitutions, word: &Word, state: &mut ShellState) -> 
                 arithmetic(runs, inner, state)?;
                 Some(Arg::known("$((…))"))
             }
-        };
-        values.insert(std::ptr::from_ref(part), value);
+        });
     }
     Ok(values)
 }
@@ -105,8 +100,4 @@ pub fn suspect(runs: &mut dyn Substitutions, value: &Arg, state: &ShellState) {
     {
         runs.hidden("a subscript may run commands", state);
     }
-}
-
-fn lookup(values: &Values, part: &WordPiece) -> Option<Arg> {
-    values.get(&std::ptr::from_ref(part)).cloned().flatten()
 }
