@@ -1,5 +1,6 @@
 //! The helper, `mycode __confine`, which runs before any thread starts: the confined command's parent watches
 //! the agent through a pipe and finally restores protected paths. If anything fails, the command doesn't run.
+//! Without namespaces the processes are the same, and orphans are adopted and ended by hand.
 #![cfg(target_os = "linux")]
 
 use std::ffi::OsString;
@@ -20,7 +21,7 @@ use super::network;
 use super::reaper;
 use super::seccomp;
 use super::supervisor;
-use super::system::{self, NOT_STARTED};
+use super::system;
 use super::trial;
 use crate::sandbox::launch::{LIFELINE_FD, SPEC_FD};
 use crate::sandbox::private_folder;
@@ -54,12 +55,10 @@ pub fn run(mut args: Vec<OsString>) -> ! {
         Ok(mode) => mode,
         Err(error) => fail(false, &format!("its specification could not be read: {error}")),
     };
-    let foreground = matches!(&mode, LaunchMode::Confined(spec) if spec.foreground);
     match &mode {
-        LaunchMode::Confined(spec) if spec.layers.namespaces => in_namespaces(spec, &command, side),
-        LaunchMode::Confined(spec) => in_place(Some(spec), &command, side, foreground),
-        LaunchMode::EndWithCommand => in_place(None, &command, side, foreground),
-        LaunchMode::EndWithAgent => supervisor::run(&command, side, lifeline(false)),
+        LaunchMode::Confined(spec) => confined(spec, &command, side),
+        LaunchMode::EndWithCommand => supervisor::run(&command, side, lifeline(false), true),
+        LaunchMode::EndWithAgent => supervisor::run(&command, side, lifeline(false), false),
     }
 }
 
@@ -86,42 +85,41 @@ fn lifeline(foreground: bool) -> Option<OwnedFd> {
     (!foreground).then(|| descriptor::inherited(LIFELINE_FD))
 }
 
-fn in_namespaces(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) -> ! {
+fn confined(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) -> ! {
     let foreground = spec.foreground;
     let refuse = |what: &str, error: io::Error| -> ! { fail(foreground, &format!("{what}: {error}")) };
     let lifeline = lifeline(foreground);
     let outside = Outside::find(spec);
     let (reports, report) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
     let (wait, go) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
-    let mut flags = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
-    let shared = network::join(spec).unwrap_or_else(|error| refuse("the session's network", error));
-    if !spec.network && !shared {
-        flags |= libc::CLONE_NEWNET;
-    }
-    // The shared network brings its own.
-    let user_namespace = spec.layers.user_namespace && !shared;
-    if user_namespace {
-        flags |= libc::CLONE_NEWUSER;
-    }
+    let flags = namespaces(spec).unwrap_or_else(|error| refuse("the session's network", error));
     let signals = system::take_signals(&[]).unwrap_or_else(|error| refuse("signals", error));
     let watched = Witness::new(spec, &outside.snapshot.paths());
     let (mut witness, reporter) = watched.unwrap_or_else(|error| refuse("a pair of sockets", error));
+    if !spec.layers.namespaces {
+        reaper::adopt_orphans();
+    }
     let first = system::clone_into(flags).unwrap_or_else(|error| refuse("namespaces", error));
     if first == 0 {
         drop((reports, go, lifeline, signals, witness));
         first_process(spec, &outside, command, side, wait, report, &reporter);
     }
     drop((report, wait, reporter));
-    if user_namespace && let Err(error) = system::map_user(first) {
+    if flags & libc::CLONE_NEWUSER != 0
+        && let Err(error) = system::map_user(first)
+    {
         reaper::kill(first);
         refuse("the user namespace", error);
     }
     let _ = rustix::io::write(&go, b"g");
-    let end = wait_for(first, lifeline.as_ref(), &signals, foreground, Some(&mut witness));
+    let end = wait_for(first, lifeline.as_ref(), &signals, foreground, &mut witness);
     if !matches!(end, WaitEnd::Exited) {
         reaper::kill(first);
     }
     let _ = waitpid(Pid::from_raw(first), WaitOptions::empty());
+    if !spec.layers.namespaces {
+        reaper::end_all();
+    }
     let mut text = Vec::new();
     let _ = File::from(reports).read_to_end(&mut text);
     drop(go);
@@ -144,6 +142,18 @@ fn in_namespaces(spec: &SandboxSpec, command: &[OsString], side: Option<RawFd>) 
     }
 }
 
+/// The namespaces to create, as flags. Joins those of the session first.
+fn namespaces(spec: &SandboxSpec) -> io::Result<i32> {
+    if !spec.layers.namespaces {
+        return Ok(0);
+    }
+    let shared = network::join(spec)?;
+    let network = if spec.network || shared { 0 } else { libc::CLONE_NEWNET };
+    // The shared network brings its own.
+    let user = if spec.layers.user_namespace && !shared { libc::CLONE_NEWUSER } else { 0 };
+    Ok(libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | network | user)
+}
+
 fn finish(spec: &SandboxSpec, snapshot: &ProtectedFiles, witness: Witness) {
     for sentence in snapshot.restore(&witness.evidence()) {
         say(&sentence);
@@ -158,7 +168,7 @@ fn wait_for(
     lifeline: Option<&OwnedFd>,
     signals: &OwnedFd,
     foreground: bool,
-    mut witness: Option<&mut Witness>,
+    witness: &mut Witness,
 ) -> WaitEnd {
     let Some(process) = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else {
         return WaitEnd::Abandoned;
@@ -166,7 +176,7 @@ fn wait_for(
     loop {
         let mut fds = vec![PollFd::new(&process, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
         fds.extend(lifeline.map(|fd| PollFd::new(fd, PollFlags::IN)));
-        let watched = witness.as_ref().and_then(|witness| witness.waits_for());
+        let watched = witness.waits_for();
         fds.extend(watched.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         if poll(&mut fds, None).is_err() {
             continue;
@@ -185,13 +195,13 @@ fn wait_for(
         {
             return WaitEnd::Signaled(signal);
         }
-        if let Some((witness, events)) = witness.as_mut().zip(reported) {
+        if let Some(events) = reported {
             witness.look(events);
         }
     }
 }
 
-/// The namespaces' first process: builds the file tree, starts the command, collects orphans.
+/// The first process, also of the namespaces: builds the file tree, starts the command, collects orphans.
 fn first_process(
     spec: &SandboxSpec,
     outside: &Outside,
@@ -212,23 +222,27 @@ fn first_process(
         system::leave(1);
     }
     system::go_first();
-    if let Err(why) = mounts::build(spec, outside) {
-        refuse(&mut report, why);
-    }
-    if !spec.network
-        && let Err(error) = system::loopback_up()
-    {
-        refuse(&mut report, format!("the loopback interface: {error}"));
+    if spec.layers.namespaces {
+        if let Err(why) = mounts::build(spec, outside) {
+            refuse(&mut report, why);
+        }
+        if !spec.network
+            && let Err(error) = system::loopback_up()
+        {
+            refuse(&mut report, format!("the loopback interface: {error}"));
+        }
+        system::limit_processes(system::MAX_PROCESSES);
+    } else {
+        reaper::adopt_orphans();
     }
     if let Err(error) = drop_rights(spec) {
         refuse(&mut report, format!("capabilities: {error}"));
     }
-    system::limit_processes(system::MAX_PROCESSES);
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     let child = system::clone_into(0).unwrap_or_else(|error| refuse(&mut report, format!("fork: {error}")));
     if child == 0 {
-        let why = become_command(Some((spec, reporter)), command, side);
+        let why = become_command(spec, reporter, command, side);
         refuse(&mut report, why);
     }
     // The command's pipes must end when it does, not when we do.
@@ -266,95 +280,31 @@ fn drop_rights(spec: &SandboxSpec) -> io::Result<()> {
     Ok(rustix::thread::set_no_new_privs(true)?)
 }
 
-/// Without namespaces: this process collects the command's orphans and ends them with it.
-fn in_place(spec: Option<&SandboxSpec>, command: &[OsString], side: Option<RawFd>, foreground: bool) -> ! {
-    let refuse = |what: &str, error: io::Error| -> ! { fail(foreground, &format!("{what}: {error}")) };
-    let lifeline = lifeline(foreground);
-    let mut watched = spec.map(|spec| {
-        let snapshot = ProtectedFiles::take(spec, false);
-        let watched = Witness::new(spec, &snapshot.paths());
-        let (witness, reporter) = watched.unwrap_or_else(|error| refuse("a pair of sockets", error));
-        (spec, snapshot, witness, reporter)
-    });
-    reaper::adopt_orphans();
-    let (reports, report) = system::pipe().unwrap_or_else(|error| refuse("a pipe", error));
-    let signals = system::take_signals(&[]).unwrap_or_else(|error| refuse("signals", error));
-    let child = system::clone_into(0).unwrap_or_else(|error| refuse("fork", error));
-    if child == 0 {
-        let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
-        if let Some(Err(error)) = spec.map(drop_rights) {
-            let _ = File::from(report).write_all(format!("capabilities: {error}").as_bytes());
-            system::leave(1);
-        }
-        let confined = watched.as_ref().map(|(spec, _, _, reporter)| (*spec, reporter));
-        let why = become_command(confined, command, side);
-        let _ = File::from(report).write_all(why.as_bytes());
-        system::leave(1);
-    }
-    drop(report);
-    system::release_files(side);
-    let witness = watched.as_mut().map(|(_, _, witness, _)| witness);
-    let end = wait_for(child, lifeline.as_ref(), &signals, foreground, witness);
-    if !matches!(end, WaitEnd::Exited) {
-        reaper::kill(child);
-    }
-    let status = waitpid(Pid::from_raw(child), WaitOptions::empty());
-    let left =
-        spec.is_some() && side.is_some() && matches!(end, WaitEnd::Exited) && reaper::someone_is_left();
-    reaper::end_all();
-    let mut why = String::new();
-    let _ = File::from(reports).read_to_string(&mut why);
-    if let Some((spec, snapshot, witness, _)) = watched {
-        finish(spec, &snapshot, witness);
-    }
-    if !why.is_empty() {
-        fail(foreground, &why);
-    }
-    if left {
-        say(LEFT_RUNNING);
-    }
-    match (end, status) {
-        (WaitEnd::Signaled(signal), _) => system::leave(128 + signal),
-        (_, Ok(Some((_, status)))) => reaper::end_like(status.as_raw(), foreground),
-        _ => reaper::end_like(libc::SIGKILL, foreground),
-    }
-}
-
 /// Applies the remaining restrictions and becomes the command; returns only the reason if that fails.
 fn become_command(
-    confined: Option<(&SandboxSpec, &Reporter)>,
+    spec: &SandboxSpec,
+    reporter: &Reporter,
     command: &[OsString],
     side: Option<RawFd>,
 ) -> String {
     // No terminal, and no process group that signals from outside reach by accident.
     let _ = rustix::process::setsid();
     system::reset_signals();
-    let environment = confined.map_or(&[][..], |(spec, _)| &spec.environment[..]);
-    if let Some((spec, reporter)) = confined {
-        let cwd: &Path = &spec.cwd;
-        if let Err(error) = rustix::process::chdir(cwd) {
-            return format!("can't change to {} in the sandbox: {}", cwd.display(), io::Error::from(error));
-        }
-        if spec.layers.landlock
-            && let Err(error) = landlock::restrict(spec)
-        {
-            return format!("Landlock: {error}");
-        }
-        system::close_the_rest(side);
-        if spec.layers.seccomp {
-            reporter.begin();
-        }
-        if spec.layers.seccomp
-            && let Err(error) =
-                seccomp::restrict(!spec.layers.namespaces, !spec.layers.namespaces && !spec.network)
-        {
+    let (cwd, layers): (&Path, _) = (&spec.cwd, spec.layers);
+    if let Err(error) = rustix::process::chdir(cwd) {
+        return format!("can't change to {} in the sandbox: {}", cwd.display(), io::Error::from(error));
+    }
+    if layers.landlock
+        && let Err(error) = landlock::restrict(spec)
+    {
+        return format!("Landlock: {error}");
+    }
+    system::close_the_rest(side);
+    if layers.seccomp {
+        reporter.begin();
+        if let Err(error) = seccomp::restrict(!layers.namespaces, !layers.namespaces && !spec.network) {
             return format!("seccomp: {error}");
         }
-    } else {
-        system::close_the_rest(side);
     }
-    let error = system::execute(command, environment);
-    let name = command.first().map_or_else(Default::default, |name| name.to_string_lossy());
-    say(&format!("{name} could not be started: {error}"));
-    system::leave(NOT_STARTED)
+    system::start(command, &spec.environment)
 }

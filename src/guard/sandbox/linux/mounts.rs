@@ -61,8 +61,13 @@ pub struct Outside {
 
 impl Outside {
     pub fn find(spec: &SandboxSpec) -> Self {
+        let mounts = spec.layers.namespaces;
+        let snapshot = ProtectedFiles::take(spec, mounts);
+        if !mounts {
+            return Self { snapshot, sockets: BTreeSet::new(), caches: None };
+        }
         let caches = if spec.caches.is_empty() { None } else { CacheFolder::take(&spec.private) };
-        Self { snapshot: ProtectedFiles::take(spec, true), sockets: sockets::outside(spec), caches }
+        Self { snapshot, sockets: sockets::outside(spec), caches }
     }
 }
 

@@ -1,5 +1,5 @@
-//! Runs an unconfined command whose servers may outlive it but not the agent: a keeper process holds the
-//! agent's lifeline while anything of the command runs, however the agent ends.
+//! Runs an unconfined command that doesn't outlive the agent, and whose servers don't either: a keeper process
+//! holds the agent's lifeline while anything of the command runs, however the agent ends.
 #![cfg(target_os = "linux")]
 
 use std::ffi::OsString;
@@ -15,8 +15,8 @@ use super::system::{self, NOT_STARTED};
 
 const STDERR: RawFd = 2;
 
-/// Starts the keeper and ends as the command does; the keeper may keep running.
-pub fn run(command: &[OsString], side: Option<RawFd>, lifeline: Option<OwnedFd>) -> ! {
+/// Starts the keeper and ends as the command does. The keeper may keep running, or with `alone` ends what is left.
+pub fn run(command: &[OsString], side: Option<RawFd>, lifeline: Option<OwnedFd>, alone: bool) -> ! {
     let refuse = |what: &str, error: io::Error| -> ! {
         let _ = writeln!(io::stderr(), "mycode: the command did not run: {what}: {error}");
         system::leave(NOT_STARTED)
@@ -26,7 +26,7 @@ pub fn run(command: &[OsString], side: Option<RawFd>, lifeline: Option<OwnedFd>)
     let pid = system::clone_into(0).unwrap_or_else(|error| refuse("fork", error));
     if pid == 0 {
         drop(reports);
-        keep(command, side, lifeline, &signals, File::from(report));
+        keep(command, side, lifeline, &signals, File::from(report), alone);
     }
     drop((report, lifeline, signals));
     let mut said = [0_u8; 5];
@@ -50,6 +50,7 @@ fn keep(
     lifeline: Option<OwnedFd>,
     signals: &OwnedFd,
     mut report: File,
+    alone: bool,
 ) -> ! {
     reaper::adopt_orphans();
     let child = match system::clone_into(0) {
@@ -62,7 +63,7 @@ fn keep(
     system::release_files(Some(STDERR));
     let mut running = true;
     loop {
-        if !collect(child, &mut running, &mut report) {
+        if !collect(child, &mut running, &mut report, alone) {
             system::leave(0);
         }
         let mut fds = vec![PollFd::new(signals, PollFlags::IN)];
@@ -85,7 +86,7 @@ fn keep(
 }
 
 /// Reports the command's end; returns whether any process is left.
-fn collect(child: i32, running: &mut bool, report: &mut File) -> bool {
+fn collect(child: i32, running: &mut bool, report: &mut File, alone: bool) -> bool {
     loop {
         let (pid, status) = match rustix::process::wait(WaitOptions::NOHANG) {
             Ok(Some(ended)) => ended,
@@ -96,7 +97,10 @@ fn collect(child: i32, running: &mut bool, report: &mut File) -> bool {
             continue;
         }
         *running = false;
-        let left = reaper::someone_is_left();
+        if alone {
+            reaper::end_all();
+        }
+        let left = !alone && reaper::someone_is_left();
         let status = status.as_raw().to_le_bytes();
         let _ = report.write_all(&[&status[..], &[u8::from(left)]].concat());
         if !left {
@@ -110,8 +114,5 @@ fn become_command(command: &[OsString], side: Option<RawFd>) -> ! {
     let _ = rustix::process::setsid();
     system::reset_signals();
     system::close_the_rest(side);
-    let error = system::execute(command, &[]);
-    let name = command.first().map_or_else(Default::default, |name| name.to_string_lossy());
-    let _ = writeln!(io::stderr(), "mycode: {name} could not be started: {error}");
-    system::leave(NOT_STARTED)
+    system::start(command, &[])
 }

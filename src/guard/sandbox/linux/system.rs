@@ -2,8 +2,8 @@
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, CString};
-use std::io::{self, IoSlice, IoSliceMut};
+use std::ffi::{CStr, CString, OsStr};
+use std::io::{self, IoSlice, IoSliceMut, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
@@ -64,10 +64,12 @@ pub fn clone_into(flags: i32) -> io::Result<i32> {
     checked(result).map(|pid| i32::try_from(pid).unwrap_or(0))
 }
 
-/// Returns only on failure.
-pub fn execute(command: &[std::ffi::OsString], environment: &[(String, Option<String>)]) -> io::Error {
+/// Becomes the command.
+pub fn start(command: &[std::ffi::OsString], environment: &[(String, Option<String>)]) -> ! {
     use std::os::unix::process::CommandExt;
-    let Some((program, args)) = command.split_first() else { return io::ErrorKind::InvalidInput.into() };
+    let (program, args) = command
+        .split_first()
+        .map_or((OsStr::new(""), &[][..]), |(program, args)| (program.as_os_str(), args));
     // The standard library searches PATH, as a shell would.
     let mut command = std::process::Command::new(program);
     command.args(args);
@@ -77,7 +79,9 @@ pub fn execute(command: &[std::ffi::OsString], environment: &[(String, Option<St
             None => command.env_remove(name),
         };
     }
-    command.exec()
+    let error = command.exec();
+    let _ = writeln!(io::stderr(), "mycode: {} could not be started: {error}", program.to_string_lossy());
+    leave(NOT_STARTED)
 }
 
 /// Signals that end a program, and `more`, can be read from the descriptor instead.
