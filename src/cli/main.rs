@@ -16,7 +16,7 @@ pub fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == HELPER_NAME) {
         enter::run(std::env::args_os().skip(2).collect());
     }
-    if wrapper::is_asked_for(std::env::args_os().nth(1).as_deref()) {
+    if std::env::args_os().nth(1).is_some_and(|first| first == wrapper::NAME) {
         wrapper::run(std::env::args_os().skip(2).collect());
     }
     #[cfg(target_os = "linux")]

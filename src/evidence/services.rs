@@ -38,7 +38,6 @@ pub struct ProjectService {
 }
 
 impl ProjectService {
-    /// The path, or the name of the project itself.
     pub fn place(&self) -> &str {
         if self.path.is_empty() { &self.name } else { &self.path }
     }

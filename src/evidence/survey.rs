@@ -130,7 +130,6 @@ pub fn size_and_marks(root: &Path, max_chars: usize) -> String {
     text
 }
 
-/// Files visible to git, relative, sorted.
 fn files(root: &Path) -> Vec<String> {
     Walk::new(root)
         .sorted()
@@ -140,7 +139,6 @@ fn files(root: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The extension, or the full name without one.
 fn kind(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').map_or(name, |(_, extension)| extension)

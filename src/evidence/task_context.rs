@@ -32,7 +32,6 @@ pub struct FileNote {
     /// Probability that the task changes it, 0–1.
     pub chance: f32,
     pub reasons: Vec<String>,
-    /// (1-based number, line).
     pub lines: Vec<(u32, String)>,
 }
 
@@ -77,7 +76,7 @@ impl TaskContext {
                 .map(str::to_owned)
                 .collect();
             let texts: Vec<String> = context.modify.iter().map(|file| project.text(&file.path)).collect();
-            context.patterns = patterns::discover(&texts, &|name| project.is_common(name));
+            context.patterns = patterns::discover(&texts, &|name| !project.is_rare(name));
         }
         let chosen = hints::select(hints(&paths), now_s);
         context.hints = chosen.into_iter().map(|packet| packet.content).collect();
@@ -156,7 +155,6 @@ impl From<RankedFile> for FileNote {
     }
 }
 
-/// Whether the text contains the keyword as a separate word.
 fn is_said(keyword: &Keyword, text: &str) -> bool {
     let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
     keyword.strong || words.any(|word| stem(&word.to_lowercase()) == keyword.text)

@@ -2,8 +2,7 @@
 //! know nothing else. The model table and the address decide first; if a server names the other endpoint,
 //! this request and later ones go there.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_stream::stream;
 use futures_util::StreamExt;
@@ -12,6 +11,7 @@ use super::chat::provider::Chat;
 use super::responses::provider::Responses;
 use crate::wire::address::{self, Host};
 use crate::wire::http;
+use crate::wire::per_model::PerModel;
 use crate::wire::retry::RetryPolicy;
 use base::config::models::{self, Api};
 use base::config::settings::ProviderSettings;
@@ -23,7 +23,7 @@ pub struct Openai {
     chat: Arc<Chat>,
     responses: Arc<Responses>,
     base: Base,
-    learned: Arc<Mutex<HashMap<Arc<str>, Api>>>,
+    learned: Arc<PerModel<Api>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +53,7 @@ impl Openai {
     }
 
     fn api(&self, model: &str) -> Api {
-        let learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner).get(model).copied();
-        learned.unwrap_or_else(|| first_choice(self.base, model))
+        self.learned.get(model).unwrap_or_else(|| first_choice(self.base, model))
     }
 
     fn provider(&self, api: Api) -> Arc<dyn Provider> {
@@ -91,8 +90,7 @@ impl Provider for Openai {
                     event => {
                         if switched && !known && event.as_ref().is_ok_and(StreamEvent::is_answer) {
                             known = true;
-                            let mut learned = learned.lock().unwrap_or_else(PoisonError::into_inner);
-                            learned.insert(Arc::clone(&model), second);
+                            learned.set(&model, second);
                         }
                         yield event;
                     }

@@ -58,7 +58,6 @@ pub fn is_ancestor(root: &Path, older: &str) -> bool {
 #[derive(Debug, Default)]
 pub struct LogRead {
     pub entries: Vec<LogEntry>,
-    /// Whether time ran out.
     pub cut: bool,
 }
 

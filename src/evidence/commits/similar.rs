@@ -112,7 +112,6 @@ pub fn changed_with(history: &CommitHistory, seeds: &[bool]) -> FxHashMap<u32, C
     found
 }
 
-/// How often each file (by number) was changed.
 pub fn changes(history: &CommitHistory) -> Vec<u32> {
     let mut changes = vec![0; history.files.len()];
     let small = history.commits.iter().filter(|commit| commit.files.len() <= SWEEP_FILES);

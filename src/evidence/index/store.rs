@@ -94,6 +94,22 @@ impl Index {
         &self.owners
     }
 
+    /// The files that have a word, in order, and how often.
+    pub fn files_with(&self, field: Field, term: &str) -> Result<Vec<(usize, u32)>, Damaged> {
+        let mut found: Vec<(usize, u32)> = Vec::new();
+        self.occurrences(field, term, |number, times| {
+            let file = if field == Field::Body { self.owners[number as usize] } else { number };
+            found.push((file as usize, times));
+        })?;
+        found.sort_unstable();
+        found.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            kept.1 += if same { next.1 } else { 0 };
+            same
+        });
+        Ok(found)
+    }
+
     /// Calls `each` with the passage or file number and the count for every occurrence of a word.
     pub fn occurrences(
         &self,

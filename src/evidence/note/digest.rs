@@ -59,9 +59,9 @@ pub fn summary(listing: &NoteListing) -> String {
     }
     let kinds: Vec<String> = NoteKind::ALL
         .into_iter()
-        .map(|kind| (kind, current.iter().filter(|note| note.facts.kind == kind).count()))
+        .map(|(kind, name)| (name, current.iter().filter(|note| note.facts.kind == kind).count()))
         .filter(|(_, count)| *count > 0)
-        .map(|(kind, count)| format!("{count} {}", kind.as_str()))
+        .map(|(name, count)| format!("{count} {name}"))
         .collect();
     let mut out = format!("{}: {}.", text::plural(current.len(), "note"), kinds.join(", "));
     if archived > 0 {

@@ -22,30 +22,20 @@ pub enum NoteKind {
 }
 
 impl NoteKind {
-    pub const ALL: [Self; 9] = [
-        Self::Blocker,
-        Self::Action,
-        Self::TaskState,
-        Self::Conclusion,
-        Self::Gotcha,
-        Self::Pattern,
-        Self::Outcome,
-        Self::Reference,
-        Self::General,
+    pub const ALL: [(Self, &'static str); 9] = [
+        (Self::Blocker, "blocker"),
+        (Self::Action, "action"),
+        (Self::TaskState, "task_state"),
+        (Self::Conclusion, "conclusion"),
+        (Self::Gotcha, "gotcha"),
+        (Self::Pattern, "pattern"),
+        (Self::Outcome, "outcome"),
+        (Self::Reference, "reference"),
+        (Self::General, "general"),
     ];
 
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Blocker => "blocker",
-            Self::Action => "action",
-            Self::TaskState => "task_state",
-            Self::Conclusion => "conclusion",
-            Self::Gotcha => "gotcha",
-            Self::Pattern => "pattern",
-            Self::Outcome => "outcome",
-            Self::Reference => "reference",
-            Self::General => "general",
-        }
+        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
     }
 }
 
@@ -54,9 +44,10 @@ impl FromStr for NoteKind {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let plain = text.trim().to_lowercase().replace(['-', ' '], "_");
-        Self::ALL.into_iter().find(|kind| kind.as_str() == plain).ok_or_else(|| {
-            let names: Vec<&str> = Self::ALL.iter().map(|kind| kind.as_str()).collect();
-            format!("'{text}' is not a type of note; use {}", names.join(", "))
+        let found = Self::ALL.into_iter().find(|(_, name)| *name == plain).map(|(kind, _)| kind);
+        found.ok_or_else(|| {
+            let names = Self::ALL.map(|(_, name)| name).join(", ");
+            format!("'{text}' is not a type of note; use {names}")
         })
     }
 }

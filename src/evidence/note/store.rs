@@ -234,17 +234,13 @@ impl NoteStore {
                 .filter(|tag| !tag.is_empty())
                 .collect()
         });
-        if let Some(files) = &mut change.files {
-            for file in files.iter_mut() {
-                *file = name::project_path(&self.folder.root, file).map_err(NoteError::Invalid)?;
-            }
+        for file in change.files.iter_mut().flatten() {
+            *file = name::project_path(&self.folder.root, file).map_err(NoteError::Invalid)?;
         }
-        if let Some(links) = &mut change.links {
-            for link in links.iter_mut() {
-                *link = link.trim().trim_matches(['[', ']']).to_owned();
-                if !name::is_id(link) {
-                    return invalid(format!("'{}' is not the id of a note", text::one_line(link, 60)));
-                }
+        for link in change.links.iter_mut().flatten() {
+            *link = link.trim().trim_matches(['[', ']']).to_owned();
+            if !name::is_id(link) {
+                return invalid(format!("'{}' is not the id of a note", text::one_line(link, 60)));
             }
         }
         Ok(change)

@@ -230,7 +230,7 @@ impl Bonds<'_> {
         let mean = (lengths.iter().sum::<f32>() / lengths.len() as f32).max(1.0);
         let mut telling: Vec<(f32, Vec<(usize, u32)>)> = Vec::new();
         for (term, count) in counts {
-            let holders = self.files_with(Field::Body, &term)?;
+            let holders = self.index.files_with(Field::Body, &term)?;
             if (2..=(lengths.len() / 4).max(8)).contains(&holders.len()) {
                 let weight = count / (count + 2.0) * rarity(holders.len(), lengths.len());
                 telling.push((weight, holders));
@@ -254,7 +254,7 @@ impl Bonds<'_> {
         terms.sort_unstable();
         terms.dedup();
         for term in terms {
-            let holders = self.files_with(Field::Path, &term)?;
+            let holders = self.index.files_with(Field::Path, &term)?;
             let value = rarity(holders.len(), self.values.len());
             for (other, _) in holders {
                 let parts = self.names.paths[other].split(['/', '_', '-', '.']).count();
@@ -320,24 +320,8 @@ impl Bonds<'_> {
         if longest.len() < 2 {
             return Ok(Vec::new());
         }
-        let found = self.files_with(Field::Body, &longest)?;
+        let found = self.index.files_with(Field::Body, &longest)?;
         let found = if found.len() > COMMON_FILES { Vec::new() } else { found };
         Ok(found.into_iter().map(|(file, _)| file).collect())
-    }
-
-    fn files_with(&self, field: Field, term: &str) -> Result<Vec<(usize, u32)>, Damaged> {
-        let owners = self.index.owners();
-        let mut found: Vec<(usize, u32)> = Vec::new();
-        self.index.occurrences(field, term, |number, times| {
-            let file = if field == Field::Body { owners[number as usize] } else { number };
-            found.push((file as usize, times));
-        })?;
-        found.sort_unstable();
-        found.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
-            kept.1 += if same { next.1 } else { 0 };
-            same
-        });
-        Ok(found)
     }
 }

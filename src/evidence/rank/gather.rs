@@ -4,7 +4,6 @@ use std::path::Path;
 
 use super::fields;
 use super::links;
-use super::mentions;
 use super::names::Names;
 use super::query::Query;
 use super::signals::{Columns, Signal, best};
@@ -16,6 +15,10 @@ use crate::text::kind::FilePurpose;
 
 const READ_FILES: usize = 80;
 const READ_BYTES: u64 = 5 << 20;
+/// Weight of each outer frame relative to the one before.
+const OUTER_FRAME: f32 = 0.7;
+/// A name that matches more files is ignored.
+const MAX_FITS: usize = 40;
 
 pub fn gather(
     root: &Path,
@@ -26,7 +29,7 @@ pub fn gather(
     let names = Names::new(index);
     let mut columns = Columns::new(index.files().len());
     fields::fill(index, query, &mut columns)?;
-    mentions::fill(&names, query, &mut columns);
+    mentions(&names, query, &mut columns);
     kinds(index, query, &mut columns);
     links::past(history, &links::today(history, &names), query, &mut columns);
     read(root, index, query, &mut columns);
@@ -43,6 +46,37 @@ pub fn task(root: &Path, index: &Index, history: &CommitHistory, query: &Query) 
         columns.of_mut(kind).fill(0.0);
     }
     Ok(columns.scores())
+}
+
+/// Files that the task names: paths, file names, and stack frames.
+fn mentions(names: &Names, query: &Query, columns: &mut Columns) {
+    for path in &query.paths {
+        let (fits, parts) = names.ending_like(path);
+        if fits.is_empty() || fits.len() > MAX_FITS {
+            continue;
+        }
+        let value = (0.6 + 0.2 * parts.min(3) as f32) / (fits.len() as f32).sqrt();
+        for file in fits {
+            columns.add(Signal::Mention, file as usize, value);
+        }
+    }
+    frames(names, query, columns);
+}
+
+fn frames(names: &Names, query: &Query, columns: &mut Columns) {
+    let mut strength = 1.0;
+    for frame in &query.frames {
+        let (fits, parts) = names.ending_like(frame);
+        // A file outside the project with a common name would match by name alone.
+        let given = frame.split('/').filter(|part| !part.is_empty()).count();
+        if fits.is_empty() || fits.len() > 3 || parts < 2 && given > 2 {
+            continue;
+        }
+        for &file in &fits {
+            columns.raise(Signal::Frame, file as usize, strength / fits.len() as f32);
+        }
+        strength *= OUTER_FRAME;
+    }
 }
 
 fn read(root: &Path, index: &Index, query: &Query, columns: &mut Columns) {

@@ -92,16 +92,10 @@ impl Project {
         verbatim::text_of(&self.root, path.as_bytes())
     }
 
-    /// Whether more than a tenth of all files contain this name (its longest word).
-    pub fn is_common(&self, name: &str) -> bool {
-        let mut holders = Vec::new();
-        let longest = words::longest_term(name);
-        let owners = self.index.owners();
-        let found = self.index.occurrences(Field::Body, &longest, |passage, _| {
-            holders.push(owners[passage as usize]);
-        });
-        holders.dedup();
-        found.is_err() || holders.len() * COMMON_SHARE > self.index.files().len()
+    /// Whether at most a tenth of all files contain this name (its longest word).
+    pub fn is_rare(&self, name: &str) -> bool {
+        let holders = self.index.files_with(Field::Body, &words::longest_term(name));
+        holders.is_ok_and(|holders| holders.len() * COMMON_SHARE <= self.index.files().len())
     }
 
     /// The `limit` best files for `text`, each with its role.

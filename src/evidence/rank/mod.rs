@@ -8,7 +8,6 @@ pub mod gather;
 pub mod issue_form;
 pub mod links;
 pub mod locate;
-pub mod mentions;
 pub mod names;
 pub mod query;
 pub mod signals;

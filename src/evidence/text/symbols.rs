@@ -15,7 +15,6 @@ pub fn symbols(language: FileLanguage, text: &str) -> Vec<String> {
     names.take(MAX_SYMBOLS).map(str::to_owned).collect()
 }
 
-/// The lines that may be code.
 fn lines(language: FileLanguage, text: &str) -> impl Iterator<Item = &str> {
     let lines = if language.is_code() { text.lines() } else { "".lines() };
     lines.filter(move |line| {
@@ -108,7 +107,6 @@ fn symbol(language: FileLanguage, line: &str, margin: bool) -> Option<&str> {
     }
 }
 
-/// The identifier at the start.
 fn name_at(text: &str) -> Option<&str> {
     let text = text.trim_start_matches(['*', '&', '$', '@', '"']);
     let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::command::AssessedCall;
 use super::programs::assessment::{Effect, Risk};
-use super::tool_rule::{ToolRule, is_about_path};
+use super::tool_rule::{ToolRule, WILDCARDS, is_about_path, start_of};
 use crate::sandbox::session::Masks;
 use base::path;
 use base::search::glob;
@@ -51,32 +51,27 @@ impl DeniedPaths {
     }
 
     fn places(&self, pattern: &str) -> Vec<PathBuf> {
-        let base = self.base(pattern);
+        let base = base(pattern, &self.workspace);
         let whole = pattern.trim_end_matches("**").trim_end_matches('/');
-        if !whole.contains(['*', '?', '[', '{']) && (whole.contains('/') || base.exists()) {
+        if !whole.contains(WILDCARDS) && (whole.contains('/') || base.exists()) {
             return vec![base];
         }
         let walk = Walk { hidden: true, ignored: true, ..Walk::new(&base) };
         let all = walk.sorted().map(|entry| entry.path().to_owned());
         all.filter(|path| is_about_path(pattern, path, &self.workspace)).collect()
     }
+}
 
-    /// The folder or file before the first wildcard.
-    fn base(&self, pattern: &str) -> PathBuf {
-        let (start, rest) = match (pattern.strip_prefix("//"), pattern.strip_prefix("~/")) {
-            (Some(rest), _) => (PathBuf::from("/"), rest),
-            (_, Some(rest)) => (std::env::home_dir().unwrap_or_default(), rest),
-            _ => (self.workspace.clone(), pattern.trim_start_matches('/')),
-        };
-        let literal = rest.split('/').take_while(|part| !part.contains(['*', '?', '[', '{']));
-        literal.filter(|part| !part.is_empty()).fold(start, |path, part| path.join(part))
-    }
+/// The folder or file before the first wildcard.
+fn base(pattern: &str, workspace: &Path) -> PathBuf {
+    let (start, rest) = start_of(pattern, workspace);
+    let literal = rest.split('/').take_while(|part| !part.contains(WILDCARDS));
+    literal.filter(|part| !part.is_empty()).fold(start, |path, part| path.join(part))
 }
 
 /// Whether a command's call reads or writes a file of the pattern, as far as its words tell.
 pub fn touches(pattern: &str, reads: bool, call: &AssessedCall, workspace: &Path) -> bool {
-    let zone = DeniedPaths { workspace: workspace.to_owned(), ..DeniedPaths::default() };
-    let base = zone.base(pattern);
+    let base = base(pattern, workspace);
     let own = [workspace.to_owned()];
     let folders = if call.call.folders.is_empty() { &own[..] } else { &call.call.folders };
     let expands_to = |word: &str| {

@@ -37,41 +37,35 @@ struct Stored {
 
 impl Stored {
     fn grants(&self) -> impl Iterator<Item = SessionGrant> {
-        let of = |all: &[String], kind: fn(String) -> SessionGrant| {
-            all.iter().cloned().map(kind).collect::<Vec<_>>()
-        };
-        [
-            of(&self.commands, SessionGrant::Prefix),
-            of(&self.hosts, SessionGrant::Host),
-            of(&self.tools, SessionGrant::Tool),
-        ]
-        .into_iter()
-        .flatten()
+        let commands = self.commands.iter().cloned().map(SessionGrant::Prefix);
+        let hosts = self.hosts.iter().cloned().map(SessionGrant::Host);
+        commands.chain(hosts).chain(self.tools.iter().cloned().map(SessionGrant::Tool))
     }
 
-    fn has(&self, grant: &SessionGrant) -> bool {
-        self.grants().any(|kept| kept == *grant)
+    /// Where a grant is kept, and its words there.
+    fn place<'a>(&'a mut self, grant: &'a SessionGrant) -> Option<(&'a mut Vec<String>, &'a str)> {
+        match grant {
+            SessionGrant::Prefix(words) => Some((&mut self.commands, words)),
+            SessionGrant::Host(words) => Some((&mut self.hosts, words)),
+            SessionGrant::Tool(words) => Some((&mut self.tools, words)),
+            _ => None,
+        }
     }
 
     fn add(&mut self, grant: &SessionGrant) {
-        let list = match grant {
-            SessionGrant::Prefix(_) => &mut self.commands,
-            SessionGrant::Host(_) => &mut self.hosts,
-            SessionGrant::Tool(_) => &mut self.tools,
-            _ => return,
-        };
-        let words = grant.words().unwrap_or_default();
-        if !list.iter().any(|kept| kept == words) {
+        if let Some((list, words)) =
+            self.place(grant).filter(|(list, words)| !list.iter().any(|kept| kept == words))
+        {
             list.push(words.to_owned());
         }
     }
 
     fn remove(&mut self, gone: &[SessionGrant]) {
-        let keep =
-            |kind: fn(String) -> SessionGrant| move |words: &String| !gone.contains(&kind(words.clone()));
-        self.commands.retain(keep(SessionGrant::Prefix));
-        self.hosts.retain(keep(SessionGrant::Host));
-        self.tools.retain(keep(SessionGrant::Tool));
+        for grant in gone {
+            if let Some((list, words)) = self.place(grant) {
+                list.retain(|kept| kept != words);
+            }
+        }
     }
 }
 
@@ -87,7 +81,6 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// A missing or damaged file allows nothing.
     pub fn load(project_state: &Path) -> Self {
         let path = project_state.join("rules.json");
         let read = match file::read(&path, MAX_BYTES) {
@@ -114,7 +107,7 @@ impl Rules {
     pub fn always(&mut self, grant: SessionGrant) -> io::Result<()> {
         self.stored.add(&grant);
         self.grant(grant);
-        self.save()
+        self.save_without(&[])
     }
 
     pub fn grant(&mut self, grant: SessionGrant) {
@@ -225,7 +218,7 @@ impl Rules {
     }
 
     fn allowed(&self, grant: &SessionGrant) -> bool {
-        self.granted().any(|one| one == grant) || self.stored.has(grant)
+        self.granted().any(|one| one == grant) || self.stored.grants().any(|kept| kept == *grant)
     }
 
     /// Whether rules, or an approval of this exact command, allow all that it does beyond reading.
@@ -241,14 +234,10 @@ impl Rules {
 
     pub fn decline_init(&mut self) -> io::Result<()> {
         self.stored.no_init_offer = true;
-        self.save()
-    }
-
-    /// Merges into the current file: another process may have added to it since we read it.
-    fn save(&mut self) -> io::Result<()> {
         self.save_without(&[])
     }
 
+    /// Merges into the current file: another process may have added to it since we read it.
     fn save_without(&mut self, removed: &[SessionGrant]) -> io::Result<()> {
         for _ in 0..SAVE_ATTEMPTS {
             let old = match file::read(&self.path, MAX_BYTES) {

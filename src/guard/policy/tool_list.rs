@@ -8,29 +8,17 @@ use super::path_scope::PathScope;
 use super::session_grant::SessionGrant;
 use super::tool_rule::ToolRule;
 use crate::policy::programs::assessment::Risk;
+use base::search::words::listed;
 
 /// Tools that need no question, or ask their own.
-const FREE: [&str; 14] = [
-    "Read",
-    "Grep",
-    "Glob",
-    "LS",
-    "Locate",
-    "Recall",
-    "TodoWrite",
-    "Task",
-    "Agent",
-    "Skill",
-    "Note",
-    "NotebookRead",
-    "AskUser",
-    "AskUserQuestion",
-];
+const FREE: &str = "\
+    Read Grep Glob LS Locate Recall TodoWrite Task Agent Skill \
+    Note NotebookRead AskUser AskUserQuestion";
 
 /// The grants, and the tools that open nothing.
 pub fn grants(tools: &[String], scope: &PathScope) -> (Vec<SessionGrant>, Vec<String>) {
     let (mut grants, mut unused) = (Vec::new(), Vec::new());
-    for tool in tools.iter().filter(|tool| !FREE.contains(&tool.as_str())) {
+    for tool in tools.iter().filter(|tool| !listed(FREE, tool)) {
         match grant(tool, scope) {
             Some(grant) => grants.push(grant),
             None if only_reads(tool, scope) => {}

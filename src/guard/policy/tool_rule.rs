@@ -7,6 +7,9 @@ use std::sync::Arc;
 use crate::shell::interpret::call::Call;
 use base::search::glob;
 
+/// In patterns of paths.
+pub const WILDCARDS: [char; 4] = ['*', '?', '[', '{'];
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolRule {
     /// As written; may contain `*`.
@@ -89,20 +92,25 @@ fn with_or_without_more(pattern: &str, text: &str) -> bool {
     like(pattern, text) || pattern.strip_suffix(" *").is_some_and(|front| like(front, text))
 }
 
-/// `//` starts at the root, `~/` at home, others in the workspace; without a `/` it is a name at any depth.
-pub fn is_about_path(pattern: &str, path: &Path, workspace: &Path) -> bool {
-    let (base, rest) = match (pattern.strip_prefix("//"), pattern.strip_prefix("~/")) {
+/// Where a pattern starts, and the rest of it: `//` is the root, `~/` home, others are in the workspace.
+pub fn start_of<'p>(pattern: &'p str, workspace: &Path) -> (PathBuf, &'p str) {
+    match (pattern.strip_prefix("//"), pattern.strip_prefix("~/")) {
         (Some(rest), _) => (PathBuf::from("/"), rest),
         (_, Some(rest)) => (std::env::home_dir().unwrap_or_default(), rest),
         _ => {
             let rest = pattern.strip_prefix("./").or_else(|| pattern.strip_prefix('/'));
             (workspace.to_owned(), rest.unwrap_or(pattern))
         }
-    };
+    }
+}
+
+/// Without a `/`, the pattern is a name at any depth.
+pub fn is_about_path(pattern: &str, path: &Path, workspace: &Path) -> bool {
+    let (base, rest) = start_of(pattern, workspace);
     let Ok(inside) = path.strip_prefix(&base) else { return false };
     // A folder means all below, and a name without a `/` any folder or file of that name.
     let plain = rest.trim_end_matches("**").trim_end_matches('/');
-    if !plain.is_empty() && !plain.contains(['*', '?', '[', '{']) {
+    if !plain.is_empty() && !plain.contains(WILDCARDS) {
         let anywhere = rest == pattern && !plain.contains('/') && plain == rest;
         let named = |part: std::path::Component<'_>| part.as_os_str() == plain;
         return inside.starts_with(plain) || anywhere && inside.components().any(named);

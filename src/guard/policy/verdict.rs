@@ -31,7 +31,6 @@ impl Verdict {
         }
     }
 
-    /// Empty for a yes.
     pub fn reason(&self) -> &str {
         match self {
             Self::Allow => "",

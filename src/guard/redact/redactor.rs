@@ -312,19 +312,10 @@ impl RedactorState {
 
 /// The source of a call's or an answer's strings, by the file or command that it names.
 fn source_of<'a>(field: impl Fn(&str) -> Option<&'a Value>) -> TextSource {
-    let text = |names: &[&str]| names.iter().find_map(|name| field(name).and_then(Value::as_str));
+    let text = |names: &str| names.split(' ').find_map(|name| field(name).and_then(Value::as_str));
     // Models use their own names for the path and the command.
-    let path = text(&[
-        "path",
-        "file_path",
-        "filePath",
-        "file",
-        "filename",
-        "file_name",
-        "target_file",
-        "absolute_path",
-    ]);
-    match (path, text(&["command", "cmd", "script"])) {
+    let path = text("path file_path filePath file filename file_name target_file absolute_path");
+    match (path, text("command cmd script")) {
         (Some(path), _) => TextSource::of_file(Path::new(path)),
         (None, Some(command)) => TextSource::of_command(command),
         (None, None) => TextSource::Text,

@@ -16,7 +16,6 @@ const MAX_MODULE_DEPTH: usize = 6;
 pub struct GitFolders {
     /// Outside the workspace, where commits write.
     pub outside: Vec<PathBuf>,
-    /// What must not change in any of them.
     pub protected: Vec<PathBuf>,
 }
 

@@ -12,7 +12,6 @@ use super::git_folders;
 const MAX_FOLDERS: usize = 2_000;
 /// Each costs some mounts for every command.
 const MAX_FOUND: usize = 64;
-/// Folders of installed or built files.
 pub const SKIPPED: &[&str] =
     &[".git", "node_modules", "target", "__pycache__", ".venv", "venv", ".tox", ".gradle"];
 

@@ -2,7 +2,6 @@
 
 use base::format::lists;
 
-/// The entries of one list.
 pub fn list(name: &str) -> impl Iterator<Item = &'static str> {
     lists::list(include_str!("places.txt"), name)
 }

@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 
 use super::places;
 
-/// Relative to the workspace.
 static IN_WORKSPACE: LazyLock<Vec<&str>> =
     LazyLock::new(|| places::list("protected in a workspace").collect());
 /// In every git folder: what would run programs or redirect git.
@@ -58,7 +57,6 @@ fn in_home() -> impl Iterator<Item = &'static str> {
     places::list("protected in a home")
 }
 
-/// For a home in the workspace.
 pub fn steers_logins(in_home: &Path) -> bool {
     self::in_home().any(|name| in_home.starts_with(name))
 }

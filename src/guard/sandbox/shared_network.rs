@@ -35,7 +35,6 @@ impl SharedNetwork {
         self.keeper.id()
     }
 
-    /// For the helper of a command.
     pub fn ready(&self) -> io::Result<OwnedFd> {
         Ok(self.ready.try_clone()?.into())
     }

@@ -1,7 +1,6 @@
 //! OpenAI Chat Completions and every server that imitates it.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::body::{self, Flavor};
 use super::decoder::ChatDecoder;
@@ -10,6 +9,7 @@ use crate::wire::address::{self, Host};
 use crate::wire::decoder::{Decoder, ReplyState};
 use crate::wire::exchange::{Dialect, HttpProvider};
 use crate::wire::http::{self, Endpoint};
+use crate::wire::per_model::PerModel;
 use base::config::settings::ProviderSettings;
 use base::model::provider::ProviderError;
 use base::model::request::Request;
@@ -20,13 +20,12 @@ pub struct ChatDialect {
     flavor: Flavor,
     /// A gateway that converts reasoning to each vendor's form by itself.
     translates: bool,
-    learned: Mutex<HashMap<Arc<str>, Demands>>,
+    learned: PerModel<Demands>,
 }
 
 impl ChatDialect {
     fn demands(&self, model: &str) -> Demands {
-        let learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner).get(model).copied();
-        learned.unwrap_or_else(|| match () {
+        self.learned.get(model).unwrap_or_else(|| match () {
             () if self.flavor.strict => Demands::none(),
             () if self.translates => Demands::default(),
             () => Demands::of(model),
@@ -41,7 +40,7 @@ impl Dialect for ChatDialect {
     fn connect(settings: &ProviderSettings) -> Result<(Endpoint, Self), ProviderError> {
         let (endpoint, host) = http::openai_endpoint(settings, address::CHAT)?;
         let flavor = Flavor { strict: host.is_strict() };
-        Ok((endpoint, Self { flavor, translates: host == Host::Openrouter, learned: Mutex::default() }))
+        Ok((endpoint, Self { flavor, translates: host == Host::Openrouter, learned: PerModel::default() }))
     }
 
     fn body(&self, request: &Request) -> String {
@@ -50,11 +49,7 @@ impl Dialect for ChatDialect {
 
     fn learn(&self, model: &Arc<str>, error: &ProviderError) -> bool {
         let after = self.demands(model).after(error);
-        if let Some(demands) = after {
-            let mut learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
-            learned.insert(Arc::clone(model), demands);
-        }
-        after.is_some()
+        after.map(|demands| self.learned.set(model, demands)).is_some()
     }
 
     fn decoder(state: ReplyState) -> Box<dyn Decoder> {

@@ -1,7 +1,6 @@
 //! The field rules that a server made necessary, for this session and, where there is a file, for later ones.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
@@ -9,6 +8,7 @@ use tokio::task::spawn_blocking;
 use super::fields::{self, FieldRule};
 use super::known_servers::{KnownServers, ModelKey};
 use crate::text_tools;
+use crate::wire::per_model::PerModel;
 use base::clock;
 use base::config::settings::{ProviderSettings, ToolCalls};
 
@@ -20,19 +20,19 @@ pub struct Lessons {
     server: String,
     /// The user's settings, for all models.
     set: Rules,
-    models: Mutex<HashMap<Arc<str>, Rules>>,
+    models: PerModel<Rules>,
 }
 
 impl Lessons {
     pub fn new(settings: &ProviderSettings, server: String) -> Self {
         let kept = settings.servers.as_deref().map(KnownServers::new);
         let set = if settings.tool_calls == ToolCalls::Text { vec![&fields::TOOLS] } else { Rules::new() };
-        Self { kept, server, set, models: Mutex::default() }
+        Self { kept, server, set, models: PerModel::default() }
     }
 
     pub async fn of(&self, model: &Arc<str>) -> Rules {
-        if let Some(rules) = self.models.lock().unwrap_or_else(PoisonError::into_inner).get(model) {
-            return rules.clone();
+        if let Some(rules) = self.models.get(model) {
+            return rules;
         }
         let mut rules: Rules = match self.kept.clone() {
             Some(kept) => {
@@ -43,13 +43,13 @@ impl Lessons {
             None => Rules::new(),
         };
         rules.extend(self.set.iter().copied().filter(|set| !rules.contains(set)).collect::<Rules>());
-        self.models.lock().unwrap_or_else(PoisonError::into_inner).insert(Arc::clone(model), rules.clone());
+        self.models.set(model, rules.clone());
         rules
     }
 
     /// All that the model's requests need, now that one of them was answered.
     pub async fn keep(&self, model: &Arc<str>, rules: &Rules) {
-        self.models.lock().unwrap_or_else(PoisonError::into_inner).insert(Arc::clone(model), rules.clone());
+        self.models.set(model, rules.clone());
         if let Some(kept) = self.kept.clone() {
             let (place, fields) = (self.place(model), rules.iter().map(|rule| rule.label()).collect());
             let _ = spawn_blocking(move || kept.refuses(&place, fields)).await;

@@ -183,15 +183,7 @@ async fn ollama_window(client: &ProbeClient, model: &str) -> Option<ServerWindow
 
 /// vLLM, OpenRouter, Groq, Mistral, LM Studio and llama.cpp each name it differently.
 fn listed_window(list: &Value, model: &str) -> Option<u64> {
-    const KEYS: [&str; 7] = [
-        "loaded_context_length",
-        "max_model_len",
-        "context_length",
-        "context_window",
-        "max_context_length",
-        "max_input_tokens",
-        "n_ctx_train",
-    ];
+    const KEYS: &str = "loaded_context_length max_model_len context_length context_window max_context_length max_input_tokens n_ctx_train";
     let models = list["data"].as_array()?;
     let named = |name: &str| models.iter().find(|entry| entry["id"] == name);
     // Tags such as `:nitro` choose among OpenRouter's providers; one-model servers often accept any name.
@@ -199,7 +191,8 @@ fn listed_window(list: &Value, model: &str) -> Option<u64> {
         .or_else(|| named(model.split_once(':')?.0))
         .or_else(|| models.first().filter(|_| models.len() == 1))?;
     let number = |value: &Value| value.as_u64().filter(|&tokens| tokens > 0);
-    let whole = KEYS.iter().find_map(|key| number(&entry[key]).or_else(|| number(&entry["meta"][key])))?;
+    let whole =
+        KEYS.split(' ').find_map(|key| number(&entry[key]).or_else(|| number(&entry["meta"][key])))?;
     // OpenRouter's first provider may have less than the best one.
     Some(number(&entry["top_provider"]["context_length"]).map_or(whole, |tokens| tokens.min(whole)))
 }

@@ -7,25 +7,28 @@
 use std::error::Error as StdError;
 use std::io::{self, ErrorKind, Write};
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use flate2::write::{GzDecoder, ZlibDecoder};
 use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, ClientBuilder, Response, Url};
+use reqwest::{Certificate, Client, ClientBuilder, Response, Url};
 use thiserror::Error;
 
 use super::address::{self, Host};
-use super::certificates::{self, Unusable};
 use super::error_mapping;
 use super::key_command;
 use base::config::settings::ProviderSettings;
+use base::file;
 use base::model::provider::ProviderError;
 use base::secret::Secret;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const ERROR_BODY_BYTES: usize = 64 * 1024;
+const OWN_CERTIFICATES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+const MAX_CERTIFICATE_BYTES: u64 = 4 * 1024 * 1024;
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A key's header and its value.
@@ -222,14 +225,31 @@ pub fn build_client(url: &Url) -> Result<Client, ProviderError> {
     secure_client(configured)
 }
 
+/// TLS trusts the system's certificates, or what `SSL_CERT_FILE` and `SSL_CERT_DIR` name instead; also those in
+/// `NODE_EXTRA_CA_CERTS`, which many companies set; where the system has none, Mozilla's as of the build.
 pub fn secure_client(configured: impl Fn() -> ClientBuilder) -> Result<Client, ProviderError> {
-    certificates::client(configured).map_err(|unusable| {
-        let message = match unusable {
-            Unusable::Missing(why) => why,
-            Unusable::Build(error) => format!("https can't be used: {}", root_cause(&error)),
-        };
-        ProviderError::Setup { message }
-    })
+    let setting = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let own = || OWN_CERTIFICATES.iter().filter_map(|name| Some((name, setting(name)?)));
+    if let Some((name, path)) = own().find(|(_, path)| !path.exists()) {
+        let message =
+            format!("{name} names {}, which does not exist; correct or unset the variable", path.display());
+        return Err(ProviderError::Setup { message });
+    }
+    // As Node does, without those that can't be read.
+    let extra = setting("NODE_EXTRA_CA_CERTS").and_then(|path| file::read(&path, MAX_CERTIFICATE_BYTES).ok());
+    let extra = extra.and_then(|(pem, _)| Certificate::from_pem_bundle(&pem).ok()).unwrap_or_default();
+    let build =
+        |more: Vec<Certificate>| configured().tls_certs_merge(extra.iter().cloned().chain(more)).build();
+    build(Vec::new())
+        .or_else(|error| if own().next().is_some() { Err(error) } else { build(bundled_certificates()) })
+        .map_err(|error| ProviderError::Setup {
+            message: format!("https can't be used: {}", root_cause(&error)),
+        })
+}
+
+fn bundled_certificates() -> Vec<Certificate> {
+    let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
+    roots.filter_map(|root| Certificate::from_der(root).ok()).collect()
 }
 
 /// No client follows redirects.
@@ -393,6 +413,13 @@ impl Body {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_bundled_roots_suffice() {
+        let roots = bundled_certificates();
+        assert!(roots.len() > 100);
+        client_builder().tls_certs_only(roots).build().unwrap();
+    }
 
     #[test]
     fn addresses() {

@@ -1,12 +1,12 @@
 //! HTTP as model servers use it: one client, event streams, every server's errors, timeouts, retries.
 
 pub mod address;
-pub mod certificates;
 pub mod decoder;
 pub mod error_mapping;
 pub mod exchange;
 pub mod http;
 pub mod key_command;
+pub mod per_model;
 pub mod retry;
 pub mod sight;
 pub mod sse;

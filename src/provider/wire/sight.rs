@@ -2,16 +2,15 @@
 //! any model. Known from the model table, or from a server that refused them.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
 
+use super::per_model::PerModel;
 use base::config::models;
 use base::model::provider::ProviderError;
 use base::model::request::{Message, Request};
 
 #[derive(Debug, Default)]
 pub struct Sight {
-    blind: Mutex<HashSet<Arc<str>>>,
+    blind: PerModel<()>,
 }
 
 impl Sight {
@@ -29,8 +28,7 @@ impl Sight {
     }
 
     fn sees(&self, model: &str) -> bool {
-        let refused = self.blind.lock().unwrap_or_else(PoisonError::into_inner).contains(model);
-        !refused && models::facts(model).is_none_or(|facts| facts.images)
+        self.blind.get(model).is_none() && models::facts(model).is_none_or(|facts| facts.images)
     }
 
     /// Whether an error says, for the first time, that images aren't accepted.
@@ -45,10 +43,7 @@ impl Sight {
         let about_images =
             ["image", "vision", "multimodal", "mmproj"].iter().any(|word| message.contains(word));
         let model = &request.params.model;
-        about_images
-            && has_images(request)
-            && self.sees(model)
-            && self.blind.lock().unwrap_or_else(PoisonError::into_inner).insert(Arc::clone(model))
+        about_images && has_images(request) && self.sees(model) && self.blind.set(model, ()).is_none()
     }
 }
 

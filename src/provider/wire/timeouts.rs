@@ -87,7 +87,7 @@ impl Timeouts {
                 self.notices += 1;
                 // While bytes arrive, the limit on silence moves along, and only the other ones count down.
                 let alive = self.received > self.progressed && now - self.received < self.idle / 4;
-                let end = if alive { self.end_without_progress() } else { end };
+                let end = if alive { self.nothing().min(self.begun + self.longest) } else { end };
                 let left = (!self.unlimited).then(|| end - now);
                 Waited::Silent(StreamEvent::Silent { since: now - self.progressed, left, alive })
             }
@@ -95,9 +95,8 @@ impl Timeouts {
     }
 
     /// When the wait ends although bytes keep arriving.
-    fn end_without_progress(&self) -> Instant {
-        let nothing = self.progressed + self.idle.saturating_mul(KEEP_ALIVE_FACTOR);
-        nothing.min(self.begun + self.longest)
+    fn nothing(&self) -> Instant {
+        self.progressed + self.idle.saturating_mul(KEEP_ALIVE_FACTOR)
     }
 
     /// When the wait ends, and with which error.
@@ -110,7 +109,7 @@ impl Timeouts {
             return (end, stalled(settled, end));
         }
         let silence = self.received + self.idle;
-        let nothing = self.progressed + self.idle.saturating_mul(KEEP_ALIVE_FACTOR);
+        let nothing = self.nothing();
         let whole = self.begun + self.longest;
         if whole <= silence && whole <= nothing {
             (whole, ProviderError::TooLong { seconds: self.longest.as_secs() })

@@ -48,7 +48,6 @@ impl Effect {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assessment {
     pub risk: Risk,
-    /// A clause.
     pub reason: String,
     pub effects: Vec<Effect>,
     /// Protected files that git changes, absolute.
@@ -78,7 +77,6 @@ impl Assessment {
         }
     }
 
-    /// Adds the other's effects, and takes its risk if that is higher.
     pub fn raise(&mut self, other: Self) {
         for effect in other.effects {
             self.add(effect);

@@ -92,7 +92,7 @@ fn protected(call: &Call, args: &GitArguments, scope: &PathScope, result: &mut A
     let guarded = GuardedPaths::of_workspace(&scope.workspace, scope.home.as_deref());
     for folder in &call.folders {
         let git = GitQuestion::about(folder);
-        let paths = preview::guarded_changes(&git, args, &guarded, b"").unwrap_or_default();
+        let paths = preview::guarded_changes(&git, args, &guarded, b"");
         if paths.is_empty() {
             continue;
         }

@@ -1,19 +1,12 @@
-//! The table of programs (`programs.txt`): how rows are read, and which row fits a call.
-//!
-//! A row is `PROGRAMS [SUB-COMMANDS …] : CLASS [CLAUSE …]`: names are joined by commas, an indented line
-//! continues the row before, and `@NAME : CLAUSE …` names shared clauses. `*` as a subcommand is any other
-//! word, `-` is no word. A row with subcommands also has the clauses of its program's own row. Clauses are:
-//! - `ROLE,ROLE…`: what the words are, in order; the last one repeats. `ROLE*` is all but the last word.
-//! - `-o,--output=ACTION`: what an option does; `a/b` takes two values, `a+b` does both, `^` gives the first
-//!   word. `name==ACTION` is for `name=value`, `+=ACTION` for `+word`, `*=ACTION` for other options.
-//! - `~text=CLASS`: a word contains the text. `max=N/CLASS`: more words. `only=…`: other words are unknown.
-//! - `bare=CLASS`: no word at all. Flags: see `FLAGS`.
+//! The table of programs (`programs.txt`, which explains its format): how rows are read, and which row fits a call.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 use serde::de::value::StrDeserializer;
+
+use base::search::words::listed;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -132,22 +125,9 @@ pub struct Row {
     flags: Vec<&'static str>,
 }
 
-const FLAGS: &[&str] = &[
-    "exact", // Options are full words, never letters in a bundle, as in builders and package managers.
-    "gnu",   // In such programs, options may be letters in a bundle, and long ones abbreviated.
-    "first", // Options end at the first word.
-    "own-options", // Options after the sub-command are its own, although the program's end at the first word.
-    "nodashes", // Options are taken after `--`, too.
-    "letters", // The first word is a bundle of letters.
-    "certain", // Words that may turn into options are unknown.
-    "here",  // It always goes through its start folder.
-    "deep",  // What is written is destroyed with everything below it.
-    "each",  // Every word is a subcommand.
-    "by-path", // Called by a path, it works for one project only.
-    "sub",   // An always-allow rule includes the subcommand.
-    "once",  // No always-allow rule is offered.
-    "verbose", // `-v` doesn't ask for the version.
-];
+/// `programs.txt` says what they mean.
+const FLAGS: &str =
+    "exact gnu first own-options nodashes letters certain here deep each by-path sub once verbose";
 
 impl Row {
     pub fn has(&self, flag: &str) -> bool {
@@ -258,7 +238,7 @@ fn row(front: &[&'static str], clauses: &[&'static str]) -> Option<Row> {
         ..Row::default()
     };
     for clause in clauses {
-        if FLAGS.contains(clause) {
+        if listed(FLAGS, clause) {
             row.flags.push(clause);
         } else if let Some(only) = clause.strip_prefix("only=") {
             row.only = list(only);

@@ -21,7 +21,11 @@ pub struct GitChanges<'a> {
 }
 
 impl GitChanges<'_> {
-    /// The names that one of git's diff commands, or `log`, prints.
+    /// `None` if nothing changes, because the command only looks.
+    pub fn only_if(&self, changes: bool) -> Option<()> {
+        changes.then_some(())
+    }
+
     fn diff(&self, command: &str, options: &[&str], paths: &[&str]) -> Option<Vec<String>> {
         let names = ["--name-only", "-z", "--no-renames"];
         self.git.names(&[&[command], &names[..], options, &["--"], paths].concat())
@@ -62,10 +66,14 @@ impl GitChanges<'_> {
     }
 
     /// Everything that the commits themselves change; `revisions` as for `git log`.
-    pub fn commits(&mut self, revisions: &[&str], walk: bool) -> Option<()> {
+    pub fn commits(&mut self, revisions: &[impl AsRef<str>], walk: bool) -> Option<()> {
+        if revisions.is_empty() {
+            return Some(());
+        }
+        let revisions: Vec<&str> = revisions.iter().map(AsRef::as_ref).collect();
         let walk = if walk { "--do-walk" } else { "--no-walk" };
         let options = ["--format=", "--diff-merges=separate", walk, "--end-of-options"];
-        let names = self.diff("log", &[&options[..], revisions].concat(), &[])?;
+        let names = self.diff("log", &[&options[..], &revisions].concat(), &[])?;
         self.found.extend(names);
         Some(())
     }

@@ -4,15 +4,11 @@ use super::changes::GitChanges;
 
 pub fn patch(on: &mut GitChanges<'_>) -> Option<()> {
     let is_apply = on.args.sub == "apply";
-    if is_apply
-        && (on.args.has("--cached")
-            || on.args.has("--check --stat --numstat --summary") && !on.args.has("--apply"))
-    {
-        return Some(());
-    }
-    if !is_apply && on.args.has("--quit --show-current-patch") {
-        return Some(());
-    }
+    let looks = on.args.has("--check --stat --numstat --summary") && !on.args.has("--apply");
+    on.only_if(!match is_apply {
+        true => looks || on.args.has("--cached"),
+        false => on.args.has("--quit --show-current-patch"),
+    })?;
     const STEERING: &str = "-R --reverse --3way -3 --index --unidiff-zero --recount --unsafe-paths -p --directory= --include= --exclude=";
     let steers = |arg: &&str| *arg != "-p" && STEERING.split(' ').any(|name| arg.starts_with(name));
     let mut args: Vec<&str> = on.args.rest.iter().map(String::as_str).filter(steers).collect();
@@ -32,9 +28,7 @@ pub fn patched(on: &mut GitChanges<'_>, args: &[&str]) -> Option<()> {
 }
 
 pub fn remove(on: &mut GitChanges<'_>) -> Option<()> {
-    if on.args.has("--cached -n --dry-run") {
-        return Some(());
-    }
+    on.only_if(!on.args.has("--cached -n --dry-run"))?;
     on.listed(&[], &on.args.named())
 }
 
@@ -52,9 +46,7 @@ pub fn rename(on: &mut GitChanges<'_>) -> Option<()> {
 }
 
 pub fn clean(on: &mut GitChanges<'_>) -> Option<()> {
-    if on.args.has("-n --dry-run") {
-        return Some(());
-    }
+    on.only_if(!on.args.has("-n --dry-run"))?;
     let rest: Vec<&str> = on.args.rest.iter().map(String::as_str).collect();
     let (options, paths) = rest.split_at(rest.iter().position(|arg| *arg == "--").unwrap_or(rest.len()));
     // The last of contradicting options wins.
@@ -68,9 +60,7 @@ pub fn clean(on: &mut GitChanges<'_>) -> Option<()> {
 }
 
 pub fn read_tree(on: &mut GitChanges<'_>) -> Option<()> {
-    if !on.args.has("-u --reset") {
-        return Some(());
-    }
+    on.only_if(on.args.has("-u --reset"))?;
     for word in on.args.words() {
         let tree = on.git.object(word, "tree")?;
         on.against(&tree, &[])?;
@@ -84,7 +74,7 @@ pub fn sparse(on: &mut GitChanges<'_>) -> Option<()> {
     let (all, kept) = match words.split_first() {
         Some((&("set" | "add" | "init" | "reapply"), kept)) => (false, kept),
         Some((&"disable", _)) => (true, &[][..]),
-        _ => return Some(()),
+        _ => return None,
     };
     let is_plain = !on.args.has("--no-cone --stdin");
     let inside = |name: &str| {

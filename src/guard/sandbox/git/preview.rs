@@ -9,23 +9,22 @@ use super::changes::GitChanges;
 use super::files;
 use super::guarded::GuardedPaths;
 use super::question::GitQuestion;
+use base::search::words::listed;
 
 const MAX_STEPS: usize = 2_000;
 
+/// Notes what the command changes. `None` if that is nothing, or unknown because git itself refuses.
 type Preview = fn(&mut GitChanges<'_>) -> Option<()>;
 
 const CHANGING: &[(&str, Preview)] = &[
-    ("switch", checkout),
-    ("checkout", checkout),
+    ("switch checkout", checkout),
     ("restore", restore),
     ("reset", reset),
     ("merge", merge),
     ("rebase", rebase),
-    ("cherry-pick", pick),
-    ("revert", pick),
+    ("cherry-pick revert", pick),
     ("stash", stash),
-    ("am", files::patch),
-    ("apply", files::patch),
+    ("am apply", files::patch),
     ("bisect", bisect),
     ("rm", files::remove),
     ("mv", files::rename),
@@ -36,30 +35,27 @@ const CHANGING: &[(&str, Preview)] = &[
 ];
 
 fn preview_of(sub: &str) -> Option<Preview> {
-    CHANGING.iter().find(|(name, _)| *name == sub).map(|(_, preview)| *preview)
+    CHANGING.iter().find(|(names, _)| listed(names, sub)).map(|(_, preview)| *preview)
 }
 
 pub fn may_change(sub: &str) -> bool {
     preview_of(sub).is_some()
 }
 
-/// The guarded paths that the command would change; `None` if unknown, such as when git itself refuses.
+/// The guarded paths that the command would change, as far as that is known.
 pub fn guarded_changes(
     git: &GitQuestion,
     args: &GitArguments,
     guarded: &GuardedPaths,
     input: &[u8],
-) -> Option<Vec<PathBuf>> {
-    let Some(preview) = preview_of(&args.sub) else { return Some(Vec::new()) };
-    let top = PathBuf::from(git.line(&["rev-parse", "--show-toplevel"])?);
+) -> Vec<PathBuf> {
     let mut on = GitChanges { git, args, input, found: BTreeSet::new(), touched: BTreeSet::new() };
-    let resumes = matches!(&*args.sub, "merge" | "rebase" | "cherry-pick" | "revert" | "am")
+    let resumes = listed("merge rebase cherry-pick revert am", &args.sub)
         && args.has("--continue --skip --abort --resolved");
-    if resumes {
-        resume(&mut on)?
-    } else {
-        preview(&mut on)?
-    }
+    let preview = if resumes { Some(resume as Preview) } else { preview_of(&args.sub) };
+    let top = git.line(&["rev-parse", "--show-toplevel"]).map(PathBuf::from);
+    let known = top.zip(preview).and_then(|(top, preview)| preview(&mut on).map(|()| top));
+    let Some(top) = known else { return Vec::new() };
     let path = |name: &String| top.join(name.trim_end_matches('/'));
     let held = |name: &&String| guarded.hold(&path(name));
     let touched = on.touched.iter().filter(held).filter(|name| !on.is_same(&top, name));
@@ -69,7 +65,7 @@ pub fn guarded_changes(
         let inside = guarded.protected.iter().map(|path| &path.0);
         paths.extend(inside.filter(|path| path.starts_with(&folder) && path.exists()).cloned());
     }
-    Some(paths.into_iter().collect())
+    paths.into_iter().collect()
 }
 
 fn checkout(on: &mut GitChanges<'_>) -> Option<()> {
@@ -102,7 +98,7 @@ fn checkout(on: &mut GitChanges<'_>) -> Option<()> {
 fn restore(on: &mut GitChanges<'_>) -> Option<()> {
     let staged = on.args.has("-S --staged");
     if staged && !on.args.has("-W --worktree") {
-        return Some(());
+        return None;
     }
     let paths = on.args.named();
     match on.args.value("--source -s").or(staged.then_some("HEAD")) {
@@ -112,9 +108,7 @@ fn restore(on: &mut GitChanges<'_>) -> Option<()> {
 }
 
 fn reset(on: &mut GitChanges<'_>) -> Option<()> {
-    if !on.args.has("--hard --merge --keep") {
-        return Some(());
-    }
+    on.only_if(on.args.has("--hard --merge --keep"))?;
     let commit = on.git.commit(on.args.words().first().unwrap_or(&"HEAD"))?;
     on.switch_to(&commit)?;
     on.against(&commit, &[])
@@ -157,9 +151,7 @@ fn merge(on: &mut GitChanges<'_>) -> Option<()> {
 }
 
 fn rebase(on: &mut GitChanges<'_>) -> Option<()> {
-    if on.args.has("--quit --edit-todo --show-current-patch") {
-        return Some(());
-    }
+    on.only_if(!on.args.has("--quit --edit-todo --show-current-patch"))?;
     let words = on.args.words();
     let root = on.args.has("--root");
     let (upstream, tip) = match (root, &words[..]) {
@@ -175,7 +167,7 @@ fn rebase(on: &mut GitChanges<'_>) -> Option<()> {
         None => on.git.commit("HEAD")?,
     };
     autostash(on)?;
-    let Some(upstream) = upstream else { return on.commits(&[&tip], true) };
+    let Some(upstream) = upstream else { return on.commits(&[tip], true) };
     let upstream = on.git.commit(upstream)?;
     let onto = match on.args.value("--onto") {
         Some(word) => on.git.commit(word)?,
@@ -189,13 +181,11 @@ fn rebase(on: &mut GitChanges<'_>) -> Option<()> {
         return Some(());
     }
     on.switch_to(&onto)?;
-    on.commits(&[&tip, &format!("^{upstream}")], true)
+    on.commits(&[tip, format!("^{upstream}")], true)
 }
 
 fn pick(on: &mut GitChanges<'_>) -> Option<()> {
-    if on.args.has("--quit") {
-        return Some(());
-    }
+    on.only_if(!on.args.has("--quit"))?;
     on.commits(&on.args.words(), false)
 }
 
@@ -223,11 +213,8 @@ fn resume(on: &mut GitChanges<'_>) -> Option<()> {
         let words =
             text.lines().filter(|line| !line.starts_with('#')).flat_map(|line| line.split(' ').take(4));
         let is_id = |word: &&str| word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let steps: Vec<String> =
-            words.filter(is_id).filter_map(|word| on.git.commit(word)).take(MAX_STEPS).collect();
-        if !steps.is_empty() {
-            on.commits(&steps.iter().map(String::as_str).collect::<Vec<_>>(), false)?;
-        }
+        let steps = words.filter(is_id).filter_map(|word| on.git.commit(word)).take(MAX_STEPS);
+        on.commits(&Vec::from_iter(steps), false)?;
     }
     let patches = std::fs::read_dir(on.git_folder()?.join("rebase-apply")).into_iter().flatten().flatten();
     let is_patch = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
@@ -240,7 +227,7 @@ fn resume(on: &mut GitChanges<'_>) -> Option<()> {
 fn stash(on: &mut GitChanges<'_>) -> Option<()> {
     let words = on.args.words();
     match words.first().copied() {
-        Some("list" | "show" | "drop" | "clear" | "create" | "store") => Some(()),
+        Some("list" | "show" | "drop" | "clear" | "create" | "store") => None,
         Some(sub @ ("pop" | "apply" | "branch")) => {
             let name = words.get(1 + usize::from(sub == "branch")).copied().unwrap_or("0");
             let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
@@ -251,8 +238,7 @@ fn stash(on: &mut GitChanges<'_>) -> Option<()> {
             on.found.extend(names);
             // What was added, and what was untracked.
             let others = [2, 3].iter().filter_map(|number| on.git.commit(&format!("{stash}^{number}")));
-            let others: Vec<String> = others.collect();
-            on.commits(&others.iter().map(String::as_str).collect::<Vec<_>>(), false)?;
+            on.commits(&Vec::from_iter(others), false)?;
             if sub == "branch" { on.switch_to(&base) } else { Some(()) }
         }
         _ => {
@@ -274,7 +260,7 @@ fn bisect(on: &mut GitChanges<'_>) -> Option<()> {
     let words = on.args.words();
     let (sub, words) = words.split_first()?;
     match *sub {
-        "log" | "view" | "visualize" | "terms" | "help" => return Some(()),
+        "log" | "view" | "visualize" | "terms" | "help" => return None,
         "reset" => {
             let start = on.state("BISECT_START").unwrap_or_default();
             return on.switch_to(&on.git.commit(words.first().copied().unwrap_or(start.trim()))?);
@@ -285,9 +271,7 @@ fn bisect(on: &mut GitChanges<'_>) -> Option<()> {
     let start = on.state("BISECT_START").unwrap_or_default();
     let all = words.iter().copied().chain(kept.lines()).chain([start.trim(), "HEAD"]);
     let commits: Vec<String> = all.filter_map(|word| on.git.commit(word)).collect();
-    let commits: Vec<&str> = commits.iter().map(String::as_str).collect();
-    let base = on.git.line(&[&["merge-base", "--octopus"], &commits[..]].concat());
-    let base = base.map(|base| format!("^{base}"));
-    let revisions: Vec<&str> = commits.into_iter().chain(base.as_deref()).collect();
-    on.commits(&revisions, true)
+    let names: Vec<&str> = commits.iter().map(String::as_str).collect();
+    let base = on.git.line(&[&["merge-base", "--octopus"], &names[..]].concat());
+    on.commits(&Vec::from_iter(commits.into_iter().chain(base.map(|base| format!("^{base}")))), true)
 }

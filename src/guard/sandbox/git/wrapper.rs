@@ -2,7 +2,7 @@
 //! allowed. Not a security boundary (mounts and the guard are): it keeps git from stopping halfway.
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -132,13 +132,9 @@ fn refusal(real: &Path, list: &Path, rest: &[OsString]) -> Option<String> {
     let input = plans.first().and_then(input).unwrap_or_default();
     // Otherwise a file that was only touched would count as changed.
     let _ = git.ask(&["update-index", "-q", "--refresh"]);
-    let found = plans.iter().filter_map(|args| preview::guarded_changes(&git, args, &guarded, &input));
-    let paths: BTreeSet<PathBuf> = found.flatten().collect();
-    let paths = Vec::from_iter(paths);
-    if paths.is_empty() {
-        return None;
-    }
-    Some(not_run(&written, &guarded.clause(&paths)))
+    let found = plans.iter().flat_map(|args| preview::guarded_changes(&git, args, &guarded, &input));
+    let paths = Vec::from_iter(found.collect::<BTreeSet<PathBuf>>());
+    (!paths.is_empty()).then(|| not_run(&written, &guarded.clause(&paths)))
 }
 
 fn not_run(written: &str, what: &str) -> String {
@@ -196,8 +192,4 @@ fn again(bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     io::Seek::rewind(&mut file)?;
     Ok(rustix::stdio::dup2_stdin(&file)?)
-}
-
-pub fn is_asked_for(first: Option<&OsStr>) -> bool {
-    first.is_some_and(|first| first == NAME)
 }

@@ -26,6 +26,7 @@ use super::trial;
 use crate::sandbox::launch::{LIFELINE_FD, SPEC_FD};
 use crate::sandbox::private_folder;
 use crate::sandbox::probe::PROBE;
+use crate::sandbox::shared_network::KEEP;
 use crate::sandbox::spec::{LaunchMode, SandboxSpec};
 use base::process::descriptor;
 
@@ -45,10 +46,11 @@ enum WaitEnd {
 
 /// `args` are after the name: the side channel's descriptor or `-`, then the command.
 pub fn run(mut args: Vec<OsString>) -> ! {
-    if args.first().is_some_and(|first| first == PROBE) {
-        trial::run();
+    match args.first() {
+        Some(first) if first == PROBE => trial::run(),
+        Some(first) if first == KEEP => network::keep(args.get(1).is_some_and(|word| word == "user")),
+        _ => {}
     }
-    network::keep_if_asked(&args);
     let command = args.split_off(args.len().min(1));
     let side = args.pop().and_then(|text| text.to_str()?.parse::<RawFd>().ok());
     let mode = match read_spec() {

@@ -142,7 +142,6 @@ const NO_SPECIAL_FILES: MountAttrFlags =
 const DETACHED: OpenTreeFlags =
     OpenTreeFlags::OPEN_TREE_CLONE.union(OpenTreeFlags::OPEN_TREE_CLOEXEC).union(OpenTreeFlags::AT_RECURSIVE);
 
-/// A detached copy of the mounts at `path` and below.
 fn copy(path: &Path) -> io::Result<OwnedFd> {
     Ok(open_tree(CWD, path, DETACHED | OpenTreeFlags::AT_SYMLINK_NOFOLLOW)?)
 }
@@ -168,7 +167,6 @@ struct CacheFolder {
 }
 
 impl CacheFolder {
-    /// `None` if all are taken.
     fn take(private: &Path) -> Option<Self> {
         (0..MAX_CACHE_FOLDERS).find_map(|number| {
             let path = private.join("cache").join(number.to_string());

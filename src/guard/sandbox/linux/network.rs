@@ -1,7 +1,6 @@
 //! The helper's side of a network that the commands of a session share.
 #![cfg(target_os = "linux")]
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -10,18 +9,12 @@ use std::os::unix::fs::MetadataExt;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::system;
-use crate::sandbox::shared_network::{KEEP, READY_FD};
+use crate::sandbox::shared_network::READY_FD;
 use crate::sandbox::spec::SandboxSpec;
 use base::process::descriptor;
 
-/// With these arguments, keeps a namespace until the agent is gone.
-pub fn keep_if_asked(args: &[OsString]) {
-    if args.first().is_some_and(|first| first == KEEP) {
-        keep(args.get(1).is_some_and(|word| word == "user"));
-    }
-}
-
-fn keep(user_namespace: bool) -> ! {
+/// Keeps a namespace until the agent is gone.
+pub fn keep(user_namespace: bool) -> ! {
     let _ = rustix::process::setsid();
     let made = system::unshare_network(user_namespace).and_then(|()| system::loopback_up());
     if made.is_err() {

@@ -64,7 +64,6 @@ pub fn clone_into(flags: i32) -> io::Result<i32> {
     checked(result).map(|pid| i32::try_from(pid).unwrap_or(0))
 }
 
-/// Becomes the command.
 pub fn start(command: &[std::ffi::OsString], environment: &[(String, Option<String>)]) -> ! {
     use std::os::unix::process::CommandExt;
     let (program, args) = command
@@ -192,7 +191,6 @@ pub fn loopback_up() -> io::Result<()> {
     }
 }
 
-/// `None` without Landlock.
 pub fn landlock_version() -> Option<i32> {
     const ASK_VERSION: u32 = 1;
     // SAFETY: with this flag the kernel reads nothing and answers with a number.
@@ -206,7 +204,6 @@ pub fn mount(kind: &str, path: &str, options: &CStr) -> io::Result<()> {
     Ok(rustix::mount::mount(kind, path, kind, MountFlags::NOSUID | MountFlags::NOEXEC, options)?)
 }
 
-/// Major and minor.
 pub fn kernel_version() -> Option<(u32, u32)> {
     let text = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok()?;
     let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(str::parse);
@@ -289,7 +286,6 @@ pub fn listen(program: &[sock_filter]) -> io::Result<OwnedFd> {
     Ok(listener)
 }
 
-/// A call that waits for its answer.
 pub struct WaitingCall {
     pub id: u64,
     pub pid: i32,
@@ -318,7 +314,6 @@ pub fn next_call(listener: &OwnedFd) -> Option<WaitingCall> {
     })
 }
 
-/// Lets the call continue, or refuses it.
 pub fn answer(listener: &OwnedFd, id: u64, refused: bool) {
     /// `SECCOMP_USER_NOTIF_FLAG_CONTINUE`.
     const CONTINUE: u32 = 1;

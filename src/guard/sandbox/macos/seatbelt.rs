@@ -10,25 +10,7 @@ use base::process::run::LaunchWrapper;
 
 pub const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
-const BASE: &str = "(version 1)
-(deny default)
-(allow process-fork process-exec)
-(allow process-info* signal (target same-sandbox))
-(allow file-read*)
-(allow sysctl-read)
-(allow mach-lookup
-  (global-name \"com.apple.system.opendirectoryd.libinfo\")
-  (global-name \"com.apple.system.opendirectoryd.membership\")
-  (global-name \"com.apple.system.notification_center\")
-  (global-name \"com.apple.system.logger\")
-  (global-name \"com.apple.SystemConfiguration.configd\")
-  (global-name \"com.apple.trustd.agent\"))
-(allow ipc-posix-sem)
-(allow ipc-posix-shm)
-(allow pseudo-tty)
-(allow file-ioctl (regex #\"^/dev/ttys[0-9]+$\"))
-(allow file-write* (literal \"/dev/null\") (literal \"/dev/zero\") (literal \"/dev/tty\") (literal \"/dev/ptmx\") (regex #\"^/dev/ttys[0-9]+$\"))
-";
+const BASE: &str = include_str!("profile.sb");
 
 pub fn profile(spec: &SandboxSpec) -> String {
     let mut text = BASE.to_owned();

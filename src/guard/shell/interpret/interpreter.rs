@@ -64,7 +64,6 @@ pub fn calls(script: &str, folder: &Path, home: Option<&Path>) -> Walked<Vec<Cal
     Ok(unique)
 }
 
-/// Roughly as a user would write them.
 pub fn shown(argv: &[Arg]) -> String {
     argv.iter().map(|arg| arg.text.as_str()).collect::<Vec<_>>().join(" ")
 }

@@ -5,7 +5,6 @@ use super::variables::ShellState;
 use super::wrappers::{below, finds};
 use base::repository;
 
-/// `None` if unknown.
 pub fn text(call: &Call, state: &ShellState) -> Option<Arg> {
     let args: Option<Vec<&str>> = call.args().iter().map(Arg::certain).collect();
     match (call.name(), args?.as_slice()) {

@@ -13,7 +13,6 @@ pub struct ShellState {
     /// `None`: assigned, but unknown. A missing name has its value from the environment.
     vars: BTreeMap<String, Option<Arg>>,
     all_open: bool,
-    /// Certainly defined.
     functions: BTreeSet<String>,
     /// Empty if unknown.
     pub folders: Vec<PathBuf>,

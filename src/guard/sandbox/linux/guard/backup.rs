@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags, Stat, fchmod, mkdirat, openat};
 
-use super::handles::{self, Identity};
+use super::handles::{self, Identity, Stamp};
 use super::set_aside;
 
 /// Contents beyond this aren't kept, in bytes.
@@ -31,28 +31,20 @@ enum EntryBackup {
     Folder,
     /// Content and mode.
     File(Vec<u8>, u32),
-    /// A link, or a file beyond the budget: its identity and last change.
-    Stamp(Identity, i128),
+    /// A link, or a file beyond the budget.
+    Other(Stamp),
 }
 
 impl EntryBackup {
-    fn stamp(stat: &Stat) -> Self {
-        Self::Stamp(Identity::of(stat), changed_ns(stat))
-    }
-
     /// False for a link to the same bytes (its target can change) and for a newly executable hook.
     fn is_still(&self, folder: &OwnedFd, name: &OsStr, stat: &Stat) -> bool {
         match self {
             Self::Folder => handles::kind(stat) == FileType::Directory,
             Self::File(bytes, mode) => handles::read(folder, name, bytes.len() as u64)
                 .is_some_and(|(now, now_mode)| now == *bytes && now_mode == *mode),
-            Self::Stamp(identity, changed) => (Identity::of(stat), changed_ns(stat)) == (*identity, *changed),
+            Self::Other(stamp) => Stamp::of(stat) == *stamp,
         }
     }
-}
-
-fn changed_ns(stat: &Stat) -> i128 {
-    i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec)
 }
 
 #[derive(Debug)]
@@ -88,7 +80,7 @@ impl Backup {
                     *budget = Budget(budget.0 - bytes.len() as u64, budget.1 - 1);
                     EntryBackup::File(bytes, mode)
                 }
-                None => EntryBackup::stamp(&stat),
+                None => EntryBackup::Other(Stamp::of(&stat)),
             });
         }
         let (folder, identity) = handles::below(parent, Path::new(name)).ok()?;
@@ -173,7 +165,6 @@ pub fn is_opened(opened: &[PathBuf], path: &Path) -> bool {
     opened.iter().any(|open| open.starts_with(path))
 }
 
-/// Never replaces an existing file.
 pub fn write_back(folder: &OwnedFd, name: &OsStr, bytes: &[u8], mode: u32) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = openat(folder, name, flags, Mode::from_raw_mode(0o600))?;

@@ -24,6 +24,17 @@ impl Identity {
     }
 }
 
+/// What changes whenever the file does: who it is, and when it changed, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp(Identity, i128);
+
+impl Stamp {
+    pub fn of(stat: &Stat) -> Self {
+        let changed = i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec);
+        Self(Identity::of(stat), changed)
+    }
+}
+
 /// Opens an absolute path without following links.
 pub fn absolute(path: &Path) -> io::Result<OwnedFd> {
     Ok(openat2(CWD, path, FOLDER, Mode::empty(), ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS)?)

@@ -116,7 +116,6 @@ impl ProtectedFiles {
         snapshot
     }
 
-    /// All that is protected.
     pub fn paths(&self) -> BTreeSet<PathBuf> {
         self.before.iter().map(|protected| protected.path.clone()).collect()
     }
@@ -252,7 +251,11 @@ impl ProtectedFiles {
     pub fn restore(&self, evidence: &Evidence) -> Vec<String> {
         let mut notices = Vec::new();
         // A repository that only changed places was the user's before, so it isn't treated as planted.
-        let known: BTreeSet<Identity> = self.before.iter().filter_map(|each| each.git()).collect();
+        let git = |protected: &Protected| match protected.before {
+            PriorState::Git(identity) => Some(identity),
+            _ => None,
+        };
+        let known: BTreeSet<Identity> = self.before.iter().filter_map(git).collect();
         for protected in &self.before {
             let Protected { path, root, before } = protected;
             match before {
@@ -385,15 +388,6 @@ impl ProtectedFiles {
 
     fn move_away(&self, folder: &OwnedFd, name: &OsStr, seen: Identity, path: &Path) -> String {
         set_aside::move_away(folder, name, seen, path, self.kept.as_deref())
-    }
-}
-
-impl Protected {
-    fn git(&self) -> Option<Identity> {
-        match self.before {
-            PriorState::Git(identity) => Some(identity),
-            _ => None,
-        }
     }
 }
 

@@ -4,16 +4,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, Metadata};
+use std::fs;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::fs::FileType;
+use rustix::fs::{FileType, lstat};
 
 use super::backup;
-use super::handles::{self, Identity};
+use super::handles::{self, Identity, Stamp};
 use super::set_aside;
 use crate::sandbox::git::harmless_config::{self, Owner};
 use crate::sandbox::git_folders::{self, MAX_BYTES, with_modules};
@@ -25,13 +24,6 @@ const MAX_FOLDERS: usize = 6_000;
 const MAX_NEW: usize = 20_000;
 const MAX_REPOSITORIES: usize = 256;
 const CONFIGS: [&str; 2] = ["config", "config.worktree"];
-
-/// Inode and time of the last change, in nanoseconds.
-type Stamp = (u64, i128);
-
-fn stamp(meta: &Metadata) -> Stamp {
-    (meta.ino(), i128::from(meta.ctime()) * 1_000_000_000 + i128::from(meta.ctime_nsec()))
-}
 
 #[derive(Debug, Default)]
 struct Steering {
@@ -83,9 +75,9 @@ impl RepositoryWatch {
         let mut found = BTreeSet::new();
         let mut waiting = VecDeque::from([watch.workspace.clone()]);
         while let Some(folder) = waiting.pop_front().filter(|_| watch.folders.len() < MAX_FOLDERS) {
-            let Ok(meta) = fs::symlink_metadata(&folder) else { continue };
+            let Ok(stat) = lstat(&folder) else { continue };
             // Before reading it: anything that appears meanwhile is new.
-            watch.folders.insert(folder.clone(), stamp(&meta));
+            watch.folders.insert(folder.clone(), Stamp::of(&stat));
             if is_skipped(&folder) {
                 continue;
             }
@@ -93,8 +85,8 @@ impl RepositoryWatch {
             waiting.extend(listing.folders);
             found.extend(listing.repositories);
             for pointer in listing.pointers {
-                if let Ok(meta) = fs::symlink_metadata(&pointer) {
-                    watch.pointers.insert(pointer, stamp(&meta));
+                if let Ok(stat) = lstat(&pointer) {
+                    watch.pointers.insert(pointer, Stamp::of(&stat));
                 }
             }
         }
@@ -166,7 +158,7 @@ impl RepositoryWatch {
             |(hooks, _)| {
                 handles::names(&hooks)
                     .into_iter()
-                    .filter_map(|name| Some((name.clone(), stamp_of(&hooks, &name)?)))
+                    .filter_map(|name| Some((name.clone(), Stamp::of(&handles::look(&hooks, &name)?))))
                     .collect()
             },
         );
@@ -175,8 +167,7 @@ impl RepositoryWatch {
 
     /// Moves away what would run programs and is new; returns a sentence for users on each.
     pub fn restore(&self) -> Vec<String> {
-        let mut found: BTreeSet<PathBuf> =
-            self.before.keys().cloned().chain(self.of_roots_if_any()).collect();
+        let mut found: BTreeSet<PathBuf> = self.before.keys().cloned().chain(self.of_roots()).collect();
         let new = self.new_repositories();
         found.extend(new.repositories);
         let none = Steering::default();
@@ -194,17 +185,13 @@ impl RepositoryWatch {
         notices
     }
 
-    fn of_roots_if_any(&self) -> Vec<PathBuf> {
-        if self.roots.is_empty() { Vec::new() } else { self.of_roots() }
-    }
-
     fn new_repositories(&self) -> Listing {
         let (mut found, mut left) = (Listing::default(), MAX_NEW);
         let mut waiting: Vec<PathBuf> = Vec::new();
         let is_new = |path: &PathBuf| !self.folders.contains_key(path);
         for (folder, before) in &self.folders {
-            let Ok(meta) = fs::symlink_metadata(folder) else { continue };
-            if !meta.is_dir() || stamp(&meta) == *before {
+            let Ok(stat) = lstat(folder) else { continue };
+            if handles::kind(&stat) != FileType::Directory || Stamp::of(&stat) == *before {
                 continue;
             }
             let listing = self.list(folder);
@@ -212,8 +199,7 @@ impl RepositoryWatch {
             found.pointers.extend(listing.pointers);
             // Install and build folders have many old subfolders that don't matter.
             let fresh = |path: &PathBuf| {
-                !is_skipped(folder)
-                    || fs::symlink_metadata(path).is_ok_and(|meta| meta.ctime() >= self.began_s)
+                !is_skipped(folder) || lstat(path).is_ok_and(|stat| stat.st_ctime >= self.began_s)
             };
             waiting.extend(listing.folders.into_iter().filter(is_new).filter(fresh));
         }
@@ -229,9 +215,9 @@ impl RepositoryWatch {
 
     /// Moves a new pointer away if its target wasn't checked; the target stays.
     fn pointer(&self, pointer: &Path, found: &BTreeSet<PathBuf>) -> Option<String> {
-        let meta = fs::symlink_metadata(pointer).ok()?;
+        let stat = lstat(pointer).ok()?;
         let target = self.pointed(pointer).filter(|target| !found.contains(target))?;
-        if self.guarded.contains(&target) || self.pointers.get(pointer) == Some(&stamp(&meta)) {
+        if self.guarded.contains(&target) || self.pointers.get(pointer) == Some(&Stamp::of(&stat)) {
             return None;
         }
         let steering = self.steering(&target);
@@ -265,7 +251,7 @@ impl RepositoryWatch {
             // git's samples never run.
             if runs
                 && !name.to_string_lossy().ends_with(".sample")
-                && before.hooks.get(&name).copied() != stamp_of(&hooks, &name)
+                && before.hooks.get(&name) != Some(&Stamp::of(&stat))
             {
                 notices.extend(self.away(&hooks, &name, &path.join(&name)));
             }
@@ -316,11 +302,6 @@ impl RepositoryWatch {
             notices.extend(self.away(folder, name, &git.join(name)));
         }
     }
-}
-
-fn stamp_of(folder: &OwnedFd, name: &OsStr) -> Option<Stamp> {
-    let stat = handles::look(folder, name)?;
-    Some((stat.st_ino, i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec)))
 }
 
 fn is_skipped(folder: &Path) -> bool {

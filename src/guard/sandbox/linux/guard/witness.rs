@@ -173,7 +173,6 @@ impl Witness {
         Ok((witness, Reporter { socket: theirs, alone }))
     }
 
-    /// What to wait for, if anything.
     pub fn waits_for(&self) -> Option<BorrowedFd<'_>> {
         self.listener.as_ref().or(self.socket.as_ref()).map(AsFd::as_fd)
     }
@@ -307,7 +306,6 @@ impl Witness {
         read && u64::from_ne_bytes(flags) & u64::from(libc::O_CREAT.unsigned_abs()) != 0
     }
 
-    /// The path in an argument.
     fn text(&mut self, listener: &OwnedFd, call: &WaitingCall, argument: usize) -> Option<PathBuf> {
         let mut buffer = [0_u8; MAX_PATH];
         let count = self.read(listener, call, argument, &mut buffer)?;
