@@ -12,7 +12,7 @@ use base::text;
 use context::replay::item_history;
 use context::replay::session_replay::SessionReplay;
 use context::session::reader;
-use frontend::tui::popup::ledger as popup;
+use frontend::tui::popup::context as popup;
 
 const HELP: &str = "\
 How a request is built:

@@ -6,13 +6,12 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::claude_result;
-use super::claude_stream::PartialMessage;
-use crate::exec::printer::{self, ModelAnswer, Printer, with, write_line};
+use crate::exec::printer::{self, ModelAnswer, Printer, failure, with, write_line};
 use base::model::envelope::{ErrorCode, Status};
 use base::model::item::{Item, ToolResult};
+use base::model::usage::Usage;
 use base::protocol::claude_tools;
 use base::protocol::event::{
     CommandRow, EndReason, Event, FailureCause, Level, SessionInfo, TurnEnd, WindowState,
@@ -265,7 +264,7 @@ impl<O: Write> Printer for Claude<O> {
         self.calls.clear();
         self.message_id = uuid();
         let model = self.session.as_ref().map_or("", |session| &session.model);
-        let mut result = claude_result::message(end, answer, &self.window, model);
+        let mut result = result_message(end, answer, &self.window, model);
         result["permission_denials"] = std::mem::take(&mut self.denials).into();
         self.message(result)
     }
@@ -281,4 +280,123 @@ pub fn uuid() -> String {
     let bits = fastrand::u128(..) & !(0xf000_c000 << 48) | 0x4000_8000 << 48;
     let hex = format!("{bits:032x}");
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
+fn result_message(end: &TurnEnd, answer: &ModelAnswer, window: &WindowState, model: &str) -> Value {
+    let done = end.reason == EndReason::Done;
+    let cost = window.cost_usd.unwrap_or(0.0);
+    let models = Map::from_iter([(model.to_owned(), of_model(window, cost))]);
+    let mut message = json!({
+        "type": "result", "subtype": subtype(&end.reason), "is_error": !done, "duration_ms": end.elapsed_ms,
+        "duration_api_ms": end.elapsed_ms, "num_turns": end.steps, "stop_reason": done.then_some("end_turn"),
+        "total_cost_usd": cost, "usage": usage(&end.usage), "modelUsage": models, "permission_denials": [],
+        "terminal_reason": terminal_reason(&end.reason),
+    });
+    if done {
+        let text = || answer.text.clone().unwrap_or_default();
+        message["result"] = answer.output.as_ref().map_or_else(text, Value::to_string).into();
+        if let Some(output) = &answer.output {
+            message["structured_output"] = output.clone();
+        }
+    } else {
+        message["errors"] = json!([failure(&end.reason)]);
+    }
+    message
+}
+
+fn subtype(reason: &EndReason) -> &'static str {
+    match reason {
+        EndReason::Done => "success",
+        EndReason::StepLimit { .. } => "error_max_turns",
+        EndReason::Failed { cause: FailureCause::CostLimit, .. } => "error_max_budget_usd",
+        EndReason::Failed { cause: FailureCause::Schema, .. } => "error_max_structured_output_retries",
+        EndReason::Failed { .. } | EndReason::ProviderFailed { .. } | EndReason::Interrupted { .. } => {
+            "error_during_execution"
+        }
+    }
+}
+
+fn terminal_reason(reason: &EndReason) -> &'static str {
+    match reason {
+        EndReason::Done => "completed",
+        EndReason::StepLimit { .. } => "max_turns",
+        EndReason::Interrupted { .. } => "aborted_streaming",
+        EndReason::ProviderFailed { .. } => "api_error",
+        EndReason::Failed { cause: FailureCause::CostLimit, .. } => "budget_exhausted",
+        EndReason::Failed { cause: FailureCause::Schema, .. } => "structured_output_retry_exhausted",
+        EndReason::Failed { .. } => "model_error",
+    }
+}
+
+/// Claude counts what came from the cache apart.
+fn uncached(usage: &Usage) -> u64 {
+    usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_write)
+}
+
+fn usage(usage: &Usage) -> Value {
+    json!({
+        "input_tokens": uncached(usage), "cache_creation_input_tokens": usage.cache_write,
+        "cache_read_input_tokens": usage.cached, "output_tokens": usage.output,
+        "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0}, "service_tier": "standard",
+    })
+}
+
+fn of_model(window: &WindowState, cost: f64) -> Value {
+    let total = &window.total;
+    json!({
+        "inputTokens": uncached(total), "outputTokens": total.output, "cacheReadInputTokens": total.cached,
+        "cacheCreationInputTokens": total.cache_write, "webSearchRequests": 0, "costUSD": cost,
+        "contextWindow": window.window_tokens, "maxOutputTokens": 0,
+    })
+}
+
+#[derive(Default)]
+struct PartialMessage {
+    begun: bool,
+    blocks: usize,
+    /// The kind of the block that grows.
+    open: Option<&'static str>,
+}
+
+impl PartialMessage {
+    /// `kind` is `text` or `thinking`.
+    pub fn delta(&mut self, kind: &'static str, text: &str, id: &str, model: &str) -> Vec<Value> {
+        let mut events = Vec::new();
+        if !std::mem::replace(&mut self.begun, true) {
+            events.push(json!({"type": "message_start", "message": {
+                "id": format!("msg_{id}"), "type": "message", "role": "assistant", "model": model, "content": [],
+                "stop_reason": null, "stop_sequence": null, "usage": {"input_tokens": 0, "output_tokens": 0},
+            }}));
+        }
+        if self.open != Some(kind) {
+            events.extend(self.end_block());
+            self.open = Some(kind);
+            let mut block = json!({"type": kind, kind: ""});
+            if kind == "thinking" {
+                block["signature"] = "".into();
+            }
+            events.push(json!({"type": "content_block_start", "index": self.blocks, "content_block": block}));
+        }
+        let delta = json!({"type": format!("{kind}_delta"), kind: text});
+        events.push(json!({"type": "content_block_delta", "index": self.blocks, "delta": delta}));
+        events
+    }
+
+    pub fn end_block(&mut self) -> Vec<Value> {
+        if self.open.take().is_none() {
+            return Vec::new();
+        }
+        self.blocks += 1;
+        vec![json!({"type": "content_block_stop", "index": self.blocks - 1})]
+    }
+
+    pub fn end(&mut self, stop_reason: &str) -> Vec<Value> {
+        let mut events = self.end_block();
+        if std::mem::take(self).begun {
+            let delta = json!({"stop_reason": stop_reason, "stop_sequence": null});
+            events.push(json!({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 0}}));
+            events.push(json!({"type": "message_stop"}));
+        }
+        events
+    }
 }

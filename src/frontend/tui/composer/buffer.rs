@@ -6,9 +6,7 @@ use std::ops::Range;
 use crossterm::event::KeyEvent;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::grapheme;
-use super::kill_ring::KillRing;
-use super::paste;
+use crate::tui::composer::{grapheme, paste};
 use crate::tui::terminal::key_table::EditCommand;
 use crate::tui::terminal::keymap;
 
@@ -228,6 +226,44 @@ impl Buffer {
 
 fn is_word(piece: &str) -> bool {
     piece.chars().any(|c| !c.is_whitespace() && !c.is_ascii_punctuation())
+}
+
+const CUTS: usize = 30;
+
+/// Oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KillRing {
+    pieces: Vec<String>,
+    /// Steps back from the last piece while cycling.
+    back: usize,
+}
+
+impl KillRing {
+    /// Adds a piece; cuts in a row are merged, with `before` in front of the last.
+    pub fn keep(&mut self, piece: &str, before: bool, in_a_row: bool) {
+        self.back = 0;
+        match self.pieces.last_mut().filter(|_| in_a_row) {
+            Some(last) if before => last.insert_str(0, piece),
+            Some(last) => last.push_str(piece),
+            None => {
+                if self.pieces.len() == CUTS {
+                    self.pieces.remove(0);
+                }
+                self.pieces.push(piece.to_owned());
+            }
+        }
+    }
+
+    pub fn last(&mut self) -> Option<&str> {
+        self.back = 0;
+        self.pieces.last().map(String::as_str)
+    }
+
+    pub fn older(&mut self) -> Option<&str> {
+        let count = self.pieces.len();
+        self.back = (self.back + 1).checked_rem(count)?;
+        self.pieces.get(count - 1 - self.back).map(String::as_str)
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ pub mod buffer;
 pub mod editor;
 pub mod grapheme;
 pub mod history;
-pub mod kill_ring;
 pub mod layout;
 pub mod paste;
 pub mod vim;

@@ -2,11 +2,9 @@
 //! has its own state, keys and drawing; only `complete` knows the app.
 
 pub mod approval;
-pub mod ask;
 pub mod completion;
 pub mod context;
 pub mod history;
-pub mod ledger;
 pub mod list;
 pub mod open;
 pub mod pickers;

@@ -5,14 +5,16 @@
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent};
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 
-use super::approval::{Approval, Reply};
-use super::ask::Ask;
+use crate::tui::composer::buffer::Buffer;
+use crate::tui::popup::approval::{Approval, Reply};
+use crate::tui::popup::list::turned;
 use crate::tui::render::theme::Theme;
-use crate::tui::render::wrap::LinesWithCaret;
+use crate::tui::render::wrap::{self, LinesWithCaret};
 use crate::tui::terminal::keymap;
-use base::protocol::approval::{Question, QuestionId};
+use base::protocol::approval::{Answer, AskedQuestion, Question, QuestionId};
+use base::sanitize;
 
 /// How long a letter must stay alone to be an answer.
 const ALONE: Duration = Duration::from_millis(250);
@@ -135,5 +137,164 @@ impl OpenQuestion {
             lines.push(Line::styled("  Press Tab to answer, or keep typing below", theme.warning()));
         }
         (lines, caret.filter(|_| self.armed))
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Ask {
+    questions: Vec<AskedQuestion>,
+    replies: Vec<String>,
+    chosen: Option<usize>,
+    own: Buffer,
+}
+
+impl Ask {
+    pub fn new(questions: Vec<AskedQuestion>) -> Self {
+        Self { questions, replies: Vec::new(), chosen: None, own: Buffer::default() }
+    }
+
+    fn current(&self) -> Option<&AskedQuestion> {
+        self.questions.get(self.replies.len())
+    }
+
+    pub fn key(&mut self, key: KeyEvent) -> Option<Reply> {
+        let options = self.current().map_or(0, |question| question.options.len());
+        match key.code {
+            // Back to the previous question and its reply.
+            KeyCode::Esc => match self.replies.pop() {
+                Some(reply) => self.show_again(&reply),
+                None => return Some(Reply::Stop),
+            },
+            KeyCode::Enter => return self.enter(),
+            KeyCode::Down | KeyCode::Up if options > 0 => {
+                self.chosen = turned(self.chosen, key.code == KeyCode::Down, options);
+            }
+            KeyCode::Char(c @ '1'..='9') if self.own.is_empty() && c as usize - '0' as usize <= options => {
+                self.chosen = Some(c as usize - '1' as usize);
+                return self.enter();
+            }
+            _ => self.own.type_key(key),
+        }
+        None
+    }
+
+    pub fn paste(&mut self, text: &str) -> bool {
+        self.own.paste_line(text);
+        true
+    }
+
+    fn show_again(&mut self, reply: &str) {
+        self.chosen =
+            self.current().and_then(|asked| asked.options.iter().position(|option| option == reply));
+        self.own.reset();
+        if self.chosen.is_none() {
+            self.own.insert(reply);
+        }
+    }
+
+    fn enter(&mut self) -> Option<Reply> {
+        let own = self.own.text().trim();
+        let option = |at: usize| self.current().and_then(|question| question.options.get(at).cloned());
+        let reply = if own.is_empty() { self.chosen.and_then(option) } else { Some(own.to_owned()) };
+        if let Some(question) = self.current() {
+            self.replies.push(reply.or_else(|| question.optional.then(String::new))?);
+        }
+        self.own.reset();
+        self.chosen = None;
+        (self.replies.len() >= self.questions.len())
+            .then(|| Reply::Answer(Answer::Replies { replies: std::mem::take(&mut self.replies) }))
+    }
+
+    pub fn lines(&self, width: usize, room: usize, theme: Theme) -> LinesWithCaret {
+        let Some(question) = self.current() else { return (Vec::new(), None) };
+        let mut mark = "? ".to_owned();
+        if self.questions.len() > 1 {
+            mark = format!("? {}/{} ", self.replies.len() + 1, self.questions.len());
+        }
+        let asked = sanitize::clean(&question.question);
+        let mut lines = wrap::wrap_text(asked.trim(), theme.strong(), &mark, "  ", width);
+        let mut options = Vec::new();
+        let mut chosen_end = 0;
+        for (index, option) in question.options.iter().enumerate() {
+            let (mark, style) = theme.row(self.chosen == Some(index));
+            let option = wrap::one_line(option, 300);
+            options.extend(wrap::wrap_text(
+                &option,
+                style,
+                &format!("{mark}{}. ", index + 1),
+                "     ",
+                width,
+            ));
+            if self.chosen == Some(index) {
+                chosen_end = options.len();
+            }
+        }
+        let room_for_text = width.saturating_sub(3);
+        let before = wrap::width(&self.own.text()[..self.own.cursor()]);
+        let rows = wrap::rows(self.own.text(), room_for_text.max(1));
+        let row = rows.iter().rposition(|row| row.start <= self.own.cursor()).unwrap_or(0);
+        let column = wrap::width(&self.own.text()[rows[row].start..self.own.cursor()]);
+        let mut own = Vec::new();
+        for (number, range) in rows.iter().enumerate() {
+            let mark = if number == 0 { "› " } else { "  " };
+            own.push(Line::from(vec![
+                Span::styled(mark, theme.accent()),
+                Span::raw(self.own.text()[range.clone()].to_owned()),
+            ]));
+        }
+        if before == 0 {
+            let escape = if self.replies.is_empty() { "Esc stops the turn" } else { "Esc back" };
+            let help = if question.optional {
+                format!("Type an answer · Enter to skip · {escape}")
+            } else if question.options.is_empty() {
+                format!("Type an answer · Enter to send · {escape}")
+            } else {
+                format!("Number, or ↑↓ and Enter · or type an answer · {escape}")
+            };
+            if lines.len() + options.len() + own.len() < room {
+                own.push(wrap::line(&format!("  {help}"), width, theme.dim()));
+            }
+        }
+        // On a small screen the question comes before its options, and what is typed before both.
+        let above = own.len().saturating_sub(room).min(row);
+        own.drain(..above);
+        let marked = usize::from(self.chosen.is_some() && room > own.len() + 1);
+        lines.truncate(room.saturating_sub(own.len() + marked));
+        let left = room.saturating_sub(lines.len() + own.len());
+        options.drain(..chosen_end.saturating_sub(left));
+        options.truncate(left);
+        lines.append(&mut options);
+        let caret_row = lines.len() + row - above;
+        lines.append(&mut own);
+        (lines, Some((caret_row, 2 + column)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossterm::event::KeyModifiers;
+
+    #[test]
+    fn numbers_and_own_words() {
+        let question = |options: &[&str]| AskedQuestion {
+            question: "Which?".to_owned(),
+            options: options.iter().map(ToString::to_string).collect(),
+            optional: false,
+        };
+        let mut ask = Ask::new(vec![question(&["red", "blue"]), question(&[])]);
+        let mut press = |code| ask.key(KeyEvent::new(code, KeyModifiers::NONE));
+        assert_eq!(press(KeyCode::Enter), None);
+        assert_eq!(press(KeyCode::Char('2')), None);
+        assert_eq!(press(KeyCode::Char('7')), None);
+        assert_eq!(press(KeyCode::Esc), None, "back to the first question, which keeps its answer");
+        assert_eq!(press(KeyCode::Enter), None);
+        assert_eq!(press(KeyCode::Char('7')), None);
+        let replies = vec!["blue".to_owned(), "7".to_owned()];
+        assert_eq!(press(KeyCode::Enter), Some(Reply::Answer(Answer::Replies { replies })));
+
+        let mut ask = Ask::new(vec![AskedQuestion { optional: true, ..question(&["red"]) }]);
+        let enter = ask.key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));
+        assert_eq!(enter, Some(Reply::Answer(Answer::Replies { replies: vec![String::new()] })));
     }
 }

@@ -1,6 +1,5 @@
 //! The transcript: finished pieces for the scrollback, and live ones.
 
-pub mod changed_words;
 pub mod diff;
 pub mod entry;
 pub mod live;

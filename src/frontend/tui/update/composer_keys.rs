@@ -1,9 +1,10 @@
-//! Keys that belong to the composer: completion, vi's normal mode, prompt search.
+//! Keys that belong to the composer: completion, vi's normal mode, prompt search; and sending what was typed, at
+//! once or after the turn.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::tui::app::App;
-use crate::tui::command::models;
+use crate::tui::command::{models, run};
 use crate::tui::composer::vim::state::REDO;
 use crate::tui::msg::Cmd;
 use crate::tui::popup::completion::complete;
@@ -11,6 +12,7 @@ use crate::tui::popup::completion::state::CompletionKind;
 use crate::tui::popup::history::HistorySearch;
 use crate::tui::terminal::key_table::{Action, EditCommand, ListMove, Place};
 use crate::tui::terminal::keymap;
+use base::protocol::event::{EndReason, Event};
 use base::protocol::op::Quick;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,5 +142,61 @@ pub fn search(app: &mut App, key: KeyEvent) {
             Some(edit) => search.edit(edit),
             None => drop(search.selection.key(key)),
         },
+    }
+}
+
+/// Whether the event ends a turn, and whether that turn did its work.
+pub fn turn_done(event: &Event) -> Option<bool> {
+    match event {
+        Event::TurnEnded(end) => Some(end.reason == EndReason::Done),
+        Event::CommandEnded => Some(true),
+        _ => None,
+    }
+}
+
+/// Messages for after a turn come back to be edited if it was stopped or failed.
+pub fn after_turn(app: &mut App, done: bool) {
+    if done {
+        send_later(app);
+    } else if !app.later.is_empty() {
+        take_back(app);
+    }
+}
+
+fn send_later(app: &mut App) {
+    while app.turn.is_none() && !app.later.is_empty() {
+        let text = app.later.remove(0);
+        send(app, text);
+    }
+}
+
+pub fn take_back(app: &mut App) {
+    let texts = std::mem::take(&mut app.later).join("\n");
+    app.composer.prepend(&texts);
+}
+
+pub fn enter(app: &mut App) {
+    if app.composer.take_line_continuation() {
+        return;
+    }
+    if app.composer.text().trim().is_empty() {
+        return;
+    }
+    app.completion = None;
+    app.dismissed = None;
+    let text = app.composer.take();
+    send(app, text);
+    if app.composer.is_empty() {
+        unstash(app);
+    }
+}
+
+fn send(app: &mut App, text: String) {
+    // Bare commands aren't worth remembering.
+    if !text.starts_with('/') || text.trim().contains(char::is_whitespace) {
+        app.send(Quick::Remember { text: text.clone() });
+    }
+    if !run::run(app, &text) {
+        app.submit(text);
     }
 }

@@ -5,5 +5,4 @@ pub mod on_event;
 pub mod on_lists;
 pub mod on_message;
 pub mod on_popup;
-pub mod sending;
 pub mod viewing;

@@ -3,7 +3,7 @@
 use crate::tui::app::App;
 use crate::tui::pager::cell;
 use crate::tui::pager::state::PagerKind;
-use crate::tui::popup::ledger;
+use crate::tui::popup::context;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::notes::NotePicker;
 use crate::tui::popup::pickers::sessions::SessionPicker;
@@ -41,7 +41,7 @@ pub fn apply(app: &mut App, event: Event) {
         (Event::Ledger(ledger), Some(Popup::Context(popup))) => popup.fill(ledger),
         (Event::ItemHistory(history), Some(Popup::Context(popup))) => popup.tell(history),
         (Event::ItemHistory(history), _) => {
-            app.table(&ledger::history_heading(&history), ledger::history_rows(&history));
+            app.table(&context::history_heading(&history), context::history_rows(&history));
         }
         (Event::RewindPoints(points), _) if points.is_empty() => app.inform("Nothing to rewind yet."),
         (Event::RewindPoints(points), popup) => *popup = Some(Popup::Rewind(RewindPicker::new(points))),

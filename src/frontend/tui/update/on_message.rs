@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use super::composer_keys::{self, Taken};
 use super::on_event;
 use super::on_popup::{popup_key, question_key, take_reply};
-use super::{sending, viewing};
+use super::viewing;
 use crate::tui::app::App;
 use crate::tui::command::show;
 use crate::tui::msg::{Cmd, Msg};
@@ -35,9 +35,9 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Focus(focused) => app.focused = Some(focused),
         Msg::Resize(columns, rows) => app.size = (columns, rows),
         Msg::Event(event) => {
-            let done = sending::done(&event);
+            let done = composer_keys::turn_done(&event);
             on_event::apply(app, *event);
-            done.into_iter().for_each(|done| sending::after_turn(app, done));
+            done.into_iter().for_each(|done| composer_keys::after_turn(app, done));
         }
         Msg::Background(background) => viewing::set_background(app, background),
         Msg::Tick => tick(app),
@@ -115,7 +115,7 @@ fn on_key(app: &mut App, key: KeyEvent) {
     match composer_keys::completion(app, key) {
         Taken::No => {}
         Taken::Yes => return,
-        Taken::Send => return sending::enter(app),
+        Taken::Send => return composer_keys::enter(app),
     }
     if composer_keys::vim(app, key, action) {
         return;
@@ -126,10 +126,10 @@ fn on_key(app: &mut App, key: KeyEvent) {
         Some(Action::Quit) => composer_keys::change(app, EditCommand::Delete),
         Some(Action::NextMode) => app.next_mode(),
         Some(Action::Escape) => escape(app, escape_armed),
-        Some(Action::Send) => sending::enter(app),
+        Some(Action::Send) => composer_keys::enter(app),
         // Queued messages are taken back to be edited as one text.
         Some(Action::Edit(EditCommand::Up)) if app.composer.is_empty() && !app.later.is_empty() => {
-            sending::take_back(app);
+            composer_keys::take_back(app);
         }
         Some(Action::Edit(EditCommand::Up)) if app.composer.is_empty() && !app.queued.is_empty() => {
             app.send(Control::TakeBack);
