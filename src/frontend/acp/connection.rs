@@ -26,7 +26,6 @@ struct Asked {
     waiting: HashMap<i64, oneshot::Sender<Reply>>,
 }
 
-/// Forgets a question when its answer is no longer awaited.
 struct Waiting {
     asked: Arc<Mutex<Asked>>,
     number: i64,

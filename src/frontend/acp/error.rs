@@ -6,7 +6,6 @@ pub fn error(code: ErrorCode, why: impl Into<String>) -> Error {
     Error::new(code.into(), why)
 }
 
-/// Not a message of the protocol, or sent at the wrong time.
 pub fn invalid_request(why: impl Into<String>) -> Error {
     error(ErrorCode::InvalidRequest, why)
 }

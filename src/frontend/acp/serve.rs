@@ -176,7 +176,6 @@ impl Server {
         Ok(())
     }
 
-    /// Handles a notification; unknown ones, and those for sessions that aren't open, are skipped.
     fn notification(&self, method: &str, params: Value) {
         match method {
             "session/cancel" => {
@@ -221,7 +220,6 @@ impl Server {
         self.sessions.client.answer(id, Ok(answer));
     }
 
-    /// Runs work concurrently with the following messages.
     fn beside<W: Future<Output = ()> + Send + 'static>(&mut self, work: impl FnOnce(Arc<Sessions>) -> W) {
         let work = work(Arc::clone(&self.sessions));
         self.work.spawn(work);

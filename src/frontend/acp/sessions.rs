@@ -63,7 +63,6 @@ impl Sessions {
         self.lock().get(session).map(|entry| entry.folder.clone()).ok_or_else(|| not_found(session))
     }
 
-    /// Closes a session and waits until it's fully written.
     pub async fn close(&self, session: &SessionId) {
         let entry = self.lock().remove(session);
         end(entry.into_iter().collect()).await;

@@ -211,7 +211,6 @@ fn is_whole(number: f64) -> bool {
     (number - number.round()).abs() < 1e-9 * number.abs().max(1.0)
 }
 
-/// The rules for one value, and where it stands.
 struct Rules<'a> {
     root: &'a Value,
     rules: &'a Map<String, Value>,

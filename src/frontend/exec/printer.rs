@@ -30,7 +30,6 @@ pub trait Printer {
     fn end(&mut self, end: &TurnEnd, answer: &ModelAnswer, exit_code: u8) -> io::Result<()>;
 }
 
-/// What the model said last.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelAnswer {
     pub text: Option<String>,
@@ -51,7 +50,6 @@ pub fn with(mut object: Value, more: Value) -> Value {
     object
 }
 
-/// For programs that know failed and not failed.
 pub fn failed_or_not(end: &TurnEnd, ours: u8) -> u8 {
     match end.reason {
         EndReason::Done => 0,
@@ -99,7 +97,6 @@ pub fn end_words(reason: &EndReason) -> (&'static str, Option<String>, Option<St
     }
 }
 
-/// The message of an end, with its hint.
 pub fn failure(reason: &EndReason) -> String {
     let (name, message, hint) = end_words(reason);
     [message.or_else(|| Some(name.to_owned())), hint].into_iter().flatten().collect::<Vec<_>>().join("; ")

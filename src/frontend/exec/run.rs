@@ -30,7 +30,6 @@ const EXIT_FAILED: u8 = 1;
 /// There's no composer to return the prompt to; it stays in the session.
 const INTERRUPTED: EndReason = EndReason::Interrupted { prompt_returned: None };
 
-/// What is printed, and for whom.
 #[derive(Clone, Debug)]
 pub enum OutputForm {
     /// The answer on standard output, progress on standard error.
@@ -44,7 +43,6 @@ pub enum OutputForm {
     Claude(ClaudeForm),
 }
 
-/// What a run begins with.
 #[derive(Clone, Debug)]
 pub enum ExecStart {
     Prompt(String, Vec<Attachment>),
@@ -76,7 +74,6 @@ impl OutputForm {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExecOutcome {
-    /// See the manual page; 0 is done.
     pub exit_code: u8,
     pub end: TurnEnd,
     /// The model's last text, or the JSON value for the schema.
@@ -226,7 +223,6 @@ pub fn exit_code(end: &TurnEnd) -> u8 {
     }
 }
 
-/// For the model, whose question nobody can answer.
 pub fn note(question: &Question) -> &'static str {
     match question {
         Question::Approval(_) => DENIAL,

@@ -25,7 +25,6 @@ impl TurnAnswer {
         Self { schema, said: ModelAnswer::default(), cut: false, before: None, corrected: false }
     }
 
-    /// The prompt of a new turn, with what its answer has to be.
     pub fn begin(&mut self, prompt: String) -> String {
         (self.said, self.cut, self.before, self.corrected) = (ModelAnswer::default(), false, None, false);
         match &self.schema {

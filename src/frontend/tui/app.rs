@@ -81,7 +81,6 @@ pub struct App {
     /// Messages sent during a turn and not yet picked up.
     pub queued: Vec<String>,
     pub later: Vec<String>,
-    /// Text set aside; it comes back after the next message.
     pub stashed: Option<String>,
     /// Ctrl-X was pressed; Ctrl-E after it opens the editor.
     pub chord: bool,

@@ -150,7 +150,6 @@ impl PlainChat {
             Event::History(_) if std::mem::take(&mut self.rewound) => return Ok(false),
             _ => {}
         }
-        // Events that the screen only shows temporarily.
         match &event {
             Event::ToolStarted { title, .. } => self.print(&format!("running: {title}"))?,
             Event::Retrying { attempt, of, wait_ms, reason } => {

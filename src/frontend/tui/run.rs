@@ -121,7 +121,6 @@ struct FrontEnd {
     output: Output,
     ops: UnboundedSender<Op>,
     start: Instant,
-    /// To print with the next frame.
     printed: Vec<TranscriptEntry>,
     last_printed: Option<TranscriptKind>,
     /// How long the last frame takes on a slow connection.

@@ -15,7 +15,6 @@ use base::protocol::op::{Op, Quick};
 pub const MODE: &str = "mode";
 pub const MODEL: &str = "model";
 
-/// A permission level or a mode, as the client's mode selector offers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WayOfWork {
     Level(Permission),

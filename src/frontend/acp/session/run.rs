@@ -83,7 +83,6 @@ impl Session {
                     self.options.set(&info);
                 }
                 Event::Notice { level, text } => self.held.push((level, text)),
-                // The last of the opening events.
                 Event::Commands(rows) => {
                     self.own_commands = rows.to_vec();
                     break;
@@ -430,7 +429,6 @@ impl Session {
     }
 
     fn answered(&mut self, id: QuestionId, answer: Option<Answer>) {
-        // The question is already closed.
         let Some(open) = self.open.get_mut(&id) else { return };
         let Some(answer) = answer else { return self.interrupt() };
         let allowed = !matches!(answer, Answer::No { .. });

@@ -47,7 +47,6 @@ pub fn available(own: &[CommandRow]) -> Vec<AvailableCommand> {
     ours.chain(own.iter().map(|row| command(&row.name, &row.args, &row.help))).collect()
 }
 
-/// The operation for a prompt that is one of our commands.
 pub fn parse(text: &str) -> Option<(Op, EndsWith)> {
     let rest = text.trim().strip_prefix('/')?;
     let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));

@@ -15,7 +15,6 @@ use base::protocol::event::{Event, Level, WindowState};
 use base::text::plural;
 
 pub struct Translator {
-    /// The workspace.
     pub root: PathBuf,
     client: ClientSessionCapabilities,
     /// Numbers live messages; those of a stored session have other ids.

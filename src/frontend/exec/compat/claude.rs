@@ -22,7 +22,6 @@ pub struct ClaudeForm {
     /// In Claude's names.
     pub tools: Vec<String>,
     pub mcp_servers: Vec<String>,
-    /// Only the result, at the end.
     pub only_result: bool,
     /// Text as it arrives, too.
     pub partial: bool,
@@ -59,7 +58,6 @@ impl<O: Write> Claude<O> {
         }
     }
 
-    /// One line of any kind.
     pub fn write(&mut self, line: &Value) -> io::Result<()> {
         write_line(&mut self.out, line)
     }
@@ -92,7 +90,6 @@ impl<O: Write> Claude<O> {
         }))
     }
 
-    /// The result of a session that can't begin.
     pub fn refused(&mut self, message: &str, hint: &str) -> io::Result<()> {
         let reason = EndReason::Failed {
             message: message.to_owned(),
@@ -107,7 +104,6 @@ impl<O: Write> Claude<O> {
         self.session.is_some()
     }
 
-    /// What an `initialize` request is answered with.
     pub fn initialized(&self) -> Value {
         let model = self.session.as_ref().map_or("", |session| &session.model);
         let command =
@@ -170,7 +166,6 @@ impl<O: Write> Claude<O> {
         self.block(json!({"type": "tool_use", "id": call_id, "name": name, "input": input}))
     }
 
-    /// A call in Claude's names.
     pub fn call_of(&self, tool: &str, args: &str) -> (String, Value) {
         let root = self.session.as_ref().map_or("", |session| &session.workspace);
         let args: Value = serde_json::from_str(args).unwrap_or_else(|_| json!({ "arguments": args }));

@@ -44,7 +44,6 @@ impl<O: Write> Codex<O> {
         self.line(&json!({"type": format!("item.{state}"), "item": item}))
     }
 
-    /// A new item with its number.
     fn new_item(&mut self, kind: &str, fields: Value) -> Value {
         let item = json!({"id": format!("item_{}", self.items), "type": kind});
         self.items += 1;

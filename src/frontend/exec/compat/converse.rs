@@ -102,7 +102,6 @@ impl<O: Write> Talk<'_, O> {
         Ok(())
     }
 
-    /// Begins the turn of the next message, if none runs.
     fn begin(&mut self) -> io::Result<()> {
         if self.running || !self.printer.is_open() {
             return Ok(());
@@ -212,7 +211,6 @@ impl<O: Write> Talk<'_, O> {
         }
     }
 
-    /// Requests of the program.
     fn requested(&mut self, request: &Value) -> Result<Value, String> {
         let kind = request["subtype"].as_str().unwrap_or_default();
         let done = match kind {
@@ -238,7 +236,6 @@ impl<O: Write> Talk<'_, O> {
     }
 }
 
-/// The text and pictures of a user's message.
 fn prompt(message: &Value) -> (String, Vec<Attachment>) {
     let blocks = match &message["content"] {
         Value::String(text) => return (text.clone(), Vec::new()),

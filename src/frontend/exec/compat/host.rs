@@ -53,7 +53,6 @@ impl HostProgram for HostPort {
     }
 }
 
-/// Who waits for the answer to a request.
 pub enum Unanswered {
     Question { id: QuestionId, question: Box<Question>, input: Value },
     Port(oneshot::Sender<HostAnswer>),
@@ -65,7 +64,6 @@ pub struct HostLink {
     asked: UnboundedReceiver<Asked>,
     early: VecDeque<HostMessage>,
     waiting: HashMap<String, Unanswered>,
-    /// The `initialize` request that isn't answered yet.
     pub initialize: Option<String>,
     pub closed: bool,
 }
@@ -150,7 +148,6 @@ impl HostLink {
         Some(json!({"type": "control_cancel_request", "request_id": id}))
     }
 
-    /// All that can't be answered any more.
     pub fn unanswered(&mut self) -> Vec<Unanswered> {
         self.waiting.drain().map(|(_, waiting)| waiting).collect()
     }

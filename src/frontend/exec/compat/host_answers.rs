@@ -87,7 +87,6 @@ pub fn wishes(answer: &Result<Value, String>) -> Vec<Op> {
     ops.map(Op::from).collect()
 }
 
-/// Claude's permission mode in our terms.
 pub fn mode(name: &str) -> Result<Vec<Quick>, String> {
     let permission = match name {
         "plan" => return Ok(vec![Quick::SetMode { mode: Mode::Plan }]),

@@ -234,7 +234,6 @@ fn goal(app: &mut App, args: &str) {
     }
 }
 
-/// A command that is quoted as a whole, as in a shell.
 fn unquoted(command: &str) -> &str {
     let inner =
         |quote: char| command.strip_prefix(quote)?.strip_suffix(quote).filter(|it| !it.contains(quote));

@@ -121,7 +121,6 @@ impl Composer {
         self.history.push(draft);
     }
 
-    /// Puts back a text that couldn't be sent.
     pub fn restore(&mut self, text: &str) {
         match self.history.last() {
             Some(draft) if self.pastes.unfold(draft) == text => {

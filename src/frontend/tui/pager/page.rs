@@ -21,7 +21,6 @@ pub struct Page {
     pub chosen: usize,
     pub layout: PageLayout,
     pub top: Place,
-    /// Laid out already.
     pub drawn: HashMap<usize, Vec<Line<'static>>>,
 }
 
@@ -117,7 +116,6 @@ impl Page {
         shown
     }
 
-    /// Keeps the chosen cell on the screen.
     pub fn follow(&mut self) {
         let shown = self.shown();
         if let (Some(((first, _), _)), Some(((last, _), _))) = (shown.first(), shown.last()) {

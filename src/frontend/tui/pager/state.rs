@@ -32,7 +32,6 @@ pub enum PagerKind {
 }
 
 impl PagerKind {
-    /// Whether it shows items, of a sub-agent or of the session.
     pub fn shows_items(self, of_agent: bool) -> bool {
         match self {
             Self::Agent => of_agent,

@@ -58,7 +58,6 @@ pub struct Approval {
     searching: bool,
 }
 
-/// What a question is about and what its answers do, in lines.
 fn explanation(request: &ApprovalRequest) -> Vec<String> {
     let plain = |text: &str| text::one_line(&sanitize::reveal(text), 300);
     let mut lines: Vec<String> = request.parts.iter().map(|part| plain(part)).collect();
@@ -189,7 +188,6 @@ impl Approval {
         None
     }
 
-    /// Whether some of the detail is hidden while it is folded.
     pub fn is_cut(&self, size: (u16, u16)) -> bool {
         self.plain_detail(size.0).len() > FOLDED_LINES.min(self.page_rows(size))
     }

@@ -27,7 +27,6 @@ pub struct ContextPopup {
 }
 
 impl ContextPopup {
-    /// Takes a new ledger; keeps the selection if the item still exists.
     pub fn fill(&mut self, ledger: LedgerView) {
         let chosen = self.rows.get(self.selection.index).map(|row| row.id.clone());
         self.rows.clone_from(&ledger.rows);

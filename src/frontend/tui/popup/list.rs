@@ -96,14 +96,11 @@ impl Selection {
     }
 }
 
-/// A row of a list, and what its keys do.
 pub trait PickRow: Sized {
     const TITLE: &'static str;
 
-    /// The text that searching matches.
     fn searched(&self) -> String;
 
-    /// Whether both rows represent the same thing.
     fn is_same(&self, other: &Self) -> bool {
         self.searched() == other.searched()
     }
@@ -219,7 +216,6 @@ impl<T: PickRow> PickList<T> {
     }
 }
 
-/// A title, and facts or key hints behind it.
 pub fn heading(title: &str, rest: &str, width: usize, theme: Theme) -> Line<'static> {
     let room = width.saturating_sub(wrap::width(title));
     Line::from(vec![
@@ -239,7 +235,6 @@ pub fn turned(chosen: Option<usize>, down: bool, count: usize) -> Option<usize> 
     chosen.map_or(if down { 0 } else { count.checked_sub(1)? }, next).checked_rem(count)
 }
 
-/// The key for it, as shown.
 pub fn key_name(what: ListMove) -> String {
     keymap::name(Action::List(what))
 }

@@ -160,7 +160,6 @@ impl Ask {
     pub fn key(&mut self, key: KeyEvent) -> Option<Reply> {
         let options = self.current().map_or(0, |question| question.options.len());
         match key.code {
-            // Back to the previous question and its reply.
             KeyCode::Esc => match self.replies.pop() {
                 Some(reply) => self.show_again(&reply),
                 None => return Some(Reply::Stop),

@@ -117,7 +117,6 @@ pub fn indexed(color: Color) -> Color {
     Color::Indexed((16..=255).min_by_key(|index| distance(*index)).unwrap_or(16))
 }
 
-/// RGB of one of the 256 colors, from 16 on.
 pub fn rgb_of(index: u8) -> (u8, u8, u8) {
     if index >= 232 {
         let gray = 8 + (index - 232) * 10;

@@ -81,7 +81,6 @@ fn tokens(app: &App, turn: &TurnStatus) -> Option<String> {
     let coming = turn.streamed as u64 / 4;
     // Rounded, so that the estimate doesn't change with every frame.
     let (about, sum) = if coming > 0 { ("~", (reported + coming) / 10 * 10) } else { ("", reported) };
-    // Too small to show.
     (sum >= 100).then(|| format!(" · {about}{} tokens", text::human_tokens(sum)))
 }
 

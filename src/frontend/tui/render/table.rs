@@ -46,7 +46,6 @@ impl MarkdownTable {
         if room < widths.iter().map(|width| *width.min(&NARROWEST)).sum() {
             return self.list(width, theme);
         }
-        // Shrink the widest column until the table fits.
         while widths.iter().sum::<usize>() > room {
             let Some(widest) = widths.iter_mut().max() else { break };
             *widest -= 1;

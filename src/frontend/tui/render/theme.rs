@@ -107,7 +107,6 @@ impl Theme {
         }
     }
 
-    /// For what waits for the user.
     pub fn question(self) -> Style {
         self.warning().add_modifier(Modifier::BOLD)
     }

@@ -57,7 +57,6 @@ pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
     picture
 }
 
-/// The input part: question, list or composer with its completion; then the status line.
 fn foot(app: &App, width: usize, room: usize) -> Drawing {
     let theme = app.theme;
     let status_rows = usize::from(room >= 2);

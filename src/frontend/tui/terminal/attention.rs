@@ -18,7 +18,6 @@ use base::config::settings::Notify;
 /// If the terminal doesn't report focus, a user without a key press for this long counts as away.
 const AWAY: Duration = Duration::from_secs(10);
 
-/// Save and restore the terminal's title.
 pub const KEEP_TITLE: &str = "\x1b[22;2t";
 pub const RESTORE_TITLE: &str = "\x1b]2;\x07\x1b[23;2t";
 

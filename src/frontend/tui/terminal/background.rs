@@ -74,7 +74,6 @@ pub fn parse(answer: &str) -> Option<Background> {
     Some(if light { Background::Light } else { Background::Dark })
 }
 
-/// Filters a late answer out of the keys.
 #[derive(Debug, Default)]
 pub struct LateAnswer {
     awaited: bool,
@@ -116,7 +115,6 @@ impl LateAnswer {
                 self.text.push(c);
                 self.held.push(event);
             } else {
-                // Not an answer: these keys are the user's.
                 passed.append(&mut self.held);
                 passed.push(event);
                 self.text.clear();

@@ -36,7 +36,6 @@ pub enum Action {
     Editor,
     Stash,
     Models,
-    /// Lower and raise the effort.
     LessEffort,
     MoreEffort,
     Background,
@@ -105,7 +104,6 @@ pub enum ListMove {
     Remove,
     Undo,
     Rename,
-    /// Continue in a copy.
     Fork,
 }
 

@@ -94,7 +94,6 @@ async fn gather(
     KeyBurst { events, ended }
 }
 
-/// The event after a line end, if it arrives in time.
 async fn more(
     keys: &mut (impl Stream<Item = io::Result<Event>> + Unpin),
     pasting: bool,

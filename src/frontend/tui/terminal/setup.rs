@@ -52,12 +52,10 @@ pub fn breaks_lines_anew() -> bool {
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TerminalReply {
-    /// Supports the key protocol.
     pub keys: bool,
     pub background: Option<Background>,
     /// Queried for its background, without an answer yet.
     pub asked: bool,
-    /// Typed by the user meanwhile.
     pub typed: String,
 }
 

@@ -164,7 +164,6 @@ fn color(parts: &mut [Part], language: Option<&CodeLanguage>, cap: usize, theme:
     }
 }
 
-/// Marks the words that differ between removed lines and the lines that replace them.
 fn mark(parts: &mut [Part], most: usize) {
     let mut at = 0;
     while at < parts.len().min(most) {

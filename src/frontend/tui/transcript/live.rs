@@ -46,7 +46,6 @@ impl StreamingReply {
         TranscriptEntry::Answer { markdown, tight: self.tight, code }
     }
 
-    /// Takes the part that won't change anymore.
     fn take_finished(&mut self) -> Option<TranscriptEntry> {
         let (cut, fence) = self.cut()?;
         let entry = self.entry(&self.open[..cut]);

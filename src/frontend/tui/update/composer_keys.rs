@@ -41,7 +41,6 @@ pub fn completion(app: &mut App, key: KeyEvent) -> Taken {
     Taken::Yes
 }
 
-/// Writes into the composer, which takes the keys from a question.
 pub fn write(app: &mut App, text: &str) {
     if app.answering() {
         app.arm_question(false);

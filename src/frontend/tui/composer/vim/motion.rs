@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use crate::tui::composer::grapheme::{line_end, line_start, next, previous};
 
-/// How an operator applies to the range of a motion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Span {
     Exclusive,
