@@ -6,9 +6,8 @@ use std::time::Duration;
 use agent_client_protocol_schema::v1::{
     AvailableCommandsUpdate, ClientCapabilities, ConfigOptionUpdate, CurrentModeUpdate, Error,
     PromptResponse, RequestId, SessionConfigOptionValue, SessionId, SessionInfoUpdate, SessionUpdate,
-    SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest,
-    SetSessionModeResponse, StopReason, ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate,
-    ToolCallUpdateFields,
+    SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeResponse, StopReason,
+    ToolCall, ToolCallId, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
 };
 use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
@@ -76,37 +75,33 @@ impl Session {
     /// Waits for the agent's opening events; with `replay`, shows the session's history.
     pub async fn begin(&mut self, replay: bool) -> Result<(), Error> {
         let gone = || error::failed("the agent stopped while the session was opened");
+        let mut replaying = false;
         loop {
             match self.events.recv().await.ok_or_else(gone)? {
-                Event::Session(info) => {
+                Event::Session(info) if !replaying => {
                     self.untitled = info.turns == 0;
                     self.options.set(&info);
                 }
-                Event::Notice { level, text } => self.held.push((level, text)),
-                Event::Commands(rows) => {
+                // Commands are the last of the opening events.
+                Event::Commands(rows) if !replaying => {
                     self.own_commands = rows.to_vec();
-                    break;
+                    if !replay {
+                        return Ok(());
+                    }
+                    replaying = true;
+                    self.send(Quick::ShowTranscript { agent: None });
                 }
+                Event::Transcript { items, .. } if replaying => {
+                    let updates = history::updates(&items, &self.translator.root);
+                    updates.into_iter().for_each(|update| self.update(update));
+                    return Ok(());
+                }
+                Event::Notice { level: Level::Error, text } if replaying => return Err(error::failed(text)),
+                Event::Notice { level, text } => self.held.push((level, text)),
+                event if replaying => self.event(event),
                 _ => {}
             }
         }
-        if replay {
-            self.send(Quick::ShowTranscript { agent: None });
-            loop {
-                match self.events.recv().await.ok_or_else(gone)? {
-                    Event::Transcript { items, .. } => {
-                        for update in history::updates(&items, &self.translator.root) {
-                            self.update(update);
-                        }
-                        break;
-                    }
-                    Event::Notice { level: Level::Error, text } => return Err(error::failed(text)),
-                    Event::Notice { level, text } => self.held.push((level, text)),
-                    event => self.event(event),
-                }
-            }
-        }
-        Ok(())
     }
 
     pub async fn run(mut self, mut commands: UnboundedReceiver<Command>) {
@@ -189,7 +184,10 @@ impl Session {
                     self.stopped(&wanted, StopReason::Cancelled);
                 }
             }
-            Command::SetMode { id, request } => self.set_mode(&id, &request),
+            Command::SetMode { id, request } => {
+                let chosen = self.choose(&request.mode_id.0);
+                self.client.answer(&id, chosen.map(|()| SetSessionModeResponse::new()));
+            }
             Command::SetOption { id, request } => self.set_option(id, request),
         }
     }
@@ -245,11 +243,6 @@ impl Session {
             return self.finish(Ok(StopReason::Cancelled));
         }
         self.send(Control::Interrupt);
-    }
-
-    fn set_mode(&mut self, id: &RequestId, request: &SetSessionModeRequest) {
-        let chosen = self.choose(&request.mode_id.0);
-        self.client.answer(id, chosen.map(|()| SetSessionModeResponse::new()));
     }
 
     fn choose(&mut self, way: &str) -> Result<(), Error> {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::claude::Claude;
-use super::host::{FromHost, HostLink, HostMessage, Unanswered, response};
+use super::host::{FromHost, HostLink, Unanswered, response};
 use super::host_answers;
 use crate::exec::output_schema::OutputSchema;
 use crate::exec::printer::Printer;
@@ -176,15 +176,15 @@ impl<O: Write> Talk<'_, O> {
             FromHost::Closed => self.link.unanswered().into_iter().try_for_each(|waiting| {
                 self.answered(waiting, Err("standard input was closed before an answer came".to_owned()))
             }),
-            FromHost::Message(HostMessage::Prompt(message)) => {
+            FromHost::Prompt(message) => {
                 self.queue.push_back(message);
                 Ok(())
             }
-            FromHost::Message(HostMessage::Response { id, answer }) => match self.link.answered(&id) {
+            FromHost::Response { id, answer } => match self.link.answered(&id) {
                 Some(waiting) => self.answered(waiting, answer),
                 None => Ok(()),
             },
-            FromHost::Message(HostMessage::Request { id, request }) => {
+            FromHost::Request { id, request } => {
                 let answer = self.requested(&request);
                 self.printer.write(&response(&id, answer))
             }

@@ -17,20 +17,6 @@ use base::protocol::host::HostProgram;
 const MAX_LINE_BYTES: u64 = 64 * 1024 * 1024;
 const CLOSED: &str = "the program that started mycode has closed its standard input";
 
-#[derive(Debug, PartialEq)]
-pub enum HostMessage {
-    /// Of the user: `{"role", "content"}`.
-    Prompt(Value),
-    Request {
-        id: String,
-        request: Value,
-    },
-    Response {
-        id: String,
-        answer: Result<Value, String>,
-    },
-}
-
 type HostAnswer = Result<Value, String>;
 
 struct Asked {
@@ -59,17 +45,26 @@ pub enum Unanswered {
 }
 
 pub struct HostLink {
-    messages: UnboundedReceiver<HostMessage>,
+    messages: UnboundedReceiver<FromHost>,
     port: HostPort,
     asked: UnboundedReceiver<Asked>,
-    early: VecDeque<HostMessage>,
+    early: VecDeque<FromHost>,
     waiting: HashMap<String, Unanswered>,
     pub initialize: Option<String>,
     pub closed: bool,
 }
 
 pub enum FromHost {
-    Message(HostMessage),
+    /// Of the user: `{"role", "content"}`.
+    Prompt(Value),
+    Request {
+        id: String,
+        request: Value,
+    },
+    Response {
+        id: String,
+        answer: HostAnswer,
+    },
     /// A line to write: a request of the agent.
     Ask(Value),
     Closed,
@@ -98,7 +93,7 @@ impl HostLink {
     /// What the program wants of the session, before that begins; `None` if it says nothing about it.
     pub async fn initialize(&mut self) -> Option<Value> {
         match self.messages.recv().await? {
-            HostMessage::Request { id, request } if request["subtype"] == "initialize" => {
+            FromHost::Request { id, request } if request["subtype"] == "initialize" => {
                 self.initialize = Some(id);
                 Some(request)
             }
@@ -111,16 +106,13 @@ impl HostLink {
 
     pub async fn next(&mut self) -> FromHost {
         if let Some(message) = self.early.pop_front() {
-            return FromHost::Message(message);
+            return message;
         }
         tokio::select! {
-            message = self.messages.recv(), if !self.closed => match message {
-                Some(message) => FromHost::Message(message),
-                None => {
-                    self.closed = true;
-                    FromHost::Closed
-                }
-            },
+            message = self.messages.recv(), if !self.closed => {
+                self.closed = message.is_none();
+                message.unwrap_or(FromHost::Closed)
+            }
             Some(Asked { request, answer }) = self.asked.recv() => FromHost::Ask(self.ask(request, Unanswered::Port(answer))),
         }
     }
@@ -153,7 +145,7 @@ impl HostLink {
     }
 }
 
-pub fn response(id: &str, answer: Result<Value, String>) -> Value {
+pub fn response(id: &str, answer: HostAnswer) -> Value {
     let response = match answer {
         Ok(response) => json!({"subtype": "success", "request_id": id, "response": response}),
         Err(error) => json!({"subtype": "error", "request_id": id, "error": error}),
@@ -162,7 +154,7 @@ pub fn response(id: &str, answer: Result<Value, String>) -> Value {
 }
 
 /// Until the end of input, a line that is too long, or until nobody listens.
-async fn read(mut input: impl AsyncBufRead + Unpin, messages: UnboundedSender<HostMessage>) {
+async fn read(mut input: impl AsyncBufRead + Unpin, messages: UnboundedSender<FromHost>) {
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -179,12 +171,12 @@ async fn read(mut input: impl AsyncBufRead + Unpin, messages: UnboundedSender<Ho
 }
 
 /// Kinds that we don't know are skipped, as Claude Code does.
-fn message(mut line: Value) -> Option<HostMessage> {
+fn message(mut line: Value) -> Option<FromHost> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     match line["type"].as_str()? {
-        "user" => Some(HostMessage::Prompt(line["message"].take())),
+        "user" => Some(FromHost::Prompt(line["message"].take())),
         "control_request" => {
-            Some(HostMessage::Request { id: text(&line["request_id"])?, request: line["request"].take() })
+            Some(FromHost::Request { id: text(&line["request_id"])?, request: line["request"].take() })
         }
         "control_response" => {
             let response = &mut line["response"];
@@ -193,7 +185,7 @@ fn message(mut line: Value) -> Option<HostMessage> {
                 Some("success") => Ok(response["response"].take()),
                 _ => Err(text(&response["error"]).unwrap_or_else(|| "no reason given".to_owned())),
             };
-            Some(HostMessage::Response { id, answer })
+            Some(FromHost::Response { id, answer })
         }
         _ => None,
     }

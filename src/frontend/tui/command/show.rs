@@ -2,6 +2,7 @@
 
 use super::table::COMMANDS;
 use crate::tui::app::App;
+use crate::tui::pager::state::PagerKind;
 use crate::tui::popup::context::ContextPopup;
 use crate::tui::popup::list::PickList;
 use crate::tui::popup::open::Popup;
@@ -87,8 +88,8 @@ pub fn context(app: &mut App, args: &str) {
 
 pub fn diff(app: &mut App, args: &str) {
     match args {
-        "" => viewing::open_changes(app, false),
-        "turn" => viewing::open_changes(app, true),
+        "" => viewing::open_pager(app, PagerKind::Changes { turn: false }),
+        "turn" => viewing::open_pager(app, PagerKind::Changes { turn: true }),
         _ => app.warn("Usage: /diff shows what this session changed; /diff turn: the last turn."),
     }
 }

@@ -182,14 +182,10 @@ fn item_lines(item: &Item, title: &str, open: bool, layout: PageLayout) -> Vec<L
     entry.lines(None, width, theme)
 }
 
-fn diff_of(result: &ToolResult) -> Option<&str> {
-    result.envelope.data.diff()
-}
-
 fn whole(result: &ToolResult) -> Cow<'_, str> {
     let envelope = &result.envelope;
     let error = envelope.error.as_ref().map_or("", |error| error.message.as_str());
-    let parts: Vec<&str> = [diff_of(result).unwrap_or(""), &envelope.body, error, &envelope.text]
+    let parts: Vec<&str> = [envelope.data.diff().unwrap_or(""), &envelope.body, error, &envelope.text]
         .into_iter()
         .filter(|part| !part.is_empty())
         .collect();
@@ -200,7 +196,7 @@ fn whole(result: &ToolResult) -> Cow<'_, str> {
 }
 
 fn output(result: &ToolResult, layout: PageLayout) -> Vec<Line<'static>> {
-    if let Some(diff) = diff_of(result) {
+    if let Some(diff) = result.envelope.data.diff() {
         return diff::render(diff, layout.width, usize::MAX, layout.theme);
     }
     let text = whole(result);

@@ -52,27 +52,10 @@ pub struct Approval {
     pub unfolded: bool,
     /// Shown instead of the detail.
     explained: bool,
+    /// What the question is about and what its answers do.
     explanation: Vec<String>,
-    /// Search text for the detail; being typed while `searching`.
-    search: Buffer,
-    searching: bool,
-}
-
-fn explanation(request: &ApprovalRequest) -> Vec<String> {
-    let plain = |text: &str| text::one_line(&sanitize::reveal(text), 300);
-    let mut lines: Vec<String> = request.parts.iter().map(|part| plain(part)).collect();
-    lines.push("y: this call only.".to_owned());
-    if let Some(scope) = &request.session_scope {
-        lines.push(format!("s: {}, without asking until you quit.", plain(scope)));
-    }
-    if let Some(prefix) = &request.always_prefix {
-        let prefix = plain(prefix);
-        lines.push(format!(
-            "a: in this project, commands that begin with `{prefix}` never ask again; /permission revokes it."
-        ));
-    }
-    lines.push("n: nothing runs, and the model continues without it. Esc ends the turn.".to_owned());
-    lines
+    /// Search text for the detail, while being typed.
+    search: Option<Buffer>,
 }
 
 fn no() -> Reply {
@@ -89,16 +72,24 @@ impl Approval {
     pub fn of_call(request: ApprovalRequest) -> Self {
         let plain = |text: &str, most| text::one_line(&sanitize::reveal(text), most);
         let mut choices = vec![Choice::new('y', "once", "Yes, once", Reply::Answer(Answer::Once))];
+        let mut explanation: Vec<String> = request.parts.iter().map(|part| plain(part, 300)).collect();
+        explanation.push("y: this call only.".to_owned());
         if let Some(scope) = &request.session_scope {
             let text = format!("Yes, and don't ask again this session: {}", plain(scope, 200));
             choices.push(Choice::new('s', "session", text, Reply::Answer(Answer::Session)));
+            explanation.push(format!("s: {}, without asking until you quit.", plain(scope, 300)));
         }
         if let Some(prefix) = &request.always_prefix {
             let text = format!("Always allow `{}` in this project", plain(prefix, 60));
             choices.push(Choice::new('a', "always", text, Reply::Answer(Answer::Always)));
+            let prefix = plain(prefix, 300);
+            explanation.push(format!(
+                "a: in this project, commands that begin with `{prefix}` never ask again; /permission revokes it."
+            ));
         }
         choices.push(Choice::new('n', "no", "No", no()));
-        let explanation = explanation(&request);
+        explanation
+            .push("n: nothing runs, and the model continues without it. Esc ends the turn.".to_owned());
         let ApprovalRequest { title, reason, detail, is_diff, agent, .. } = request;
         let reason = match agent {
             Some(agent) => format!("asked by the sub-agent {agent}; {reason}"),
@@ -145,7 +136,7 @@ impl Approval {
     }
 
     pub fn writes(&self) -> bool {
-        self.note.is_some() || self.searching
+        self.note.is_some() || self.search.is_some()
     }
 
     /// Returns the answer, if any. `size` is the screen's columns and rows.
@@ -153,7 +144,7 @@ impl Approval {
         if self.note.is_some() {
             return self.note_key(key);
         }
-        if self.searching {
+        if self.search.is_some() {
             self.search_key(key, size);
             return None;
         }
@@ -178,10 +169,7 @@ impl Approval {
                     self.unfolded = !self.unfolded && self.is_cut(size);
                     self.scroll = 0;
                 }
-                '/' => {
-                    self.searching = true;
-                    self.search.reset();
-                }
+                '/' => self.search = Some(Buffer::default()),
                 letter => return Some(self.choices[self.choice_of(letter)?].reply.clone()),
             },
         }
@@ -218,12 +206,11 @@ impl Approval {
     }
 
     fn search_key(&mut self, key: KeyEvent, (columns, _): (u16, u16)) {
-        match key.code {
-            KeyCode::Esc => self.searching = false,
+        match (key.code, &mut self.search) {
+            (KeyCode::Esc, _) => self.search = None,
             // The next match after the first visible row, wrapping around.
-            KeyCode::Enter => {
-                self.searching = false;
-                let wanted = self.search.text().to_lowercase();
+            (KeyCode::Enter, search) => {
+                let wanted = search.take().unwrap_or_default().text().to_lowercase();
                 let lines = self.plain_detail(columns);
                 let found = |line: &Line<'_>| line.to_string().to_lowercase().contains(&wanted);
                 let next = lines.iter().skip(self.scroll + 1).position(found).map(|at| at + self.scroll + 1);
@@ -231,7 +218,7 @@ impl Approval {
                     (self.scroll, self.unfolded) = (at, true);
                 }
             }
-            _ => self.search.type_key(key),
+            (_, search) => search.iter_mut().for_each(|search| search.type_key(key)),
         }
     }
 
@@ -240,7 +227,7 @@ impl Approval {
     }
 
     pub fn paste(&mut self, text: &str) -> bool {
-        let field = if self.searching { Some(&mut self.search) } else { self.note.as_mut() };
+        let field = self.search.as_mut().or(self.note.as_mut());
         field.map(|field| field.paste_line(text)).is_some()
     }
 
@@ -338,10 +325,9 @@ impl Approval {
             _ => format!("{} above, {below} below", text::plural(start, "line")),
         };
         let unfold = if self.unfolded { "v collapse" } else { "v expand" };
-        let more = if self.searching {
-            format!("  /{}▏ · Enter to find", self.search.text())
-        } else {
-            format!("  … {hidden} · PgUp/PgDn · {unfold} · / search")
+        let more = match &self.search {
+            Some(search) => format!("  /{}▏ · Enter to find", search.text()),
+            None => format!("  … {hidden} · PgUp/PgDn · {unfold} · / search"),
         };
         shown.push(wrap::line(&more, width, theme.dim()));
         shown.truncate(limit);

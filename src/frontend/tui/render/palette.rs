@@ -36,14 +36,14 @@ const fn rgb(hex: u32) -> Color {
 
 pub static ANSI: Palette = Palette {
     dim: None,
-    accent: Color::Cyan,
-    good: Color::Green,
-    bad: Color::Red,
+    accent: Color::Indexed(6),
+    good: Color::Indexed(2),
+    bad: Color::Indexed(1),
     warning: Color::Reset,
-    code: Color::Cyan,
-    heading: Color::Magenta,
-    link: Color::Blue,
-    number: Color::Magenta,
+    code: Color::Indexed(6),
+    heading: Color::Indexed(5),
+    link: Color::Indexed(4),
+    number: Color::Indexed(5),
     diff: None,
 };
 

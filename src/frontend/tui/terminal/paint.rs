@@ -116,32 +116,13 @@ fn set_style(out: &mut impl Write, before: Style, (fg, bg, modifier): Style) -> 
     write!(out, "\x1b[{codes}m")
 }
 
-/// `base` is 30 for the text, 40 for what is behind it.
+/// `base` is 30 for the text, 40 for what is behind it. Palettes have no named colors.
 fn color(color: Color, base: u16) -> String {
-    let named = |number: u16| match number {
-        0..8 => (base + number).to_string(),
-        _ => (base + 52 + number).to_string(),
-    };
     match color {
-        Color::Reset => (base + 9).to_string(),
-        Color::Indexed(number) if number < 16 => named(number.into()),
+        Color::Indexed(number @ 0..8) => (base + u16::from(number)).to_string(),
+        Color::Indexed(number @ 8..16) => (base + 52 + u16::from(number)).to_string(),
         Color::Indexed(number) => format!("{};5;{number}", base + 8),
         Color::Rgb(red, green, blue) => format!("{};2;{red};{green};{blue}", base + 8),
-        Color::Black => named(0),
-        Color::Red => named(1),
-        Color::Green => named(2),
-        Color::Yellow => named(3),
-        Color::Blue => named(4),
-        Color::Magenta => named(5),
-        Color::Cyan => named(6),
-        Color::Gray => named(7),
-        Color::DarkGray => named(8),
-        Color::LightRed => named(9),
-        Color::LightGreen => named(10),
-        Color::LightYellow => named(11),
-        Color::LightBlue => named(12),
-        Color::LightMagenta => named(13),
-        Color::LightCyan => named(14),
-        Color::White => named(15),
+        _ => (base + 9).to_string(),
     }
 }

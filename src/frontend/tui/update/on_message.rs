@@ -11,6 +11,7 @@ use crate::tui::command::show;
 use crate::tui::msg::{Cmd, Msg};
 use crate::tui::pager::state::PagerKind;
 use crate::tui::popup::completion::complete;
+use crate::tui::render::theme::Look;
 use crate::tui::terminal::key_name;
 use crate::tui::terminal::key_table::{Action, EditCommand, Place};
 use crate::tui::terminal::keymap;
@@ -39,7 +40,7 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
             on_event::apply(app, *event);
             done.into_iter().for_each(|done| composer_keys::after_turn(app, done));
         }
-        Msg::Background(background) => viewing::set_background(app, background),
+        Msg::Background(background) => app.set_look(Look { background: Some(background), ..app.look }),
         Msg::Tick => tick(app),
     }
     viewing::arrange(app);

@@ -5,7 +5,7 @@ use crate::tui::effects::MOST_COPIED;
 use crate::tui::msg::Cmd;
 use crate::tui::pager::state::{Pager, PagerKind};
 use crate::tui::popup::open::Popup;
-use crate::tui::render::theme::{Background, Look};
+use crate::tui::render::theme::Look;
 use base::config::theme::ThemeName;
 use base::model::item::ItemId;
 use base::protocol::ledger::ContextEdit;
@@ -36,10 +36,6 @@ pub fn open_agent(app: &mut App, agent: String) {
     };
     app.popup = Some(Popup::Pager(Box::new(Pager::of_agent(agent, before))));
     refresh(app);
-}
-
-pub fn open_changes(app: &mut App, turn: bool) {
-    open_pager(app, PagerKind::Changes { turn });
 }
 
 /// Closes the popup; a sub-agent's transcript returns to the pager below.
@@ -79,10 +75,6 @@ pub fn choose_theme(app: &mut App, name: ThemeName, keep: bool) {
         app.command(Cmd::KeepTheme(name));
         app.hint = Some(format!("theme: {}", name.into_str()));
     }
-}
-
-pub fn set_background(app: &mut App, background: Background) {
-    app.set_look(Look { background: Some(background), ..app.look });
 }
 
 pub fn edit_context(app: &mut App, edit: ContextEdit, id: ItemId) {
