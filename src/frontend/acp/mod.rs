@@ -11,7 +11,6 @@
 pub mod client_files;
 pub mod connection;
 pub mod error;
-pub mod incoming;
 pub mod prompt;
 pub mod serve;
 pub mod session;

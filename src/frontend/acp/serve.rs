@@ -23,9 +23,8 @@ use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
-use super::connection::Client;
+use super::connection::{self, Client, Incoming};
 use super::error;
-use super::incoming::{self, Incoming};
 use super::prompt::Input;
 use super::session::work::Command;
 use super::sessions::{Request, Sessions};
@@ -49,7 +48,7 @@ pub async fn run(
     let mut read = Ok(());
     loop {
         let incoming = tokio::select! {
-            incoming = incoming::next(&mut input) => incoming,
+            incoming = connection::next(&mut input) => incoming,
             _ = &mut writer => break,
             Some(()) = interrupts.next() => break,
             Some(_) = server.work.join_next(), if !server.work.is_empty() => continue,

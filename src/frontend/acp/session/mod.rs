@@ -3,5 +3,4 @@
 pub mod options;
 pub mod questions;
 pub mod run;
-pub mod slash;
 pub mod work;

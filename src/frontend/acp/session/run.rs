@@ -15,8 +15,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::options::{self, Options, WayOfWork};
 use super::questions;
-use super::slash::{self, EndsWith};
-use super::work::{self, Busy, Command, Open, Waiting};
+use super::work::{self, Busy, Command, EndsWith, Open, Waiting};
 use crate::acp::connection::Client;
 use crate::acp::error;
 use crate::acp::prompt::Input;
@@ -105,7 +104,7 @@ impl Session {
     }
 
     pub async fn run(mut self, mut commands: UnboundedReceiver<Command>) {
-        let commands_update = AvailableCommandsUpdate::new(slash::available(&self.own_commands));
+        let commands_update = AvailableCommandsUpdate::new(work::available(&self.own_commands));
         self.update(SessionUpdate::AvailableCommandsUpdate(commands_update));
         self.send(Quick::ListModels);
         if self.translator.shows_notices() {
@@ -219,7 +218,7 @@ impl Session {
             let title = SessionInfoUpdate::new().title(one_line(&text, TITLE_CHARS));
             self.update(SessionUpdate::SessionInfoUpdate(title));
         }
-        let command = slash::parse(&text).filter(|_| attachments.is_empty());
+        let command = work::parse(&text).filter(|_| attachments.is_empty());
         let (op, ends) = command.unwrap_or((Op::Work(Work::Prompt { text, attachments }), EndsWith::Turn));
         self.busy = Some(Busy::Prompt { id, ends, cancelled: false, turns: 0, stop: None });
         self.send(op);

@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::claude::Claude;
-use super::host::{FromHost, HostLink, Unanswered, response};
-use super::host_answers;
+use super::host::{self, FromHost, HostLink, Unanswered, response};
 use crate::exec::output_schema::OutputSchema;
 use crate::exec::printer::Printer;
 use crate::exec::run::{self, ExecOutcome, ExecStart};
@@ -161,8 +160,7 @@ impl<O: Write> Talk<'_, O> {
             let note = run::note(&question).to_owned();
             return self.op(Control::Answer { id, answer: Answer::No { note } });
         }
-        let (request, input) =
-            host_answers::request(&question, |tool, args| self.printer.call_of(tool, args));
+        let (request, input) = host::request(&question, |tool, args| self.printer.call_of(tool, args));
         let line = self.link.ask(request, Unanswered::Question { id, question: Box::new(question), input });
         self.printer.write(&line)?;
         self.printer.state("requires_action")
@@ -199,10 +197,10 @@ impl<O: Write> Talk<'_, O> {
             }
             Unanswered::Question { id, question, input } => {
                 let stops = answer.as_ref().is_ok_and(|answer| answer["interrupt"] == true);
-                for op in host_answers::wishes(&answer) {
+                for op in host::wishes(&answer) {
                     self.op(op)?;
                 }
-                self.op(Control::Answer { id, answer: host_answers::answer(&question, &input, answer) })?;
+                self.op(Control::Answer { id, answer: host::answer(&question, &input, answer) })?;
                 if stops {
                     self.op(Control::Interrupt)?;
                 }
@@ -221,7 +219,7 @@ impl<O: Write> Talk<'_, O> {
             }
             "set_permission_mode" => {
                 let mode = request["mode"].as_str().unwrap_or_default();
-                host_answers::mode(mode)?.into_iter().try_for_each(|op: Quick| self.op(op))
+                host::mode(mode)?.into_iter().try_for_each(|op: Quick| self.op(op))
             }
             "set_model" => match request["model"].as_str() {
                 Some(model) => self.op(Idle::SetModel { model: model.to_owned() }),

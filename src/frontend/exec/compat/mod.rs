@@ -4,4 +4,3 @@ pub mod claude;
 pub mod codex;
 pub mod converse;
 pub mod host;
-pub mod host_answers;

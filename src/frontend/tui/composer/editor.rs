@@ -1,12 +1,13 @@
-//! The composer: buffer, folded pastes and history combined.
+//! The composer: buffer, folded pastes and history of drafts combined, and the layout of its soft-wrapped rows.
+
+use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::buffer::Buffer;
-use super::history::PromptHistory;
-use super::layout::{self, Layout};
-use super::paste::{self, Pastes};
-use super::vim::state::Vim;
+use crate::tui::composer::buffer::Buffer;
+use crate::tui::composer::paste::{self, Pastes};
+use crate::tui::composer::vim::state::Vim;
+use crate::tui::render::wrap;
 use crate::tui::terminal::key_table::EditCommand;
 
 /// Text set by the program is folded only beyond this, so that the user's own prompts stay readable.
@@ -171,7 +172,7 @@ impl Composer {
         let rows = layout
             .rows
             .iter()
-            .map(|row| text[row.clone()].graphemes(true).map(|g| layout::shown(g, &self.pastes)).collect())
+            .map(|row| text[row.clone()].graphemes(true).map(|g| shown(g, &self.pastes)).collect())
             .collect();
         Drawn { rows, caret: layout.position(text, &self.pastes, self.buffer.cursor()) }
     }
@@ -200,6 +201,111 @@ impl Composer {
                 }
             }
         }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Layout {
+    pub rows: Vec<Range<usize>>,
+}
+
+impl Layout {
+    pub fn new(text: &str, pastes: &Pastes, max: usize) -> Self {
+        let mut rows = Vec::new();
+        let mut at = 0;
+        for line in text.split('\n') {
+            for row in wrap::rows_with(line, max, |grapheme| cells(grapheme, pastes).min(max.max(1))) {
+                rows.push(row.start + at..row.end + at);
+            }
+            at += line.len() + 1;
+        }
+        Self { rows }
+    }
+
+    pub fn position(&self, text: &str, pastes: &Pastes, cursor: usize) -> (usize, usize) {
+        let row = self.rows.iter().rposition(|row| row.start <= cursor).unwrap_or(0);
+        let start = self.rows.get(row).map_or(0, |row| row.start);
+        let column = text.get(start..cursor).unwrap_or("").graphemes(true).map(|g| cells(g, pastes)).sum();
+        (row, column)
+    }
+
+    pub fn index(&self, text: &str, pastes: &Pastes, row: usize, column: usize) -> usize {
+        let Some(range) = self.rows.get(row) else { return text.len() };
+        let mut at = range.start;
+        let mut reached = 0;
+        for grapheme in text[range.clone()].graphemes(true) {
+            reached += cells(grapheme, pastes);
+            if reached > column {
+                break;
+            }
+            at += grapheme.len();
+        }
+        // The end of a soft-wrapped row is the start of the next one; stay on this row.
+        let soft = self.rows.get(row + 1).is_some_and(|next| next.start == range.end);
+        if soft && at == range.end && at > range.start {
+            let last = text[range.clone()].graphemes(true).next_back().map_or(0, str::len);
+            at -= last;
+        }
+        at
+    }
+}
+
+fn shown<'t>(grapheme: &'t str, pastes: &Pastes) -> std::borrow::Cow<'t, str> {
+    match pastes.label(grapheme) {
+        Some(label) => label.into(),
+        None => wrap::detab(grapheme),
+    }
+}
+
+fn cells(grapheme: &str, pastes: &Pastes) -> usize {
+    wrap::width(&shown(grapheme, pastes))
+}
+
+const LIMIT: usize = 200;
+
+#[derive(Clone, Debug, Default)]
+struct PromptHistory {
+    drafts: Vec<String>,
+    browsing: Option<(usize, String)>,
+}
+
+impl PromptHistory {
+    pub fn push(&mut self, draft: String) {
+        self.browsing = None;
+        if draft.trim().is_empty() || self.drafts.last() == Some(&draft) {
+            return;
+        }
+        if self.drafts.len() == LIMIT {
+            self.drafts.remove(0);
+        }
+        self.drafts.push(draft);
+    }
+
+    pub fn older(&mut self, current: String) -> Option<String> {
+        let (index, kept) = match self.browsing.take() {
+            Some((index, kept)) => (index, kept),
+            None => (self.drafts.len(), current),
+        };
+        let older = index.checked_sub(1).and_then(|older| self.drafts.get(older).cloned());
+        self.browsing = (index < self.drafts.len() || older.is_some())
+            .then_some((if older.is_some() { index - 1 } else { index }, kept));
+        older
+    }
+
+    pub fn newer(&mut self) -> Option<String> {
+        let (index, kept) = self.browsing.take()?;
+        match self.drafts.get(index + 1) {
+            Some(draft) => {
+                let draft = draft.clone();
+                self.browsing = Some((index + 1, kept));
+                Some(draft)
+            }
+            None => Some(kept),
+        }
+    }
+
+    pub fn last(&self) -> Option<&str> {
+        self.drafts.last().map(String::as_str)
     }
 }
 
@@ -266,5 +372,44 @@ mod tests {
         assert!(composer.take_line_continuation());
         assert_eq!(composer.text(), "a\n");
         assert!(!composer.take_line_continuation());
+    }
+}
+
+#[cfg(test)]
+mod layout_tests {
+    use super::*;
+
+    #[test]
+    fn caret_and_rows_agree() {
+        let pastes = Pastes::default();
+        let text = "日本語 text\nx";
+        let layout = Layout::new(text, &pastes, 7);
+        assert_eq!(layout.rows.len(), 3);
+        assert_eq!(layout.position(text, &pastes, "日本".len()), (0, 4));
+        assert_eq!(layout.position(text, &pastes, text.len()), (2, 1));
+        assert_eq!(layout.index(text, &pastes, 0, 3), "日".len());
+        assert_eq!(layout.position(text, &pastes, "日本語 ".len()), (1, 0));
+    }
+}
+
+#[cfg(test)]
+mod history_tests {
+    use super::*;
+
+    fn text(text: &str) -> String {
+        text.to_owned()
+    }
+
+    #[test]
+    fn history_round_trip() {
+        let mut history = PromptHistory::default();
+        history.push(text("one"));
+        history.push(text("two"));
+        assert_eq!(history.older(text("new")), Some(text("two")));
+        assert_eq!(history.older(text("two")), Some(text("one")));
+        assert_eq!(history.older(text("one")), None);
+        assert_eq!(history.newer(), Some(text("two")));
+        assert_eq!(history.newer(), Some(text("new")));
+        assert_eq!(history.newer(), None);
     }
 }

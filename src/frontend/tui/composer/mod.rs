@@ -3,7 +3,5 @@
 pub mod buffer;
 pub mod editor;
 pub mod grapheme;
-pub mod history;
-pub mod layout;
 pub mod paste;
 pub mod vim;

@@ -1,5 +1,4 @@
 //! The full-screen pager with search and copying. Only visible cells are laid out.
 
 pub mod cell;
-pub mod page;
 pub mod state;

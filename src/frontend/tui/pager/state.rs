@@ -4,8 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 use regex::{Regex, RegexBuilder};
 
-use super::cell::{CellContent, PageLayout, PagerCell};
-use super::page::{Page, Place, marked, shifted};
+use super::cell::{CellContent, Page, PageLayout, PagerCell, Place, marked, shifted};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::popup::list::{self, PopupAction};
 use crate::tui::render::theme::Theme;

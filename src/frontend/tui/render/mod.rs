@@ -3,8 +3,6 @@
 pub mod highlight;
 pub mod links;
 pub mod markdown;
-pub mod palette;
-pub mod panel;
 pub mod status;
 pub mod table;
 pub mod theme;

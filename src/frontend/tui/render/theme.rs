@@ -3,8 +3,7 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use super::highlight::scanner::Role;
-use super::palette::{self, Palette};
+use crate::tui::render::highlight::scanner::Role;
 use base::config::theme::ThemeName;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,10 +38,10 @@ impl Look {
             (Depth::Sixteen, ..) | (_, ThemeName::Ansi, _) | (_, ThemeName::Auto, None) => {
                 return Theme::new(true);
             }
-            (_, ThemeName::Dark, _) | (_, ThemeName::Auto, Some(Background::Dark)) => &palette::DARK,
-            (_, ThemeName::Light, _) | (_, ThemeName::Auto, Some(Background::Light)) => &palette::LIGHT,
-            (_, ThemeName::HighContrast, Some(Background::Light)) => &palette::HIGH_CONTRAST_LIGHT,
-            (_, ThemeName::HighContrast, _) => &palette::HIGH_CONTRAST_DARK,
+            (_, ThemeName::Dark, _) | (_, ThemeName::Auto, Some(Background::Dark)) => &DARK,
+            (_, ThemeName::Light, _) | (_, ThemeName::Auto, Some(Background::Light)) => &LIGHT,
+            (_, ThemeName::HighContrast, Some(Background::Light)) => &HIGH_CONTRAST_LIGHT,
+            (_, ThemeName::HighContrast, _) => &HIGH_CONTRAST_DARK,
         };
         Theme { palette: Some(palette), indexed: self.depth == Depth::TwoHundredFiftySix }
     }
@@ -57,11 +56,11 @@ pub struct Theme {
 impl Theme {
     /// The terminal's sixteen colors; `color: false` keeps only bold, dim and underline.
     pub const fn new(color: bool) -> Self {
-        Self { palette: if color { Some(&palette::ANSI) } else { None }, indexed: false }
+        Self { palette: if color { Some(&ANSI) } else { None }, indexed: false }
     }
 
     fn color(self, color: Color) -> Color {
-        if self.indexed { palette::indexed(color) } else { color }
+        if self.indexed { indexed(color) } else { color }
     }
 
     fn fg(self, of: impl Fn(&Palette) -> Color) -> Style {
@@ -164,5 +163,193 @@ impl Theme {
             (Some(_), None) => self.changed(added, Style::new()).add_modifier(Modifier::REVERSED),
             (None, None) => Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
         }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Palette {
+    /// `None`: the terminal's own "dim".
+    pub dim: Option<Color>,
+    pub accent: Color,
+    pub good: Color,
+    pub bad: Color,
+    pub warning: Color,
+    pub code: Color,
+    pub heading: Color,
+    pub link: Color,
+    pub number: Color,
+    /// Diff backgrounds; `None` if the background is unknown.
+    pub diff: Option<DiffColors>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct DiffColors {
+    pub added: Color,
+    pub removed: Color,
+    pub added_words: Color,
+    pub removed_words: Color,
+    /// The text on the last two.
+    pub words: Color,
+}
+
+const fn rgb(hex: u32) -> Color {
+    let [_, red, green, blue] = hex.to_be_bytes();
+    Color::Rgb(red, green, blue)
+}
+
+static ANSI: Palette = Palette {
+    dim: None,
+    accent: Color::Indexed(6),
+    good: Color::Indexed(2),
+    bad: Color::Indexed(1),
+    warning: Color::Reset,
+    code: Color::Indexed(6),
+    heading: Color::Indexed(5),
+    link: Color::Indexed(4),
+    number: Color::Indexed(5),
+    diff: None,
+};
+
+/// Text colors in the order of [`Palette`], diff colors in that of [`DiffColors`].
+const fn palette(text: [u32; 9], diff: [u32; 5]) -> Palette {
+    let [dim, accent, good, bad, warning, code, heading, link, number] = text;
+    let [added, removed, added_words, removed_words, words] = diff;
+    Palette {
+        dim: Some(rgb(dim)),
+        accent: rgb(accent),
+        good: rgb(good),
+        bad: rgb(bad),
+        warning: rgb(warning),
+        code: rgb(code),
+        heading: rgb(heading),
+        link: rgb(link),
+        number: rgb(number),
+        diff: Some(DiffColors {
+            added: rgb(added),
+            removed: rgb(removed),
+            added_words: rgb(added_words),
+            removed_words: rgb(removed_words),
+            words: rgb(words),
+        }),
+    }
+}
+
+static DARK: Palette = palette(
+    [
+        0xa9_b1_bd, 0x6c_cf_e6, 0x95_d5_8f, 0xff_a0_9a, 0xe6_c0_7b, 0x8e_c9_ff, 0xdc_b0_f5, 0x8a_bc_ff,
+        0xf2_b8_8a,
+    ],
+    [0x12_2b_1c, 0x3a_16_1c, 0x1f_5a_35, 0x7a_23_30, 0xff_ff_ff],
+);
+
+static LIGHT: Palette = palette(
+    [
+        0x58_5f_6b, 0x00_5f_76, 0x16_63_27, 0xa8_1c_1a, 0x74_4c_00, 0x0b_4f_8c, 0x76_2a_97, 0x0b_51_c0,
+        0x8c_43_00,
+    ],
+    [0xdf_f5_e3, 0xfd_e7_e7, 0xa6_e0_b4, 0xf7_b9_b9, 0x00_00_00],
+);
+
+static HIGH_CONTRAST_DARK: Palette = palette(
+    [
+        0xd7_d7_d7, 0x87_ee_ff, 0xa4_ff_a4, 0xff_c8_c4, 0xff_e5_70, 0xb4_e2_ff, 0xf4_cf_ff, 0xc0_dc_ff,
+        0xff_d8_ac,
+    ],
+    [0x00_28_0e, 0x38_00_0a, 0x00_55_20, 0x85_00_18, 0xff_ff_ff],
+);
+
+static HIGH_CONTRAST_LIGHT: Palette = palette(
+    [
+        0x35_35_35, 0x00_2a_5c, 0x00_40_10, 0x78_00_08, 0x50_26_00, 0x00_22_70, 0x48_10_66, 0x00_2c_86,
+        0x5a_28_00,
+    ],
+    [0xd9_ff_dd, 0xff_f6_f2, 0x9c_ec_ae, 0xff_bf_bf, 0x00_00_00],
+);
+
+/// Channel values in the 6×6×6 cube of the 256 colors (16 to 231).
+const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
+
+/// The nearest of the 256 colors, excluding the first sixteen, which vary by terminal.
+fn indexed(color: Color) -> Color {
+    let Color::Rgb(red, green, blue) = color else { return color };
+    let distance = |index: u8| {
+        let (r, g, b) = rgb_of(index);
+        let part = |a: u8, b: u8| u32::from(a.abs_diff(b)).pow(2);
+        part(r, red) + part(g, green) + part(b, blue)
+    };
+    Color::Indexed((16..=255).min_by_key(|index| distance(*index)).unwrap_or(16))
+}
+
+fn rgb_of(index: u8) -> (u8, u8, u8) {
+    if index >= 232 {
+        let gray = 8 + (index - 232) * 10;
+        return (gray, gray, gray);
+    }
+    let at = usize::from(index.saturating_sub(16));
+    (LEVELS[at / 36 % 6], LEVELS[at / 6 % 6], LEVELS[at % 6])
+}
+
+#[cfg(test)]
+#[allow(clippy::panic, clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// Black, and what VS Code, One Dark, Solarized and Ubuntu draw on.
+    const DARKS: [u32; 5] = [0x00_00_00, 0x1e_1e_1e, 0x28_2c_34, 0x00_2b_36, 0x30_0a_24];
+    /// White, and what Solarized, GitHub and Catppuccin Latte draw on.
+    const LIGHTS: [u32; 4] = [0xff_ff_ff, 0xfd_f6_e3, 0xf6_f8_fa, 0xef_f1_f5];
+
+    fn luminance(color: Color) -> f64 {
+        let (r, g, b) = match color {
+            Color::Rgb(r, g, b) => (r, g, b),
+            Color::Indexed(index) => rgb_of(index),
+            other => panic!("{other:?} has no certain luminance"),
+        };
+        let part = |value: u8| {
+            let value = f64::from(value) / 255.0;
+            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b)
+    }
+
+    fn contrast(a: Color, b: Color) -> f64 {
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    #[test]
+    fn everything_can_be_read() {
+        let mut wrong = Vec::new();
+        for (name, palette, backgrounds, least) in [
+            ("dark", &DARK, &DARKS[..], 4.5),
+            ("light", &LIGHT, &LIGHTS[..], 4.5),
+            ("high contrast, dark", &HIGH_CONTRAST_DARK, &DARKS[..], 7.0),
+            ("high contrast, light", &HIGH_CONTRAST_LIGHT, &LIGHTS[..], 7.0),
+        ] {
+            let Palette { dim, accent, good, bad, warning, code, heading, link, number, diff } = palette;
+            let texts = [dim.unwrap(), *accent, *good, *bad, *warning, *code, *heading, *link, *number];
+            let diff = diff.unwrap();
+            for narrow in [|color| color, indexed as fn(Color) -> Color] {
+                let mut check = |text: Color, on: Color| {
+                    let ratio = contrast(narrow(text), narrow(on));
+                    if ratio < least {
+                        wrong.push(format!("{name}: {text:?} on {on:?} has {ratio:.2}"));
+                    }
+                };
+                for text in texts {
+                    [diff.added, diff.removed].iter().for_each(|on| check(text, *on));
+                }
+                [diff.added_words, diff.removed_words].iter().for_each(|on| check(diff.words, *on));
+                for on in backgrounds {
+                    for text in texts {
+                        let ratio = contrast(narrow(text), rgb(*on));
+                        if ratio < least {
+                            wrong.push(format!("{name}: {text:?} on {on:06x} has {ratio:.2}"));
+                        }
+                    }
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 }

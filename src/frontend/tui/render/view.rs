@@ -1,14 +1,18 @@
-//! Draws the viewport as lines, which set its height. On a tiny screen the composer takes precedence.
+//! Draws the viewport as lines, which set its height: what is live, the panel of todos, jobs and waiting calls, the
+//! composer or what stands in its place. On a tiny screen the composer takes precedence.
 
 use ratatui::text::{Line, Span};
 
-use super::wrap;
-use super::{panel, status};
 use crate::tui::app::App;
+use crate::tui::popup::list::PickRow as _;
 use crate::tui::popup::question::OpenQuestion;
+use crate::tui::render::{status, wrap};
+use crate::tui::terminal::key_table::Action;
+use crate::tui::terminal::keymap;
 use crate::tui::transcript::entry::TranscriptEntry;
 use crate::tui::transcript::live::Piece;
 use crate::tui::transcript::tool;
+use base::model::observation::Todo;
 use base::text;
 
 /// Maximum rows of the composer: a third of the screen, or this many if larger.
@@ -40,9 +44,9 @@ pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
     let mut left = room - picture.lines.len().min(room);
     let parts = [
         queued(app, width),
-        panel::lines(app, width, room),
+        panel(app, width, room),
         status::activity(app, width).map_or_else(Vec::new, |line| vec![Line::default(), line]),
-        panel::waiting(app, width, room),
+        waiting(app, width, room),
         live(app, width, left),
     ];
     for mut part in parts {
@@ -170,4 +174,80 @@ fn live(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
 
 fn cell(value: usize) -> u16 {
     u16::try_from(value).unwrap_or(u16::MAX)
+}
+
+const TODOS: usize = 5;
+const OTHERS: usize = 3;
+/// Smaller screens show only the waiting calls.
+const SMALL: usize = 10;
+
+/// Todos and background jobs. Shrinks on small screens.
+fn panel(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
+    if room < SMALL {
+        return Vec::new();
+    }
+    let mut lines = todos(app, width, room / 4);
+    let running: Vec<String> = app
+        .jobs
+        .iter()
+        .filter(|job| job.ended.is_none())
+        .map(|job| format!("job {}: {}", job.id, job.command))
+        .collect();
+    lines.extend(each(app, "◦", &running, width, "/jobs"));
+    // Separate it from the transcript if there's no activity line in between.
+    if app.turn.is_none() && !lines.is_empty() {
+        lines.insert(0, Line::default());
+    }
+    lines
+}
+
+fn todos(app: &App, width: usize, most: usize) -> Vec<Line<'static>> {
+    let open: Vec<&Todo> = app.todos.iter().filter(|todo| todo.is_open()).collect();
+    if open.is_empty() {
+        return Vec::new();
+    }
+    let done = app.todos.len() - open.len();
+    let folded = app.todos_folded || app.turn.is_none();
+    let key = match (keymap::name(Action::FoldTodos), app.turn.is_some()) {
+        (key, true) if !key.is_empty() => format!("{key} {}", if folded { "shows" } else { "folds" }),
+        _ => "/todos".to_owned(),
+    };
+    let head = format!("  {done} of {} done · {key}", text::plural(app.todos.len(), "todo"));
+    let mut lines = vec![wrap::line(&head, width, app.theme.dim())];
+    if !folded {
+        let most = most.clamp(1, TODOS);
+        for todo in open.iter().take(most) {
+            let spans = todo.spans(width.saturating_sub(2), app.theme);
+            lines.push(Line::from([vec!["  ".into()], spans].concat()));
+        }
+        lines.extend(more(app, open.len().saturating_sub(most), width, ""));
+    }
+    lines
+}
+
+fn waiting(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
+    let titles: Vec<String> = app.waiting.iter().map(|(_, title)| format!("{title} · queued")).collect();
+    match titles.len() {
+        count @ 1.. if room < SMALL => {
+            let text = format!("○ {} waiting", text::plural(count, "call"));
+            vec![wrap::line(&text, width, app.theme.dim())]
+        }
+        _ => each(app, "○", &titles, width, ""),
+    }
+}
+
+fn each(app: &App, mark: &str, titles: &[String], width: usize, how: &str) -> Vec<Line<'static>> {
+    let line = |title: &String| {
+        let title = wrap::one_line(title, 300);
+        wrap::line(&format!("{mark} {title}"), width, app.theme.dim())
+    };
+    let mut lines: Vec<Line<'static>> = titles.iter().take(OTHERS).map(line).collect();
+    lines.extend(more(app, titles.len().saturating_sub(OTHERS), width, how));
+    lines
+}
+
+fn more(app: &App, count: usize, width: usize, how: &str) -> Option<Line<'static>> {
+    let how = if how.is_empty() { String::new() } else { format!(" · {how}") };
+    let text = format!("  … {count} more{how}");
+    (count > 0).then(|| wrap::line(&text, width, app.theme.dim()))
 }

@@ -6,8 +6,6 @@ pub mod external;
 pub mod key_name;
 pub mod key_table;
 pub mod keymap;
-pub mod paint;
 pub mod paste_detector;
 pub mod screen;
 pub mod setup;
-pub mod shell_words;
