@@ -18,7 +18,7 @@ use crate::exec::turn_answer::TurnAnswer;
 use base::protocol::approval::{Answer, Question, QuestionId};
 use base::protocol::attachment::Attachment;
 use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
-use base::protocol::op::{Control, Idle, Op, Quick};
+use base::protocol::op::{Control, Idle, Op};
 
 pub struct ConverseOptions {
     /// The program answers questions; otherwise nobody does.
@@ -70,7 +70,8 @@ pub async fn converse<O: Write>(
                 interrupted = true;
                 talk.queue.clear();
                 talk.link.closed = true;
-                talk.op(Control::Interrupt)
+                talk.op(Control::Interrupt);
+                Ok(())
             }
         });
         if let Err(error) = step {
@@ -95,10 +96,9 @@ pub async fn converse<O: Write>(
 }
 
 impl<O: Write> Talk<'_, O> {
-    fn op(&self, op: impl Into<Op>) -> io::Result<()> {
+    fn op(&self, op: impl Into<Op>) {
         // If this fails the engine is gone, and the event queue ends too.
         let _ = self.ops.send(op.into());
-        Ok(())
     }
 
     fn begin(&mut self) -> io::Result<()> {
@@ -122,7 +122,8 @@ impl<O: Write> Talk<'_, O> {
         self.running = true;
         self.printer.state("running")?;
         let op = ExecStart::Prompt(text, attachments).op(&mut self.answer);
-        self.op(op)
+        self.op(op);
+        Ok(())
     }
 
     fn ended(&mut self, end: TurnEnd) -> io::Result<()> {
@@ -158,7 +159,8 @@ impl<O: Write> Talk<'_, O> {
     fn ask(&mut self, id: QuestionId, question: Question) -> io::Result<()> {
         if !self.options.asks || self.link.closed {
             let note = run::note(&question).to_owned();
-            return self.op(Control::Answer { id, answer: Answer::No { note } });
+            self.op(Control::Answer { id, answer: Answer::No { note } });
+            return Ok(());
         }
         let (request, input) = host::request(&question, |tool, args| self.printer.call_of(tool, args));
         let line = self.link.ask(request, Unanswered::Question { id, question: Box::new(question), input });
@@ -197,12 +199,10 @@ impl<O: Write> Talk<'_, O> {
             }
             Unanswered::Question { id, question, input } => {
                 let stops = answer.as_ref().is_ok_and(|answer| answer["interrupt"] == true);
-                for op in host::wishes(&answer) {
-                    self.op(op)?;
-                }
-                self.op(Control::Answer { id, answer: host::answer(&question, &input, answer) })?;
+                host::wishes(&answer).into_iter().for_each(|op| self.op(op));
+                self.op(Control::Answer { id, answer: host::answer(&question, &input, answer) });
                 if stops {
-                    self.op(Control::Interrupt)?;
+                    self.op(Control::Interrupt);
                 }
                 self.printer.state("running")
             }
@@ -211,26 +211,26 @@ impl<O: Write> Talk<'_, O> {
 
     fn requested(&mut self, request: &Value) -> Result<Value, String> {
         let kind = request["subtype"].as_str().unwrap_or_default();
-        let done = match kind {
+        match kind {
             "initialize" => return Ok(self.printer.initialized()),
             "interrupt" => {
-                let done = self.op(Control::Interrupt);
-                return done.map(|()| json!({"still_queued": []})).map_err(|error| error.to_string());
+                self.op(Control::Interrupt);
+                return Ok(json!({"still_queued": []}));
             }
             "set_permission_mode" => {
-                let mode = request["mode"].as_str().unwrap_or_default();
-                host::mode(mode)?.into_iter().try_for_each(|op: Quick| self.op(op))
+                let ops = host::mode(request["mode"].as_str().unwrap_or_default())?;
+                ops.into_iter().for_each(|op| self.op(op));
             }
-            "set_model" => match request["model"].as_str() {
-                Some(model) => self.op(Idle::SetModel { model: model.to_owned() }),
-                None => return Err("name a model".to_owned()),
-            },
+            "set_model" => {
+                let model = request["model"].as_str().ok_or("name a model")?.to_owned();
+                self.op(Idle::SetModel { model });
+            }
             // What its servers say of their own accord.
-            "mcp_message" => Ok(()),
+            "mcp_message" => {}
             "mcp_status" => return Ok(self.printer.mcp_status()),
             _ => return Err(format!("mycode does not support the control request {kind}")),
-        };
-        done.map(|()| json!({})).map_err(|error| error.to_string())
+        }
+        Ok(json!({}))
     }
 }
 

@@ -177,12 +177,7 @@ impl Writer {
             Tag::Strong => self.push_style(|style| style.add_modifier(Modifier::BOLD)),
             Tag::Strikethrough => self.push_style(|style| style.add_modifier(Modifier::CROSSED_OUT)),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
-                let from = self
-                    .table
-                    .as_mut()
-                    .and_then(MarkdownTable::cell)
-                    .map_or(self.spans.len(), |cell| cell.len());
-                self.link = Some((dest_url.to_string(), from));
+                self.link = Some((dest_url.to_string(), self.spans.len()));
                 let link = links::style(self.theme.link(), &dest_url);
                 self.push_style(|style| style.patch(link));
             }
@@ -308,18 +303,12 @@ impl Writer {
 }
 
 pub fn code_blocks(markdown: &str) -> Vec<String> {
-    let mut blocks = Vec::new();
-    let mut open = false;
+    let (mut blocks, mut open) = (Vec::new(), None);
     for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
         match event {
-            Event::Start(Tag::CodeBlock(_)) => {
-                blocks.push(String::new());
-                open = true;
-            }
-            Event::End(TagEnd::CodeBlock) => open = false,
-            Event::Text(text) if open => {
-                blocks.iter_mut().next_back().into_iter().for_each(|block| block.push_str(&text))
-            }
+            Event::Start(Tag::CodeBlock(_)) => open = Some(String::new()),
+            Event::End(TagEnd::CodeBlock) => blocks.extend(open.take()),
+            Event::Text(text) => open.iter_mut().for_each(|block| block.push_str(&text)),
             _ => {}
         }
     }

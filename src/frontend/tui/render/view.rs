@@ -23,7 +23,7 @@ const SEARCH_ROWS: usize = 12;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawing {
     pub lines: Vec<Line<'static>>,
-    pub caret: Option<(u16, u16)>,
+    pub caret: Option<(usize, usize)>,
     /// Nothing moves, so the terminal's own cursor may be at the caret.
     pub still: bool,
     pub popup: bool,
@@ -53,8 +53,7 @@ pub fn picture(app: &App, width: usize, room: usize) -> Drawing {
         let cut = part.len().saturating_sub(left);
         part.drain(..cut);
         left -= part.len();
-        let rows = u16::try_from(part.len()).unwrap_or(u16::MAX);
-        picture.caret = picture.caret.map(|(column, row)| (column, row + rows));
+        picture.caret = picture.caret.map(|(column, row)| (column, row + part.len()));
         part.append(&mut picture.lines);
         picture.lines = part;
     }
@@ -104,7 +103,7 @@ fn foot(app: &App, width: usize, room: usize) -> Drawing {
     if status_rows > 0 {
         picture.lines.push(status::status(app, width));
     }
-    picture.caret = caret.map(|(row, column)| (cell(column), cell(row)));
+    picture.caret = caret.map(|(row, column)| (column, row));
     picture
 }
 
@@ -170,10 +169,6 @@ fn live(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
         before = Some(entry.kind());
     }
     lines
-}
-
-fn cell(value: usize) -> u16 {
-    u16::try_from(value).unwrap_or(u16::MAX)
 }
 
 const TODOS: usize = 5;

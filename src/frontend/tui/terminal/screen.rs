@@ -35,7 +35,7 @@ pub struct Screen<W: Write> {
     size: Size,
     /// The viewport as drawn; empty when it must be redrawn.
     drawn: Vec<Row>,
-    at: (u16, u16),
+    at: (usize, usize),
     cursor_shown: bool,
     settled: u8,
     popup: Option<Vec<Row>>,
@@ -75,9 +75,9 @@ impl<W: Write> Screen<W> {
             return;
         }
         if self.reflows && self.cursor_shown && self.at != (0, 0) {
-            let width = size.width.max(1);
-            let above = self.drawn.iter().take(usize::from(self.at.1));
-            let rows: u16 = above.map(|row| used(row).max(1).div_ceil(width)).sum();
+            let width = usize::from(size.width.max(1));
+            let above = self.drawn.iter().take(self.at.1);
+            let rows: usize = above.map(|row| used(row).max(1).div_ceil(width)).sum();
             self.at = (self.at.0 % width, rows + self.at.0 / width);
         }
         self.size = size;
@@ -104,13 +104,13 @@ impl<W: Write> Screen<W> {
         // free rows would look like a hole, so the viewport moves up.
         let above = if picture.still || free > FREE_ROWS { 0 } else { free };
         rows.splice(0..0, std::iter::repeat_n(self.row(&Line::default()), above));
-        let caret = picture.caret.map(|(column, row)| {
-            let row = row.saturating_add(u16::try_from(above).unwrap_or(u16::MAX));
-            (column.min(self.size.width.saturating_sub(1)), row.min(self.room() - 1))
-        });
+        let last_column = usize::from(self.size.width).saturating_sub(1);
+        let caret = picture.caret.map(|(column, row)| (column.min(last_column), (row + above).min(room - 1)));
         mark_caret(&mut rows, caret.filter(|_| !picture.still));
         // If the screen just got much lower, the first row may be out of reach: redraw everything.
-        if self.at.1 > self.size.height / 2 && (!printed.is_empty() || rows.len() > self.drawn.len()) {
+        if self.at.1 > usize::from(self.size.height) / 2
+            && (!printed.is_empty() || rows.len() > self.drawn.len())
+        {
             self.drawn.clear();
         }
         let kept = common_end(&self.drawn, &rows);
@@ -173,7 +173,7 @@ impl<W: Write> Screen<W> {
             if self.drawn[0] != row {
                 cells(&mut self.out, &row, 0..row.len())?;
                 // After a full row the cursor's position differs by terminal, and there's nothing left to clear.
-                if usize::from(used(&row)) < row.len() {
+                if used(&row) < row.len() {
                     self.out.write_all(b"\x1b[K")?;
                 }
             }
@@ -185,9 +185,8 @@ impl<W: Write> Screen<W> {
 
     /// Inserts empty rows before row `at`. First moves down to make room below.
     fn insert(&mut self, at: usize, count: usize) -> io::Result<()> {
-        let row = |row: usize| u16::try_from(row).unwrap_or(u16::MAX);
-        self.go(0, row(self.drawn.len() + count - 1))?;
-        self.go(0, row(at))?;
+        self.go(0, self.drawn.len() + count - 1)?;
+        self.go(0, at)?;
         write!(self.out, "\x1b[{count}L")?;
         let blank = self.row(&Line::default());
         self.drawn.splice(at..at, std::iter::repeat_n(blank, count));
@@ -212,7 +211,7 @@ impl<W: Write> Screen<W> {
                 let before = self.drawn.get(at).map_or(&[][..], Vec::as_slice);
                 let part = difference(before, row);
                 let (from, shorter) = (part.start, used(before) > used(row));
-                self.go(u16::try_from(from).unwrap_or(u16::MAX), u16::try_from(at).unwrap_or(u16::MAX))?;
+                self.go(from, at)?;
                 self.at.0 = cells(&mut self.out, row, part)?;
                 if shorter {
                     self.out.write_all(b"\x1b[K")?;
@@ -229,13 +228,13 @@ impl<W: Write> Screen<W> {
 
     /// Puts the cursor at the caret, where input methods open even if it is hidden; without one, hides it at
     /// the viewport's first cell.
-    fn place(&mut self, caret: Option<(u16, u16)>, still: bool) -> io::Result<()> {
+    fn place(&mut self, caret: Option<(usize, usize)>, still: bool) -> io::Result<()> {
         let (column, row) = caret.unwrap_or_default();
         self.go(column, row)?;
         self.show_cursor(still && caret.is_some())
     }
 
-    fn go(&mut self, column: u16, row: u16) -> io::Result<()> {
+    fn go(&mut self, column: usize, row: usize) -> io::Result<()> {
         let up = self.at.1.saturating_sub(row);
         if up > 0 {
             write!(self.out, "\x1b[{up}A")?;
@@ -264,7 +263,7 @@ impl<W: Write> Screen<W> {
     /// Clears the viewport from the row's second cell on: clearing from the very first cell makes tmux push
     /// the screen into its history.
     fn erase(&mut self, row: usize) -> io::Result<()> {
-        self.go(0, u16::try_from(row).unwrap_or(u16::MAX))?;
+        self.go(0, row)?;
         self.drawn.truncate(row);
         self.out.write_all(b"\r \x1b[J\r\x1b[K")
     }
@@ -319,8 +318,8 @@ impl<W: Write> Screen<W> {
     }
 }
 
-fn mark_caret(rows: &mut [Row], caret: Option<(u16, u16)>) {
-    let cell = caret.and_then(|(x, y)| rows.get_mut(usize::from(y))?.get_mut(usize::from(x)));
+fn mark_caret(rows: &mut [Row], caret: Option<(usize, usize)>) {
+    let cell = caret.and_then(|(x, y)| rows.get_mut(y)?.get_mut(x));
     cell.into_iter().for_each(|cell| cell.modifier.toggle(Modifier::REVERSED));
 }
 
@@ -339,10 +338,10 @@ const ATTRIBUTES: [(Modifier, &str); 6] = [
 ];
 
 /// Columns up to the last non-blank cell.
-fn used(row: &[Cell]) -> u16 {
+fn used(row: &[Cell]) -> usize {
     let last = row.iter().rposition(|cell| *cell != Cell::default());
     let used = last.map_or(0, |at| at + row[at].symbol().width().max(1));
-    u16::try_from(used.min(row.len())).unwrap_or(u16::MAX)
+    used.min(row.len())
 }
 
 fn common_end(before: &[Vec<Cell>], after: &[Vec<Cell>]) -> usize {
@@ -366,8 +365,8 @@ fn difference(before: &[Cell], after: &[Cell]) -> Range<usize> {
 }
 
 /// Writes these columns, without trailing blanks, from the cursor on; returns the column after them.
-fn cells(out: &mut impl Write, row: &[Cell], part: Range<usize>) -> io::Result<u16> {
-    let end = usize::from(used(row)).min(part.end);
+fn cells(out: &mut impl Write, row: &[Cell], part: Range<usize>) -> io::Result<usize> {
+    let end = used(row).min(part.end);
     let mut style = PLAIN;
     let mut link = Color::Reset;
     let mut at = part.start;
@@ -394,7 +393,7 @@ fn cells(out: &mut impl Write, row: &[Cell], part: Range<usize>) -> io::Result<u
     if link != Color::Reset {
         set_link(out, Color::Reset)?;
     }
-    Ok(u16::try_from(at).unwrap_or(u16::MAX))
+    Ok(at)
 }
 
 /// The address was checked when the link was created. The id joins the parts of a wrapped link.
