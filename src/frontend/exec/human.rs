@@ -144,9 +144,8 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
                     let before = if std::mem::take(&mut self.cut) { self.held.take() } else { None };
                     self.release();
                     self.partial.clear();
-                    self.held = Some(
-                        before.map_or_else(|| Arc::clone(text), |before| format!("{before}{text}").into()),
-                    );
+                    let whole = |before| format!("{before}{text}").into();
+                    self.held = Some(before.map_or_else(|| Arc::clone(text), whole));
                 }
             }
             Event::ToolStarted { call_id, title, .. } => self.started(call_id, title),

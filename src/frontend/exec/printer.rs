@@ -97,6 +97,10 @@ pub fn end_words(reason: &EndReason) -> (&'static str, Option<String>, Option<St
     }
 }
 
+pub fn failed(message: &str, hint: &str, cause: FailureCause) -> EndReason {
+    EndReason::Failed { message: message.to_owned(), hint: hint.to_owned(), cause, prompt_returned: None }
+}
+
 pub fn failure(reason: &EndReason) -> String {
     let (name, message, hint) = end_words(reason);
     [message.or_else(|| Some(name.to_owned())), hint].into_iter().flatten().collect::<Vec<_>>().join("; ")

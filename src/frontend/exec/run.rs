@@ -13,7 +13,7 @@ use super::compat::codex::Codex;
 use super::human::Human;
 use super::json::Json;
 use super::output_schema::OutputSchema;
-use super::printer::{ModelAnswer, Printer};
+use super::printer::{ModelAnswer, Printer, failed};
 use super::turn_answer::TurnAnswer;
 use base::protocol::approval::{Answer, Question};
 use base::protocol::attachment::Attachment;
@@ -136,9 +136,8 @@ pub async fn run_with(
             },
             Some(Event::Ask { id, question }) => {
                 denied += 1;
-                let _ = ops.send(
-                    Control::Answer { id, answer: Answer::No { note: note(&question).to_owned() } }.into(),
-                );
+                let answer = Answer::No { note: note(&question).to_owned() };
+                let _ = ops.send(Control::Answer { id, answer }.into());
                 printer.denied(&question)
             }
             Some(event) => {
@@ -241,12 +240,8 @@ pub fn gone(interrupted: bool) -> EndReason {
     if interrupted {
         return INTERRUPTED;
     }
-    EndReason::Failed {
-        message: "the agent stopped before the task was done".to_owned(),
-        hint: "finished work is kept; continue with `mycode resume --last`".to_owned(),
-        cause: FailureCause::Other,
-        prompt_returned: None,
-    }
+    let hint = "finished work is kept; continue with `mycode resume --last`";
+    failed("the agent stopped before the task was done", hint, FailureCause::Other)
 }
 
 /// Ctrl-C, SIGTERM and hang-ups. We must handle them all to stop the running command, which has its own

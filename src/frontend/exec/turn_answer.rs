@@ -5,7 +5,7 @@ use std::io;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::output_schema::{self, OutputSchema};
-use super::printer::{ModelAnswer, Printer};
+use super::printer::{ModelAnswer, Printer, failed};
 use base::model::item::{Item, ReminderTopic};
 use base::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
 use base::protocol::op::{Op, Work};
@@ -92,11 +92,6 @@ fn joined(first: Option<&TurnEnd>, end: TurnEnd) -> TurnEnd {
 }
 
 fn invalid(why: &str) -> EndReason {
-    EndReason::Failed {
-        message: format!("the answer is not valid against the schema: {why}"),
-        hint: "the answer is saved in the session. Describe the fields in the task, or simplify the schema"
-            .to_owned(),
-        cause: FailureCause::Schema,
-        prompt_returned: None,
-    }
+    let hint = "the answer is saved in the session. Describe the fields in the task, or simplify the schema";
+    failed(&format!("the answer is not valid against the schema: {why}"), hint, FailureCause::Schema)
 }

@@ -1,6 +1,6 @@
 //! Results of slash commands as Markdown.
 
-use base::protocol::ledger::LedgerView;
+use base::protocol::ledger::{LedgerRow, LedgerView};
 use base::protocol::review::Changes;
 use base::text::{human_tokens, plural};
 
@@ -19,11 +19,9 @@ pub fn ledger(view: &LedgerView) -> String {
         "{total} of {window} tokens\n\n| id | layer | tokens | form | origin |\n|---|---|---|---|---|\n"
     );
     for row in &view.rows {
+        let LedgerRow { id, layer, tokens, form, .. } = row;
         let origin = row.origin.replace('|', "\\|");
-        text.push_str(&format!(
-            "| {} | {} | {} | {} | {origin} |\n",
-            row.id, row.layer, row.tokens, row.form
-        ));
+        text.push_str(&format!("| {id} | {layer} | {tokens} | {form} | {origin} |\n"));
     }
     text
 }

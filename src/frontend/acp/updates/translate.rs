@@ -156,12 +156,8 @@ impl Translator {
     pub fn total(&self) -> Option<Usage> {
         let total = self.usage.as_ref()?.total;
         let usage = Usage::new(total.input + total.output, total.input, total.output);
-        Some(
-            usage
-                .thought_tokens(total.reasoning)
-                .cached_read_tokens(total.cached)
-                .cached_write_tokens(total.cache_write),
-        )
+        let usage = usage.thought_tokens(total.reasoning).cached_read_tokens(total.cached);
+        Some(usage.cached_write_tokens(total.cache_write))
     }
 
     fn usage(&mut self, window: &WindowState) -> Option<SessionUpdate> {
@@ -170,9 +166,8 @@ impl Translator {
         }
         self.usage = Some(*window);
         let cost = window.cost_usd.map(|amount| Cost::new(amount, "USD"));
-        Some(SessionUpdate::UsageUpdate(
-            UsageUpdate::new(window.used_tokens, window.window_tokens).cost(cost),
-        ))
+        let update = UsageUpdate::new(window.used_tokens, window.window_tokens);
+        Some(SessionUpdate::UsageUpdate(update.cost(cost)))
     }
 
     fn compacting(&mut self, running: bool) -> Option<SessionUpdate> {

@@ -91,12 +91,7 @@ impl<O: Write> Claude<O> {
     }
 
     pub fn refused(&mut self, message: &str, hint: &str) -> io::Result<()> {
-        let reason = EndReason::Failed {
-            message: message.to_owned(),
-            hint: hint.to_owned(),
-            cause: FailureCause::Other,
-            prompt_returned: None,
-        };
+        let reason = printer::failed(message, hint, FailureCause::Other);
         self.end(&TurnEnd { reason, ..TurnEnd::default() }, &ModelAnswer::default(), 0)
     }
 

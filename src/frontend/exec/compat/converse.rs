@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use super::claude::Claude;
 use super::host::{self, FromHost, HostLink, Unanswered, response};
 use crate::exec::output_schema::OutputSchema;
-use crate::exec::printer::Printer;
+use crate::exec::printer::{Printer, failed};
 use crate::exec::run::{self, ExecOutcome, ExecStart};
 use crate::exec::turn_answer::TurnAnswer;
 use base::protocol::approval::{Answer, Question, QuestionId};
@@ -111,12 +111,7 @@ impl<O: Write> Talk<'_, O> {
             self.printer.replayed(&message)?;
         }
         if text.trim().is_empty() && attachments.is_empty() {
-            let reason = EndReason::Failed {
-                message: "the message is empty".to_owned(),
-                hint: "send a text or a picture".to_owned(),
-                cause: FailureCause::Other,
-                prompt_returned: None,
-            };
+            let reason = failed("the message is empty", "send a text or a picture", FailureCause::Other);
             return self.ended(TurnEnd { reason, ..TurnEnd::default() });
         }
         self.running = true;

@@ -392,10 +392,8 @@ impl Pager {
         let (name, facts) = match self.kind {
             PagerKind::Transcript | PagerKind::Agent => {
                 let turns = self.page.cells.iter().filter(|cell| cell.begins).count();
-                (
-                    if self.kind == PagerKind::Agent { "Sub-agent" } else { "Transcript" },
-                    format!("{} · {position}%", text::plural(turns, "turn")),
-                )
+                let name = if self.kind == PagerKind::Agent { "Sub-agent" } else { "Transcript" };
+                (name, format!("{} · {position}%", text::plural(turns, "turn")))
             }
             PagerKind::Outputs => ("Output", format!("{} of {count}", (self.page.chosen + 1).min(count))),
             PagerKind::Changes { turn } => {

@@ -89,16 +89,12 @@ impl HistorySearch {
         };
         lines.extend(self.selection.rows(room.saturating_sub(2), theme, |row, style| {
             let Some(prompt) = prompts.get(self.found[row]) else { return Vec::new() };
-            let place = match prompt.folder == here {
-                true => String::new(),
-                false => format!("  {}", prompt.folder.rsplit('/').next().unwrap_or_default()),
-            };
-            let place = wrap::one_line(&place, 30);
+            let folder = prompt.folder.rsplit('/').next().filter(|_| prompt.folder != here);
+            let place = wrap::one_line(folder.unwrap_or_default(), 30);
             let cut = &prompt.text[..text::floor_boundary(&prompt.text, 1_000)];
             let shown = wrap::one_line(cut, width.saturating_sub(3 + wrap::width(&place)));
-            let spaces = " ".repeat(usize::from(!place.is_empty()) * 2);
-            let place = format!("{spaces}{}", place.trim_start());
-            vec![Span::styled(shown, style), Span::styled(place, theme.dim())]
+            let gap = if place.is_empty() { "" } else { "  " };
+            vec![Span::styled(shown, style), Span::styled(format!("{gap}{place}"), theme.dim())]
         }));
         let help = match rows {
             0 => "  No such prompt · Esc to close".to_owned(),

@@ -217,13 +217,8 @@ impl Ask {
         for (index, option) in question.options.iter().enumerate() {
             let (mark, style) = theme.row(self.chosen == Some(index));
             let option = wrap::one_line(option, 300);
-            options.extend(wrap::wrap_text(
-                &option,
-                style,
-                &format!("{mark}{}. ", index + 1),
-                "     ",
-                width,
-            ));
+            let first = format!("{mark}{}. ", index + 1);
+            options.extend(wrap::wrap_text(&option, style, &first, "     ", width));
             if self.chosen == Some(index) {
                 chosen_end = options.len();
             }

@@ -130,10 +130,8 @@ impl Keymap {
             return Err(format!("'{shown}' is typed as text; `{}` needs a key with Ctrl or Alt.", row.name));
         }
         if let Some(other) = self.holder(place, key) {
-            return Err(format!(
-                "'{shown}' is the key of `{}` already; `{}` needs another.",
-                ROWS[other].name, row.name
-            ));
+            let (other, name) = (ROWS[other].name, row.name);
+            return Err(format!("'{shown}' is the key of `{other}` already; `{name}` needs another."));
         }
         self.rows.insert((place, key.code, key.modifiers), index);
         self.names[index].push(key_name::show(key));
@@ -158,11 +156,8 @@ impl Keymap {
 fn unknown_action(binding: &KeyBinding) -> String {
     let meant = fuzzy::nearest_name(&binding.action, ROWS.iter().map(|row| row.name));
     let meant = meant.map_or_else(String::new, |name| format!(" Did you mean `{name}`?"));
-    format!(
-        "line {}: '{}' is not an action for a key.{meant} `/help keys` lists them.",
-        binding.line,
-        sanitize::reveal(&binding.action)
-    )
+    let (line, action) = (binding.line, sanitize::reveal(&binding.action));
+    format!("line {line}: '{action}' is not an action for a key.{meant} `/help keys` lists them.")
 }
 
 #[cfg(test)]

@@ -205,12 +205,8 @@ fn table(heading: &str, rows: &[(String, String)], width: usize, theme: Theme) -
         let pad = " ".repeat(column.saturating_sub(wrap::width(&name)));
         let first = [Span::raw("  "), Span::styled(name, theme.accent()), Span::raw(pad)];
         let rest = [Span::raw(" ".repeat(column + 2))];
-        lines.extend(wrap::wrap_spans(
-            &[Span::raw(sanitize::clean(text).replace('\n', " "))],
-            &first,
-            &rest,
-            width,
-        ));
+        let text = [Span::raw(sanitize::clean(text).replace('\n', " "))];
+        lines.extend(wrap::wrap_spans(&text, &first, &rest, width));
     }
     lines
 }

@@ -131,13 +131,8 @@ pub fn render(view: &ToolView, width: usize, frame: &str, theme: Theme) -> Vec<L
     let title = wrap::one_line(&view.title, 400);
     let rest =
         title.strip_prefix(view.tool.as_ref()).filter(|rest| rest.is_empty() || rest.starts_with([' ', ':']));
-    let spans = [
-        Span::styled(sanitize::clean(&view.tool).into_owned(), theme.strong()),
-        Span::raw(match rest {
-            Some(rest) => rest.to_owned(),
-            None => format!(" {title}"),
-        }),
-    ];
+    let rest = rest.map_or_else(|| format!(" {title}"), str::to_owned);
+    let spans = [Span::styled(sanitize::clean(&view.tool).into_owned(), theme.strong()), Span::raw(rest)];
     let first = [Span::styled(format!("{mark} "), style)];
     let mut lines = wrap::wrap_spans(&spans, &first, &[Span::raw("  ")], width);
     if lines.len() > 3 {

@@ -50,14 +50,12 @@ pub fn apply(app: &mut App, event: Event) {
         (Event::Transcript { agent, items }, Some(Popup::Pager(pager)))
             if pager.kind.shows_items(agent.is_some()) =>
         {
-            let more = pager.fill(cell::of_items(&items));
-            more.into_iter().for_each(|op| app.send(op));
+            pager.fill(cell::of_items(&items)).into_iter().for_each(|op| app.send(op));
         }
         (Event::Changes(changes), Some(Popup::Pager(pager)))
             if pager.kind == (PagerKind::Changes { turn: changes.turn }) =>
         {
-            let more = pager.fill(cell::of_changes(&changes.files));
-            more.into_iter().for_each(|op| app.send(op));
+            pager.fill(cell::of_changes(&changes.files)).into_iter().for_each(|op| app.send(op));
         }
         (Event::Status(rows), _) => {
             let rows = own_facts(app).into_iter().chain(rows).collect();
