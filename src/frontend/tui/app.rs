@@ -215,6 +215,11 @@ impl App {
         });
     }
 
+    pub fn begin(&mut self, prompt: Option<String>) -> Vec<Cmd> {
+        prompt.filter(|text| !text.trim().is_empty()).into_iter().for_each(|text| self.submit(text));
+        self.take_commands()
+    }
+
     pub fn aside(&self) -> usize {
         self.later.len() + usize::from(self.stashed.is_some())
     }

@@ -66,11 +66,8 @@ pub async fn run(
         at_terminal: io::stdin().is_terminal(),
         quiet_at: None,
     };
-    if let Some(text) = initial_prompt.filter(|text| !text.trim().is_empty()) {
-        chat.app.submit(text);
-        let commands = chat.app.take_commands();
-        chat.execute(commands)?;
-    }
+    let commands = chat.app.begin(initial_prompt);
+    chat.execute(commands)?;
     let outcome = chat.run(events).await;
     let _ = chat.ops.send(Control::Shutdown.into());
     Ok((outcome?, chat.app.session.map(|session| session.id)))
@@ -129,7 +126,11 @@ impl PlainChat {
                     self.quiet_at = None;
                     false
                 }
-                _ = interrupt.recv() => self.control_c()?,
+                // With nothing running or typed, one Ctrl-C is enough to quit.
+                _ = interrupt.recv() => {
+                    let key = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+                    self.take_in(Msg::Key(key))? || self.app.quit_armed
+                }
                 _ = terminate.recv() => return Ok(TuiOutcome::Signal(Signal::TERM.as_raw())),
                 _ = hangup.recv() => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
                 event = events.recv() => match event {
@@ -205,11 +206,7 @@ impl PlainChat {
                 }
             }
             Err(_) if line.is_empty() => return self.press(KeyCode::Esc),
-            Err(_) => {
-                for letter in line.chars() {
-                    self.press(KeyCode::Char(letter))?;
-                }
-            }
+            Err(_) => self.type_in(line)?,
         }
         Ok(false)
     }
@@ -222,9 +219,7 @@ impl PlainChat {
         if why.is_some() {
             self.press(KeyCode::Tab)?;
         }
-        for letter in why.unwrap_or(line).chars() {
-            self.press(KeyCode::Char(letter))?;
-        }
+        self.type_in(why.unwrap_or(line))?;
         // A number has already answered.
         if self.app.questions.is_empty() { Ok(false) } else { self.press(KeyCode::Enter) }
     }
@@ -233,14 +228,12 @@ impl PlainChat {
         self.app.questions.first().is_some_and(|question| question.approval().is_some())
     }
 
-    fn control_c(&mut self) -> io::Result<bool> {
-        let key = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
-        // With nothing running or typed, one Ctrl-C is enough to quit.
-        Ok(self.take_in(Msg::Key(key))? || self.app.quit_armed)
-    }
-
     fn press(&mut self, code: KeyCode) -> io::Result<bool> {
         self.take_in(Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+    }
+
+    fn type_in(&mut self, text: &str) -> io::Result<()> {
+        text.chars().try_for_each(|letter| self.press(KeyCode::Char(letter)).map(drop))
     }
 
     fn take_in(&mut self, msg: Msg) -> io::Result<bool> {

@@ -91,11 +91,8 @@ pub async fn run(
         late_answer: LateAnswer::new(greeting.asked),
     };
     front.draw()?;
-    if let Some(text) = initial_prompt.filter(|text| !text.trim().is_empty()) {
-        front.app.submit(text);
-        let commands = front.app.take_commands();
-        front.execute(commands)?;
-    }
+    let commands = front.app.begin(initial_prompt);
+    front.execute(commands)?;
     let outcome = front.run(events, resized, results).await;
     front.keep_draft();
     // The engine may already be gone.

@@ -27,11 +27,15 @@ pub struct ClaudeForm {
     pub partial: bool,
     /// The reader wants to know when nothing more will come.
     pub states: bool,
+    /// Repeats the user's messages.
+    pub replay: bool,
+    /// The program answers questions; otherwise nobody does.
+    pub asks: bool,
 }
 
 pub struct Claude<O> {
     out: O,
-    form: ClaudeForm,
+    pub form: ClaudeForm,
     session: Option<SessionInfo>,
     commands: Arc<[CommandRow]>,
     /// Calls without a result: name and arguments.

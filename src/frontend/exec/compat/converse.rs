@@ -20,19 +20,10 @@ use base::protocol::attachment::Attachment;
 use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
 use base::protocol::op::{Control, Idle, Op};
 
-pub struct ConverseOptions {
-    /// The program answers questions; otherwise nobody does.
-    pub asks: bool,
-    /// Repeats the user's messages.
-    pub replay: bool,
-    pub schema: Option<OutputSchema>,
-}
-
 struct Talk<'p, O> {
     ops: UnboundedSender<Op>,
     link: HostLink,
     printer: &'p mut Claude<O>,
-    options: ConverseOptions,
     answer: TurnAnswer,
     queue: VecDeque<Value>,
     running: bool,
@@ -45,12 +36,12 @@ pub async fn converse<O: Write>(
     link: HostLink,
     printer: &mut Claude<O>,
     interrupts: impl Stream<Item = ()>,
-    mut options: ConverseOptions,
+    schema: Option<OutputSchema>,
 ) -> ExecOutcome {
     let mut interrupts = std::pin::pin!(interrupts.fuse());
-    let answer = TurnAnswer::new(options.schema.take());
+    let answer = TurnAnswer::new(schema);
     let (queue, running, last) = (VecDeque::new(), false, None);
-    let mut talk = Talk { ops, link, printer, options, answer, queue, running, last };
+    let mut talk = Talk { ops, link, printer, answer, queue, running, last };
     let mut interrupted = false;
     let lost = loop {
         let begun = talk.begin();
@@ -107,7 +98,7 @@ impl<O: Write> Talk<'_, O> {
         }
         let Some(message) = self.queue.pop_front() else { return Ok(()) };
         let (text, attachments) = prompt(&message);
-        if self.options.replay {
+        if self.printer.form.replay {
             self.printer.replayed(&message)?;
         }
         if text.trim().is_empty() && attachments.is_empty() {
@@ -152,7 +143,7 @@ impl<O: Write> Talk<'_, O> {
     }
 
     fn ask(&mut self, id: QuestionId, question: Question) -> io::Result<()> {
-        if !self.options.asks || self.link.closed {
+        if !self.printer.form.asks || self.link.closed {
             let note = run::note(&question).to_owned();
             self.op(Control::Answer { id, answer: Answer::No { note } });
             return Ok(());

@@ -30,7 +30,8 @@ pub fn run(app: &mut App, text: &str) -> bool {
     let args = args.trim();
     match name {
         "help" => show::help(app, args),
-        "model" => model(app, args),
+        "model" if args.is_empty() => models::models(app),
+        "model" => app.send(Idle::SetModel { model: args.to_owned() }),
         "permission" => permission(app, args),
         "mode" => mode(app, args),
         "context" => show::context(app, args),
@@ -130,10 +131,6 @@ fn refuses_during_turn(app: &mut App, name: &str) -> bool {
         app.warn(format!("A turn is running. Press Esc to stop it, then try {name} again."));
     }
     app.turn.is_some()
-}
-
-fn model(app: &mut App, args: &str) {
-    if args.is_empty() { models::models(app) } else { app.send(Idle::SetModel { model: args.to_owned() }) }
 }
 
 fn rename(app: &mut App, title: &str) {

@@ -297,10 +297,8 @@ impl Approval {
         };
         if cut < whole.len() {
             let rest = text::human_bytes((whole.len() - cut) as u64);
-            all.push(Line::styled(
-                format!("  … {rest} not shown. Answer no if you need to see it all"),
-                theme.warning(),
-            ));
+            let text = format!("  … {rest} not shown. Answer no if you need to see it all");
+            all.push(Line::styled(text, theme.warning()));
         }
         all
     }

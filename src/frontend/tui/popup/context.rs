@@ -88,11 +88,8 @@ impl ContextPopup {
         };
         let mut foot: Vec<Line<'static>> = Vec::new();
         if let Some(message) = &self.message {
-            foot.extend(
-                wrap::wrap_text(&sanitize::clean(message), theme.warning(), "· ", "  ", width)
-                    .into_iter()
-                    .take(2),
-            );
+            let told = wrap::wrap_text(&sanitize::clean(message), theme.warning(), "· ", "  ", width);
+            foot.extend(told.into_iter().take(2));
         }
         foot.push(keys("↑↓ select · Enter why · p pin · d drop · r restore · Esc close", width, theme));
         let mut head = head(ledger, width, theme);
@@ -146,11 +143,8 @@ const LAYERS: [(&str, &str); 6] = [
 fn head(ledger: &LedgerView, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let window = ledger.window_tokens.max(1);
     let (used, whole) = (text::human_tokens(ledger.total_tokens), text::human_tokens(ledger.window_tokens));
-    let sum = format!(
-        "{used} of {whole} tokens ({}, ±{:.0}%)",
-        percent(ledger.total_tokens, window),
-        ledger.error_percent
-    );
+    let share = percent(ledger.total_tokens, window);
+    let sum = format!("{used} of {whole} tokens ({share}, ±{:.0}%)", ledger.error_percent);
     let origin = format!(" · window size from {}", sanitize::clean(&ledger.window_origin));
     let room = width.saturating_sub(8 + wrap::width(&sum));
     let mut lines = vec![Line::from(vec![

@@ -122,8 +122,7 @@ pub fn apply(app: &mut App, event: Event) {
             app.questions.push(OpenQuestion::new(id, question, armed, armed && expected));
         }
         Event::Permission(permission) => {
-            app.permissions_sent = app.permissions_sent.saturating_sub(1);
-            if app.permissions_sent > 0 {
+            if !confirmed(&mut app.permissions_sent) {
                 return;
             }
             if let Some(session) = &mut app.session {
@@ -134,12 +133,8 @@ pub fn apply(app: &mut App, event: Event) {
             }
         }
         Event::Mode(mode) => {
-            app.modes_sent = app.modes_sent.saturating_sub(1);
-            if app.modes_sent == 0
-                && let Some(session) = &mut app.session
-            {
-                session.mode = mode;
-            }
+            let current = confirmed(&mut app.modes_sent);
+            app.session.iter_mut().filter(|_| current).for_each(|session| session.mode = mode);
         }
         Event::AskClosed { id } => app.questions.retain(|question| question.id != id),
         Event::Window(window) => {
@@ -183,6 +178,12 @@ pub fn apply(app: &mut App, event: Event) {
         Event::ToolWaiting { call_id, title } => app.waiting.push((call_id, title)),
         event => on_lists::apply(app, event),
     }
+}
+
+/// Whether the last of the changes that were sent is confirmed.
+fn confirmed(sent: &mut u32) -> bool {
+    *sent = sent.saturating_sub(1);
+    *sent == 0
 }
 
 fn files(app: &mut App, paths: Arc<[String]>) {

@@ -97,6 +97,8 @@ impl FormArgs {
             only_result: self.format.as_deref() == Some("claude-result"),
             partial: self.partial,
             states: std::env::var_os(READS_STATE).is_some_and(|value| !value.is_empty()),
+            replay: self.replay,
+            asks: self.ask_host,
         }
     }
 

@@ -15,7 +15,7 @@ use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::SessionSelector;
 use agent::assemble::Setup;
 use frontend::exec::compat::claude::{Claude, ClaudeForm};
-use frontend::exec::compat::converse::{ConverseOptions, converse};
+use frontend::exec::compat::converse::converse;
 use frontend::exec::compat::host::HostLink;
 use frontend::exec::output_schema::OutputSchema;
 use frontend::exec::run::interrupts;
@@ -52,8 +52,7 @@ pub async fn run(
         }
     };
     let mut printer = Claude::new(io::stdout(), form);
-    let options = ConverseOptions { asks: args.form.ask_host, replay: args.form.replay, schema };
-    let outcome = converse(handle.ops, handle.events, link, &mut printer, interrupts(), options).await;
+    let outcome = converse(handle.ops, handle.events, link, &mut printer, interrupts(), schema).await;
     report::written(outcome.lost.as_deref())?;
     Ok(outcome.exit_code)
 }
