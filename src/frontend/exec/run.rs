@@ -30,13 +30,11 @@ const EXIT_FAILED: u8 = 1;
 /// There's no composer to return the prompt to; it stays in the session.
 const INTERRUPTED: EndReason = EndReason::Interrupted { prompt_returned: None };
 
+/// `Text`: the answer on standard output, progress on standard error. `OneStream`: both on standard output, the full
+/// session as one text (the demo).
 #[derive(Clone, Debug)]
 pub enum OutputForm {
-    /// The answer on standard output, progress on standard error.
-    Text {
-        color: bool,
-    },
-    /// Both on standard output: the full session as one text (the demo).
+    Text { color: bool },
     OneStream,
     Json,
     Codex,

@@ -8,22 +8,19 @@ use base::config::theme::ThemeName;
 use base::protocol::event::Event;
 use base::protocol::op::Op;
 
+/// `ShellWords`: completions of the last word of a `!command`, whose text up to the cursor is `before`. `Tick`: a beat
+/// of the spinner; only while something runs.
 #[derive(Clone, Debug)]
 pub enum Msg {
     Key(KeyEvent),
     Paste(String),
     Edited(String),
-    /// Completions of the last word of a `!command`; `before` is the text up to the cursor.
-    ShellWords {
-        before: String,
-        words: Vec<String>,
-    },
+    ShellWords { before: String, words: Vec<String> },
     Picture(Result<String, String>),
     Focus(bool),
     Resize(u16, u16),
     Event(Box<Event>),
     Background(Background),
-    /// Spinner beat; only while something runs.
     Tick,
 }
 

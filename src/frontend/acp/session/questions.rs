@@ -47,11 +47,8 @@ pub fn call(question: &Question, name: &str, root: &Path) -> ToolCallUpdate {
 fn approval(request: &ApprovalRequest, root: &Path) -> ToolCallUpdateFields {
     let mut content: Vec<ToolCallContent> = Vec::new();
     let begun = tool_call::begun(&request.call_id, &request.tool, &request.title, "", root);
-    let mut fields = ToolCallUpdateFields::new()
-        .status(ToolCallStatus::Pending)
-        .title(request.title.clone())
-        .name(request.tool.clone())
-        .kind(begun.kind);
+    let fields = ToolCallUpdateFields::new().status(ToolCallStatus::Pending).kind(begun.kind);
+    let mut fields = fields.title(request.title.clone()).name(request.tool.clone());
     let places = if request.is_diff { diff::places(&request.detail, root) } else { Vec::new() };
     if !places.is_empty() {
         let at = |place: &diff::Place| ToolCallLocation::new(place.diff.path.clone()).line(place.line);

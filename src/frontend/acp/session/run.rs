@@ -225,10 +225,9 @@ impl Session {
     }
 
     fn cancel(&mut self) {
-        let (prompts, models) = std::mem::take(&mut self.waiting)
-            .into_iter()
-            .partition::<VecDeque<_>, _>(|waiting| matches!(waiting, Waiting::Prompt { .. }));
-        self.waiting = models;
+        let is_prompt = |waiting: &Waiting| matches!(waiting, Waiting::Prompt { .. });
+        let prompts: VecDeque<_>;
+        (prompts, self.waiting) = std::mem::take(&mut self.waiting).into_iter().partition(is_prompt);
         for Waiting::Prompt { id, .. } | Waiting::Model { id, .. } in prompts {
             self.stopped(&id, StopReason::Cancelled);
         }

@@ -19,18 +19,10 @@ pub enum Command {
     SetOption { id: RequestId, request: SetSessionConfigOptionRequest },
 }
 
+/// `turns` counts started turns, or messages about a compaction. `stop`: result unless the plan is run.
 pub enum Busy {
-    /// `turns` counts started turns, or messages about a compaction. `stop`: result unless the plan is run.
-    Prompt {
-        id: RequestId,
-        ends: EndsWith,
-        cancelled: bool,
-        turns: usize,
-        stop: Option<StopReason>,
-    },
-    Model {
-        id: RequestId,
-    },
+    Prompt { id: RequestId, ends: EndsWith, cancelled: bool, turns: usize, stop: Option<StopReason> },
+    Model { id: RequestId },
 }
 
 pub enum Waiting {

@@ -44,11 +44,9 @@ pub fn begun(id: &str, tool: &str, title: &str, args: &str, root: &Path) -> Tool
         let line = input["start_line"].as_u64().and_then(|line| u32::try_from(line).ok());
         ToolCallLocation::new(root.join(path)).line(line)
     });
-    ToolCall::new(id.to_owned(), title)
-        .name(tool.to_owned())
-        .kind(kind(tool))
-        .locations(locations.into_iter().collect::<Vec<_>>())
-        .raw_input((!input.is_null()).then_some(input))
+    let call = ToolCall::new(id.to_owned(), title).name(tool.to_owned()).kind(kind(tool));
+    let call = call.locations(locations.into_iter().collect::<Vec<_>>());
+    call.raw_input((!input.is_null()).then_some(input))
 }
 
 fn input(args: &str) -> Value {
@@ -70,9 +68,8 @@ pub fn done(result: &ToolResult, root: &Path) -> ToolCallUpdate {
         fields = fields.content(output(envelope));
     } else {
         let at = |place: &diff::Place| ToolCallLocation::new(place.diff.path.clone()).line(place.line);
-        fields = fields
-            .locations(places.iter().map(at).collect::<Vec<_>>())
-            .content(places.into_iter().map(|place| place.diff.into()).collect::<Vec<_>>());
+        fields = fields.locations(places.iter().map(at).collect::<Vec<_>>());
+        fields = fields.content(places.into_iter().map(|place| place.diff.into()).collect::<Vec<_>>());
     }
     ToolCallUpdate::new(result.call_id.to_string(), fields)
 }

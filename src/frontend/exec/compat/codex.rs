@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::exec::printer::{self, ModelAnswer, Printer, failure, with, write_line};
 use base::model::envelope::{Envelope, Status};
 use base::model::item::{Item, ToolResult};
-use base::model::observation::Operation;
+use base::model::observation::{Operation, Todo};
 use base::protocol::event::{EndReason, Event, Level, TurnEnd};
 
 pub struct Codex<O> {
@@ -26,14 +26,8 @@ pub struct Codex<O> {
 
 impl<O: Write> Codex<O> {
     pub fn new(out: O) -> Self {
-        Self {
-            out,
-            announced: (false, false),
-            items: 0,
-            running: HashMap::new(),
-            todo_list: None,
-            answer: String::new(),
-        }
+        let (running, answer) = (HashMap::new(), String::new());
+        Self { out, announced: (false, false), items: 0, running, todo_list: None, answer }
     }
 
     fn line(&mut self, event: &Value) -> io::Result<()> {
@@ -85,7 +79,7 @@ impl<O: Write> Codex<O> {
     fn done(&mut self, result: &ToolResult) -> io::Result<()> {
         let envelope = &result.envelope;
         if let Some(todos) = envelope.data.todos() {
-            return self.todos(todos.iter().map(|todo| (todo.content.as_str(), !todo.is_open())).collect());
+            return self.todos(todos);
         }
         let Some(mut item) = self.running.remove(&result.call_id) else { return Ok(()) };
         let failed =
@@ -115,11 +109,9 @@ impl<O: Write> Codex<O> {
         self.item("completed", &item)
     }
 
-    fn todos(&mut self, todos: Vec<(&str, bool)>) -> io::Result<()> {
-        let items: Vec<Value> = todos
-            .into_iter()
-            .map(|(text, completed)| json!({"text": text, "completed": completed}))
-            .collect();
+    fn todos(&mut self, todos: &[Todo]) -> io::Result<()> {
+        let item = |todo: &Todo| json!({"text": todo.content, "completed": !todo.is_open()});
+        let items: Vec<Value> = todos.iter().map(item).collect();
         let (state, item) = match self.todo_list.take() {
             None => ("started", self.new_item("todo_list", json!({ "items": items }))),
             Some(mut list) => {

@@ -58,18 +58,11 @@ pub struct HostLink {
     pub closed: bool,
 }
 
+/// A prompt is a message of the user: `{"role", "content"}`; what the agent asks is a line to write.
 pub enum FromHost {
-    /// Of the user: `{"role", "content"}`.
     Prompt(Value),
-    Request {
-        id: String,
-        request: Value,
-    },
-    Response {
-        id: String,
-        answer: HostAnswer,
-    },
-    /// A line to write: a request of the agent.
+    Request { id: String, request: Value },
+    Response { id: String, answer: HostAnswer },
     Ask(Value),
     Closed,
 }
@@ -79,15 +72,8 @@ impl HostLink {
         let (sender, messages) = unbounded_channel();
         tokio::spawn(read(input, sender));
         let (port, asked) = unbounded_channel();
-        Self {
-            messages,
-            port: HostPort(port),
-            asked,
-            early: VecDeque::new(),
-            waiting: HashMap::new(),
-            initialize: None,
-            closed: false,
-        }
+        let (port, early, waiting) = (HostPort(port), VecDeque::new(), HashMap::new());
+        Self { messages, port, asked, early, waiting, initialize: None, closed: false }
     }
 
     pub fn port(&self) -> HostPort {

@@ -218,9 +218,8 @@ impl Buffer {
 
     fn word_end(&self) -> usize {
         let mut words = self.text[self.cursor..].split_word_bound_indices();
-        words
-            .find(|(_, word)| is_word(word))
-            .map_or(self.text.len(), |(at, word)| self.cursor + at + word.len())
+        let next = words.find(|(_, word)| is_word(word));
+        next.map_or(self.text.len(), |(at, word)| self.cursor + at + word.len())
     }
 }
 

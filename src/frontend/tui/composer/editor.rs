@@ -169,11 +169,9 @@ impl Composer {
     pub fn draw(&self, width: usize) -> Drawn {
         let text = self.buffer.text();
         let layout = Layout::new(text, &self.pastes, width);
-        let rows = layout
-            .rows
-            .iter()
-            .map(|row| text[row.clone()].graphemes(true).map(|g| shown(g, &self.pastes)).collect())
-            .collect();
+        let drawn =
+            |row: &Range<usize>| text[row.clone()].graphemes(true).map(|g| shown(g, &self.pastes)).collect();
+        let rows = layout.rows.iter().map(drawn).collect();
         Drawn { rows, caret: layout.position(text, &self.pastes, self.buffer.cursor()) }
     }
 

@@ -187,14 +187,9 @@ fn item_lines(item: &Item, title: &str, open: bool, layout: PageLayout) -> Vec<L
 fn whole(result: &ToolResult) -> Cow<'_, str> {
     let envelope = &result.envelope;
     let error = envelope.error.as_ref().map_or("", |error| error.message.as_str());
-    let parts: Vec<&str> = [envelope.data.diff().unwrap_or(""), &envelope.body, error, &envelope.text]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect();
-    match parts.as_slice() {
-        [one] => Cow::Borrowed(one),
-        parts => Cow::Owned(parts.join("\n")),
-    }
+    let mut parts = vec![envelope.data.diff().unwrap_or(""), &envelope.body, error, &envelope.text];
+    parts.retain(|part| !part.is_empty());
+    if let [one] = parts[..] { Cow::Borrowed(one) } else { Cow::Owned(parts.join("\n")) }
 }
 
 fn output(result: &ToolResult, layout: PageLayout) -> Vec<Line<'static>> {
@@ -204,14 +199,9 @@ fn output(result: &ToolResult, layout: PageLayout) -> Vec<Line<'static>> {
     let text = whole(result);
     let text = sanitize::clean(&text);
     let room = if layout.unwrapped { usize::MAX } else { layout.width.saturating_sub(2).max(1) };
-    text.trim_end()
-        .split('\n')
-        .flat_map(|line| {
-            let line = [Span::raw(wrap::detab(line).into_owned())];
-            wrap::hard_rows(&line, room)
-        })
-        .map(|row| Line::from([vec![Span::raw("  ")], row].concat()))
-        .collect()
+    let lines = text.trim_end().split('\n').map(|line| [Span::raw(wrap::detab(line).into_owned())]);
+    let rows = lines.flat_map(|line| wrap::hard_rows(&line, room));
+    rows.map(|row| Line::from([vec![Span::raw("  ")], row].concat())).collect()
 }
 
 const KEPT: usize = 300;

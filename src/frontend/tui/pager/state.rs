@@ -307,9 +307,8 @@ impl Pager {
             KeyCode::Esc => self.typing = None,
             KeyCode::Enter => {
                 let wanted = regex::escape(typed.text());
-                self.search = (!wanted.is_empty())
-                    .then(|| RegexBuilder::new(&wanted).case_insensitive(true).build().ok())
-                    .flatten();
+                let search = RegexBuilder::new(&wanted).case_insensitive(true).build().ok();
+                self.search = search.filter(|_| !wanted.is_empty());
                 self.typing = None;
                 self.found = None;
                 if self.search.is_some() {

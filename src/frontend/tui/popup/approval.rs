@@ -283,10 +283,8 @@ impl Approval {
 
     fn whole_detail(&self, width: usize, theme: Theme) -> Vec<Line<'static>> {
         if self.explained {
-            let lines = self.explanation.iter();
-            return lines
-                .flat_map(|line| wrap::wrap_text(line, theme.plain(), "  ", "    ", width))
-                .collect();
+            let wrapped = |line: &String| wrap::wrap_text(line, theme.plain(), "  ", "    ", width);
+            return self.explanation.iter().flat_map(wrapped).collect();
         }
         let whole = &self.detail;
         let cut = text::floor_boundary(whole, DETAIL_BYTES);

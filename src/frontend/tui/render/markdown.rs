@@ -324,9 +324,9 @@ pub fn code_spans(
     let Some(language) = language else {
         return vec![Span::styled(wrap::detab(line).into_owned(), theme.code())];
     };
-    scanner::scan(language, line, state)
-        .into_iter()
-        .map(|(range, role)| Span::styled(wrap::detab(&line[range]).into_owned(), theme.syntax(role)))
+    let parts = scanner::scan(language, line, state).into_iter();
+    parts
+        .map(|(part, role)| Span::styled(wrap::detab(&line[part]).into_owned(), theme.syntax(role)))
         .collect()
 }
 

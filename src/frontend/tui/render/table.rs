@@ -63,11 +63,8 @@ impl MarkdownTable {
 
     fn row(&self, row: &[Vec<Span<'static>>], widths: &[usize], theme: Theme) -> Vec<Line<'static>> {
         let cell = |column: usize| row.get(column).map_or(&[][..], Vec::as_slice);
-        let cells: Vec<Vec<Line<'static>>> = widths
-            .iter()
-            .enumerate()
-            .map(|(column, width)| wrap::wrap_spans(cell(column), &[], &[], *width))
-            .collect();
+        let wrapped = |(column, width): (usize, &usize)| wrap::wrap_spans(cell(column), &[], &[], *width);
+        let cells: Vec<Vec<Line<'static>>> = widths.iter().enumerate().map(wrapped).collect();
         let height = cells.iter().map(Vec::len).max().unwrap_or(0);
         (0..height)
             .map(|at| {

@@ -182,12 +182,8 @@ fn panel(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
         return Vec::new();
     }
     let mut lines = todos(app, width, room / 4);
-    let running: Vec<String> = app
-        .jobs
-        .iter()
-        .filter(|job| job.ended.is_none())
-        .map(|job| format!("job {}: {}", job.id, job.command))
-        .collect();
+    let running = app.jobs.iter().filter(|job| job.ended.is_none());
+    let running: Vec<String> = running.map(|job| format!("job {}: {}", job.id, job.command)).collect();
     lines.extend(each(app, "◦", &running, width, "/jobs"));
     // Separate it from the transcript if there's no activity line in between.
     if app.turn.is_none() && !lines.is_empty() {

@@ -47,14 +47,8 @@ pub fn has_titles(var: impl Fn(&str) -> Option<String>) -> bool {
 
 impl Attention {
     pub fn new(notify: Notify, var: impl Fn(&str) -> Option<String>) -> Self {
-        Self {
-            notify,
-            channel: channel(&var),
-            tmux: var("TMUX").is_some(),
-            titles: has_titles(&var),
-            title: String::new(),
-            activity: Activity::Idle,
-        }
+        let (tmux, titles) = (var("TMUX").is_some(), has_titles(&var));
+        Self { notify, channel: channel(&var), tmux, titles, title: String::new(), activity: Activity::Idle }
     }
 
     /// The title must be set again: another program had the terminal.

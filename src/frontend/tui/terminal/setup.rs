@@ -189,17 +189,11 @@ fn parse_greeting(bytes: &[u8]) -> TerminalReply {
         typed.drain(start..end);
     }
     let text = String::from_utf8_lossy(&typed).into_owned();
-    let keys = text
-        .split("\x1b[?")
-        .skip(1)
-        .any(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('u'));
+    let is_report = |rest: &str| rest.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('u');
+    let keys = text.split("\x1b[?").skip(1).any(is_report);
     let typed = text.replace('\r', "\n");
-    TerminalReply {
-        keys,
-        background: background::parse(&text),
-        asked: false,
-        typed: base::sanitize::clean(&typed).into_owned(),
-    }
+    let typed = base::sanitize::clean(&typed).into_owned();
+    TerminalReply { keys, background: background::parse(&text), asked: false, typed }
 }
 
 /// Collects a frame's bytes, to be sent by [`Output::send`].

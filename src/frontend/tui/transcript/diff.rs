@@ -200,10 +200,8 @@ fn laid_out(row: &Row, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let first = [Span::styled(gutter, theme.dim()), Span::styled(row.sign.to_string(), style)];
     let rest = [Span::raw(" ".repeat(GUTTER + 1))];
     let rows = wrap::hard_rows(&row.spans, width.saturating_sub(GUTTER + 1).max(1));
-    rows.into_iter()
-        .enumerate()
-        .map(|(at, spans)| Line::from([if at == 0 { &first[..] } else { &rest[..] }, &spans[..]].concat()))
-        .collect()
+    let before = |at: usize| if at == 0 { &first[..] } else { &rest[..] };
+    rows.into_iter().enumerate().map(|(at, spans)| Line::from([before(at), &spans].concat())).collect()
 }
 
 fn side_by_side(parts: &[Part], width: usize, theme: Theme) -> Vec<Line<'static>> {

@@ -19,28 +19,18 @@ use base::text;
 const USER_LINES: usize = 30;
 const REASONING_LINES: usize = 3;
 
+/// An answer comes in parts; a `tight` one continues the previous part without a blank line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TranscriptEntry {
     Welcome(SessionInfo),
     User(Arc<str>),
-    /// A part of an answer; `tight`: continues the previous part without a blank line.
-    Answer {
-        markdown: String,
-        tight: bool,
-        code: Option<State>,
-    },
+    Answer { markdown: String, tight: bool, code: Option<State> },
     Reasoning(String),
     WholeReasoning(Arc<str>),
     Tool(ToolView),
-    Notice {
-        level: Level,
-        text: String,
-    },
+    Notice { level: Level, text: String },
     TurnEnd(TurnEnd),
-    Table {
-        heading: String,
-        rows: Vec<(String, String)>,
-    },
+    Table { heading: String, rows: Vec<(String, String)> },
 }
 
 /// Determines the blank line between two pieces.

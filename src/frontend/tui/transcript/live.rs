@@ -92,13 +92,9 @@ impl StreamingReply {
         }
         if best.is_none() && self.open.len() > 4 * PART_BYTES {
             // One endless paragraph or line: cut at the last whitespace.
-            let end = self
-                .open
-                .rfind(char::is_whitespace)
-                .map_or(text::floor_boundary(&self.open, PART_BYTES), |at| {
-                    at + self.open[at..].chars().next().map_or(1, char::len_utf8)
-                });
-            best = Some((end, fence));
+            let space = self.open.rfind(char::is_whitespace);
+            let behind = |at: usize| at + self.open[at..].chars().next().map_or(1, char::len_utf8);
+            best = Some((space.map_or(text::floor_boundary(&self.open, PART_BYTES), behind), fence));
         }
         best.filter(|(cut, _)| *cut > 0)
     }

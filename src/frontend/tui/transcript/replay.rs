@@ -37,10 +37,8 @@ pub fn of_item<'a>(item: &'a Item, titles: &mut HashMap<&'a str, String>) -> Vec
             let ran = tool::run_by_user(message);
             let result =
                 ran.map(|(title, result)| TranscriptEntry::Tool(ToolView::of_result(&result, title)));
-            return [Some(TranscriptEntry::User(Arc::clone(&message.text))), result]
-                .into_iter()
-                .flatten()
-                .collect();
+            let said = TranscriptEntry::User(Arc::clone(&message.text));
+            return [said].into_iter().chain(result).collect();
         }
         Item::Assistant { text, .. } => {
             TranscriptEntry::Answer { markdown: text.to_string(), tight: false, code: None }

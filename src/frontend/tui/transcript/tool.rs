@@ -32,13 +32,8 @@ pub struct ToolView {
 
 impl ToolView {
     pub fn of_result(result: &ToolResult, title: String) -> Self {
-        Self {
-            call_id: Arc::clone(&result.call_id),
-            tool: Arc::clone(&result.tool),
-            title,
-            tail: String::new(),
-            outcome: Some(outcome(&result.envelope)),
-        }
+        let (call_id, tool) = (Arc::clone(&result.call_id), Arc::clone(&result.tool));
+        Self { call_id, tool, title, tail: String::new(), outcome: Some(outcome(&result.envelope)) }
     }
 }
 
