@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tools::api::{Tool, ToolError};
 use tools::find::symbols::Symbols;
+use tools::lsp::connection;
 use tools::lsp::servers::{LanguageServers, NoServer, ServersSetup};
-use tools::lsp::wire;
 
 use crate::support::tools::Bench;
 use crate::support::tools::assert_ok;
@@ -26,7 +26,7 @@ mod fake {
     fn send(message: &Value) {
         use std::io::Write as _;
         let mut out = std::io::stdout().lock();
-        out.write_all(&wire::frame(message)).and_then(|()| out.flush()).unwrap_or_default();
+        out.write_all(&connection::frame(message)).and_then(|()| out.flush()).unwrap_or_default();
     }
 
     /// An error for each `BAD`, a warning for each `ODD`, each in its line.
@@ -50,7 +50,7 @@ mod fake {
     pub async fn run(mode: &str) {
         let mut input = tokio::io::BufReader::new(tokio::io::stdin());
         let mut texts: BTreeMap<String, String> = BTreeMap::new();
-        while let Ok(Some(message)) = wire::read(&mut input).await {
+        while let Ok(Some(message)) = connection::read(&mut input).await {
             let params = &message["params"];
             let uri = &params["textDocument"]["uri"];
             let name = uri.as_str().unwrap_or("").to_owned();

@@ -17,11 +17,11 @@ use base::sanitize;
 use base::text::elide;
 use guard::redact::detector::TextSource;
 use tools::cx::ToolCx;
+use tools::hook::answer::HookVerdict;
 use tools::hook::event::HookEvent;
 use tools::hook::notice as texts;
 use tools::hook::runner::{Hooks, Occasion, Say};
 use tools::hook::settings;
-use tools::hook::verdict::HookVerdict;
 
 /// Most characters of a hook's output that the model sees; longer output goes to a file and is previewed.
 const CONTEXT_CHARS: usize = 10_000;

@@ -13,10 +13,9 @@ use base::model::envelope::{Envelope, ErrorCode, Status};
 use base::protocol::claude_tools;
 use base::protocol::event::Level;
 use guard::policy::verdict::Verdict;
-use tools::hook::answer::Decision;
+use tools::hook::answer::{Decided, Decision, HookVerdict};
 use tools::hook::event::HookEvent;
 use tools::hook::notice as texts;
-use tools::hook::verdict::{Decided, HookVerdict};
 
 pub type SharedHooks = Arc<AgentHooks>;
 

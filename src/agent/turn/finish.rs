@@ -17,7 +17,7 @@ use context::session::journal::record::JournalRecord;
 use context::session::journal::recorder::Journal;
 use tools::check::project;
 use tools::cx::ToolCx;
-use tools::file::syntax;
+use tools::file::wrote;
 
 const MOST_LINES: usize = 4;
 const NAMES: usize = 3;
@@ -112,7 +112,7 @@ fn invalid_files(root: &Path, changes: &[(ItemId, String)]) -> Vec<Fact> {
         .filter(|path| !path.contains("test") && !path.contains("fixture"));
     let invalid = own.filter_map(|path| {
         let text = file::small_text(&root.join(path), MAX_DATA_BYTES)?;
-        let why = syntax::problem(path, &text)?;
+        let why = wrote::problem(path, &text)?;
         Some(Fact { name: "invalid_file", line: format!("`{path}`: {why}.") })
     });
     invalid.take(NAMES).collect()

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -51,6 +52,7 @@ pub struct LaunchWrapper {
     pub environment: Vec<(String, Option<String>)>,
 }
 
+#[derive(Default)]
 pub struct CommandSpec {
     pub wrapper: Option<LaunchWrapper>,
     pub program: OsString,
@@ -77,6 +79,25 @@ pub struct CommandSpec {
 pub enum Exit {
     Code(i32),
     Signal(i32),
+}
+
+impl Exit {
+    /// As a shell tells it.
+    pub fn code(self) -> i32 {
+        match self {
+            Self::Code(code) => code,
+            Self::Signal(signal) => 128 + signal,
+        }
+    }
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => write!(f, "killed by signal {signal}"),
+        }
+    }
 }
 
 pub fn exit_of(status: std::process::ExitStatus) -> Exit {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
-use super::{syntax, wrote};
+use super::wrote;
 use crate::api::{Preview, ToolError, ToolOutcome};
 use crate::cx::ToolCx;
 use crate::file::matching::match_edit::{MatchLevel, TextEdit};
@@ -265,7 +265,7 @@ fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
         let new: Vec<&str> = diff.lines().skip(2).filter(|line| line.starts_with('+')).take(20).collect();
         text.push_str(&format!("\n{}", new.join("\n")));
     }
-    text.extend(syntax::problem(&target.shown, after).map(|why| format!("; but {why}")));
+    text.extend(wrote::problem(&target.shown, after).map(|why| format!("; but {why}")));
     if before.is_none() {
         text.extend(wrote::similar_neighbor(cx, target).map(|name| format!("; a similar {name} is there")));
     }

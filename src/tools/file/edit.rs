@@ -73,10 +73,7 @@ impl TypedTool for MultiEdit {
     const WORK: ToolWork<EditArgs> = Edit::WORK;
 
     fn access(args: &EditArgs, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
-        match creates(args) {
-            true => write_access(cx, &args.path),
-            false => change_access(cx, &args.path),
-        }
+        Edit::access(args, cx)
     }
 
     fn title(args: &EditArgs) -> String {
@@ -84,7 +81,7 @@ impl TypedTool for MultiEdit {
     }
 
     fn preview(args: &EditArgs, cx: &ToolCx) -> Preview {
-        change::preview(plan(args, cx))
+        Edit::preview(args, cx)
     }
 }
 

@@ -6,7 +6,6 @@ pub mod known;
 pub mod matching;
 pub mod read;
 pub mod state;
-pub mod syntax;
 pub mod watch;
 pub mod write;
 pub mod wrote;

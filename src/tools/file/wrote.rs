@@ -1,5 +1,7 @@
-//! What a written change says of itself besides its size.
+//! What a written change says of itself besides its size: where it is, syntax errors of data files, and names that may
+//! have been meant.
 
+use std::path::Path;
 use std::time::Duration;
 
 use similar::{DiffTag, TextDiff};
@@ -7,6 +9,10 @@ use similar::{DiffTag, TextDiff};
 use crate::cx::ToolCx;
 use crate::paths::PathTarget;
 use base::path;
+use base::pattern::Pattern;
+use base::text::one_line;
+
+const SHOWN_CHARS: usize = 160;
 
 /// The changed lines as they are numbered now, such as `lines 3-5, 9`.
 pub(crate) fn changed_lines(before: &str, after: &str) -> String {
@@ -44,4 +50,47 @@ pub(crate) fn similar_neighbor(cx: &ToolCx, target: &PathTarget) -> Option<Strin
         names.filter_map(|entry| entry.file_name().into_string().ok()).filter(|other| is_near(other));
     let other = near.next()?;
     Some(format!("`{}`", path::display(&cx.root, &folder.join(other))))
+}
+
+/// Why the text can't be what its name says: `None` if it is, or if we can't tell.
+pub fn problem(name: &str, text: &str) -> Option<String> {
+    let (kind, error) = match Path::new(name).extension()?.to_str()? {
+        "json" if !is_commented(name) => {
+            ("JSON", serde_json::from_str::<serde::de::IgnoredAny>(text).err()?.to_string())
+        }
+        "toml" => ("TOML", text.parse::<toml::Table>().err()?.to_string()),
+        "yaml" | "yml" if !text.contains("{{") && !text.contains("\n---") => {
+            ("YAML", serde_saphyr::from_str::<serde::de::IgnoredAny>(text).err()?.to_string())
+        }
+        _ => return None,
+    };
+    Some(format!("it is not valid {kind}: {}", one_line(&error, SHOWN_CHARS)))
+}
+
+/// These take comments and trailing commas.
+fn is_commented(name: &str) -> bool {
+    static COMMENTED: Pattern = Pattern::new(
+        r"(^|/)(tsconfig|jsconfig|\.eslintrc|devcontainer|settings|launch|tasks|extensions|keybindings|deno)[^/]*$",
+    );
+    COMMENTED.is_match(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_files() {
+        assert!(problem("a.json", "{\"a\": 1,}").is_some_and(|why| why.starts_with("it is not valid JSON")));
+        assert!(problem("a.toml", "a = ").is_some() && problem("a.yml", "a: [1").is_some());
+        for (name, text) in [
+            ("a.json", "{}"),
+            ("tsconfig.json", "{ // c\n}"),
+            ("a.toml", "a = 1"),
+            ("a.yaml", "a:\n  - 1\n"),
+            ("a.rs", "{"),
+        ] {
+            assert_eq!(problem(name, text), None, "{name}");
+        }
+    }
 }

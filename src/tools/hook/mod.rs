@@ -15,4 +15,3 @@ pub mod notice;
 pub mod process;
 pub mod runner;
 pub mod settings;
-pub mod verdict;

@@ -13,14 +13,13 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::answer::{self, Answer, Decision};
+use super::answer::{self, Answer, Decision, HookVerdict};
 use super::callback;
 use super::condition::{self, HookedCall};
 use super::event::HookEvent;
 use super::notice;
 use super::process::{self, Ran};
 use super::settings::{Hook, HookSettings};
-use super::verdict::HookVerdict;
 use base::protocol::event::Level;
 use base::protocol::host::HostProgram;
 

@@ -1,33 +1,116 @@
-//! What is new among a server's findings, briefly: reported to the model after an edit.
+//! A server's findings by file, which of them are known (from before the model's edits, or already reported), and how
+//! the new ones are told to the model.
 
 use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 use super::protocol::{Finding, Severity};
 use base::text::one_line;
 
+const FILES: usize = 2_000;
 const LINES: usize = 8;
 const BYTES: usize = 700;
 /// Of those, errors in other files.
 const ELSEWHERE: usize = 3;
 const MESSAGE_CHARS: usize = 160;
 
+pub struct Sent {
+    pub version: Option<i64>,
+    /// Position among all messages.
+    pub number: u64,
+    pub findings: Vec<Finding>,
+}
+
+#[derive(Default)]
+pub struct Found {
+    sent: HashMap<PathBuf, Sent>,
+    pulled: HashMap<PathBuf, Vec<Finding>>,
+    known: HashMap<PathBuf, Known>,
+}
+
+impl Found {
+    pub fn sent(&mut self, path: PathBuf, sent: Sent) {
+        if self.sent.len() < FILES || self.sent.contains_key(&path) {
+            self.sent.insert(path, sent);
+        }
+    }
+
+    pub fn pulled(&mut self, path: PathBuf, findings: Vec<Finding>) {
+        self.pulled.insert(path, findings);
+    }
+
+    pub fn forget(&mut self, path: &Path) {
+        self.pulled.remove(path);
+        self.known.remove(path);
+    }
+
+    /// Whether the server has pushed findings for this version since message `after`.
+    pub fn is_told(&self, path: &Path, version: i32, after: u64) -> bool {
+        let of_this = |sent: &Sent| sent.version.is_none_or(|of| of >= i64::from(version));
+        self.sent.get(path).is_some_and(|sent| sent.number > after && of_this(sent))
+    }
+
+    pub fn is_known(&self, path: &Path) -> bool {
+        self.known.contains_key(path)
+    }
+
+    /// Marks the current findings as known. With `answered` only requested ones count: pushed findings come
+    /// from the disk, where the edit is already made.
+    pub fn know(&mut self, path: &Path, text: &str, answered: bool) {
+        let found = match answered {
+            true => self.pulled.get(path).cloned().unwrap_or_default(),
+            false => self.in_file(path),
+        };
+        self.known.insert(path.to_owned(), known(&found, text));
+    }
+
+    fn in_file(&self, path: &Path) -> Vec<Finding> {
+        let sent = self.sent.get(path).map(|sent| &sent.findings);
+        let mut found: Vec<Finding> =
+            self.pulled.get(path).into_iter().chain(sent).flatten().cloned().collect();
+        found.sort_by(|a, b| (a.line, a.column, &a.message).cmp(&(b.line, b.column, &b.message)));
+        found.dedup();
+        found
+    }
+
+    /// New findings in the file, which become known.
+    pub fn new_in(&mut self, path: &Path, text: &str) -> Vec<Finding> {
+        let found = self.in_file(path);
+        let known = self.known.insert(path.to_owned(), known(&found, text)).unwrap_or_default();
+        not_known(&found, text, &known).into_iter().cloned().collect()
+    }
+
+    /// New errors in all other files, which become known.
+    pub fn new_elsewhere(&mut self, except: impl Fn(&Path) -> bool) -> Vec<(PathBuf, Finding)> {
+        let mut new = Vec::new();
+        for (path, sent) in self.sent.iter().filter(|(path, _)| !except(path)) {
+            let known = self.known.insert(path.clone(), known(&sent.findings, "")).unwrap_or_default();
+            let fresh = not_known(&sent.findings, "", &known).into_iter();
+            let errors = fresh.filter(|finding| finding.severity == Severity::Error);
+            new.extend(errors.map(|finding| (path.clone(), finding.clone())));
+        }
+        new.sort_by(|(a, _), (b, _)| a.cmp(b));
+        new
+    }
+}
+
 /// Identifies a finding even if lines above it were added or removed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Key {
+struct Key {
     severity: Severity,
     message: String,
     /// The text of its line; empty if unavailable.
     line: String,
 }
 
-pub type Known = HashMap<Key, usize>;
+type Known = HashMap<Key, usize>;
 
 fn key(finding: &Finding, text: &str) -> Key {
     let line = text.lines().nth(finding.line as usize).unwrap_or("").trim().to_owned();
     Key { severity: finding.severity, message: finding.message.clone(), line }
 }
 
-pub fn known(findings: &[Finding], text: &str) -> Known {
+fn known(findings: &[Finding], text: &str) -> Known {
     let mut known = Known::new();
     for finding in findings {
         *known.entry(key(finding, text)).or_default() += 1;
@@ -36,7 +119,7 @@ pub fn known(findings: &[Finding], text: &str) -> Known {
 }
 
 /// Those not in `known`, worst first, without hints.
-pub fn new<'a>(findings: &'a [Finding], text: &str, known: &Known) -> Vec<&'a Finding> {
+fn not_known<'a>(findings: &'a [Finding], text: &str, known: &Known) -> Vec<&'a Finding> {
     let mut left = known.clone();
     let mut is_new = |finding: &&Finding| match left.get_mut(&key(finding, text)) {
         Some(count) if *count > 0 => {
@@ -63,7 +146,8 @@ pub fn new<'a>(findings: &'a [Finding], text: &str, known: &Known) -> Vec<&'a Fi
 pub fn line(shown: &str, finding: &Finding, column: usize) -> String {
     let message = one_line(finding.message.trim(), MESSAGE_CHARS);
     let code = finding.code.as_deref().map(|code| format!(" [{}]", one_line(code, 60))).unwrap_or_default();
-    format!("{shown}:{}:{column} {} {message}{code}", finding.line + 1, finding.severity.as_str())
+    let severity = format!("{:?}", finding.severity).to_lowercase();
+    format!("{shown}:{}:{column} {severity} {message}{code}", finding.line + 1)
 }
 
 /// The report of one server: the file's own findings, then a few about others. `None` if there are none.
@@ -110,11 +194,12 @@ mod tests {
             finding(0, Severity::Error, "worse"),
             finding(0, Severity::Hint, "dull"),
         ];
-        let told: Vec<&str> = new(&after, "new\na\nb\n", &known).iter().map(|f| f.message.as_str()).collect();
+        let told: Vec<&str> =
+            not_known(&after, "new\na\nb\n", &known).iter().map(|f| f.message.as_str()).collect();
         assert_eq!(told, ["worse", "fresh"]);
         // The same message in another line is another one.
         let moved = [finding(0, Severity::Error, "old")];
-        assert_eq!(new(&moved, "c\n", &known).len(), 1);
+        assert_eq!(not_known(&moved, "c\n", &known).len(), 1);
     }
 
     #[test]

@@ -4,10 +4,7 @@
 
 pub mod connection;
 pub mod findings;
-pub mod found;
 pub mod programs;
 pub mod protocol;
 pub mod server;
 pub mod servers;
-pub mod survey;
-pub mod wire;

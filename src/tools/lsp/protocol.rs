@@ -20,16 +20,6 @@ pub enum Severity {
     Hint,
 }
 
-impl Severity {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-            Self::Hint => "hint",
-        }
-    }
-}
-
 /// Lines and columns are 0-based, columns in the server's units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {

@@ -13,10 +13,10 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::connection::{Connection, RequestError};
-use super::found::{Found, Sent};
+use super::connection::{self, Connection, RequestError};
+use super::findings::{Found, Sent};
 use super::protocol::{self, Abilities, Finding};
-use super::wire;
+use base::config::language_servers::LanguageServer;
 use base::file;
 use base::process::service::{self, Service, ServiceSpec};
 use base::text::one_line;
@@ -42,14 +42,6 @@ pub enum Phase {
     Ready,
     /// The reason, for users; empty if we stopped it.
     Ended(String),
-}
-
-pub struct Start {
-    pub program: String,
-    pub service: ServiceSpec,
-    pub root: PathBuf,
-    pub options: Value,
-    pub settings: Value,
 }
 
 struct Document {
@@ -88,12 +80,14 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn start(start: Start) -> std::io::Result<Arc<Self>> {
-        let (service, stdin, stdout) = service::start(start.service)?;
+    /// Starts the row's `program` in the project's folder.
+    pub fn start(row: &LanguageServer, program: String, service: ServiceSpec) -> std::io::Result<Arc<Self>> {
+        let root = service.cwd.clone();
+        let (service, stdin, stdout) = service::start(service)?;
         let server = Arc::new(Self {
-            program: start.program,
-            root: start.root,
-            settings: start.settings,
+            program,
+            root,
+            settings: row.settings.clone(),
             connection: Connection::new(stdin),
             state: Mutex::new(State {
                 phase: Phase::Starting,
@@ -112,7 +106,7 @@ impl Server {
             stop: CancellationToken::new(),
             turn: tokio::sync::Mutex::default(),
         });
-        tokio::spawn(Arc::clone(&server).run(service, stdout, start.options));
+        tokio::spawn(Arc::clone(&server).run(service, stdout, row.options.clone()));
         Ok(server)
     }
 
@@ -138,7 +132,7 @@ impl Server {
     async fn read(&self, stdout: ChildStdout) -> String {
         let mut stdout = BufReader::new(stdout);
         loop {
-            match wire::read(&mut stdout).await {
+            match connection::read(&mut stdout).await {
                 Ok(Some(message)) => self.take(message),
                 Ok(None) => return "it ended".to_owned(),
                 Err(error) => return format!("it {error}"),

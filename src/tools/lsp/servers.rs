@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::findings;
 use super::programs::{self, Program};
-use super::server::{Phase, Server, Start};
+use super::server::{Phase, Server};
 use base::config::language_servers::{self, LanguageServer, ServersSetting};
 use base::path;
 use base::process::service::ServiceSpec;
@@ -355,16 +355,10 @@ impl LanguageServers {
             wrapper,
             program: program.path.clone().into(),
             args: program.args.iter().map(OsString::from).collect(),
-            cwd: root.clone(),
+            cwd: root,
             environment: environment.collect(),
         };
-        Server::start(Start {
-            program: program.name(),
-            service,
-            root,
-            options: row.options.clone(),
-            settings: row.settings.clone(),
-        })
+        Server::start(row, program.name(), service)
     }
 
     pub fn language(&self, file: &Path) -> Option<String> {

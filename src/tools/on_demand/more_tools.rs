@@ -262,7 +262,7 @@ mod tests {
     use super::*;
     use crate::file::write::Write;
     use crate::find::ls::Ls;
-    use crate::on_demand::builtin::BuiltinSource;
+    use crate::on_demand::toolbox::BuiltinSource;
     use crate::output::Spill;
     use crate::registry;
 

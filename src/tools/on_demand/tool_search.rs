@@ -16,41 +16,13 @@ const GLUE: &str = "a about all am an and any are as at be by can could did do d
     its let me my of on or our please should so some tell that the their them there these they this those to up us was we \
     were what when where which who why will with would you your";
 
-/// Words of one meaning, in which questions and the authors of tools differ.
-const SAME: [&str; 27] = [
-    "create add new make insert open set",
-    "delete remove drop destroy erase",
-    "get retrieve fetch read show view display",
-    "find search lookup",
-    "update edit modify change patch write",
-    "send post write mail",
-    "run execute exec start evaluate",
-    "restart rerun again",
-    "cancel end stop close finish",
-    "resolve fix mark solve",
-    "ticket issue bug problem",
-    "pr pull merge",
-    "approve review accept",
-    "reply answer respond",
-    "mail email gmail",
-    "meeting event appointment calendar",
-    "folder directory",
-    "picture screenshot image photo",
-    "website url navigate site",
-    "rename move",
-    "refund money payment",
-    "access share permission",
-    "log output print",
-    "size big large",
-    "row record data",
-    "slow slowest explain plan",
-    "stack trace stacktrace",
-];
+/// Words of one meaning, in which questions and the authors of tools differ: a line each.
+const SAME: &str = include_str!("meanings.txt");
 
 /// The number of each word's meaning in [`SAME`], by its stem.
 static MEANINGS: LazyLock<HashMap<String, Vec<usize>>> = LazyLock::new(|| {
     let mut meanings: HashMap<String, Vec<usize>> = HashMap::new();
-    for (number, same) in SAME.iter().enumerate() {
+    for (number, same) in SAME.lines().enumerate() {
         words::each(same, |word, _| meanings.entry(word.to_owned()).or_default().push(number));
     }
     meanings

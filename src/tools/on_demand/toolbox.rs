@@ -1,14 +1,18 @@
-//! All tools of an agent: those in every request, and the one that gives access to the rest.
+//! All tools of an agent: those in every request, and the one that gives access to the rest. Of those our own are listed
+//! with their arguments, so that most calls don't need the schema.
 
 use std::sync::Arc;
 
-use super::builtin::BuiltinSource;
+use serde_json::Value;
+
 use super::more_tools::{self, MoreTools};
-use super::source::ToolSource;
-use crate::api::{Tool, TypedTool as _};
+use super::source::{Specs, ToolSource};
+use crate::api::{Prepared, Tool, ToolError, TypedTool as _};
+use crate::cx::ToolCx;
 use crate::plan::ask_user::AskUser;
 use crate::registry;
 use crate::web::state::WebState;
+use base::model::call::ToolSpec;
 
 /// The tools the agent `has`, with those of `sources` on demand; `web` is whether web search is available.
 pub fn tools(
@@ -34,4 +38,51 @@ pub fn left_out(small_window: bool, interactive: bool, sources: &[Arc<dyn ToolSo
     // It can be called, and says that nobody answers.
     names.extend((!interactive).then_some(AskUser::NAME));
     names
+}
+
+pub struct BuiltinSource(Vec<Box<dyn Tool>>);
+
+impl BuiltinSource {
+    pub fn new(tools: Vec<Box<dyn Tool>>) -> Self {
+        Self(tools)
+    }
+
+    fn find(&self, name: &str) -> Result<&dyn Tool, ToolError> {
+        registry::find(&self.0, name)
+    }
+}
+
+impl ToolSource for BuiltinSource {
+    fn listed(&self) -> Vec<String> {
+        self.0.iter().map(|tool| listed(&tool.spec())).collect()
+    }
+
+    fn takes(&self, name: &str) -> bool {
+        self.find(name).is_ok()
+    }
+
+    fn specs<'a>(&'a self, name: Option<&'a str>, _: &'a ToolCx) -> Specs<'a> {
+        let specs = match name {
+            Some(name) => self.find(name).map(|tool| vec![tool.spec()]),
+            None => Ok(self.0.iter().map(|tool| tool.spec()).collect()),
+        };
+        Box::pin(async { specs })
+    }
+
+    fn parallel(&self, name: &str, args: &Value) -> bool {
+        self.find(name).is_ok_and(|tool| tool.parallel(args))
+    }
+
+    fn prepare(&self, name: &str, args: Value) -> Result<Box<dyn Prepared>, ToolError> {
+        self.find(name)?.prepare(args)
+    }
+}
+
+/// `Name {url, k?}`.
+fn listed(spec: &ToolSpec) -> String {
+    let required =
+        |name: &str| spec.schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
+    let names = spec.schema["properties"].as_object().into_iter().flat_map(|all| all.keys());
+    let names = names.map(|name| if required(name) { name.clone() } else { format!("{name}?") });
+    format!("{} {{{}}}", spec.name, names.collect::<Vec<_>>().join(", "))
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
 use super::report::{CommandRun, SPILL_BYTES};
 use super::{foreground, keep};
@@ -126,13 +125,9 @@ async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {
         args: ["-c", &args.command].map(OsString::from).to_vec(),
         cwd: cwd.to_owned(),
         timeout: args.timeout_ms.map_or(JOB_TIMEOUT, Duration::from_millis),
-        keep_bytes: 0,
-        spill: None,
         spill_cap_bytes: SPILL_BYTES,
-        side_fd: None,
-        go_on: None,
-        hurry: CancellationToken::new(),
         quiet: true,
+        ..CommandSpec::default()
     };
     let path = cx.spill.reserve("job").map_err(failed)?;
     let id = cx.shell.jobs.start(&args.command, spec, path).map_err(failed)?;

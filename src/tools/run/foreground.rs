@@ -126,7 +126,7 @@ impl Foreground {
     fn become_job(mut self, command: &str, cx: &ToolCx, file: &Path) -> u32 {
         let cancel = self.cancel.clone();
         drop(self.guard.take().map(DropGuard::disarm));
-        let job = cx.shell.jobs.adopt(command, file.to_owned(), self.begun, cancel);
+        let job = cx.shell.jobs.add(command, file.to_owned(), self.begun, cancel, None);
         let _ = self.job.set(Arc::clone(&job));
         let task = self.task;
         cx.shell.jobs.follow(job, async { task.await.map_err(io::Error::other).flatten() })

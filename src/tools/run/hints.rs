@@ -1,9 +1,11 @@
-//! What helps a model after a command, said once per session: a program that is missing, a wait that was slept through.
+//! What helps a model after a command, said once per session: a program that is missing, a wait that was slept through; and why the network
+//! failed.
 
 use crate::cx::ToolCx;
 use base::pattern::Pattern;
 use base::process::run::Exit;
 use base::programs;
+use guard::sandbox::spec::Confinement;
 
 const NOT_FOUND: Exit = Exit::Code(127);
 const LAST_LINES: usize = 3;
@@ -56,9 +58,32 @@ fn sleeps(command: &str) -> bool {
     })
 }
 
+static REFUSED: Pattern = Pattern::new("(?i)connection refused|econnrefused|could(n't| not) connect to");
+static LOOPBACK: Pattern = Pattern::new(r"127\.0\.0\.1|localhost|::1|0\.0\.0\.0");
+static NO_NETWORK: Pattern = Pattern::new(concat!(
+    "(?i)could(n't| not) resolve host|name or service not known|name resolution|network is unreachable|enetunreach|",
+    "getaddrinfo enotfound|eai_again|no such host|dial tcp: lookup|failed to lookup address|unknownhostexception",
+));
+
+/// Explains network errors of a sandboxed command, which otherwise look like a server that is down. `None` if the
+/// command had network access or shows no such error.
+pub fn network(confinement: &Confinement, command: &str, output: &str) -> Option<&'static str> {
+    let Confinement::Confined { network: false, .. } = confinement else { return None };
+    if REFUSED.is_match(output) && (LOOPBACK.is_match(output) || LOOPBACK.is_match(command)) {
+        return Some(
+            "commands have a loopback of their own: servers of the host cannot be reached at localhost. Start the server \
+             with `background: true`, or repeat the call with `network: true` if the user may be asked",
+        );
+    }
+    NO_NETWORK.is_match(output).then_some(
+        "this command has no network. If it needs one, repeat the call with `network: true`; the user is asked",
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use guard::sandbox::spec::SandboxLevel;
 
     #[test]
     fn programs_that_are_missing() {
@@ -77,6 +102,36 @@ mod tests {
                 && sleeps("sleep 1m")
                 && !sleeps("sleep 5")
                 && !sleeps("make && sleep 60")
+        );
+    }
+
+    #[test]
+    fn only_without_a_network_and_only_where_one_is_missed() {
+        let confined = |open| Confinement::Confined {
+            level: SandboxLevel::Workspace,
+            network: open,
+            opened: Vec::new(),
+        };
+        let curl =
+            "curl: (7) Failed to connect to localhost port 8080 after 0 ms: Couldn't connect to server";
+        let node = "Error: connect ECONNREFUSED 127.0.0.1:5432";
+        for (command, output, part) in [
+            ("curl localhost:8080", curl, "loopback of their own"),
+            ("npm test", node, "loopback of their own"),
+            ("psql -h localhost", "psql: error: Connection refused", "loopback of their own"),
+            ("go mod tidy", "dial tcp: lookup proxy.golang.org: no such host", "no network"),
+        ] {
+            assert!(
+                network(&confined(false), command, output).is_some_and(|said| said.contains(part)),
+                "{command}"
+            );
+            assert_eq!(network(&confined(true), command, output), None);
+            assert_eq!(network(&Confinement::Free, command, output), None);
+        }
+        assert_eq!(network(&confined(false), "cargo test", "test connection ... ok"), None);
+        assert_eq!(
+            network(&confined(false), "ssh example.com", "ssh: connect to host x: Connection refused"),
+            None
         );
     }
 }

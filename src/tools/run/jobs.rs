@@ -19,7 +19,7 @@ use base::clock;
 use base::file;
 use base::model::envelope::Envelope;
 use base::model::observation::{Command, Observation};
-use base::process::run::{self, CommandOutcome, CommandSpec, Exit};
+use base::process::run::{self, CommandOutcome, CommandSpec};
 use base::protocol::event::JobRow;
 use base::text::one_line;
 
@@ -180,33 +180,22 @@ impl Jobs {
         }
         let cap_bytes = spec.spill_cap_bytes;
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        let state = JobState { file: Some(file), ..JobState::default() };
-        let job = self.add(command, path, Instant::now(), CancellationToken::new(), state);
+        let job = self.add(command, path, Instant::now(), CancellationToken::new(), Some(file));
         let running = Arc::clone(&job);
         let outcome =
             async move { run::run(spec, &running.cancel, |chunk| running.append(chunk, cap_bytes)).await };
         Ok(self.follow(job, outcome))
     }
 
-    /// A command that reached its time limit goes on as a job. What it prints from now on comes through
-    /// [`BackgroundJob::append`].
-    pub fn adopt(
+    /// A job whose output comes through [`BackgroundJob::append`]; to be followed. `file` is `None` for a command that
+    /// goes on after its time limit, since that writes to `path` itself.
+    pub fn add(
         &self,
         command: &str,
         path: PathBuf,
         begun: Instant,
         cancel: CancellationToken,
-    ) -> Arc<BackgroundJob> {
-        self.add(command, path, begun, cancel, JobState::default())
-    }
-
-    fn add(
-        &self,
-        command: &str,
-        path: PathBuf,
-        begun: Instant,
-        cancel: CancellationToken,
-        state: JobState,
+        file: Option<File>,
     ) -> Arc<BackgroundJob> {
         let job = Arc::new(BackgroundJob {
             id: self.last_id.fetch_add(1, Ordering::Relaxed) + 1,
@@ -214,7 +203,7 @@ impl Jobs {
             path,
             begun,
             cancel,
-            state: Mutex::new(state),
+            state: Mutex::new(JobState { file, ..JobState::default() }),
             news: Notify::new(),
             over: CancellationToken::new(),
         });
@@ -342,12 +331,7 @@ impl JobEnd {
         let (how, exit_code) = match outcome {
             Err(error) => (format!("could not be started: {error}"), None),
             Ok(outcome) if outcome.cancelled => ("stopped".to_owned(), None),
-            Ok(CommandOutcome { exit: Exit::Code(code), .. }) => {
-                (format!("exit code {code}"), Some(i64::from(*code)))
-            }
-            Ok(CommandOutcome { exit: Exit::Signal(signal), .. }) => {
-                (format!("killed by signal {signal}"), Some(128 + i64::from(*signal)))
-            }
+            Ok(outcome) => (outcome.exit.to_string(), Some(outcome.exit.code().into())),
         };
         Self { how, exit_code, took }
     }

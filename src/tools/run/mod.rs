@@ -8,7 +8,6 @@ pub mod hints;
 pub mod job;
 pub mod jobs;
 pub mod keep;
-pub mod network_note;
 pub mod report;
 pub mod services;
 pub mod shell;

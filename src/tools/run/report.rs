@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::decode::readable;
 use super::visible_output::visible_output;
-use super::{file_view, hints, network_note};
+use super::{file_view, hints};
 use crate::check::find;
 use crate::cx::ToolCx;
 use crate::output::Keep;
@@ -75,13 +75,9 @@ pub fn ended(run: &CommandRun, cx: &ToolCx, outcome: CommandOutcome, took: Durat
             envelope.error = Some(EnvelopeError { code: ErrorCode::Timeout, message });
         }
         Exit::Code(0) => {}
-        Exit::Code(code) => {
+        exit => {
             envelope = envelope.partial();
-            notes.push(format!("exit code {code}"));
-        }
-        Exit::Signal(signal) => {
-            envelope = envelope.partial();
-            notes.push(format!("killed by signal {signal}"));
+            notes.push(exit.to_string());
         }
     }
     let ended_in = end_folder(&outcome.side);
@@ -113,7 +109,7 @@ pub fn ended(run: &CommandRun, cx: &ToolCx, outcome: CommandOutcome, took: Durat
     if outcome.output.spill_cut {
         notes.push(format!("the file has only the first {}", human_bytes(SPILL_BYTES)));
     }
-    notes.extend(network_note::of(&cx.confinement, &run.command, &body).map(str::to_owned));
+    notes.extend(hints::network(&cx.confinement, &run.command, &body).map(str::to_owned));
     if took >= LONG && !outcome.timed_out {
         notes.push(format!("took {} s", took.as_secs()));
     }
@@ -122,13 +118,9 @@ pub fn ended(run: &CommandRun, cx: &ToolCx, outcome: CommandOutcome, took: Durat
         notes.push("no output".to_owned());
     }
     envelope.text = notes.join("; ");
-    let exit = match outcome.exit {
-        Exit::Code(code) => code,
-        Exit::Signal(signal) => 128 + signal,
-    };
     let mut ran = Command {
         command: Some(run.command.clone()),
-        exit_code: Some(exit.into()),
+        exit_code: Some(outcome.exit.code().into()),
         timed_out: Some(outcome.timed_out),
         cwd: Some(path::display(&cx.root, &cx.shell.cwd())),
         duration_ms: Some(took.as_millis() as u64),

@@ -90,10 +90,7 @@ impl Services {
         let kept = (!family.is_empty()).then(|| self.keep(command, leader, family, &log));
         match (ended, kept) {
             (Ok(status), left) => {
-                let how = match exit_of(status?) {
-                    base::process::run::Exit::Code(code) => format!("exit code {code}"),
-                    base::process::run::Exit::Signal(signal) => format!("killed by signal {signal}"),
-                };
+                let how = exit_of(status?).to_string();
                 let output = file::tail(&log, 16 * 1024).unwrap_or_default();
                 Ok(Started::Ended { how, output, left })
             }

@@ -5,6 +5,7 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 use super::client::Fetched;
 use super::markdown;
 use base::format::encoding;
+use base::search::words::listed;
 use base::text::human_bytes;
 
 /// A page declares its encoding within these first bytes.
@@ -68,19 +69,10 @@ fn is_html(kind: &str) -> bool {
 }
 
 fn is_text(kind: &str) -> bool {
-    const TEXTS: [&str; 9] = [
-        "application/json",
-        "application/xml",
-        "application/javascript",
-        "application/x-javascript",
-        "application/yaml",
-        "application/x-yaml",
-        "application/toml",
-        "application/x-ndjson",
-        "application/x-sh",
-    ];
+    const TEXTS: &str = "application/json application/xml application/javascript application/x-javascript application/yaml \
+                         application/x-yaml application/toml application/x-ndjson application/x-sh";
     kind.starts_with("text/")
-        || TEXTS.contains(&kind)
+        || listed(TEXTS, kind)
         || ["+json", "+xml", "+yaml"].iter().any(|end| kind.ends_with(end))
 }
 

@@ -5,7 +5,7 @@ use agent::lists::status;
 use base::text::elide;
 use provider::search::Searcher;
 use tools::hook::listing;
-use tools::lsp::survey;
+use tools::lsp::programs;
 use tools::mcp::{describe, servers};
 use tools::skill::set::SkillSet;
 
@@ -42,7 +42,7 @@ pub fn check_mcp(findings: &mut Findings<'_>) {
 
 pub fn check_language_servers(findings: &mut Findings<'_>) {
     let opened = findings.opened;
-    for (language, server) in survey::languages(&opened.workspace, &opened.loaded) {
+    for (language, server) in programs::languages(&opened.workspace, &opened.loaded) {
         findings.line(&format!("  {language}"), server);
     }
 }

@@ -20,26 +20,16 @@ const WHOLE: &[&str] = &["content", "file_text", "contents", "file_content"];
 const PATTERN: &[&str] = &["pattern", "query", "regex", "glob"];
 const RANGE: &[&str] = &["view_range", "offset", "limit", "start_line", "end_line", "line_range"];
 
-/// Words in tool names, for ambiguous arguments.
-const NAMES: &[(&str, &str)] = &[
-    ("todo", "TodoWrite"),
-    ("read", "Read"),
-    ("view", "Read"),
-    ("open", "Read"),
-    ("edit", "Edit"),
-    ("replace", "Edit"),
-    ("patch", "Edit"),
-    ("write", "Write"),
-    ("create", "Write"),
-    ("grep", "Grep"),
-    ("search", "Grep"),
-    ("glob", "Glob"),
-    ("find", "Glob"),
-    ("ls", "LS"),
-    ("list", "LS"),
-    ("bash", "Bash"),
-    ("shell", "Bash"),
-    ("exec", "Bash"),
+/// Tools and the words in names of others, for ambiguous arguments.
+const NAMES: [(&str, &str); 8] = [
+    ("TodoWrite", "todo"),
+    ("Read", "read view open"),
+    ("Edit", "edit replace patch"),
+    ("Write", "write create"),
+    ("Grep", "grep search"),
+    ("Glob", "glob find"),
+    ("LS", "ls list"),
+    ("Bash", "bash shell exec"),
 ];
 
 pub fn of(name: &str, args: &Value) -> CallShape {
@@ -97,7 +87,7 @@ fn shown(command: &str) -> Option<Value> {
 
 fn named(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
-    NAMES.iter().find(|(word, _)| name.contains(word)).map(|(_, tool)| *tool)
+    NAMES.iter().find(|(_, words)| words.split(' ').any(|word| name.contains(word))).map(|(tool, _)| *tool)
 }
 
 fn has(args: &Value, keys: &[&str]) -> bool {

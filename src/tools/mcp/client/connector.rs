@@ -27,6 +27,7 @@ use super::sign_in::{ShowPage, SignIn};
 use super::stdio::{self, Program};
 use crate::mcp::config::server::{OAuth, Server, Transport};
 use crate::mcp::config::variables;
+use base::process::run::Exit;
 use base::process::service::Service;
 use base::protocol::host::HostProgram;
 use guard::sandbox::session::Sandbox;
@@ -225,8 +226,8 @@ fn start_error(error: &ClientInitializeError) -> McpError {
 
 async fn broken_off(mut service: Service) -> String {
     let how = match service.ended(LAST_WORDS).await {
-        Some(base::process::run::Exit::Code(code)) => format!("exited with code {code}"),
-        Some(base::process::run::Exit::Signal(signal)) => format!("was killed by signal {signal}"),
+        Some(Exit::Code(code)) => format!("exited with code {code}"),
+        Some(exit @ Exit::Signal(_)) => format!("was {exit}"),
         None => "it does not speak the protocol".to_owned(),
     };
     format!("{how}{}", complaint(&service.complaints()))
