@@ -103,8 +103,7 @@ impl Spill {
         Truncated { body, cut: true, full_output_path: path }
     }
 
-    /// Removes files older than 7 days, then the oldest above 500 MiB. Walks the folder: not for the hot
-    /// path.
+    /// Removes files older than 7 days, then the oldest above 500 MiB. Walks the folder: not for the hot path.
     pub fn clean(&self) {
         self.clean_to(Quota::STATE, SystemTime::now());
     }

@@ -1,5 +1,4 @@
-//! Resolves path arguments, and turns disk errors into answers the model can act on. Reads the disk: blocking
-//! pool.
+//! Resolves path arguments, and turns disk errors into answers the model can act on. Reads the disk: blocking pool.
 
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
@@ -118,8 +117,7 @@ const CLEAR_LIKENESS: f64 = 90.0;
 /// The same: a file in some folder that has just this name.
 const SAME_NAME: f64 = 50.0;
 
-/// Like [`target`], for read-only tools: a missing path resolves to the only clearly similar one, with a
-/// note.
+/// Like [`target`], for read-only tools: a missing path resolves to the only clearly similar one, with a note.
 fn target_or_nearest(cx: &ToolCx, text: &str) -> Result<(PathTarget, Option<String>), ToolError> {
     let (target, note) = or_nearest(cx, resolve(cx, text)?)?;
     Ok((as_judged(cx, target)?, note))

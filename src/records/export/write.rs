@@ -2,8 +2,8 @@
 
 use std::io;
 use std::path::Path;
-use std::str::FromStr;
 
+use strum::EnumString;
 use thiserror::Error;
 
 use super::{atif, html, json, markdown, svg};
@@ -12,10 +12,13 @@ use base::file::FileError;
 use base::folder::atomic_write::{self, Expect};
 use context::session::effective::EffectiveSession;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = not_a_format)]
 pub enum ExportFormat {
     #[default]
+    #[strum(serialize = "md", serialize = "markdown")]
     Markdown,
+    #[strum(serialize = "html", serialize = "htm")]
     Html,
     Json,
     /// The trajectory format that benchmarks read.
@@ -23,19 +26,8 @@ pub enum ExportFormat {
     Svg,
 }
 
-impl FromStr for ExportFormat {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "md" | "markdown" => Ok(Self::Markdown),
-            "html" | "htm" => Ok(Self::Html),
-            "json" => Ok(Self::Json),
-            "svg" => Ok(Self::Svg),
-            "atif" => Ok(Self::Atif),
-            _ => Err(format!("'{text}' is not a format (md, html, json, atif, svg)")),
-        }
-    }
+fn not_a_format(text: &str) -> String {
+    format!("'{text}' is not a format (md, html, json, atif, svg)")
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,4 @@
-//! Evaluates context policies offline: replays recorded sessions, request by request, with the live agent's
-//! code.
+//! Evaluates context policies offline: replays recorded sessions, request by request, with the live agent's code.
 
 pub mod compare;
 pub mod metrics;

@@ -9,8 +9,7 @@ use guard::shell::interpret::call::{Arg, Call, CallInput};
 
 const NAME_CHARS: usize = 60;
 
-/// The last and best check of a command.
-/// `calls` are the programs that it runs.
+/// The last and best check of a command. `calls` are the programs that it runs.
 pub fn of_command(script: &str, calls: &[Call]) -> Option<Check> {
     let found: Vec<(usize, Check)> =
         calls.iter().enumerate().filter_map(|(at, call)| Some((at, of_call(call, 0)?))).collect();

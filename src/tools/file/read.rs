@@ -1,5 +1,4 @@
-//! Read: numbered lines, page by page, in bounded memory for any file size. Remembers the content for later
-//! edits.
+//! Read: numbered lines, page by page, in bounded memory for any file size. Remembers the content for later edits.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _, Seek, SeekFrom};

@@ -57,16 +57,16 @@ struct States {
     files: HashMap<PathBuf, SeenFile>,
     clock: u64,
     snapshot_bytes: usize,
+    /// Hashes of all lines that any result has shown, without their margins.
+    shown: HashSet<u64>,
+    refused: Option<RefusedWrite>,
 }
 
 /// The seen files of a session, by canonical path.
 #[derive(Debug, Default)]
 pub struct FileStates {
     states: Mutex<States>,
-    /// Hashes of all lines that any result has shown, without their margins.
-    shown: Mutex<HashSet<u64>>,
     writing: Mutex<()>,
-    refused: Mutex<Option<RefusedWrite>>,
 }
 
 /// What a refused call wanted to write, so that it needn't be sent again.
@@ -98,7 +98,7 @@ impl FileStates {
     /// The model sees this text. Lines may have a number, a path or a diff's mark before them.
     pub fn show(&self, text: &str) {
         static MARGIN: Pattern = Pattern::new(r"^\s*(?:[^\s:]+[:-])?\d+[:\t -]|^\+");
-        let mut shown = self.shown.lock();
+        let shown = &mut self.states.lock().shown;
         for line in text.lines() {
             shown.insert(line_hash(line));
             if let Some(margin) = MARGIN.find(line) {
@@ -109,7 +109,7 @@ impl FileStates {
 
     /// Whether each of these lines stood in some result. Blank ones always do.
     pub fn are_shown<'a>(&self, mut lines: impl Iterator<Item = &'a str>) -> bool {
-        let shown = self.shown.lock();
+        let shown = &self.states.lock().shown;
         lines.all(|line| line.trim().is_empty() || shown.contains(&line_hash(line)))
     }
 
@@ -121,13 +121,13 @@ impl FileStates {
     }
 
     pub fn keep(&self, canonical: &Path, over: String, content: String) {
-        *self.refused.lock() = Some(RefusedWrite { path: canonical.to_owned(), over, content });
+        self.states.lock().refused = Some(RefusedWrite { path: canonical.to_owned(), over, content });
     }
 
     /// The content last refused for this file, while the file is still the same.
     pub fn kept(&self, canonical: &Path, now: &str) -> Option<String> {
-        let refused = self.refused.lock();
-        let kept = refused.as_ref().filter(|kept| kept.path == canonical && kept.over == now);
+        let states = self.states.lock();
+        let kept = states.refused.as_ref().filter(|kept| kept.path == canonical && kept.over == now);
         kept.map(|kept| kept.content.clone())
     }
 
@@ -146,8 +146,6 @@ impl FileStates {
 
     pub fn clear(&self) {
         *self.states.lock() = States::default();
-        *self.refused.lock() = None;
-        self.shown.lock().clear();
     }
 
     /// Seen files whose time or size has changed. Blocks.

@@ -1,6 +1,5 @@
-//! Which seen files were changed on disk by the model's command or by others (an editor, git). Checked before
-//! a turn and around each command to tell these apart. A small difference is shown in full and then counts as
-//! seen.
+//! Which seen files were changed on disk by the model's command or by others (an editor, git). Checked before a turn
+//! and around each command to tell these apart. A small difference is shown in full and then counts as seen.
 
 use super::change::unified;
 use crate::cx::ToolCx;

@@ -297,8 +297,7 @@ fn named_row(symbol: &Symbol) -> String {
     format!("{}{} {kind} {}", "  ".repeat((*depth).min(6)), place.line + 1, one_line(name, LINE_CHARS))
 }
 
-/// Grouped by file, with lines, and more of them for definitions. Outside the workspace only the path is
-/// given.
+/// Grouped by file, with lines, and more of them for definitions. Outside the workspace only the path is given.
 fn listed(cx: &ToolCx, places: &[Place], views: bool) -> String {
     let mut files: BTreeMap<&Path, Vec<&Place>> = BTreeMap::new();
     for place in places.iter().take(PLACES) {

@@ -145,8 +145,7 @@ pub fn configuration(params: &Value, settings: &Value) -> Value {
     Value::Array(answer.collect())
 }
 
-/// Whether findings may change with this progress: not for clangd's background index or rust-analyzer's
-/// cache.
+/// Whether findings may change with this progress: not for clangd's background index or rust-analyzer's cache.
 pub fn is_awaited(token: &str) -> bool {
     !["backgroundIndex", "cachePriming"].iter().any(|name| token.contains(name))
 }

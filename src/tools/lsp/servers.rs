@@ -1,5 +1,4 @@
-//! A session's language servers: which one a file uses, when it is (re)started, what it reports about an
-//! edit.
+//! A session's language servers: which one a file uses, when it is (re)started, what it reports about an edit.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -161,48 +160,45 @@ impl LanguageServers {
         state.edits.push(Edit { path: file.to_owned(), before, after: after.to_owned(), number });
     }
 
-    /// New findings in the edited files, and late ones of earlier edits. Waits briefly, but not after an
-    /// interrupt.
+    /// New findings in the edited files, and late ones of earlier edits. Waits briefly, but not after an interrupt.
     pub async fn after_edits(&self, cancel: &CancellationToken) -> Option<String> {
         let (edits, wait) = {
             let mut state = self.0.state.lock();
             (std::mem::take(&mut state.edits), state.wait.unwrap_or(FIRST_WAIT))
         };
         let mut texts = Vec::new();
-        if !edits.is_empty() {
-            let (sender, mut reports) = mpsc::unbounded_channel();
-            for edit in edits {
-                let (servers, sender) = (self.clone(), sender.clone());
-                let pending = PendingEdit::new(self);
-                tokio::spawn(async move {
-                    let _pending = pending;
-                    let report = timeout(FIND, servers.look_at(edit)).await.ok().flatten();
-                    if let Some(report) = report
-                        && let Err(unheard) = sender.send(report)
-                    {
-                        servers.0.state.lock().late.push(unheard.0);
-                    }
-                });
-            }
-            drop(sender);
-            let end = Instant::now() + wait;
-            loop {
-                tokio::select! {
-                    biased;
-                    () = cancel.cancelled() => break,
-                    report = timeout_at(end, reports.recv()) => match report {
-                        Ok(Some(report)) => texts.push(report),
-                        Ok(None) => break,
-                        Err(_) => {
-                            self.0.state.lock().wait = Some(SHORT_WAIT);
-                            break;
-                        }
-                    },
+        let (sender, mut reports) = mpsc::unbounded_channel();
+        for edit in edits {
+            let (servers, sender) = (self.clone(), sender.clone());
+            let pending = PendingEdit::new(self);
+            tokio::spawn(async move {
+                let _pending = pending;
+                let report = timeout(FIND, servers.look_at(edit)).await.ok().flatten();
+                if let Some(report) = report
+                    && let Err(unheard) = sender.send(report)
+                {
+                    servers.0.state.lock().late.push(unheard.0);
                 }
-            }
-            reports.close();
-            texts.extend(std::iter::from_fn(|| reports.try_recv().ok()));
+            });
         }
+        drop(sender);
+        let end = Instant::now() + wait;
+        loop {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => break,
+                report = timeout_at(end, reports.recv()) => match report {
+                    Ok(Some(report)) => texts.push(report),
+                    Ok(None) => break,
+                    Err(_) => {
+                        self.0.state.lock().wait = Some(SHORT_WAIT);
+                        break;
+                    }
+                },
+            }
+        }
+        reports.close();
+        texts.extend(std::iter::from_fn(|| reports.try_recv().ok()));
         texts.splice(..0, std::mem::take(&mut self.0.state.lock().late));
         (!texts.is_empty()).then(|| texts.join("\n"))
     }
@@ -270,17 +266,14 @@ impl LanguageServers {
             // One at a time, or two edits would start two servers.
             let server = {
                 let _alone = self.0.starting.lock().await;
-                self.running_or_started(file).await?
+                let (servers, file) = (self.clone(), file.to_owned());
+                let found = spawn_blocking(move || servers.find_or_start(&file)).await;
+                found.unwrap_or(Err(NoServer::Unknown))?
             };
             if server.ready().await {
                 return Ok(server);
             }
         }
-    }
-
-    async fn running_or_started(&self, file: &Path) -> Result<Arc<Server>, NoServer> {
-        let (servers, file) = (self.clone(), file.to_owned());
-        spawn_blocking(move || servers.find_or_start(&file)).await.unwrap_or(Err(NoServer::Unknown))
     }
 
     fn find_or_start(&self, file: &Path) -> Result<Arc<Server>, NoServer> {
@@ -406,8 +399,7 @@ impl LanguageServers {
 }
 
 impl Slot {
-    /// If it never became ready, the next program is tried, otherwise it pauses. One that we stopped just
-    /// restarts.
+    /// If it never became ready, the next program is tried, otherwise it pauses. One that we stopped just restarts.
     fn ended(&mut self, server: &Server) {
         let Phase::Ended(why) = server.phase() else { return };
         if why.is_empty() {

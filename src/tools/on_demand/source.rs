@@ -10,8 +10,7 @@ use base::model::call::ToolSpec;
 pub type Specs<'a> = BoxFuture<'a, Result<Vec<ToolSpec>, ToolError>>;
 
 pub trait ToolSource: Send + Sync {
-    /// Shown to the model in advance, most useful first. Fixed for the session, so it must not contact a
-    /// server.
+    /// Shown to the model in advance, most useful first. Fixed for the session, so it must not contact a server.
     fn listed(&self) -> Vec<String>;
 
     fn takes(&self, name: &str) -> bool;

@@ -1,5 +1,4 @@
-//! Background jobs: output goes to a file per job, unread output also to bounded memory. They end with the
-//! session.
+//! Background jobs: output goes to a file per job, unread output also to bounded memory. They end with the session.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};

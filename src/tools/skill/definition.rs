@@ -1,8 +1,7 @@
 //! One skill: a folder with a `SKILL.md`, following agentskills.io plus Claude Code's extra fields
 //! (github.com/agentskills/agentskills docs/specification.mdx; code.claude.com/docs/en/skills; both checked
-//! 2026-11-22). More lenient if the meaning is clear: odd names, missing or invalid descriptions, no front
-//! matter. `` !`command` `` doesn't run on loading; the model is asked to run it, so that the usual
-//! permission checks apply.
+//! 2026-11-22). More lenient if the meaning is clear: odd names, missing or invalid descriptions, no front matter. ``
+//! !`command` `` doesn't run on loading; the model is asked to run it, so that the usual permission checks apply.
 
 use std::fs;
 use std::path::{Path, PathBuf};

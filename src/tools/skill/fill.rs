@@ -1,7 +1,6 @@
-//! Fills arguments into a user-defined prompt, as Claude Code does (code.claude.com/docs/en/skills,
-//! "Available string substitutions", by anthropics/claude-plugins-official#6246 and
-//! anthropics/claude-code#85899, checked 2026-11-22). Until 2026 `$1` was the first argument, now `$0` is; a
-//! file that uses `$0` counts from zero, any other from one.
+//! Fills arguments into a user-defined prompt, as Claude Code does (code.claude.com/docs/en/skills, "Available string
+//! substitutions", by anthropics/claude-plugins-official#6246 and anthropics/claude-code#85899, checked 2026-11-22).
+//! Until 2026 `$1` was the first argument, now `$0` is; a file that uses `$0` counts from zero, any other from one.
 
 use base::pattern::Pattern;
 use regex::Captures;

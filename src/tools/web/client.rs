@@ -1,6 +1,5 @@
-//! Fetches one page. Addresses are checked at connection time, so that a name can't change its meaning in
-//! between. A proxy resolves names itself; they are also checked here if possible. Never sends keys, cookies
-//! or a referrer.
+//! Fetches one page. Addresses are checked at connection time, so that a name can't change its meaning in between. A
+//! proxy resolves names itself; they are also checked here if possible. Never sends keys, cookies or a referrer.
 
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};

@@ -9,8 +9,7 @@ use base::model::request::Message;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EpochSums {
-    /// Requests that didn't extend the previous one: at a user turn, else with a cold cache, else within a
-    /// turn.
+    /// Requests that didn't extend the previous one: at a user turn, else with a cold cache, else within a turn.
     pub breaks: [u64; 3],
     /// Reasoning blocks of earlier replies summed over requests, and how many were kept.
     pub blocks: u64,

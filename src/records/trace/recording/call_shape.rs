@@ -1,6 +1,5 @@
-//! Classifies recorded calls by the shape of their arguments, since recordings come from many agents; the
-//! tool's name only decides ambiguous cases. Returns our tool names and data, so that the context engine
-//! treats results as ours.
+//! Classifies recorded calls by the shape of their arguments, since recordings come from many agents; the tool's name
+//! only decides ambiguous cases. Returns our tool names and data, so that the context engine treats results as ours.
 
 use base::pattern::Pattern;
 use serde_json::{Map, Value, json};

@@ -1,5 +1,4 @@
-//! Turns a recording or a stored session into replay events: items as the live agent would have them, and
-//! requests.
+//! Turns a recording or a stored session into replay events: items as the live agent would have them, and requests.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,5 +1,4 @@
-//! Explains why an old text wasn't found, precisely enough for the next try to succeed. Never applies an
-//! edit.
+//! Explains why an old text wasn't found, precisely enough for the next try to succeed. Never applies an edit.
 
 use super::compare::{self, line_range};
 use super::lines::Lines;

@@ -109,8 +109,7 @@ fn exact<'a>(text: &'a str, old: &str, all: bool) -> Vec<EditMatch<'a>> {
     let mut from = 0;
     while let Some(found) = text.get(from..).and_then(|rest| rest.find(old)) {
         let start = from + found;
-        // A match must not start inside a CRLF, which the model can't see; the line end level handles these
-        // places.
+        // A match must not start inside a CRLF, which the model can't see; the line end level handles these places.
         if old.starts_with('\n') && text[..start].ends_with('\r') {
             return Vec::new();
         }

@@ -1,5 +1,4 @@
-//! Builds a replacement: untouched lines keep their bytes, new lines get the block's line ends and
-//! indentation.
+//! Builds a replacement: untouched lines keep their bytes, new lines get the block's line ends and indentation.
 
 use std::time::{Duration, Instant};
 
@@ -48,8 +47,7 @@ pub fn block(
     Ok(())
 }
 
-/// `content` with the line ends of `text`, line by line; unchanged if they are mixed and no line is in
-/// common.
+/// `content` with the line ends of `text`, line by line; unchanged if they are mixed and no line is in common.
 pub fn with_ends_of(text: &str, content: &str) -> String {
     let (old, new) = (split(text), split(content));
     let crlf = old.iter().filter(|line| line.1 == "\r\n").count();

@@ -1,5 +1,4 @@
-//! Connections to servers and signing in. Apart from `serve`, only this folder uses the protocol crate
-//! (`rmcp` 3.11).
+//! Connections to servers and signing in. Apart from `serve`, only this folder uses the protocol crate (`rmcp` 3.11).
 
 pub mod bounded;
 pub mod connection;
