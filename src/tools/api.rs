@@ -214,6 +214,24 @@ pub trait Tool: Send + Sync {
     fn prepare(&self, args: Value) -> Result<Box<dyn Prepared>, ToolError>;
 }
 
+pub type Specs<'a> = BoxFuture<'a, Result<Vec<ToolSpec>, ToolError>>;
+
+/// Tools whose schemas aren't part of every request.
+pub trait ToolSource: Send + Sync {
+    /// Shown to the model in advance, most useful first. Fixed for the session, so it must not contact a server.
+    fn listed(&self) -> Vec<String>;
+
+    fn takes(&self, name: &str) -> bool;
+
+    /// The tool of this name, or all; connects if necessary.
+    fn specs<'a>(&'a self, name: Option<&'a str>, cx: &'a ToolCx) -> Specs<'a>;
+
+    fn parallel(&self, name: &str, args: &Value) -> bool;
+
+    /// Parses a call without connecting.
+    fn prepare(&self, name: &str, args: Value) -> Result<Box<dyn Prepared>, ToolError>;
+}
+
 impl<T: TypedTool> Tool for T {
     fn name(&self) -> &'static str {
         T::NAME

@@ -40,7 +40,6 @@ pub trait EditorFiles: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecallMatch {
     pub id: ItemId,
-    /// [`Item::kind`].
     pub kind: String,
     pub snippet: String,
 }

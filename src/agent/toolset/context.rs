@@ -7,11 +7,11 @@ use crate::session::recall::LogOriginals;
 use base::config::load::Loaded;
 use evidence::retriever::ContextRetriever;
 use guard::sandbox::session::Sandbox;
+use tools::api::ToolSource;
 use tools::cx::ToolCx;
 use tools::mcp::client::connector::Place;
 use tools::mcp::servers::{self, Servers};
 use tools::mcp::source::McpSource;
-use tools::on_demand::source::ToolSource;
 use tools::output::Spill;
 use tools::skill::set::SkillSet;
 

@@ -121,7 +121,6 @@ fn code(language: &str, text: &str) -> String {
     out
 }
 
-/// Escaped for HTML or XML.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in sanitize::clean(text).chars() {

@@ -34,7 +34,6 @@ fn not_a_format(text: &str) -> String {
 pub struct ExportOptions {
     pub format: ExportFormat,
     pub last_turn: bool,
-    /// For the SVG picture.
     pub columns: u16,
     pub theme: ThemeName,
 }

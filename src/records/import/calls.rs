@@ -24,7 +24,6 @@ pub struct OurCall {
     pub data: Map<String, Value>,
 }
 
-/// Says calls in our words.
 pub struct CallTranslator(Vec<Box<dyn Tool>>);
 
 impl Default for CallTranslator {

@@ -16,7 +16,6 @@ const MAX_TEXT_BYTES: usize = 256 * 1024;
 pub struct Transcript {
     pub id: String,
     pub folder: Option<PathBuf>,
-    /// A sub-agent's session.
     pub side: bool,
     pub steps: Vec<Step>,
     /// Unreadable lines and lines of unknown kind.
@@ -43,7 +42,6 @@ pub enum Step {
     },
 }
 
-/// Base64 data.
 #[derive(Clone, Debug)]
 pub struct RecordedImage {
     pub name: String,
@@ -141,7 +139,6 @@ impl Transcript {
         })
     }
 
-    /// The last reply, if it has this key.
     pub fn told_reply(&mut self, key: &str) -> Option<&mut RecordedReply> {
         self.last_reply().filter(|reply| reply.key == key)
     }
@@ -151,7 +148,6 @@ impl Transcript {
         self.steps.push(Step::Compacted { summary: bounded(summary), kept });
     }
 
-    /// Removes the last `turns` turns.
     pub fn rewind(&mut self, turns: usize) {
         let begins = |(at, step): (usize, &Step)| matches!(step, Step::User { .. }).then_some(at);
         let turns =

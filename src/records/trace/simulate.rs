@@ -31,7 +31,6 @@ pub struct ReplayOptions {
 
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayedRequest<'a> {
-    /// Counts from 0.
     pub n: usize,
     /// The first request since the user wrote.
     pub turn_start: bool,

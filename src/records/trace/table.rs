@@ -18,7 +18,6 @@ enum Unit {
     Tokens,
     Ratio,
     Percent,
-    /// Per hundred requests.
     Rate,
 }
 
@@ -88,7 +87,6 @@ impl<'a> PolicyTable<'a> {
         Self { comparison, prices, sessions, sources }
     }
 
-    /// The 95 % intervals of cost, S1, S2 and S3.
     fn intervals(&self, policy: usize) -> [Option<RangeInclusive<f64>>; 4] {
         let share = |of: &dyn Fn(&PolicySums) -> Share| {
             interval(&self.sessions.iter().map(|(_, sums)| of(sums)).collect::<Vec<_>>())

@@ -57,7 +57,6 @@ fn integer(value: Value) -> Result<Value, Misfit> {
     }
 }
 
-/// A number, also if written as a string.
 pub(super) fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64(),

@@ -30,7 +30,6 @@ pub(super) fn slip<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Op
     near.next().filter(|_| near.next().is_none())
 }
 
-/// A name that is near, for a message.
 pub fn near<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     fuzzy::nearest_name(bare(name), known.iter().copied())
 }

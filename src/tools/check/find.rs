@@ -103,7 +103,6 @@ fn of_words(words: &[&str], depth: usize) -> Option<Check> {
     if programs::is("interpreter", name) || programs::is("interpreter", plain) {
         return of_interpreter(name, plain, args);
     }
-    // A program of the workspace.
     let own = path.contains('/') && !path.starts_with('/') && !path.starts_with('~');
     let installed = ["/bin/activate", "node_modules/"].iter().any(|part| path.contains(part));
     (own && !installed).then(|| check((*path).to_owned(), CheckKind::Run, args))
@@ -140,17 +139,14 @@ fn of_interpreter(name: &str, plain: &str, args: &[&str]) -> Option<Check> {
 }
 
 fn kind_of_script(name: &str) -> Option<CheckKind> {
-    let has = |part: &str| name.split([':', '-', '_', '.']).any(|word| word == part);
-    if has("test") || has("tests") || has("spec") || has("e2e") || has("unit") {
-        return Some(CheckKind::Test);
-    }
-    if has("build") || has("compile") || has("bundle") {
-        return Some(CheckKind::Build);
-    }
-    if ["lint", "check", "typecheck", "types", "tsc", "validate", "verify"].iter().any(|part| has(part)) {
-        return Some(CheckKind::Lint);
-    }
-    ["start", "dev", "serve"].iter().any(|part| has(part)).then_some(CheckKind::Run)
+    let kinds = [
+        ("test tests spec e2e unit", CheckKind::Test),
+        ("build compile bundle", CheckKind::Build),
+        ("lint check typecheck types tsc validate verify", CheckKind::Lint),
+        ("start dev serve", CheckKind::Run),
+    ];
+    let says = |words: &str| name.split([':', '-', '_', '.']).any(|word| listed(words, word));
+    kinds.into_iter().find(|(words, _)| says(words)).map(|(_, kind)| kind)
 }
 
 #[cfg(test)]

@@ -22,7 +22,6 @@ use base::model::envelope::{Envelope, ErrorCode};
 use base::model::observation::{Change, Observation, Operation};
 use base::text::{floor_boundary, human_bytes, plural};
 
-/// Larger files aren't edited as text.
 pub(crate) const EDIT_LIMIT_BYTES: u64 = 32 * 1024 * 1024;
 const DIFF_BYTES: usize = 48 * 1024;
 const MARK: char = '\u{feff}';
@@ -152,7 +151,6 @@ pub(crate) fn vanished(target: &PathTarget) -> ToolError {
     ))
 }
 
-/// `line 3`, `lines 3, 9, 12`.
 pub(crate) fn list_lines(lines: &[usize]) -> String {
     let shown: Vec<String> = lines.iter().take(10).map(usize::to_string).collect();
     let more = if lines.len() > 10 { ", …" } else { "" };

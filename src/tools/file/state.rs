@@ -21,7 +21,6 @@ const SNAPSHOTS_BYTES: usize = 4 * 1024 * 1024;
 pub struct SeenFile {
     /// [`base::file::hash`] of the full content.
     pub hash: String,
-    /// The content, while there is room for it.
     pub snapshot: Option<Arc<[u8]>>,
     order: u64,
     /// Time and size when the file was seen; `None` after a resume.
@@ -33,7 +32,6 @@ pub struct SeenFile {
 }
 
 impl SeenFile {
-    /// Whether the model's own command made this content.
     pub fn is_own(&self, hash: &str) -> bool {
         self.own.as_deref() == Some(hash)
     }
@@ -62,7 +60,6 @@ struct States {
     refused: Option<RefusedWrite>,
 }
 
-/// The seen files of a session, by canonical path.
 #[derive(Debug, Default)]
 pub struct FileStates {
     states: Mutex<States>,

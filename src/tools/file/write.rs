@@ -7,7 +7,7 @@ use super::change::{self, Intent, LoadedFile};
 use super::known::{self, Needs};
 use crate::api::{Preview, ToolError, ToolWork, TypedTool, object};
 use crate::cx::ToolCx;
-use crate::file::matching::splice;
+use crate::file::matching::apply;
 use crate::paths::{target, write_access};
 use base::config::prompts;
 use base::file;
@@ -109,5 +109,5 @@ fn own_line_ends(loaded: &LoadedFile, content: &str) -> String {
     if content.contains('\r') || !loaded.text.contains("\r\n") {
         return content.to_owned();
     }
-    splice::with_ends_of(&loaded.text, content)
+    apply::with_ends_of(&loaded.text, content)
 }

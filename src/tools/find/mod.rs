@@ -4,5 +4,4 @@ pub mod glob;
 pub mod grep;
 pub mod locate;
 pub mod ls;
-pub mod readings;
 pub mod symbols;

@@ -9,7 +9,6 @@ const MAX_BACKTRACKS: usize = 100_000;
 pub enum Matcher {
     All,
     Names(Vec<String>),
-    /// Matches anywhere in the name.
     Pattern(Box<Regex>),
 }
 

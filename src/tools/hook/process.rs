@@ -2,11 +2,14 @@
 
 use std::io;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustix::process::Signal;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -41,19 +44,13 @@ pub async fn run(
     let folder = workspace.to_string_lossy();
     let placed =
         |text: &str| text.replace("${CLAUDE_PROJECT_DIR}", &folder).replace("$CLAUDE_PROJECT_DIR", &folder);
-    let mut command = match &program.args {
-        None => {
-            let mut command = tokio::process::Command::new("bash");
-            command.arg("-c").arg(&program.command);
-            command
-        }
-        Some(args) => {
-            let mut command = tokio::process::Command::new(placed(&program.command));
-            command.args(args.iter().map(|arg| placed(arg)));
-            command
-        }
+    let (started, args) = match &program.args {
+        None => ("bash".to_owned(), vec!["-c".to_owned(), program.command.clone()]),
+        Some(args) => (placed(&program.command), args.iter().map(|arg| placed(arg)).collect()),
     };
+    let mut command = Command::new(started);
     command
+        .args(args)
         .current_dir(if cwd.is_dir() { cwd } else { workspace })
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -68,52 +65,54 @@ pub async fn run(
     let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
     // If this future is dropped, everything the hook started is killed.
     let mut guard = KillOnDrop(Some(leader));
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let (mut timed_out, mut cancelled, mut read) = (false, false, false);
-    let status = {
-        let talk = async {
-            let write = async {
-                if let Some(mut stdin) = stdin {
-                    // A hook may exit without reading its input.
-                    let _ = stdin.write_all(input).await;
-                }
-            };
-            tokio::join!(write, keep(stdout, &mut out), keep(stderr, &mut err))
-        };
-        let mut talk = std::pin::pin!(talk);
-        let mut end = std::pin::pin!(sleep(most));
-        let status = loop {
-            tokio::select! {
-                status = child.wait() => break status?,
-                _ = &mut talk, if !read => read = true,
-                () = &mut end, if !timed_out && !cancelled => timed_out = true,
-                () = cancel.cancelled(), if !timed_out && !cancelled => cancelled = true,
-            }
-            if timed_out || cancelled {
-                reap::signal_all(leader, Signal::TERM);
-                let ended = timeout(GRACE, child.wait()).await;
-                reap::signal_all(leader, Signal::KILL);
-                break match ended {
-                    Ok(status) => status?,
-                    Err(_) => child.wait().await?,
-                };
+    let (out, err) = (Kept::default(), Kept::default());
+    let reading = (keep(child.stdout.take(), Arc::clone(&out)), keep(child.stderr.take(), Arc::clone(&err)));
+    let (mut stdin, input) = (child.stdin.take(), input.to_vec());
+    let mut talk = tokio::spawn(async move {
+        let write = async {
+            // A hook may exit without reading its input.
+            if let Some(mut stdin) = stdin.take() {
+                let _ = stdin.write_all(&input).await;
             }
         };
-        if !read {
-            let _ = timeout(PIPE_GRACE, &mut talk).await;
+        tokio::join!(write, reading.0, reading.1)
+    });
+    let (mut timed_out, mut cancelled) = (false, false);
+    let status = tokio::select! {
+        status = child.wait() => status,
+        () = sleep(most) => {
+            timed_out = true;
+            end(&mut child, leader).await
         }
-        status
-    };
+        () = cancel.cancelled() => {
+            cancelled = true;
+            end(&mut child, leader).await
+        }
+    }?;
+    let _ = timeout(PIPE_GRACE, &mut talk).await;
+    talk.abort();
     guard.0 = None;
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let text = |kept: Kept| String::from_utf8_lossy(&kept.lock()).into_owned();
     Ok(Ran { code: status.code(), stdout: text(out), stderr: text(err), timed_out, cancelled })
 }
 
-async fn keep(pipe: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
+async fn end(child: &mut Child, leader: i32) -> io::Result<ExitStatus> {
+    reap::signal_all(leader, Signal::TERM);
+    let ended = timeout(GRACE, child.wait()).await;
+    reap::signal_all(leader, Signal::KILL);
+    match ended {
+        Ok(status) => status,
+        Err(_) => child.wait().await,
+    }
+}
+
+type Kept = Arc<Mutex<Vec<u8>>>;
+
+async fn keep(pipe: Option<impl AsyncRead + Unpin>, kept: Kept) {
     let Some(mut pipe) = pipe else { return };
     let mut buffer = [0; 8192];
     while let Ok(count @ 1..) = pipe.read(&mut buffer).await {
+        let mut kept = kept.lock();
         let room = KEPT_BYTES.saturating_sub(kept.len()).min(count);
         kept.extend_from_slice(&buffer[..room]);
     }

@@ -23,7 +23,6 @@ use super::settings::{Hook, HookSettings};
 use base::protocol::event::Level;
 use base::protocol::host::HostProgram;
 
-/// The user is notified when a hook runs this long.
 const SLOW: Duration = Duration::from_secs(5);
 /// How long background hooks may still run when the session ends, such as a sound at the end of a turn.
 const LAST_MOMENT: Duration = Duration::from_millis(1_500);
@@ -172,7 +171,6 @@ impl Hooks {
         });
     }
 
-    /// What background hooks have said since the last call.
     pub fn take_late(&self) -> Vec<(String, String)> {
         std::mem::take(&mut self.late.lock())
     }

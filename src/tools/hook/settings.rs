@@ -45,7 +45,6 @@ pub struct Hook {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotRun {
-    /// Such as `PreToolUse http://localhost/x`.
     pub what: String,
     pub why: String,
     pub source: PathBuf,

@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 
-/// Messages queued for a server that doesn't read.
 const WAITING: usize = 256;
 const MESSAGE_BYTES: usize = 32 * 1024 * 1024;
 const HEADER_BYTES: usize = 64 * 1024;

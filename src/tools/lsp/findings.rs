@@ -10,13 +10,11 @@ use base::text::one_line;
 const FILES: usize = 2_000;
 const LINES: usize = 8;
 const BYTES: usize = 700;
-/// Of those, errors in other files.
 const ELSEWHERE: usize = 3;
 const MESSAGE_CHARS: usize = 160;
 
 pub struct Sent {
     pub version: Option<i64>,
-    /// Position among all messages.
     pub number: u64,
     pub findings: Vec<Finding>,
 }

@@ -30,7 +30,6 @@ pub struct Finding {
     pub code: Option<String>,
 }
 
-/// Lines are 0-based.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub path: PathBuf,

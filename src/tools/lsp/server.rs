@@ -80,7 +80,6 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts the row's `program` in the project's folder.
     pub fn start(row: &LanguageServer, program: String, service: ServiceSpec) -> std::io::Result<Arc<Self>> {
         let root = service.cwd.clone();
         let (service, stdin, stdout) = service::start(service)?;
@@ -452,6 +451,5 @@ impl Server {
 pub struct Shown {
     path: PathBuf,
     version: i32,
-    /// The event count at that time.
     number: u64,
 }

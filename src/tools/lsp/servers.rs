@@ -29,9 +29,7 @@ const SHORT_WAIT: Duration = Duration::from_millis(200);
 /// How long the end of a turn waits: for servers that know the project, and for one still reading it.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 const LAST_WAIT_AT_FIRST: Duration = Duration::from_secs(8);
-/// Later findings are of no use.
 const FIND: Duration = Duration::from_secs(90);
-/// The same for findings from before the edit.
 const FIND_BEFORE: Duration = Duration::from_secs(20);
 const RUNNING: usize = 6;
 /// The pause after a first crash; it doubles with each, up to the longest.
@@ -53,7 +51,6 @@ pub enum NoServer {
 
 #[derive(Default)]
 pub struct ServersSetup {
-    /// Canonical.
     pub workspace: PathBuf,
     /// `None` if the user wants them unsandboxed.
     pub sandbox: Option<Arc<Sandbox>>,
@@ -71,7 +68,6 @@ struct Edit {
 #[derive(Default)]
 struct Slot {
     server: Option<Arc<Server>>,
-    /// Index into the row's programs.
     program: usize,
     failures: u32,
     started: Option<Instant>,
@@ -101,7 +97,6 @@ struct State {
     latest: HashMap<PathBuf, u64>,
     last: u64,
     slots: HashMap<(String, PathBuf), Slot>,
-    /// Found too late for the edit's result.
     late: Vec<String>,
     wait: Option<Duration>,
 }
@@ -235,7 +230,6 @@ impl LanguageServers {
         server.saved(&edit.path, &edit.after);
         let settled = tokio::select! {
             settled = server.settled(&shown, FIND) => settled,
-            // The later edit reports instead.
             () = self.superseded(&edit.path, edit.number) => return None,
         };
         self.0.state.lock().wait = Some(if settled && begun.elapsed() < WAIT { WAIT } else { SHORT_WAIT });
@@ -339,7 +333,6 @@ impl LanguageServers {
             let value = match &cache {
                 _ if !value.contains("{cache}") => value.clone(),
                 Some(cache) => value.replace("{cache}", cache),
-                // Leave it to the user's settings.
                 None => return None,
             };
             Some((name.clone(), value))

@@ -16,17 +16,14 @@ const ABOUT_CHARS: usize = 70;
 /// One server and its full catalog; starts it.
 pub async fn offered(servers: &Servers, server: &Server) -> Result<String, McpError> {
     let (mut out, catalog) = head(servers, server).await?;
+    let of = &server.name;
     let tools = catalog.tools.iter().map(|tool| (tool.name.to_string(), tool.description.as_deref()));
     let prompts = catalog.prompts.iter();
-    let prompts =
-        prompts.map(|prompt| (format!("/{}:{}", server.name, prompt.name), prompt.description.as_deref()));
-    let mut rows: Vec<(String, &str)> =
-        tools.chain(prompts).map(|(name, about)| (name, about.unwrap_or_default())).collect();
-    rows.extend(
-        catalog.resources.iter().map(|one| (format!("@{}:{}", server.name, one.uri), one.name.as_str())),
-    );
-    for (name, about) in rows {
-        let row = format!("    {}  {}", on_one_line(&name), one_line(about, ABOUT_CHARS));
+    let prompts = prompts.map(|prompt| (format!("/{of}:{}", prompt.name), prompt.description.as_deref()));
+    let resources = catalog.resources.iter();
+    let resources = resources.map(|one| (format!("@{of}:{}", one.uri), Some(one.name.as_str())));
+    for (name, about) in tools.chain(prompts).chain(resources) {
+        let row = format!("    {}  {}", on_one_line(&name), one_line(about.unwrap_or_default(), ABOUT_CHARS));
         out.push_str(row.trim_end());
         out.push('\n');
     }

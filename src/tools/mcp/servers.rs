@@ -80,7 +80,6 @@ impl Servers {
         self.slots.iter().map(|slot| &slot.server)
     }
 
-    /// What is known without asking the server.
     pub fn known(&self, server: &str) -> LearnedServer {
         let slot = self.slots.iter().find(|slot| slot.server.name == server);
         slot.map(|slot| slot.known.lock().clone()).unwrap_or_default()

@@ -1,6 +1,5 @@
 //! Tools that cost no tokens until they are used.
 
 pub mod more_tools;
-pub mod source;
 pub mod tool_search;
 pub mod toolbox;

@@ -8,9 +8,8 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Map, Value};
 
-use super::source::ToolSource;
 use super::tool_search;
-use crate::api::{Prepared, Tool, ToolError, ToolOutcome, object};
+use crate::api::{Prepared, Tool, ToolError, ToolOutcome, ToolSource, object};
 use crate::cx::ToolCx;
 use base::config::prompts;
 use base::model::call::ToolSpec;
@@ -117,21 +116,27 @@ impl Tool for MoreTools {
             Wish::Call { name, args } => {
                 self.source(&name).ok_or_else(|| unknown(&name))?.prepare(&name, args)
             }
-            Wish::Describe { name } => {
-                let source = Arc::clone(self.source(&name).ok_or_else(|| unknown(&name))?);
-                Ok(Box::new(Lookup { sources: [source].into(), name: Some(name), query: String::new() }))
-            }
-            Wish::Search { query } => {
-                Ok(Box::new(Lookup { sources: Arc::clone(&self.sources), name: None, query }))
+            Wish::Look { name, query } => {
+                let sources = match &name {
+                    Some(name) => [Arc::clone(self.source(name).ok_or_else(|| unknown(name))?)].into(),
+                    None => Arc::clone(&self.sources),
+                };
+                Ok(Box::new(Lookup { sources, name, query }))
             }
         }
     }
 }
 
 enum Wish {
-    Call { name: String, args: Value },
-    Describe { name: String },
-    Search { query: String },
+    Call {
+        name: String,
+        args: Value,
+    },
+    /// The tool of this name, or those that match the query.
+    Look {
+        name: Option<String>,
+        query: String,
+    },
 }
 
 impl Wish {
@@ -146,7 +151,7 @@ impl Wish {
         let name = text(given.remove("name")).filter(|name| !name.is_empty());
         let Some(name) = name else {
             return match text(given.remove("query")) {
-                Some(query) => Ok(Self::Search { query }),
+                Some(query) => Ok(Self::Look { name: None, query }),
                 None => Err(ToolError::invalid(format!("{NAME} needs a name, or a query"))),
             };
         };
@@ -156,7 +161,7 @@ impl Wish {
             })?,
             Some(args) if !args.is_null() => args,
             _ if !given.is_empty() => Value::Object(given),
-            _ => return Ok(Self::Describe { name }),
+            _ => return Ok(Self::Look { name: Some(name), query: String::new() }),
         };
         Ok(Self::Call { name, args })
     }

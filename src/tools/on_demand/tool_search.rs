@@ -11,7 +11,6 @@ use base::search::words::{self, listed};
 /// Of a match in the name, the description and a parameter's name.
 const WEIGHTS: [f32; 3] = [2.0, 1.0, 0.5];
 
-/// Words that say nothing about a tool.
 const GLUE: &str = "a about all am an and any are as at be by can could did do does for from give had has have how i in is it \
     its let me my of on or our please should so some tell that the their them there these they this those to up us was we \
     were what when where which who why will with would you your";
@@ -37,7 +36,6 @@ fn meanings(text: &str) -> String {
     numbers.into_iter().map(|number: usize| format!("zq{} ", "x".repeat(number + 1))).collect()
 }
 
-/// The places of the tools that fit best, best first.
 pub fn best(specs: &[ToolSpec], query: &str, most: usize) -> Vec<usize> {
     let mut asked = String::new();
     words::raw(query, |word| {

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::more_tools::{self, MoreTools};
-use super::source::{Specs, ToolSource};
-use crate::api::{Prepared, Tool, ToolError, TypedTool as _};
+use crate::api::{Prepared, Specs, Tool, ToolError, ToolSource, TypedTool as _};
 use crate::cx::ToolCx;
 use crate::plan::ask_user::AskUser;
 use crate::registry;

@@ -23,7 +23,6 @@ const CWD_REPORT_FD: i32 = 62;
 /// The simplest shells only know one-digit descriptors.
 const CWD_REPORT_FD_SH: i32 = 7;
 
-/// Runs the command until it ends or reaches its time limit.
 pub async fn wait(run: CommandRun, cx: &ToolCx) -> ToolOutcome {
     match wait_in(&run, cx, ("bash", CWD_REPORT_FD)).await {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -10,7 +10,6 @@ use base::config::prompts;
 use base::model::envelope::Envelope;
 use base::model::observation::Command;
 
-/// Seconds.
 const MAX_WAIT_S: u64 = 600;
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 

@@ -37,7 +37,6 @@ pub type Watcher = Box<dyn Fn(Vec<JobRow>) + Send + Sync>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobOutput {
     pub output: Vec<u8>,
-    /// Earlier bytes that are only in the file.
     pub skipped_bytes: u64,
     pub ended: Option<JobEnd>,
     pub file: PathBuf,
@@ -89,7 +88,6 @@ pub struct BackgroundJob {
     begun: Instant,
     cancel: CancellationToken,
     state: Mutex<JobState>,
-    /// There is new output, or the job ended.
     news: Notify,
     over: CancellationToken,
 }

@@ -21,7 +21,6 @@ use guard::redact::detector::TextSource;
 
 pub const KEEP_BYTES: usize = 128 * 1024;
 pub const SPILL_BYTES: u64 = 100 * 1024 * 1024;
-/// A command that took longer says so.
 const LONG: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]

@@ -32,7 +32,6 @@ impl Shell {
         self.cwd.lock().clone()
     }
 
-    /// Whether this is the first time in the session.
     pub fn is_first(&self, hint: &str) -> bool {
         self.said.lock().insert(hint.to_owned())
     }

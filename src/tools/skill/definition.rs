@@ -35,7 +35,6 @@ pub struct Skill {
     /// The type of sub-agent that should run it.
     pub fork: Option<String>,
     pub not_used: Vec<&'static str>,
-    /// Such as `Requires git and jq`.
     compatibility: String,
     arguments: Vec<String>,
     body: String,

@@ -71,7 +71,6 @@ pub fn is_named(url: &Url, private: &[String]) -> bool {
     })
 }
 
-/// The IP address, if the host is one rather than a name.
 pub fn literal(host: &str) -> Option<IpAddr> {
     host.trim_matches(['[', ']']).parse().ok()
 }

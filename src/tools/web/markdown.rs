@@ -15,9 +15,7 @@ use reqwest::Url;
 
 use base::text::{ceil_boundary, one_line};
 
-/// The rest of the page is left out.
 const PARSE_TIME: Duration = Duration::from_secs(5);
-/// Bytes between checks of the time limit.
 const PORTION: usize = 16 * 1024;
 /// Deeper elements and further children are left out.
 const MAX_DEPTH: usize = 200;
@@ -63,7 +61,6 @@ pub fn from_html(html: &str, url: &Url) -> Markdown {
     Markdown { title: title.filter(|title| !title.is_empty()), text, note }
 }
 
-/// The tree, and whether parsing finished in time.
 fn parsed(html: &str) -> (Rc<Node>, bool) {
     let (begun, mut parser) = (Instant::now(), parse_document(RcDom::default(), ParseOpts::default()));
     let mut rest = html;

@@ -76,7 +76,6 @@ fn is_text(kind: &str) -> bool {
         || ["+json", "+xml", "+yaml"].iter().any(|end| kind.ends_with(end))
 }
 
-/// Guesses the type of a page that doesn't declare one.
 fn sniffed(bytes: &[u8]) -> &'static str {
     let head = bytes[..bytes.len().min(HEAD_BYTES)].trim_ascii_start().to_ascii_lowercase();
     match () {

@@ -11,7 +11,6 @@ use super::page::Page;
 use provider::search::Searcher;
 
 const FRESH: Duration = Duration::from_secs(15 * 60);
-/// For all kept pages.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 #[derive(Debug, Default)]

@@ -57,7 +57,6 @@ pub fn find(folder: Option<&Path>) -> io::Result<Vec<PeerSession>> {
 struct Node {
     uuid: String,
     parent: String,
-    /// The reply it's part of.
     reply: String,
     side: bool,
 }

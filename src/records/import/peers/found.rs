@@ -19,7 +19,6 @@ pub fn base(variable: &str, in_home: &str) -> Option<PathBuf> {
     named.or_else(|| Some(std::env::home_dir()?.join(in_home)))
 }
 
-/// Files up to `depth` levels below `folder`, with their modification times.
 pub fn files(folder: &Path, depth: usize, endings: &[&str]) -> Vec<(PathBuf, u64)> {
     let entries = walkdir::WalkDir::new(folder).max_depth(depth).into_iter().flatten();
     let named = entries.filter(|entry| {

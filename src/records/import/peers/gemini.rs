@@ -15,7 +15,6 @@ use crate::import::transcript::{RecordedImage, RecordedResult, Transcript};
 use base::file;
 use base::model::usage::Usage;
 
-/// Size limit for sessions in the old format.
 const MAX_OLD_BYTES: u64 = 256 << 20;
 /// Message kinds outside the conversation.
 const OTHER: &[&str] = &["info", "error", "warning"];
@@ -132,7 +131,6 @@ fn parts(content: &Value) -> impl Iterator<Item = &Value> {
     content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice).iter()
 }
 
-/// The texts, or only the thoughts.
 fn said(content: &Value, thoughts: bool) -> String {
     if let Some(text) = content.as_str() {
         return if thoughts { String::new() } else { text.to_owned() };

@@ -9,7 +9,6 @@ use crate::import::transcript::Transcript;
 
 pub struct Peer {
     pub name: &'static str,
-    /// As displayed.
     pub title: &'static str,
     pub find: fn(Option<&Path>) -> io::Result<Vec<PeerSession>>,
     pub read: fn(&Path) -> io::Result<Transcript>,

@@ -25,7 +25,6 @@ impl EpochSums {
         self.blocks_kept += other.blocks_kept;
     }
 
-    /// Breaks of one cause per hundred requests.
     pub fn per_hundred(&self, cause: usize, requests: u64) -> f64 {
         self.breaks[cause] as f64 * 100.0 / requests.max(1) as f64
     }
@@ -78,7 +77,6 @@ impl<'a> EpochMeter<'a> {
 }
 
 impl KeptBlocks<'_> {
-    /// Returns the number of blocks kept in this request.
     fn update(&mut self, request: &ReplayedRequest<'_>, same: usize) -> usize {
         match self {
             Self::Bound(before) => {

@@ -77,7 +77,6 @@ impl Sums {
         self.cost(prices) + self.rereads() as f64 * REREAD_TOKENS
     }
 
-    /// Edits whose text is no longer in one piece.
     pub fn rereads(&self) -> u64 {
         self.quoted - self.quoted_held
     }
@@ -87,7 +86,6 @@ impl Sums {
         if self.quoted == 0 { 1.0 } else { self.quoted_held as f64 / self.quoted as f64 }
     }
 
-    /// Share of input served from the cache, 0–1.
     pub fn hit(&self) -> f64 {
         self.cached_tokens as f64 / self.input_tokens.max(1) as f64
     }
@@ -98,7 +96,6 @@ impl Sums {
         if used == 0 { 1.0 } else { self.held[strictness].iter().sum::<u64>() as f64 / used as f64 }
     }
 
-    /// 95th percentile of session peaks, in tokens.
     pub fn peak_p95(&self) -> u64 {
         let mut peaks = self.peaks.clone();
         peaks.sort_unstable();

@@ -31,7 +31,6 @@ pub struct SourceTexts {
     /// For each need, the first request after an observation showed it.
     observed_since: Vec<usize>,
     lines: HashMap<String, GenuineLine>,
-    /// The text and calls of each reply.
     pub replies: Vec<Vec<Fingerprint>>,
     pub edits: EditNeeds,
 }
@@ -107,7 +106,6 @@ impl SourceTexts {
 pub struct NeedView<'a> {
     originals: &'a SourceTexts,
     messages: Vec<Vec<(usize, usize)>>,
-    /// Occurrences of each need, by strictness.
     counts: Vec<[u32; 3]>,
 }
 

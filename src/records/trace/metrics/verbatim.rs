@@ -28,7 +28,6 @@ pub struct Needs {
     all: Vec<Need>,
     names: HashMap<String, usize>,
     files: HashMap<String, usize>,
-    /// Lines by their first bytes.
     lines: HashMap<[u8; LINE_CHARS], Vec<usize>>,
     /// For each request, the needs of the calls in its answer.
     used: Vec<Vec<usize>>,

@@ -59,7 +59,6 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Empty if unknown.
     pub fn source(&self) -> &str {
         let mut sources = self.events.iter().filter_map(|event| match event {
             RecordedEvent::Meta { source } => Some(source.as_str()),

@@ -124,7 +124,6 @@ fn candidates(lines: &Lines, given: &[&str]) -> Vec<usize> {
     best
 }
 
-/// Cheap similarity: common prefix and suffix.
 fn rough_likeness(a: &str, b: &str) -> f64 {
     let (a, b) = (a.trim().as_bytes(), b.trim().as_bytes());
     let longest = a.len().max(b.len());

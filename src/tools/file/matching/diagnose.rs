@@ -3,7 +3,7 @@
 use super::compare::{self, line_range};
 use super::lines::Lines;
 use super::match_edit::first_line;
-use super::white_space;
+use base::text::elide;
 
 /// Larger files aren't copied just for an error message.
 const COPIED_BYTES: usize = 4 * 1024 * 1024;
@@ -97,7 +97,7 @@ fn known_mistake(lines: &Lines, old: &str) -> Option<String> {
     if old.trim().is_empty() {
         return Some("old_string is only whitespace, and the file has no such whitespace".to_owned());
     }
-    if let Some(found) = white_space::find(lines, old) {
+    if let Some(found) = apart_from_space(lines, old) {
         let place = line_range(found.first, found.last);
         let what = found.line_break.map_or_else(
             || "but not by one uniform indentation".to_owned(),
@@ -158,6 +158,45 @@ fn plain(text: &str) -> String {
         }
     }
     out
+}
+
+struct SpaceMatch {
+    first: usize,
+    last: usize,
+    /// Which side has an extra line break, in words.
+    line_break: Option<String>,
+}
+
+/// A text that differs only in whitespace, and whether the difference is a line break.
+fn apart_from_space(lines: &Lines, old: &str) -> Option<SpaceMatch> {
+    let tight = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    let (text, tight_old) = (tight(lines.text()), tight(old));
+    let at = text.find(&tight_old).filter(|_| !tight_old.is_empty())?;
+    let real = solid(lines.text()).skip(text[..at].chars().count());
+    let pairs: Vec<_> = real.zip(solid(old)).collect();
+    let broken = pairs.iter().skip(1).find(|((_, in_file), (_, in_old))| in_file != in_old);
+    let line_break = broken.map(|((real, in_file), (given, _))| {
+        let word = elide(old[*given..].lines().next().unwrap_or_default().trim(), 30);
+        let (file, own) = (lines.line_of(*real) + 1, old[..*given].matches('\n').count() + 1);
+        match in_file {
+            true => format!("the file has a line break before `{word}` (line {file}), old_string has none (its line {own})"),
+            false => format!("old_string has a line break before `{word}` (its line {own}), the file has none (line {file})"),
+        }
+    });
+    let line = |pair: Option<&((usize, bool), _)>| pair.map(|((at, _), _)| lines.line_of(*at));
+    Some(SpaceMatch { first: line(pairs.first())?, last: line(pairs.last())?, line_break })
+}
+
+/// Positions of the non-white-space characters, and whether a line break precedes each.
+fn solid(text: &str) -> impl Iterator<Item = (usize, bool)> {
+    let mut broken = false;
+    text.char_indices().filter_map(move |(at, c)| {
+        if c.is_whitespace() {
+            broken |= c == '\n';
+            return None;
+        }
+        Some((at, std::mem::take(&mut broken)))
+    })
 }
 
 #[cfg(test)]

@@ -30,7 +30,6 @@ impl<'a> Lines<'a> {
         self.starts.get(index).copied().unwrap_or(self.text.len())
     }
 
-    /// The line including its end.
     pub fn whole(&self, index: usize) -> &'a str {
         &self.text[self.start(index)..self.start(index + 1)]
     }

@@ -5,5 +5,3 @@ pub mod compare;
 pub mod diagnose;
 pub mod lines;
 pub mod match_edit;
-pub mod splice;
-pub mod white_space;

@@ -25,8 +25,7 @@ use super::host::HostTransport;
 use super::http;
 use super::sign_in::{ShowPage, SignIn};
 use super::stdio::{self, Program};
-use crate::mcp::config::server::{OAuth, Server, Transport};
-use crate::mcp::config::variables;
+use crate::mcp::config::server::{self, OAuth, Server, Transport};
 use base::process::run::Exit;
 use base::process::service::Service;
 use base::protocol::host::HostProgram;
@@ -41,7 +40,6 @@ pub struct Place {
     pub sandbox: Arc<Sandbox>,
     /// The folder for servers in the user's state; `None` if nothing is kept.
     pub state: Option<PathBuf>,
-    /// Serves some servers itself.
     pub host: Option<Arc<dyn HostProgram>>,
     /// `None` if no user can sign in.
     pub show: Option<ShowPage>,
@@ -80,7 +78,6 @@ pub async fn connect(
     }
 }
 
-/// Over HTTP, signing in if the server requires it.
 async fn signed_in(
     server: &Server,
     place: &Place,
@@ -268,7 +265,7 @@ fn expand(text: &str, server: &Server, place: &Place) -> Result<String, McpError
         "CLAUDE_PROJECT_DIR" => Some(place.root.to_string_lossy().into_owned()),
         _ => std::env::var(name).ok(),
     };
-    variables::expand(text, &value).map_err(|name| {
+    server::expand(text, &value).map_err(|name| {
         let origin = Path::new(&server.origin).display();
         McpError::Start(format!("the variable {name}, which {origin} names, is not set"))
     })

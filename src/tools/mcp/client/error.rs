@@ -12,7 +12,6 @@ use provider::wire::http;
 pub enum McpError {
     #[error("{0}")]
     Start(String),
-    /// The server requires a sign-in, or the sign-in failed.
     #[error("{}", failed.as_deref().map_or_else(|| "it requires you to sign in".to_owned(), |why| format!("signing in failed: {why}")))]
     SignIn { challenge: String, failed: Option<String> },
     #[error("{0}")]

@@ -44,7 +44,6 @@ pub struct Calls {
     asked: AtomicU64,
 }
 
-/// A running call; ends on drop.
 pub struct RunningCall<'a> {
     calls: &'a Calls,
     id: u64,

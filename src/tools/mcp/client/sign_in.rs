@@ -46,7 +46,6 @@ impl SignIn {
         Ok(manager)
     }
 
-    /// Signs in as required by the server's challenge.
     pub async fn now(&self, challenge: Option<&str>) -> Result<AuthorizationManager, String> {
         let mut manager = self.manager(false).await?;
         let found = match manager.resolve_metadata_from_challenge(challenge).await {

@@ -10,8 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::server::{OAuth, Profile, Server, Transport, words};
-use super::variables;
+use super::server::{self, OAuth, Profile, Server, Transport, words};
 use base::file;
 
 /// A server within the program that started us, as Claude's SDKs name it.
@@ -130,7 +129,7 @@ impl Entry {
         let texts = self.command.iter_mut().chain(&mut self.args).chain(self.env.values_mut());
         let texts = texts.chain(self.headers.values_mut()).chain(&mut self.url).chain(&mut self.cwd);
         for text in texts {
-            *text = variables::in_our_form(text);
+            *text = server::in_our_form(text);
         }
         self
     }

@@ -4,4 +4,3 @@ pub mod entry;
 pub mod import;
 pub mod server;
 pub mod user_file;
-pub mod variables;

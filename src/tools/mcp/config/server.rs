@@ -1,10 +1,17 @@
-//! One configured server, ready to use. Plain data.
+//! One configured server, ready to use: plain data, with `${VARIABLE}` and `${VARIABLE:-default}` as in Claude Code's
+//! `.mcp.json`.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use regex::Captures;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+
+use base::pattern::Pattern;
+
+static REFERENCE: Pattern = Pattern::new(r"\$\{([A-Za-z0-9_]+)(?::-([^}]*))?\}");
+static GEMINI: Pattern = Pattern::new(r"\$([A-Za-z_][A-Za-z0-9_]*)");
 
 #[derive(Clone, Debug)]
 pub struct Server {
@@ -37,7 +44,6 @@ pub enum Transport {
         /// `None`: no sign-in.
         oauth: Option<OAuth>,
     },
-    /// Part of the program that started us.
     Host,
 }
 
@@ -74,7 +80,6 @@ pub struct OAuth {
     /// `client_credentials`: without a user, with the id and the secret or key.
     #[serde(alias = "grant_type", skip_serializing_if = "Option::is_none")]
     pub grant_type: Option<String>,
-    /// A file with the private key (PEM) this client signs with.
     #[serde(alias = "private_key_file", skip_serializing_if = "Option::is_none")]
     pub private_key_file: Option<String>,
 }
@@ -122,5 +127,44 @@ impl Server {
             Transport::Http { url, .. } => url.clone(),
             Transport::Host => "the program that started mycode".to_owned(),
         }
+    }
+}
+
+/// The error is the name of a variable without a value.
+pub fn expand(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+    let mut missing = None;
+    let expanded = REFERENCE.replace_all(text, |found: &Captures| {
+        let default = found.get(2).map(|default| default.as_str().to_owned());
+        value(&found[1]).or(default).unwrap_or_else(|| {
+            missing.get_or_insert_with(|| found[1].to_owned());
+            String::new()
+        })
+    });
+    let expanded = expanded.into_owned();
+    missing.map_or(Ok(expanded), Err)
+}
+
+/// Converts opencode's `{env:NAME}` and Gemini CLI's `$NAME`.
+pub fn in_our_form(text: &str) -> String {
+    GEMINI.replace_all(&text.replace("{env:", "${"), "$${${1}}").into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_and_defaults() {
+        let value = |name: &str| (name == "A").then(|| "1".to_owned());
+        let expand = |text: &str| expand(text, &value);
+        assert_eq!(expand("x${A}y${B:-2}z$A ${no name} ${"), Ok("x1y2z$A ${no name} ${".into()));
+        assert_eq!(expand("${B}"), Err("B".into()));
+        assert_eq!(expand("${A:-2}${B:-}"), Ok("1".into()));
+    }
+
+    #[test]
+    fn other_agents_variables() {
+        assert_eq!(in_our_form("Bearer {env:KEY}"), "Bearer ${KEY}");
+        assert_eq!(in_our_form("$KEY/${KEY}/$5/a$"), "${KEY}/${KEY}/$5/a$");
     }
 }
