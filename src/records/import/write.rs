@@ -15,8 +15,7 @@ use base::format::picture;
 use base::model::call::ToolCall;
 use base::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};
 use base::model::item::{Image, Item, ItemId, Reasoning, Summary, ToolResult, UserMessage};
-use base::model::usage::Usage;
-use base::protocol::event::{EndReason, TurnEnd};
+use base::protocol::event::TurnEnd;
 use context::history::entry::HistoryEntry;
 use context::session::log::{LogError, SessionLog};
 use context::session::record::{CauseKind, ItemRecord, Record, RequestRecord, SessionOrigin};
@@ -105,14 +104,7 @@ impl Writer<'_> {
             return;
         }
         self.turns += 1;
-        let end = TurnEnd {
-            reason: EndReason::Done,
-            steps: std::mem::take(&mut self.steps),
-            denied: 0,
-            usage: Usage::default(),
-            elapsed_ms: 0,
-            ..TurnEnd::default()
-        };
+        let end = TurnEnd { steps: std::mem::take(&mut self.steps), ..TurnEnd::default() };
         self.records.push(Record::TurnEnd { ms, end, turn: self.turns, cost_usd: None });
     }
 

@@ -25,52 +25,36 @@ impl ProjectCheck {
     }
 }
 
-/// File, text that it must hold, command. The first of a file's name that is there decides.
-const MANIFESTS: &[(&str, &str, &str)] = &[
-    ("Cargo.toml", "", "cargo test"),
-    ("go.mod", "", "go test ./..."),
-    ("mvnw", "", "./mvnw -q test"),
-    ("pom.xml", "", "mvn -q test"),
-    ("gradlew", "", "./gradlew test"),
-    ("build.gradle", "", "gradle test"),
-    ("build.gradle.kts", "", "gradle test"),
-    ("mix.exs", "", "mix test"),
-    (".rspec", "", "bundle exec rspec"),
-    ("Rakefile", "test", "rake test"),
-    ("phpunit.xml", "", "vendor/bin/phpunit"),
-    ("phpunit.xml.dist", "", "vendor/bin/phpunit"),
-    ("Package.swift", "", "swift test"),
-    ("build.zig", "test", "zig build test"),
-    ("dune-project", "", "dune test"),
-    ("pubspec.yaml", "flutter:", "flutter test"),
-    ("stack.yaml", "", "stack test"),
-];
+const TABLE: &str = include_str!("project.txt");
 
-/// A project's own word for its tests: then nothing else runs.
-const TARGETS: &[(&str, &str, &str)] = &[
-    ("justfile", "\ntest", "just test"),
-    ("Makefile", "\ntest:", "make test"),
-    ("Makefile", "\ncheck:", "make check"),
-];
+/// The commands under this heading of the table whose files the project has. Reads the disk.
+fn commands(root: &Path, heading: &str) -> impl Iterator<Item = &'static str> {
+    let heading = format!("[{heading}]");
+    let rows = TABLE.lines().skip_while(move |line| *line != heading).skip(1);
+    rows.map_while(|row| row.split_once(" = ")).filter_map(move |(file, command)| {
+        let (name, needle) = file.split_once(" holds ").unwrap_or((file, ""));
+        let path = root.join(name);
+        let text = || format!("\n{}", file::small_text(&path, MAX_BYTES).unwrap_or_default());
+        let holds =
+            if needle.is_empty() { path.is_file() } else { text().contains(&needle.replace('^', "\n")) };
+        holds.then_some(command)
+    })
+}
 
 /// Reads the disk.
 pub fn checks(root: &Path) -> Vec<ProjectCheck> {
-    let holds = |(name, needle, _): &&(&str, &str, &str)| {
-        file::small_text(&root.join(name), MAX_BYTES).is_some_and(|text| format!("\n{text}").contains(needle))
-    };
     let check = |command: &str| check(root, command);
-    if let Some((_, _, command)) = TARGETS.iter().find(holds) {
+    if let Some(command) = commands(root, "targets").next() {
         return vec![check(command)];
     }
-    let found = MANIFESTS.iter().filter(holds).map(|(_, _, command)| *command);
-    let mut commands: Vec<&str> = Vec::new();
-    for command in found.chain(of_package(root)) {
+    let mut found: Vec<&str> = Vec::new();
+    for command in commands(root, "manifests").chain(of_package(root)) {
         let tool = |command: &str| command.trim_start_matches("./").get(..3).map(str::to_owned);
-        if !commands.iter().any(|known| tool(known) == tool(command)) {
-            commands.push(command);
+        if !found.iter().any(|known| tool(known) == tool(command)) {
+            found.push(command);
         }
     }
-    let mut checks: Vec<ProjectCheck> = commands.into_iter().map(check).collect();
+    let mut checks: Vec<ProjectCheck> = found.into_iter().map(check).collect();
     checks.extend(of_python(root));
     checks
 }
@@ -92,15 +76,7 @@ fn of_package(root: &Path) -> Option<&'static str> {
     if script.contains("no test specified") {
         return None;
     }
-    let managers = [
-        ("pnpm-lock.yaml", "pnpm test"),
-        ("yarn.lock", "yarn test"),
-        ("bun.lock", "bun run test"),
-        ("bun.lockb", "bun run test"),
-    ];
-    Some(
-        managers.iter().find(|(lock, _)| root.join(lock).exists()).map_or("npm test", |(_, command)| command),
-    )
+    commands(root, "packages").next()
 }
 
 fn of_python(root: &Path) -> Option<ProjectCheck> {
@@ -111,15 +87,7 @@ fn of_python(root: &Path) -> Option<ProjectCheck> {
         entries.into_iter().any(|entry| entry.file_name().to_str().is_some_and(is_test))
     };
     let folder = ["tests", "test"].into_iter().find(|name| has_tests(&root.join(name)));
-    let configured = [
-        ("pytest.ini", ""),
-        ("conftest.py", ""),
-        ("pyproject.toml", "[tool.pytest"),
-        ("setup.cfg", "[tool:pytest"),
-    ];
-    let is_configured = configured.iter().any(|(name, needle)| {
-        file::small_text(&root.join(name), MAX_BYTES).is_some_and(|text| text.contains(needle))
-    });
+    let is_configured = commands(root, "python").next().is_some();
     if folder.is_none() && !has_tests(root) && !is_configured {
         return None;
     }

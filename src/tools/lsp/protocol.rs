@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 const MOST: usize = 2_000;
+const CAPABILITIES: &str = include_str!("capabilities.json");
 
 /// Worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,27 +66,7 @@ pub fn initialize(root: &Path, name: &str, options: &Value) -> Value {
         "rootUri": root,
         "workspaceFolders": [{"uri": root, "name": name}],
         "initializationOptions": options,
-        "capabilities": {
-            "general": {"positionEncodings": ["utf-8", "utf-16"]},
-            "window": {"workDoneProgress": true},
-            "workspace": {
-                "configuration": true,
-                "workspaceFolders": true,
-                "applyEdit": false,
-                "didChangeConfiguration": {"dynamicRegistration": true},
-                "symbol": {},
-                "diagnostics": {"refreshSupport": true}
-            },
-            "textDocument": {
-                "synchronization": {"didSave": true},
-                "publishDiagnostics": {"versionSupport": true, "relatedInformation": false},
-                "diagnostic": {"dynamicRegistration": true, "relatedDocumentSupport": false},
-                "definition": {"linkSupport": true},
-                "references": {},
-                "hover": {"contentFormat": ["plaintext", "markdown"]},
-                "documentSymbol": {"hierarchicalDocumentSymbolSupport": true}
-            }
-        }
+        "capabilities": serde_json::from_str::<Value>(CAPABILITIES).unwrap_or_default(),
     })
 }
 
@@ -296,6 +277,12 @@ pub fn path_of(uri: &str) -> Option<PathBuf> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_claimed() {
+        let greeting = initialize(Path::new("/w"), "w", &Value::Null);
+        assert_eq!(greeting["capabilities"]["window"]["workDoneProgress"], true);
+    }
 
     #[test]
     fn addresses() {

@@ -15,23 +15,15 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 static COMMENT: Pattern = Pattern::new(r#"(?s)("(?:\\.|[^"\\])*"?)|//[^\n]*|/\*.*?(?:\*/|\z)"#);
 static TRAILING_COMMA: Pattern = Pattern::new(r#"(?s)("(?:\\.|[^"\\])*"?)|,(\s*[}\]])"#);
 
-struct Agent {
-    name: &'static str,
-    files: &'static [&'static str],
-}
-
-const AGENTS: [Agent; 4] = [
-    Agent { name: "claude", files: &[".claude.json", ".config/Claude/claude_desktop_config.json"] },
-    Agent { name: "codex", files: &[".codex/config.toml"] },
-    Agent { name: "gemini", files: &[".gemini/settings.json"] },
-    Agent {
-        name: "opencode",
-        files: &[
-            ".config/opencode/opencode.jsonc",
-            ".config/opencode/opencode.json",
-            ".config/opencode/config.json",
-        ],
-    },
+/// Names and files below the home folder.
+const AGENTS: [(&str, &str); 4] = [
+    ("claude", ".claude.json .config/Claude/claude_desktop_config.json"),
+    ("codex", ".codex/config.toml"),
+    ("gemini", ".gemini/settings.json"),
+    (
+        "opencode",
+        ".config/opencode/opencode.jsonc .config/opencode/opencode.json .config/opencode/config.json",
+    ),
 ];
 
 #[derive(Debug, Default)]
@@ -43,18 +35,19 @@ pub struct Import {
 }
 
 pub fn agents() -> Vec<&'static str> {
-    AGENTS.iter().map(|agent| agent.name).collect()
+    AGENTS.iter().map(|(name, _)| *name).collect()
 }
 
 pub fn files(agent: Option<&str>, home: &Path) -> Vec<PathBuf> {
-    let meant = AGENTS.iter().filter(|known| agent.is_none_or(|name| name == known.name));
-    let paths = meant.flat_map(|agent| agent.files).map(|file| match file.strip_prefix(".codex/") {
-        // The Codex folder can be moved.
-        Some(file) => {
-            std::env::var_os("CODEX_HOME").map_or_else(|| home.join(".codex"), PathBuf::from).join(file)
-        }
-        None => home.join(file),
-    });
+    let meant = AGENTS.iter().filter(|(known, _)| agent.is_none_or(|name| name == *known));
+    let paths =
+        meant.flat_map(|(_, files)| files.split(' ')).map(|file| match file.strip_prefix(".codex/") {
+            // The Codex folder can be moved.
+            Some(file) => {
+                std::env::var_os("CODEX_HOME").map_or_else(|| home.join(".codex"), PathBuf::from).join(file)
+            }
+            None => home.join(file),
+        });
     paths.filter(|path| path.is_file()).collect()
 }
 
