@@ -215,17 +215,15 @@ impl PlainChat {
     fn answer(&mut self, line: &str) -> io::Result<bool> {
         self.asked = None;
         let line = line.trim();
-        let why = line.strip_prefix("n ").filter(|_| self.has_choices());
+        let why = line
+            .strip_prefix("n ")
+            .filter(|_| self.app.questions.first().is_some_and(|question| question.approval().is_some()));
         if why.is_some() {
             self.press(KeyCode::Tab)?;
         }
         self.type_in(why.unwrap_or(line))?;
         // A number has already answered.
         if self.app.questions.is_empty() { Ok(false) } else { self.press(KeyCode::Enter) }
-    }
-
-    fn has_choices(&self) -> bool {
-        self.app.questions.first().is_some_and(|question| question.approval().is_some())
     }
 
     fn press(&mut self, code: KeyCode) -> io::Result<bool> {

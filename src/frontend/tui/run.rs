@@ -38,6 +38,7 @@ const PROGRESS_FRAME: Duration = Duration::from_millis(40);
 const LONGEST_FRAME: Duration = Duration::from_millis(250);
 const BEAT: Duration = Duration::from_millis(100);
 const DRAFT: Duration = Duration::from_millis(700);
+const PANICKED: &str = "Internal error; its message is in the scrollback above. Please report it.";
 /// Events processed before keys get a turn again.
 const BATCH: usize = 64;
 
@@ -216,7 +217,11 @@ impl FrontEnd {
                 _ = hangup.recv() => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
                 _ = interrupt.recv() => return Ok(TuiOutcome::Signal(Signal::INT.as_raw())),
                 () = &mut gone => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
-                () = setup::given_back() => self.recover()?,
+                // Its message stays in the scrollback.
+                () = setup::given_back() => {
+                    self.take_terminal()?;
+                    self.tell(Level::Error, PANICKED)?;
+                }
                 _ = stop.recv() => {
                     if !std::mem::take(&mut own_stop) {
                         next = Next::Suspend;
@@ -269,7 +274,11 @@ impl FrontEnd {
             match command {
                 Cmd::Send(op) => drop(self.ops.send(op)),
                 Cmd::Print(entry) => self.printed.push(entry),
-                Cmd::ClearScreen => self.clear_screen()?,
+                Cmd::ClearScreen => {
+                    // First, so that pending pieces reach the scrollback.
+                    self.draw()?;
+                    self.screen.clear()?;
+                }
                 Cmd::Copy(text) => {
                     let is_set = |name: &str| std::env::var_os(name).is_some();
                     self.output.write_all(&effects::copying(&text, is_set))?;
@@ -309,12 +318,6 @@ impl FrontEnd {
         tokio::task::spawn_blocking(move || work().map(|msg| done.send(msg)));
     }
 
-    /// Retakes the terminal after a panic elsewhere; its message stays in the scrollback.
-    fn recover(&mut self) -> io::Result<()> {
-        self.take_terminal()?;
-        self.tell(Level::Error, "Internal error; its message is in the scrollback above. Please report it.")
-    }
-
     fn draw(&mut self) -> io::Result<()> {
         // Queried before each frame, as the resize signal may arrive later.
         let (columns, rows) = crossterm::terminal::size()?;
@@ -341,12 +344,6 @@ impl FrontEnd {
         };
         self.typed = false;
         Ok(())
-    }
-
-    /// Draws first, so that pending pieces reach the scrollback.
-    fn clear_screen(&mut self) -> io::Result<()> {
-        self.draw()?;
-        self.screen.clear()
     }
 
     async fn edit(&mut self) -> io::Result<()> {

@@ -251,15 +251,20 @@ pub fn removes(key: KeyEvent) -> bool {
 pub enum PopupAction {
     Nothing,
     Close,
+    Closing(Box<Self>),
     Send(Op),
-    CloseAndSend(Op),
-    CloseAndInform(String),
-    CloseAndEdit(String),
+    Inform(String),
+    Edit(String),
     Agent(String),
     Copy(String),
-    CloseAndSetPermission(Permission),
-    Theme(ThemeName),
-    CloseAndTheme { name: ThemeName, keep: bool },
+    SetPermission(Permission),
+    Theme { name: ThemeName, keep: bool },
+}
+
+impl PopupAction {
+    pub fn closing(self) -> Self {
+        Self::Closing(Box::new(self))
+    }
 }
 
 pub fn closes(key: KeyEvent) -> bool {

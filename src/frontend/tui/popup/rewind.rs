@@ -94,7 +94,7 @@ impl Page {
             KeyCode::Char('o') if self.conflicts() > 0 => self.force = !self.force,
             KeyCode::Enter => {
                 let (point, part, force) = (self.preview.point.id, self.part, self.force);
-                return PopupAction::CloseAndSend(Op::Undo(Undo::Rewind { point, part, force }));
+                return PopupAction::Send(Op::Undo(Undo::Rewind { point, part, force })).closing();
             }
             _ => {}
         }

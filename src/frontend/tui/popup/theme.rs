@@ -30,16 +30,16 @@ impl ThemePicker {
 
     pub fn key(&mut self, key: KeyEvent) -> PopupAction {
         if list::closes(key) {
-            return PopupAction::CloseAndTheme { name: self.before.name, keep: false };
+            return PopupAction::Theme { name: self.before.name, keep: false }.closing();
         }
         let chosen = |selection: &Selection| ThemeName::ALL[selection.index.min(ThemeName::ALL.len() - 1)];
         if key.code == KeyCode::Enter {
-            return PopupAction::CloseAndTheme { name: chosen(&self.selection), keep: true };
+            return PopupAction::Theme { name: chosen(&self.selection), keep: true }.closing();
         }
         if !self.selection.key(key) && !self.find(key) {
             return PopupAction::Nothing;
         }
-        PopupAction::Theme(chosen(&self.selection))
+        PopupAction::Theme { name: chosen(&self.selection), keep: false }
     }
 
     /// Typing chooses the first theme with these letters; others are not taken.

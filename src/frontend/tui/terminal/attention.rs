@@ -66,6 +66,7 @@ impl Attention {
         }
         let activity = activity(app);
         let before = std::mem::replace(&mut self.activity, activity);
+        let away = app.focused.map_or(app.now.saturating_sub(app.typed_at) >= AWAY, |focused| !focused);
         let calls = match (before, activity) {
             (Activity::Idle | Activity::Working, Activity::Asking) => Some("needs your input"),
             (Activity::Working | Activity::Asking, Activity::Idle) if app.session.is_some() => {
@@ -73,7 +74,7 @@ impl Attention {
             }
             _ => None,
         };
-        if let Some(what) = calls.filter(|_| self.notify != Notify::Off && is_away(app)) {
+        if let Some(what) = calls.filter(|_| self.notify != Notify::Off && away) {
             out.push_str(&self.call(&format!("{} {what}", project(app))));
         }
         out
@@ -121,13 +122,6 @@ fn activity(app: &App) -> Activity {
         (false, _) => Activity::Asking,
         (true, true) => Activity::Working,
         (true, false) => Activity::Idle,
-    }
-}
-
-fn is_away(app: &App) -> bool {
-    match app.focused {
-        Some(focused) => !focused,
-        None => app.now.saturating_sub(app.typed_at) >= AWAY,
     }
 }
 

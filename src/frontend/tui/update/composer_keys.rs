@@ -155,14 +155,9 @@ pub fn turn_done(event: &Event) -> Option<bool> {
 
 /// Messages for after a turn come back to be edited if it was stopped or failed.
 pub fn after_turn(app: &mut App, done: bool) {
-    if done {
-        send_later(app);
-    } else if !app.later.is_empty() {
-        take_back(app);
+    if !done && !app.later.is_empty() {
+        return take_back(app);
     }
-}
-
-fn send_later(app: &mut App) {
     while app.turn.is_none() && !app.later.is_empty() {
         let text = app.later.remove(0);
         send(app, text);

@@ -14,37 +14,31 @@ use base::protocol::op::{Control, Op};
 
 pub fn popup_key(app: &mut App, key: KeyEvent) {
     let Some(popup) = &mut app.popup else { return };
-    match popup.key(key) {
+    let action = popup.key(key);
+    act(app, action);
+}
+
+fn act(app: &mut App, action: PopupAction) {
+    match action {
         PopupAction::Nothing => {}
         PopupAction::Close => viewing::close(app),
+        PopupAction::Closing(action) => {
+            app.popup = None;
+            act(app, *action);
+        }
         PopupAction::Send(Op::Control(Control::EditContext { edit, id })) => {
             viewing::edit_context(app, edit, id)
         }
         PopupAction::Send(op) => app.send(op),
-        PopupAction::CloseAndSend(op) => {
-            app.popup = None;
-            app.send(op);
-        }
-        PopupAction::CloseAndInform(text) => {
-            app.popup = None;
-            app.inform(text);
-        }
-        PopupAction::CloseAndEdit(path) => {
-            app.popup = None;
-            app.command(Cmd::Edit(path));
-        }
-        PopupAction::CloseAndSetPermission(permission) => {
-            app.popup = None;
+        PopupAction::Inform(text) => app.inform(text),
+        PopupAction::Edit(path) => app.command(Cmd::Edit(path)),
+        PopupAction::SetPermission(permission) => {
             app.set_permission(permission);
             app.inform(notice::permission_changed(permission));
         }
         PopupAction::Agent(id) => viewing::open_agent(app, id),
         PopupAction::Copy(text) => viewing::copy(app, text),
-        PopupAction::Theme(name) => viewing::choose_theme(app, name, false),
-        PopupAction::CloseAndTheme { name, keep } => {
-            app.popup = None;
-            viewing::choose_theme(app, name, keep);
-        }
+        PopupAction::Theme { name, keep } => viewing::choose_theme(app, name, keep),
     }
 }
 

@@ -44,7 +44,8 @@ impl PickRow for ModelRow {
         let wanted = chosen.filter(|row| row.source != IN_USE).map(|row| row.name.as_str());
         let typed = Some(search).filter(|search| chosen.is_none() && !search.is_empty());
         let op = wanted.or(typed).map(|model| Op::Idle(Idle::SetModel { model: model.to_owned() }));
-        (key.code == KeyCode::Enter).then(|| op.map_or(PopupAction::Close, PopupAction::CloseAndSend))
+        (key.code == KeyCode::Enter)
+            .then(|| op.map_or(PopupAction::Close, |op| PopupAction::Send(op).closing()))
     }
 }
 
@@ -89,6 +90,6 @@ impl PickRow for EffortRow {
 
     fn act(chosen: Option<&Self>, _: &str, key: KeyEvent) -> Option<PopupAction> {
         let level = chosen.filter(|_| key.code == KeyCode::Enter)?.name.to_owned();
-        Some(PopupAction::CloseAndSend(Op::Idle(Idle::SetEffort { level })))
+        Some(PopupAction::Send(Op::Idle(Idle::SetEffort { level })).closing())
     }
 }

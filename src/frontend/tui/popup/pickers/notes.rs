@@ -37,7 +37,7 @@ impl PickRow for NoteRow {
         if list::removes(key) {
             return Some(PopupAction::Send(Op::Quick(Quick::ForgetNote { id: note.id.clone() })));
         }
-        (key.code == KeyCode::Tab).then(|| PopupAction::CloseAndEdit(note.path.clone()))
+        (key.code == KeyCode::Tab).then(|| PopupAction::Edit(note.path.clone()).closing())
     }
 }
 

@@ -62,7 +62,7 @@ impl PickRow for PermissionRow {
     fn act(chosen: Option<&Self>, _: &str, key: KeyEvent) -> Option<PopupAction> {
         Some(PopupAction::Send(match chosen? {
             Self::Level { level, .. } if key.code == KeyCode::Enter => {
-                return Some(PopupAction::CloseAndSetPermission(*level));
+                return Some(PopupAction::SetPermission(*level).closing());
             }
             Self::Rule(rule) if list::removes(key) => Op::Quick(Quick::RemoveRule { rule: rule.clone() }),
             _ => return None,

@@ -66,16 +66,16 @@ impl PickRow for SessionRow {
     fn act(chosen: Option<&Self>, _: &str, key: KeyEvent) -> Option<PopupAction> {
         let session = chosen?.id.clone();
         if let Some(row) = chosen.filter(|row| row.elsewhere && key.code == KeyCode::Enter) {
-            return Some(PopupAction::CloseAndInform(notice::session_elsewhere(&row.id, &row.workspace)));
+            return Some(PopupAction::Inform(notice::session_elsewhere(&row.id, &row.workspace)).closing());
         }
         if key.code == KeyCode::Enter {
-            return Some(PopupAction::CloseAndSend(Op::Idle(Idle::Resume { session })));
+            return Some(PopupAction::Send(Op::Idle(Idle::Resume { session })).closing());
         }
         if list::removes(key) {
             return Some(PopupAction::Send(Op::Quick(Quick::DeleteSession { session })));
         }
         list::does(key, ListMove::Fork)
-            .then_some(PopupAction::CloseAndSend(Op::Idle(Idle::ForkSession { session })))
+            .then_some(PopupAction::Send(Op::Idle(Idle::ForkSession { session })).closing())
     }
 }
 
