@@ -19,7 +19,6 @@ use crate::tui::effects;
 use crate::tui::render::view;
 use crate::tui::terminal::attention::Attention;
 use crate::tui::terminal::background::{self, LateAnswer};
-use crate::tui::terminal::external;
 use crate::tui::terminal::paste_detector::PasteDetector;
 use crate::tui::terminal::screen::Screen;
 use crate::tui::terminal::setup::{self, Output};
@@ -300,7 +299,7 @@ impl FrontEnd {
                 }
                 Cmd::PastePicture => {
                     let folder = self.settings.folder.clone();
-                    self.beside(move || Some(Msg::Picture(external::paste_picture(&folder))));
+                    self.beside(move || Some(Msg::Picture(effects::paste_picture(&folder))));
                 }
                 Cmd::CompleteShell(before) => {
                     let workspace = self.workspace();
@@ -350,8 +349,8 @@ impl FrontEnd {
         let Some(edited) = self.edited.take() else { return Ok(()) };
         self.give_terminal()?;
         let outcome = match edited {
-            Cmd::Edit(file) => external::edit(&self.workspace().join(&file)).await,
-            Cmd::Compose(text) => external::compose(&self.settings.folder, &text).await.and_then(|text| {
+            Cmd::Edit(file) => effects::edit(&self.workspace().join(&file)).await,
+            Cmd::Compose(text) => effects::compose(&self.settings.folder, &text).await.and_then(|text| {
                 self.done.send(Msg::Edited(text)).map_err(|_| "The interface ended.".to_owned())
             }),
             _ => Ok(()),

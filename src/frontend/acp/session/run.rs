@@ -20,8 +20,7 @@ use crate::acp::connection::Client;
 use crate::acp::error;
 use crate::acp::prompt::Input;
 use crate::acp::source::Opened;
-use crate::acp::updates::translate::Translator;
-use crate::acp::updates::{answers, history};
+use crate::acp::updates::translate::{self, Translator};
 use base::protocol::approval::{Answer, Question, QuestionId};
 use base::protocol::event::{CommandRow, Event, Level, TurnEnd};
 use base::protocol::op::{Control, Idle, Op, Quick, Work};
@@ -91,7 +90,7 @@ impl Session {
                     self.send(Quick::ShowTranscript { agent: None });
                 }
                 Event::Transcript { items, .. } if replaying => {
-                    let updates = history::updates(&items, &self.translator.root);
+                    let updates = translate::stored(&items, &self.translator.root);
                     updates.into_iter().for_each(|update| self.update(update));
                     return Ok(());
                 }
@@ -318,12 +317,12 @@ impl Session {
             Event::TurnEnded(end) => self.turn_ended(&end),
             Event::Notice { level, text } => self.notice(level, text),
             Event::Window(_) => self.end_if(EndsWith::Compaction, None),
-            Event::Status(rows) => self.end_if(EndsWith::Status, Some(answers::rows(&rows, ""))),
+            Event::Status(rows) => self.end_if(EndsWith::Status, Some(work::rows(&rows, ""))),
             Event::Cost(rows) => {
-                self.end_if(EndsWith::Cost, Some(answers::rows(&rows, "Nothing was sent yet.")))
+                self.end_if(EndsWith::Cost, Some(work::rows(&rows, "Nothing was sent yet.")))
             }
-            Event::Ledger(view) => self.end_if(EndsWith::Ledger, Some(answers::ledger(&view))),
-            Event::Changes(changes) => self.end_if(EndsWith::Changes, Some(answers::changes(&changes))),
+            Event::Ledger(view) => self.end_if(EndsWith::Ledger, Some(work::ledger(&view))),
+            Event::Changes(changes) => self.end_if(EndsWith::Changes, Some(work::changes(&changes))),
             _ => {}
         }
     }

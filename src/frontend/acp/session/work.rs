@@ -1,5 +1,6 @@
-//! Commands of the client to an open session, which closes when no more can come, and its work in progress: one request at a time, and the agent's
-//! open questions; and what its end is in the protocol.
+//! Commands of the client to an open session, which closes when no more can come; its work in progress: one request at a
+//! time, and the agent's open questions; what its end is in the protocol; and the slash commands offered to editors,
+//! with their results as Markdown. The user's own commands are sent as messages; the agent expands them.
 
 use agent_client_protocol_schema::v1::{
     AvailableCommand, AvailableCommandInput, Error, RequestId, SetSessionConfigOptionRequest,
@@ -9,7 +10,10 @@ use agent_client_protocol_schema::v1::{
 use crate::acp::error;
 use crate::acp::prompt::Input;
 use base::protocol::event::{CommandRow, EndReason, FailureCause};
+use base::protocol::ledger::{LedgerRow, LedgerView};
 use base::protocol::op::{Control, Idle, Op, Quick, Work};
+use base::protocol::review::Changes;
+use base::text::{human_tokens, plural};
 
 pub enum Command {
     Prompt { id: RequestId, input: Input },
@@ -122,4 +126,38 @@ pub fn parse(text: &str) -> Option<(Op, EndsWith)> {
         "export" => (Op::Quick(Quick::Export { file: given(), force: false }), EndsWith::Notice),
         _ => return None,
     })
+}
+
+pub fn rows(rows: &[(String, String)], none: &str) -> String {
+    let rows = rows.iter().map(|(name, value)| format!("- {name}: {value}\n"));
+    let text: String = rows.collect();
+    if text.is_empty() { none.to_owned() } else { text }
+}
+
+pub fn ledger(view: &LedgerView) -> String {
+    let (total, window) = (human_tokens(view.total_tokens), human_tokens(view.window_tokens));
+    let mut text = format!(
+        "{total} of {window} tokens\n\n| id | layer | tokens | form | origin |\n|---|---|---|---|---|\n"
+    );
+    for row in &view.rows {
+        let LedgerRow { id, layer, tokens, form, .. } = row;
+        let origin = row.origin.replace('|', "\\|");
+        text.push_str(&format!("| {id} | {layer} | {tokens} | {form} | {origin} |\n"));
+    }
+    text
+}
+
+pub fn changes(changes: &Changes) -> String {
+    let mut text = String::new();
+    for file in &changes.files {
+        text.push_str(&format!("**{}**\n", file.heading()));
+        for hunk in &file.hunks {
+            text.push_str(&format!("````diff\n{}\n````\n", hunk.diff.trim_end_matches('\n')));
+        }
+    }
+    if !changes.outside.is_empty() {
+        let count = plural(changes.outside.len(), "path");
+        text.push_str(&format!("Outside of the workspace {count} changed: {}\n", changes.outside.join(", ")));
+    }
+    if text.is_empty() { "Nothing was changed.".to_owned() } else { text }
 }

@@ -1,16 +1,18 @@
-//! Agent events as session updates: streamed messages and thoughts, calls, the plan, window usage.
+//! Agent events as session updates: streamed messages and thoughts, calls, the plan, window usage; and a stored session
+//! in the form in which it was first shown.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{
-    ClientSessionCapabilities, CompactionStatus, CompactionUpdate, ContentChunk, Cost, MessageId, Notice,
-    NoticeSeverity, SessionUpdate, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, Usage, UsageUpdate,
+    ClientSessionCapabilities, CompactionStatus, CompactionUpdate, ContentBlock, ContentChunk, Cost,
+    ImageContent, MessageId, Notice, NoticeSeverity, Plan, SessionUpdate, ToolCallStatus, ToolCallUpdate,
+    ToolCallUpdateFields, Usage, UsageUpdate,
 };
 
-use super::tool_call;
-use base::model::item::Item;
+use crate::acp::updates::tool_call;
+use base::model::item::{Item, ItemId};
 use base::protocol::event::{Event, Level, WindowState};
 use base::text::plural;
 
@@ -177,4 +179,46 @@ impl Translator {
         let id = format!("compaction-{}", self.compaction);
         Some(SessionUpdate::CompactionUpdate(CompactionUpdate::new(id, status)))
     }
+}
+
+pub fn stored(items: &[(ItemId, Arc<Item>)], root: &Path) -> Vec<SessionUpdate> {
+    let mut plan: Option<Plan> = None;
+    let mut updates = Vec::new();
+    for (id, item) in items {
+        let chunk = |content: ContentBlock| {
+            ContentChunk::new(content).message_id(MessageId::from(format!("item-{}", id.0)))
+        };
+        let update = match &**item {
+            Item::User(message) => {
+                let said = chunk(tool_call::text(&*message.text));
+                updates.push(SessionUpdate::UserMessageChunk(said));
+                match message.command() {
+                    Some((_, output)) => SessionUpdate::UserMessageChunk(chunk(tool_call::fenced(output))),
+                    None => continue,
+                }
+            }
+            Item::Assistant { text, .. } => SessionUpdate::AgentMessageChunk(chunk(tool_call::text(&**text))),
+            Item::Reasoning(reasoning) if reasoning.text.is_empty() => continue,
+            Item::Reasoning(reasoning) => {
+                SessionUpdate::AgentThoughtChunk(chunk(tool_call::text(&*reasoning.text)))
+            }
+            Item::ToolCall(call) => {
+                let begun = tool_call::begun(&call.id, &call.name, &call.title(), &call.args, root);
+                SessionUpdate::ToolCall(begun.status(ToolCallStatus::InProgress))
+            }
+            Item::ToolResult(result) => {
+                plan = tool_call::plan(result).or(plan);
+                SessionUpdate::ToolCallUpdate(tool_call::done(result, root))
+            }
+            Item::Image(image) => {
+                let image = ImageContent::new(&*image.data, &*image.media_type);
+                SessionUpdate::UserMessageChunk(chunk(ContentBlock::Image(image)))
+            }
+            // The items it replaces are in the list themselves.
+            Item::Summary(_) | Item::Reminder(_) => continue,
+        };
+        updates.push(update);
+    }
+    updates.extend(plan.map(SessionUpdate::Plan));
+    updates
 }

@@ -166,6 +166,8 @@ impl Theme {
     }
 }
 
+/// Each is readable on all usual backgrounds of its kind: at least 4.5:1 for text, 7:1 in the high-contrast ones (WCAG
+/// 2.2, 1.4.3 and 1.4.6). The test checks this, for 256 colors too.
 #[derive(Debug, PartialEq, Eq)]
 struct Palette {
     /// `None`: the terminal's own "dim".

@@ -2,7 +2,6 @@
 
 pub mod attention;
 pub mod background;
-pub mod external;
 pub mod key_name;
 pub mod key_table;
 pub mod keymap;
