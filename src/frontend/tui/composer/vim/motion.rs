@@ -132,49 +132,35 @@ fn steps(text: &str, start: usize, end: usize) -> impl Iterator<Item = usize> {
 }
 
 fn is_empty_line(text: &str, index: usize) -> bool {
-    line_start(text, index) == index && line_end(text, index) == index
+    let (before, behind) = text.split_at(index);
+    (before.is_empty() || before.ends_with('\n')) && (behind.is_empty() || behind.starts_with('\n'))
+}
+
+/// Whether `w` and `b` stop there.
+fn starts_word(text: &str, index: usize, big: bool) -> bool {
+    let kind = class(text, index, big);
+    let begins = index == 0 || class(text, previous(text, index), big) != kind;
+    is_empty_line(text, index) || (kind != Class::Space && begins)
 }
 
 fn word_forward(text: &str, at: usize, big: bool) -> usize {
-    let begun = class(text, at, big);
-    let mut to = at;
-    while to < text.len() && begun != Class::Space && class(text, to, big) == begun {
-        to = next(text, to);
-    }
-    if to == at {
-        to = next(text, to);
-    }
-    while to < text.len() && class(text, to, big) == Class::Space && !is_empty_line(text, to) {
-        to = next(text, to);
-    }
-    to
+    let mut behind = steps(text, next(text, at), text.len());
+    behind.find(|index| starts_word(text, *index, big)).unwrap_or(text.len())
 }
 
 fn word_back(text: &str, at: usize, big: bool) -> usize {
-    let mut to = previous(text, at);
-    while to > 0 && class(text, to, big) == Class::Space && !is_empty_line(text, to) {
-        to = previous(text, to);
-    }
-    let kind = class(text, to, big);
-    while to > 0 && kind != Class::Space && class(text, previous(text, to), big) == kind {
-        to = previous(text, to);
-    }
-    to
+    let before = |index: usize| (index > 0).then(|| previous(text, index));
+    let mut before = std::iter::successors(before(at), |index| before(*index));
+    before.find(|index| starts_word(text, *index, big)).unwrap_or(0)
 }
 
 fn word_end(text: &str, at: usize, big: bool) -> usize {
-    let mut to = next(text, at);
-    while to < text.len() && class(text, to, big) == Class::Space {
-        to = next(text, to);
-    }
-    if to >= text.len() {
-        return at.max(previous(text, text.len()));
-    }
-    let kind = class(text, to, big);
-    while next(text, to) < text.len() && class(text, next(text, to), big) == kind {
-        to = next(text, to);
-    }
-    to
+    let ends = |index: &usize| {
+        let (kind, after) = (class(text, *index, big), next(text, *index));
+        kind != Class::Space && (after == text.len() || class(text, after, big) != kind)
+    };
+    let end = steps(text, next(text, at), text.len()).find(ends);
+    end.unwrap_or(at.max(previous(text, text.len())))
 }
 
 fn vertical(text: &str, at: usize, down: bool, times: usize) -> Option<usize> {
