@@ -139,11 +139,8 @@ impl Composer {
             return;
         }
         self.goal = None;
-        let text = match text.len() > KEEP_OPEN_BYTES {
-            true => self.pastes.fold(text),
-            false => paste::printable(text),
-        };
-        self.buffer.set(&text);
+        let is_long = text.len() > KEEP_OPEN_BYTES;
+        self.buffer.set(&if is_long { self.pastes.fold(text) } else { paste::printable(text) });
     }
 
     fn open_paste(&mut self) {
@@ -280,10 +277,7 @@ impl PromptHistory {
     }
 
     pub fn older(&mut self, current: String) -> Option<String> {
-        let (index, kept) = match self.browsing.take() {
-            Some((index, kept)) => (index, kept),
-            None => (self.drafts.len(), current),
-        };
+        let (index, kept) = self.browsing.take().unwrap_or((self.drafts.len(), current));
         let older = index.checked_sub(1).and_then(|older| self.drafts.get(older).cloned());
         self.browsing = (index < self.drafts.len() || older.is_some())
             .then_some((if older.is_some() { index - 1 } else { index }, kept));
@@ -292,14 +286,9 @@ impl PromptHistory {
 
     pub fn newer(&mut self) -> Option<String> {
         let (index, kept) = self.browsing.take()?;
-        match self.drafts.get(index + 1) {
-            Some(draft) => {
-                let draft = draft.clone();
-                self.browsing = Some((index + 1, kept));
-                Some(draft)
-            }
-            None => Some(kept),
-        }
+        let Some(draft) = self.drafts.get(index + 1) else { return Some(kept) };
+        self.browsing = Some((index + 1, kept));
+        Some(draft.clone())
     }
 
     pub fn last(&self) -> Option<&str> {

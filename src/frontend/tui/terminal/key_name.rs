@@ -28,6 +28,9 @@ const NAMES: [(&str, KeyCode); 20] = [
     ("minus", KeyCode::Char('-')),
 ];
 
+const HELD: [(&str, KeyModifiers); 3] =
+    [("ctrl", KeyModifiers::CONTROL), ("alt", KeyModifiers::ALT), ("shift", KeyModifiers::SHIFT)];
+
 pub fn canonical(mut key: KeyEvent) -> KeyEvent {
     // Option on a Mac arrives as any of these, depending on the terminal.
     let other = KeyModifiers::META | KeyModifiers::SUPER | KeyModifiers::HYPER;
@@ -79,18 +82,12 @@ pub fn parse(name: &str) -> Option<KeyEvent> {
     let mut modifiers = KeyModifiers::NONE;
     let code = loop {
         let lower = rest.to_ascii_lowercase();
-        let mut held = None;
-        for (prefix, modifier) in
-            [("ctrl", KeyModifiers::CONTROL), ("alt", KeyModifiers::ALT), ("shift", KeyModifiers::SHIFT)]
-        {
-            if lower.strip_prefix(prefix).is_some_and(|rest| rest.len() > 1 && rest.starts_with(['-', '+'])) {
-                held = Some((prefix.len() + 1, modifier));
-            }
-        }
-        match held {
-            Some((length, modifier)) => {
-                modifiers |= modifier;
-                rest = &rest[length..];
+        let behind = |held: &str| lower.strip_prefix(held).filter(|rest| rest.len() > 1);
+        let is_held = |held: &str| behind(held).is_some_and(|rest| rest.starts_with(['-', '+']));
+        match HELD.iter().find(|(held, _)| is_held(held)) {
+            Some((held, modifier)) => {
+                modifiers |= *modifier;
+                rest = &rest[held.len() + 1..];
             }
             None => break code(rest)?,
         }
@@ -114,30 +111,26 @@ fn code(name: &str) -> Option<KeyCode> {
 }
 
 pub fn show(key: KeyEvent) -> String {
-    let mut name = String::new();
-    let shifted = key.modifiers.contains(KeyModifiers::SHIFT) || key.code == KeyCode::BackTab;
-    let modifiers = [
-        (key.modifiers.contains(KeyModifiers::CONTROL), "Ctrl-"),
-        (key.modifiers.contains(KeyModifiers::ALT), "Alt-"),
-        (shifted, "Shift-"),
-    ];
-    for (_, prefix) in modifiers.into_iter().filter(|(held, _)| *held) {
-        name.push_str(prefix);
-    }
-    let code = if key.code == KeyCode::BackTab { KeyCode::Tab } else { key.code };
+    let (code, modifiers) = match key.code {
+        KeyCode::BackTab => (KeyCode::Tab, key.modifiers | KeyModifiers::SHIFT),
+        code => (code, key.modifiers),
+    };
+    let held = HELD.iter().filter(|(_, modifier)| modifiers.contains(*modifier));
+    let mut name: String = held.map(|(held, _)| format!("{}-", capital(held))).collect();
     match (NAMES.iter().find(|(_, known)| *known == code), code) {
-        (Some((known, _)), _) if *known == "pgup" => name.push_str("PgUp"),
-        (Some((known, _)), _) if *known == "pgdn" => name.push_str("PgDn"),
-        (Some((known, _)), _) => {
-            name.push_str(&known[..1].to_ascii_uppercase());
-            name.push_str(&known[1..]);
-        }
+        (Some(("pgup", _)), _) => name.push_str("PgUp"),
+        (Some(("pgdn", _)), _) => name.push_str("PgDn"),
+        (Some((known, _)), _) => name.push_str(&capital(known)),
         (None, KeyCode::Char(c)) if name.is_empty() => name.push(c),
         (None, KeyCode::Char(c)) => name.extend(c.to_uppercase()),
         (None, KeyCode::F(n)) => name.push_str(&format!("F{n}")),
         (None, _) => name.push('?'),
     }
     name
+}
+
+fn capital(name: &str) -> String {
+    name[..1].to_ascii_uppercase() + &name[1..]
 }
 
 #[cfg(test)]
