@@ -7,8 +7,7 @@ use serde_json::Value;
 use base::model::envelope::{Envelope, Status};
 use base::protocol::approval::Question;
 use base::protocol::event::{EndReason, Event, FailureCause, TurnEnd};
-use base::sanitize;
-use base::text;
+use base::{sanitize, text};
 
 pub const LINE_CHARS: usize = 160;
 

@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use base::sanitize;
-use base::text;
+use base::{sanitize, text};
 
 /// First of the private-use characters (plane 16) for pastes. They can't be typed: input is stripped of them.
 const FIRST: u32 = 0x10_0000;

@@ -12,8 +12,7 @@ use crate::tui::terminal::keymap;
 use crate::tui::transcript::diff;
 use base::config::settings::Permission;
 use base::protocol::approval::{Answer, ApprovalRequest, PlanRequest};
-use base::sanitize;
-use base::text;
+use base::{sanitize, text};
 
 const CALL: &str = "Allow";
 const FOLDED_LINES: usize = 12;

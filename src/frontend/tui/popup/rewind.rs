@@ -7,10 +7,9 @@ use super::list::{self, PopupAction, Selection};
 use crate::tui::popup::pickers::sessions::age;
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use base::clock;
 use base::protocol::op::{Op, Undo};
 use base::protocol::rewind::{RewindPoint, RewindPreview, RewindRow, RewindScope};
-use base::text;
+use base::{clock, text};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct RewindPicker {

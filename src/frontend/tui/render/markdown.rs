@@ -6,10 +6,9 @@ use ratatui::text::{Line, Span};
 
 use super::highlight::languages::{self, CodeLanguage};
 use super::highlight::scanner::{self, State};
-use super::links;
 use super::table::MarkdownTable;
 use super::theme::Theme;
-use super::wrap;
+use super::{links, wrap};
 use base::sanitize;
 
 const BULLET: &str = "• ";

@@ -11,8 +11,7 @@ use crate::tui::transcript::live::Piece;
 use base::config::mode::Mode;
 use base::config::settings::Permission;
 use base::protocol::event::{READING, WindowState};
-use base::sanitize;
-use base::text;
+use base::{sanitize, text};
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 

@@ -8,8 +8,7 @@ use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use base::sanitize;
-use base::text;
+use base::{sanitize, text};
 
 /// Tabs have a fixed width, since tab stops would move when lines are wrapped.
 const TAB: &str = "    ";

@@ -6,14 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::background;
+use super::{attention, background};
 use crate::tui::render::theme::Background;
 use base::process::descriptor;
 use crossterm::terminal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::Notify;
-
-use super::attention;
 
 /// How long to wait for the terminal's answers, which end with the cursor report that all terminals send.
 const ANSWER_TIME: Duration = Duration::from_millis(40);

@@ -6,15 +6,13 @@ use ratatui::text::{Line, Span};
 
 use super::tool::{self, ToolView};
 use crate::tui::render::highlight::scanner::State;
-use crate::tui::render::markdown;
 use crate::tui::render::theme::Theme;
-use crate::tui::render::wrap;
+use crate::tui::render::{markdown, wrap};
 use crate::tui::terminal::key_table::Action;
 use crate::tui::terminal::keymap;
 use base::model::usage::Usage;
 use base::protocol::event::{EndReason, Level, SessionInfo, TurnEnd};
-use base::sanitize;
-use base::text;
+use base::{sanitize, text};
 
 const USER_LINES: usize = 30;
 const REASONING_LINES: usize = 3;

@@ -12,8 +12,7 @@ use crate::tui::render::wrap;
 use base::model::envelope::{Envelope, Status};
 use base::model::item::{ToolResult, UserMessage};
 use base::model::observation::{Command, Observation, Search, Todo, TodoStatus, Touch};
-use base::sanitize;
-use base::text;
+use base::{sanitize, text};
 
 const DIFF_LINES: usize = 20;
 const TAIL_LINES: usize = 3;

@@ -3,18 +3,16 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::composer_keys::{self, Taken};
-use super::on_event;
 use super::on_popup::{popup_key, question_key, take_reply};
-use super::viewing;
+use super::{on_event, viewing};
 use crate::tui::app::App;
 use crate::tui::command::show;
 use crate::tui::msg::{Cmd, Msg};
 use crate::tui::pager::state::PagerKind;
 use crate::tui::popup::completion::complete;
 use crate::tui::render::theme::Look;
-use crate::tui::terminal::key_name;
 use crate::tui::terminal::key_table::{Action, EditCommand, Place};
-use crate::tui::terminal::keymap;
+use crate::tui::terminal::{key_name, keymap};
 use base::protocol::op::{Control, Undo};
 use base::text;
 

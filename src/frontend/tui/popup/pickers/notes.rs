@@ -4,9 +4,8 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 
 use crate::tui::popup::list::{self, PickList, PickRow, PopupAction};
-use crate::tui::render::markdown;
 use crate::tui::render::theme::Theme;
-use crate::tui::render::wrap;
+use crate::tui::render::{markdown, wrap};
 use crate::tui::terminal::key_table::ListMove;
 use base::protocol::lists::NoteRow;
 use base::protocol::op::{Op, Quick};

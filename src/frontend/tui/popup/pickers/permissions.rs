@@ -10,8 +10,7 @@ use crate::tui::terminal::key_table::ListMove;
 use base::config::settings::Permission;
 use base::protocol::lists::RuleRow;
 use base::protocol::op::{Op, Quick};
-use base::sanitize;
-use base::text;
+use base::{sanitize, text};
 
 pub const LEVELS: [(Permission, &str); 5] = [
     (Permission::ReadOnly, "only reads; nothing is changed"),

@@ -9,13 +9,11 @@ use crate::tui::popup::list::{self, PickList, PickRow, PopupAction};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use crate::tui::terminal::key_table::ListMove;
-use base::clock;
 use base::protocol::event::SessionRow;
 use base::protocol::lists::PreviewMessage;
 use base::protocol::notice;
 use base::protocol::op::{Idle, Op, Quick};
-use base::sanitize;
-use base::text;
+use base::{clock, sanitize, text};
 
 const PREVIEW_FROM: usize = 14;
 /// From this width on, cost and branch are shown.
