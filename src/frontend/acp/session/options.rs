@@ -15,43 +15,24 @@ use base::protocol::op::{Op, Quick};
 pub const MODE: &str = "mode";
 pub const MODEL: &str = "model";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WayOfWork {
-    Level(Permission),
-    Mode(Mode),
-}
-
-use WayOfWork::{Level, Mode as Of};
-
-const WAYS: [(WayOfWork, &str, &str); 8] = [
-    (Level(Permission::Ask), "Ask", "Asks before each change and command"),
-    (
-        Level(Permission::AcceptEdits),
-        "Accept edits",
-        "Edits files in this folder, and asks before each command",
-    ),
-    (
-        Level(Permission::Auto),
-        "Auto",
-        "Works in this folder without asking, in a sandbox; asks for anything else",
-    ),
-    (Level(Permission::ReadOnly), "Read only", "Looks, and changes nothing"),
-    (Level(Permission::Full), "Full access", "Never asks, and runs without a sandbox"),
-    (Of(Mode::Plan), "Plan", "Works out a plan for you to accept; changes nothing"),
-    (Of(Mode::Explore), "Explore", "Finds out how the project is built; changes nothing"),
-    (Of(Mode::Analyze), "Analyze", "Looks for what is wrong or missing; changes nothing"),
+/// Names of levels and modes, as the client shows them, and what they are.
+const WAYS: [(&str, &str, &str); 8] = [
+    ("ask", "Ask", "Asks before each change and command"),
+    ("accept-edits", "Accept edits", "Edits files in this folder, and asks before each command"),
+    ("auto", "Auto", "Works in this folder without asking, in a sandbox; asks for anything else"),
+    ("read-only", "Read only", "Looks, and changes nothing"),
+    ("full", "Full access", "Never asks, and runs without a sandbox"),
+    ("plan", "Plan", "Works out a plan for you to accept; changes nothing"),
+    ("explore", "Explore", "Finds out how the project is built; changes nothing"),
+    ("analyze", "Analyze", "Looks for what is wrong or missing; changes nothing"),
 ];
 
-impl WayOfWork {
-    pub fn named(id: &str) -> Option<Self> {
-        WAYS.into_iter().map(|(way, ..)| way).find(|way| way.id() == id)
-    }
-
-    fn id(self) -> &'static str {
-        match self {
-            Level(level) => level.into_str(),
-            Of(mode) => mode.into_str(),
-        }
+/// The mode, and the level that is chosen with it.
+pub fn named(id: &str) -> Option<(Mode, Option<Permission>)> {
+    WAYS.iter().find(|(known, ..)| *known == id)?;
+    match id.parse() {
+        Ok(level) => Some((Mode::Auto, Some(level))),
+        Err(_) => Some((id.parse().ok()?, None)),
     }
 }
 
@@ -69,11 +50,7 @@ impl Options {
         info.model.clone_into(&mut self.model);
     }
 
-    pub fn choose(&mut self, way: WayOfWork) -> Vec<Op> {
-        let (mode, level) = match way {
-            Level(level) => (Mode::Auto, Some(level)),
-            Of(mode) => (mode, None),
-        };
+    pub fn choose(&mut self, (mode, level): (Mode, Option<Permission>)) -> Vec<Op> {
         let mut ops = Vec::new();
         if mode != self.mode {
             self.mode = mode;
@@ -88,22 +65,18 @@ impl Options {
 
     pub fn way(&self) -> &'static str {
         match self.mode {
-            Mode::Auto => Level(self.level.unwrap_or(Permission::Ask)).id(),
-            mode => Of(mode).id(),
+            Mode::Auto => self.level.unwrap_or(Permission::Ask).into_str(),
+            mode => mode.into_str(),
         }
     }
 
     pub fn modes(&self) -> SessionModeState {
-        let mode = |(way, name, help): (WayOfWork, &str, &str)| {
-            SessionMode::new(way.id(), name).description(help.to_owned())
-        };
+        let mode = |(id, name, help)| SessionMode::new(id, name).description(String::from(help));
         SessionModeState::new(self.way(), WAYS.into_iter().map(mode).collect())
     }
 
     pub fn list(&self) -> Vec<SessionConfigOption> {
-        let way = |(way, name, help): (WayOfWork, &str, &str)| {
-            SessionConfigSelectOption::new(way.id(), name).description(help.to_owned())
-        };
+        let way = |(id, name, help)| SessionConfigSelectOption::new(id, name).description(String::from(help));
         let ways: Vec<_> = WAYS.into_iter().map(way).collect();
         let mut names: Vec<&str> = self.models.iter().map(|row| row.name.as_str()).collect();
         if !names.contains(&self.model.as_str()) {

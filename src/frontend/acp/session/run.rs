@@ -13,7 +13,7 @@ use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use super::options::{self, Options, WayOfWork};
+use super::options::{self, Options};
 use super::questions;
 use super::work::{self, Busy, Command, EndsWith, Open, Waiting};
 use crate::acp::connection::Client;
@@ -243,7 +243,7 @@ impl Session {
     }
 
     fn choose(&mut self, way: &str) -> Result<(), Error> {
-        let named = WayOfWork::named(way);
+        let named = options::named(way);
         let way = named.ok_or_else(|| error::invalid_params(format!("there is no mode '{way}'")))?;
         let mut ops = Vec::new();
         self.change_options(|options| ops = options.choose(way));
