@@ -2,6 +2,8 @@
 //! tuples, as far as Pydantic, Zod and OpenAI's structured outputs use it; other keywords are refused, since
 //! skipping a rule silently is worse. `jsonschema` (0.61.2) would add 5 MB to the binary.
 
+use std::slice;
+
 use fancy_regex::Regex;
 use serde_json::{Map, Value};
 
@@ -149,16 +151,13 @@ fn valid(root: &Value, schema: &Value, value: &Value, at: &str, depth: usize) ->
     if let Some(target) = rules.get("$ref").and_then(Value::as_str).and_then(|target| resolve(root, target)) {
         inner(target)?;
     }
-    let types = rules.get("type").map(|kind| kind.as_array().cloned().unwrap_or_else(|| vec![kind.clone()]));
-    if let Some(types) = types
-        && !types.iter().filter_map(Value::as_str).any(|name| is_type(name, value))
-    {
-        let names: Vec<&str> = types.iter().filter_map(Value::as_str).collect();
+    let types = rules.get("type").map(|kind| kind.as_array().map_or(slice::from_ref(kind), Vec::as_slice));
+    let types = types.map(|types| types.iter().filter_map(Value::as_str).collect::<Vec<_>>());
+    if let Some(names) = types.filter(|names| !names.iter().any(|name| is_type(name, value))) {
         return Err(format!("{at} must be {}", names.join(" or ")));
     }
-    if let Some(all) = rules.get("enum").and_then(Value::as_array)
-        && !all.iter().any(|one| equal(one, value))
-    {
+    let all = rules.get("enum").and_then(Value::as_array);
+    if let Some(all) = all.filter(|all| !all.iter().any(|one| equal(one, value))) {
         return Err(format!("{at} must be one of {}", Value::from(all.clone())));
     }
     if let Some(only) = rules.get("const").filter(|only| !equal(only, value)) {

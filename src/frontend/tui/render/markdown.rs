@@ -116,11 +116,11 @@ impl Writer {
             Tag::Heading { level, .. } => {
                 self.end_block();
                 self.open_block();
-                let heading = self.theme.heading();
-                let underlined = level == HeadingLevel::H1;
-                self.push_style(|_| {
-                    if underlined { heading.add_modifier(Modifier::UNDERLINED) } else { heading }
-                });
+                let mut heading = self.theme.heading();
+                if level == HeadingLevel::H1 {
+                    heading = heading.add_modifier(Modifier::UNDERLINED);
+                }
+                self.styles.push(heading);
             }
             Tag::BlockQuote(_) => {
                 self.end_block();

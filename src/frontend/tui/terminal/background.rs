@@ -94,13 +94,9 @@ impl LateAnswer {
         }
         let (mut passed, mut found) = (Vec::new(), None);
         for event in events {
-            let (c, modifiers) = match &event {
-                Event::Key(key) => match key.code {
-                    KeyCode::Char(c) => (c, key.modifiers),
-                    _ => ('\0', key.modifiers),
-                },
-                _ => ('\0', KeyModifiers::NONE),
-            };
+            let key = event.as_key_event();
+            let c = key.and_then(|key| key.code.as_char()).unwrap_or('\0');
+            let modifiers = key.map_or(KeyModifiers::NONE, |key| key.modifiers);
             let ends = matches!((c, modifiers), ('\\', KeyModifiers::ALT) | ('g', KeyModifiers::CONTROL));
             if self.held.is_empty() {
                 if (c, modifiers) == (']', KeyModifiers::ALT) {

@@ -40,19 +40,15 @@ pub fn edit(key: KeyEvent) -> Option<EditCommand> {
 }
 
 pub fn help() -> Vec<(String, String)> {
-    let rows = ROWS.iter().enumerate().filter(|(_, row)| !row.help.is_empty());
-    let first = |index: usize| {
-        let names = &keymap().names[index];
-        names[..names.len().min(HELP_KEYS)].join(", ")
-    };
-    let shown = rows.map(|(index, row)| (first(index), row.help.to_owned()));
-    shown.filter(|(keys, _)| !keys.is_empty()).collect()
+    let rows = ROWS.iter().zip(&keymap().names);
+    let rows = rows.filter(|(row, names)| !row.help.is_empty() && !names.is_empty());
+    let first = |names: &[String]| names[..names.len().min(HELP_KEYS)].join(", ");
+    rows.map(|(row, names)| (first(names), row.help.to_owned())).collect()
 }
 
 pub fn actions() -> Vec<(String, String)> {
-    let keys = |index: usize| Some(keymap().names[index].join(", ")).filter(|keys| !keys.is_empty());
-    let rows = ROWS.iter().enumerate();
-    rows.map(|(index, row)| (row.name.to_owned(), keys(index).unwrap_or_else(|| "none".to_owned()))).collect()
+    let keys = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    ROWS.iter().zip(&keymap().names).map(|(row, names)| (row.name.to_owned(), keys(names))).collect()
 }
 
 /// The action's first key as shown, such as `Ctrl-R`; empty if it has none.
@@ -62,10 +58,7 @@ pub fn name(action: Action) -> String {
 }
 
 pub fn plain_char(key: KeyEvent) -> Option<char> {
-    match key.code {
-        KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => Some(c),
-        _ => None,
-    }
+    key.code.as_char().filter(|_| !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT))
 }
 
 type Spot = (Place, KeyCode, KeyModifiers);

@@ -76,7 +76,9 @@ pub fn outcome(envelope: &Envelope) -> OutcomeLine {
         Observation::Command(command) if command.id.is_none() => {
             // The user wants to see more of their own command's output.
             outcome.by_user = data.by_user();
-            outcome.tail = last_lines(&envelope.body, if outcome.by_user { USER_LINES } else { TAIL_LINES });
+            let most = if outcome.by_user { USER_LINES } else { TAIL_LINES };
+            let tail = last_lines(&envelope.body, most).into_iter().map(|line| text::elide(line, 500));
+            outcome.tail = tail.collect::<Vec<_>>().join("\n");
             bash_summary(command, outcome.by_user, &envelope.body)
         }
         Observation::Todos(_) => {
@@ -164,16 +166,12 @@ fn render_outcome(outcome: &OutcomeLine, width: usize, theme: Theme) -> Vec<Line
 }
 
 fn dim_tail(tail: &str, most: usize, width: usize, theme: Theme) -> Vec<Line<'static>> {
-    let tail = sanitize::clean(tail);
-    let kept: Vec<&str> = tail.lines().rev().filter(|line| !line.trim().is_empty()).take(most).collect();
-    kept.iter()
-        .rev()
-        .map(|line| {
-            // Cut huge lines before measuring them.
-            let line = wrap::detab(&line[..text::floor_boundary(line, 2_000)]).into_owned();
-            Line::styled(format!("    {}", wrap::clip(&line, width.saturating_sub(4))), theme.dim())
-        })
-        .collect()
+    let dim = |line: &str| {
+        // Cut huge lines before measuring them.
+        let line = wrap::detab(&line[..text::floor_boundary(line, 2_000)]).into_owned();
+        Line::styled(format!("    {}", wrap::clip(&line, width.saturating_sub(4))), theme.dim())
+    };
+    last_lines(&sanitize::clean(tail), most).into_iter().map(dim).collect()
 }
 
 fn read_summary(envelope: &Envelope) -> Option<String> {
@@ -206,9 +204,11 @@ pub fn todo_list(result: &ToolResult) -> Option<Vec<Todo>> {
     written.then(|| result.envelope.data.todos().unwrap_or_default().to_vec())
 }
 
-fn last_lines(body: &str, most: usize) -> String {
-    let lines: Vec<&str> = body.lines().rev().filter(|line| !line.trim().is_empty()).take(most).collect();
-    lines.iter().rev().map(|line| text::elide(line, 500)).collect::<Vec<_>>().join("\n")
+fn last_lines(body: &str, most: usize) -> Vec<&str> {
+    let filled = body.lines().rev().filter(|line| !line.trim().is_empty());
+    let mut lines: Vec<&str> = filled.take(most).collect();
+    lines.reverse();
+    lines
 }
 
 fn first_line(text: &str) -> String {
