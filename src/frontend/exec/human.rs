@@ -253,12 +253,8 @@ impl<O: Write, L: Write> Printer for Human<O, L> {
         let usage = &end.usage;
         let mut summary = text::plural(end.steps as usize, "step");
         if *usage != Usage::default() {
-            summary.push_str(&format!(
-                ", {} tokens in ({} cached), {} out",
-                text::human_tokens(usage.input),
-                text::human_tokens(usage.cached),
-                text::human_tokens(usage.output),
-            ));
+            let [input, cached, output] = [usage.input, usage.cached, usage.output].map(text::human_tokens);
+            summary.push_str(&format!(", {input} tokens in ({cached} cached), {output} out"));
         }
         if let Some(cost) = self.cost_usd {
             summary.push_str(&format!(", session ${cost:.4}"));

@@ -75,14 +75,12 @@ pub fn end_words(reason: &EndReason) -> (&'static str, Option<String>, Option<St
     match reason {
         EndReason::Done => ("done", None, None),
         EndReason::Interrupted { .. } => ("interrupted", Some("the task was interrupted".to_owned()), None),
-        EndReason::StepLimit { limit } => (
-            "step_limit",
-            Some(format!(
-                "stopped after {} (max_steps); the task is not finished",
-                text::plural(usize::try_from(*limit).unwrap_or(usize::MAX), "step")
-            )),
-            Some("continue with `mycode exec -c continue`, or raise max_steps in config.toml".to_owned()),
-        ),
+        EndReason::StepLimit { limit } => {
+            let steps = text::plural(*limit as usize, "step");
+            let message = format!("stopped after {steps} (max_steps); the task is not finished");
+            let hint = "continue with `mycode exec -c continue`, or raise max_steps in config.toml";
+            ("step_limit", Some(message), given(hint))
+        }
         EndReason::ProviderFailed { message, hint, .. } => ("provider_failed", given(message), given(hint)),
         EndReason::Failed { message, hint, cause, .. } => {
             let name = match cause {

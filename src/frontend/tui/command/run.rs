@@ -96,10 +96,8 @@ fn unknown(app: &mut App, name: &str, text: &str) -> bool {
             Some(nearest) => format!(" Did you mean /{nearest}?"),
             None => String::new(),
         };
-        app.warn(format!(
-                "Unknown command: /{name}.{meant} /help lists all commands. To send it as text, put a space before it."
-            ),
-        );
+        let how = "/help lists all commands. To send it as text, put a space before it.";
+        app.warn(format!("Unknown command: /{name}.{meant} {how}"));
         // Keep it if there's more than the name.
         if text.trim_end().contains(char::is_whitespace) {
             app.composer.restore(text);

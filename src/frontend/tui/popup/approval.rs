@@ -82,9 +82,8 @@ impl Approval {
             let text = format!("Always allow `{}` in this project", plain(prefix, 60));
             choices.push(Choice::new('a', "always", text, Reply::Answer(Answer::Always)));
             let prefix = plain(prefix, 300);
-            explanation.push(format!(
-                "a: in this project, commands that begin with `{prefix}` never ask again; /permission revokes it."
-            ));
+            let rule = format!("commands that begin with `{prefix}` never ask again");
+            explanation.push(format!("a: in this project, {rule}; /permission revokes it."));
         }
         choices.push(Choice::new('n', "no", "No", no()));
         explanation

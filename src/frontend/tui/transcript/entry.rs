@@ -148,21 +148,17 @@ fn turn_end(end: &TurnEnd, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let facts: String = facts.iter().map(|fact| format!(" · {fact}")).collect();
     let (head, hint, style) = match &end.reason {
         EndReason::Done => ("✓ Done".to_owned(), String::new(), theme.good()),
-        EndReason::Interrupted { prompt_returned: Some(_) } => (
-            "■ Interrupted".to_owned(),
-            "No reply had arrived yet; your message was removed from the session.".to_owned(),
-            theme.warning(),
-        ),
-        EndReason::Interrupted { prompt_returned: None } => (
-            "■ Interrupted".to_owned(),
-            "Finished work is kept. Type what to do instead.".to_owned(),
-            theme.warning(),
-        ),
-        EndReason::StepLimit { limit } => (
-            format!("■ Stopped after {limit} steps"),
-            "Send \"continue\" to keep going.".to_owned(),
-            theme.warning(),
-        ),
+        EndReason::Interrupted { prompt_returned } => {
+            let hint = match prompt_returned {
+                Some(_) => "No reply had arrived yet; your message was removed from the session.",
+                None => "Finished work is kept. Type what to do instead.",
+            };
+            ("■ Interrupted".to_owned(), hint.to_owned(), theme.warning())
+        }
+        EndReason::StepLimit { limit } => {
+            let hint = "Send \"continue\" to keep going.".to_owned();
+            (format!("■ Stopped after {limit} steps"), hint, theme.warning())
+        }
         EndReason::ProviderFailed { message, hint, .. } => {
             (format!("✗ No answer from the model: {message}"), sentence(hint), theme.bad())
         }
