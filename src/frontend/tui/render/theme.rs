@@ -147,7 +147,7 @@ impl Theme {
     /// A changed diff line: `syntax` on a background if the palette has one, else one plain color.
     pub fn changed(self, added: bool, syntax: Style) -> Style {
         match self.palette.and_then(|palette| palette.diff) {
-            Some(diff) => syntax.bg(self.color(if added { diff.added } else { diff.removed })),
+            Some([plus, minus, ..]) => syntax.bg(self.color(if added { plus } else { minus })),
             None if added => self.good(),
             None => self.bad(),
         }
@@ -155,10 +155,9 @@ impl Theme {
 
     pub fn changed_words(self, added: bool) -> Style {
         match (self.palette, self.palette.and_then(|palette| palette.diff)) {
-            (_, Some(diff)) => {
-                let background = if added { diff.added_words } else { diff.removed_words };
-                let style = Style::new().fg(self.color(diff.words)).bg(self.color(background));
-                style.add_modifier(Modifier::BOLD)
+            (_, Some([_, _, plus, minus, text])) => {
+                let background = self.color(if added { plus } else { minus });
+                Style::new().fg(self.color(text)).bg(background).add_modifier(Modifier::BOLD)
             }
             (Some(_), None) => self.changed(added, Style::new()).add_modifier(Modifier::REVERSED),
             (None, None) => Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
@@ -171,27 +170,17 @@ impl Theme {
 #[derive(Debug, PartialEq, Eq)]
 struct Palette {
     /// `None`: the terminal's own "dim".
-    pub dim: Option<Color>,
-    pub accent: Color,
-    pub good: Color,
-    pub bad: Color,
-    pub warning: Color,
-    pub code: Color,
-    pub heading: Color,
-    pub link: Color,
-    pub number: Color,
-    /// Diff backgrounds; `None` if the background is unknown.
-    pub diff: Option<DiffColors>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct DiffColors {
-    pub added: Color,
-    pub removed: Color,
-    pub added_words: Color,
-    pub removed_words: Color,
-    /// The text on the last two.
-    pub words: Color,
+    dim: Option<Color>,
+    accent: Color,
+    good: Color,
+    bad: Color,
+    warning: Color,
+    code: Color,
+    heading: Color,
+    link: Color,
+    number: Color,
+    /// What is behind added and removed lines and words, and the text on such words; `None` if the background is unknown.
+    diff: Option<[Color; 5]>,
 }
 
 const fn rgb(hex: u32) -> Color {
@@ -212,7 +201,6 @@ static ANSI: Palette = Palette {
     diff: None,
 };
 
-/// Text colors in the order of [`Palette`], diff colors in that of [`DiffColors`].
 const fn palette(text: [u32; 9], diff: [u32; 5]) -> Palette {
     let [dim, accent, good, bad, warning, code, heading, link, number] = text;
     let [added, removed, added_words, removed_words, words] = diff;
@@ -226,13 +214,7 @@ const fn palette(text: [u32; 9], diff: [u32; 5]) -> Palette {
         heading: rgb(heading),
         link: rgb(link),
         number: rgb(number),
-        diff: Some(DiffColors {
-            added: rgb(added),
-            removed: rgb(removed),
-            added_words: rgb(added_words),
-            removed_words: rgb(removed_words),
-            words: rgb(words),
-        }),
+        diff: Some([rgb(added), rgb(removed), rgb(added_words), rgb(removed_words), rgb(words)]),
     }
 }
 
@@ -318,7 +300,7 @@ mod tests {
         ] {
             let Palette { dim, accent, good, bad, warning, code, heading, link, number, diff } = palette;
             let texts = [dim.unwrap(), *accent, *good, *bad, *warning, *code, *heading, *link, *number];
-            let diff = diff.unwrap();
+            let [added, removed, added_words, removed_words, words] = diff.unwrap();
             for narrow in [|color| color, indexed as fn(Color) -> Color] {
                 let mut check = |text: Color, on: Color| {
                     let ratio = contrast(narrow(text), narrow(on));
@@ -327,9 +309,9 @@ mod tests {
                     }
                 };
                 for text in texts {
-                    [diff.added, diff.removed].iter().for_each(|on| check(text, *on));
+                    [added, removed].iter().for_each(|on| check(text, *on));
                 }
-                [diff.added_words, diff.removed_words].iter().for_each(|on| check(diff.words, *on));
+                [added_words, removed_words].iter().for_each(|on| check(words, *on));
                 for on in backgrounds {
                     for text in texts {
                         let ratio = contrast(narrow(text), rgb(*on));
