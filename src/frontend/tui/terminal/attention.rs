@@ -96,21 +96,13 @@ impl Attention {
 fn channel(var: impl Fn(&str) -> Option<String>) -> Option<(&'static str, &'static str)> {
     let text = |name| var(name).unwrap_or_default().to_lowercase();
     let (term, program) = (text("TERM"), text("TERM_PROGRAM"));
-    let is = |name: &str| term.contains(name) || program.contains(name);
-    if is("kitty") || var("KITTY_WINDOW_ID").is_some() {
+    let is = |names: &[&str]| names.iter().any(|name| term.contains(name) || program.contains(name));
+    let has = |names: &[&str]| names.iter().any(|name| var(name).is_some());
+    if is(&["kitty"]) || has(&["KITTY_WINDOW_ID"]) {
         Some(("\x1b]99;;mycode: ", "\x1b\\"))
-    } else if is("ghostty")
-        || is("foot")
-        || is("rxvt")
-        || ["VTE_VERSION", "KONSOLE_VERSION", "WT_SESSION"].iter().any(|name| var(name).is_some())
-    {
+    } else if is(&["ghostty", "foot", "rxvt"]) || has(&["VTE_VERSION", "KONSOLE_VERSION", "WT_SESSION"]) {
         Some(("\x1b]777;notify;mycode;", "\x07"))
-    } else if is("iterm")
-        || is("wezterm")
-        || is("warp")
-        || is("zed")
-        || ["ITERM_SESSION_ID", "WEZTERM_PANE"].iter().any(|name| var(name).is_some())
-    {
+    } else if is(&["iterm", "wezterm", "warp", "zed"]) || has(&["ITERM_SESSION_ID", "WEZTERM_PANE"]) {
         Some(("\x1b]9;mycode: ", "\x07"))
     } else {
         None

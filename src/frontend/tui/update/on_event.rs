@@ -21,17 +21,6 @@ use base::protocol::event::{Event, JobRow, SessionInfo, TurnEnd};
 const CALM: Duration = Duration::from_millis(500);
 
 pub fn apply(app: &mut App, event: Event) {
-    let went_on = matches!(
-        event,
-        Event::TurnStarted { .. }
-            | Event::Steered { .. }
-            | Event::Item { .. }
-            | Event::ToolDone { .. }
-            | Event::TurnEnded(_)
-    );
-    if went_on {
-        viewing::refresh(app);
-    }
     match event {
         Event::Session(info) => session(app, info),
         Event::History(items) => {
@@ -50,6 +39,7 @@ pub fn apply(app: &mut App, event: Event) {
         }
         Event::TurnStarted { text } => turn_started(app, &text),
         Event::Steered { text } => {
+            viewing::refresh(app);
             unqueue(app, &text);
             app.print_finished();
             app.print(TranscriptEntry::User(text.into()));
@@ -106,6 +96,7 @@ pub fn apply(app: &mut App, event: Event) {
         }
         Event::ToolProgress { call_id, tail } => app.live.tool_progress(&call_id, tail),
         Event::ToolDone { result, .. } => {
+            viewing::refresh(app);
             going_on(app);
             app.waiting.retain(|(waiting, _)| *waiting != result.call_id);
             if let Some(todos) = tool::todo_list(&result) {
@@ -245,6 +236,7 @@ fn session(app: &mut App, info: SessionInfo) {
 }
 
 fn turn_started(app: &mut App, text: &str) {
+    viewing::refresh(app);
     unqueue(app, text);
     let started = app.turn.as_ref().map_or(app.now, |turn| turn.started);
     app.begin_turn();
@@ -289,6 +281,7 @@ fn retrying(app: &mut App, [attempt, of]: [u32; 2], wait_ms: u64, reason: String
 }
 
 fn finished_item(app: &mut App, item: &Item) {
+    viewing::refresh(app);
     going_on(app);
     match item {
         Item::Assistant { text, .. } => {
@@ -309,6 +302,7 @@ fn end_turn(app: &mut App) {
 }
 
 fn turn_ended(app: &mut App, end: TurnEnd) {
+    viewing::refresh(app);
     end_turn(app);
     app.turn_label = None;
     if let Some(text) = end.reason.returned()
