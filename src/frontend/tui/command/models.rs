@@ -4,7 +4,7 @@ use crate::tui::app::App;
 use crate::tui::popup::list::PickList;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::keys::KeyPicker;
-use crate::tui::popup::pickers::models::{self, EffortRow};
+use crate::tui::popup::pickers::settings::{self, EffortRow};
 use base::config::models::efforts;
 use base::protocol::op::{Idle, Quick};
 
@@ -68,6 +68,6 @@ pub fn models(app: &mut App) {
         return login(app, "");
     }
     let current = app.session.as_ref().map(|info| info.model.clone()).unwrap_or_default();
-    app.popup = Some(Popup::Models(PickList::new(models::rows(&current, Vec::new()))));
+    app.popup = Some(Popup::Models(PickList::new(settings::model_rows(&current, Vec::new()))));
     app.send(Quick::ListModels);
 }

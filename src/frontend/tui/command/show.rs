@@ -7,7 +7,7 @@ use crate::tui::popup::context::ContextPopup;
 use crate::tui::popup::list::PickList;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::jobs::JobPicker;
-use crate::tui::popup::pickers::permissions;
+use crate::tui::popup::pickers::settings;
 use crate::tui::popup::theme::ThemePicker;
 use crate::tui::render::markdown;
 use crate::tui::terminal::keymap;
@@ -48,7 +48,7 @@ pub fn permissions(app: &mut App, full: bool) {
     let Some(level) = app.session.as_ref().map(|info| info.permission) else {
         return app.inform("The session is still starting. Try again in a moment.");
     };
-    app.popup = Some(Popup::Permissions(permissions::open(level, full)));
+    app.popup = Some(Popup::Permissions(settings::permission_list(level, full)));
     app.send(Quick::ListRules);
 }
 

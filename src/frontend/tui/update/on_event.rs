@@ -9,7 +9,7 @@ use crate::tui::command::models;
 use crate::tui::msg::Cmd;
 use crate::tui::popup::completion::state::Files;
 use crate::tui::popup::open::Popup;
-use crate::tui::popup::pickers::permissions;
+use crate::tui::popup::pickers::settings;
 use crate::tui::popup::question::OpenQuestion;
 use crate::tui::render::wrap;
 use crate::tui::transcript::entry::TranscriptEntry;
@@ -120,7 +120,7 @@ pub fn apply(app: &mut App, event: Event) {
                 session.permission = permission;
             }
             if let Some(Popup::Permissions(list)) = &mut app.popup {
-                permissions::refresh(list, permission, None);
+                settings::refresh_permissions(list, permission, None);
             }
         }
         Event::Mode(mode) => {

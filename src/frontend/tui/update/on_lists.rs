@@ -7,7 +7,7 @@ use crate::tui::popup::context;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::notes::NotePicker;
 use crate::tui::popup::pickers::sessions::SessionPicker;
-use crate::tui::popup::pickers::{models, permissions};
+use crate::tui::popup::pickers::settings;
 use crate::tui::popup::rewind::RewindPicker;
 use base::config::models::efforts;
 use base::protocol::event::{Event, SessionRow};
@@ -23,7 +23,7 @@ pub fn apply(app: &mut App, event: Event) {
         }
         (Event::Models(rows), Some(Popup::Models(list))) => {
             let current = app.session.as_ref().map_or("", |info| &info.model);
-            list.fill(models::rows(current, rows));
+            list.fill(settings::model_rows(current, rows));
         }
         (Event::Keys(rows), Some(Popup::Keys(picker))) => picker.list.fill(rows),
         (Event::Notes(rows), Some(Popup::Notes(picker))) => picker.list.fill(rows),
@@ -34,7 +34,7 @@ pub fn apply(app: &mut App, event: Event) {
         (Event::KeyChanged(changed), _) => key_changed(app, changed),
         (Event::Rules(rows), Some(Popup::Permissions(list))) => {
             if let Some(info) = &app.session {
-                permissions::refresh(list, info.permission, Some(rows));
+                settings::refresh_permissions(list, info.permission, Some(rows));
             }
         }
         // A ledger is ignored if its popup was closed.

@@ -2,8 +2,7 @@
 
 pub mod jobs;
 pub mod keys;
-pub mod models;
 pub mod notes;
-pub mod permissions;
 pub mod sessions;
+pub mod settings;
 pub mod todos;

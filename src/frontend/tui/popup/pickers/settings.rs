@@ -1,0 +1,170 @@
+//! The model list (`/model`): known models at once, then the server's. A name that isn't listed can be typed.
+//! How long the model may think (`/effort`). What may run without asking (`/permissions`): the level, and rules beyond
+//! it, which can be revoked.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::text::Span;
+
+use crate::tui::popup::list::{self, PickList, PickRow, PopupAction};
+use crate::tui::render::theme::Theme;
+use crate::tui::render::wrap;
+use crate::tui::terminal::key_table::ListMove;
+use base::config::settings::Permission;
+use base::protocol::lists::{ModelRow, RuleRow};
+use base::protocol::op::{Idle, Op, Quick};
+use base::{sanitize, text};
+
+const IN_USE: &str = "in use";
+
+impl PickRow for ModelRow {
+    const TITLE: &'static str = "Models";
+
+    fn searched(&self) -> String {
+        self.name.clone()
+    }
+
+    fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>> {
+        let window = self.window_tokens.map_or_else(|| "?".to_owned(), text::human_tokens);
+        let price = match self.price {
+            Some((read, written)) => format!("${read} in, ${written} out"),
+            None => "price unknown".to_owned(),
+        };
+        let facts = format!("  {window:>7}  {price}  {}", self.source);
+        // The name is cut last.
+        let name_room = (width * 2 / 5).max(width.saturating_sub(wrap::width(&facts)).min(28)).min(width);
+        let name = wrap::clip(&wrap::one_line(&self.name, 200), name_room);
+        let pad = " ".repeat(name_room.saturating_sub(wrap::width(&name)));
+        let facts = wrap::clip(&facts, width - name_room);
+        vec![Span::raw(format!("{name}{pad}")), Span::styled(facts, theme.dim())]
+    }
+
+    fn keys(chosen: Option<&Self>) -> String {
+        let enter = if chosen.is_none() { "Enter to use the typed name" } else { "Enter use" };
+        format!("{enter} · Esc close")
+    }
+
+    fn act(chosen: Option<&Self>, search: &str, key: KeyEvent) -> Option<PopupAction> {
+        let wanted = chosen.filter(|row| row.source != IN_USE).map(|row| row.name.as_str());
+        let typed = Some(search).filter(|search| chosen.is_none() && !search.is_empty());
+        let op = wanted.or(typed).map(|model| Op::Idle(Idle::SetModel { model: model.to_owned() }));
+        (key.code == KeyCode::Enter)
+            .then(|| op.map_or(PopupAction::Close, |op| PopupAction::Send(op).closing()))
+    }
+}
+
+/// Marks the model in use, and adds it if it isn't listed.
+pub fn model_rows(current: &str, mut rows: Vec<ModelRow>) -> Vec<ModelRow> {
+    match rows.iter_mut().find(|row| row.name == current) {
+        Some(row) => row.source = IN_USE,
+        None => {
+            let row = ModelRow { name: current.to_owned(), source: IN_USE, ..ModelRow::default() };
+            rows.insert(0, row);
+        }
+    }
+    rows
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct EffortRow {
+    pub name: &'static str,
+    pub default: bool,
+    pub now: bool,
+}
+
+impl PickRow for EffortRow {
+    const TITLE: &'static str = "Effort";
+
+    fn searched(&self) -> String {
+        self.name.to_owned()
+    }
+
+    fn spans(&self, _: usize, theme: Theme) -> Vec<Span<'static>> {
+        let about = match (self.now, self.default) {
+            (true, _) => "in use",
+            (false, true) => "the model's default",
+            _ => "",
+        };
+        vec![Span::raw(format!("{:<9}", self.name)), Span::styled(about, theme.dim())]
+    }
+
+    fn keys(_: Option<&Self>) -> String {
+        "Enter to use · Esc to close · Alt-, and Alt-. lower and raise it".to_owned()
+    }
+
+    fn act(chosen: Option<&Self>, _: &str, key: KeyEvent) -> Option<PopupAction> {
+        let level = chosen.filter(|_| key.code == KeyCode::Enter)?.name.to_owned();
+        Some(PopupAction::Send(Op::Idle(Idle::SetEffort { level })).closing())
+    }
+}
+
+const LEVELS: [(Permission, &str); 5] = [
+    (Permission::ReadOnly, "only reads; nothing is changed"),
+    (Permission::Ask, "asks before each change and command"),
+    (Permission::AcceptEdits, "edits files in the workspace; asks before each command"),
+    (Permission::Auto, "works in the workspace without asking, sandboxed; asks for anything else"),
+    (Permission::Full, "runs everything without asking, not sandboxed"),
+];
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum PermissionRow {
+    Level { level: Permission, current: bool },
+    Rule(RuleRow),
+}
+
+impl PickRow for PermissionRow {
+    const TITLE: &'static str = "Permissions";
+
+    fn searched(&self) -> String {
+        match self {
+            Self::Level { level, .. } => level.into_str().to_owned(),
+            Self::Rule(rule) => rule.text.clone(),
+        }
+    }
+
+    fn spans(&self, width: usize, theme: Theme) -> Vec<Span<'static>> {
+        let (name, about) = match self {
+            Self::Level { level, current } => {
+                let about = LEVELS.iter().find(|(known, _)| known == level).map_or("", |(_, about)| about);
+                let name = format!("{:<13}{}", level.into_str(), if *current { "● " } else { "  " });
+                (name, about.to_owned())
+            }
+            Self::Rule(rule) => {
+                let place = if rule.kept { "always here" } else { "session" };
+                (format!("{place:<12}"), text::one_line(&sanitize::reveal(&rule.text), 300))
+            }
+        };
+        list::columns(Span::raw(wrap::clip(&name, width)), &about, theme.dim(), width)
+    }
+
+    fn keys(chosen: Option<&Self>) -> String {
+        match chosen {
+            Some(Self::Rule(_)) => format!("{} to revoke · Esc to close", list::key_name(ListMove::Remove)),
+            _ => "Enter to set the level · Esc to close".to_owned(),
+        }
+    }
+
+    fn act(chosen: Option<&Self>, _: &str, key: KeyEvent) -> Option<PopupAction> {
+        Some(PopupAction::Send(match chosen? {
+            Self::Level { level, .. } if key.code == KeyCode::Enter => {
+                return Some(PopupAction::SetPermission(*level).closing());
+            }
+            Self::Rule(rule) if list::removes(key) => Op::Quick(Quick::RemoveRule { rule: rule.clone() }),
+            _ => return None,
+        }))
+    }
+}
+
+pub fn refresh_permissions(list: &mut PickList<PermissionRow>, now: Permission, rules: Option<Vec<RuleRow>>) {
+    let levels = LEVELS.iter().map(|&(level, _)| PermissionRow::Level { level, current: level == now });
+    let listed = list.rows.iter().filter(|row| matches!(row, PermissionRow::Rule(_))).cloned();
+    let rules = rules.map(|rules| rules.into_iter().map(PermissionRow::Rule).collect());
+    list.fill(levels.chain(rules.unwrap_or_else(|| listed.collect::<Vec<_>>())).collect());
+}
+
+pub fn permission_list(now: Permission, full: bool) -> PickList<PermissionRow> {
+    let wanted = if full { Permission::Full } else { now };
+    let mut list = PickList::new(Vec::new());
+    refresh_permissions(&mut list, now, None);
+    list.choose(|row| matches!(row, PermissionRow::Level { level, .. } if *level == wanted));
+    list
+}
