@@ -6,7 +6,7 @@ use crate::tui::pager::state::PagerKind;
 use crate::tui::popup::context::ContextPopup;
 use crate::tui::popup::list::PickList;
 use crate::tui::popup::open::Popup;
-use crate::tui::popup::pickers::jobs::JobPicker;
+use crate::tui::popup::pickers::pages::JobPicker;
 use crate::tui::popup::pickers::settings;
 use crate::tui::popup::theme::ThemePicker;
 use crate::tui::render::markdown;

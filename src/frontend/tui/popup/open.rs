@@ -5,9 +5,8 @@ use ratatui::text::Line;
 
 use super::context::ContextPopup;
 use super::list::{PickList, PopupAction};
-use super::pickers::jobs::JobPicker;
 use super::pickers::keys::KeyPicker;
-use super::pickers::notes::NotePicker;
+use super::pickers::pages::{JobPicker, NotePicker};
 use super::pickers::sessions::SessionPicker;
 use super::pickers::settings::{EffortRow, PermissionRow};
 use super::rewind::RewindPicker;

@@ -5,7 +5,7 @@ use crate::tui::pager::cell;
 use crate::tui::pager::state::PagerKind;
 use crate::tui::popup::context;
 use crate::tui::popup::open::Popup;
-use crate::tui::popup::pickers::notes::NotePicker;
+use crate::tui::popup::pickers::pages::NotePicker;
 use crate::tui::popup::pickers::sessions::SessionPicker;
 use crate::tui::popup::pickers::settings;
 use crate::tui::popup::rewind::RewindPicker;

@@ -1,8 +1,7 @@
 //! Full-screen lists: sessions, models, permissions, todos, jobs; a `PickList` with rows and keys each.
 
-pub mod jobs;
 pub mod keys;
-pub mod notes;
+pub mod pages;
 pub mod sessions;
 pub mod settings;
 pub mod todos;
