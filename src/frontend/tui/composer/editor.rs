@@ -1,5 +1,6 @@
 //! The composer: buffer, folded pastes and history of drafts combined, and the layout of its soft-wrapped rows.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
@@ -164,12 +165,56 @@ impl Composer {
     }
 
     pub fn draw(&self, width: usize) -> Drawn {
-        let text = self.buffer.text();
-        let layout = Layout::new(text, &self.pastes, width);
-        let drawn =
-            |row: &Range<usize>| text[row.clone()].graphemes(true).map(|g| shown(g, &self.pastes)).collect();
-        let rows = layout.rows.iter().map(drawn).collect();
-        Drawn { rows, caret: layout.position(text, &self.pastes, self.buffer.cursor()) }
+        let (text, rows) = (self.buffer.text(), self.rows(width));
+        let caret = self.position(&rows);
+        let drawn = |row: Range<usize>| text[row].graphemes(true).map(|g| self.shown(g)).collect();
+        Drawn { rows: rows.into_iter().map(drawn).collect(), caret }
+    }
+
+    /// Soft-wrapped.
+    fn rows(&self, width: usize) -> Vec<Range<usize>> {
+        let (mut rows, mut at) = (Vec::new(), 0);
+        for line in self.buffer.text().split('\n') {
+            for row in wrap::rows_with(line, width, |grapheme| self.cells(grapheme).min(width.max(1))) {
+                rows.push(row.start + at..row.end + at);
+            }
+            at += line.len() + 1;
+        }
+        rows
+    }
+
+    /// The cursor's row and cell.
+    fn position(&self, rows: &[Range<usize>]) -> (usize, usize) {
+        let (text, cursor) = (self.buffer.text(), self.buffer.cursor());
+        let row = rows.iter().rposition(|row| row.start <= cursor).unwrap_or(0);
+        let start = rows.get(row).map_or(0, |row| row.start);
+        let before = text.get(start..cursor).unwrap_or("").graphemes(true);
+        (row, before.map(|grapheme| self.cells(grapheme)).sum())
+    }
+
+    fn index(&self, rows: &[Range<usize>], row: usize, column: usize) -> usize {
+        let Some(range) = rows.get(row) else { return self.buffer.text().len() };
+        let mut graphemes = self.buffer.text()[range.clone()].graphemes(true);
+        let (mut at, mut reached) = (range.start, 0);
+        for grapheme in graphemes.clone() {
+            reached += self.cells(grapheme);
+            if reached > column {
+                break;
+            }
+            at += grapheme.len();
+        }
+        // The end of a soft-wrapped row is the start of the next one; stay on this row.
+        let soft = rows.get(row + 1).is_some_and(|next| next.start == range.end);
+        let last = graphemes.next_back().map_or(0, str::len);
+        if soft && at == range.end && at > range.start { at - last } else { at }
+    }
+
+    fn shown<'t>(&self, grapheme: &'t str) -> Cow<'t, str> {
+        self.pastes.label(grapheme).map_or_else(|| wrap::detab(grapheme), Cow::Owned)
+    }
+
+    fn cells(&self, grapheme: &str) -> usize {
+        wrap::width(&self.shown(grapheme))
     }
 
     fn show(&mut self, draft: &str) {
@@ -178,82 +223,24 @@ impl Composer {
     }
 
     fn vertical(&mut self, step: isize, width: usize) {
-        let text = self.buffer.text();
-        let layout = Layout::new(text, &self.pastes, width);
-        let (row, column) = layout.position(text, &self.pastes, self.buffer.cursor());
+        let rows = self.rows(width);
+        let (row, column) = self.position(&rows);
         let goal = self.goal.unwrap_or(column);
-        match row.checked_add_signed(step).filter(|row| *row < layout.rows.len()) {
-            Some(target) => {
-                let index = layout.index(text, &self.pastes, target, goal);
-                self.buffer.move_to(index);
-                self.goal = Some(goal);
-            }
-            None => {
-                let draft = if step < 0 { self.history.older(text.to_owned()) } else { self.history.newer() };
-                if let Some(draft) = draft {
-                    self.show(&draft);
-                    self.goal = None;
-                }
-            }
+        if let Some(target) = row.checked_add_signed(step).filter(|row| *row < rows.len()) {
+            let index = self.index(&rows, target, goal);
+            self.buffer.move_to(index);
+            self.goal = Some(goal);
+            return;
+        }
+        let draft = match step < 0 {
+            true => self.history.older(self.buffer.text().to_owned()),
+            false => self.history.newer(),
+        };
+        if let Some(draft) = draft {
+            self.show(&draft);
+            self.goal = None;
         }
     }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Layout {
-    pub rows: Vec<Range<usize>>,
-}
-
-impl Layout {
-    pub fn new(text: &str, pastes: &Pastes, max: usize) -> Self {
-        let mut rows = Vec::new();
-        let mut at = 0;
-        for line in text.split('\n') {
-            for row in wrap::rows_with(line, max, |grapheme| cells(grapheme, pastes).min(max.max(1))) {
-                rows.push(row.start + at..row.end + at);
-            }
-            at += line.len() + 1;
-        }
-        Self { rows }
-    }
-
-    pub fn position(&self, text: &str, pastes: &Pastes, cursor: usize) -> (usize, usize) {
-        let row = self.rows.iter().rposition(|row| row.start <= cursor).unwrap_or(0);
-        let start = self.rows.get(row).map_or(0, |row| row.start);
-        let column = text.get(start..cursor).unwrap_or("").graphemes(true).map(|g| cells(g, pastes)).sum();
-        (row, column)
-    }
-
-    pub fn index(&self, text: &str, pastes: &Pastes, row: usize, column: usize) -> usize {
-        let Some(range) = self.rows.get(row) else { return text.len() };
-        let mut at = range.start;
-        let mut reached = 0;
-        for grapheme in text[range.clone()].graphemes(true) {
-            reached += cells(grapheme, pastes);
-            if reached > column {
-                break;
-            }
-            at += grapheme.len();
-        }
-        // The end of a soft-wrapped row is the start of the next one; stay on this row.
-        let soft = self.rows.get(row + 1).is_some_and(|next| next.start == range.end);
-        if soft && at == range.end && at > range.start {
-            let last = text[range.clone()].graphemes(true).next_back().map_or(0, str::len);
-            at -= last;
-        }
-        at
-    }
-}
-
-fn shown<'t>(grapheme: &'t str, pastes: &Pastes) -> std::borrow::Cow<'t, str> {
-    match pastes.label(grapheme) {
-        Some(label) => label.into(),
-        None => wrap::detab(grapheme),
-    }
-}
-
-fn cells(grapheme: &str, pastes: &Pastes) -> usize {
-    wrap::width(&shown(grapheme, pastes))
 }
 
 const LIMIT: usize = 200;
@@ -368,14 +355,16 @@ mod layout_tests {
 
     #[test]
     fn caret_and_rows_agree() {
-        let pastes = Pastes::default();
-        let text = "日本語 text\nx";
-        let layout = Layout::new(text, &pastes, 7);
-        assert_eq!(layout.rows.len(), 3);
-        assert_eq!(layout.position(text, &pastes, "日本".len()), (0, 4));
-        assert_eq!(layout.position(text, &pastes, text.len()), (2, 1));
-        assert_eq!(layout.index(text, &pastes, 0, 3), "日".len());
-        assert_eq!(layout.position(text, &pastes, "日本語 ".len()), (1, 0));
+        let mut composer = Composer::default();
+        composer.buffer.set("日本語 text\nx");
+        let rows = composer.rows(7);
+        assert_eq!(rows.len(), 3);
+        let end = composer.text().len();
+        for (cursor, place) in [("日本".len(), (0, 4)), (end, (2, 1)), ("日本語 ".len(), (1, 0))] {
+            composer.buffer.move_to(cursor);
+            assert_eq!(composer.position(&rows), place);
+        }
+        assert_eq!(composer.index(&rows, 0, 3), "日".len());
     }
 }
 

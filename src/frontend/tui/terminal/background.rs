@@ -2,7 +2,7 @@
 //! control sequences) is sent at startup; on a slow line the answer arrives among the keys, and
 //! [`LateAnswer`] keeps it out of the composer.
 
-use crossterm::event::{Event, KeyCode, KeyModifiers};
+use crossterm::event::{Event, KeyModifiers};
 
 use crate::tui::render::links;
 use crate::tui::render::theme::{Background, Depth, Look};
@@ -123,7 +123,7 @@ impl LateAnswer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crossterm::event::KeyEvent;
+    use crossterm::event::{KeyCode, KeyEvent};
 
     fn keys(text: &str) -> Vec<Event> {
         let key = |c: char| match c {
