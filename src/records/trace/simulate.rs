@@ -48,11 +48,11 @@ pub fn play(
 ) {
     let history = HistoryManager::default();
     let mut player = Player { history, settings, options, next_id: 1, turn_start: false };
-    let mut last_ts = None;
+    let (mut n, mut last_ts) = (0, None);
     for event in events {
         match event {
             ReplayEvent::Item(item) => player.push(item, policy),
-            ReplayEvent::Request { n, ts } => {
+            ReplayEvent::Request { ts } => {
                 let idle_s = last_ts.zip(*ts).map_or(0.0, |(last, now): (f64, f64)| now - last);
                 let cold = idle_s > settings.cache_ms as f64 / 1000.0;
                 if let Policy::Ours(profile) = policy {
@@ -61,10 +61,11 @@ pub fn play(
                 let messages: Vec<Message> =
                     player.history.entries().iter().filter_map(|entry| entry.message().cloned()).collect();
                 let messages = &normalize::normalize(messages);
-                sink(&ReplayedRequest { n: *n, turn_start: player.turn_start, cold, messages });
+                sink(&ReplayedRequest { n, turn_start: player.turn_start, cold, messages });
                 player.history.count_request();
                 player.turn_start = false;
                 last_ts = ts.or(last_ts);
+                n += 1;
             }
         }
     }

@@ -60,7 +60,6 @@ pub struct HookSettings {
 
 #[derive(Deserialize)]
 struct Group {
-    #[serde(default)]
     matcher: Option<String>,
     hooks: Vec<Value>,
 }

@@ -27,12 +27,10 @@ pub struct SkillTool {
 }
 
 impl SkillTool {
-    pub fn new(skills: &Arc<SkillSet>) -> Option<Self> {
-        skills.for_model().next().is_some().then(|| Self { skills: Arc::clone(skills) })
-    }
-
+    /// `None` without skills for the model.
     pub fn boxed(skills: &Arc<SkillSet>) -> Option<Box<dyn Tool>> {
-        Self::new(skills).map(|tool| Box::new(tool) as Box<dyn Tool>)
+        let tool = || Box::new(Self { skills: Arc::clone(skills) }) as Box<dyn Tool>;
+        skills.for_model().next().is_some().then(tool)
     }
 }
 
@@ -173,16 +171,16 @@ mod tests {
     fn its_listing_stays_small_however_many_there_are() {
         let encoding = tiktoken_rs::o200k_base().unwrap();
         for count in [1, 3, 10, 40, 200] {
-            let told = serde_json::to_string(&SkillTool::new(&skills(count)).unwrap().spec()).unwrap();
+            let told = serde_json::to_string(&SkillTool::boxed(&skills(count)).unwrap().spec()).unwrap();
             let tokens = encoding.encode_ordinary(&told).len();
             assert!(tokens <= 110, "{count} skills: {tokens} tokens in {told}");
         }
-        assert!(SkillTool::new(&skills(0)).is_none());
+        assert!(SkillTool::boxed(&skills(0)).is_none());
     }
 
     #[test]
     fn calls_as_models_make_them() {
-        let tool = SkillTool::new(&skills(3)).unwrap();
+        let tool = SkillTool::boxed(&skills(3)).unwrap();
         let title =
             |args: Value| tool.prepare(args).map(|call| call.title()).map_err(|error| error.to_string());
         assert_eq!(title(json!({"name": "xlsx-1", "args": "a b"})).unwrap(), "Skill xlsx-1 a b");

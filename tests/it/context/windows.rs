@@ -123,14 +123,14 @@ fn op() -> impl Strategy<Value = Op> {
 fn events(ops: Vec<Op>) -> Vec<ReplayEvent> {
     let item = |item: Item| ReplayEvent::Item(Arc::new(item));
     let mut out = vec![item(Item::User(UserMessage::new("begin")))];
-    let (mut n, mut ts, mut number) = (0, 0.0, 0);
+    let (mut ts, mut number) = (0.0, 0);
     for op in ops {
         if let Op::User(text) = op {
             out.push(item(Item::User(UserMessage::new(&text))));
             continue;
         }
-        out.push(ReplayEvent::Request { n, ts: Some(ts) });
-        (n, ts) = (n + 1, ts + 10.0);
+        out.push(ReplayEvent::Request { ts: Some(ts) });
+        ts += 10.0;
         match op {
             Op::Say(text) => {
                 out.push(item(Item::assistant(text)));
@@ -164,7 +164,7 @@ fn events(ops: Vec<Op>) -> Vec<ReplayEvent> {
             Op::User(_) => {}
         }
     }
-    out.push(ReplayEvent::Request { n, ts: Some(ts) });
+    out.push(ReplayEvent::Request { ts: Some(ts) });
     out
 }
 

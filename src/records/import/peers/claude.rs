@@ -148,15 +148,11 @@ fn tell(line: &Value, told: &mut Transcript, steps: &HashMap<String, usize>) {
                 Value::Array(_) => content(&Value::Array(pasted)),
                 other => content(other),
             };
-            if !NOT_TYPED.iter().any(|start| typed.trim_start().starts_with(start)) {
-                told.user(moment(line), &typed, images);
-            }
+            user(line, told, typed, images);
         }
         "attachment" if line["attachment"]["type"] == "queued_command" => {
             let (typed, images) = content(&line["attachment"]["prompt"]);
-            if !NOT_TYPED.iter().any(|start| typed.trim_start().starts_with(start)) {
-                told.user(moment(line), &typed, images);
-            }
+            user(line, told, typed, images);
         }
         "system" if line["subtype"] == "compact_boundary" => {
             let kept = &line["compactMetadata"]["preservedMessages"]["uuids"];
@@ -164,6 +160,12 @@ fn tell(line: &Value, told: &mut Transcript, steps: &HashMap<String, usize>) {
             told.kept_at = first.filter_map(|uuid| steps.get(uuid).copied()).min();
         }
         _ => {}
+    }
+}
+
+fn user(line: &Value, told: &mut Transcript, typed: String, images: Vec<RecordedImage>) {
+    if !NOT_TYPED.iter().any(|start| typed.trim_start().starts_with(start)) {
+        told.user(moment(line), &typed, images);
     }
 }
 

@@ -182,7 +182,7 @@ fn output(item: &Value) -> RecordedResult {
         }
         other => content(other, false),
     };
-    let mut exit_code = None;
+    let (mut failed, mut exit_code) = (false, None);
     // The 2025 format: an object in a string.
     if let Ok(Value::Object(old)) = serde_json::from_str::<Value>(&whole)
         && let (Some(text), Some(meta)) = (old.get("output").and_then(Value::as_str), old.get("metadata"))
@@ -199,13 +199,8 @@ fn output(item: &Value) -> RecordedResult {
             code.and_then(|code| code.trim().parse().ok())
         };
         exit_code = about.lines().find_map(code);
-        let failed = about.starts_with("Script failed");
-        let text = text.to_owned();
-        return RecordedResult { call: text_of(item), failed, text, exit_code, images };
+        failed = about.starts_with("Script failed");
+        whole = text.to_owned();
     }
-    RecordedResult { call: text_of(item), failed: false, text: whole, exit_code, images }
-}
-
-fn text_of(item: &Value) -> String {
-    text(item, "call_id").to_owned()
+    RecordedResult { call: text(item, "call_id").to_owned(), failed, text: whole, exit_code, images }
 }

@@ -140,7 +140,7 @@ mod tests {
         let shown = "1\tlet first = 1;\n2\tlet second = 2;\n3\tlet unrelated = 3;";
         let events = [
             ReplayEvent::Item(Arc::new(Item::User(UserMessage::new(shown)))),
-            ReplayEvent::Request { n: 0, ts: None },
+            ReplayEvent::Request { ts: None },
             call(json!({ "input": patch })),
             call(json!({ "old_string": "second = 2;\n    let unrelated" })),
             call(json!({ "old_string": "never seen before" })),

@@ -14,9 +14,8 @@ use guard::redact::redactor::Redactor;
 
 #[derive(Clone, Debug)]
 pub enum ReplayEvent {
-    /// A model request: `n` counts from 0; `ts` is in seconds, if known.
+    /// A model request; `ts` is in seconds, if known.
     Request {
-        n: usize,
         ts: Option<f64>,
     },
     Item(Arc<Item>),
@@ -33,7 +32,6 @@ pub fn of_recording(recording: &Recording) -> Vec<ReplayEvent> {
     let mut results: Vec<ReplayEvent> = Vec::new();
     let mut response: Option<i64> = None;
     let mut unnumbered = i64::MIN;
-    let mut n = 0;
     for event in &recording.events {
         if let RecordedEvent::Assistant { g, ts, .. } | RecordedEvent::ToolCall { g, ts, .. } = event {
             // A response without a number is one of its own.
@@ -43,8 +41,7 @@ pub fn of_recording(recording: &Recording) -> Vec<ReplayEvent> {
             });
             if response.replace(number) != Some(number) {
                 out.append(&mut results);
-                out.push(ReplayEvent::Request { n, ts: *ts });
-                n += 1;
+                out.push(ReplayEvent::Request { ts: *ts });
             }
         }
         match event {
@@ -110,7 +107,7 @@ pub fn of_session(records: &[Record]) -> Vec<ReplayEvent> {
                 let answers =
                     matches!(&*record.item, Item::Assistant { .. } | Item::Reasoning(_) | Item::ToolCall(_));
                 if answers && !answering {
-                    out.push((id, ReplayEvent::Request { n: 0, ts: Some(record.ms as f64 / 1000.0) }));
+                    out.push((id, ReplayEvent::Request { ts: Some(record.ms as f64 / 1000.0) }));
                 }
                 answering = answers;
                 out.push((id, ReplayEvent::Item(Arc::clone(&record.item))));
@@ -118,12 +115,6 @@ pub fn of_session(records: &[Record]) -> Vec<ReplayEvent> {
             Record::Request(_) => answering = false,
             Record::Rewind { to } => out.retain(|(id, _)| *id < to.0),
             _ => {}
-        }
-    }
-    let mut requests = 0..;
-    for (_, event) in &mut out {
-        if let ReplayEvent::Request { n, .. } = event {
-            *n = requests.next().unwrap_or_default();
         }
     }
     out.into_iter().map(|(_, event)| event).collect()

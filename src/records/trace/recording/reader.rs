@@ -26,9 +26,7 @@ pub enum RecordedEvent {
     Assistant {
         #[serde(default)]
         text: String,
-        #[serde(default)]
         g: Option<i64>,
-        #[serde(default)]
         ts: Option<f64>,
     },
     ToolCall {
@@ -36,16 +34,13 @@ pub enum RecordedEvent {
         name: String,
         #[serde(default)]
         args: Value,
-        #[serde(default)]
         g: Option<i64>,
-        #[serde(default)]
         ts: Option<f64>,
     },
     ToolResult {
         id: String,
         #[serde(default)]
         text: String,
-        #[serde(default)]
         exit_code: Option<i64>,
     },
     #[serde(other)]
