@@ -16,7 +16,6 @@ pub struct AgentType {
     /// Never changes anything, so several may run at once.
     pub only_reads: bool,
     pub light: bool,
-    /// Model replies.
     pub max_steps: u32,
 }
 

@@ -57,7 +57,6 @@ impl Limits {
 pub struct Truncated {
     pub body: String,
     pub cut: bool,
-    /// The file with the full text; for `data.full_output_path`.
     pub full_output_path: Option<PathBuf>,
 }
 

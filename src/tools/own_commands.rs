@@ -17,7 +17,6 @@ const NOT_USED: [&str; 4] = ["model", "agent", "allowed-tools", "arguments"];
 /// Commands whose output other agents put into the text.
 const COMMANDS: [&str; 2] = ["!`", "!{"];
 
-/// Gemini's form.
 #[derive(Deserialize)]
 struct TomlCommand {
     prompt: String,

@@ -86,7 +86,6 @@ pub fn format_of(file: &Path) -> Option<ExportFormat> {
     file.extension()?.to_str()?.to_ascii_lowercase().parse().ok()
 }
 
-/// Writes the file in the format of its extension.
 pub fn by_ending(log: &Path, file: &Path, force: bool) -> Result<(), String> {
     let options = ExportOptions { format: format_of(file).unwrap_or_default(), ..ExportOptions::default() };
     write(log, file, options, force).map_err(|error| error.to_string())

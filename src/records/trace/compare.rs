@@ -38,7 +38,6 @@ pub struct Comparison {
     pub options: ReplayOptions,
 }
 
-/// Sums over sessions: of the raw history, and per policy.
 #[derive(Clone, Debug, Default)]
 pub struct PolicySums {
     pub sessions: usize,

@@ -7,7 +7,6 @@ use base::text::elide;
 pub(crate) enum Misfit {
     /// A value that makes no sense, such as -1 lines, as shown to the model.
     Nothing(String),
-    /// `a string, not an object`.
     Type(String),
 }
 

@@ -4,7 +4,6 @@ use super::tool_names;
 
 const TABLE: &str = include_str!("names.txt");
 
-/// The arguments of a tool, each with its other names.
 fn rows(tool: &str) -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
     let heading = format!("[{tool}]");
     let rows = TABLE.lines().skip_while(move |line| *line != heading).skip(1).map_while(row);

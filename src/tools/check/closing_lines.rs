@@ -8,11 +8,9 @@ const SHOWN_CHARS: usize = 80;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunnerVerdict {
     Passed,
-    /// The line that says so.
     Failed(String),
 }
 
-/// A line that matches says that something failed.
 static FAILS: Pattern = Pattern::new(concat!(
     "(?m)",
     // pytest, also quiet.

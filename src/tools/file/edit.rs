@@ -89,7 +89,6 @@ fn creates(args: &EditArgs) -> bool {
     args.edits.first().is_some_and(|edit| edit.old_string.is_empty())
 }
 
-/// Fails with the first edit that can't be applied.
 fn plan(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
     let target = if creates(args) { target(cx, &args.path)? } else { existing_target(cx, &args.path)? };
     let loaded = change::load(cx, &target)?;

@@ -30,7 +30,6 @@ const SHOWN_LINES: usize = 300;
 const SHOWN_BYTES: usize = 16 * 1024;
 /// Of larger files secrets aren't moved.
 const SECRET_BYTES: u64 = 1024 * 1024;
-/// Shown around each place.
 const AROUND: usize = 20;
 
 /// What counts is what was shown: the whole text for a Write, the region for an Edit. `INVALID_PARAM` with the text if it

@@ -35,6 +35,11 @@ impl SeenFile {
     pub fn is_own(&self, hash: &str) -> bool {
         self.own.as_deref() == Some(hash)
     }
+
+    /// Whether the model has seen this content, or knows that the file has it.
+    pub fn was_told(&self, hash: &str) -> bool {
+        self.hash == hash || self.reported.as_deref() == Some(hash)
+    }
 }
 
 type FileStamp = (SystemTime, u64);
@@ -70,7 +75,6 @@ pub struct FileStates {
 #[derive(Debug)]
 struct RefusedWrite {
     path: PathBuf,
-    /// Hash of the file that it would have replaced.
     over: String,
     content: String,
 }

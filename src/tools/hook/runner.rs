@@ -44,7 +44,6 @@ pub struct Hooks {
     workspace: PathBuf,
     host: Option<Arc<dyn HostProgram>>,
     running: Mutex<JoinSet<()>>,
-    /// Output of background hooks the model hasn't seen yet.
     late: Mutex<Vec<(String, String)>>,
     failures: Mutex<HashSet<String>>,
 }

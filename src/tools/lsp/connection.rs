@@ -68,7 +68,6 @@ impl Connection {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
     }
 
-    /// Dropping the future cancels the request.
     pub async fn request(&self, method: &str, params: Value, limit: Duration) -> Reply {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let (sender, answer) = oneshot::channel();

@@ -57,12 +57,15 @@ fn of_file(
     let (bytes, _) = exact::read(&resolved.canonical, EDIT_LIMIT_BYTES).ok()?;
     let range = if whole { only_place(&bytes, printed) } else { None };
     let is_shown = |line: &[u8]| !telling(line).is_empty() && lines.contains(telling(line));
-    // Of a file that was seen before, what changed is told apart.
-    let is_new = cx.files.get(&resolved.canonical).is_none();
-    if range.is_none() && !(is_new && bytes.split(|byte| *byte == b'\n').any(is_shown)) {
+    if range.is_none() && !bytes.split(|byte| *byte == b'\n').any(is_shown) {
         return None;
     }
     let hash = file::hash(&bytes);
+    // What this very command has changed is told apart.
+    let told = cx.files.get(&resolved.canonical).is_none_or(|seen| seen.was_told(&hash));
+    if range.is_none() && !told {
+        return None;
+    }
     cx.files.saw(&resolved.canonical, hash.clone(), &bytes);
     let (from, to) = range?;
     Some(View {

@@ -15,7 +15,6 @@ const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 #[derive(Debug, Default)]
 pub struct WebState {
-    /// Hosts that may have a private address.
     pub private_hosts: Arc<[String]>,
     /// `None` if search isn't enabled, or the model's provider has none.
     pub searcher: Option<Searcher>,

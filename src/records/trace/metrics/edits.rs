@@ -48,7 +48,6 @@ impl EditNeeds {
     }
 }
 
-/// The messages of the current request, normalized.
 pub struct EditView<'a> {
     needs: &'a EditNeeds,
     messages: Vec<Vec<String>>,

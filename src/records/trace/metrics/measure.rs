@@ -40,7 +40,6 @@ pub struct Sums {
     /// Used names, file names and edit lines by strictness (`originals`) and kind; for the strictest, only
     /// those that an observation had shown.
     pub used: [[u64; 3]; 3],
-    /// How many of those were in view.
     pub held: [[u64; 3]; 3],
     /// Texts that edits quoted and that had been in one piece before, and how many still were.
     pub quoted: u64,

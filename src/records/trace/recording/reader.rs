@@ -80,7 +80,6 @@ pub fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Gzip is detected by its first bytes.
 pub fn read(path: &Path) -> io::Result<Recording> {
     let mut file = BufReader::new(File::open(path)?);
     let packed = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);

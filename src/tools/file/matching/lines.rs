@@ -34,7 +34,6 @@ impl<'a> Lines<'a> {
         &self.text[self.start(index)..self.start(index + 1)]
     }
 
-    /// The line without its end.
     pub fn content(&self, index: usize) -> &'a str {
         split_end(self.whole(index)).0
     }

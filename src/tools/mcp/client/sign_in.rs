@@ -25,7 +25,6 @@ const PAGE: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r
 
 pub struct SignIn {
     pub url: String,
-    /// With variables expanded.
     pub oauth: OAuth,
     /// Where tokens are stored; `None`: only in memory.
     pub file: Option<CredentialFile>,
