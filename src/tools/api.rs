@@ -200,7 +200,8 @@ pub trait Tool: Send + Sync {
     fn spec(&self) -> ToolSpec;
     /// The tool that will actually run and its own arguments; unchanged if they can't be parsed.
     fn meant(&self, args: Value) -> (String, Value) {
-        (self.name().to_owned(), args)
+        let ours = self.translated(args.clone()).map_or(args, |(ours, _)| ours);
+        (self.name().to_owned(), ours)
     }
     /// Whether this tool dispatches to the on-demand tool of this name.
     fn takes(&self, _name: &str) -> bool {
@@ -239,11 +240,6 @@ impl<T: TypedTool> Tool for T {
 
     fn parallel(&self, args: &Value) -> bool {
         T::parallel(args)
-    }
-
-    fn meant(&self, args: Value) -> (String, Value) {
-        let normalized = normalize(T::NAME, &T::accepted(), args.clone());
-        (T::NAME.to_owned(), normalized.args.unwrap_or(args))
     }
 
     fn translated(&self, args: Value) -> Option<(Value, Vec<String>)> {

@@ -81,8 +81,7 @@ impl Servers {
     }
 
     pub fn known(&self, server: &str) -> LearnedServer {
-        let slot = self.slots.iter().find(|slot| slot.server.name == server);
-        slot.map(|slot| slot.known.lock().clone()).unwrap_or_default()
+        self.slot(server).map(|slot| slot.known.lock().clone()).unwrap_or_default()
     }
 
     /// Runs a request on the server's connection, opening it if necessary.

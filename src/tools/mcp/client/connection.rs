@@ -25,22 +25,13 @@ const LONGEST_CALL: Duration = Duration::from_secs(3600);
 
 /// Dropping it closes the connection and ends the program started for it.
 pub struct Connection {
-    running: RunningService<RoleClient, Handler>,
-    calls: Arc<Calls>,
-    service: Option<Service>,
-    call_timeout: Duration,
+    pub(super) running: RunningService<RoleClient, Handler>,
+    pub(super) calls: Arc<Calls>,
+    pub(super) service: Option<Service>,
+    pub(super) call_timeout: Duration,
 }
 
 impl Connection {
-    pub fn new(
-        running: RunningService<RoleClient, Handler>,
-        calls: Arc<Calls>,
-        service: Option<Service>,
-        call_timeout: Duration,
-    ) -> Self {
-        Self { running, calls, service, call_timeout }
-    }
-
     pub fn is_closed(&self) -> bool {
         self.running.is_closed() || self.running.peer().is_transport_closed()
     }

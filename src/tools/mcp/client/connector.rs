@@ -184,7 +184,7 @@ where
         let serve = serve_client_with_lifecycle(handler(server, place, &calls), transport, mode);
         let error = match (timeout(server.start_timeout, serve).await, service) {
             (Ok(Ok(running)), service) => {
-                return Ok(Connection::new(running, calls, service, server.call_timeout));
+                return Ok(Connection { running, calls, service, call_timeout: server.call_timeout });
             }
             (Ok(Err(error)), _) if another_lifecycle_may_work(&error) => {
                 first = first.or(Some(start_error(&error)));
