@@ -1,5 +1,5 @@
 //! Terminal hyperlinks (OSC 8). A span carries its link's number as underline color, which nothing else uses,
-//! so it survives wrapping and reaches every cell; `paint` turns it into the sequence.
+//! so it survives wrapping and reaches every cell; the screen turns it into the sequence.
 //!
 //! Support (as of 2026-11-22): <https://github.com/Alhadis/OSC8-Adoption>; index.js of the npm package
 //! `supports-hyperlinks`; Contour's docs/vt-extensions; Warp per warpdotdev/warp#9850, up to 2,083 bytes; Rio
