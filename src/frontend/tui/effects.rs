@@ -26,6 +26,14 @@ pub const MOST_COPIED: usize = 74_994;
 /// GNU screen passes on at most 768 bytes at once since 4.2.1 (hterm's osc52.sh), escapes included.
 const SCREEN_PART: usize = 760;
 const PATIENCE: Duration = Duration::from_secs(2);
+const MOST_WORDS: usize = 200;
+const CLIPBOARD_PATIENCE: Duration = Duration::from_secs(5);
+const MAX_TEXT_BYTES: u64 = 8 * 1024 * 1024;
+const KEPT: Duration = Duration::from_secs(14 * 24 * 3600);
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+const POWERSHELL: &str = "Add-Type -AssemblyName System.Windows.Forms,System.Drawing; \
+    $i = [Windows.Forms.Clipboard]::GetImage(); if ($i) { $m = New-Object IO.MemoryStream; \
+    $i.Save($m, [Drawing.Imaging.ImageFormat]::Png); [Convert]::ToBase64String($m.ToArray()) }";
 
 pub fn keep_theme(config: &Path, name: ThemeName) -> Option<Msg> {
     let why = remember::choose(config, "theme", name.into_str()).err()?;
@@ -62,13 +70,11 @@ pub fn copying(text: &str, var: impl Fn(&str) -> bool) -> Vec<u8> {
     }
 }
 
-const MOST: usize = 200;
-
 /// Sorted programs or paths that start with `word`. Blocks.
 fn candidates(word: &str, program: bool, folder: &Path) -> Vec<String> {
     let word = word.replace('\\', "");
     let found = if program && !word.contains('/') { programs(&word) } else { paths(&word, folder) };
-    found.into_iter().take(MOST).collect()
+    found.into_iter().take(MOST_WORDS).collect()
 }
 
 fn programs(word: &str) -> BTreeSet<String> {
@@ -100,14 +106,6 @@ fn paths(word: &str, folder: &Path) -> BTreeSet<String> {
     });
     names.collect()
 }
-
-const CLIPBOARD_PATIENCE: Duration = Duration::from_secs(5);
-const MAX_TEXT_BYTES: u64 = 8 * 1024 * 1024;
-const KEPT: Duration = Duration::from_secs(14 * 24 * 3600);
-const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
-const POWERSHELL: &str = "Add-Type -AssemblyName System.Windows.Forms,System.Drawing; \
-    $i = [Windows.Forms.Clipboard]::GetImage(); if ($i) { $m = New-Object IO.MemoryStream; \
-    $i.Save($m, [Drawing.Imaging.ImageFormat]::Png); [Convert]::ToBase64String($m.ToArray()) }";
 
 pub async fn edit(file: &Path) -> Result<(), String> {
     let Some((name, command)) = editor::command(file) else {

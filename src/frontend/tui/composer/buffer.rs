@@ -11,6 +11,7 @@ use crate::tui::terminal::key_table::EditCommand;
 use crate::tui::terminal::keymap;
 
 const UNDO_STEPS: usize = 200;
+const MOST_CUTS: usize = 30;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BufferChange {
@@ -227,11 +228,9 @@ fn is_word(piece: &str) -> bool {
     piece.chars().any(|c| !c.is_whitespace() && !c.is_ascii_punctuation())
 }
 
-const CUTS: usize = 30;
-
 /// Oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KillRing {
+struct KillRing {
     pieces: Vec<String>,
     /// Steps back from the last piece while cycling.
     back: usize,
@@ -245,7 +244,7 @@ impl KillRing {
             Some(last) if before => last.insert_str(0, piece),
             Some(last) => last.push_str(piece),
             None => {
-                if self.pieces.len() == CUTS {
+                if self.pieces.len() == MOST_CUTS {
                     self.pieces.remove(0);
                 }
                 self.pieces.push(piece.to_owned());

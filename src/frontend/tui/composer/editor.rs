@@ -13,6 +13,7 @@ use crate::tui::terminal::key_table::EditCommand;
 
 /// Text set by the program is folded only beyond this, so that the user's own prompts stay readable.
 const KEEP_OPEN_BYTES: usize = 20_000;
+const MOST_DRAFTS: usize = 200;
 
 #[derive(Clone, Debug, Default)]
 pub struct Composer {
@@ -243,8 +244,6 @@ impl Composer {
     }
 }
 
-const LIMIT: usize = 200;
-
 #[derive(Clone, Debug, Default)]
 struct PromptHistory {
     drafts: Vec<String>,
@@ -257,7 +256,7 @@ impl PromptHistory {
         if draft.trim().is_empty() || self.drafts.last() == Some(&draft) {
             return;
         }
-        if self.drafts.len() == LIMIT {
+        if self.drafts.len() == MOST_DRAFTS {
             self.drafts.remove(0);
         }
         self.drafts.push(draft);

@@ -28,6 +28,16 @@ pub type Row = Vec<Cell>;
 const FREE_ROWS: usize = 4;
 /// Frames after a resize during which the cursor doesn't go to the caret.
 const UNSETTLED: u8 = 20;
+const PLAIN: Style = (Color::Reset, Color::Reset, Modifier::empty());
+/// The modifiers used by the theme and the caret, and their codes (ECMA-48, SGR).
+const ATTRIBUTES: [(Modifier, &str); 6] = [
+    (Modifier::BOLD, "1"),
+    (Modifier::DIM, "2"),
+    (Modifier::ITALIC, "3"),
+    (Modifier::UNDERLINED, "4"),
+    (Modifier::REVERSED, "7"),
+    (Modifier::CROSSED_OUT, "9"),
+];
 
 /// A terminal that we own from the viewport's first row on.
 pub struct Screen<W: Write> {
@@ -324,18 +334,6 @@ fn mark_caret(rows: &mut [Row], caret: Option<(usize, usize)>) {
 }
 
 type Style = (Color, Color, Modifier);
-
-const PLAIN: Style = (Color::Reset, Color::Reset, Modifier::empty());
-
-/// The modifiers used by the theme and the caret, and their codes (ECMA-48, SGR).
-const ATTRIBUTES: [(Modifier, &str); 6] = [
-    (Modifier::BOLD, "1"),
-    (Modifier::DIM, "2"),
-    (Modifier::ITALIC, "3"),
-    (Modifier::UNDERLINED, "4"),
-    (Modifier::REVERSED, "7"),
-    (Modifier::CROSSED_OUT, "9"),
-];
 
 /// Columns up to the last non-blank cell.
 fn used(row: &[Cell]) -> usize {
