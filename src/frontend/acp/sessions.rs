@@ -76,26 +76,25 @@ impl Sessions {
     pub async fn open(&self, request: Request) {
         let id = request.id.clone();
         let known = matches!(request.which, Which::Stored(_));
-        match self.opened(request).await {
-            Err(error) => self.client.refuse(&id, error),
-            Ok(session) => {
-                let (name, folder) = (session.id.clone(), session.translator.root.clone());
-                let (modes, options) = (session.options.modes(), session.options.list());
-                let (commands, receiver) = unbounded_channel();
-                // Answer first: updates may only follow it.
-                let mut open = self.lock();
-                // A forked session is answered like a new one, a resumed one like a loaded one.
-                if known {
-                    let answer = LoadSessionResponse::new().modes(modes).config_options(options);
-                    self.client.answer(&id, Ok(answer));
-                } else {
-                    let answer = NewSessionResponse::new(name.clone()).modes(modes).config_options(options);
-                    self.client.answer(&id, Ok(answer));
-                }
-                let task = tokio::spawn(session.run(receiver));
-                open.insert(name, Entry { folder, commands, task });
-            }
+        let session = match self.opened(request).await {
+            Ok(session) => session,
+            Err(error) => return self.client.refuse(&id, error),
+        };
+        let (name, folder) = (session.id.clone(), session.translator.root.clone());
+        let (modes, options) = (session.options.modes(), session.options.list());
+        let (commands, receiver) = unbounded_channel();
+        // Answer first: updates may only follow it.
+        let mut open = self.lock();
+        // A forked session is answered like a new one, a resumed one like a loaded one.
+        if known {
+            let answer = LoadSessionResponse::new().modes(modes).config_options(options);
+            self.client.answer(&id, Ok(answer));
+        } else {
+            let answer = NewSessionResponse::new(name.clone()).modes(modes).config_options(options);
+            self.client.answer(&id, Ok(answer));
         }
+        let task = tokio::spawn(session.run(receiver));
+        open.insert(name, Entry { folder, commands, task });
     }
 
     async fn opened(&self, request: Request) -> Result<Session, Error> {

@@ -345,10 +345,8 @@ impl Approval {
             let before = wrap::tail(&note.text()[..note.cursor()], room);
             let column = label.len() + wrap::width(before);
             let shown = format!("{before}{}", &note.text()[note.cursor()..]);
-            let line = Line::from(vec![
-                Span::styled(label, theme.warning()),
-                Span::raw(wrap::clip(&shown, room + 1)),
-            ]);
+            let shown = Span::raw(wrap::clip(&shown, room + 1));
+            let line = Line::from(vec![Span::styled(label, theme.warning()), shown]);
             let help = Line::styled("  Enter to send · Esc to go back", theme.dim());
             return (vec![line, help], Some((0, column)));
         }

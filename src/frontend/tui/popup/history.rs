@@ -77,10 +77,8 @@ impl HistorySearch {
     pub fn lines(&self, width: usize, room: usize, here: &str, theme: Theme) -> (Vec<Line<'static>>, usize) {
         let head = "history › ";
         let query = self.query.text();
-        let mut lines = vec![Line::from(vec![
-            Span::styled(head, theme.user()),
-            Span::raw(wrap::clip(query, width.saturating_sub(11))),
-        ])];
+        let typed = Span::raw(wrap::clip(query, width.saturating_sub(11)));
+        let mut lines = vec![Line::from(vec![Span::styled(head, theme.user()), typed])];
         let caret = wrap::width(head) + wrap::width(&query[..self.query.cursor()]);
         let rows = self.found.len();
         let Some(prompts) = &self.prompts else {

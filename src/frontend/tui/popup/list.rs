@@ -218,10 +218,8 @@ impl<T: PickRow> PickList<T> {
 
 pub fn heading(title: &str, rest: &str, width: usize, theme: Theme) -> Line<'static> {
     let room = width.saturating_sub(wrap::width(title));
-    Line::from(vec![
-        Span::styled(wrap::clip(title, width), theme.strong()),
-        Span::styled(wrap::clip(rest, room), theme.dim()),
-    ])
+    let title = Span::styled(wrap::clip(title, width), theme.strong());
+    Line::from(vec![title, Span::styled(wrap::clip(rest, room), theme.dim())])
 }
 
 /// Facts in columns, and a text that gets the rest of the width.

@@ -231,10 +231,8 @@ impl Ask {
         let mut own = Vec::new();
         for (number, range) in rows.iter().enumerate() {
             let mark = if number == 0 { "› " } else { "  " };
-            own.push(Line::from(vec![
-                Span::styled(mark, theme.accent()),
-                Span::raw(self.own.text()[range.clone()].to_owned()),
-            ]));
+            let text = Span::raw(self.own.text()[range.clone()].to_owned());
+            own.push(Line::from(vec![Span::styled(mark, theme.accent()), text]));
         }
         if before == 0 {
             let escape = if self.replies.is_empty() { "Esc stops the turn" } else { "Esc back" };

@@ -120,10 +120,8 @@ fn composer(app: &App, width: usize, room: usize, screen: usize) -> (Vec<Line<'s
     }
     if app.composer.is_empty() {
         let words = if app.turn.is_some() { "Add a message to this turn" } else { "Type a task" };
-        lines = vec![Line::from(vec![
-            Span::styled("› ", theme.user()),
-            Span::styled(wrap::clip(words, width.saturating_sub(3)), theme.dim()),
-        ])];
+        let words = Span::styled(wrap::clip(words, width.saturating_sub(3)), theme.dim());
+        lines = vec![Line::from(vec![Span::styled("› ", theme.user()), words])];
     }
     (lines, (row - start.min(row), (column + 2).min(width.saturating_sub(1))))
 }

@@ -130,10 +130,8 @@ impl KeyPicker {
         let hidden = if count < 5 * SHOWN_CHARS { count } else { count - SHOWN_CHARS };
         let end: String = text.chars().skip(hidden).collect();
         let shown = format!("{}{end}▏", "•".repeat(hidden));
-        lines.push(Line::from(vec![
-            Span::styled("› ", theme.accent()),
-            Span::raw(wrap::tail(&shown, width.saturating_sub(2)).to_owned()),
-        ]));
+        let shown = Span::raw(wrap::tail(&shown, width.saturating_sub(2)).to_owned());
+        lines.push(Line::from(vec![Span::styled("› ", theme.accent()), shown]));
         if let Some(why) = &entry.refusal {
             lines.extend(wrap::wrap_text(why, theme.warning(), "  ", "  ", width));
         }
