@@ -92,10 +92,8 @@ fn unknown(app: &mut App, name: &str, text: &str) -> bool {
         return true;
     }
     if is_word {
-        let meant = match nearest(app, name) {
-            Some(nearest) => format!(" Did you mean /{nearest}?"),
-            None => String::new(),
-        };
+        let meant = nearest(app, name).map(|nearest| format!(" Did you mean /{nearest}?"));
+        let meant = meant.unwrap_or_default();
         let how = "/help lists all commands. To send it as text, put a space before it.";
         app.warn(format!("Unknown command: /{name}.{meant} {how}"));
         // Keep it if there's more than the name.

@@ -74,9 +74,8 @@ pub fn apply(app: &mut App, event: Event) {
             going_on(app);
             if let Some(turn) = &mut app.turn {
                 // Only a call's first piece has its name.
-                let name =
-                    if name.is_empty() { before.map(|(name, _)| name).unwrap_or_default() } else { name };
-                turn.arriving = Some((name, bytes));
+                let known = before.map(|(name, _)| name).filter(|_| name.is_empty());
+                turn.arriving = Some((known.unwrap_or(name), bytes));
             }
         }
         Event::Retrying { attempt, of, wait_ms, reason } => retrying(app, [attempt, of], wait_ms, reason),

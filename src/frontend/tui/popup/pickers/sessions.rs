@@ -48,10 +48,8 @@ impl PickRow for SessionRow {
             let branch = wrap::clip(&wrap::one_line(self.branch.as_deref().unwrap_or_default(), 40), 12);
             facts.push_str(&format!("{cost:<6} {branch:<12} "));
         }
-        let folder = match self.elsewhere {
-            true => format!("{}  ", self.workspace.rsplit('/').next().unwrap_or_default()),
-            false => String::new(),
-        };
+        let folder = self.workspace.rsplit('/').next().filter(|_| self.elsewhere);
+        let folder = folder.map_or_else(String::new, |name| format!("{name}  "));
         let title = wrap::one_line(&format!("{folder}{}", self.title), 300);
         list::columns(Span::styled(facts, theme.dim()), &title, theme.plain(), width)
     }
