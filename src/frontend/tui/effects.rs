@@ -70,7 +70,6 @@ pub fn copying(text: &str, var: impl Fn(&str) -> bool) -> Vec<u8> {
     }
 }
 
-/// Sorted programs or paths that start with `word`. Blocks.
 fn candidates(word: &str, program: bool, folder: &Path) -> Vec<String> {
     let word = word.replace('\\', "");
     let found = if program && !word.contains('/') { programs(&word) } else { paths(&word, folder) };

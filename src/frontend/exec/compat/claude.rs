@@ -353,7 +353,6 @@ struct PartialMessage {
 }
 
 impl PartialMessage {
-    /// `kind` is `text` or `thinking`.
     pub fn delta(&mut self, kind: &'static str, text: &str, id: &str, model: &str) -> Vec<Value> {
         let mut events = Vec::new();
         if !std::mem::replace(&mut self.begun, true) {
