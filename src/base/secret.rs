@@ -60,27 +60,12 @@ pub fn is_credential_name(name: &str) -> bool {
         return true;
     }
     let upper = name.to_ascii_uppercase();
-    const ENDINGS: [&str; 15] = [
-        "_KEY",
-        "APIKEY",
-        "_TOKEN",
-        "_SECRET",
-        "PASSWORD",
-        "PASSWD",
-        "PASSPHRASE",
-        "_CREDENTIALS",
-        "_ACCESS_KEY_ID",
-        "_PAT",
-        "_AUTH",
-        "_SECRETS",
-        "_CREDENTIAL",
-        "_COOKIE",
-        "WEBHOOK_URL",
-    ];
+    const ENDINGS: &str = "_KEY APIKEY _TOKEN _SECRET _SECRETS PASSWORD PASSWD PASSPHRASE _CREDENTIAL _CREDENTIALS \
+                           _ACCESS_KEY_ID _PAT _AUTH _COOKIE WEBHOOK_URL";
     const PARTS: [&str; 3] = ["SECRET_", "_TOKEN_", "PRIVATE_KEY"];
     const WHOLE: [&str; 3] = ["TOKEN", "SECRET", "APIKEY"];
     // A public key is meant to be seen.
-    let named = ENDINGS.iter().any(|ending| upper.ends_with(ending))
+    let named = ENDINGS.split_whitespace().any(|ending| upper.ends_with(ending))
         || PARTS.iter().any(|part| upper.contains(part))
         || WHOLE.contains(&upper.as_str());
     named && !upper.ends_with("PUBLIC_KEY")
@@ -89,43 +74,11 @@ pub fn is_credential_name(name: &str) -> bool {
 /// Whether a value looks like a key, whatever its variable's name: a known issuer prefix, a private key, or
 /// an address with a password.
 fn is_credential_value(value: &str) -> bool {
-    const MARKS: [&str; 34] = [
-        "sk-",
-        "sk_live_",
-        "rk_live_",
-        "ghp_",
-        "gho_",
-        "ghs_",
-        "ghu_",
-        "github_pat_",
-        "glpat-",
-        "xoxb-",
-        "xoxp-",
-        "AKIA",
-        "ASIA",
-        "npm_",
-        "hf_",
-        "AIza",
-        "xapp-",
-        "sk_test_",
-        "rk_test_",
-        "whsec_",
-        "dop_v1_",
-        "shpat_",
-        "glrt-",
-        "pypi-",
-        "dckr_pat_",
-        "gsk_",
-        "pplx-",
-        "tvly-",
-        "lin_api_",
-        "ya29.",
-        "AGE-SECRET-KEY-",
-        "eyJhbGciOi",
-        // Anyone who knows these addresses may post there.
-        "https://hooks.slack.com/services/",
-        "https://discord.com/api/webhooks/",
-    ];
+    // Anyone who knows the two addresses may post there.
+    const MARKS: &str = "sk- sk_live_ rk_live_ ghp_ gho_ ghs_ ghu_ github_pat_ glpat- xoxb- xoxp- AKIA \
+                         ASIA npm_ hf_ AIza xapp- sk_test_ rk_test_ whsec_ dop_v1_ shpat_ glrt- pypi- \
+                         dckr_pat_ gsk_ pplx- tvly- lin_api_ ya29. AGE-SECRET-KEY- eyJhbGciOi \
+                         https://hooks.slack.com/services/ https://discord.com/api/webhooks/";
     let long = value.len() >= 16 && !value.contains(char::is_whitespace);
     let with_password = || {
         let rest = value.split_once("://")?.1;
@@ -135,7 +88,7 @@ fn is_credential_value(value: &str) -> bool {
         let password = user_info.split_once(':').map(|(_, password)| password);
         password.or(is_key.then_some(user_info)).filter(|password| !password.is_empty())
     };
-    (long && MARKS.iter().any(|mark| value.starts_with(mark)))
+    (long && MARKS.split_whitespace().any(|mark| value.starts_with(mark)))
         || value.contains("PRIVATE KEY-----")
         || with_password().is_some()
 }

@@ -318,14 +318,7 @@ impl Facts {
             Observation::Listing(Listing { path, .. }) => (path, Touch::Listed),
             Observation::Search(Search { path, .. }) => (path, Touch::Searched),
             Observation::Note(Noted { path, .. }) => (path, Touch::Noted),
-            Observation::Command(_)
-            | Observation::Todos(_)
-            | Observation::Answers(_)
-            | Observation::Recall(_)
-            | Observation::Task(_)
-            | Observation::Skill(_)
-            | Observation::Web(_)
-            | Observation::Other => return None,
+            _ => return None,
         };
         Some((path.as_deref(), touch))
     }

@@ -78,20 +78,7 @@ impl ProviderError {
                 retry_after.map_or(Retry::Backoff, Retry::After)
             }
             Self::Connect { .. } | Self::Broken { .. } | Self::Stalled { .. } => Retry::Backoff,
-            Self::Auth { .. }
-            | Self::NotFound { .. }
-            | Self::BadRequest { .. }
-            | Self::ContextFull { .. }
-            | Self::WrongEndpoint { .. }
-            | Self::ReasoningRejected { .. }
-            | Self::ToolsRefused { .. }
-            | Self::Tls { .. }
-            | Self::TooLong { .. }
-            | Self::TooLarge { .. }
-            | Self::Protocol { .. }
-            | Self::Script { .. }
-            | Self::Setup { .. }
-            | Self::CostLimit { .. } => Retry::Never,
+            _ => Retry::Never,
         }
     }
 
