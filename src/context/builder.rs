@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use super::catalog::LAYERS;
-use super::layer::{FragmentMessage, LayerInputs};
+use super::layers::{FragmentMessage, LAYERS, LayerInputs};
 use super::ledger::{LayerId, Ledger, LedgerEntry, Subject};
 use crate::history::normalize;
 use crate::session::record::FormName;
@@ -55,7 +54,7 @@ impl ContextBuilder {
         };
         let mut messages: Vec<FragmentMessage> = Vec::with_capacity(inputs.history.entries().len() + 1);
         for layer in LAYERS {
-            let Some(fragment) = layer(inputs) else { continue };
+            let fragment = layer(inputs);
             if let Some((block, fingerprint)) = fragment.system {
                 request.system.push(block);
                 fingerprints.system.push(fingerprint);

@@ -1,16 +1,14 @@
 //! Context engineering: what of the session is sent to the model, in which form, and its account. Data flow:
 //! a result enters `history`, where `ingest` picks its first form with the filters of `compress`; before a
 //! request `compaction` adopts smaller forms in batches, and if that isn't enough a `summary` replaces old
-//! rounds; `builder` makes the request and its `ledger` from the `layers` in `catalog`; `prefix` records
+//! rounds; `builder` makes the request and its `ledger` from the `layers`; `prefix` records
 //! changes to the last request; `tokens` measures; `replay` rebuilds all of it from the log. Knows no tool,
 //! provider dialect or front end.
 
 pub mod builder;
-pub mod catalog;
 pub mod compaction;
 pub mod compress;
 pub mod history;
-pub mod layer;
 pub mod layers;
 pub mod ledger;
 pub mod mention;

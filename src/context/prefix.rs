@@ -75,11 +75,11 @@ impl Prefix {
     pub fn apply(&mut self, record: &Record) {
         match record {
             Record::Item(item) => self.newest = item.id,
-            Record::Forms { cause, items, .. } => {
-                if matches!(cause.kind, CauseKind::ReasoningBound | CauseKind::ReasoningRejected) {
-                    self.reasoning_dropped += items.len() as u64;
+            Record::Forms(batch) => {
+                if matches!(batch.cause.kind, CauseKind::ReasoningBound | CauseKind::ReasoningRejected) {
+                    self.reasoning_dropped += batch.items.len() as u64;
                 }
-                self.note_cause(cause);
+                self.note_cause(&batch.cause);
             }
             Record::Archive { cause, .. } => self.note_cause(cause),
             Record::Rewind { to } => self.note(EpochCause::Rewind, &format!("rewound to before {to}")),

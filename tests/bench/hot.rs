@@ -12,7 +12,7 @@ use context::builder::ContextBuilder;
 use context::compaction::policy::{self, PolicyInputs};
 use context::compaction::thresholds::Thresholds;
 use context::history::manager::HistoryManager;
-use context::layer::LayerInputs;
+use context::layers::LayerInputs;
 use context::parts::{FixedPart, FixedParts};
 use context::session::list;
 use context::session::log::SessionLog;

@@ -10,8 +10,8 @@ use super::roles::{self, Stop};
 use context::report::figures::LineCounts;
 use context::report::session;
 use context::session::journal::inspect;
-use context::session::journal::path_state::PathState;
 use context::session::journal::record::JournalRecord;
+use context::session::journal::record::PathState;
 use tools::cx::ToolCx;
 
 /// The turn in whose name the journal holds what checks write.

@@ -12,13 +12,14 @@ use base::model::usage::Usage;
 use base::protocol::event::{EndReason, TurnEnd};
 use base::protocol::goal::{Goal, GoalRound, GoalState};
 use context::builder::Built;
-use context::compaction::batch::Batch;
 use context::history::entry::HistoryEntry;
 use context::history::manager::HistoryManager;
 use context::parts::FixedParts;
 use context::prefix::Prefix;
 use context::session::log::{self, LogError, SessionLog};
-use context::session::record::{Cause, CauseKind, FormName, ItemRecord, ParentCall, Record, RequestRecord};
+use context::session::record::{
+    Batch, Cause, CauseKind, FormName, ItemRecord, ParentCall, Record, RequestRecord,
+};
 
 pub struct Conversation {
     pub id: String,
@@ -113,12 +114,7 @@ impl Conversation {
         if batch.items.is_empty() {
             return Ok(());
         }
-        self.write(&Record::Forms {
-            items: batch.items.clone(),
-            form: batch.form,
-            cause: batch.cause.clone(),
-            texts: batch.texts.clone(),
-        })?;
+        self.write(&Record::Forms(batch.clone()))?;
         self.usage.forget_report();
         self.history.adopt(&batch);
         Ok(())

@@ -13,9 +13,9 @@ use context::session::undo_stack::UndoStack;
 pub struct ItemFacts {
     call_ids: HashSet<Arc<str>>,
     /// Every todo list that wasn't rewound: an archived one may still be current.
-    todo_lists: UndoStack<Vec<Todo>>,
+    todo_lists: UndoStack<(ItemId, Vec<Todo>)>,
     /// When each round started, archived ones too, in milliseconds since the Unix epoch.
-    begun: UndoStack<u64>,
+    begun: UndoStack<(ItemId, u64)>,
     pub work: WorkLog,
 }
 

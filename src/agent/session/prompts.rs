@@ -8,8 +8,7 @@ use crate::control::{Events, Questions};
 use crate::memo;
 use base::clock;
 use base::protocol::event::{Event, PastPrompt};
-use context::session::draft::Drafts;
-use context::session::prompt_history;
+use context::session::prompts::{self, Drafts};
 use guard::redact::redactor::Redactor;
 
 pub struct Prompts {
@@ -31,7 +30,7 @@ impl Prompts {
         let prompt =
             PastPrompt { at_ms: clock::now_ms(), folder: self.folder.to_string_lossy().into_owned(), text };
         let path = self.history.clone();
-        tokio::task::spawn_blocking(move || prompt_history::append(&path, &prompt));
+        tokio::task::spawn_blocking(move || prompts::append(&path, &prompt));
     }
 
     pub fn redacted(&self, text: &str) -> String {
@@ -45,7 +44,7 @@ impl Prompts {
     pub fn list(&self, events: &Events) {
         let (path, events) = (self.history.clone(), events.clone());
         tokio::task::spawn_blocking(move || {
-            let _ = events.send(Event::Prompts(prompt_history::read(&path).into()));
+            let _ = events.send(Event::Prompts(prompts::read(&path).into()));
         });
     }
 

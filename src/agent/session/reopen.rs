@@ -36,9 +36,7 @@ pub fn restore(project_state: &Path, workspace: &Path, path: &Path) -> Result<Re
         match record {
             Record::Item(record) => state.facts.add(record.id, record.ms, &record.item),
             // The last reported size was that of a different request.
-            Record::Forms { .. } | Record::Archive { .. } | Record::Unarchive {} => {
-                state.usage.forget_report()
-            }
+            Record::Forms(_) | Record::Archive { .. } | Record::Unarchive {} => state.usage.forget_report(),
             Record::Rewind { to } => {
                 state.facts.rewind(*to);
                 state.usage.forget_report();

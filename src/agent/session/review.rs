@@ -13,11 +13,10 @@ use base::model::item::ItemId;
 use base::protocol::review::{ChangedFile, Changes, Hunk, HunkId};
 use context::session::journal::hunks;
 use context::session::journal::inspect;
-use context::session::journal::path_state::PathState;
 use context::session::journal::record::JournalRecord;
+use context::session::journal::record::PathState;
 use context::session::journal::recorder::Journal;
-use context::session::journal::restore::{self, RestoreOutcome};
-use context::session::journal::restore_plan::{self, RestorePlan, RestoreStep};
+use context::session::journal::restore::{self, RestoreOutcome, RestorePlan, RestoreStep};
 use evidence::commits::git;
 use guard::redact::detector::TextSource;
 use guard::redact::redactor::Redactor;
@@ -55,7 +54,7 @@ fn plan(journal: &Journal, turn: bool) -> RestorePlan {
     let lines = journal.lines();
     let is_turn = |line: &JournalRecord| matches!(line, JournalRecord::Turn { .. });
     let from = if turn { lines.iter().rposition(is_turn).unwrap_or(0) } else { 0 };
-    restore_plan::plan(journal.root(), journal.blobs(), &lines[from..])
+    restore::plan(journal.root(), journal.blobs(), &lines[from..])
 }
 
 fn changed_file(journal: &Journal, redactor: &Redactor, step: &RestoreStep) -> ChangedFile {

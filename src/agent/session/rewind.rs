@@ -19,8 +19,7 @@ use base::text::{one_line, plural};
 use context::history::entry::HistoryEntry;
 use context::session::journal::record::JournalRecord;
 use context::session::journal::recorder::Journal;
-use context::session::journal::restore::{self, RestoreOutcome};
-use context::session::journal::restore_plan::{self, RestorePlan};
+use context::session::journal::restore::{self, RestoreOutcome, RestorePlan};
 use context::session::log::LogError;
 
 #[derive(Debug, Error)]
@@ -148,7 +147,7 @@ pub fn preview(journal: &Journal, point: RewindPoint, items: usize) -> RewindPre
 }
 
 fn plan_files(journal: &Journal, id: PointId) -> RestorePlan {
-    restore_plan::plan(journal.root(), journal.blobs(), restore_plan::since(&journal.lines(), id))
+    restore::plan(journal.root(), journal.blobs(), restore::since(&journal.lines(), id))
 }
 
 /// A planned rewind, with everything it needs from the conversation.

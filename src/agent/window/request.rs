@@ -6,7 +6,7 @@ use crate::session::conversation::Conversation;
 use base::config::settings::{Binding, ContextSettings};
 use base::model::request::Params;
 use context::builder::{Built, ContextBuilder};
-use context::layer::LayerInputs;
+use context::layers::LayerInputs;
 use context::parts::FixedParts;
 use context::session::log::LogError;
 use context::session::record::CauseKind;

@@ -57,7 +57,7 @@ pub struct CheckRun {
 
 #[derive(Default)]
 pub struct WorkLog {
-    events: UndoStack<WorkEvent>,
+    events: UndoStack<(ItemId, WorkEvent)>,
     open: HashMap<Arc<str>, Arc<ToolCall>>,
     /// Checks that run as jobs.
     jobs: HashMap<u32, (ItemId, Check)>,

@@ -13,8 +13,7 @@ use base::config::trusted::trust::Trust;
 use base::file;
 use base::sanitize;
 use base::text::{elide, plural};
-use context::session::holder;
-use context::session::log::{LogError, SessionLog};
+use context::session::log::{self, LogError, SessionLog};
 use context::session::stored;
 
 const MAX_ANSWER_BYTES: u64 = 1024;
@@ -106,7 +105,7 @@ pub fn ask_busy(project_state: &Path, workspace: &Path, log: PathBuf) -> Result<
         Err(LogError::Busy { id }) => id,
         Err(error) => return Err(error.into()),
     };
-    let holder = holder::holder(&log);
+    let holder = log::holder(&log);
     let (place, take_over) = match holder {
         Some(pid) => (format!("process {}", pid.as_raw_nonzero()), "[t] take over, closing the other   "),
         None => ("another process".to_owned(), ""),
@@ -116,7 +115,7 @@ pub fn ask_busy(project_state: &Path, workspace: &Path, log: PathBuf) -> Result<
     ))?;
     match (answer()?.as_str(), holder) {
         ("q" | "quit" | "n" | "no", _) => Ok(None),
-        ("t" | "take over", Some(pid)) if holder::end(pid, &log) => Ok(Some(log)),
+        ("t" | "take over", Some(pid)) if log::end_holder(pid, &log) => Ok(Some(log)),
         ("t" | "take over", _) => Err(Failure::task(
             format!("session {id} is still open in {place}"),
             "end that mycode, or continue in a copy with --fork",

@@ -1,21 +1,20 @@
-//! What leaves the history when room is needed, oldest first: superseded copies at once, results of finished
-//! calls by age, and the newest views of files last, since the next edit needs them in one piece. Each
-//! round's folded calls are represented by one note. Pure.
+//! What leaves the history when room is needed, oldest first: superseded copies at once, results of finished calls by age, and
+//! the newest views of files last, since the next edit needs them in one piece. The unit that can be folded is one call with
+//! its result, so that files read in one reply go one by one; each round's folded calls are represented by one note. Pure.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::batch::Batch;
 use super::note;
-use super::steps::{self, HistoryRound, HistoryStep};
 use super::thresholds::Thresholds;
 use super::working_set::Views;
 use crate::history::entry::HistoryEntry;
 use crate::history::manager::HistoryManager;
 use crate::history::references;
-use crate::session::record::{Cause, FormName};
+use crate::session::record::{Batch, Cause, FormName};
 use crate::tokens::estimate::{MESSAGE_OVERHEAD, estimate};
-use base::model::item::{Item, ItemId};
+use base::model::item::{Item, ItemId, ReminderTopic};
 use base::text;
 
 /// Assumed size of a folded call in a note, in tokens.
@@ -58,7 +57,7 @@ pub struct FoldPlan<'a> {
 impl<'a> FoldPlan<'a> {
     pub fn new(history: &'a HistoryManager, limits: &Thresholds, goal: FoldGoal) -> Self {
         let entries = history.entries();
-        let rounds = steps::rounds(entries, &history.rounds(), history.turn_start());
+        let rounds = rounds(entries, &history.rounds(), history.turn_start());
         let folded = entries.iter().map(|entry| entry.form() >= FormName::Folded).collect();
         let mut plan = Self { entries, folded, notes: Vec::new(), answers: Vec::new(), goal };
         plan.shorten_answers(&rounds, limits);
@@ -282,4 +281,89 @@ fn ends(id: ItemId, answer: &str) -> Option<String> {
         _ => format!("{} [{id}]", text::elide(answer, ANSWER_CHARS)),
     };
     (short.len() * 3 < answer.len() * 2).then_some(short)
+}
+
+#[derive(Clone, Debug, Default)]
+struct HistoryStep {
+    /// Words and reasoning of the reply.
+    said: Vec<usize>,
+    /// Indices of call and result.
+    calls: Vec<(usize, usize)>,
+    /// Reminders and pictures after it. Rules stay: they apply to the whole session.
+    after: Vec<usize>,
+    /// A call without a result: the step is still running.
+    open: bool,
+}
+
+impl HistoryStep {
+    fn is_answer(&self) -> bool {
+        self.calls.is_empty() && !self.open
+    }
+
+    fn arrived_at(&self, entries: &[HistoryEntry]) -> u64 {
+        let first = self.said.first().or(self.calls.first().map(|(call, _)| call));
+        first.map_or(0, |index| entries[*index].arrived_at)
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct HistoryRound {
+    /// Reminders before the first reply.
+    lead: Vec<usize>,
+    steps: Vec<HistoryStep>,
+    running: bool,
+}
+
+/// The rounds of the history, oldest first; what precedes the first user message belongs to none.
+fn rounds(entries: &[HistoryEntry], ranges: &[Range<usize>], turn_start: usize) -> Vec<HistoryRound> {
+    ranges.iter().map(|range| round(entries, range.clone(), range.start >= turn_start)).collect()
+}
+
+fn round(entries: &[HistoryEntry], range: Range<usize>, running: bool) -> HistoryRound {
+    let mut round = HistoryRound { running, ..HistoryRound::default() };
+    let mut step: Option<HistoryStep> = None;
+    let mut open: Vec<usize> = Vec::new();
+    let mut answered = true;
+    for index in range {
+        match &*entries[index].item {
+            Item::Assistant { .. } | Item::Reasoning(_) | Item::ToolCall(_) => {
+                if answered {
+                    close(&mut round, step.take(), &mut open);
+                }
+                answered = false;
+                let step = step.get_or_insert_default();
+                match &*entries[index].item {
+                    Item::ToolCall(_) => open.push(index),
+                    _ => step.said.push(index),
+                }
+            }
+            Item::ToolResult(_) => {
+                answered = true;
+                let id = entries[index].call_id();
+                if let Some(step) = &mut step
+                    && let Some(at) = open.iter().position(|call| entries[*call].call_id() == id)
+                {
+                    step.calls.push((open.remove(at), index));
+                }
+            }
+            Item::Reminder(reminder) if reminder.about == ReminderTopic::Rules => answered = true,
+            Item::Reminder(_) | Item::Image(_) => {
+                answered = true;
+                match &mut step {
+                    Some(step) => step.after.push(index),
+                    None => round.lead.push(index),
+                }
+            }
+            Item::User(_) | Item::Summary(_) => answered = true,
+        }
+    }
+    close(&mut round, step, &mut open);
+    round
+}
+
+fn close(round: &mut HistoryRound, step: Option<HistoryStep>, open: &mut Vec<usize>) {
+    let Some(mut step) = step else { return };
+    step.open = !open.is_empty();
+    open.clear();
+    round.steps.push(step);
 }

@@ -1,12 +1,9 @@
 //! When and how the past is rewritten: `policy` decides before each request; `fold_plan` chooses what leaves
 //! and `note` says what it did; if that isn't enough, `stages` follow, ending with `trim`.
 
-pub mod batch;
 pub mod fold_plan;
 pub mod note;
 pub mod policy;
 pub mod stages;
-pub mod steps;
 pub mod thresholds;
-pub mod trim;
 pub mod working_set;

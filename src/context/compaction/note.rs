@@ -3,7 +3,7 @@
 
 use super::thresholds::Thresholds;
 use super::working_set;
-use crate::compress::filters::error_lines;
+use crate::compress::lines;
 use crate::history::entry::HistoryEntry;
 use crate::session::record::FormName;
 use crate::tokens::estimate::estimate;
@@ -160,7 +160,7 @@ fn action(result: &ToolResult) -> String {
 
 fn telling_line(body: &str) -> Option<&str> {
     let lines = || body.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines().rfind(|line| error_lines::is_error(line)).or_else(|| lines().next_back())
+    lines().rfind(|line| lines::is_error(line)).or_else(|| lines().next_back())
 }
 
 /// The note with the files that can still be seen in the `kept` entries.

@@ -3,12 +3,11 @@
 //! first change on, and where the model binds its reasoning to the past, the reasoning too. Shared by the
 //! live agent and the trace replay; the caller applies and logs.
 
-use super::batch::Batch;
 use super::fold_plan::{FoldGoal, FoldPlan};
 use super::thresholds::Thresholds;
 use crate::history::manager::HistoryManager;
 use crate::history::references;
-use crate::session::record::CauseKind;
+use crate::session::record::{Batch, CauseKind};
 use base::config::settings::ContextSettings;
 
 #[derive(Clone, Copy, Debug)]

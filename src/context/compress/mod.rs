@@ -1,5 +1,6 @@
 //! Smaller texts for an item: filtered on arrival, compressed, or a pointer. Pure.
 
 pub mod cut;
-pub mod filters;
+pub mod lines;
+pub mod pipeline;
 pub mod tool_result;

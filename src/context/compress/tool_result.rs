@@ -8,15 +8,14 @@ use std::sync::Arc;
 
 use similar::TextDiff;
 
-use super::filters::head_tail;
-use super::filters::pipeline::{self, FilterOptions, Shape};
-use crate::compaction::batch::Batch;
+use super::cut;
+use super::pipeline::{self, FilterOptions, Shape};
 use crate::compaction::thresholds::Thresholds;
 use crate::compaction::working_set;
 use crate::history::entry::HistoryEntry;
 use crate::history::manager::HistoryManager;
 use crate::history::references;
-use crate::session::record::{CauseKind, FormName};
+use crate::session::record::{Batch, CauseKind, FormName};
 use crate::tokens::estimate::{MESSAGE_OVERHEAD, estimate};
 use base::model::envelope::Status;
 use base::model::item::{Item, ItemId, ReminderTopic, ToolResult};
@@ -75,7 +74,7 @@ impl ToolResultCompressor {
     /// Its ends and errors, for the model that writes a summary.
     pub fn for_summary(result: &ToolResult) -> String {
         let wire = result.envelope.wire();
-        head_tail::head_tail(&wire, SUMMARY_TOKENS).unwrap_or_else(|| wire.into_owned())
+        cut::head_tail(&wire, SUMMARY_TOKENS).unwrap_or_else(|| wire.into_owned())
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::compress::cut;
 use crate::session::record::FormName;
-use crate::tokens::upper_bound::upper_bound;
+use crate::tokens::estimate::upper_bound;
 use base::model::call::ToolCall;
 use base::model::envelope::Status;
 use base::model::item::{Item, ItemId, LEFT_OUT, Reminder, ToolResult};

@@ -5,16 +5,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::entry::{self, HistoryEntry};
-use crate::compaction::batch::Batch;
-use crate::session::record::FormName;
-use crate::session::undo_stack::UndoStack;
+use crate::session::record::{Batch, FormName};
+use crate::session::undo_stack::{UndoStack, Undoable};
 use base::model::item::{Item, ItemId, Summary};
 use base::model::request::Message;
 use base::protocol::goal::Goal;
 
 #[derive(Clone, Debug, Default)]
 pub struct HistoryManager {
-    entries: Vec<HistoryEntry>,
+    entries: UndoStack<HistoryEntry>,
     /// Index of the running turn's first entry; `entries.len()` if no turn is running.
     turn_start: usize,
     /// Requests answered so far; the clock by which entries age.
@@ -25,14 +24,14 @@ pub struct HistoryManager {
     archived: Vec<Vec<HistoryEntry>>,
     /// The newest item of the archives that can no longer be undone.
     beyond_undo: Option<ItemId>,
-    invalidated: Vec<InvalidatedItems>,
-    goals: UndoStack<Option<Goal>>,
+    goals: UndoStack<(ItemId, Option<Goal>)>,
 }
 
-#[derive(Clone, Debug)]
-struct InvalidatedItems {
-    to: ItemId,
-    entries: Vec<HistoryEntry>,
+/// A summary stays: it is younger than what follows it.
+impl Undoable for HistoryEntry {
+    fn goes(&self, to: ItemId) -> bool {
+        self.id >= to && !is_summary(self)
+    }
 }
 
 /// Archives that can be undone; older ones are only in the log.
@@ -42,10 +41,10 @@ impl HistoryManager {
     /// Adds an item. A user message that begins a round starts the running turn.
     pub fn push(&mut self, id: ItemId, item: Arc<Item>, tokens: Option<u32>) -> &HistoryEntry {
         if item.begins_round() {
-            self.turn_start = self.entries.len();
+            self.turn_start = self.entries.all.len();
         }
-        self.entries.push(HistoryEntry::new(id, item, tokens, self.requests));
-        &self.entries[self.entries.len() - 1]
+        self.entries.all.push(HistoryEntry::new(id, item, tokens, self.requests));
+        &self.entries.all[self.entries.all.len() - 1]
     }
 
     pub fn set_goal(&mut self, at: ItemId, goal: Option<Goal>) {
@@ -59,20 +58,20 @@ impl HistoryManager {
 
     /// Whether the last message is the program's own.
     pub fn ends_on_reminder(&self) -> bool {
-        let last = self.entries.iter().rev().find_map(|entry| entry.message());
+        let last = self.entries.all.iter().rev().find_map(|entry| entry.message());
         matches!(last, Some(Message::System(_)))
     }
 
     /// Whether the running turn has nothing from the model yet.
     pub fn at_turn_start(&self) -> bool {
-        let running = self.entries.get(self.turn_start..).unwrap_or_default();
+        let running = self.entries.all.get(self.turn_start..).unwrap_or_default();
         let aside =
             |entry: &HistoryEntry| matches!(&*entry.item, Item::User(_) | Item::Reminder(_) | Item::Image(_));
         !running.is_empty() && running.iter().all(aside)
     }
 
     pub fn end_turn(&mut self) {
-        self.turn_start = self.entries.len();
+        self.turn_start = self.entries.all.len();
     }
 
     pub fn count_request(&mut self) {
@@ -89,26 +88,27 @@ impl HistoryManager {
     }
 
     pub fn entries(&self) -> &[HistoryEntry] {
-        &self.entries
+        &self.entries.all
     }
 
     pub fn turn_start(&self) -> usize {
-        self.turn_start.min(self.entries.len())
+        self.turn_start.min(self.entries.all.len())
     }
 
     pub fn tokens(&self) -> u64 {
-        entry::tokens_of(&self.entries)
+        entry::tokens_of(&self.entries.all)
     }
 
     pub fn upper_bound(&self) -> u64 {
-        entry::upper_bound_of(&self.entries)
+        entry::upper_bound_of(&self.entries.all)
     }
 
     /// The rounds, oldest first, as index ranges. Excludes what precedes the first user message (a summary).
     pub fn rounds(&self) -> Vec<Range<usize>> {
-        let mut starts: Vec<usize> =
-            (0..self.entries.len()).filter(|&index| self.entries[index].item.begins_round()).collect();
-        starts.push(self.entries.len());
+        let mut starts: Vec<usize> = (0..self.entries.all.len())
+            .filter(|&index| self.entries.all[index].item.begins_round())
+            .collect();
+        starts.push(self.entries.all.len());
         starts.windows(2).map(|pair| pair[0]..pair[1]).collect()
     }
 
@@ -116,7 +116,7 @@ impl HistoryManager {
     pub fn archive_before(&self, retain: usize) -> Option<ItemId> {
         let rounds = self.rounds();
         let first_kept = rounds.len().checked_sub(retain.max(1)).filter(|first| *first > 0)?;
-        rounds.get(first_kept).map(|round| self.entries[round.start].id)
+        rounds.get(first_kept).map(|round| self.entries.all[round.start].id)
     }
 
     pub fn set_form(&mut self, ids: &[ItemId], form: FormName, texts: &[Arc<str>]) {
@@ -125,7 +125,7 @@ impl HistoryManager {
         }
         for (number, id) in ids.iter().enumerate() {
             if let Some(index) = self.position(*id) {
-                self.entries[index].set_form(form, texts.get(number));
+                self.entries.all[index].set_form(form, texts.get(number));
             }
         }
     }
@@ -148,15 +148,15 @@ impl HistoryManager {
     }
 
     pub fn entry(&self, id: ItemId) -> Option<&HistoryEntry> {
-        self.position(id).map(|index| &self.entries[index])
+        self.position(id).map(|index| &self.entries.all[index])
     }
 
     /// Replaces everything before `before` with the summary, whose item number is `id`. Pinned items stay
     /// after it, a result with its call.
     pub fn archive(&mut self, before: ItemId, id: ItemId, summary: Summary) {
         self.rewritten_at = self.requests;
-        let cut = self.entries.partition_point(|entry| entry.id < before || is_summary(entry));
-        let old: Vec<HistoryEntry> = self.entries.drain(..cut).collect();
+        let cut = self.entries.all.partition_point(|entry| entry.id < before || is_summary(entry));
+        let old: Vec<HistoryEntry> = self.entries.all.drain(..cut).collect();
         let pinned = entry::pinned_calls(&old);
         let stays = |entry: &&HistoryEntry| match entry.call_id() {
             Some(call) => pinned.contains(call),
@@ -166,7 +166,7 @@ impl HistoryManager {
             old.iter().filter(|entry| entry.message().is_some()).filter(stays).cloned().collect();
         self.turn_start = self.turn_start.saturating_sub(cut) + 1 + kept.len();
         let summary = HistoryEntry::new(id, Arc::new(Item::Summary(summary)), None, self.requests);
-        self.entries.splice(0..0, std::iter::once(summary).chain(kept));
+        self.entries.all.splice(0..0, std::iter::once(summary).chain(kept));
         if self.archived.len() == UNDOABLE_ARCHIVES {
             self.beyond_undo = newest(&self.archived.remove(0)).or(self.beyond_undo);
         }
@@ -175,8 +175,8 @@ impl HistoryManager {
 
     pub fn unarchive_growth(&self) -> Option<u64> {
         let taken = self.archived.last()?;
-        self.entries.first().filter(|first| is_summary(first))?;
-        let replacement = &self.entries[..self.replacement_len(taken)];
+        self.entries.all.first().filter(|first| is_summary(first))?;
+        let replacement = &self.entries.all[..self.replacement_len(taken)];
         Some(entry::tokens_of(taken).saturating_sub(entry::tokens_of(replacement)))
     }
 
@@ -188,13 +188,13 @@ impl HistoryManager {
         let Some(taken) = self.archived.pop() else { return };
         let replaced = self.replacement_len(&taken);
         self.turn_start = self.turn_start() - replaced + taken.len();
-        self.entries.splice(..replaced, taken);
+        self.entries.all.splice(..replaced, taken);
     }
 
     /// Number of entries that replaced those an archive removed: the summary, and what was pinned.
     fn replacement_len(&self, taken: &[HistoryEntry]) -> usize {
         let newest = newest(taken);
-        1 + self.entries[1..].iter().take_while(|entry| Some(entry.id) <= newest).count()
+        1 + self.entries.all[1..].iter().take_while(|entry| Some(entry.id) <= newest).count()
     }
 
     /// Whether the history can go back to `to`: nothing from there on was summarized.
@@ -206,57 +206,39 @@ impl HistoryManager {
 
     /// Whether rewind (or revival) number `rewind`, from 0, can be undone: its replacement wasn't summarized.
     pub fn can_revive(&self, rewind: u32) -> bool {
-        let since = self.invalidated.get(rewind as usize..).unwrap_or_default();
-        since.iter().map(|invalidated| invalidated.to).min().is_some_and(|to| self.reaches(to))
+        self.entries.voided_since(rewind).is_some_and(|to| self.reaches(to))
     }
 
     pub fn rewind(&mut self, to: ItemId) {
         self.goals.rewind(to);
-        let entries = self.remove_from(to);
-        self.invalidated.push(InvalidatedItems { to, entries });
+        self.entries.rewind(to);
+        self.end_turn();
     }
 
     /// Restores the history from before rewind (or revival) number `rewind`, from 0. Can be revived in turn.
     pub fn revive(&mut self, rewind: u32) {
         self.goals.revive(rewind);
-        let first = (rewind as usize).min(self.invalidated.len());
-        let Some(to) = self.invalidated[first..].iter().map(|invalidated| invalidated.to).min() else {
-            return;
-        };
-        let gone: Vec<HistoryEntry> =
-            self.entries.iter().filter(|entry| entry.id >= to && !is_summary(entry)).cloned().collect();
-        // Newest first: each restores the history that the previous one left.
-        for index in (first..self.invalidated.len()).rev() {
-            let InvalidatedItems { to, entries } = self.invalidated[index].clone();
-            self.remove_from(to);
-            self.entries.extend(entries);
+        if self.entries.voided_since(rewind).is_some() {
+            self.entries.revive(rewind);
+            self.end_turn();
         }
-        self.invalidated.push(InvalidatedItems { to, entries: gone });
-        self.turn_start = self.entries.len();
     }
 
     pub fn rewinds(&self) -> u32 {
-        u32::try_from(self.invalidated.len()).unwrap_or(u32::MAX)
-    }
-
-    fn remove_from(&mut self, to: ItemId) -> Vec<HistoryEntry> {
-        let goes = |entry: &mut HistoryEntry| entry.id >= to && !is_summary(entry);
-        let gone = self.entries.extract_if(.., goes).collect();
-        self.turn_start = self.entries.len();
-        gone
+        self.entries.rewinds()
     }
 
     /// Pins or unpins an item: a pinned one keeps its form through compaction.
     pub fn pin(&mut self, id: ItemId, pinned: bool) {
         if let Some(index) = self.position(id) {
-            self.entries[index].pinned = pinned;
+            self.entries.all[index].pinned = pinned;
         }
     }
 
     /// Calls without a result, in order: after a crash or an interrupt they must get one.
     pub fn open_calls(&self) -> Vec<Arc<str>> {
         let mut open: Vec<Arc<str>> = Vec::new();
-        for entry in &self.entries {
+        for entry in &self.entries.all {
             match &*entry.item {
                 Item::ToolCall(call) => open.push(Arc::clone(&call.id)),
                 Item::ToolResult(result) => open.retain(|id| *id != result.call_id),
@@ -268,7 +250,7 @@ impl HistoryManager {
 
     fn position(&self, id: ItemId) -> Option<usize> {
         // Ids ascend except for a summary at the front, which is younger than what follows it.
-        let (first, rest) = self.entries.split_first()?;
+        let (first, rest) = self.entries.all.split_first()?;
         if first.id == id {
             return Some(0);
         }

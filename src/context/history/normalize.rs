@@ -31,33 +31,25 @@ pub fn normalize<T: Paired>(messages: Vec<T>) -> Vec<T> {
     let mut open: Vec<(Arc<str>, usize)> = Vec::new();
     let mut answering = false;
     for carrier in messages {
+        // Text between the calls of one reply is fine; text after a result begins the next reply.
+        let ends_reply = match carrier.message() {
+            Message::Call(_) | Message::Assistant(_) | Message::Reasoning(_) => answering,
+            Message::User(_) | Message::System(_) | Message::Image(_) => true,
+            Message::Result { .. } => false,
+        };
+        if ends_reply {
+            close(&mut open, &mut sound);
+            answering = false;
+        }
         match carrier.message() {
-            Message::Call(call) => {
-                if answering {
-                    close(&mut open, &mut sound);
-                    answering = false;
-                }
-                if open.iter().any(|(id, _)| *id == call.id) {
-                    continue;
-                }
-                open.push((Arc::clone(&call.id), sound.len()));
-            }
+            Message::Call(call) if open.iter().any(|(id, _)| *id == call.id) => continue,
+            Message::Call(call) => open.push((Arc::clone(&call.id), sound.len())),
             Message::Result { call_id, .. } => {
                 let Some(at) = open.iter().position(|(id, _)| id == call_id) else { continue };
                 open.remove(at);
                 answering = true;
             }
-            Message::User(_) | Message::System(_) | Message::Image(_) => {
-                close(&mut open, &mut sound);
-                answering = false;
-            }
-            Message::Assistant(_) | Message::Reasoning(_) => {
-                // Text between the calls of one reply is fine; text after a result begins the next reply.
-                if answering {
-                    close(&mut open, &mut sound);
-                    answering = false;
-                }
-            }
+            _ => {}
         }
         sound.push(carrier);
     }

@@ -5,8 +5,7 @@ use std::collections::HashSet;
 
 use super::entry::HistoryEntry;
 use super::manager::HistoryManager;
-use crate::compaction::batch::Batch;
-use crate::session::record::{CauseKind, FormName};
+use crate::session::record::{Batch, CauseKind, FormName};
 use base::model::item::ItemId;
 
 /// The full result repeats another one; `path` for a file.

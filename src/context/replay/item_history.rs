@@ -46,12 +46,12 @@ fn of_item(records: &[Record], id: ItemId) -> Result<ItemHistory, String> {
                 ("back in its place".to_owned(), "compaction undone".to_owned())
             }
             (_, None, Some(_)) => ("back in its place".to_owned(), "rewind undone".to_owned()),
-            (Record::Forms { items, cause, .. }, Some(before), Some(entry)) if items.contains(&id) => {
+            (Record::Forms(batch), Some(before), Some(entry)) if batch.items.contains(&id) => {
                 let what = match entry.form() {
                     FormName::Gone => "folded: part of the digest before it".to_owned(),
                     form => format!("{}: {before} → {} tokens", form.into_str(), entry.tokens()),
                 };
-                (what, cause.to_string())
+                (what, batch.cause.to_string())
             }
             (Record::Pin { items, pinned }, ..) if items.contains(&id) => {
                 (if *pinned { "pinned" } else { "unpinned" }.to_owned(), "by the user".to_owned())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::builder::{Built, ContextBuilder};
 use crate::history::manager::HistoryManager;
-use crate::layer::LayerInputs;
+use crate::layers::LayerInputs;
 use crate::prefix::Prefix;
 use crate::session::record::{ItemRecord, Record};
 use crate::tokens::calibration::Calibration;
@@ -51,9 +51,7 @@ impl SessionReplay {
         self.prefix.apply(record);
         match record {
             Record::Item(item) => return self.apply_item(item),
-            Record::Forms { items, form, texts, .. } => {
-                self.history.set_form(items, *form, texts);
-            }
+            Record::Forms(batch) => self.history.adopt(batch),
             Record::Archive { before, id, summary, .. } => {
                 let id = id.unwrap_or(ItemId(self.next_id));
                 self.next_id = self.next_id.max(id.0 + 1);

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::figures::{Figures, LineCounts};
 use super::period::Days;
 use crate::parts::FixedParts;
-use crate::session::journal::path_state::PathState;
+use crate::session::journal::record::PathState;
 use crate::session::journal::record::{self as journal, JournalRecord};
 use crate::session::record::Record;
 use base::file;

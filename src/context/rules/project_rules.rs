@@ -10,7 +10,7 @@ use super::cursor::{self, CursorRule};
 use super::folder_rules::{self, FolderRules};
 use super::rules_file::{self, Reach, RulesFile, RulesNotice};
 use crate::parts::FixedPart;
-use crate::tokens::upper_bound::upper_bound;
+use crate::tokens::estimate::upper_bound;
 use base::config::trusted::held_back::{HeldBack, RulesHashes};
 use base::path;
 use base::repository;

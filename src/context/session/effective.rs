@@ -1,5 +1,5 @@
-//! The surviving part of a session: its items and the ends of its turns, without what a rewind removed, but
-//! including what a summary replaced.
+//! The surviving part of a session: its items and the ends of its turns, without what a rewind removed, but including what a
+//! summary replaced; and how far its maintenance got.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,8 @@ use super::reader;
 use super::record::{Meta, Record};
 use super::undo_stack::UndoStack;
 use base::model::item::{Item, ItemId};
-use base::protocol::event::TurnEnd;
+use base::protocol::event::{EndReason, TurnEnd};
+use base::protocol::maintain::{self, Phase};
 
 #[derive(Clone, Debug)]
 pub enum EffectiveEntry {
@@ -65,4 +66,23 @@ impl EffectiveSession {
             self.all.drain(..at);
         }
     }
+}
+
+/// The task of a maintenance and its remaining phases, starting with an interrupted one. `None` if it isn't a maintenance.
+pub fn maintenance_left(log: &Path) -> io::Result<Option<(String, Vec<Phase>)>> {
+    let (mut last, mut done) = (None, false);
+    for record in reader::read(log)?.records {
+        match record {
+            Record::Item(record) => {
+                if let Item::User(message) = &*record.item
+                    && let Some(begun) = maintain::of_title(&message.text)
+                {
+                    (last, done) = (Some(begun), false);
+                }
+            }
+            Record::TurnEnd { end, .. } => done = end.reason == EndReason::Done,
+            _ => {}
+        }
+    }
+    Ok(last.map(|(phase, task)| (task, phase.and_later().into_iter().skip(usize::from(done)).collect())))
 }

@@ -26,25 +26,40 @@ const ITEM_START_BYTES: usize = 128;
 
 /// The sessions of one project, newest first, without unreadable files.
 pub fn list(project_state: &Path) -> Vec<SessionRow> {
-    let mut rows: Vec<SessionRow> =
-        files(project_state).into_iter().filter_map(|(path, ms)| row(&path, ms)).collect();
-    rows.sort_by(|a, b| b.updated_ms.cmp(&a.updated_ms).then_with(|| b.id.cmp(&a.id)));
-    rows
+    rows(newest(files(project_state)))
 }
 
-/// The sessions of all projects, newest first.
+/// The sessions of all projects, newest first; `projects` is the folder with the projects' state.
 pub fn everywhere(projects: &Path, most: usize) -> Vec<SessionRow> {
-    let states = fs::read_dir(projects).into_iter().flatten().flatten();
-    let mut logs: Vec<(PathBuf, u64)> = states.flat_map(|state| files(&state.path())).collect();
-    logs.sort_by_key(|(_, ms)| std::cmp::Reverse(*ms));
-    logs.into_iter().take(most).filter_map(|(path, ms)| row(&path, ms)).collect()
+    let mut logs = newest(states(projects).flat_map(|state| files(&state)).collect());
+    logs.truncate(most);
+    rows(logs)
+}
+
+fn states(projects: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(projects).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+fn rows(logs: Vec<(PathBuf, u64)>) -> Vec<SessionRow> {
+    logs.into_iter().filter_map(|(path, ms)| row(&path, ms)).collect()
+}
+
+fn newest(mut logs: Vec<(PathBuf, u64)>) -> Vec<(PathBuf, u64)> {
+    logs.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| b.0.file_name().cmp(&a.0.file_name())));
+    logs
 }
 
 pub fn last(project_state: &Path) -> Option<PathBuf> {
-    files(project_state)
-        .into_iter()
-        .max_by(|a, b| a.1.cmp(&b.1).then_with(|| a.0.cmp(&b.0)))
-        .map(|(path, _)| path)
+    newest(files(project_state)).into_iter().next().map(|(path, _)| path)
+}
+
+/// The state of the project that has this session.
+pub fn project_of(projects: &Path, id: &str) -> Option<PathBuf> {
+    states(projects).find(|state| has(state, id))
+}
+
+pub fn has(project_state: &Path, id: &str) -> bool {
+    find(project_state, id).is_ok_and(|path| path.file_stem().is_some_and(|stem| stem == id))
 }
 
 /// The one session whose id is `wanted` or begins with it.

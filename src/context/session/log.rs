@@ -1,19 +1,18 @@
-//! Writes a session log: one `write_all` per line, so a kill loses at most the line being written; locks the
-//! file, so two processes never write the same session.
+//! Writes a session log: one `write_all` per line, so a kill loses at most the line being written; locks the file, so two
+//! processes never write the same session. Knows which process holds a lock, and ends it.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
+use rustix::process::{Pid, Signal, kill_process};
 use thiserror::Error;
 
 use super::record::{Meta, ParentCall, Record, SessionOrigin, VERSION};
-use base::clock;
-use base::file;
-use base::repository;
+use base::{clock, file, repository};
 
 #[derive(Debug, Error)]
 pub enum LogError {
@@ -187,4 +186,36 @@ pub fn ends_with_line_end(file: &mut File) -> io::Result<bool> {
     let mut last = [0];
     file.read_exact(&mut last)?;
     Ok(last == [b'\n'])
+}
+
+const END_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The mycode process that has locked a log, from `/proc/locks` (proc_locks(5): kind, mode, process,
+/// `major:minor:inode`).
+pub fn holder(log: &Path) -> Option<Pid> {
+    let inode = fs::metadata(log).ok()?.ino().to_string();
+    let own = std::env::current_exe().ok()?;
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [_, "FLOCK", _, _, process, place, ..] = words.as_slice() else { return None };
+        let program = fs::read_link(format!("/proc/{process}/exe")).ok()?;
+        let is_it = place.rsplit(':').next() == Some(&inode) && program.file_name() == own.file_name();
+        is_it.then(|| Pid::from_raw(process.parse().ok()?)).flatten()
+    })
+}
+
+/// Asks the process to exit as if its terminal closed; returns whether the log is free then.
+pub fn end_holder(holder: Pid, log: &Path) -> bool {
+    if kill_process(holder, Signal::TERM).is_err() {
+        return false;
+    }
+    let deadline = Instant::now() + END_PATIENCE;
+    // `open` waits a moment for the lock.
+    while Instant::now() < deadline {
+        if SessionLog::open(log).is_ok() {
+            return true;
+        }
+    }
+    false
 }

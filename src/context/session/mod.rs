@@ -1,16 +1,12 @@
 //! The session log: append-only JSONL, never rewritten. It is the source of truth: history is rebuilt from
 //! it, and everything else (lists, compressed forms) is derived.
 
-pub mod draft;
 pub mod effective;
-pub mod holder;
 pub mod journal;
 pub mod list;
 pub mod log;
-pub mod maintained;
 pub mod outcomes;
-pub mod projects;
-pub mod prompt_history;
+pub mod prompts;
 pub mod reader;
 pub mod record;
 pub mod stored;

@@ -24,15 +24,8 @@ pub const VERSION: u32 = 1;
 pub enum Record {
     Meta(Meta),
     Item(ItemRecord),
-    /// From here on these items are sent in another form; the cause is for users.
-    Forms {
-        items: Vec<ItemId>,
-        form: FormName,
-        cause: Cause,
-        /// Texts sent that depend on more than the item: the same log must give the same bytes.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        texts: Vec<Arc<str>>,
-    },
+    /// From here on these items are sent in another form.
+    Forms(Batch),
     /// Everything before `before` is replaced by the summary.
     Archive {
         before: ItemId,
@@ -129,6 +122,29 @@ pub struct ItemRecord {
     /// Estimated size in full form, so that a resume needn't count again.
     pub tokens: u32,
     pub item: Arc<Item>,
+}
+
+/// Items sent in another form from one request on. The past is rewritten in batches because each rewrite costs the
+/// prompt cache of everything after it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Batch {
+    pub items: Vec<ItemId>,
+    pub form: FormName,
+    pub cause: Cause,
+    /// The text sent for each item if it depends on more than the item: the same log must give the same bytes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub texts: Vec<Arc<str>>,
+}
+
+impl Batch {
+    pub fn plain(items: Vec<ItemId>, form: FormName, cause: impl Into<Cause>) -> Self {
+        Self { items, form, texts: Vec::new(), cause: cause.into() }
+    }
+
+    pub fn with_texts(chosen: Vec<(ItemId, Arc<str>)>, form: FormName, cause: impl Into<Cause>) -> Self {
+        let (items, texts) = chosen.into_iter().unzip();
+        Self { items, form, texts, cause: cause.into() }
+    }
 }
 
 /// How an item is sent; later variants are smaller.

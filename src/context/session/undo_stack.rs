@@ -2,11 +2,22 @@
 
 use base::model::item::ItemId;
 
-/// Things that came with items, oldest first, without those that were removed.
+pub trait Undoable: Clone {
+    /// Whether going back to before `to` takes it away.
+    fn goes(&self, to: ItemId) -> bool;
+}
+
+impl<T: Clone> Undoable for (ItemId, T) {
+    fn goes(&self, to: ItemId) -> bool {
+        self.0 >= to
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct UndoStack<T> {
-    all: Vec<(ItemId, T)>,
-    voided: Vec<(ItemId, Vec<(ItemId, T)>)>,
+    /// Oldest first, without those that were taken away.
+    pub(crate) all: Vec<T>,
+    voided: Vec<(ItemId, Vec<T>)>,
 }
 
 impl<T> Default for UndoStack<T> {
@@ -15,9 +26,15 @@ impl<T> Default for UndoStack<T> {
     }
 }
 
-impl<T: Clone> UndoStack<T> {
+impl<T: Clone> UndoStack<(ItemId, T)> {
     pub fn push(&mut self, id: ItemId, thing: T) {
         self.all.push((id, thing));
+    }
+}
+
+impl<T: Undoable> UndoStack<T> {
+    pub fn all(&self) -> &[T] {
+        &self.all
     }
 
     pub fn rewind(&mut self, to: ItemId) {
@@ -25,12 +42,12 @@ impl<T: Clone> UndoStack<T> {
         self.voided.push((to, gone));
     }
 
-    /// Restores the state from before rewind (or revival) number `rewind`, counted from 0.
+    /// Restores the state from before rewind (or revival) number `rewind`, counted from 0. Can be revived in turn.
     pub fn revive(&mut self, rewind: u32) {
-        let first = (rewind as usize).min(self.voided.len());
-        let Some(to) = self.voided[first..].iter().map(|(to, _)| *to).min() else { return };
-        let gone = self.all.iter().filter(|(id, _)| *id >= to).cloned().collect();
-        for index in (first..self.voided.len()).rev() {
+        let Some(to) = self.voided_since(rewind) else { return };
+        let gone = self.all.iter().filter(|thing| thing.goes(to)).cloned().collect();
+        // Newest first: each restores what the previous one left.
+        for index in (rewind as usize..self.voided.len()).rev() {
             let (to, things) = self.voided[index].clone();
             self.take_back(to);
             self.all.extend(things);
@@ -38,11 +55,16 @@ impl<T: Clone> UndoStack<T> {
         self.voided.push((to, gone));
     }
 
-    pub fn all(&self) -> &[(ItemId, T)] {
-        &self.all
+    /// The earliest point to which this rewind and the later ones went back.
+    pub fn voided_since(&self, rewind: u32) -> Option<ItemId> {
+        self.voided.get(rewind as usize..)?.iter().map(|(to, _)| *to).min()
     }
 
-    fn take_back(&mut self, to: ItemId) -> Vec<(ItemId, T)> {
-        self.all.extract_if(.., |(id, _)| *id >= to).collect()
+    pub fn rewinds(&self) -> u32 {
+        u32::try_from(self.voided.len()).unwrap_or(u32::MAX)
+    }
+
+    fn take_back(&mut self, to: ItemId) -> Vec<T> {
+        self.all.extract_if(.., |thing| thing.goes(to)).collect()
     }
 }

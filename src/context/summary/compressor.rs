@@ -1,5 +1,6 @@
-//! `SummaryCompressor`: old rounds become one summary, written by a model and checked against the log, or
-//! only the state block if the model is late, silent, wordy or wrong.
+//! `SummaryCompressor`: old rounds become one summary, written by a model and checked against the log, or only the state block
+//! if the model is late, silent, wordy or wrong. Summaries of summaries are made without a model: the newest stays as written;
+//! when all together are too long, older ones keep only their goals, key files and open items, then less.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +8,6 @@ use std::time::Duration;
 use futures_util::StreamExt;
 
 use super::grounding::Grounding;
-use super::merge;
 use super::state_block::StateBlock;
 use super::verify;
 use crate::compress::tool_result::ToolResultCompressor;
@@ -125,7 +125,7 @@ fn facts(entries: &[HistoryEntry], goal: Option<Goal>) -> StateBlock {
 fn finish(window_tokens: u64, mut state: StateBlock) -> Summary {
     let levels_tokens = (window_tokens / 16).clamp(300, 6_000);
     let facts_tokens = (window_tokens / 10).max(300);
-    state.levels = merge::merge(std::mem::take(&mut state.levels), levels_tokens);
+    state.levels = merged(std::mem::take(&mut state.levels), levels_tokens);
     let mut text = String::from("## Archived History Summary\n");
     let newest = state.levels.len().saturating_sub(1);
     for (number, level) in state.levels.iter().enumerate() {
@@ -198,4 +198,77 @@ fn transcript(entries: &[HistoryEntry], max_bytes: usize) -> String {
         lines.splice(cut_from..cut_to, [mark]);
     }
     lines.concat()
+}
+
+/// Parts that an older summary keeps (headings in `prompts/summary.md`).
+const KEPT: [&str; 3] = ["objectives", "file system", "current plan"];
+/// Lines kept of each such part, and characters per line.
+const LINES: usize = 6;
+const LINE_CHARS: usize = 160;
+
+/// The levels in about `max_tokens`, the oldest reduced first. The newest is cut only if too long alone.
+fn merged(mut levels: Vec<String>, max_tokens: u64) -> Vec<String> {
+    levels.retain(|level| !level.trim().is_empty());
+    let size = |levels: &[String]| -> u64 { levels.iter().map(|level| u64::from(estimate(level))).sum() };
+    for lines in [LINES, 2, 1, 0] {
+        for at in 0..levels.len().saturating_sub(1) {
+            if size(&levels) <= max_tokens {
+                return levels;
+            }
+            levels[at] = reduced(&levels[at], lines);
+        }
+    }
+    levels.retain(|level| !level.is_empty());
+    if let Some(newest) = levels.last_mut() {
+        let mut lines = LINES * 4;
+        while u64::from(estimate(newest)) > max_tokens && lines > 0 {
+            *newest = newest.lines().take(newest.lines().count() * 3 / 4).collect::<Vec<_>>().join("\n");
+            lines -= 1;
+        }
+    }
+    levels
+}
+
+fn reduced(summary: &str, lines: usize) -> String {
+    let mut out: Vec<String> = Vec::new();
+    let mut left = if summary.trim_start().starts_with('#') { 0 } else { lines };
+    for line in summary.lines() {
+        if line.starts_with('#') {
+            let heading = line.trim_start_matches('#').trim().to_lowercase();
+            left = if KEPT.iter().any(|kept| heading.starts_with(kept)) { lines } else { 0 };
+            if left > 0 {
+                out.push(line.to_owned());
+            }
+        } else if left > 0 && !line.trim().is_empty() {
+            out.push(text::elide(line, LINE_CHARS));
+            left -= 1;
+        }
+    }
+    out.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(name: &str, lines: usize) -> String {
+        let long: String =
+            (0..lines).map(|n| format!("- {name} insight {n} that is somewhat long\n")).collect();
+        format!(
+            "## Objectives & Status\n- goal of {name}\n## Key Insights & Decisions\n{long}## Current Plan & Progress\n- open of {name}\n"
+        )
+    }
+
+    #[test]
+    fn older_levels_keep_goals_and_open_items() {
+        let levels = vec![level("first", 60), level("second", 60), level("third", 20)];
+        let all = merged(levels.clone(), 600);
+        assert_eq!(all.len(), 3);
+        assert!(all[0].contains("goal of first") && all[0].contains("open of first"), "{}", all[0]);
+        assert!(!all[0].contains("insight") && !all[1].contains("insight"));
+        assert_eq!(all[2], levels[2], "the newest stays");
+        assert_eq!(merged(levels.clone(), 100_000), levels);
+        let tiny = merged(levels, 120);
+        assert!(estimate(&tiny.join("\n")) <= 120, "{tiny:?}");
+    }
 }

@@ -2,6 +2,5 @@
 
 pub mod compressor;
 pub mod grounding;
-pub mod merge;
 pub mod state_block;
 pub mod verify;

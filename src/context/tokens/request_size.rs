@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::estimate::{MESSAGE_OVERHEAD, estimate};
+use super::estimate::{MESSAGE_OVERHEAD, estimate, upper_bound};
 use super::tokenizer::Tokenizer;
-use super::upper_bound::upper_bound;
 use base::model::call::ToolSpec;
 use base::model::request::{Message, Request};
 

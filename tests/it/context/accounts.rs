@@ -12,7 +12,7 @@ use base::protocol::ledger::{ContextEdit, LedgerView};
 use base::protocol::op::{Control, Quick};
 use context::builder::ContextBuilder;
 use context::history::manager::HistoryManager;
-use context::layer::LayerInputs;
+use context::layers::LayerInputs;
 use context::parts::{FixedPart, FixedParts, Schemas};
 use context::session::record::FormName;
 use context::tokens::calibration::Calibration;

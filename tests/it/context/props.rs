@@ -8,12 +8,12 @@ use base::model::call::ToolCall;
 use base::model::envelope::Envelope;
 use base::model::item::{Item, ItemId, ToolResult, UserMessage};
 use base::model::request::Message;
-use context::compaction::batch::Batch;
 use context::compaction::policy::{self, PolicyInputs};
 use context::compaction::thresholds::Thresholds;
 use context::compress::tool_result::ToolResultCompressor;
 use context::history::manager::HistoryManager;
 use context::history::normalize;
+use context::session::record::Batch;
 use proptest::prelude::*;
 
 /// What happens next in a session.

@@ -13,7 +13,7 @@ use base::model::item::ItemId;
 use base::protocol::rewind::PointId;
 use context::session::journal::record::JournalRecord;
 use context::session::journal::recorder::Journal;
-use context::session::journal::{restore, restore_plan};
+use context::session::journal::restore;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
@@ -246,8 +246,8 @@ fn a_rewind_stays_in_the_workspace_when_a_folder_is_exchanged() {
     };
     let rewind = |number: u64| {
         let lines = journal.lines();
-        let lines = restore_plan::since(&lines, PointId::Turn(ItemId(number)));
-        let plan = restore_plan::plan(&root, journal.blobs(), lines);
+        let lines = restore::since(&lines, PointId::Turn(ItemId(number)));
+        let plan = restore::plan(&root, journal.blobs(), lines);
         let head = JournalRecord::Rewind { ms: 0, last_item: number, title: String::new(), voided: None };
         restore::carry_out(&journal, head, &plan, true).unwrap()
     };

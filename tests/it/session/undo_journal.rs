@@ -12,8 +12,7 @@ use base::model::item::ItemId;
 use base::protocol::rewind::PointId;
 use context::session::journal::record::JournalRecord;
 use context::session::journal::recorder::Journal;
-use context::session::journal::restore::{self, RestoreOutcome};
-use context::session::journal::restore_plan::{self, RestorePlan};
+use context::session::journal::restore::{self, RestoreOutcome, RestorePlan};
 use proptest::prelude::*;
 
 use super::undo::{git, picture};
@@ -59,11 +58,7 @@ impl Plain {
     }
 
     fn plan(&self, point: PointId) -> RestorePlan {
-        restore_plan::plan(
-            &self.root,
-            self.journal.blobs(),
-            restore_plan::since(&self.journal.lines(), point),
-        )
+        restore::plan(&self.root, self.journal.blobs(), restore::since(&self.journal.lines(), point))
     }
 
     fn go(&self, point: PointId, force: bool) -> RestoreOutcome {

@@ -14,7 +14,7 @@ use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::SessionSelector;
 use base::config::paths::Paths;
 use base::protocol::event::SessionRow;
-use context::session::{list, projects, stored};
+use context::session::{list, stored};
 use frontend::acp::source::{Opened, SessionSource, Wanted, Which as Asked};
 use frontend::acp::{error, serve};
 use frontend::exec::run::interrupts;
@@ -90,7 +90,7 @@ impl SessionSource for Source {
         async move {
             let read = move || match folder {
                 Some(folder) => list::list(&Paths::from_env().project(&canonical(&folder))),
-                None => projects::list(&Paths::from_env().projects()),
+                None => list::everywhere(&Paths::from_env().projects(), usize::MAX),
             };
             tokio::task::spawn_blocking(read).await.unwrap_or_default()
         }
@@ -99,7 +99,7 @@ impl SessionSource for Source {
 
     fn delete(&self, session: String) -> BoxFuture<'_, Result<(), Error>> {
         async move {
-            let delete = move || match projects::of_session(&Paths::from_env().projects(), &session) {
+            let delete = move || match list::project_of(&Paths::from_env().projects(), &session) {
                 Some(project) => stored::delete(&project, &session).map_err(error::failed),
                 None => Ok(()),
             };
@@ -114,7 +114,7 @@ fn canonical(folder: &Path) -> PathBuf {
 }
 
 fn stored_in(folder: &Path, id: &str) -> Result<(), Error> {
-    let found = projects::has(&Paths::from_env().project(&canonical(folder)), id);
+    let found = list::has(&Paths::from_env().project(&canonical(folder)), id);
     let missing = || error::not_found(format!("{} has no session {id}", folder.display()));
     found.then_some(()).ok_or_else(missing)
 }

@@ -18,8 +18,8 @@ use base::config::settings::Permission;
 use base::protocol::event::EndReason;
 use base::protocol::maintain::{Maintain, MaintainReport, Phase};
 use base::protocol::notice;
+use context::session::effective;
 use context::session::journal::recorder::Journal;
-use context::session::maintained;
 use evidence::note::progress;
 use frontend::exec::run::{self, ExecStart, OutputForm};
 
@@ -117,7 +117,7 @@ fn left_of_last(opened: &OpenedProject, args: &MaintainArgs) -> Result<Maintain,
         )
     };
     let path = open::session(&opened.project_state, &SessionSelector::Last)?.ok_or_else(none)?;
-    let (task, left) = maintained::left(&path)?.ok_or_else(none)?;
+    let (task, left) = effective::maintenance_left(&path)?.ok_or_else(none)?;
     let left = phases(args.phase, left);
     if left.is_empty() {
         return Err(Failure::usage(

@@ -2,7 +2,7 @@
 
 use similar::{DiffOp, DiffTag, TextDiff};
 
-use super::path_state::PathState;
+use super::record::PathState;
 
 /// Larger texts aren't compared: it would take seconds.
 const MOST_BYTES: usize = 512 * 1024;

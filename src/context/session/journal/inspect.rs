@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use similar::{ChangeTag, TextDiff};
 
 use super::blobs::Blobs;
-use super::path_state::PathState;
+use super::record::PathState;
 use base::file::{self, FileError};
 use base::folder::exact;
 use base::folder::handle::Folder;

@@ -1,5 +1,5 @@
-//! The lines of a session's journal. A line is written before the action it describes, so after a kill the
-//! journal covers at least everything that was done.
+//! The lines of a session's journal, and the states of paths in them. A line is written before the action it describes, so
+//! after a kill the journal covers at least everything that was done.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -8,7 +8,6 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::path_state::PathState;
 use crate::session::log;
 use base::file;
 use base::format::path_text;
@@ -79,6 +78,63 @@ pub fn append(path: &Path, lines: &[JournalRecord]) -> io::Result<()> {
         bytes.push(b'\n');
     }
     file.write_all(&bytes)
+}
+
+/// What is at a path: enough to detect a change and to restore it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathState {
+    Absent,
+    /// A regular file; its bytes may be in the store, named `hash`.
+    File {
+        hash: String,
+        size: u64,
+        mode: u32,
+    },
+    Link {
+        #[serde(with = "path_text")]
+        to: PathBuf,
+    },
+    /// Its permission bits are not known.
+    Folder,
+    FolderWith {
+        mode: u32,
+    },
+    /// A file too large, or one of too many, to be read: known by size and time only, can't be restored.
+    Unkept {
+        size: u64,
+        mtime_ns: i64,
+    },
+    /// A FIFO, socket or device: never touched.
+    Special,
+}
+
+impl PathState {
+    pub fn hash(&self) -> Option<&str> {
+        match self {
+            Self::File { hash, .. } => Some(hash),
+            _ => None,
+        }
+    }
+
+    pub fn mode(&self) -> Option<u32> {
+        match self {
+            Self::File { mode, .. } | Self::FolderWith { mode } => Some(*mode),
+            _ => None,
+        }
+    }
+
+    pub fn is_folder(&self) -> bool {
+        matches!(self, Self::Folder | Self::FolderWith { .. })
+    }
+
+    /// Whether two states differ at most in the permission bits.
+    pub fn same_content(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File { hash: a, .. }, Self::File { hash: b, .. }) => a == b,
+            (a, b) => a == b || a.is_folder() && b.is_folder(),
+        }
+    }
 }
 
 #[cfg(test)]

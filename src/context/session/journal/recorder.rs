@@ -10,8 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::blobs::Blobs;
 use super::inspect;
-use super::path_state::PathState;
-use super::record::{self, JournalChange, JournalRecord};
+use super::record::{self, JournalChange, JournalRecord, PathState};
 use super::snapshot::Snapshot;
 use base::clock;
 use base::file;

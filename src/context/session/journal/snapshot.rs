@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::blobs::Blobs;
 use super::git::GitIndex;
 use super::inspect;
-use super::path_state::PathState;
+use super::record::PathState;
 use base::folder::exact;
 use base::format::path_text;
 use base::search::walk::Walk;

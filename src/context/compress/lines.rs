@@ -1,0 +1,234 @@
+//! Lines of output by what they say: problems, repetitions, successes. Errors are found by words common to all tools; adjacent
+//! lines that are equal, or differ only in numbers that count up, are folded into the first and last with a count, but
+//! measurements (a loss, a duration) stay: they are what was asked for. Lines that report success (a passed test, a compiled
+//! package, a download) are only counted, by their shape, not by runner version. Pure.
+
+use std::collections::HashSet;
+
+use base::pattern::Pattern;
+
+static ERROR: Pattern = Pattern::new(concat!(
+    r"(?:\b(?i:error|failed|failure|failures|fatal|panic|panicked|exception|traceback|aborted)\b",
+    // AssertionError, assertion `left == right` failed, E   assert x == y, --- FAIL:, ✗ and ✖ of JavaScript runners
+    r"|\b[A-Za-z]*(?:Error|Exception|Failure)\b|\b(?i:assert(?:ion)?)\b|\bFAIL\b|[✗✖✘×]\s)",
+));
+
+/// The longest line that is examined, in bytes: longer ones are data.
+const LINE_BYTES: usize = 1_000;
+
+pub fn is_error(line: &str) -> bool {
+    line.len() <= LINE_BYTES && ERROR.is_match(line)
+}
+
+/// Whether a line is likely to matter later; wider than [`is_error`].
+pub fn may_be_error(line: &str) -> bool {
+    const SIGNS: &str = "error,fail,panic,exception,traceback,assert,fatal,undefined,cannot,not found";
+    let line = line.to_ascii_lowercase();
+    SIGNS.split(',').any(|sign| line.contains(sign))
+}
+
+/// Indices of the error lines: the first of each kind, then the others.
+pub fn errors_first_of_each_kind<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<usize> {
+    let mut kinds: HashSet<String> = HashSet::new();
+    let (mut first, mut others) = (Vec::new(), Vec::new());
+    for (index, line) in lines.filter(|(_, line)| is_error(line)) {
+        let kind: String = line.chars().filter(|c| !c.is_ascii_digit()).collect();
+        if kinds.insert(kind) { first.push(index) } else { others.push(index) }
+    }
+    first.append(&mut others);
+    first
+}
+
+/// Minimum run of similar lines that is folded.
+const REPEATS_FROM: usize = 4;
+
+pub fn fold_repeats(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let shapes: Vec<(String, Vec<Number>)> = lines.iter().map(|line| shape(line)).collect();
+    let mut out: Vec<String> = Vec::with_capacity(lines.len());
+    let mut folded = false;
+    let mut at = 0;
+    while at < lines.len() {
+        let mut end = at + 1;
+        // Text without letters (a table of numbers) may be exactly what was asked for.
+        let foldable = shapes[at].0.bytes().any(|b| b.is_ascii_alphabetic());
+        // In errors, digits are places: only identical lines are folded.
+        let places = foldable && is_error(lines[at]);
+        while foldable
+            && end < lines.len()
+            && (lines[end] == lines[at] || !places && counts_up(&shapes[end - 1], &shapes[end]))
+        {
+            end += 1;
+        }
+        if end - at < REPEATS_FROM {
+            out.extend(lines[at..end].iter().map(|line| (*line).to_owned()));
+        } else {
+            folded = true;
+            out.push(lines[at].to_owned());
+            if lines[at] == lines[end - 1] {
+                out.push(format!("[the same line {} times]", end - at));
+            } else {
+                out.push(format!("[… {} lines like these …]", end - at - 2));
+                out.push(lines[end - 1].to_owned());
+            }
+        }
+        at = end;
+    }
+    folded.then(|| out.join("\n"))
+}
+
+/// A run of digits, and whether it is part of a decimal number.
+type Number<'a> = (&'a str, bool);
+
+/// A line with each run of digits replaced by `0`, and these runs.
+fn shape(line: &str) -> (String, Vec<Number<'_>>) {
+    let line = line.trim_end();
+    let mut shape = String::with_capacity(line.len());
+    let mut numbers = Vec::new();
+    let mut at = 0;
+    while let Some(from) = line[at..].find(|c: char| c.is_ascii_digit()).map(|from| at + from) {
+        let end = line[from..].find(|c: char| !c.is_ascii_digit()).map_or(line.len(), |len| from + len);
+        let digit_beyond =
+            |rest: Option<&str>| rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let before =
+            line[..from].strip_suffix('.').is_some_and(|rest| rest.ends_with(|c: char| c.is_ascii_digit()));
+        shape.push_str(&line[at..from]);
+        shape.push('0');
+        numbers.push((&line[from..end], before || digit_beyond(line[end..].strip_prefix('.'))));
+        at = end;
+    }
+    shape.push_str(&line[at..]);
+    (shape, numbers)
+}
+
+/// Whether a line differs from the previous one only in larger integers.
+fn counts_up(before: &(String, Vec<Number>), now: &(String, Vec<Number>)) -> bool {
+    let value =
+        |digits: &str| (digits.trim_start_matches('0').len(), digits.trim_start_matches('0').to_owned());
+    before.0 == now.0
+        && before
+            .1
+            .iter()
+            .zip(&now.1)
+            .all(|((old, _), (new, measured))| old == new || !measured && value(old) < value(new))
+}
+
+static FINE: Pattern = Pattern::new(concat!(
+    r"(?ix)^\s*(?: ",
+    // cargo test, go test, pytest -v, jest, mocha, unittest -v, TAP
+    r"test\ \S.*\ \.\.\.\ ok | (?:---|===)\ (?:PASS|RUN|CONT|PAUSE)\b.* | ok\ +\d+\b.* | ok\s+\S+\s+[\d.]+m?s.*",
+    r" | \S+::\S.*\ PASSED\b.* | PASSED\ \S.* | (?:✓|✔|√|PASS)\s+\S.* | \w+\ \([\w.]+\)\ \.\.\.\ ok",
+    r" | \S+\ \.\.\.\ ok | \.+\s*\[\s*\d+%\]",
+    // compilers, package managers, downloads
+    r" | (?:compiling|checking|building|downloading|downloaded|fetching|unpacking|installing|collecting|preparing|linking|generating|copying|creating|adding)\ \S.*",
+    r" | requirement\ already\ satisfied.* | using\ cached\ .* | \[\s*\d+/\d+\]\s+(?:building|compiling|linking|cc|cxx)\b.*",
+    r" | (?:get|hit|ign|selecting|setting\ up|processing)(?::\d+|\ ).*",
+    r" )$",
+));
+
+/// Minimum number of such lines that are counted.
+const SUCCESSES_FROM: usize = 5;
+
+pub fn reduce_successes(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let good: Vec<bool> = lines
+        .iter()
+        .map(|line| line.len() < 400 && FINE.is_match(line) && (ends_well(line) || !is_error(line)))
+        .collect();
+    if good.iter().filter(|good| **good).count() < SUCCESSES_FROM {
+        return None;
+    }
+    let mut out: Vec<String> = Vec::with_capacity(lines.len());
+    let mut at = 0;
+    let mut reduced = false;
+    while at < lines.len() {
+        let end = (at..lines.len()).find(|&index| !good[index]).unwrap_or(lines.len());
+        if end - at >= SUCCESSES_FROM {
+            reduced = true;
+            out.push(lines[at].to_owned());
+            out.push(format!("[… {} more lines that report success …]", end - at - 1));
+            at = end;
+        } else {
+            let stop = end.max(at + 1);
+            out.extend(lines[at..stop].iter().map(|line| (*line).to_owned()));
+            at = stop;
+        }
+    }
+    reduced.then(|| out.join("\n"))
+}
+
+/// Whether a line ends in success: a passed test about errors isn't an error.
+fn ends_well(line: &str) -> bool {
+    let last = line.trim_end().rsplit(' ').next().unwrap_or_default().to_ascii_lowercase();
+    matches!(last.as_str(), "ok" | "passed" | "pass")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_every_tool_and_nothing_else() {
+        for line in [
+            "error[E0308]: mismatched types",
+            "src/a.c:3:7: error: expected ';'",
+            "FAILED tests/test_a.py::test_b - AssertionError: 1 != 2",
+            "E       assert 3 == 4",
+            "--- FAIL: TestSum (0.00s)",
+            "thread 'main' panicked at src/main.rs:2:5:",
+            "assertion `left == right` failed",
+            "src/a.ts(3,5): error TS2322: Type 'string' is not assignable",
+            "make: *** [Makefile:3: all] Error 1",
+            "[ERROR] COMPILATION ERROR :",
+            "Traceback (most recent call last):",
+            "java.lang.NullPointerException: x",
+            "  ✖ renders the list",
+        ] {
+            assert!(is_error(line), "{line}");
+        }
+        for line in
+            ["test result: ok. 3 passed", "Compiling serde v1.0", "let terror = mirrored(x);", "asserting"]
+        {
+            assert!(!is_error(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn lines_that_differ_in_digits_fold() {
+        let text =
+            "begin\nstep 1 of 90\nstep 2 of 90\nstep 3 of 90\nstep 4 of 90\nstep 15 of 90\nend\nx\nx\nx\nx";
+        insta::assert_snapshot!(fold_repeats(text).unwrap_or_default(), @r"
+        begin
+        step 1 of 90
+        [… 3 lines like these …]
+        step 15 of 90
+        end
+        x
+        [the same line 4 times]
+        ");
+        let losses: String = (0..40).map(|n| format!("epoch {n} loss 0.{}\n", 9344 - n * 7)).collect();
+        assert_eq!(fold_repeats(&losses), None, "measurements stay");
+        assert_eq!(fold_repeats(&losses.replace("0.", "")), None, "so does what falls");
+        assert_eq!(fold_repeats("1\n2\n3\n4\n5\n6"), None);
+        assert_eq!(fold_repeats("a\nb\na\nb"), None);
+    }
+
+    #[test]
+    fn failures_and_totals_stay() {
+        let passed: String = (0..20).map(|n| format!("test module::case_{n} ... ok\n")).collect();
+        let text = format!(
+            "running 21 tests\n{passed}test module::broken ... FAILED\n\nassertion failed: left == right\n  at src/a.rs:3\ntest result: FAILED. 20 passed; 1 failed"
+        );
+        insta::assert_snapshot!(reduce_successes(&text).unwrap_or_default(), @r"
+        running 21 tests
+        test module::case_0 ... ok
+        [… 19 more lines that report success …]
+        test module::broken ... FAILED
+
+        assertion failed: left == right
+          at src/a.rs:3
+        test result: FAILED. 20 passed; 1 failed
+        ");
+        assert_eq!(reduce_successes("one\ntwo\nthree"), None);
+    }
+}

@@ -1,0 +1,161 @@
+//! What a result loses before it is first sent. Filters only touch new text, so they never break the prompt cache, and are
+//! near-lossless: noise and repetition go, errors and places stay, and a line points to what was left out. Pure.
+
+use std::borrow::Cow;
+
+use super::{cut, lines};
+use crate::tokens::estimate::estimate;
+use base::model::item::ItemId;
+use base::text;
+
+#[derive(Clone, Copy, Debug)]
+pub struct FilterOptions {
+    pub shape: Shape,
+    pub max_tokens: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Text that was asked for as it is: cut, if at all, at one end.
+    Text,
+    /// A command's output, where repetition is noise.
+    Log,
+    Other,
+}
+
+/// Up to this size, in bytes, what a filter would save isn't worth a hole.
+const SMALL_BYTES: usize = 6_000;
+/// A filter must save this share.
+const LEAST_SAVED: f64 = 0.3;
+
+pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> {
+    let mut out = on_terminal(text).into_owned();
+    let mut is_cut = false;
+    let mut pass = |filter: fn(&str) -> Option<String>, out: &mut String| {
+        if let Some(shorter) = filter(out)
+            && (shorter.len() as f64) < out.len() as f64 * (1.0 - LEAST_SAVED)
+        {
+            (*out, is_cut) = (shorter, true);
+        }
+    };
+    if options.shape == Shape::Log && text.len() > SMALL_BYTES {
+        pass(lines::reduce_successes, &mut out);
+        pass(lines::fold_repeats, &mut out);
+    }
+    if estimate(&out) > options.max_tokens && options.shape == Shape::Text {
+        (out, is_cut) = (beginning(&out, options.max_tokens), true);
+    } else if estimate(&out) > options.max_tokens {
+        pass(cut::outline, &mut out);
+        if let Some(shorter) = cut::head_tail(&out, options.max_tokens) {
+            (out, is_cut) = (shorter, true);
+        }
+    }
+    if is_cut {
+        out.push_str(&format!(
+            "\n[shortened from {} lines; full text: Recall {{\"id\":{}}}]",
+            text.lines().count(),
+            id.0
+        ));
+    }
+    (out.len() < text.len()).then_some(out)
+}
+
+fn beginning(whole: &str, max_tokens: u32) -> String {
+    let (mut end, mut tokens) = (0, 0);
+    for line in whole.split_inclusive('\n') {
+        tokens += estimate(line);
+        if tokens > max_tokens {
+            break;
+        }
+        end += line.len();
+    }
+    // A single line may be longer.
+    let end = if end == 0 { text::floor_boundary(whole, max_tokens as usize * 3) } else { end };
+    whole[..end].trim_end().to_owned()
+}
+
+/// What a terminal would show: escape sequences vanish, a carriage return restarts its line (of a progress bar only the
+/// last state stays), trailing blanks and runs of empty lines go.
+fn on_terminal(text: &str) -> Cow<'_, str> {
+    if !text.contains(['\r', '\u{1b}', '\u{8}']) && !text.contains("\n\n\n") && !text.contains(" \n") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut empty = 0;
+    for line in text.split('\n') {
+        let line = strip_escapes(line);
+        let shown = overwritten(line.trim_end_matches('\r'));
+        let shown = shown.trim_end();
+        empty = if shown.is_empty() { empty + 1 } else { 0 };
+        if empty > 1 {
+            continue;
+        }
+        out.push_str(shown);
+        out.push('\n');
+    }
+    out.pop();
+    Cow::Owned(out)
+}
+
+/// The last state of an overwritten line: the text after the last carriage return that isn't blank.
+fn overwritten(line: &str) -> &str {
+    line.rsplit('\r').find(|part| !part.trim().is_empty()).unwrap_or("")
+}
+
+fn strip_escapes(line: &str) -> Cow<'_, str> {
+    if !line.contains(['\u{1b}', '\u{8}']) {
+        return Cow::Borrowed(line);
+    }
+    let mut out = String::with_capacity(line.len());
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{8}' => {
+                out.pop();
+            }
+            '\u{1b}' => match chars.next() {
+                Some('[') => while chars.next().is_some_and(|c| !('@'..='~').contains(&c)) {},
+                Some(']') => {
+                    while let Some(c) = chars.next() {
+                        if c == '\u{7}' || (c == '\u{1b}' && chars.next_if_eq(&'\\').is_some()) {
+                            break;
+                        }
+                    }
+                }
+                _ => {}
+            },
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_clean_text_is_unchanged() {
+        assert_eq!(
+            filter(ItemId(1), "fine\nall good\n", FilterOptions { shape: Shape::Log, max_tokens: 100 }),
+            None
+        );
+    }
+
+    #[test]
+    fn cut_text_has_a_pointer() {
+        let text: String = (0..500).map(|n| format!("word{n} something else here\n")).collect();
+        let short = filter(ItemId(7), &text, FilterOptions { shape: Shape::Other, max_tokens: 200 })
+            .unwrap_or_default();
+        assert!(short.contains("Recall {\"id\":7}"), "{short}");
+        assert!(estimate(&short) < 300, "{short}");
+    }
+
+    #[test]
+    fn a_progress_bar_keeps_its_last_state() {
+        assert_eq!(on_terminal(" 10%\r 50%\r100% done\r\nnext"), "100% done\nnext");
+        assert_eq!(on_terminal("\u{1b}[32mok\u{1b}[0m\u{1b}]0;title\u{7}!"), "ok!");
+        assert_eq!(on_terminal("a\n\n\n\nb  \n"), "a\n\nb\n");
+        assert!(matches!(on_terminal("plain\ntext"), Cow::Borrowed(_)));
+    }
+}
