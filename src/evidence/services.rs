@@ -11,7 +11,7 @@ use crate::rank::names::{folder_of, stem_of};
 use crate::text::kind::FilePurpose;
 use base::file;
 use base::folder::atomic_write::{self, Expect};
-use base::search::stem::stem;
+use base::search::fold::stem;
 use base::search::words;
 
 const FILE: &str = "project_index.json";

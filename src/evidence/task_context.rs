@@ -11,7 +11,7 @@ use crate::index::format::Damaged;
 use crate::rank::locate::{Project, RankedFile};
 use crate::rank::query::Query;
 use base::path::on_one_line;
-use base::search::stem::stem;
+use base::search::fold::stem;
 use base::text::floor_boundary;
 
 /// Default limit of the text, in characters.

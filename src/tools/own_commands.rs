@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::skill::definition::Skill;
 use crate::skill::fill;
 use crate::skill::set::SkillSet;
-use base::config::trusted::command_files::CommandFile;
+use base::config::trusted::agent_files::CommandFile;
 use base::format::frontmatter;
 use base::protocol::event::CommandRow;
 use base::text::one_line;

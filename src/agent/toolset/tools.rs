@@ -36,7 +36,7 @@ pub fn dispatcher(mut cx: ToolCx, parts: ToolParts<'_>) -> Dispatcher {
         workspace: cx.root.to_path_buf(),
         sandbox: loaded.work.sandbox.then(|| Arc::clone(&cx.sandbox)),
         setting: loaded.language_servers.clone(),
-        projects: loaded.own.programs.clone(),
+        projects: loaded.own.program_paths(),
     });
     let readable = skills.readable_with(cx.spill.folder());
     let mut rules = Rules::load(project_state);

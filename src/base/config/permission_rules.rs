@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::trusted::agent_files::AgentFile;
-use super::trusted::permission_files;
+use super::trusted::json_files;
+use crate::path;
 
 /// What an administrator sets for everyone on this machine. Nothing can loosen its `deny`.
 pub const MACHINE_FILE: &str = "/etc/mycode/config.toml";
@@ -30,35 +31,21 @@ pub struct RuleSource {
     pub foreign: bool,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ClaudeSettings {
-    permissions: ClaudeLists,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ClaudeLists {
-    allow: Vec<String>,
-    ask: Vec<String>,
-    deny: Vec<String>,
-}
-
-/// The rules in Claude Code's settings.
+/// The rules in Claude Code's settings, which have other entries too.
 pub fn claude_lists(settings: &Value) -> PermissionLists {
-    let ClaudeLists { allow, ask, deny } =
-        ClaudeSettings::deserialize(settings).unwrap_or_default().permissions;
+    let list = |name: &str| Vec::deserialize(&settings["permissions"][name]).unwrap_or_default();
+    let (allow, ask, deny) = (list("allow"), list("ask"), list("deny"));
     PermissionLists { allow, ask, deny }
 }
 
 /// What forbids and asks counts at once; what allows only if `trusted`.
 pub fn of_claude(workspace: &Path, trusted: &[AgentFile]) -> Vec<RuleSource> {
-    let sources = permission_files::read_all(workspace).into_iter().filter_map(|(name, text)| {
+    let sources = json_files::settings(workspace).filter_map(|AgentFile { path, text }| {
         let PermissionLists { allow, ask, deny } = claude_lists(&serde_json::from_str(&text).ok()?);
-        let is_trusted = trusted.iter().any(|file| file.path == workspace.join(name));
+        let is_trusted = trusted.iter().any(|file| file.path == path);
         let lists = PermissionLists { allow: if is_trusted { allow } else { Vec::new() }, ask, deny };
-        let found = lists != PermissionLists::default();
-        found.then(|| RuleSource { place: name.to_owned(), lists, foreign: true })
+        let place = path::display(workspace, &path);
+        (lists != PermissionLists::default()).then_some(RuleSource { place, lists, foreign: true })
     });
     sources.collect()
 }

@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::handle::Folder;
-use super::no_links::{self, LOOK};
+use super::handle::{self, Folder, LOOK};
 use crate::file::{self, FileError};
 
 /// Doesn't follow a link at the end.
 pub fn look(path: &Path) -> io::Result<Metadata> {
-    File::from(no_links::open(path, LOOK)?).metadata()
+    File::from(handle::open_path(path, LOOK)?).metadata()
 }
 
 pub fn open(path: &Path) -> Result<(File, Metadata), FileError> {
@@ -24,7 +23,7 @@ pub fn open(path: &Path) -> Result<(File, Metadata), FileError> {
 /// Like [`open`] with fewer system calls, for what a walk has just seen as a regular file.
 pub fn open_seen(path: &Path) -> Result<File, FileError> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = File::from(no_links::open(path, flags)?);
+    let file = File::from(handle::open_path(path, flags)?);
     file::check_kind(&file.metadata()?)?;
     Ok(file)
 }

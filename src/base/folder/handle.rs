@@ -1,5 +1,6 @@
-//! An open folder: everything in it is accessed by name without following links, so a changed path can't
-//! redirect the work. Opened for each call, so that a recreated workspace is found.
+//! An open folder: everything in it is accessed by name without following links, so a changed path can't redirect the work.
+//! Opened for each call, so that a recreated workspace is found. Anyone who may change a folder can replace it with a link at
+//! any time; a resolved path opened here leads to the place that was checked, or fails.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, Permissions};
@@ -7,12 +8,11 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, openat, statat};
 use rustix::io::Errno;
 
-use super::no_links::{self, FOLDER, LOOK};
 use crate::file::{self, FileError};
 
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Folder(OwnedFd);
 impl Folder {
     /// Absolute path; no part of it may be a link.
     pub fn open(path: &Path) -> io::Result<Self> {
-        no_links::open(path, FOLDER).map(Self)
+        open_path(path, FOLDER).map(Self)
     }
 
     pub fn of(path: &Path) -> Result<(Self, &OsStr), FileError> {
@@ -60,7 +60,7 @@ impl Folder {
 
     fn open_at(&self, name: &OsStr, flags: OFlags, mode: u32) -> io::Result<OwnedFd> {
         let mode = Mode::from_bits_retain(mode as _);
-        Ok(rustix::fs::openat(&self.0, one(name)?, no_links::safe(flags), mode)?)
+        Ok(rustix::fs::openat(&self.0, one(name)?, safe(flags), mode)?)
     }
 
     pub fn open_with(&self, name: &OsStr, flags: OFlags, mode: u32) -> io::Result<File> {
@@ -99,7 +99,7 @@ impl Folder {
     }
 
     fn readable(&self) -> io::Result<OwnedFd> {
-        let flags = no_links::safe(OFlags::RDONLY | OFlags::DIRECTORY);
+        let flags = safe(OFlags::RDONLY | OFlags::DIRECTORY);
         Ok(rustix::fs::openat(&self.0, ".", flags, Mode::empty())?)
     }
 
@@ -176,4 +176,133 @@ impl Folder {
 fn one(name: &OsStr) -> io::Result<&OsStr> {
     let single = !name.as_bytes().contains(&b'/') && name != "..";
     if single { Ok(name) } else { Err(Errno::INVAL.into()) }
+}
+
+/// For metadata only; doesn't follow links. Linux: needs no read permission, has no effect on devices.
+#[cfg(target_os = "linux")]
+pub const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW);
+#[cfg(not(target_os = "linux"))]
+pub const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::SYMLINK);
+
+#[cfg(target_os = "linux")]
+const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
+#[cfg(not(target_os = "linux"))]
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
+
+/// Flags that never follow a link and keep the handle from child processes.
+fn safe(flags: OFlags) -> OFlags {
+    let at_link = if flags == LOOK { OFlags::empty() } else { OFlags::NOFOLLOW };
+    flags | at_link | OFlags::CLOEXEC
+}
+
+/// No part of it may be a link; `path` must be absolute and without `..`.
+pub fn open_path(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
+        return Err(Errno::INVAL.into());
+    }
+    #[cfg(target_os = "linux")]
+    match by_kernel(path, flags) {
+        // Kernels before 5.6 lack the call, and some containers forbid it.
+        Err(Errno::NOSYS | Errno::PERM) => {}
+        opened => return Ok(opened?),
+    }
+    Ok(by_steps(path, flags)?)
+}
+
+#[cfg(target_os = "linux")]
+fn by_kernel(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    use rustix::fs::{ResolveFlags, openat2};
+    let how = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    // Without `NOFOLLOW`, which would report a link in place of a folder as "not a folder".
+    openat2(CWD, path, flags | OFlags::CLOEXEC, Mode::empty(), how)
+}
+
+fn by_steps(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    let mut names = path.components().skip(1).map(Component::as_os_str).peekable();
+    let mut opened =
+        openat(CWD, "/", safe(if names.peek().is_some() { FOLDER } else { flags }), Mode::empty())?;
+    while let Some(name) = names.next() {
+        let flags = if names.peek().is_some() { FOLDER } else { flags };
+        opened = openat(&opened, name, safe(flags), Mode::empty()).map_err(|error| {
+            // For a link in place of a folder, the system only reports "not a folder".
+            let found = statat(&opened, name, AtFlags::SYMLINK_NOFOLLOW);
+            let link = found.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
+            if error == Errno::NOTDIR && link { Errno::LOOP } else { error }
+        })?;
+    }
+    Ok(opened)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn both_ways_open_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::write(root.join("a/b/f"), "x").unwrap();
+        symlink("a", root.join("to_a")).unwrap();
+        symlink("f", root.join("a/b/to_f")).unwrap();
+        symlink("nowhere", root.join("dangling")).unwrap();
+        let read = OFlags::RDONLY;
+        for (name, flags, wanted) in [
+            ("a/b/f", read, Ok(())),
+            ("a/./b", FOLDER, Ok(())),
+            ("a/b/to_f", LOOK, Ok(())),
+            ("dangling", LOOK, Ok(())),
+            ("to_a/b/f", LOOK, Err(Errno::LOOP)),
+            ("to_a/b/f", read, Err(Errno::LOOP)),
+            ("to_a", FOLDER, Err(Errno::LOOP)),
+            ("a/b/to_f", read, Err(Errno::LOOP)),
+            ("dangling", read, Err(Errno::LOOP)),
+            ("a/none/f", read, Err(Errno::NOENT)),
+            ("a/b/f/x", read, Err(Errno::NOTDIR)),
+            ("a/b/f", FOLDER, Err(Errno::NOTDIR)),
+        ] {
+            let path = root.join(name);
+            assert_eq!(by_kernel(&path, flags).map(drop), wanted, "{name}");
+            assert_eq!(by_steps(&path, flags).map(drop), wanted, "{name}, by steps");
+        }
+        assert!(by_steps(Path::new("/"), FOLDER).is_ok());
+        assert!(open_path(Path::new("a"), read).is_err(), "relative");
+        assert!(open_path(&root.join("a/../a"), FOLDER).is_err(), "upwards");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_link_that_comes_and_goes_is_never_followed() {
+        use rustix::fs::{RenameFlags, renameat_with};
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for (folder, text) in [("in/d", "inside"), ("out", "outside")] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+            fs::write(root.join(folder).join("f"), text).unwrap();
+        }
+        let (folder, link) = (root.join("in/d"), root.join("in/l"));
+        symlink(root.join("out"), &link).unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+                }
+            });
+            let reads = (0..20_000).map(|n| match n % 2 {
+                0 => by_steps(&folder.join("f"), OFlags::RDONLY),
+                _ => by_kernel(&folder.join("f"), OFlags::RDONLY),
+            });
+            let texts: Vec<String> =
+                reads.flatten().map(|file| std::io::read_to_string(fs::File::from(file)).unwrap()).collect();
+            done.store(true, Ordering::Relaxed);
+            assert!(!texts.is_empty() && texts.iter().all(|text| text == "inside"));
+        });
+    }
 }

@@ -3,6 +3,5 @@
 pub mod atomic_write;
 pub mod exact;
 pub mod handle;
-pub mod no_links;
 pub mod temporary;
 pub mod update;

@@ -2,7 +2,6 @@
 //! provider's wire format and does no I/O.
 
 pub mod call;
-pub mod context_limit;
 pub mod envelope;
 pub mod fingerprint;
 pub mod item;

@@ -5,6 +5,5 @@ pub mod fold;
 pub mod fuzzy;
 pub mod glob;
 pub mod grep;
-pub mod stem;
 pub mod walk;
 pub mod words;

@@ -4,8 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use super::fold::{fold, is_cjk};
-use super::stem::stem;
+use super::fold::{fold, is_cjk, stem};
 
 /// Longer runs are data, not names.
 const MAX_WORD_BYTES: usize = 64;

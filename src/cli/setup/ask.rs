@@ -8,7 +8,7 @@ use crate::cli::report::{self, Failure};
 use base::config::load;
 use base::config::paths::{self, Paths};
 use base::config::trusted::held_back::HeldBack;
-use base::config::trusted::own_files::Definitions;
+use base::config::trusted::own_files::OwnFiles;
 use base::config::trusted::trust::Trust;
 use base::file;
 use base::sanitize;
@@ -44,7 +44,7 @@ pub fn ask_trust(workspace: &Path) -> Result<(), Failure> {
 }
 
 fn ask_agents(workspace: &Path, project_state: &Path) -> Result<(), Failure> {
-    let (defined, trust) = (Definitions::of(workspace), Trust::of_agents(project_state));
+    let (defined, trust) = (OwnFiles::of_project(workspace), Trust::of_agents(project_state));
     let contents = defined.contents(workspace);
     if defined.is_empty() || trust.holds(&contents) || trust.refused(&contents) {
         return Ok(());

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use super::settings::{self, HookSettings};
 use base::config::trusted::agent_files::AgentFile;
-use base::config::trusted::hook_files;
+use base::config::trusted::json_files;
 use base::path::{display, on_one_line};
 use base::text::one_line;
 
 /// `files` are the active ones; any others of the project aren't trusted.
 pub fn text(files: &[AgentFile], workspace: &Path) -> String {
     let untrusted: Vec<AgentFile> =
-        hook_files::of_project(workspace).into_iter().filter(|file| !files.contains(file)).collect();
+        json_files::hooks_of_project(workspace).into_iter().filter(|file| !files.contains(file)).collect();
     if files.is_empty() && untrusted.is_empty() {
         return "No hooks. Hooks are read from ~/.config/mycode/hooks.json and .mycode/hooks.json, or in Claude Code's \
                 ~/.claude/settings.json and .claude/settings.json.\n"

@@ -66,12 +66,13 @@ pub fn languages(workspace: &Path, loaded: &Loaded) -> Vec<(String, String)> {
         }
     }
     let refusal = if loaded.work.sandbox { probe::status().refusal() } else { None };
+    let own = loaded.own.program_paths();
     let search = std::env::var_os("PATH").unwrap_or_default();
     let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
     counts.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
     let described = counts.into_iter().map(|(name, count)| {
         let row = &rows[name];
-        let installed = installed(row, &loaded.own.programs, &search);
+        let installed = installed(row, &own, &search);
         let server = match (installed.first(), &refusal) {
             (Some(program), None) => program.path.display().to_string(),
             (Some(program), Some(why)) => format!("{} is not started: {why}", program.name()),

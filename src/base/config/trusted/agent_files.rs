@@ -1,15 +1,27 @@
-//! Sub-agent definitions: from the user's configuration and Claude Code's folder at home, and from a project,
-//! where they need the user's trust in their exact contents.
+//! Definitions in folders of Markdown files: sub-agents, and slash commands (in TOML too), where a subfolder is a
+//! namespace: `git/fix.md` is `/git:fix`. From the user's configuration and other agents' folders at home, and from a
+//! project, where they need the user's trust in their exact contents. Folders as in the documentation of Claude Code,
+//! Codex, Gemini CLI and opencode, November 2026.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::file;
-use crate::path;
+use crate::{file, path};
 
-const FOLDERS: [&str; 2] = [".mycode/agents", ".claude/agents"];
+const AGENTS: [&str; 2] = [".mycode/agents", ".claude/agents"];
+const AGENTS_AT_HOME: [&str; 1] = [".claude/agents"];
+const COMMANDS: [&str; 5] =
+    [".mycode/commands", ".claude/commands", ".opencode/command", ".opencode/commands", ".gemini/commands"];
+const COMMANDS_AT_HOME: [&str; 5] = [
+    ".claude/commands",
+    ".codex/prompts",
+    ".config/opencode/command",
+    ".config/opencode/commands",
+    ".gemini/commands",
+];
 const MAX_BYTES: u64 = 64 * 1024;
 const MAX_FILES: usize = 100;
+const MAX_DEPTH: usize = 4;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentFile {
@@ -17,34 +29,73 @@ pub struct AgentFile {
     pub text: String,
 }
 
-pub fn of_user(config: &Path) -> Vec<AgentFile> {
-    let home = std::env::home_dir().map(|home| home.join(".claude/agents"));
-    [Some(config.join("agents")), home].iter().flatten().flat_map(|folder| in_folder(folder)).collect()
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandFile {
+    /// As typed, without the slash.
+    pub name: String,
+    pub path: PathBuf,
+    pub text: String,
+}
+
+pub fn agents_of_user(config: &Path) -> Vec<AgentFile> {
+    of_user(config.join("agents"), &AGENTS_AT_HOME).iter().flat_map(|folder| agents(folder)).collect()
 }
 
 /// Sorted; without files that a link brings in from outside.
-pub fn of_project(workspace: &Path) -> Vec<AgentFile> {
+pub fn agents_of_project(workspace: &Path) -> Vec<AgentFile> {
     let inside = |file: &AgentFile| path::follow(&file.path).starts_with(workspace);
-    FOLDERS.iter().flat_map(|folder| in_folder(&workspace.join(folder))).filter(inside).collect()
+    AGENTS.iter().flat_map(|folder| agents(&workspace.join(folder))).filter(inside).collect()
 }
 
-fn in_folder(folder: &Path) -> Vec<AgentFile> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+pub fn commands_of_user(config: &Path) -> Vec<CommandFile> {
+    of_user(config.join("commands"), &COMMANDS_AT_HOME).iter().flat_map(|folder| commands(folder)).collect()
+}
+
+/// Sorted; without files that a link brings in from outside.
+pub fn commands_of_project(workspace: &Path) -> Vec<CommandFile> {
+    let inside = |file: &CommandFile| path::follow(&file.path).starts_with(workspace);
+    COMMANDS.iter().flat_map(|folder| commands(&workspace.join(folder))).filter(inside).collect()
+}
+
+fn of_user(own: PathBuf, at_home: &[&str]) -> Vec<PathBuf> {
+    let at_home =
+        std::env::home_dir().into_iter().flat_map(|home| at_home.iter().map(move |name| home.join(name)));
+    std::iter::once(own).chain(at_home).collect()
+}
+
+fn agents(folder: &Path) -> Vec<AgentFile> {
+    let read = |path: PathBuf| Some(AgentFile { text: file::small_text(&path, MAX_BYTES)?, path });
+    files(folder, 1, &["md"]).into_iter().filter_map(read).collect()
+}
+
+fn commands(folder: &Path) -> Vec<CommandFile> {
+    let read = |path: PathBuf| {
+        let name = path.strip_prefix(folder).ok()?.with_extension("");
+        let name = name.iter().map(|part| part.to_str()).collect::<Option<Vec<_>>>()?.join(":");
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.');
+        Some(CommandFile { text: file::small_text(&path, MAX_BYTES)?, name, path })
+            .filter(|file| file.name.chars().all(plain))
+    };
+    files(folder, MAX_DEPTH, &["md", "toml"]).into_iter().filter_map(read).collect()
+}
+
+fn files(folder: &Path, depth: usize, endings: &[&str]) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    walk(folder, depth, endings, &mut paths);
     paths.sort();
     paths.truncate(MAX_FILES);
-    let read = |path: PathBuf| Some(AgentFile { text: file::small_text(&path, MAX_BYTES)?, path });
-    paths.into_iter().filter_map(read).collect()
+    paths
 }
 
-/// Everything that trust is bound to: names and texts.
-pub fn contents<'a>(files: impl Iterator<Item = &'a AgentFile>, workspace: &Path) -> String {
-    let shown = |file: &AgentFile| path::display(workspace, &file.path);
-    files.map(|file| format!("{}\0{}\0", shown(file), file.text)).collect()
-}
-
-pub fn names<'a>(files: impl Iterator<Item = &'a AgentFile>, workspace: &Path) -> String {
-    let names: Vec<String> = files.map(|file| path::display(workspace, &file.path)).collect();
-    names.join(", ")
+fn walk(folder: &Path, depth: usize, endings: &[&str], paths: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && depth > 1 && paths.len() < MAX_FILES {
+            walk(&path, depth - 1, endings, paths);
+        } else if path.extension().is_some_and(|extension| endings.iter().any(|ending| extension == *ending))
+        {
+            paths.push(path);
+        }
+    }
 }

@@ -1,11 +1,8 @@
 //! What a project may define only if the user trusts its exact contents.
 
 pub mod agent_files;
-pub mod command_files;
 pub mod held_back;
-pub mod hook_files;
-pub mod mcp_files;
+pub mod json_files;
 pub mod own_files;
-pub mod permission_files;
 pub mod skill_files;
 pub mod trust;

@@ -1,69 +1,40 @@
-//! What a project defines for the agent (sub-agents, slash commands…): it needs the user's trust in its exact
-//! contents. A new kind is one row of `KINDS` and its part of [`OwnFiles`].
+//! What the user and a project define for the agent (sub-agents, slash commands…). A project's needs the user's trust in its
+//! exact contents. A new kind is one field of [`OwnFiles`], and its reader for each.
 
 use std::path::{Path, PathBuf};
 
-use super::agent_files::{self, AgentFile};
-use super::command_files::{self, CommandFile};
-use super::hook_files;
-use super::mcp_files;
-use super::permission_files;
+use super::agent_files::{self, AgentFile, CommandFile};
+use super::json_files;
 use super::skill_files::{self, SkillFile};
 use super::trust::Trust;
 use crate::config::language_servers;
+use crate::path;
 use crate::text::and_list;
 
-type OfProject = fn(&Path) -> Vec<AgentFile>;
-
-const KINDS: [(&str, OfProject); 7] = [
-    ("sub-agents", agent_files::of_project),
-    ("commands", command_files::definitions),
-    ("skills", skill_files::definitions),
-    ("hooks", hook_files::of_project),
-    ("language servers", language_servers::of_project),
-    ("MCP servers", mcp_files::of_project),
-    ("permission rules", permission_files::of_project),
-];
-
-/// The usable files: the user's, and the project's if trusted.
 #[derive(Clone, Debug, Default)]
 pub struct OwnFiles {
     pub agents: Vec<AgentFile>,
+    /// For equal names the first one wins.
     pub commands: Vec<CommandFile>,
     pub skills: Vec<SkillFile>,
     pub hooks: Vec<AgentFile>,
     /// Language servers shipped by the project.
-    pub programs: Vec<PathBuf>,
+    pub programs: Vec<AgentFile>,
     /// MCP servers; for equal names the later one wins.
     pub mcp: Vec<AgentFile>,
     /// What Claude Code's project settings allow.
     pub permissions: Vec<AgentFile>,
 }
 
+/// The usable files: the user's, and the project's if trusted; else a notice.
 pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (OwnFiles, Option<String>) {
-    let mut own = OwnFiles {
-        agents: agent_files::of_user(config),
-        commands: command_files::of_user(config),
-        skills: skill_files::of_user(config),
-        hooks: hook_files::of_user(config),
-        programs: Vec::new(),
-        mcp: mcp_files::of_user(config),
-        permissions: Vec::new(),
-    };
-    let project = Definitions::of(workspace);
+    let own = OwnFiles::of_user(config);
+    let project = OwnFiles::of_project(workspace);
     if project.is_empty() {
         return (own, None);
     }
     if trust || Trust::of_agents(state).holds(&project.contents(workspace)) {
-        own.agents.extend(agent_files::of_project(workspace));
-        // For equal names the project's wins.
-        own.commands.splice(..0, command_files::of_project(workspace));
-        own.skills.splice(..0, skill_files::of_project(workspace));
-        own.hooks.extend(hook_files::of_project(workspace));
-        own.programs.extend(language_servers::of_project(workspace).into_iter().map(|file| file.path));
-        own.mcp.extend(mcp_files::of_project(workspace));
-        own.permissions = permission_files::of_project(workspace);
-        return (own, None);
+        return (own.with(project), None);
     }
     let notice = format!(
         "This project defines {} ({}). Ignored, because they are not trusted as they are now; `mycode trust` trusts them.",
@@ -73,31 +44,81 @@ pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (OwnF
     (own, Some(notice))
 }
 
-pub struct Definitions(Vec<(&'static str, Vec<AgentFile>)>);
+impl OwnFiles {
+    fn of_user(config: &Path) -> Self {
+        Self {
+            agents: agent_files::agents_of_user(config),
+            commands: agent_files::commands_of_user(config),
+            skills: skill_files::of_user(config),
+            hooks: json_files::hooks_of_user(config),
+            programs: Vec::new(),
+            mcp: json_files::mcp_of_user(config),
+            permissions: Vec::new(),
+        }
+    }
 
-impl Definitions {
-    pub fn of(workspace: &Path) -> Self {
-        let read = |(kind, read): (&'static str, OfProject)| (kind, read(workspace));
-        Self(KINDS.into_iter().map(read).filter(|(_, files)| !files.is_empty()).collect())
+    pub fn of_project(workspace: &Path) -> Self {
+        Self {
+            agents: agent_files::agents_of_project(workspace),
+            commands: agent_files::commands_of_project(workspace),
+            skills: skill_files::of_project(workspace),
+            hooks: json_files::hooks_of_project(workspace),
+            programs: language_servers::of_project(workspace),
+            mcp: json_files::mcp_of_project(workspace),
+            permissions: json_files::permissions_of_project(workspace),
+        }
+    }
+
+    /// For equal names of commands and skills the project's wins.
+    fn with(mut self, project: Self) -> Self {
+        self.agents.extend(project.agents);
+        self.commands.splice(..0, project.commands);
+        self.skills.splice(..0, project.skills);
+        self.hooks.extend(project.hooks);
+        self.mcp.extend(project.mcp);
+        Self { programs: project.programs, permissions: project.permissions, ..self }
+    }
+
+    pub fn program_paths(&self) -> Vec<PathBuf> {
+        self.programs.iter().map(|file| file.path.clone()).collect()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all().is_empty()
     }
 
     pub fn kinds(&self) -> String {
-        and_list(&self.0.iter().map(|(kind, _)| *kind).collect::<Vec<_>>())
+        and_list(&self.all().iter().map(|(kind, _)| *kind).collect::<Vec<_>>())
     }
 
     pub fn names(&self, workspace: &Path) -> String {
-        agent_files::names(self.files(), workspace)
+        let all = self.all();
+        let paths = all.iter().flat_map(|(_, files)| files).map(|(path, _)| path::display(workspace, path));
+        paths.collect::<Vec<_>>().join(", ")
     }
 
+    /// Everything that trust is bound to: names and texts.
     pub fn contents(&self, workspace: &Path) -> String {
-        agent_files::contents(self.files(), workspace)
+        let all = self.all();
+        let files = all.iter().flat_map(|(_, files)| files);
+        files.map(|(path, text)| format!("{}\0{text}\0", path::display(workspace, path))).collect()
     }
 
-    fn files(&self) -> impl Iterator<Item = &AgentFile> {
-        self.0.iter().flat_map(|(_, files)| files)
+    /// The files of each kind, without empty kinds.
+    fn all(&self) -> Vec<(&'static str, Vec<(&Path, &str)>)> {
+        let plain = |files| Vec::from_iter(<[AgentFile]>::iter(files).map(|file| (&*file.path, &*file.text)));
+        let commands = self.commands.iter().map(|file| (&*file.path, &*file.text));
+        let skills = self.skills.iter().map(|file| (&*file.path, &*file.text));
+        let mut all = vec![
+            ("sub-agents", plain(&self.agents)),
+            ("commands", commands.collect()),
+            ("skills", skills.collect()),
+            ("hooks", plain(&self.hooks)),
+            ("language servers", plain(&self.programs)),
+            ("MCP servers", plain(&self.mcp)),
+            ("permission rules", plain(&self.permissions)),
+        ];
+        all.retain(|(_, files)| !files.is_empty());
+        all
     }
 }

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::agent_files::AgentFile;
 use crate::{file, path, repository};
 
 const FOLDERS: [&str; 3] = [".mycode/skills", ".claude/skills", ".agents/skills"];
@@ -50,10 +49,6 @@ pub fn of_project(workspace: &Path) -> Vec<SkillFile> {
     }
     found.files.retain(|file| path::follow(&file.path).starts_with(root));
     found.files
-}
-
-pub fn definitions(workspace: &Path) -> Vec<AgentFile> {
-    of_project(workspace).into_iter().map(|file| AgentFile { path: file.path, text: file.text }).collect()
 }
 
 fn at_home() -> impl Iterator<Item = PathBuf> {

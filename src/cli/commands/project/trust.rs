@@ -9,7 +9,7 @@ use crate::cli::setup::open;
 use base::config::load;
 use base::config::settings::Permission;
 use base::config::trusted::held_back::HeldBack;
-use base::config::trusted::own_files::Definitions;
+use base::config::trusted::own_files::OwnFiles;
 use base::config::trusted::trust::Trust;
 use base::sanitize;
 
@@ -39,7 +39,7 @@ pub fn run(cli: &SharedArgs, args: &TrustArgs) -> Result<(), Failure> {
     for rules in held.keys().map(|path| sanitize::reveal(&path.display().to_string()).into_owned()) {
         report::print(&format!("{rules} is used as project rules from the next message on.\n"))?;
     }
-    let defined = Definitions::of(&opened.workspace);
+    let defined = OwnFiles::of_project(&opened.workspace);
     if !defined.is_empty() {
         Trust::of_agents(&opened.project_state).give(&defined.contents(&opened.workspace))?;
         report::print(&format!(

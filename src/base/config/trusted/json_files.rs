@@ -1,0 +1,77 @@
+//! Definitions in JSON files: hooks, MCP servers, and the permission rules of Claude Code's settings. The user's own, and a
+//! project's, which need the user's trust in exactly that: of Claude Code's settings only those keys count, so other changes
+//! keep trust.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::agent_files::AgentFile;
+use crate::{file, path};
+
+const HOOKS: [&str; 3] = [".mycode/hooks.json", ".claude/settings.json", ".claude/settings.local.json"];
+const HOOK_KEYS: [&str; 2] = ["hooks", "disableAllHooks"];
+/// The first one is shared with Claude Code.
+const MCP_SERVERS: [&str; 2] = [".mcp.json", ".mycode/mcp_servers.json"];
+const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
+const MAX_BYTES: u64 = 1024 * 1024;
+
+pub fn hooks_of_user(config: &Path) -> Vec<AgentFile> {
+    let home = std::env::home_dir().map(|home| home.join(".claude/settings.json"));
+    [Some(config.join("hooks.json")), home]
+        .into_iter()
+        .flatten()
+        .filter_map(read)
+        .filter_map(only_hooks)
+        .collect()
+}
+
+pub fn hooks_of_project(workspace: &Path) -> Vec<AgentFile> {
+    of_project(workspace, &HOOKS).filter_map(only_hooks).collect()
+}
+
+pub fn mcp_of_user(config: &Path) -> Vec<AgentFile> {
+    read(config.join("mcp_servers.json")).into_iter().collect()
+}
+
+pub fn mcp_of_project(workspace: &Path) -> Vec<AgentFile> {
+    of_project(workspace, &MCP_SERVERS).collect()
+}
+
+/// What Claude Code's settings allow, if anything.
+pub fn permissions_of_project(workspace: &Path) -> Vec<AgentFile> {
+    let allowed = |AgentFile { path, text }| {
+        let settings: Value = serde_json::from_str(&text).ok()?;
+        let allow = settings["permissions"]["allow"].as_array().filter(|list| !list.is_empty())?;
+        Some(AgentFile { path, text: Value::from(allow.clone()).to_string() })
+    };
+    settings(workspace).filter_map(allowed).collect()
+}
+
+/// Claude Code's settings in a project.
+pub fn settings(workspace: &Path) -> impl Iterator<Item = AgentFile> {
+    of_project(workspace, &SETTINGS)
+}
+
+/// Without files that a link brings in from outside.
+fn of_project(workspace: &Path, names: &'static [&'static str]) -> impl Iterator<Item = AgentFile> {
+    let paths = names.iter().map(|name| workspace.join(name));
+    paths.filter(|path| path::follow(path).starts_with(workspace)).filter_map(read)
+}
+
+fn read(path: PathBuf) -> Option<AgentFile> {
+    Some(AgentFile { text: file::small_text(&path, MAX_BYTES)?, path })
+}
+
+/// What a file says about hooks, if anything. Invalid JSON is kept, so that it can be reported.
+fn only_hooks(file: AgentFile) -> Option<AgentFile> {
+    let is_nothing =
+        |value: &Value| *value == false || value.as_object().is_some_and(serde_json::Map::is_empty);
+    match serde_json::from_str(&file.text) {
+        Ok(Value::Object(mut all)) => {
+            all.retain(|key, value| HOOK_KEYS.contains(&key.as_str()) && !is_nothing(value));
+            (!all.is_empty()).then(|| AgentFile { text: Value::Object(all).to_string(), ..file })
+        }
+        _ => Some(file).filter(|file| file.text.contains("\"hooks\"")),
+    }
+}
