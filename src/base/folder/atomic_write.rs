@@ -47,25 +47,12 @@ pub fn write_exactly(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), Fi
 
 /// Like [`write()`] for a name in an open folder, without following links.
 pub fn write_in(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
-    write_as(folder, name, bytes, expect, 0o666)
+    write_as(folder, name, bytes, expect, Manner { most: 0o666, apart: false })
 }
 
 /// Like [`write_in()`], but leaves the file's other names as they are, and the caller syncs.
 pub fn write_apart(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect) -> Result<(), FileError> {
-    let old = folder.look(name).ok();
-    let mut alone = false;
-    if let Some(meta) = &old {
-        may_be_written(folder, name, meta)?;
-        alone = meta.nlink() == 1;
-        if alone && has_attributes(folder, name)? {
-            return in_place(folder, name, bytes, expect);
-        }
-    }
-    match replace(folder, name, bytes, (old.as_ref(), 0o666), expect, false) {
-        Err(Refused::Folder(_)) if alone => in_place(folder, name, bytes, expect),
-        Err(Refused::Folder(error) | Refused::Other(error)) => Err(error),
-        Ok(()) => Ok(()),
-    }
+    write_as(folder, name, bytes, expect, Manner { most: 0o666, apart: true })
 }
 
 /// Like [`write()`] for a state file: private to the user, as is its folder, which is created if needed.
@@ -75,10 +62,24 @@ pub fn write_private(path: &Path, bytes: &[u8], expect: Expect) -> Result<(), Fi
         file::create_private_folder(folder)?;
     }
     let (folder, name) = Folder::of(&path)?;
-    write_as(&folder, name, bytes, expect, 0o600)
+    write_as(&folder, name, bytes, expect, Manner { most: 0o600, apart: false })
 }
 
-fn write_as(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect, most: u32) -> Result<(), FileError> {
+#[derive(Clone, Copy)]
+struct Manner {
+    /// Permission bits of a new file.
+    most: u32,
+    /// Other names of the file keep its old content, and the caller syncs.
+    apart: bool,
+}
+
+fn write_as(
+    folder: &Folder,
+    name: &OsStr,
+    bytes: &[u8],
+    expect: Expect,
+    manner: Manner,
+) -> Result<(), FileError> {
     let old = match folder.look(name) {
         Ok(meta) => Some(meta),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -89,14 +90,17 @@ fn write_as(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect, most: u
         (None, Expect::Bytes(_)) => return Err(FileError::NotFound),
         _ => {}
     }
+    let mut may_be_in_place = false;
     if let Some(meta) = &old {
         may_be_written(folder, name, meta)?;
-        if meta.nlink() > 1 || has_attributes(folder, name)? {
+        let has_others = meta.nlink() > 1;
+        may_be_in_place = !(has_others && manner.apart);
+        if may_be_in_place && (has_others || has_attributes(folder, name)?) {
             return in_place(folder, name, bytes, expect);
         }
     }
-    match replace(folder, name, bytes, (old.as_ref(), most), expect, true) {
-        Err(Refused::Folder(_)) if old.is_some() => in_place(folder, name, bytes, expect),
+    match replace(folder, name, bytes, old.as_ref(), expect, manner) {
+        Err(Refused::Folder(_)) if may_be_in_place => in_place(folder, name, bytes, expect),
         Err(Refused::Folder(error) | Refused::Other(error)) => Err(error),
         Ok(()) => Ok(()),
     }
@@ -139,9 +143,9 @@ fn replace(
     folder: &Folder,
     name: &OsStr,
     bytes: &[u8],
-    (old, most): (Option<&Metadata>, u32),
+    old: Option<&Metadata>,
     expect: Expect,
-    sync: bool,
+    Manner { most, apart }: Manner,
 ) -> Result<(), Refused> {
     let (temp, mut out) = create_temp(folder, old.map_or(most, |_| 0o600)).map_err(Refused::Folder)?;
     let done = (|| {
@@ -156,7 +160,7 @@ fn replace(
             out.set_permissions(Permissions::from_mode(kept)).map_err(other)?;
         }
         out.write_all(bytes).map_err(other)?;
-        if sync {
+        if !apart {
             out.sync_all().map_err(other)?;
         }
         match expect {
@@ -173,7 +177,7 @@ fn replace(
     })();
     if done.is_err() {
         let _ = folder.remove_file(&temp);
-    } else if sync {
+    } else if !apart {
         folder.sync();
     }
     done

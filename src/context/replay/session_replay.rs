@@ -10,7 +10,7 @@ use crate::prefix::Prefix;
 use crate::session::record::{ItemRecord, Record};
 use crate::tokens::calibration::Calibration;
 use crate::tokens::request_size;
-use crate::tokens::tokenizer::TokenEncoding;
+use crate::tokens::tokenizer::Tokenizer;
 use base::config::settings::ContextSettings;
 use base::model::item::ItemId;
 use base::protocol::ledger::LedgerView;
@@ -97,9 +97,9 @@ impl SessionReplay {
     /// The same, summed by the model's own tokenizer if it is public; loads the tables.
     pub fn counted_ledger(&self, settings: &ContextSettings) -> LedgerView {
         let mut calibration = self.calibration;
-        if let Some(encoding) = TokenEncoding::of_model(&self.prefix.parts().params.model) {
+        if let Some(tokenizer) = Tokenizer::of_model(&self.prefix.parts().params.model) {
             let built = self.build();
-            if let Some(exact) = request_size::exact(&built.request, &encoding.load()) {
+            if let Some(exact) = request_size::exact(&built.request, &tokenizer) {
                 calibration.report(built.ledger.total(), exact);
             }
         }

@@ -14,42 +14,27 @@ const PIECE_BYTES: usize = 4 << 10;
 /// Bytes examined per count; a longer text is judged by evenly spaced samples of this total size.
 const COUNTED_BYTES: usize = 256 << 10;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TokenEncoding {
-    O200k,
-}
+/// o200k, the tokenizer of these models.
+const O200K: [&str; 10] =
+    ["gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-oss", "o1", "o3", "o4", "chatgpt", "codex"];
 
-impl TokenEncoding {
-    /// The tokenizer of a model by its name, with or without a vendor prefix; `None` if it isn't public.
-    pub fn of_model(model: &str) -> Option<Self> {
-        let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
-        let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-        let o200k =
-            ["gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-oss", "o1", "o3", "o4", "chatgpt", "codex"];
-        starts(&o200k).then_some(Self::O200k)
-    }
-
-    /// Loads the tables; blocks meanwhile.
-    pub fn load(self) -> Tokenizer {
-        match self {
-            Self::O200k => Tokenizer(tiktoken_rs::o200k_base().ok()),
-        }
-    }
-}
-
-pub struct Tokenizer(Option<CoreBPE>);
+pub struct Tokenizer(CoreBPE);
 
 impl Tokenizer {
+    /// The tokenizer of a model; `None` if it isn't public. Loads the tables; blocks meanwhile.
+    pub fn of_model(model: &str) -> Option<Self> {
+        is_public(model).then(tiktoken_rs::o200k_base)?.ok().map(Self)
+    }
+
     /// Tokens of `text`; `None` if the tokenizer fails. Texts over 256 KiB are sampled.
     pub fn count(&self, text: &str) -> Option<u32> {
-        let bpe = self.0.as_ref()?;
         let pieces = pieces(text);
         let every = text.len().div_ceil(COUNTED_BYTES).max(1);
         let mut bytes = 0u64;
         let mut tokens = 0u64;
         for piece in pieces.iter().step_by(every) {
             // The tokenizer unwraps the failures of its regex engine.
-            tokens += catch_unwind(AssertUnwindSafe(|| bpe.count_ordinary(piece))).ok()? as u64;
+            tokens += catch_unwind(AssertUnwindSafe(|| self.0.count_ordinary(piece))).ok()? as u64;
             bytes += piece.len() as u64;
         }
         if every > 1 && bytes > 0 {
@@ -57,6 +42,12 @@ impl Tokenizer {
         }
         Some(u32::try_from(tokens).unwrap_or(u32::MAX))
     }
+}
+
+/// By the model's name, with or without a vendor prefix.
+fn is_public(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
+    O200K.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// Splits a text into pieces of limited size, before a line or a blank if possible: tokens rarely span those.
@@ -89,15 +80,9 @@ mod tests {
 
     #[test]
     fn only_public_tokenizers_are_named() {
-        assert_eq!(TokenEncoding::of_model("gpt-5-mini"), Some(TokenEncoding::O200k));
-        assert_eq!(TokenEncoding::of_model("openai/gpt-4o"), Some(TokenEncoding::O200k));
-        assert_eq!(
-            TokenEncoding::of_model("gpt-4-turbo"),
-            None,
-            "its tables would weigh 1.7 MB for a model of 2023"
-        );
-        assert_eq!(TokenEncoding::of_model("claude-sonnet-4-5"), None);
-        assert_eq!(TokenEncoding::of_model("qwen3-coder"), None);
+        assert!(is_public("gpt-5-mini") && is_public("openai/gpt-4o"));
+        assert!(!is_public("gpt-4-turbo"), "its tables would weigh 1.7 MB for a model of 2023");
+        assert!(!is_public("claude-sonnet-4-5") && !is_public("qwen3-coder"));
     }
 
     #[test]
@@ -110,7 +95,7 @@ mod tests {
 
     #[test]
     fn adversarial_text_is_counted_in_bounded_pieces() {
-        let tokenizer = TokenEncoding::O200k.load();
+        let tokenizer = Tokenizer::of_model("gpt-5").unwrap();
         let code = "fn main() { println!(\"hello, {}\", name); }\n".repeat(1_000);
         let exact = tiktoken_rs::o200k_base().unwrap().count_ordinary(&code) as f64;
         let counted = f64::from(tokenizer.count(&code).unwrap());

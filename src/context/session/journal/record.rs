@@ -48,6 +48,19 @@ pub struct JournalChange {
     pub doubtful: bool,
 }
 
+impl JournalChange {
+    pub fn new(
+        path: &Path,
+        by: &str,
+        before: PathState,
+        after: PathState,
+        (plus, minus): (u32, u32),
+    ) -> Self {
+        let (path, by) = (path.to_owned(), by.to_owned());
+        Self { path, before, after, by, plus, minus, doubtful: false }
+    }
+}
+
 pub fn path_of(journal_folder: &Path, session: &str) -> PathBuf {
     journal_folder.join(format!("{session}.jsonl"))
 }

@@ -90,16 +90,8 @@ impl Journal {
             let outside = JournalRecord::Outside { path: path.to_owned() };
             return self.write(&mut inner, vec![outside]);
         };
-        let change = |path: &Path, before, after, (plus, minus)| {
-            JournalRecord::Change(JournalChange {
-                path: path.to_owned(),
-                before,
-                after,
-                by: by.to_owned(),
-                plus,
-                minus,
-                doubtful: false,
-            })
+        let change = |path: &Path, before, after, counts| {
+            JournalRecord::Change(JournalChange::new(path, by, before, after, counts))
         };
         let mut lines: Vec<JournalRecord> = folders
             .iter()
@@ -154,21 +146,10 @@ impl Journal {
         let has_text = |state: &PathState| state.hash().is_some();
         let files = differences.iter().filter(|found| has_text(&found.before) || has_text(&found.after));
         let files = files.map(|found| found.path.clone()).collect();
-        let mut lines: Vec<JournalRecord> = differences
-            .into_iter()
-            .map(|found| {
-                let (plus, minus) = found.lines;
-                JournalRecord::Change(JournalChange {
-                    path: found.path,
-                    before: found.before,
-                    after: found.after,
-                    by: "Bash".to_owned(),
-                    plus,
-                    minus,
-                    doubtful: doubtful || found.doubtful,
-                })
-            })
-            .collect();
+        let change = |found: JournalChange| {
+            JournalRecord::Change(JournalChange { doubtful: doubtful || found.doubtful, ..found })
+        };
+        let mut lines: Vec<JournalRecord> = differences.into_iter().map(change).collect();
         lines.push(JournalRecord::Ran);
         self.write(inner, lines);
         files

@@ -248,15 +248,9 @@ pub fn carry_out(
             outcome.left.push((step.path.clone(), "it was just changed by another program".to_owned()));
             continue;
         }
-        lines.push(JournalRecord::Change(JournalChange {
-            path: step.path.clone(),
-            before,
-            after: step.target.clone(),
-            by: "rewind".to_owned(),
-            plus: step.plus,
-            minus: step.minus,
-            doubtful: false,
-        }));
+        let change =
+            JournalChange::new(&step.path, "rewind", before, step.target.clone(), (step.plus, step.minus));
+        lines.push(JournalRecord::Change(change));
         steps.push(step);
     }
     journal.record_rewind(&lines)?;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::blobs::Blobs;
 use super::git::GitIndex;
 use super::inspect;
-use super::record::PathState;
+use super::record::{JournalChange, PathState};
 use base::folder::exact;
 use base::format::path_text;
 use base::search::walk::Walk;
@@ -30,6 +30,8 @@ const COMPARE_TIME: Duration = Duration::from_secs(5);
 /// After this time changed lines are no longer counted.
 const COUNT_TIME: Duration = Duration::from_secs(2);
 const CHUNK: usize = 128;
+/// The tool that runs commands.
+const BY: &str = "Bash";
 /// A file changed this shortly before it was inspected may change again without a new time stamp.
 const RACY_NS: i64 = 50_000_000;
 
@@ -89,15 +91,6 @@ pub struct Snapshot {
     /// Changes of the last refresh that aren't saved yet.
     unsaved: Vec<TreeLine>,
     saved: usize,
-}
-
-#[derive(Clone, Debug)]
-pub struct SnapshotDifference {
-    pub path: PathBuf,
-    pub before: PathState,
-    pub after: PathState,
-    pub lines: (u32, u32),
-    pub doubtful: bool,
 }
 
 impl SnapshotStamp {
@@ -277,8 +270,13 @@ impl Snapshot {
         !stop.load(Ordering::Relaxed)
     }
 
-    pub fn compare(&self, root: &Path, blobs: &Blobs) -> Vec<SnapshotDifference> {
+    /// What changed since, by a command.
+    pub fn compare(&self, root: &Path, blobs: &Blobs) -> Vec<JournalChange> {
         let begun = Instant::now();
+        let counts = |before: Option<Vec<u8>>, after: Option<Vec<u8>>, is_text: bool| {
+            let counted = is_text && begun.elapsed() < COUNT_TIME;
+            if counted { inspect::counts(before.as_deref(), after.as_deref()) } else { (0, 0) }
+        };
         let found = look_around(root, self.files.iter().map(|known| &known.path), &AtomicBool::new(false));
         let mut known_paths = HashSet::with_capacity(self.files.len());
         let mut changed: Vec<&KnownFile> = Vec::new();
@@ -303,20 +301,9 @@ impl Snapshot {
                 let limit = if late { 0 } else { COPY_LIMIT_BYTES };
                 let Ok((after, after_bytes)) = inspect::look_in(root, &known.path, limit) else { continue };
                 if after != before {
-                    let counted =
-                        begun.elapsed() < COUNT_TIME && (before.hash().is_some() || after.hash().is_some());
-                    let lines = if counted {
-                        inspect::counts(bytes.as_deref(), after_bytes.as_deref())
-                    } else {
-                        (0, 0)
-                    };
-                    differences.push(SnapshotDifference {
-                        path: known.path.clone(),
-                        before,
-                        after,
-                        lines,
-                        doubtful: false,
-                    });
+                    let is_text = before.hash().is_some() || after.hash().is_some();
+                    let lines = counts(bytes, after_bytes, is_text);
+                    differences.push(JournalChange::new(&known.path, BY, before, after, lines));
                 }
             }
         }
@@ -327,12 +314,11 @@ impl Snapshot {
         for (path, (stamp, meta)) in made {
             let limit = if begun.elapsed() > COMPARE_TIME { 0 } else { COPY_LIMIT_BYTES };
             let Ok((after, bytes)) = inspect::look_in(root, path, limit) else { continue };
-            let lines =
-                if begun.elapsed() < COUNT_TIME { inspect::counts(None, bytes.as_deref()) } else { (0, 0) };
-            let doubtful = !inodes.contains(&stamp.inode) && self.is_older(stamp, meta);
             if after != PathState::Absent {
-                let before = PathState::Absent;
-                differences.push(SnapshotDifference { path: path.clone(), before, after, lines, doubtful });
+                let doubtful = !inodes.contains(&stamp.inode) && self.is_older(stamp, meta);
+                let lines = counts(None, bytes, true);
+                let made = JournalChange::new(path, BY, PathState::Absent, after, lines);
+                differences.push(JournalChange { doubtful, ..made });
             }
         }
         differences
