@@ -21,7 +21,6 @@ pub fn utc(ms: u64) -> String {
     at.map(|at| at.to_string()).unwrap_or_default()
 }
 
-/// Local date: `2026-03-01`.
 pub fn local_day(ms: u64) -> String {
     local(ms).get(..10).unwrap_or_default().to_owned()
 }

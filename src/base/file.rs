@@ -56,7 +56,6 @@ impl From<io::Error> for FileError {
     }
 }
 
-/// A special file's kind; `None` for files and folders.
 pub fn special_kind(meta: &Metadata) -> Option<&'static str> {
     let kind = meta.file_type();
     if kind.is_fifo() {

@@ -24,7 +24,6 @@ pub fn system() -> String {
     }
 }
 
-/// The smaller of the machine's and the control group's.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

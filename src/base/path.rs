@@ -131,7 +131,6 @@ pub fn on_disk(absolute: &Path) -> PathBuf {
     real
 }
 
-/// The only entry that is displayed as `typed`.
 fn spelled_otherwise(folder: &Path, typed: &str) -> Option<PathBuf> {
     let same = |entry: &std::fs::DirEntry| {
         let name = entry.file_name();

@@ -19,7 +19,6 @@ pub fn tokens() -> Vec<String> {
     TOKENS.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Declares the variable a credential.
 pub fn keep_from_children(name: &str) {
     let mut names = CONFIGURED.write().unwrap_or_else(PoisonError::into_inner);
     if !names.iter().any(|known| known == name) {

@@ -100,7 +100,6 @@ pub fn human_tokens(tokens: u64) -> String {
     }
 }
 
-/// Decodes percent escapes.
 pub fn unescaped(address: &str) -> String {
     let mut bytes = Vec::with_capacity(address.len());
     let mut rest = address.as_bytes();

@@ -45,7 +45,6 @@ pub struct FixedParts {
 }
 
 impl FixedParts {
-    /// What differs from `before`, for the log.
     pub fn since(&self, before: &Self) -> Option<FrameRecord> {
         let changed = |now: &Option<FixedPart>, was: &Option<FixedPart>| {
             let fingerprint = |part: &Option<FixedPart>| part.as_ref().map(|part| part.fingerprint);

@@ -17,7 +17,6 @@ use base::protocol::ledger::{EpochCause, EpochSum, Epochs};
 #[derive(Clone, Debug, Default)]
 pub struct Prefix {
     parts: FixedParts,
-    /// Fingerprints of the messages of the last request.
     messages: Vec<Fingerprint>,
     requests: u64,
     epochs: Epochs,
@@ -56,7 +55,6 @@ impl Prefix {
         (self.requests > 0 && (head || kept < self.messages.len())).then_some(if head { 0 } else { kept })
     }
 
-    /// Whether a change of the fixed parts affects what precedes all messages.
     fn is_head(&self, frame: &FrameRecord) -> bool {
         let model = frame.params.as_ref().is_some_and(|params| params.model != self.parts.params.model);
         frame.system.is_some() || frame.rules.is_some() || frame.tools.is_some() || model

@@ -44,7 +44,6 @@ pub struct Loaded {
     pub language_servers: Option<ServersSetting>,
     /// User definitions such as sub-agents; the project's only if it is trusted.
     pub own: OwnFiles,
-    /// Permission rules, by file.
     pub rules: Vec<RuleSource>,
     pub notices: Vec<String>,
     pub model_flag: bool,
@@ -270,14 +269,12 @@ impl Loaded {
         context(&self.raw, model, learned)
     }
 
-    /// The provider section with which requests to `model` are sent.
     pub fn provider_for(&self, model: &str) -> Option<ProviderSettings> {
         let main = self.provider.as_ref()?;
         let other = (*main.model != *model).then(|| provider_section::chosen(model, &self.vendors)).flatten();
         Some(other.unwrap_or_else(|| ProviderSettings { model: model.into(), ..main.clone() }))
     }
 
-    /// The provider section for a discovered local server.
     pub fn local_provider(&self, base_url: String, model: &str) -> ProviderSettings {
         let model = self.raw.model.as_deref().unwrap_or(model);
         let made = provider_section::settings(&self.raw, ProviderKind::Openai, base_url, None, model);

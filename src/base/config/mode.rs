@@ -24,7 +24,6 @@ fn not_a_mode(text: &str) -> String {
 impl Mode {
     pub const ALL: [Self; 4] = [Self::Auto, Self::Explore, Self::Analyze, Self::Plan];
 
-    /// Whether nothing in the project may be changed, regardless of the permission level.
     pub fn only_reads(self) -> bool {
         self != Self::Auto
     }

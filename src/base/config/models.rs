@@ -45,7 +45,6 @@ pub struct ModelFacts {
     /// Real tokens per estimated token.
     #[serde(default = "one")]
     pub tokens: f64,
-    /// Whether system messages may appear between other messages.
     #[serde(default)]
     pub system_messages: bool,
     #[serde(default)]
@@ -82,7 +81,6 @@ pub struct PriceTier {
     pub output: f64,
 }
 
-/// The preferred endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Api {
@@ -149,7 +147,6 @@ impl ModelFacts {
         taken.min_by_key(|(distance, _)| *distance).map_or(wanted, |(_, name)| name)
     }
 
-    /// Cost in dollars; `None` without a price.
     pub fn cost(&self, fresh: u64, read: u64, written: u64, output: u64) -> Option<f64> {
         let price = self.price?;
         let tier = self.tier.filter(|tier| fresh + read + written > tier.above);
@@ -187,7 +184,6 @@ pub fn check() -> Result<(), String> {
     TABLE.as_ref().map(drop).map_err(Clone::clone)
 }
 
-/// All rows, the user's first.
 fn table() -> impl Iterator<Item = &'static Row> {
     OWN.get().into_iter().flatten().chain(TABLE.iter().flatten())
 }
@@ -259,7 +255,6 @@ fn inherited(row: &Table, own: &[Table], under: &[Table], depth: u32) -> Result<
     Ok(full)
 }
 
-/// Looks for the name first, then for a family.
 fn named<'a>(rows: &'a [Table], wanted: &str) -> Option<&'a Table> {
     let by = |key: &str| rows.iter().find(|row| text_of(row, key) == Some(wanted));
     by("name").or_else(|| by("family"))
@@ -282,7 +277,6 @@ pub fn facts(model: &str) -> Option<&'static ModelFacts> {
     exact.or_else(family).map(|row| &row.facts)
 }
 
-/// In dollars; `None` without a price.
 pub fn cost(model: &str, usage: &Usage) -> Option<f64> {
     facts(model)?.cost_of(usage)
 }

@@ -21,7 +21,6 @@ pub struct PermissionLists {
     pub deny: Vec<String>,
 }
 
-/// One file's rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleSource {
     /// As users read it.

@@ -18,7 +18,6 @@ struct Choice {
     by_name: bool,
 }
 
-/// `None` if nothing is configured.
 pub fn read(raw: &Raw, var: Var<'_>, servers: &Path) -> Result<Option<ProviderSettings>, ConfigError> {
     for name in VENDORS.iter().flat_map(|vendor| &vendor.keys) {
         secret::keep_from_children(name);

@@ -87,7 +87,6 @@ pub fn save(folder: &Path, vendor: &Vendor, key: Option<&Secret>) -> io::Result<
     Ok(had)
 }
 
-/// The variable in the environment that holds this vendor's key.
 pub fn exported_key(vendor: &Vendor) -> Option<&str> {
     vendor.key(&exported).map(|(name, _)| name)
 }

@@ -30,7 +30,6 @@ fn not_a_provider(text: &str) -> String {
 }
 
 impl ProviderKind {
-    /// Whether both speak to servers of one vendor, which share address and key.
     pub fn same_vendor(self, other: Self) -> bool {
         let vendor = |kind| match kind {
             Self::Openai | Self::Chat | Self::Responses => Self::Openai,
@@ -76,7 +75,6 @@ pub struct ProviderSettings {
     /// For OpenAI models: low, medium, high.
     pub verbosity: Option<Arc<str>>,
     pub tool_calls: ToolCalls,
-    /// Keeps what the server refuses, for later sessions.
     pub servers: Option<PathBuf>,
 }
 
@@ -156,7 +154,6 @@ pub struct ContextSettings {
     pub profile: Profile,
     /// Price of a cached input token relative to an uncached one, 0–1.
     pub cached_price: f64,
-    /// Price of a cache write relative to an uncached token.
     pub write_price: f64,
     pub cache_ms: u64,
     /// Longer prompts cost a multiple, so the past is rewritten before this size.
@@ -255,7 +252,6 @@ pub struct WorkSettings {
     pub task_context: Option<Duration>,
     /// Writes summaries instead of the main model.
     pub light_model: Option<Arc<str>>,
-    /// Whether relevant notes are added after the text of a new task.
     pub inject_notes: bool,
     /// Whether services that the model starts in `exec` may outlive it.
     pub keep_services: bool,

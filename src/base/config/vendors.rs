@@ -74,7 +74,6 @@ impl Vendor {
         VENDORS.iter().find(|vendor| !vendor.address.is_empty() && host(&vendor.address) == host(url))
     }
 
-    /// The variable with its key, and the key.
     pub fn key(&self, var: Var<'_>) -> Option<(&str, String)> {
         self.keys.iter().find_map(|name| Some((name.as_str(), var(name)?)))
     }
@@ -83,7 +82,6 @@ impl Vendor {
         var(&self.address_var).or_else(|| (!self.address.is_empty()).then(|| self.address.clone()))
     }
 
-    /// Whether requests could be sent to it.
     pub fn is_usable(&self, var: Var<'_>) -> bool {
         match self.key(var) {
             Some(_) => self.base_url(var).is_some(),

@@ -211,7 +211,6 @@ fn is_free(file: &File) -> io::Result<bool> {
     Ok(!held && file.metadata()?.nlink() == 1)
 }
 
-/// Removes unlocked temporary files that killed writes left in the folder.
 fn remove_abandoned(folder: &Folder) {
     let is_temp = |name: &&OsString| {
         let id = name.to_str().and_then(|name| name.strip_prefix(TEMP_PREFIX)?.strip_suffix(TEMP_SUFFIX));

@@ -93,7 +93,6 @@ impl Folder {
         Ok(names.filter(|name| name != "." && name != "..").collect())
     }
 
-    /// Makes changes in it durable, if the file system can.
     pub fn sync(&self) {
         let _ = self.readable().and_then(|folder| File::from(folder).sync_all());
     }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 const SYSTEM: [&str; 2] = ["/tmp", "/var/tmp"];
 
-/// A writable folder for temporary files outside `workspace` (both canonical).
 pub fn folder_outside(workspace: &Path) -> io::Result<PathBuf> {
     outside([env::temp_dir()].into_iter().chain(SYSTEM.map(PathBuf::from)), workspace)
 }

@@ -41,7 +41,6 @@ impl Encoding {
     }
 }
 
-/// The bytes can't be written back unchanged as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotText;
 

@@ -115,7 +115,6 @@ pub fn list_of(map: &Map<String, Value>, key: &str) -> Vec<String> {
     }
 }
 
-/// The plain scalar of a key, as written in its line.
 pub fn written(head: &str, key: &str) -> Option<String> {
     let line = head.lines().find(|line| key_of(line) == Some(key))?;
     let value = line.split_once(':')?.1;
@@ -194,7 +193,6 @@ fn entry(head: &str, key: &str) -> Option<Range<usize>> {
     found
 }
 
-/// The key at the start of a top-level line.
 fn key_of(line: &str) -> Option<&str> {
     let line = line.trim_end();
     if line.starts_with([' ', '\t', '#', '-', '{', '[']) {

@@ -83,7 +83,6 @@ impl Envelope {
         self.time_ms = clock::milliseconds(time);
     }
 
-    /// A failure; `message` must let the model repair its call.
     pub fn error(code: ErrorCode, message: impl Into<String>) -> Self {
         let mut envelope = Self::success("");
         envelope.status = Status::Error;

@@ -14,7 +14,6 @@ use super::request::Request;
 pub struct Fingerprint(u128);
 
 impl Fingerprint {
-    /// Hashes the value's canonical JSON.
     pub fn of(value: &impl Serialize) -> Self {
         // Serializing plain data into memory can't fail.
         Self::of_bytes(&serde_json::to_vec(value).unwrap_or_default())

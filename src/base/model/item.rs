@@ -55,7 +55,6 @@ impl UserMessage {
         Self { text: text.into(), injected: Vec::new(), steering: false }
     }
 
-    /// The text followed by the injected blocks, as the model sees it.
     pub fn wire(&self) -> Arc<str> {
         if self.injected.is_empty() {
             return Arc::clone(&self.text);
@@ -226,7 +225,6 @@ impl Item {
         Self::Assistant { text: text.into(), phase: None }
     }
 
-    /// The kind in one word; for a result, with its tool.
     pub fn kind(&self) -> Cow<'static, str> {
         match self {
             Self::User(_) => "user".into(),

@@ -48,7 +48,6 @@ pub struct Listing {
     pub offset: Option<u64>,
 }
 
-/// Of files, text or symbols.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Search {
     pub query: Option<String>,
@@ -149,7 +148,6 @@ pub struct Recalled {
     pub hits: Option<Vec<Value>>,
 }
 
-/// One note, or a list of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Noted {
     pub id: Option<String>,
@@ -176,7 +174,6 @@ pub struct Delegated {
     pub allowed_tools: Option<Vec<String>>,
 }
 
-/// A page, or a search by a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Web {
     pub url: Option<String>,
@@ -214,7 +211,6 @@ pub enum Observation {
 }
 
 impl Observation {
-    /// `None` if the tool is unknown or the facts don't fit.
     fn read(tool: &str, facts: &Map<String, Value>) -> Option<Self> {
         let tool = match tool {
             "MoreTools" if ["url", "redirect", "usage"].iter().any(|key| facts.contains_key(*key)) => {
@@ -226,7 +222,6 @@ impl Observation {
         serde_json::from_value(json!({tool: facts})).ok()
     }
 
-    /// The tool's name, and the facts.
     fn stored(&self) -> (String, Map<String, Value>) {
         let Ok(Value::Object(stored)) = serde_json::to_value(self) else { return Default::default() };
         let Some((tool, Value::Object(mut facts))) = stored.into_iter().next() else {
@@ -282,12 +277,10 @@ impl Facts {
         Self { observation: Box::new(observation), more: facts }
     }
 
-    /// Of the same tool.
     pub fn replace(&mut self, facts: Map<String, Value>) {
         *self = Self::read(&self.observation.stored().0, facts);
     }
 
-    /// As they are stored.
     pub fn to_map(&self) -> Map<String, Value> {
         let (_, mut facts) = self.observation.stored();
         facts.extend(self.more.clone());
@@ -353,7 +346,6 @@ impl Facts {
         self.path().or(subject.as_deref()).or_else(other)
     }
 
-    /// The lines of one file that are the answer.
     pub fn view(&self) -> Option<&View> {
         match &*self.observation {
             Observation::Read(view) => Some(view),
@@ -404,7 +396,6 @@ impl Facts {
         }
     }
 
-    /// How many lines, entries, matches or files there are, shown or not.
     pub fn total(&self) -> Option<u64> {
         match &*self.observation {
             Observation::Read(view) => view.total_lines,

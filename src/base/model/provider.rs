@@ -93,7 +93,6 @@ impl ProviderError {
         }
     }
 
-    /// The window in tokens that the server names if the request doesn't fit.
     pub fn context_limit(&self) -> Option<u64> {
         match self {
             Self::ContextFull { message } => window_in(message),

@@ -37,7 +37,6 @@ pub enum StreamEvent {
 }
 
 impl StreamEvent {
-    /// Whether it is a part of an answer.
     pub fn is_answer(&self) -> bool {
         !matches!(self, Self::Silent { .. } | Self::Restarted { .. })
     }

@@ -41,7 +41,6 @@ pub const UNLESS_SET: [(&str, &str); 18] = [
     ("NEXT_TELEMETRY_DISABLED", "1"),
 ];
 
-/// What a command of the model gets in addition, given the user's environment.
 pub fn for_command(set: impl Fn(&str) -> Option<OsString>) -> Vec<(&'static str, &'static str)> {
     let missing = |name: &str| set(name).is_none();
     let mut added: Vec<_> = UNLESS_SET.into_iter().filter(|(name, _)| missing(name)).collect();

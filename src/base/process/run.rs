@@ -44,7 +44,6 @@ pub type SpillName = Box<dyn FnOnce() -> io::Result<PathBuf> + Send>;
 /// A program started in the command's place, which then starts the command.
 pub struct LaunchWrapper {
     pub program: OsString,
-    /// Its arguments before the command's own.
     pub args: Vec<OsString>,
     pub descriptors: Vec<(i32, OwnedFd)>,
     /// Closing it makes the wrapper end the command and all its processes, clean up and exit.
@@ -63,7 +62,6 @@ pub struct CommandSpec {
     pub keep_bytes: usize,
     /// Names the file for the full output, once it exceeds memory.
     pub spill: Option<SpillName>,
-    /// The file is cut at this size.
     pub spill_cap_bytes: u64,
     /// A descriptor number at which the command finds a pipe to us, read into [`CommandOutcome::side`].
     pub side_fd: Option<i32>,
@@ -71,7 +69,6 @@ pub struct CommandSpec {
     pub go_on: Option<oneshot::Sender<PathBuf>>,
     /// As if the time limit were reached, where the command goes on then.
     pub hurry: CancellationToken,
-    /// Tell common programs to ask nothing and draw no progress.
     pub quiet: bool,
 }
 
@@ -183,7 +180,6 @@ impl Sink {
         seen.total_bytes < self.cap
     }
 
-    /// From now on everything goes to the file.
     fn spilled_to_file(&mut self) -> Option<PathBuf> {
         if self.file.is_none() {
             self.start_file();
@@ -366,7 +362,6 @@ fn read_ready(mut pipe: io::PipeReader) -> Vec<u8> {
     bytes
 }
 
-/// Kills everything that this command started, unless taken out.
 pub struct KillOnDrop(pub Option<i32>);
 
 impl Drop for KillOnDrop {

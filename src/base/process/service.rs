@@ -32,7 +32,6 @@ pub struct ServiceSpec {
 /// Dropping it ends the program with everything it started.
 pub struct Service {
     child: Child,
-    /// Also its session id.
     leader: i32,
     lifeline: Option<OwnedFd>,
     complaints: Arc<Mutex<VecDeque<u8>>>,

@@ -65,13 +65,11 @@ pub fn input(ours: &str, args: &Value, root: &Path) -> Value {
     Value::Object(told)
 }
 
-/// Claude Code's arguments under our names.
 pub fn args(ours: &str, input: &Map<String, Value>) -> Value {
     let named = input.iter().map(|(name, value)| (renamed(ours, name, true).to_owned(), value.clone()));
     Value::Object(named.collect())
 }
 
-/// The permission level in Claude Code's terms.
 pub fn permission_mode(permission: Permission, mode: Mode) -> &'static str {
     match permission {
         _ if mode.only_reads() => "plan",

@@ -113,7 +113,6 @@ pub enum Event {
     Notes(Vec<NoteRow>),
     /// The vendors and their keys, on `ListKeys` and after each change.
     Keys(Vec<VendorKey>),
-    /// Whether a key was saved or removed, in a sentence.
     KeyChanged(Result<String, String>),
     /// What is allowed beyond the permission level, on `ListRules` and after each change.
     Rules(Vec<RuleRow>),
@@ -152,7 +151,6 @@ pub enum Event {
         running: bool,
     },
     Nudge(Nudge),
-    /// A reviewer looked at what the turn changed.
     Review(ReviewOutcome),
     /// A goal is open, or a round of it has ended.
     Goal(GoalState),
@@ -167,7 +165,6 @@ pub enum Level {
     Error,
 }
 
-/// The name of the provider while no model is configured.
 pub const NO_PROVIDER: &str = "none";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -213,7 +210,6 @@ pub struct JobRow {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandRow {
-    /// Without the slash.
     pub name: String,
     pub args: String,
     pub help: String,
@@ -257,7 +253,6 @@ pub struct Nudge {
     /// For people, on one line.
     #[serde(skip)]
     pub short: String,
-    /// What finish facts are about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<String>,
 }
@@ -276,16 +271,13 @@ pub struct TurnEnd {
     /// The last call was denied, and the model made none after it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied_at_end: bool,
-    /// Finish facts that were still true.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<String>,
     /// Protected files that appeared and were moved away, and rules that are held back; headless.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set_aside: Vec<String>,
-    /// What keeps running.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceRow>,
-    /// What the goal's check said after the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<Box<GoalRound>>,
 }
@@ -297,7 +289,6 @@ pub struct ServiceRow {
     pub pgid: u32,
     pub command: String,
     pub log: String,
-    /// The command that ends it.
     pub stop: String,
 }
 
@@ -348,15 +339,12 @@ pub enum FailureCause {
     Refused,
     /// The same call failed again and again.
     Stuck,
-    /// The model said nothing.
     Empty,
     CostLimit,
     Deadline,
-    /// The answer doesn't fit the schema.
     Schema,
     /// The goal's check says the same again and again, or a round changed nothing.
     NoProgress,
-    /// The goal's check is not allowed.
     Denied,
     #[default]
     Other,

@@ -77,7 +77,6 @@ impl GoalState {
         format!("goal: {text} (until `{}` passes)", one_line(&self.goal.check, LINE_CHARS))
     }
 
-    /// The goal and all its rounds.
     pub fn report(&self) -> String {
         let mut text = self.line();
         for round in &self.rounds {

@@ -10,7 +10,6 @@ use crate::text::{human_tokens, plural};
 pub struct LedgerRow {
     /// `#12` for items, a word such as `system` for fixed parts.
     pub id: String,
-    /// `L1` … `L6`.
     pub layer: String,
     /// Such as `Read src/a.rs:1-40`, `user`, `system prompt`.
     pub origin: String,

@@ -28,7 +28,6 @@ pub struct PreviewMessage {
 pub struct NoteRow {
     pub id: String,
     pub title: String,
-    /// Its type, such as `decision`.
     pub kind: &'static str,
     /// Relative to the workspace.
     pub path: String,

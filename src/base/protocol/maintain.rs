@@ -97,7 +97,6 @@ pub struct MaintainReport {
 }
 
 impl MaintainReport {
-    /// For users; without a final newline.
     pub fn text(&self) -> String {
         let phases: Vec<&str> = self.phases.iter().map(|phase| phase.into_str()).collect();
         let phases = if phases.is_empty() { "no phase".to_owned() } else { phases.join(", ") };

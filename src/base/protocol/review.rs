@@ -108,12 +108,10 @@ pub struct ReviewOutcome {
 }
 
 impl ReviewOutcome {
-    /// Whether something grave was found, or a check of the project fails.
     pub fn is_grave(&self) -> bool {
         !self.failed.is_empty() || self.findings.iter().any(|found| found.severity == FindingSeverity::High)
     }
 
-    /// The findings, one a line, for people.
     pub fn text(&self) -> String {
         let mut lines: Vec<String> = self
             .findings
@@ -127,7 +125,6 @@ impl ReviewOutcome {
         lines.join("\n")
     }
 
-    /// `reviewed: 2 findings`.
     pub fn short(&self) -> String {
         match self.findings.len() + self.failed.len() {
             0 => "reviewed: no findings".to_owned(),

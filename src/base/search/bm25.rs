@@ -9,7 +9,6 @@ const SATURATION: f64 = 1.2;
 /// How much long documents are penalized, 0–1.
 const LENGTH_PENALTY: f64 = 0.75;
 
-/// Rarity of a word found in `of` out of `total`.
 pub fn rarity(of: usize, total: usize) -> f32 {
     let (of, total) = (of as f32, total as f32);
     (1.0 + (total - of + 0.5).max(0.0) / (of + 0.5)).ln()
@@ -27,7 +26,6 @@ pub struct Corpus {
     documents: Vec<Document>,
     containing: HashMap<Box<str>, u32>,
     total_length: f64,
-    /// Only these are kept; everything if `None`.
     interest: Option<HashSet<Box<str>>>,
 }
 
@@ -46,7 +44,6 @@ impl Corpus {
         Self { interest: Some(interest), ..Self::default() }
     }
 
-    /// Each field is its text with the weight of one occurrence.
     pub fn add(&mut self, fields: &[(f32, &str)]) {
         let mut document = Document::default();
         for (weight, text) in fields {

@@ -64,7 +64,6 @@ pub fn nearest(root: &Path, wanted: &str, limit: usize) -> Vec<(String, f64)> {
     best.into_iter().filter(|(path, _)| exact::look(&root.join(path)).is_ok()).take(limit).collect()
 }
 
-/// The name nearest to `wanted`, if it is close enough.
 pub fn nearest_name<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = wanted.to_lowercase();
     names

@@ -74,7 +74,6 @@ pub fn search(
     GlobMatches { files, total, folders, closed: walked.closed, incomplete: !walked.complete }
 }
 
-/// The pattern's leading folders without wildcards, and the rest.
 pub fn split_base(pattern: &str) -> (&str, &str) {
     let meta = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
     match pattern[..meta].rfind('/') {

@@ -20,14 +20,12 @@ use crate::folder::exact;
 pub const MAX_MATCHES: usize = 100_000;
 /// Longer lines make a file unsearchable: they would have to be kept in memory.
 const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
-/// Characters of a line kept around its match.
 pub const LINE_CHARS: usize = 200;
 /// A search then returns what it has.
 const MAX_TIME: Duration = Duration::from_secs(20);
 
 pub struct GrepQuery {
     pub matcher: RegexMatcher,
-    /// By path relative to the walk's root.
     pub include: Option<GlobMatcher>,
     pub context: usize,
     pub limit: usize,

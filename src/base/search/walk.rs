@@ -13,13 +13,11 @@ use crate::file;
 /// Further entries aren't visited; the caller reports an incomplete result.
 pub const MAX_ENTRIES: usize = 500_000;
 
-/// Larger ignore files are skipped.
 const MAX_RULES_BYTES: u64 = 4 * 1024 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visited {
     pub complete: bool,
-    /// Folders that couldn't be entered.
     pub closed: usize,
 }
 
@@ -28,13 +26,11 @@ pub struct Walk {
     pub root: PathBuf,
     /// Include names that begin with a dot (except `.git`).
     pub hidden: bool,
-    /// Include what .gitignore and the like exclude.
     pub ignored: bool,
     pub max_depth: Option<usize>,
 }
 
 impl Walk {
-    /// Without hidden and ignored files.
     pub fn new(root: &Path) -> Self {
         Self { root: root.to_owned(), hidden: false, ignored: false, max_depth: None }
     }

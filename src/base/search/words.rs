@@ -9,7 +9,6 @@ use super::fold::{fold, is_cjk, stem};
 /// Longer runs are data, not names.
 const MAX_WORD_BYTES: usize = 64;
 
-/// Whether the space-separated `list` contains the word.
 pub fn listed(list: &str, word: &str) -> bool {
     list.split(' ').any(|known| known == word)
 }
@@ -36,7 +35,6 @@ static STOP_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 /// A complete identifier says more than one of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TermKind {
-    /// A part of an identifier.
     Part,
     Word,
     /// Several parts joined: `read_file`, `readFile`.

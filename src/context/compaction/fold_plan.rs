@@ -17,14 +17,12 @@ use crate::tokens::estimate::{MESSAGE_OVERHEAD, estimate};
 use base::model::item::{Item, ItemId, ReminderTopic};
 use base::text;
 
-/// Assumed size of a folded call in a note, in tokens.
 const NOTE_LINE: u64 = 25;
 
 /// Older answers whose ends are longer than this keep only their beginning.
 const LONG_ANSWER_BYTES: usize = 2_000;
 const ANSWER_CHARS: usize = 400;
 
-/// How far to go.
 #[derive(Clone, Copy, Debug)]
 pub struct FoldGoal {
     /// Size of the history to reach, in tokens.
@@ -45,7 +43,6 @@ impl FoldGoal {
 
 pub struct FoldPlan<'a> {
     entries: &'a [HistoryEntry],
-    /// Whether each entry is represented by its round's note.
     folded: Vec<bool>,
     /// Index of the entry that carries a note, and its text.
     notes: Vec<(usize, Arc<str>)>,
@@ -86,7 +83,6 @@ impl<'a> FoldPlan<'a> {
         plan
     }
 
-    /// Tokens of the history as planned.
     pub fn left(&self) -> u64 {
         let text = |text: &str| u64::from(estimate(text) + MESSAGE_OVERHEAD);
         let notes: u64 = self.notes.iter().map(|(_, note)| text(note)).sum();
@@ -285,9 +281,7 @@ fn ends(id: ItemId, answer: &str) -> Option<String> {
 
 #[derive(Clone, Debug, Default)]
 struct HistoryStep {
-    /// Words and reasoning of the reply.
     said: Vec<usize>,
-    /// Indices of call and result.
     calls: Vec<(usize, usize)>,
     /// Reminders and pictures after it. Rules stay: they apply to the whole session.
     after: Vec<usize>,
@@ -308,7 +302,6 @@ impl HistoryStep {
 
 #[derive(Clone, Debug, Default)]
 struct HistoryRound {
-    /// Reminders before the first reply.
     lead: Vec<usize>,
     steps: Vec<HistoryStep>,
     running: bool,

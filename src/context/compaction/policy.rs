@@ -14,7 +14,6 @@ use base::config::settings::ContextSettings;
 pub struct PolicyInputs<'a> {
     pub settings: &'a ContextSettings,
     pub limits: Thresholds,
-    /// The prompt cache has expired since the last request.
     pub cold: bool,
     pub turn_start: bool,
     /// Estimated tokens outside the history: system prompt, rules, schemas.
@@ -42,14 +41,12 @@ pub fn early(settings: &ContextSettings) -> u64 {
     limit(settings) * 8 / 10
 }
 
-/// What would be left if everything that may be folded were.
 pub fn folded_tokens(history: &HistoryManager, settings: &ContextSettings) -> u64 {
     let limits = Thresholds::of_settings(settings);
     let goal = FoldGoal { landing: 0, view_landing: 0, keep_requests: limits.keep_requests, at_most: false };
     FoldPlan::new(history, &limits, goal).left()
 }
 
-/// The batches to adopt before the next request, in order.
 pub fn before_request(history: &HistoryManager, situation: &PolicyInputs<'_>) -> Vec<Batch> {
     let mut batches = due_batches(history, situation);
     let orphans = if batches.is_empty() {

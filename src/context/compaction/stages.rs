@@ -25,7 +25,6 @@ pub enum CompactionStage {
     },
 }
 
-/// Target sizes, in tokens of the history.
 #[derive(Clone, Copy, Debug)]
 pub struct SizeTarget {
     pub most: u64,
@@ -63,9 +62,7 @@ const HARD: &[StageKind] = &[
 #[derive(Clone, Debug)]
 pub struct CompactionStages {
     left: &'static [StageKind],
-    /// Of its folds.
     kind: CauseKind,
-    /// Whether sizes are upper bounds.
     at_most: bool,
     limits: Thresholds,
 }

@@ -32,7 +32,6 @@ pub struct Thresholds {
     /// The agent's words and everything in one note.
     pub words_tokens: u32,
     pub note_tokens: u64,
-    /// Of a note on an older round.
     pub old_note_tokens: u64,
     pub closing_turns: usize,
     /// Above `soft_cap` the history is folded to `landing`.
@@ -46,7 +45,6 @@ pub struct Thresholds {
     /// Tokens that a rewrite must save at the user's turn, and with a cold cache.
     pub epoch_saves: u64,
     pub cold_epoch_saves: u64,
-    /// Requests between rewrites that aren't forced.
     pub epoch_requests: u64,
 }
 
@@ -94,7 +92,6 @@ impl Thresholds {
         Self::of(settings.profile, settings.window_tokens)
     }
 
-    /// With another value for one threshold, by its name.
     pub fn with(self, name: &str, value: f64) -> Option<Self> {
         let mut all = serde_json::to_value(self).ok()?;
         let old = all.get_mut(name)?;

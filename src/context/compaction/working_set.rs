@@ -40,7 +40,6 @@ pub fn range(item: &Item) -> (u64, u64) {
     (first_line(item).unwrap_or(1), end.unwrap_or(u64::MAX))
 }
 
-/// The path of a changed file, and whether the change gave its full content.
 pub fn changed_path(item: &Item) -> Option<(&str, bool)> {
     let Item::ToolResult(result) = item else { return None };
     let data = &result.envelope.data;

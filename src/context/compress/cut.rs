@@ -90,7 +90,6 @@ fn with_gaps(lines: &[String], keep: &[bool]) -> String {
     out.join("\n")
 }
 
-/// Array elements, object entries and string characters kept.
 const ELEMENTS: usize = 3;
 const ENTRIES: usize = 40;
 const CHARS: usize = 200;

@@ -39,7 +39,6 @@ pub fn errors_first_of_each_kind<'a>(lines: impl Iterator<Item = (usize, &'a str
     first
 }
 
-/// Minimum run of similar lines that is folded.
 const REPEATS_FROM: usize = 4;
 
 pub fn fold_repeats(text: &str) -> Option<String> {
@@ -80,7 +79,6 @@ pub fn fold_repeats(text: &str) -> Option<String> {
 /// A run of digits, and whether it is part of a decimal number.
 type Number<'a> = (&'a str, bool);
 
-/// A line with each run of digits replaced by `0`, and these runs.
 fn shape(line: &str) -> (String, Vec<Number<'_>>) {
     let line = line.trim_end();
     let mut shape = String::with_capacity(line.len());
@@ -101,7 +99,6 @@ fn shape(line: &str) -> (String, Vec<Number<'_>>) {
     (shape, numbers)
 }
 
-/// Whether a line differs from the previous one only in larger integers.
 fn counts_up(before: &(String, Vec<Number>), now: &(String, Vec<Number>)) -> bool {
     let value =
         |digits: &str| (digits.trim_start_matches('0').len(), digits.trim_start_matches('0').to_owned());
@@ -126,7 +123,6 @@ static FINE: Pattern = Pattern::new(concat!(
     r" )$",
 ));
 
-/// Minimum number of such lines that are counted.
 const SUCCESSES_FROM: usize = 5;
 
 pub fn reduce_successes(text: &str) -> Option<String> {

@@ -28,7 +28,6 @@ const DIFF_SHARE: f64 = 0.5;
 const IN_VIEW: u64 = 15;
 const DIFF_BYTES: usize = 200_000;
 
-/// Tokens of a result in what a model summarizes.
 const SUMMARY_TOKENS: u32 = 400;
 
 pub struct ToolResultCompressor;
@@ -81,7 +80,6 @@ impl ToolResultCompressor {
 /// Programs that print text as it is, or that narrow it to what was asked for.
 const SHOW_TEXT: [&str; 14] =
     ["cat", "sed", "head", "tail", "nl", "less", "bat", "awk", "cut", "grep", "rg", "ag", "jq", "diff"];
-/// The same for subcommands of git.
 const GIT_TEXT: [&str; 5] = ["diff", "show", "log", "blame", "grep"];
 
 /// Whether the last program of each pipe shows text: it is wanted as it is, like a Read.
@@ -135,7 +133,6 @@ fn repeated(history: &HistoryManager, entry: &HistoryEntry, result: &ToolResult)
     only_new(path?, entry.text(), &in_view)
 }
 
-/// Minimum run of known lines that is left out.
 const LEFT_OUT_FROM: usize = 8;
 
 /// The numbered lines of a view that no earlier view of the same content shows; ids replace the others.

@@ -87,15 +87,6 @@ impl HistoryEntry {
         self.full_tokens
     }
 
-    /// Estimated tokens in `form`; `None` if that form isn't smaller than the current one.
-    pub fn tokens_in(&self, form: FormName) -> Option<u32> {
-        if form <= self.form {
-            return None;
-        }
-        let tokens = forms::shortened(self.id, &self.item, form)?.estimated();
-        (tokens < self.tokens).then_some(tokens)
-    }
-
     /// Sends the item in `form` from now on, with `text` if needed. Returns whether anything changed.
     pub fn set_form(&mut self, form: FormName, text: Option<&Arc<str>>) -> bool {
         if form == self.form && text.is_none() {

@@ -51,12 +51,10 @@ impl HistoryManager {
         self.goals.push(at, goal);
     }
 
-    /// The open goal.
     pub fn goal(&self) -> Option<&Goal> {
         self.goals.all().last().and_then(|(_, goal)| goal.as_ref())
     }
 
-    /// Whether the last message is the program's own.
     pub fn ends_on_reminder(&self) -> bool {
         let last = self.entries.all.iter().rev().find_map(|entry| entry.message());
         matches!(last, Some(Message::System(_)))

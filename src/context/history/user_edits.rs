@@ -15,7 +15,6 @@ use base::text;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UserEditPlan {
     pub batch: Option<Batch>,
-    /// Items to pin (`true`) or to unpin, after the batch.
     pub pin: Option<(Vec<ItemId>, bool)>,
     /// Tokens that the request grows by (estimated, uncalibrated).
     pub grows_by: u64,

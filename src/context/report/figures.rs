@@ -10,13 +10,11 @@ use base::model::usage::Usage;
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
     pub turns: u64,
-    /// Replies of the model within the turns.
     pub steps: u64,
     pub active_ms: u64,
     pub tools: BTreeMap<String, ToolFigures>,
     pub failed_commands: u64,
     pub notes: u64,
-    /// Files that differ from before the session.
     pub files: BTreeMap<String, LineCounts>,
     /// As reported by the servers, including sub-agents and summaries.
     pub tokens: Usage,

@@ -36,7 +36,6 @@ pub struct SessionReport {
     pub figures: Figures,
 }
 
-/// Including sub-agents and summaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TurnCost {
     pub tokens: Usage,
@@ -75,7 +74,6 @@ struct Reading {
     parts: FixedParts,
     before_turn: (Usage, Option<f64>),
     steps_before: u64,
-    /// Calls that write a note and have no result yet.
     noting: HashSet<String>,
 }
 

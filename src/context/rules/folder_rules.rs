@@ -15,7 +15,6 @@ pub struct FolderRules<'a> {
 }
 
 impl FolderRules<'_> {
-    /// The rules that apply to the full folder.
     pub fn of_folder(&mut self, folder: &Path) -> Vec<RulesFile> {
         let first = self.first_of(rules_file::candidates(folder));
         let always = cursor::of_folder(folder).into_iter().filter(|rule| rule.always);
@@ -57,7 +56,6 @@ pub fn has_any(folder: &Path) -> bool {
     !always_of(folder).is_empty()
 }
 
-/// All files that may apply to the full folder.
 pub fn always_of(folder: &Path) -> Vec<PathBuf> {
     let rules = cursor::of_folder(folder).into_iter().filter(|rule| rule.always).map(|rule| rule.path);
     rules_file::candidates(folder).into_iter().chain(rules).chain(rules_file::local(folder)).collect()

@@ -22,9 +22,7 @@ const OWN_HEADING: &str = "# The user's own rules (";
 #[derive(Clone, Debug, Default)]
 pub struct ProjectRules {
     own: Option<RulesFile>,
-    /// From the root down.
     files: Vec<RulesFile>,
-    /// Sent when a file was touched.
     scoped: Vec<RulesFile>,
     removed: Vec<PathBuf>,
     rendered: Option<FixedPart>,
@@ -32,7 +30,6 @@ pub struct ProjectRules {
     limit: Option<u32>,
     /// `None` if nothing can be remembered.
     held_back: Option<HeldBack>,
-    /// Where the user's own are, if anywhere.
     config: Option<PathBuf>,
     running_since: Option<SystemTime>,
     /// What the user doesn't know yet, and all that was ever reported.
@@ -266,7 +263,6 @@ fn section(file: &RulesFile, workspace: &Path, heading: &str) -> String {
     format!("{heading}{})\n{}", path::display(workspace, &file.path), file.text.trim())
 }
 
-/// The files whose rules are in a text rendered here.
 pub fn named_in(text: &str) -> Vec<&str> {
     let name = |line: &'_ str| -> Option<(usize, usize)> {
         let rest = line.strip_prefix(HEADING).or_else(|| line.strip_prefix(OWN_HEADING))?;

@@ -40,7 +40,6 @@ pub fn of_init(workspace: &Path) -> &'static str {
     NAMES.into_iter().find(there).unwrap_or(NEW_NAME)
 }
 
-/// What `/init` asks for.
 pub fn init_prompt(workspace: &Path) -> String {
     prompts::INIT.trim().replace("{file}", of_init(workspace))
 }
@@ -54,18 +53,15 @@ const MAX_BYTES: u64 = 1024 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RulesNotice {
-    /// Only their start fits into the window.
     Cut,
     LeftOut {
         path: PathBuf,
         why: String,
     },
-    /// Characters that hide or reorder text.
     Hidden {
         path: PathBuf,
         count: usize,
     },
-    /// It appeared or changed while a command ran.
     HeldBack {
         path: PathBuf,
     },

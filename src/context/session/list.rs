@@ -18,7 +18,6 @@ use base::text;
 const HEAD_BYTES: [u64; 2] = [8 * 1024, 64 * 1024];
 /// Bytes read from its end until the end of a turn is found.
 const TAIL_BYTES: [u64; 3] = [4 * 1024, 64 * 1024, 1024 * 1024];
-/// Bytes of the first message used for a title.
 const TITLE_BYTES: usize = 2 * 1024;
 const PREVIEW_CHARS: usize = 300;
 /// An item's line names what follows within this many bytes.
@@ -107,7 +106,6 @@ pub fn changed_since(project_state: &Path, since: u64) -> Vec<PathBuf> {
     files(project_state).into_iter().filter(|(_, ms)| *ms >= since).map(|(path, _)| path).collect()
 }
 
-/// The file with the title that the user gave this session.
 pub fn title_path(log: &Path) -> PathBuf {
     log.with_extension("title")
 }

@@ -15,7 +15,6 @@ use base::search::words;
 use base::text::one_line;
 
 const NAME: &str = "outcomes.jsonl";
-/// Older ones are left out.
 const MOST: usize = 1_000;
 const TASK_CHARS: usize = 100;
 const SAID_CHARS: usize = 100;
@@ -29,10 +28,8 @@ pub struct TurnOutcome {
     pub session: String,
     pub task: String,
     pub files: Vec<String>,
-    /// The last check and its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
-    /// The first sentence of the answer.
     pub said: String,
 }
 

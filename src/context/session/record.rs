@@ -55,7 +55,6 @@ pub enum Record {
     TurnEnd {
         ms: u64,
         end: TurnEnd,
-        /// Number of turns ended, including this one; 0 in older logs.
         #[serde(default, skip_serializing_if = "is_zero")]
         turn: usize,
         /// Of the session so far, where known.
@@ -77,7 +76,6 @@ pub enum Record {
         items: Vec<ItemId>,
         pinned: bool,
     },
-    /// What is sent outside the items changed.
     Frame(FrameRecord),
     /// A request goes out, made of what is above.
     Sent(SentRecord),
@@ -90,7 +88,6 @@ pub struct Meta {
     pub workspace: String,
     pub created_ms: u64,
     pub app: String,
-    /// Checked out when the session started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -197,7 +194,6 @@ pub struct SentRecord {
     pub ms: u64,
     /// Of the full request: system, tools, parameters, messages.
     pub hash: Fingerprint,
-    /// Tokens, uncalibrated.
     pub estimated: u64,
     /// Number of messages shared with the start of the previous request.
     pub kept: usize,

@@ -40,7 +40,6 @@ pub struct SummaryOutcome {
 }
 
 impl SummaryCompressor {
-    /// Always returns a summary, within the time-out.
     pub async fn summarize(
         &self,
         entries: Vec<HistoryEntry>,

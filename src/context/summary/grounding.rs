@@ -15,7 +15,6 @@ pub struct Grounding {
 }
 
 impl Grounding {
-    /// The evidence of `items`, and of `facts` recorded about earlier ones.
     pub fn gather<'a>(items: impl IntoIterator<Item = &'a Item>, facts: &str) -> Self {
         let mut evidence = Self { texts: vec![plain(facts)], workspace: None };
         for item in items {

@@ -32,7 +32,6 @@ pub struct FileFact {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateBlock {
-    /// Word for word: what the work is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<Goal>,
     pub requests: Vec<String>,

@@ -18,7 +18,6 @@ static PIECES: Pattern = Pattern::new(concat!(
     r#"|(?P<word>[^\s`"'<>()\[\]{},;|*“”‘’«»]+)"#,
 ));
 
-/// The location suffix of a path.
 static PLACE: Pattern = Pattern::new(r"(?::\d+(?:[-:]\d+)*|#L\d+(?:-L?\d+)?|\(\d+(?:,\d+)?\)|@\d+)$");
 
 const BARE_FILES: &str = " makefile dockerfile justfile rakefile gemfile procfile jenkinsfile vagrantfile gnumakefile \
@@ -162,7 +161,6 @@ fn known_name(name: &str, evidence: &Grounding) -> bool {
     parts.len() > 1 && evidence.together(&parts)
 }
 
-/// Whether a word outside code marks is a path, a file or a test.
 fn looks_like_name(word: &str) -> bool {
     let shape = skeleton(word);
     let letters = shape.chars().any(char::is_alphabetic);

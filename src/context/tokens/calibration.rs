@@ -50,7 +50,6 @@ impl Default for Calibration {
 }
 
 impl Calibration {
-    /// Sets the ratio used until the server reports something.
     pub fn presume(&mut self, ratio: f64) {
         if self.samples == 0 {
             self.ratio = ratio;
@@ -114,7 +113,6 @@ impl Calibration {
         (REPORTED_SPREAD + spread * changed.min(1.0)).min(UNKNOWN_SPREAD) * 100.0
     }
 
-    /// Real tokens per estimated token, over the full request.
     pub fn ratio(&self) -> f64 {
         self.last.map_or(self.ratio, |last| last.real as f64 / last.estimated.max(1) as f64)
     }

@@ -10,9 +10,7 @@ use super::tokenizer::Tokenizer;
 use base::model::call::ToolSpec;
 use base::model::request::{Message, Request};
 
-/// Tokens for the name, the id and the JSON framing of a call.
 const CALL_FRAME: u32 = 8;
-/// Tokens for the framing of a schema.
 const SCHEMA_FRAME: u32 = 12;
 
 #[derive(Clone, Copy)]

@@ -74,7 +74,6 @@ impl HeldBack {
         during && read(&self.released()).get(path).is_none_or(|released| released != hash)
     }
 
-    /// Records that commands ran from `since` until now.
     pub fn end_command(&self, since: SystemTime) -> io::Result<()> {
         file::create_private_folder(&self.folder)?;
         let times = self.times();

@@ -104,7 +104,6 @@ impl OwnFiles {
         files.map(|(path, text)| format!("{}\0{text}\0", path::display(workspace, path))).collect()
     }
 
-    /// The files of each kind, without empty kinds.
     fn all(&self) -> Vec<(&'static str, Vec<(&Path, &str)>)> {
         let plain = |files| Vec::from_iter(<[AgentFile]>::iter(files).map(|file| (&*file.path, &*file.text)));
         let commands = self.commands.iter().map(|file| (&*file.path, &*file.text));

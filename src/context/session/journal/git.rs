@@ -96,7 +96,6 @@ impl GitIndex {
         same.then(|| tracked.oid.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// The sizes of objects, in order; `None` for a missing one.
     pub fn sizes(&self, oids: &[&str]) -> Vec<Option<u64>> {
         let format = "--batch-check=%(objecttype) %(objectsize)";
         let out = self.cat_file(format, oids).unwrap_or_default();

@@ -39,7 +39,6 @@ pub struct JournalChange {
     pub path: PathBuf,
     pub before: PathState,
     pub after: PathState,
-    /// Such as `Edit` or `Bash`.
     pub by: String,
     pub plus: u32,
     pub minus: u32,
@@ -108,7 +107,6 @@ pub enum PathState {
         #[serde(with = "path_text")]
         to: PathBuf,
     },
-    /// Its permission bits are not known.
     Folder,
     FolderWith {
         mode: u32,

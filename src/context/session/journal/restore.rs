@@ -24,7 +24,6 @@ use base::protocol::rewind::{FileAction, PointId};
 pub struct RestoreStep {
     pub path: PathBuf,
     pub target: PathState,
-    /// As found when the plan was made.
     pub now: PathState,
     pub action: FileAction,
     pub plus: u32,
@@ -78,7 +77,6 @@ pub fn plan(root: &Path, blobs: &Blobs, lines: &[JournalRecord]) -> RestorePlan 
     plan
 }
 
-/// Whether the link at this path will be removed.
 fn goes(step: &RestoreStep) -> bool {
     let stays = step.conflict.is_some() || step.impossible.is_some();
     !stays && matches!(step.now, PathState::Link { .. }) && !matches!(step.target, PathState::Link { .. })

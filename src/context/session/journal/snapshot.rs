@@ -380,7 +380,6 @@ fn unread(known: &KnownFile) -> (PathState, Option<Vec<u8>>) {
     (state, None)
 }
 
-/// Copies these files (size, index), smallest first, within the budget.
 fn copy(
     root: &Path,
     blobs: &Blobs,
