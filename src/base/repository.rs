@@ -16,12 +16,17 @@ pub fn root(folder: &Path) -> Option<&Path> {
 
 /// The branch that is checked out at `folder`; `None` without a repository or on no branch.
 pub fn branch(folder: &Path) -> Option<String> {
-    let git = root(folder)?.join(".git");
-    let pointer = file::small_text(&git, MAX_POINTER_BYTES);
-    let git =
-        pointer.as_deref().and_then(|text| text.strip_prefix("gitdir:")).map_or(git, |to| to.trim().into());
-    let head = file::small_text(&git.join("HEAD"), MAX_POINTER_BYTES)?;
+    let head = file::small_text(&git_folder(root(folder)?)?.join("HEAD"), MAX_POINTER_BYTES)?;
     head.trim().strip_prefix("ref: refs/heads/").map(str::to_owned)
+}
+
+/// `.git`, or where the file of that name points (worktrees, submodules).
+pub fn git_folder(top: &Path) -> Option<PathBuf> {
+    let git = top.join(".git");
+    match file::small_text(&git, MAX_POINTER_BYTES) {
+        Some(pointer) => Some(top.join(pointer.strip_prefix("gitdir:")?.trim())),
+        None => Some(git),
+    }
 }
 
 fn root_below<'a>(folder: &'a Path, ceilings: &[PathBuf]) -> Option<&'a Path> {

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use crate::calls::dispatcher::Dispatcher;
 use base::deadline::Deadline;
-use base::file;
 use base::machine;
 use base::programs;
 use base::repository;
@@ -142,7 +141,7 @@ impl Machine<'_> {
 
     fn project(&self) -> Option<String> {
         let mut parts: Vec<String> = Vec::new();
-        parts.extend(branch(self.root).map(|branch| format!("Branch: {branch}.")));
+        parts.extend(repository::branch(self.root).map(|branch| format!("Branch: {branch}.")));
         parts.extend(project::checks(self.root).first().map(|check| format!("Tests: `{}`.", check.usable())));
         parts.extend(self.files());
         (!parts.is_empty()).then(|| parts.join(" "))
@@ -193,14 +192,4 @@ pub async fn block(task: &str, dispatcher: &Dispatcher, sub_agent: bool) -> Opti
 pub fn block_of(task: &str, facts: MachineFacts, sub_agent: bool, cx: &ToolCx) -> String {
     let block = Machine { root: &cx.root, task, facts, sub_agent, deadline: cx.deadline }.block();
     cx.redactor.redact(&block, TextSource::Text).into_owned()
-}
-
-fn branch(root: &Path) -> Option<String> {
-    let git = repository::root(root)?.join(".git");
-    let git = match file::small_text(&git, 4 * 1024) {
-        Some(pointer) => Path::new(pointer.strip_prefix("gitdir:")?.trim()).to_owned(),
-        None => git,
-    };
-    let head = file::small_text(&git.join("HEAD"), 4 * 1024)?;
-    Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned())
 }

@@ -50,7 +50,7 @@ impl GitIndex {
     /// The usable index of the repository that contains `root`; `known` if it hasn't been written since.
     pub fn load(root: &Path, known: Option<Arc<Self>>) -> Option<Arc<Self>> {
         let top = repository::root(root)?;
-        let folder = git_folder(top)?;
+        let folder = repository::git_folder(top)?;
         let path = folder.join("index");
         let meta = fs::metadata(&path).ok()?;
         let written = times(meta.mtime(), meta.mtime_nsec());
@@ -150,23 +150,9 @@ fn times(seconds: i64, nanoseconds: i64) -> (u32, u32) {
     (seconds as u32, nanoseconds as u32)
 }
 
-/// `.git`, or where the file of that name points (worktrees, submodules).
-fn git_folder(top: &Path) -> Option<PathBuf> {
-    let git = top.join(".git");
-    if git.is_dir() {
-        return Some(git);
-    }
-    let text = text_of(&git)?;
-    let path = top.join(text.strip_prefix("gitdir:")?.trim());
-    path.is_dir().then_some(path)
-}
-
 fn common_folder(folder: &Path) -> PathBuf {
-    text_of(&folder.join("commondir")).map_or_else(|| folder.to_owned(), |text| folder.join(text.trim()))
-}
-
-fn text_of(path: &Path) -> Option<String> {
-    file::small_text(path, TEXT_LIMIT_BYTES)
+    let common = file::small_text(&folder.join("commondir"), TEXT_LIMIT_BYTES);
+    common.map_or_else(|| folder.to_owned(), |text| folder.join(text.trim()))
 }
 
 /// The entries of an index file, versions 2 to 4; `None` if anything in it is not understood.
