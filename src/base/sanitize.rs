@@ -129,7 +129,8 @@ fn is_deceptive(c: char) -> bool {
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-fn skip_escape(chars: &mut Peekable<Chars<'_>>) {
+/// What follows an ESC.
+pub fn skip_escape(chars: &mut Peekable<Chars<'_>>) {
     match chars.peek() {
         Some('[') => {
             chars.next();

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
+use crate::file;
 
 #[derive(Clone, Debug)]
 pub struct Paths {
@@ -39,8 +39,7 @@ impl Paths {
 
     /// The state folder of a workspace: its name for people, a hash of its path for uniqueness.
     pub fn project(&self, workspace: &Path) -> PathBuf {
-        let digest = Sha256::digest(workspace.as_os_str().as_encoded_bytes());
-        let hash: String = digest.iter().take(5).map(|byte| format!("{byte:02x}")).collect();
+        let hash = file::hash(workspace.as_os_str().as_encoded_bytes());
         let name: String = workspace
             .file_name()
             .map(|name| name.to_string_lossy().into_owned())
@@ -50,7 +49,7 @@ impl Paths {
             .take(40)
             .collect();
         let name = if name.is_empty() { "root".to_owned() } else { name };
-        self.projects().join(format!("{name}-{hash}"))
+        self.projects().join(format!("{name}-{}", &hash[..10]))
     }
 
     pub fn projects(&self) -> PathBuf {

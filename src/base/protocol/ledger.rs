@@ -71,34 +71,26 @@ pub struct Epochs {
 }
 
 /// Why an epoch began: the bytes of an earlier request changed. There are no other reasons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(const_into_str, serialize_all = "lowercase")]
 pub enum EpochCause {
     /// A batch of smaller forms was adopted because that pays.
+    #[strum(to_string = "turn-end compression")]
     TurnEndCompression,
     /// Required by the window or the soft cap.
     Compaction,
+    #[strum(to_string = "rules changed")]
     RulesChanged,
+    #[strum(to_string = "tools changed")]
     ToolsChanged,
+    #[strum(to_string = "user drop/restore")]
     UserEdit,
     Rewind,
+    #[strum(to_string = "model switch")]
     ModelSwitch,
+    #[strum(to_string = "reasoning rejected")]
     ReasoningRejected,
-}
-
-impl EpochCause {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::TurnEndCompression => "turn-end compression",
-            Self::Compaction => "compaction",
-            Self::RulesChanged => "rules changed",
-            Self::ToolsChanged => "tools changed",
-            Self::UserEdit => "user drop/restore",
-            Self::Rewind => "rewind",
-            Self::ModelSwitch => "model switch",
-            Self::ReasoningRejected => "reasoning rejected",
-        }
-    }
 }
 
 /// An epoch with several causes counts under the first.

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use super::{cut, lines};
 use crate::tokens::estimate::estimate;
 use base::model::item::ItemId;
+use base::sanitize;
 use base::text;
 
 #[derive(Clone, Copy, Debug)]
@@ -110,20 +111,8 @@ fn strip_escapes(line: &str) -> Cow<'_, str> {
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
-            '\u{8}' => {
-                out.pop();
-            }
-            '\u{1b}' => match chars.next() {
-                Some('[') => while chars.next().is_some_and(|c| !('@'..='~').contains(&c)) {},
-                Some(']') => {
-                    while let Some(c) = chars.next() {
-                        if c == '\u{7}' || (c == '\u{1b}' && chars.next_if_eq(&'\\').is_some()) {
-                            break;
-                        }
-                    }
-                }
-                _ => {}
-            },
+            '\u{8}' => drop(out.pop()),
+            '\u{1b}' => sanitize::skip_escape(&mut chars),
             c => out.push(c),
         }
     }

@@ -123,7 +123,7 @@ impl Reading {
                 else {
                     return;
                 };
-                let sum = self.report.figures.epochs.entry(cause.kind.as_str()).or_default();
+                let sum = self.report.figures.epochs.entry(cause.kind.into_str()).or_default();
                 sum.count += 1;
                 sum.tokens_lost += epoch.tokens_lost;
                 sum.tokens_saved += epoch.tokens_saved;

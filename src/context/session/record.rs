@@ -233,14 +233,18 @@ pub struct CauseRecord {
 }
 
 /// Why part of the past is sent in another form: a kind for the program, a detail for the eye.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(const_into_str, serialize_all = "lowercase")]
 pub enum CauseKind {
     /// Shortened before it was first sent.
+    #[strum(to_string = "filtered on arrival")]
     Arrival,
     /// It saves more than the broken cache costs.
     Pays,
+    #[strum(to_string = "cold cache")]
     ColdCache,
+    #[strum(to_string = "soft cap")]
     SoftCap,
     Compaction,
     /// The request would not fit otherwise.
@@ -248,28 +252,15 @@ pub enum CauseKind {
     Drop,
     Restore,
     /// Reasoning holds only behind an unchanged past.
+    #[strum(to_string = "reasoning bound to what changed")]
     ReasoningBound,
+    #[strum(to_string = "reasoning rejected by the server")]
     ReasoningRejected,
 }
 
 impl CauseKind {
     pub fn because(self, detail: impl Into<Cow<'static, str>>) -> Cause {
         Cause { kind: self, detail: detail.into() }
-    }
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Arrival => "filtered on arrival",
-            Self::Pays => "pays",
-            Self::ColdCache => "cold cache",
-            Self::SoftCap => "soft cap",
-            Self::Compaction => "compaction",
-            Self::Trim => "trim",
-            Self::Drop => "drop",
-            Self::Restore => "restore",
-            Self::ReasoningBound => "reasoning bound to what changed",
-            Self::ReasoningRejected => "reasoning rejected by the server",
-        }
     }
 
     /// The cause of an epoch that this means; `None` if it changes nothing that was sent, or follows from an epoch.
@@ -300,7 +291,7 @@ pub struct Cause {
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let gap = if self.detail.is_empty() { "" } else { ": " };
-        write!(f, "{}{gap}{}", self.kind.as_str(), self.detail)
+        write!(f, "{}{gap}{}", self.kind.into_str(), self.detail)
     }
 }
 

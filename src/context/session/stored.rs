@@ -33,7 +33,7 @@ pub fn rename(project_state: &Path, session: &str, title: &str) -> Result<(), St
     let path = list::title_path(&list::find(project_state, session)?);
     let title = text::one_line(title, TITLE_CHARS);
     let written = if title.is_empty() {
-        fs::remove_file(&path).or_else(missing_is_fine).map_err(|error| error.to_string())
+        file::remove(&path).map_err(|error| error.to_string())
     } else {
         atomic_write::write_private(&path, title.as_bytes(), Expect::Anything)
             .map_err(|error| error.to_string())
@@ -91,10 +91,6 @@ fn empty(trash: &Path) {
             let _ = fs::remove_file(entry.path());
         }
     }
-}
-
-fn missing_is_fine(error: io::Error) -> io::Result<()> {
-    if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
 #[cfg(test)]

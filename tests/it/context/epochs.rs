@@ -230,7 +230,8 @@ fn a_switch_to_a_small_window_is_a_switch() {
         Record::Sent(sent) => sent.epoch.as_ref(),
         _ => None,
     });
-    let causes: Vec<&str> = epochs.flat_map(|epoch| &epoch.causes).map(|cause| cause.kind.as_str()).collect();
+    let causes: Vec<&str> =
+        epochs.flat_map(|epoch| &epoch.causes).map(|cause| cause.kind.into_str()).collect();
     assert_eq!(causes[0], "model switch", "{causes:?}");
     assert!(causes.contains(&"tools changed"), "{causes:?}");
 }

@@ -8,10 +8,11 @@ use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
+use crate::clock;
 use crate::file;
 use crate::folder::atomic_write::{self, Expect};
 use crate::folder::update::update;
@@ -56,7 +57,7 @@ impl HeldBack {
         if !held.is_empty() {
             add(&self.released(), held)?;
         }
-        remove(&self.held())
+        file::remove(&self.held())
     }
 
     /// Whether this content was last changed while a command ran and the user hasn't released it since.
@@ -84,7 +85,7 @@ impl HeldBack {
         }
         let mut options = fs::OpenOptions::new();
         let mut times = options.append(true).create(true).mode(0o600).open(times)?;
-        writeln!(times, "{} {}", milliseconds(since), milliseconds(SystemTime::now()))
+        writeln!(times, "{} {}", clock::to_ms(since), clock::now_ms())
     }
 
     /// Records the rules files before a command, in case this session is killed while it runs.
@@ -99,7 +100,7 @@ impl HeldBack {
         let before = self.before();
         let meta = before.symlink_metadata().ok()?;
         let known = read(&before);
-        let _ = remove(&before);
+        let _ = file::remove(&before);
         Some((known, meta.modified().unwrap_or_else(|_| SystemTime::now())))
     }
 
@@ -120,11 +121,6 @@ impl HeldBack {
     }
 }
 
-fn milliseconds(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
 fn add(path: &Path, more: RulesHashes) -> io::Result<()> {
     update(path, |_| {
         let mut all = read(path);
@@ -141,11 +137,4 @@ fn read(path: &Path) -> RulesHashes {
 
 fn rows(hashes: RulesHashes) -> Vec<Row> {
     hashes.into_iter().map(|(path, hash)| Row { path, hash }).collect()
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }

@@ -55,8 +55,8 @@ pub fn settings(workspace: &Path) -> impl Iterator<Item = AgentFile> {
 
 /// Without files that a link brings in from outside.
 fn of_project(workspace: &Path, names: &'static [&'static str]) -> impl Iterator<Item = AgentFile> {
-    let paths = names.iter().map(|name| workspace.join(name));
-    paths.filter(|path| path::follow(path).starts_with(workspace)).filter_map(read)
+    let paths = names.iter().map(move |name| workspace.join(name));
+    paths.filter(move |path| path::follow(path).starts_with(workspace)).filter_map(read)
 }
 
 fn read(path: PathBuf) -> Option<AgentFile> {

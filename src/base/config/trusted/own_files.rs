@@ -105,19 +105,22 @@ impl OwnFiles {
     }
 
     fn all(&self) -> Vec<(&'static str, Vec<(&Path, &str)>)> {
-        let plain = |files| Vec::from_iter(<[AgentFile]>::iter(files).map(|file| (&*file.path, &*file.text)));
         let commands = self.commands.iter().map(|file| (&*file.path, &*file.text));
         let skills = self.skills.iter().map(|file| (&*file.path, &*file.text));
         let mut all = vec![
-            ("sub-agents", plain(&self.agents)),
+            ("sub-agents", rows(&self.agents)),
             ("commands", commands.collect()),
             ("skills", skills.collect()),
-            ("hooks", plain(&self.hooks)),
-            ("language servers", plain(&self.programs)),
-            ("MCP servers", plain(&self.mcp)),
-            ("permission rules", plain(&self.permissions)),
+            ("hooks", rows(&self.hooks)),
+            ("language servers", rows(&self.programs)),
+            ("MCP servers", rows(&self.mcp)),
+            ("permission rules", rows(&self.permissions)),
         ];
         all.retain(|(_, files)| !files.is_empty());
         all
     }
+}
+
+fn rows(files: &[AgentFile]) -> Vec<(&Path, &str)> {
+    files.iter().map(|file| (&*file.path, &*file.text)).collect()
 }

@@ -51,10 +51,7 @@ impl Trust {
     }
 
     pub fn revoke(&self) -> io::Result<()> {
-        match std::fs::remove_file(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        file::remove(&self.path)
     }
 }
 

@@ -87,7 +87,7 @@ fn ledger_table(view: &LedgerView) -> String {
     for sum in &view.epochs.by_cause {
         out.push_str(&format!(
             "epochs by {}: {}; {} tokens re-read, {} saved in each request, {} blocks of reasoning left out\n",
-            sum.cause.as_str(),
+            sum.cause.into_str(),
             sum.count,
             sum.tokens_lost,
             sum.tokens_saved,

@@ -92,7 +92,7 @@ fn table(requests: &[Replayed]) -> String {
             let causes: Vec<String> = epoch
                 .causes
                 .iter()
-                .map(|cause| format!("{} [{}]", cause.kind.as_str(), cause.reason))
+                .map(|cause| format!("{} [{}]", cause.kind.into_str(), cause.reason))
                 .collect();
             let cold = if epoch.cold { " (the cache was cold)" } else { "" };
             let reasoning = match epoch.reasoning {

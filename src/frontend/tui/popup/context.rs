@@ -188,7 +188,7 @@ fn epochs(epochs: &Epochs) -> String {
         .iter()
         .map(|sum| {
             let (read, saved) = (text::human_tokens(sum.tokens_lost), text::human_tokens(sum.tokens_saved));
-            format!("{}× {} ({read}, {saved})", sum.count, sum.cause.as_str())
+            format!("{}× {} ({read}, {saved})", sum.count, sum.cause.into_str())
         })
         .collect();
     let count = 1 + sums.iter().map(|sum| sum.count).sum::<u64>();
