@@ -1,8 +1,13 @@
 //! The list of tools, in the order the model sees them.
 
+use std::path::Path;
+
+use serde_json::{Value, json};
+
 use super::api::{Tool, ToolError, TypedTool as _};
 use super::arguments::tool_names;
 use crate::file::edit::{Edit, MultiEdit};
+use crate::file::patch::in_command;
 use crate::file::read::Read;
 use crate::file::write::Write;
 use crate::find::glob::Glob;
@@ -62,9 +67,16 @@ pub fn find<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Result<&'a dyn Tool, 
     Err(unknown(name, &names))
 }
 
+/// The edit that a command is, if all it does is to apply a patch.
+pub fn patch_in(tool: &str, args: &Value, cwd: &Path) -> Option<(&'static str, Value)> {
+    let command = args["command"].as_str().filter(|_| tool == Bash::NAME)?;
+    let (patch, folder) = in_command::find(command, cwd)?;
+    Some((Edit::NAME, json!({"patch": patch, "directory": folder})))
+}
+
 /// Names the tools that the model was offered.
 pub fn unknown(name: &str, offered: &[&str]) -> ToolError {
-    let instead = [("apply_patch", "Use Edit."), ("insert", "Use Edit.")];
+    let instead = [("insert", "Use Edit.")];
     let hint = match (instead.iter().find(|(other, _)| *other == name), tool_names::near(name, offered)) {
         (Some((_, use_this)), _) => format!(" {use_this}"),
         (None, Some(near)) => format!(" Did you mean {near}?"),

@@ -265,7 +265,7 @@ fn archived_turns_after_rewind() {
         conversation.history.end_turn();
         journal.begin_turn(id.0, &format!("task {number}"));
         let path = root.join(format!("f{number}"));
-        journal.before_write("Write", &path, &[], None, b"x\n");
+        journal.before_write("Write", &path, &[], None, Some(b"x\n"));
         fs::write(&path, "x\n").unwrap();
         rounds.push(id);
     }

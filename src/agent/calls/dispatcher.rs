@@ -254,7 +254,10 @@ impl Dispatcher {
     /// A call's tool and arguments. A tool that is loaded on demand may be called by its own name.
     fn resolve(&self, call: &ToolCall, args: Value) -> Result<(&dyn Tool, Value), ToolError> {
         match self.find(&call.name) {
-            Ok(tool) => Ok((tool, args)),
+            Ok(tool) => match registry::patch_in(tool.name(), &args, &self.cx.shell.cwd()) {
+                Some((name, args)) => Ok((self.find(name)?, args)),
+                None => Ok((tool, args)),
+            },
             Err(error) => {
                 let through = self.tools.iter().find(|tool| tool.takes(&call.name)).ok_or(error)?;
                 Ok((through.as_ref(), json!({"name": &*call.name, "args": args})))
@@ -263,7 +266,7 @@ impl Dispatcher {
     }
 
     fn name(&self, call: &ToolCall) -> Arc<str> {
-        self.resolve(call, Value::Null)
+        self.resolve(call, call.parsed_args().unwrap_or_default())
             .map_or_else(|_| Arc::clone(&call.name), |(tool, _)| tool.name().into())
     }
 

@@ -95,15 +95,14 @@ impl WorkLog {
         {
             self.events.push(id, WorkEvent::Changed(path.to_owned()));
         }
-        let Some(ran) = envelope.data.command() else { return };
-        let check = ran.check.clone();
+        let check = envelope.data.command().and_then(|ran| ran.check.clone());
         // What a check writes itself is not a change.
         if check.is_none() {
-            let files = ran.changed.iter().flatten().filter(|path| is_counted(path));
-            for path in files.cloned().collect::<Vec<_>>() {
-                self.events.push(id, WorkEvent::Changed(path));
+            for path in envelope.data.changed().iter().filter(|path| is_counted(path)) {
+                self.events.push(id, WorkEvent::Changed(path.clone()));
             }
         }
+        let Some(ran) = envelope.data.command() else { return };
         let never_ran = [ErrorCode::PermissionDenied, ErrorCode::InvalidParam, ErrorCode::Interrupted];
         if envelope.error.as_ref().is_some_and(|error| never_ran.contains(&error.code)) {
             return;

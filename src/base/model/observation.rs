@@ -27,6 +27,7 @@ pub struct View {
 pub enum Operation {
     Create,
     Update,
+    Remove,
     None,
 }
 
@@ -39,6 +40,8 @@ pub struct Change {
     pub hash: Option<String>,
     pub diff: Option<String>,
     pub replacements: Option<u64>,
+    /// The other files of a patch.
+    pub others: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -432,6 +435,16 @@ impl Facts {
             (None, None) => return None,
         };
         Some((path.as_deref()?, hash.as_deref()?))
+    }
+
+    /// Files of the workspace that the call changed besides its own path.
+    pub fn changed(&self) -> &[String] {
+        let files = match &*self.observation {
+            Observation::Command(command) => &command.changed,
+            Observation::Edit(change) => &change.others,
+            _ => &None,
+        };
+        files.as_deref().unwrap_or_default()
     }
 
     pub fn set_changed(&mut self, mut files: Vec<String>) {

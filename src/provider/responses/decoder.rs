@@ -165,10 +165,12 @@ impl ResponsesDecoder {
                 let opaque = Some(json!({"kind": OPAQUE_KIND, "item": item}));
                 out.push(StreamEvent::Item(Item::Reasoning(Reasoning { text: text.into(), opaque })));
             }
-            // We never offer free-text tools; the model learns that its call must send an object.
             kind @ ("function_call" | "custom_tool_call") => {
                 self.has_calls = true;
                 let args = call_ids::argument_text(&item[argument_field(kind)]);
+                // We offer no free-text tools; what some models send as one is an argument of ours.
+                let is_free = kind == "custom_tool_call" && !args.trim_start().starts_with('{');
+                let args = if is_free { json!({"input": args}).to_string() } else { args };
                 let id = item["call_id"].as_str().or(item["id"].as_str()).unwrap_or_default();
                 out.push(StreamEvent::Item(Item::ToolCall(ToolCall {
                     id: self.state.ids.claim(id),

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::coerce::{kind, number, truth};
 use super::ignored::Ignored;
+use crate::file::patch::parse;
 use base::pattern::Pattern;
 
 type Arguments = Map<String, Value>;
@@ -15,6 +16,7 @@ const TO_THE_END: u64 = 2_000;
 pub(super) fn translate(tool: &str, args: &mut Arguments, ignored: &mut Ignored) -> Result<(), String> {
     match tool {
         "Read" => lines(args)?,
+        "Edit" | "MultiEdit" if args.contains_key("patch") => patch(args),
         "Edit" => one_edit(args),
         "MultiEdit" if args.contains_key("old_string") => one_edit(args),
         "Bash" => {
@@ -98,6 +100,14 @@ fn todos(args: &mut Arguments) {
         };
         *status = json!(ours);
     }
+}
+
+/// Whoever looks at the call, such as a hook, finds the patch's first file where an edit's is.
+fn patch(args: &mut Arguments) {
+    let files = args["patch"].as_str().and_then(|patch| parse::parse(patch).ok()).unwrap_or_default();
+    let first = files.first().and_then(|file| file.paths().next()).unwrap_or_default();
+    args.insert("path".to_owned(), first.into());
+    args.insert("edits".to_owned(), json!([]));
 }
 
 fn one_edit(args: &mut Arguments) {

@@ -2,6 +2,8 @@
 //! same plan without the write.
 
 use std::ffi::OsStr;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -67,11 +69,37 @@ pub(crate) struct PlannedChange {
 }
 
 impl PlannedChange {
-    fn diff(&self) -> String {
+    pub(crate) fn diff(&self) -> String {
         let encoding = self.before.as_ref().map_or(Encoding::Utf8, |loaded| loaded.encoding);
         let old = self.before.as_ref().map_or("", |loaded| &loaded.text);
         let show = |text: &str| encoding::shown(text, encoding);
         unified(&self.target.shown, &show(old), &show(&self.after))
+    }
+}
+
+/// A file that goes; its bytes are what was there when this was planned.
+pub(crate) struct Removal {
+    pub target: PathTarget,
+    pub bytes: Vec<u8>,
+}
+
+impl Removal {
+    pub(crate) fn diff(&self) -> String {
+        let text = encoding::decode(&self.bytes).map(|(text, encoding)| encoding::shown(&text, encoding));
+        text.map_or_else(|_| String::new(), |text| unified(&self.target.shown, &text, ""))
+    }
+
+    pub(crate) fn carry_out(&self, cx: &ToolCx) -> ToolOutcome {
+        let Self { target, bytes } = self;
+        remove(cx, target, bytes)?;
+        let (applied, operation, diff) = (Some(true), Some(Operation::Remove), Some(self.diff()));
+        let change =
+            Change { path: Some(target.shown.clone()), applied, operation, diff, ..Change::default() };
+        Ok(Envelope::success(format!("Deleted {}", target.shown)).observed(Observation::Edit(change)))
+    }
+
+    pub(crate) fn put_back(&self, cx: &ToolCx) -> Result<(), ToolError> {
+        write_bytes(cx, &self.target, None, &self.bytes)
     }
 }
 
@@ -144,11 +172,19 @@ pub(crate) fn must_be_storable(target: &PathTarget, loaded: &LoadedFile, new: &s
 }
 
 /// The file existed when the model saw it.
-pub(crate) fn vanished(target: &PathTarget) -> ToolError {
+fn vanished(target: &PathTarget) -> ToolError {
     ToolError::not_found(format!(
         "{} no longer exists (deleted or moved since you read it); look for it with Glob",
         target.shown
     ))
+}
+
+/// The file that must be there is missing.
+pub(crate) fn missing(cx: &ToolCx, target: &PathTarget) -> ToolError {
+    match cx.files.get(&target.resolved.canonical) {
+        Some(_) => vanished(target),
+        None => disk_error(cx, target, &FileError::NotFound),
+    }
 }
 
 pub(crate) fn list_lines(lines: &[usize]) -> String {
@@ -201,8 +237,49 @@ pub(crate) fn finish(
     Ok(Intent::Change(Box::new(PlannedChange { target, before, after, after_bytes, applied })))
 }
 
-/// Writes a plan and records the new content as known to the model. A failed write leaves the file unchanged.
-fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
+/// Undoes a change that was just made.
+pub(crate) fn put_back(cx: &ToolCx, plan: &PlannedChange) -> Result<(), ToolError> {
+    match &plan.before {
+        Some(loaded) => write_bytes(cx, &plan.target, Some(&plan.after_bytes), &loaded.bytes),
+        None => remove(cx, &plan.target, &plan.after_bytes),
+    }
+}
+
+fn write_bytes(
+    cx: &ToolCx,
+    target: &PathTarget,
+    before: Option<&[u8]>,
+    after: &[u8],
+) -> Result<(), ToolError> {
+    let path = &target.resolved.canonical;
+    let (folder, name, made) = make_folders(path).map_err(|error| disk_error(cx, target, &error))?;
+    if let Some(journal) = &cx.journal {
+        journal.before_write("Edit", path, &made, before, Some(after));
+    }
+    let expect = before.map_or(Expect::Missing, Expect::Bytes);
+    atomic_write::write_in(&folder, name, after, expect).map_err(|error| disk_error(cx, target, &error))?;
+    cx.files.saw(path, file::hash(after), after);
+    Ok(())
+}
+
+/// `CONFLICT` if the file has other bytes by now.
+fn remove(cx: &ToolCx, target: &PathTarget, bytes: &[u8]) -> Result<(), ToolError> {
+    let path = &target.resolved.canonical;
+    let failed = |error: FileError| disk_error(cx, target, &error);
+    let (folder, name) = Folder::of(path).map_err(failed)?;
+    let (now, _) = exact::read(path, EDIT_LIMIT_BYTES).map_err(failed)?;
+    if now != bytes {
+        return Err(failed(FileError::Changed));
+    }
+    if let Some(journal) = &cx.journal {
+        journal.before_write("Edit", path, &[], Some(bytes), None);
+    }
+    folder.remove_file(name).map_err(|error| failed(error.into()))
+}
+
+/// Writes a plan and records the new content as known to the model. A failed write leaves the file unchanged. `mode` is what
+/// a new file gets.
+pub(crate) fn commit(cx: &ToolCx, plan: &PlannedChange, mode: Option<u32>) -> ToolOutcome {
     let PlannedChange { target, before, after, after_bytes, applied } = plan;
     let path = &target.resolved.canonical;
     let (folder, name, made) = make_folders(path).map_err(|error| disk_error(cx, target, &error))?;
@@ -213,7 +290,7 @@ fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
             path,
             &made,
             old,
-            after_bytes,
+            Some(after_bytes),
         );
     }
     let expect = before.as_ref().map_or(Expect::Missing, |loaded| Expect::Bytes(&loaded.bytes));
@@ -226,6 +303,10 @@ fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
     if let Err(error) = written {
         Folder::unmake(&made);
         return Err(error);
+    }
+    if let (None, Some(mode), Ok((made, _))) = (before, mode, folder.open_file(name)) {
+        made.set_permissions(Permissions::from_mode(mode))
+            .map_err(|error| disk_error(cx, target, &error.into()))?;
     }
     let hash = file::hash(after_bytes);
     cx.files.saw(path, hash.clone(), after_bytes);
@@ -274,6 +355,7 @@ fn commit(cx: &ToolCx, plan: &PlannedChange) -> ToolOutcome {
         hash: Some(hash),
         diff: Some(diff),
         replacements: (!applied.is_empty()).then_some(replacements as u64),
+        others: None,
     })))
 }
 
@@ -301,7 +383,7 @@ pub(crate) fn preview(intent: Result<Intent, ToolError>) -> Preview {
 pub(crate) fn carry_out(cx: &ToolCx, plan: impl FnOnce() -> Result<Intent, ToolError>) -> ToolOutcome {
     let _alone = cx.files.exclusive();
     match plan()? {
-        Intent::Change(plan) => commit(cx, &plan),
+        Intent::Change(plan) => commit(cx, &plan, None),
         Intent::Nothing(envelope) => Ok(envelope),
     }
 }

@@ -1,19 +1,22 @@
-//! Edit and MultiEdit: replacements in one file, in order, all or nothing.
+//! Edit and MultiEdit: replacements in one file, in order, all or nothing. Both take a patch of several files, too, which
+//! models send that were trained with `apply_patch`.
+
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::change::{self, AppliedEdits, Intent};
 use super::known::{self, Needs};
-use crate::api::{Preview, ToolError, ToolWork, TypedTool};
+use super::patch::apply;
+use crate::api::{Preview, ToolError, ToolWork, TypedTool, object};
 use crate::cx::ToolCx;
-use crate::file::matching::apply::apply;
+use crate::file::matching::apply::apply as apply_edit;
 use crate::file::matching::diagnose;
 use crate::file::matching::lines::{Lines, visible};
 use crate::file::matching::match_edit::{self, MatchLevel, Refusal, TextEdit};
-use crate::paths::{PathTarget, change_access, disk_error, existing_target, target, write_access};
+use crate::paths::{PathTarget, change_access, existing_target, target, write_access};
 use base::config::prompts;
-use base::file::FileError;
 use base::model::envelope::ErrorCode;
 use base::path;
 use base::text::{elide, one_line};
@@ -31,6 +34,14 @@ pub struct Replacement {
 pub struct EditArgs {
     path: String,
     edits: Vec<Replacement>,
+    /// Instead of edits: a patch in the V4A form, whose paths begin in `directory`.
+    patch: Option<String>,
+    directory: Option<PathBuf>,
+}
+
+fn title(tool: &str, args: &EditArgs) -> String {
+    let files = args.patch.as_deref().map(apply::title);
+    format!("{tool} {}", one_line(files.as_deref().unwrap_or(&args.path), 120))
 }
 
 pub struct Edit;
@@ -40,26 +51,33 @@ impl TypedTool for Edit {
     const NAME: &'static str = "Edit";
     const DESCRIPTION: &'static str = prompts::TOOL_EDIT;
     const ARGUMENTS: &'static str = "path, old_string, new_string, replace_all? boolean";
-    const WORK: ToolWork<EditArgs> = ToolWork::Blocking(|args, cx| change::carry_out(cx, || plan(args, cx)));
+    const WORK: ToolWork<EditArgs> = ToolWork::Blocking(|args, cx| match &args.patch {
+        Some(patch) => apply::carry_out(patch, args.directory.as_deref(), cx),
+        None => change::carry_out(cx, || plan(args, cx)),
+    });
 
-    /// Both tools accept one edit next to the path as well as a list.
+    /// Both tools accept one edit next to the path as well as a list, or a patch.
     fn accepted() -> Value {
-        MultiEdit::schema()
+        object(&format!("{}, patch?, directory?", MultiEdit::ARGUMENTS))
     }
 
     fn access(args: &EditArgs, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
-        match creates(args) {
-            true => write_access(cx, &args.path),
-            false => change_access(cx, &args.path),
+        match &args.patch {
+            Some(patch) => apply::access(patch, args.directory.as_deref(), cx),
+            None if creates(args) => write_access(cx, &args.path),
+            None => change_access(cx, &args.path),
         }
     }
 
     fn title(args: &EditArgs) -> String {
-        format!("Edit {}", one_line(&args.path, 120))
+        title(Self::NAME, args)
     }
 
     fn preview(args: &EditArgs, cx: &ToolCx) -> Preview {
-        change::preview(plan(args, cx))
+        match &args.patch {
+            Some(patch) => apply::preview(patch, args.directory.as_deref(), cx),
+            None => change::preview(plan(args, cx)),
+        }
     }
 }
 
@@ -72,12 +90,16 @@ impl TypedTool for MultiEdit {
     const ARGUMENTS: &'static str = "path, edits [old_string, new_string, replace_all? boolean]";
     const WORK: ToolWork<EditArgs> = Edit::WORK;
 
+    fn accepted() -> Value {
+        Edit::accepted()
+    }
+
     fn access(args: &EditArgs, cx: &ToolCx) -> Result<Vec<Access>, ToolError> {
         Edit::access(args, cx)
     }
 
     fn title(args: &EditArgs) -> String {
-        format!("MultiEdit {} ({})", one_line(&args.path, 120), args.edits.len())
+        format!("{} ({})", title(Self::NAME, args), args.edits.len())
     }
 
     fn preview(args: &EditArgs, cx: &ToolCx) -> Preview {
@@ -115,12 +137,7 @@ fn plan(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
         applied.insert(0, (vec![1], MatchLevel::Exact));
         return change::finish(target, loaded, after, applied);
     }
-    let Some(loaded) = loaded else {
-        return Err(match cx.files.get(&target.resolved.canonical) {
-            Some(_) => change::vanished(&target),
-            None => disk_error(cx, &target, &FileError::NotFound),
-        });
-    };
+    let Some(loaded) = loaded else { return Err(change::missing(cx, &target)) };
     if first.old.is_empty() {
         return Err(ToolError::conflict(format!(
             "{} exists and is not empty; an empty old_string only creates new files",
@@ -135,7 +152,7 @@ fn plan(args: &EditArgs, cx: &ToolCx) -> Result<Intent, ToolError> {
     // The same edits sent again: saying that nothing is left to do breaks the loop.
     let already: Option<Vec<usize>> = edits
         .iter()
-        .map(|edit| match apply(&text, *edit) {
+        .map(|edit| match apply_edit(&text, *edit) {
             Err(Refusal::AlreadyApplied { line }) => Some(line),
             _ => None,
         })
@@ -164,7 +181,7 @@ fn apply_all(
         let done = if pastes_line_numbers(&text, edit) {
             Err((ErrorCode::InvalidParam, "new_string contains Read's line numbers; remove them".to_owned()))
         } else {
-            match apply(&text, *edit) {
+            match apply_edit(&text, *edit) {
                 // The good edits beside it still count.
                 Err(Refusal::NoOp | Refusal::AlreadyApplied { .. }) if total > 1 => {
                     applied.push((Vec::new(), MatchLevel::Exact));

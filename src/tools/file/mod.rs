@@ -4,6 +4,7 @@ pub mod change;
 pub mod edit;
 pub mod known;
 pub mod matching;
+pub mod patch;
 pub mod read;
 pub mod state;
 pub mod watch;

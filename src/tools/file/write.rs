@@ -29,7 +29,9 @@ impl TypedTool for Write {
     const NAME: &'static str = "Write";
     const DESCRIPTION: &'static str = prompts::TOOL_WRITE;
     const ARGUMENTS: &'static str = "path, content";
-    const WORK: ToolWork<Args> = ToolWork::Blocking(|args, cx| change::carry_out(cx, || plan(args, cx)));
+    const WORK: ToolWork<Args> = ToolWork::Blocking(|args, cx| {
+        change::carry_out(cx, || plan(&args.path, args.content.as_deref(), cx))
+    });
 
     fn accepted() -> Value {
         object("path, content?")
@@ -44,20 +46,22 @@ impl TypedTool for Write {
     }
 
     fn preview(args: &Args, cx: &ToolCx) -> Preview {
-        change::preview(plan(args, cx))
+        change::preview(plan(&args.path, args.content.as_deref(), cx))
     }
 }
 
-fn plan(args: &Args, cx: &ToolCx) -> Result<Intent, ToolError> {
-    if args.path.ends_with('/') {
+/// Without `content`, what the last refused call to this path had.
+pub(crate) fn plan(path: &str, content: Option<&str>, cx: &ToolCx) -> Result<Intent, ToolError> {
+    if path.ends_with('/') {
         return Err(ToolError::invalid("path ends with '/'; name a file (missing folders are created)"));
     }
-    let target = target(cx, &args.path)?;
+    let target = target(cx, path)?;
     let loaded = change::load(cx, &target)?;
     let before = loaded.as_ref().map_or("", |loaded| &loaded.text);
     let now = loaded.as_ref().map(|loaded| file::hash(&loaded.bytes)).unwrap_or_default();
-    let kept = args.content.is_none().then(|| cx.files.kept(&target.resolved.canonical, &now)).flatten();
-    let Some(content) = args.content.as_deref().or(kept.as_deref()) else {
+    let kept = content.is_none().then(|| cx.files.kept(&target.resolved.canonical, &now)).flatten();
+    let is_given = content.is_some();
+    let Some(content) = content.or(kept.as_deref()) else {
         return Err(ToolError::invalid("content is missing: send the complete file"));
     };
     let content = known::as_meant(cx, content, before)?;
@@ -77,7 +81,7 @@ fn plan(args: &Args, cx: &ToolCx) -> Result<Intent, ToolError> {
         )));
     }
     if let Err(refused) = known {
-        if args.content.is_some() {
+        if is_given {
             cx.files.keep(&target.resolved.canonical, now, content);
         }
         return Err(refused);

@@ -4,6 +4,7 @@ mod bytes;
 mod changes;
 mod files;
 mod not_found;
+mod patches;
 mod places;
 mod states;
 pub mod table;

@@ -52,7 +52,7 @@ impl Plain {
         }
         let old = fs::read(&path).unwrap();
         if path.canonicalize().unwrap() == path {
-            self.journal.before_write("Edit", &path, &[], Some(&old), bytes);
+            self.journal.before_write("Edit", &path, &[], Some(&old), Some(bytes));
             let _ = atomic_write::write(&path, bytes, Expect::Bytes(&old));
         }
     }

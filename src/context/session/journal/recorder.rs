@@ -76,14 +76,14 @@ impl Journal {
         self.lock().turn = Some(JournalRecord::Turn { item, ms: clock::now_ms(), title: title.to_owned() });
     }
 
-    /// A tool is about to turn `before` (`None`: no file) into `after`, having created `folders`.
+    /// A tool is about to turn `before` into `after` (`None`: no file), having created `folders`.
     pub fn before_write(
         &self,
         by: &str,
         path: &Path,
         folders: &[PathBuf],
         before: Option<&[u8]>,
-        after: &[u8],
+        after: Option<&[u8]>,
     ) {
         let mut inner = self.lock();
         let Ok(relative) = path.strip_prefix(&self.root) else {
@@ -108,13 +108,17 @@ impl Journal {
             // Modes are only compared for changes by commands.
             _ => 0o644,
         };
-        let new = PathState::File { hash: file::hash(after), size: after.len() as u64, mode };
+        let new = after.map_or(PathState::Absent, |after| PathState::File {
+            hash: file::hash(after),
+            size: after.len() as u64,
+            mode,
+        });
         // A file with several names is changed under all of them.
-        for other in Snapshot::other_names(&self.root, relative) {
+        for other in Snapshot::other_names(&self.root, relative).into_iter().filter(|_| after.is_some()) {
             lines.push(change(&other, old.clone(), new.clone(), (0, 0)));
         }
         inner.tree.watch(relative);
-        lines.push(change(relative, old, new, inspect::counts(before, Some(after))));
+        lines.push(change(relative, old, new, inspect::counts(before, after)));
         self.write(&mut inner, lines);
     }
 

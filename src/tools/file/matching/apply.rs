@@ -115,7 +115,7 @@ fn repeats_itself(lines: &Lines, found: EditMatch, edit: TextEdit) -> bool {
 }
 
 /// [`Refusal::Unshiftable`] if a new line can't follow the block's indentation.
-fn replacement(
+pub fn replacement(
     lines: &Lines,
     found: EditMatch,
     edit: TextEdit,
