@@ -3,7 +3,6 @@
 pub mod chance;
 pub mod companions;
 pub mod fields;
-pub mod frames;
 pub mod gather;
 pub mod issue_form;
 pub mod links;

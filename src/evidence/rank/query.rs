@@ -2,7 +2,6 @@
 
 use rustc_hash::FxHashMap;
 
-use super::frames;
 use super::issue_form;
 use crate::terms::{language, translate};
 use base::pattern::Pattern;
@@ -54,6 +53,11 @@ static COMPOUND: Pattern = Pattern::new(
 );
 static DOTTED: Pattern = Pattern::new(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|#|->)[A-Za-z_][A-Za-z0-9_]*)+");
 static NAME: Pattern = Pattern::new(r"[A-Za-z_$][A-Za-z0-9_]*(?:\(|(?-u:\b))");
+// Frames of stack traces in many languages.
+static PYTHON_FRAME: Pattern = Pattern::new(r#"File "([^"\n]+)", line [0-9]+"#);
+static PLACE: Pattern = Pattern::new(
+    r"([A-Za-z0-9_./\\@+~\u{C0}-\u{52F}-]*[A-Za-z0-9_\u{C0}-\u{52F}-]\.(?:pyi?|pyx|rs|go|[mc]?[jt]sx?|vue|java|kt|scala|cs|rb|php|swift|cc|cpp|cxx|hpp|hh|[ch])):[0-9]+",
+);
 static QUOTED: Pattern =
     Pattern::new("`([^`\n]+)`|\"([^\"\n]+)\"|(?:^|[^A-Za-z0-9_])'([^'\n]+)'|“([^”\n]+)”|「([^」\n]+)」");
 
@@ -68,11 +72,11 @@ impl Query {
         }
         let text = LINK.replace_all(&text, " ").into_owned();
         query.title = title_of(&text).to_owned();
-        query.frames = frames::find(&text);
+        query.frames = frames(&text);
         for found in PATH.captures_iter(&text) {
             let path = found[0].trim_matches(['.', '/', '\\']).replace('\\', "/");
-            if !query.paths.contains(&path) && path.len() > 3 && query.paths.len() < 100 {
-                query.paths.push(path);
+            if path.len() > 3 {
+                add_new(&mut query.paths, path, 100);
             }
         }
         for found in DOTTED.captures_iter(&text) {
@@ -81,17 +85,12 @@ impl Query {
                 .filter(|part| !part.is_empty())
                 .map(str::to_owned)
                 .collect();
-            if !query.dotted.contains(&parts) && query.dotted.len() < 100 {
-                query.dotted.push(parts);
-            }
+            add_new(&mut query.dotted, parts, 100);
         }
         for found in QUOTED.captures_iter(&text) {
             let inner = (1..=5).find_map(|group| found.get(group)).map_or("", |group| group.as_str().trim());
-            if (3..=MAX_QUOTED_BYTES).contains(&inner.len())
-                && !query.quoted.iter().any(|known| known == inner)
-                && query.quoted.len() < 60
-            {
-                query.quoted.push(inner.to_owned());
+            if (3..=MAX_QUOTED_BYTES).contains(&inner.len()) {
+                add_new(&mut query.quoted, inner.to_owned(), 60);
             }
         }
         let rest = text.find(&query.title).map_or(&*text, |at| &text[at + query.title.len()..]);
@@ -132,9 +131,32 @@ impl Query {
     }
 }
 
+fn add_new<T: PartialEq>(list: &mut Vec<T>, found: T, most: usize) {
+    if list.len() < most && !list.contains(&found) {
+        list.push(found);
+    }
+}
+
 const HEADINGS: &str = "\
     bug report describe description the issue feature request summary problem what happened version \
     environment prerequisites checklist current expected actual behavior steps to reproduce";
+
+/// The files of a stack trace's frames, each once, innermost first.
+fn frames(text: &str) -> Vec<String> {
+    let paths = |pattern: &'static Pattern| -> Vec<String> {
+        pattern.captures_iter(text).map(|found| found[1].replace('\\', "/")).collect()
+    };
+    let (mut found, mut others) = (paths(&PYTHON_FRAME), paths(&PLACE));
+    // Python puts the innermost frame last, all others first.
+    let python = |path: &&String| path.ends_with(".py");
+    if others.iter().filter(python).count() * 2 > others.len() {
+        others.reverse();
+    }
+    found.reverse();
+    let mut unique = Vec::new();
+    found.into_iter().chain(others).for_each(|path| add_new(&mut unique, path, 60));
+    unique
+}
 
 /// The first line that isn't just a form's heading.
 fn title_of(text: &str) -> &str {
@@ -263,6 +285,12 @@ fn weighted(title: &str, rest: &str) -> Vec<QueryWord> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn frame_order() {
+        let text = "panic\ngoroutine 1:\nmain.stop()\n\t/go/src/app/stop.go:12 +0x1\nmain.main()\n\t/go/src/app/main.go:7\n  at Row.total (Row.java:31)";
+        assert_eq!(frames(text), ["/go/src/app/stop.go", "/go/src/app/main.go", "Row.java"]);
+    }
 
     #[test]
     fn query_parts() {

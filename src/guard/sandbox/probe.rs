@@ -29,6 +29,12 @@ pub struct SandboxStatus {
     pub rows: Vec<SandboxLayer>,
 }
 
+impl SandboxLayer {
+    pub fn new(name: &str, available: bool, detail: String) -> Self {
+        Self { name: name.to_owned(), available, detail }
+    }
+}
+
 impl SandboxStatus {
     /// In a few words; `None` if all are there.
     pub fn missing(&self) -> Option<String> {
@@ -91,8 +97,8 @@ pub fn status() -> &'static SandboxStatus {
 }
 
 fn of_system(name: &str, available: bool, detail: String) -> SandboxStatus {
-    let row = SandboxLayer { name: name.to_owned(), available, detail };
-    SandboxStatus { files: available, network: available, layers: Layers::default(), rows: vec![row] }
+    let rows = vec![SandboxLayer::new(name, available, detail)];
+    SandboxStatus { files: available, network: available, layers: Layers::default(), rows }
 }
 
 fn ask_helper() -> Result<SandboxStatus, String> {

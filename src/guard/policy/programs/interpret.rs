@@ -143,10 +143,22 @@ impl<'a> Reader<'a> {
 
     /// A file system may be made in a file.
     fn works_on_own_files(&self) -> bool {
-        let inside = |word: &&Arg| {
-            word.certain().is_some() && self.scope.changing(word, &self.call.folders) == WriteRisk::Inside
-        };
-        !self.found.words.is_empty() && self.found.words.iter().all(inside)
+        !self.found.words.is_empty() && self.found.words.iter().all(|word| self.is_own(word))
+    }
+
+    fn is_own(&self, path: &Arg) -> bool {
+        path.certain().is_some() && self.scope.changing(path, &self.call.folders) == WriteRisk::Inside
+    }
+
+    fn outside(&self, path: &Arg) -> Option<String> {
+        match self.scope.changing(path, &self.call.folders) {
+            WriteRisk::Outside(what) | WriteRisk::Everything(what) => Some(what),
+            _ => None,
+        }
+    }
+
+    fn risk(&mut self, risk: Risk, why: impl Into<String>) {
+        self.result.raise(Assessment::new(risk, why));
     }
 
     fn installs(&self) -> bool {
@@ -155,12 +167,10 @@ impl<'a> Reader<'a> {
 
     /// `make install` puts everything below `DESTDIR`.
     fn is_staged(&self) -> bool {
-        let own = |folder: &Arg| {
-            self.scope.changing(folder, &self.call.folders) == WriteRisk::Inside && folder.certain().is_some()
-        };
         let given = self.call.args().iter().filter_map(assigned);
         let mut all = self.call.assignments.iter().cloned().chain(given);
-        self.call.name().ends_with("make") && all.any(|(name, value)| name == "DESTDIR" && own(&value))
+        self.call.name().ends_with("make")
+            && all.any(|(name, value)| name == "DESTDIR" && self.is_own(&value))
     }
 
     fn by_path(&self) -> bool {
@@ -173,31 +183,26 @@ impl<'a> Reader<'a> {
         let command = if what.is_empty() { name.to_owned() } else { format!("{name} {what}") };
         let (risk, why) = match class {
             Class::Look | Class::Interpret => return,
-            Class::Inspect => (Risk::Inspects, format!("`{command}` runs code of the project to read it")),
-            Class::Change => {
-                (Risk::Workspace, "changes files in the workspace or temporary files".to_owned())
-            }
-            Class::Build => (Risk::Workspace, "builds, tests or checks the project".to_owned()),
-            Class::History => (Risk::Workspace, "changes the local git history or checkout".to_owned()),
-            Class::Module => (Risk::Unknown, "runs an unknown Python module".to_owned()),
+            Class::Inspect => (Risk::Inspects, "`{command}` runs code of the project to read it"),
+            Class::Change => (Risk::Workspace, "changes files in the workspace or temporary files"),
+            Class::Build => (Risk::Workspace, "builds, tests or checks the project"),
+            Class::History => (Risk::Workspace, "changes the local git history or checkout"),
+            Class::Module => (Risk::Unknown, "runs an unknown Python module"),
             Class::Unsure if what.starts_with('-') => {
-                (Risk::Unknown, format!("{what} can make {name} run or change other things"))
+                (Risk::Unknown, "{what} can make {name} run or change other things")
             }
-            Class::Unsure => (Risk::Unknown, format!("unknown command: `{command}`")),
-            Class::Network => (Risk::Network, format!("`{command}` needs the network")),
-            Class::Global => (Risk::Outside, format!("`{command}` installs outside the workspace")),
-            Class::Account => (Risk::Outside, format!("`{command}` needs the network and your accounts")),
-            Class::System => (Risk::Outside, format!("{name} works beyond the workspace")),
-            Class::Settings => (Risk::Guarded, "changes git's settings, which can run programs".to_owned()),
-            Class::Remotes => {
-                (Risk::Outside, format!("`{command}` changes where git fetches from and sends work to"))
-            }
-            Class::Guarded => (Risk::Guarded, format!("`{command}` can run other programs")),
-            Class::Lasting => {
-                (Risk::Guarded, format!("{name} handles secrets or starts programs that go on running"))
-            }
-            Class::Destroy => (Risk::Destroys, format!("{name} destroys a disk")),
+            Class::Unsure => (Risk::Unknown, "unknown command: `{command}`"),
+            Class::Network => (Risk::Network, "`{command}` needs the network"),
+            Class::Global => (Risk::Outside, "`{command}` installs outside the workspace"),
+            Class::Account => (Risk::Outside, "`{command}` needs the network and your accounts"),
+            Class::System => (Risk::Outside, "{name} works beyond the workspace"),
+            Class::Settings => (Risk::Guarded, "changes git's settings, which can run programs"),
+            Class::Remotes => (Risk::Outside, "`{command}` changes where git fetches from and sends work to"),
+            Class::Guarded => (Risk::Guarded, "`{command}` can run other programs"),
+            Class::Lasting => (Risk::Guarded, "{name} handles secrets or starts programs that go on running"),
+            Class::Destroy => (Risk::Destroys, "{name} destroys a disk"),
         };
+        let why = why.replace("{name}", name).replacen("{command}", &command, 1).replacen("{what}", what, 1);
         let mut made = Assessment::new(risk, why);
         match class {
             Class::Network | Class::Global | Class::Account => made.add(Effect::Net(command)),
@@ -241,8 +246,7 @@ impl<'a> Reader<'a> {
     }
 
     fn unknown(&mut self, arg: &Arg) {
-        self.result
-            .raise(Assessment::new(Risk::Unknown, format!("uses {}, whose value is unknown", arg.text)));
+        self.risk(Risk::Unknown, format!("uses {}, whose value is unknown", arg.text));
     }
 
     fn words(&mut self) {
@@ -312,7 +316,6 @@ impl<'a> Reader<'a> {
     fn word(&mut self, role: ArgRole, arg: &Arg) {
         let (call, scope) = (self.call, self.scope);
         let links = self.found.has(ProgramAction::Links);
-        let unsure = |why: String| Assessment::new(Risk::Unknown, why);
         match role {
             ArgRole::Skip | ArgRole::Name | ArgRole::Pattern | ArgRole::Process => {}
             // A pattern becomes file names, which are at most printed.
@@ -338,47 +341,37 @@ impl<'a> Reader<'a> {
             }
             ArgRole::Link => {
                 self.result.raise(reading(arg, call, scope, false));
-                if matches!(
-                    scope.changing(arg, &call.folders),
-                    WriteRisk::Outside(_) | WriteRisk::Everything(_)
-                ) {
-                    self.result.raise(unsure("makes a link out of the workspace".to_owned()));
+                if self.outside(arg).is_some() {
+                    self.risk(Risk::Unknown, "makes a link out of the workspace");
                 }
             }
             ArgRole::Prefix if self.is_staged() || !self.installs() => {}
             ArgRole::Out | ArgRole::Prefix | ArgRole::Inside => {
-                if let WriteRisk::Outside(what) | WriteRisk::Everything(what) =
-                    scope.changing(arg, &call.folders)
-                {
+                if let Some(what) = self.outside(arg) {
                     let why = format!("names {what}, outside the workspace");
                     self.result.raise(Assessment::new(Risk::Guarded, why).with(Effect::Write(what)));
                 }
                 self.secret(arg, false);
             }
-            ArgRole::JavaClass if !arg.text.contains('/') => {
-                self.class(Class::Build, "");
-            }
+            ArgRole::JavaClass if !arg.text.contains('/') => self.class(Class::Build, ""),
             ArgRole::Script | ArgRole::JavaClass => self.result.raise(code::script(arg, call, scope)),
             ArgRole::Code => self.result.raise(
-                unsure(format!("{} runs code from the command line", call.name()))
+                Assessment::new(Risk::Unknown, format!("{} runs code from the command line", call.name()))
                     .with(Effect::Run("code".to_owned())),
             ),
             ArgRole::Sed if arg.open_at.is_none() && sed_awk::sed_looks(&arg.text) => {}
             ArgRole::Awk if arg.certain().is_some_and(sed_awk::awk_looks) => {}
-            ArgRole::Sed | ArgRole::Awk => self
-                .result
-                .raise(unsure(format!("its {} script may run commands or write files", call.name()))),
-            ArgRole::Subscript => {
-                if arg.open_at.is_some() || arg.text.contains('[') {
-                    self.result.raise(unsure("a subscript may run commands".to_owned()));
-                }
+            ArgRole::Sed | ArgRole::Awk => {
+                let why = format!("its {} script may run commands or write files", call.name());
+                self.risk(Risk::Unknown, why);
             }
-            ArgRole::Mode => {
-                if sets_id(&arg.text) {
-                    let why = "sets the setuid or setgid bit";
-                    self.result.raise(Assessment::new(Risk::Guarded, why));
-                }
+            ArgRole::Subscript if arg.open_at.is_some() || arg.text.contains('[') => {
+                self.risk(Risk::Unknown, "a subscript may run commands");
             }
+            ArgRole::Mode if sets_id(&arg.text) => {
+                self.risk(Risk::Guarded, "sets the setuid or setgid bit");
+            }
+            ArgRole::Subscript | ArgRole::Mode => {}
             ArgRole::Host => {
                 self.result.raise(network::target(arg));
                 self.secret(arg, false);
@@ -429,11 +422,10 @@ impl<'a> Reader<'a> {
         let by_path = first.certain().is_some_and(|text| {
             matches!(text, "." | "..") || ["./", "../", "/"].iter().any(|front| text.starts_with(front))
         });
-        let outside = matches!(
-            self.scope.changing(first, &self.call.folders),
-            WriteRisk::Outside(_) | WriteRisk::Everything(_)
-        );
-        self.row.roles.first() == Some(&ArgRole::Repository) && by_path && !outside && !self.found.has_unknown
+        self.row.roles.first() == Some(&ArgRole::Repository)
+            && by_path
+            && self.outside(first).is_none()
+            && !self.found.has_unknown
     }
 
     fn secrets(&mut self) {

@@ -43,11 +43,7 @@ fn everything() -> SandboxStatus {
         landlock: landlock.is_some(),
         seccomp: filters.is_ok(),
     };
-    let row = |name: &str, available: bool, detail: String| SandboxLayer {
-        name: name.to_owned(),
-        available,
-        detail,
-    };
+    let row = SandboxLayer::new;
     let own = "mounts, processes, network and IPC of its own";
     let detail = match &spaces {
         Ok(_) if user_namespace => format!("{own}, in a user namespace"),

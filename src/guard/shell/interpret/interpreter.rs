@@ -173,10 +173,8 @@ impl Interpreter {
             Node::Redirected { node, redirects } => {
                 let mut call = Call::default();
                 let input = self.redirects(redirects, &mut call, state)?;
-                if !call.files.is_empty() {
-                    call.folders.clone_from(&state.folders);
-                    self.calls.push(call);
-                }
+                call.folders.clone_from(&state.folders);
+                self.around(call);
                 let outer = (self.input.clone(), self.feed.clone());
                 if let Some(input) = input {
                     (self.input, self.feed) = (input, None);
@@ -287,9 +285,7 @@ impl Interpreter {
             for (name, value) in &call.assignments {
                 state.set(name, value.open_at.is_none().then(|| value.clone()));
             }
-            if !call.files.is_empty() || !call.assignments.is_empty() {
-                self.calls.push(call);
-            }
+            self.around(call);
             return Ok(());
         }
         let outer = self.feed.clone();
@@ -355,9 +351,7 @@ impl Interpreter {
                         .filter(|pair| matches!(pair[0].text.as_str(), "-a" | "--arg-file"));
                     around.files.extend(lists.map(|pair| File { writes: false, target: pair[1].clone() }));
                 }
-                if !around.assignments.is_empty() || !around.files.is_empty() {
-                    self.calls.push(around);
-                }
+                self.around(around);
                 for argv in argvs {
                     let mut inside = before.clone();
                     if let Some(folder) = &folder {
@@ -373,9 +367,7 @@ impl Interpreter {
                 }
             }
             Inner::Script { text, here } => {
-                if !call.files.is_empty() || !call.assignments.is_empty() {
-                    self.calls.push(Call { argv: Vec::new(), ..call.clone() });
-                }
+                self.around(Call { argv: Vec::new(), ..call.clone() });
                 let Some(script) = text.certain() else {
                     call.hidden = Some("the script that it runs is not known".to_owned());
                     self.calls.push(call);
@@ -398,6 +390,13 @@ impl Interpreter {
             }
         }
         Ok(())
+    }
+
+    /// What is opened and assigned around the programs of a command.
+    fn around(&mut self, call: Call) {
+        if !call.files.is_empty() || !call.assignments.is_empty() {
+            self.calls.push(call);
+        }
     }
 
     fn one(&mut self, argv: Vec<Arg>, input: CallInput, state: &mut ShellState) -> Walked<()> {

@@ -152,12 +152,10 @@ fn command(lexer: &mut Lexer) -> Parsed<Node> {
         Some(node @ (Node::Function { .. } | Node::Coprocess(_))) => node,
         Some(node) => {
             let mut redirects = Vec::new();
-            loop {
+            lexer.blanks();
+            while let Some(redirect) = redirect(lexer)? {
+                redirects.push(redirect);
                 lexer.blanks();
-                match redirect(lexer)? {
-                    Some(redirect) => redirects.push(redirect),
-                    None => break,
-                }
             }
             match redirects.is_empty() {
                 true => node,
@@ -182,41 +180,28 @@ fn compound(lexer: &mut Lexer) -> Parsed<Option<Node>> {
         }
         return Ok(Some(Node::Subshell(Box::new(Node::Steps(inner)))));
     }
-    let word = bare(lexer);
-    let node = match word.as_str() {
+    let opening = bare(lexer);
+    if !OPENINGS.contains(&opening.as_str()) && opening != "coproc" {
+        return Ok(None);
+    }
+    lexer.eat_str(&opening);
+    let node = match opening.as_str() {
         "{" => {
-            lexer.eat_str("{");
             let inner = filled(lexer)?;
             expect(lexer, "}")?;
             Node::Group(Box::new(inner))
         }
-        "if" => {
-            lexer.eat_str("if");
-            conditional(lexer)?
-        }
+        "if" => conditional(lexer)?,
         "while" | "until" => {
-            lexer.eat_str(&word);
             let condition = Box::new(filled(lexer)?);
             Node::Loop { condition, body: Box::new(loop_body(lexer)?) }
         }
-        "for" | "select" => {
-            lexer.eat_str(&word);
-            for_loop(lexer)?
-        }
-        "case" => {
-            lexer.eat_str("case");
-            case(lexer)?
-        }
-        "[[" => {
-            lexer.eat_str("[[");
-            test(lexer)?
-        }
+        "for" | "select" => for_loop(lexer)?,
+        "case" => case(lexer)?,
+        "[[" => test(lexer)?,
         "function" => {
-            lexer.eat_str("function");
             lexer.blanks();
-            let Some(name) = word::read(lexer, WordMode::Plain)? else {
-                return fail("a function has no name");
-            };
+            let name = word::required(lexer, "a function has no name")?;
             lexer.blanks();
             if lexer.eat('(') {
                 lexer.blanks();
@@ -226,8 +211,7 @@ fn compound(lexer: &mut Lexer) -> Parsed<Option<Node>> {
             }
             function(lexer, &name)?
         }
-        "coproc" => {
-            lexer.eat_str("coproc");
+        _ => {
             let inner = command(lexer)?;
             match &inner {
                 Node::Function { .. } | Node::Coprocess(_) => return fail("a coprocess isn't a definition"),
@@ -238,15 +222,15 @@ fn compound(lexer: &mut Lexer) -> Parsed<Option<Node>> {
             }
             Node::Coprocess(Box::new(inner))
         }
-        _ => return Ok(None),
     };
     Ok(Some(node))
 }
 
+/// Reserved words that begin a compound command.
+const OPENINGS: [&str; 9] = ["{", "[[", "if", "while", "until", "for", "select", "case", "function"];
+
 fn opens(word: &Word) -> bool {
-    word.bare().is_some_and(|text| {
-        ["{", "[[", "if", "while", "until", "for", "select", "case", "function"].contains(&text)
-    })
+    word.bare().is_some_and(|text| OPENINGS.contains(&text))
 }
 
 fn filled(lexer: &mut Lexer) -> Parsed<Node> {
@@ -303,15 +287,12 @@ fn for_loop(lexer: &mut Lexer) -> Parsed<Node> {
     lines(lexer)?;
     let mut words = None;
     if take(lexer, "in") {
-        let mut all = Vec::new();
-        loop {
+        let all = words.insert(Vec::new());
+        lexer.blanks();
+        while let Some(word) = word::read(lexer, WordMode::Plain)? {
+            all.push(word);
             lexer.blanks();
-            match word::read(lexer, WordMode::Plain)? {
-                Some(word) => all.push(word),
-                None => break,
-            }
         }
-        words = Some(all);
         if !lexer.eat(';') && lexer.peek() != Some('\n') {
             return fail("a loop's words are not ended");
         }
@@ -323,7 +304,7 @@ fn for_loop(lexer: &mut Lexer) -> Parsed<Node> {
 
 fn case(lexer: &mut Lexer) -> Parsed<Node> {
     lexer.blanks();
-    let Some(subject) = word::read(lexer, WordMode::Plain)? else { return fail("a case has no word") };
+    let subject = word::required(lexer, "a case has no word")?;
     expect(lexer, "in")?;
     let mut arms = Vec::new();
     loop {
@@ -335,10 +316,7 @@ fn case(lexer: &mut Lexer) -> Parsed<Node> {
         let mut patterns = Vec::new();
         loop {
             lexer.blanks();
-            let Some(pattern) = word::read(lexer, WordMode::Plain)? else {
-                return fail("a case has no pattern");
-            };
-            patterns.push(pattern);
+            patterns.push(word::required(lexer, "a case has no pattern")?);
             lexer.blanks();
             if !lexer.eat('|') {
                 break;
@@ -427,7 +405,7 @@ fn simple(lexer: &mut Lexer) -> Parsed<Node> {
             }
             Some(_) => {}
         }
-        let Some(word) = word::read(lexer, WordMode::Plain)? else { return fail("a word is missing") };
+        let word = word::required(lexer, "a word is missing")?;
         let declares = made.words.first().and_then(Word::bare).is_some_and(|name| DECLARING.contains(&name));
         let assigned = (made.words.is_empty() || declares).then(|| assignment(&word)).flatten();
         match assigned {
@@ -457,17 +435,13 @@ fn array(lexer: &mut Lexer) -> Parsed<Vec<Word>> {
         if lexer.eat(')') {
             return Ok(words);
         }
-        match word::read(lexer, WordMode::Plain)? {
-            Some(word) => {
-                if let Some(WordPiece::Text { text, quoted: false }) = word.parts.first()
-                    && text.starts_with('[')
-                    && !text.contains(']')
-                {
-                    return fail("a subscript with blanks or substitutions is not supported");
-                }
-                words.push(word);
-            }
-            None => return fail("an array is not closed"),
+        let word = word::required(lexer, "an array is not closed")?;
+        if let Some(WordPiece::Text { text, quoted: false }) = word.parts.first()
+            && text.starts_with('[')
+            && !text.contains(']')
+        {
+            return fail("a subscript with blanks or substitutions is not supported");
         }
+        words.push(word);
     }
 }

@@ -75,6 +75,10 @@ pub fn read(lexer: &mut Lexer, mode: WordMode) -> Parsed<Option<Word>> {
     Ok((!parts.0.is_empty()).then_some(Word { parts: parts.0 }))
 }
 
+pub fn required(lexer: &mut Lexer, missing: &str) -> Parsed<Word> {
+    read(lexer, WordMode::Plain)?.map_or_else(|| fail(missing), Ok)
+}
+
 pub fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
