@@ -17,14 +17,12 @@ use super::sampling::metered;
 use super::sampling::sampler::Sampler;
 use super::session::conversation::Conversation;
 use super::session::prompts::Prompts;
-use super::session::recall::LogOriginals;
 use super::session::reopen;
 use super::session::review::Reviewer;
 use super::sub_agents::runner::SubAgentRunner;
 use super::sub_agents::template::AgentTemplate;
-use super::toolset::context::{servers_of, sources, tool_context};
-use super::toolset::offers;
-use super::toolset::tools::{ToolParts, dispatcher};
+use super::toolset::context::ToolSetup;
+use super::toolset::tools::{self as toolset, toolset};
 use super::turn::additions::notes;
 use super::turn::additions::skills::SkillHints;
 use super::turn::input::message::TurnInput;
@@ -50,7 +48,6 @@ use evidence::retriever::ContextRetriever;
 use guard::policy::flag_rules::FlagRules;
 use provider::switch::SwitchableProvider;
 use tools::api::TypedTool as _;
-use tools::cx::SubAgents as _;
 use tools::hook::event::HookEvent;
 use tools::mcp::typed;
 use tools::own_agents;
@@ -58,8 +55,6 @@ use tools::own_commands;
 use tools::plan::task::Task;
 use tools::ports::EditorFiles;
 use tools::run::services::Services;
-use tools::skill::set::SkillSet;
-use tools::sub_agent::ParentTurn;
 
 /// What a run's flags allow it to do and cost, including its sub-agents and the roles of a build.
 #[derive(Clone, Debug, Default)]
@@ -161,49 +156,31 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
             reopened.conversation
         }
     };
-    let originals = Arc::new(LogOriginals::default());
-    // Decided once: L1 (the fixed prompt) never changes within a session.
-    let small_window = loaded.context.window_tokens < TINY_WINDOW_TOKENS;
-    let mut retriever = ContextRetriever::new(&workspace, &project_state);
-    if loaded.work.inject_notes {
-        let root = workspace.clone();
-        retriever = retriever.with_hints(Box::new(move |files| notes::hints(&root, files)));
-    }
-    let (skills, unusable) = SkillSet::read(&loaded.own.skills);
-    notices.extend(unusable);
-    let skills = Arc::new(skills);
-    let mut cx = tool_context(
-        &workspace,
-        &project_state,
-        own_folders.clone(),
-        retriever,
-        &originals,
-        &skills,
-        &loaded.work.folders,
-    );
-    cx.journal = Some(Arc::new(Journal::new(&project_state, &workspace)));
-    cx.editor = setup.editor;
-    cx.host = setup.host;
-    cx.deadline = limits.deadline;
-    cx.services = limits.keep.then(|| Arc::new(Services::new(&project_state)));
-    // Our own API keys must be redacted wherever they turn up.
-    loaded.keys().for_each(|key| cx.redactor.know(key.expose()));
-    let (servers, unusable) = servers_of(&cx, &loaded, &own_folders);
-    notices.extend(unusable);
-    let sources = sources(&servers);
-    let parts = ToolParts {
+    let (mut dispatcher, tools) = toolset(ToolSetup {
         loaded: &loaded,
+        workspace: &workspace,
         project_state: &project_state,
         own_folders: &own_folders,
-        skills: &skills,
-        sources: &sources,
         flags: limits.rules,
         interactive,
-        small_window,
-    };
-    let mut dispatcher = dispatcher(cx, parts);
+        // Decided once: L1 (the fixed prompt) never changes within a session.
+        small_window: loaded.context.window_tokens < TINY_WINDOW_TOKENS,
+        host: setup.host,
+    });
+    notices.extend(tools.unusable);
+    let cx = &mut dispatcher.cx;
+    if loaded.work.inject_notes {
+        let root = workspace.clone();
+        let retriever = ContextRetriever::new(&workspace, &project_state);
+        let hints = Box::new(move |files: &[String]| notes::hints(&root, files));
+        cx.evidence = Some(Arc::new(retriever.with_hints(hints)));
+    }
+    cx.journal = Some(Arc::new(Journal::new(&project_state, &workspace)));
+    cx.editor = setup.editor;
+    cx.deadline = limits.deadline;
+    cx.services = limits.keep.then(|| Arc::new(Services::new(&project_state)));
     if dispatcher.cx.services.is_some() {
-        dispatcher.describe(offers::with_keep);
+        dispatcher.describe(toolset::with_keep);
     }
     notices.extend(dispatcher.policy.damage());
     if !dispatcher.cx.denied.is_empty() && !dispatcher.policy.confines(dispatcher.policy.permission()) {
@@ -217,10 +194,12 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     let (own_commands, unusable) = own_commands::read(&loaded.own.commands);
     notices.extend(unusable);
     let rows = own_commands.iter().map(|command| command.row.clone());
-    let rows = rows.chain(own_commands::rows_of(&skills, &own_commands)).chain(typed::commands(&servers));
+    let rows = rows
+        .chain(own_commands::rows_of(&tools.skills, &own_commands))
+        .chain(typed::commands(&tools.servers));
     backlog.push(Event::Commands(rows.collect()));
     let own = own_agents::described(&own_agents);
-    dispatcher.describe(|specs| offers::described(specs, Task::NAME, &own));
+    dispatcher.describe(|specs| toolset::described(specs, Task::NAME, &own));
     let (hooks, unusable) = AgentHooks::new(&loaded.own.hooks, &dispatcher.cx, &dispatcher.policy, &events);
     notices.extend(unusable);
     dispatcher.hooks = hooks.clone();
@@ -253,9 +232,9 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         own_folders,
         interactive,
         own_agents,
-        skills: Arc::clone(&skills),
+        skills: Arc::clone(&tools.skills),
         hooks,
-        sources,
+        sources: tools.sources,
     };
     let sub_agents = SubAgentRunner::new(template, &questions, &params);
     dispatcher.cx.sub_agents = Some(Arc::new(sub_agents));
@@ -269,8 +248,11 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         input: TurnInput {
             inject_notes: loaded.work.inject_notes,
             task_context: loaded.work.task_context,
-            asked: PromptExpander { commands: own_commands.into(), servers: Some(Arc::clone(&servers)) },
-            offers: SkillHints::of(&skills),
+            asked: PromptExpander {
+                commands: own_commands.into(),
+                servers: Some(Arc::clone(&tools.servers)),
+            },
+            offers: SkillHints::of(&tools.skills),
             no_composer,
             ..TurnInput::default()
         },
@@ -295,15 +277,15 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         workspace,
         project_state,
         interactive,
-        originals,
+        originals: tools.originals,
         model_from_flag,
         reviewer,
         language_servers,
         jobs,
         prompts,
-        skills,
+        skills: tools.skills,
         questions: Arc::clone(&questions),
-        servers: Arc::clone(&servers),
+        servers: tools.servers,
         exporter: setup.exporter,
     };
     Ok(Engine {
@@ -343,104 +325,64 @@ fn params(loaded: &Loaded, model: Arc<str>) -> Params {
     }
 }
 
-/// What parentless sub-agents are made from: one for the project and one per worktree.
-#[derive(Clone)]
-pub struct RoleParts {
-    pub project_state: PathBuf,
-    loaded: Loaded,
-    provider: Arc<dyn Provider>,
-    model: Arc<str>,
-    own_folders: Vec<PathBuf>,
-    rules: FlagRules,
-}
-
 /// Parentless sub-agents and the session that records their work.
 pub struct RoleSession {
     pub conversation: Conversation,
     pub agents: FolderAgents,
-    pub setup: RoleParts,
+    /// Makes agents for a worktree, too.
+    pub setup: Setup,
 }
 
 pub struct FolderAgents {
     pub runner: Arc<SubAgentRunner>,
     /// For commands that no model asked for.
     pub dispatcher: Dispatcher,
-    parent: ParentTurn,
 }
 
-impl FolderAgents {
-    /// From now on their work belongs to this session.
-    pub fn begin(&self, session: &str) {
-        self.runner.begin(ParentTurn { session: session.to_owned(), ..self.parent.clone() });
-    }
-
-    pub fn window_tokens(&self) -> u64 {
-        self.parent.settings.window_tokens
-    }
-}
-
-impl RoleParts {
+impl Setup {
     /// Headless sub-agents for `folder`. Their changes aren't in an undo journal.
     pub fn agents_in(&self, folder: &Path) -> FolderAgents {
-        let Self { project_state, loaded, provider, model, own_folders, rules } = self;
-        let small_window = loaded.context.window_tokens < TINY_WINDOW_TOKENS;
-        let originals = Arc::new(LogOriginals::default());
-        let retriever = ContextRetriever::new(folder, project_state);
-        let skills = Arc::new(SkillSet::read(&loaded.own.skills).0);
-        let cx = tool_context(
-            folder,
-            project_state,
-            own_folders.clone(),
-            retriever,
-            &originals,
-            &skills,
-            &loaded.work.folders,
-        );
-        loaded.keys().for_each(|key| cx.redactor.know(key.expose()));
-        let sources = sources(&servers_of(&cx, loaded, own_folders).0);
-        let parts = ToolParts {
+        let loaded = &self.loaded;
+        let (dispatcher, tools) = toolset(ToolSetup {
             loaded,
-            project_state,
-            own_folders,
-            skills: &skills,
-            sources: &sources,
-            flags: rules.clone(),
+            workspace: folder,
+            project_state: &self.project_state,
+            own_folders: &self.own_folders,
+            flags: self.limits.rules.clone(),
             interactive: false,
-            small_window,
-        };
-        let dispatcher = dispatcher(cx, parts);
+            small_window: loaded.context.window_tokens < TINY_WINDOW_TOKENS,
+            host: None,
+        });
         let (silent, _) = mpsc::unbounded_channel();
-        let params = params(loaded, Arc::clone(model));
+        let (hooks, _) = AgentHooks::new(&loaded.own.hooks, &dispatcher.cx, &dispatcher.policy, &silent);
         let template = AgentTemplate {
             loaded: loaded.clone(),
-            provider: Arc::clone(provider),
+            provider: Arc::clone(&self.provider),
             policy: Arc::clone(&dispatcher.policy),
-            project_state: project_state.clone(),
-            own_folders: own_folders.clone(),
+            project_state: self.project_state.clone(),
+            own_folders: self.own_folders.clone(),
             interactive: false,
             own_agents: Vec::new(),
-            skills,
-            hooks: AgentHooks::new(&loaded.own.hooks, &dispatcher.cx, &dispatcher.policy, &silent).0,
-            sources,
+            skills: tools.skills,
+            hooks,
+            sources: tools.sources,
         };
-        let questions = Arc::new(Questions::new(silent.clone()));
-        let runner = SubAgentRunner::new(template, &questions, &params);
-        let parent = ParentTurn { params, settings: loaded.context.clone(), session: String::new() };
-        FolderAgents { runner: Arc::new(runner), dispatcher, parent }
+        let params = params(loaded, Arc::clone(&self.model));
+        let runner = SubAgentRunner::new(template, &Arc::new(Questions::new(silent)), &params);
+        FolderAgents { runner: Arc::new(runner), dispatcher }
     }
 }
 
 /// Parentless sub-agents, in a new session or the one to resume.
-pub fn roles(setup: Setup) -> Result<RoleSession, LogError> {
-    let Setup { loaded, provider, model, workspace, project_state, own_folders, resume, limits, .. } = setup;
-    let provider = metered::limited(provider, limits.max_cost);
-    let conversation = match &resume {
-        None => Conversation::new(&project_state, &workspace),
-        Some(path) => reopen::restore(&project_state, &workspace, path)?.conversation,
+pub fn roles(mut setup: Setup) -> Result<RoleSession, LogError> {
+    setup.provider = metered::limited(setup.provider, setup.limits.max_cost);
+    let Setup { workspace, project_state, resume, .. } = &setup;
+    let conversation = match resume {
+        None => Conversation::new(project_state, workspace),
+        Some(path) => reopen::restore(project_state, workspace, path)?.conversation,
     };
-    let setup = RoleParts { project_state, loaded, provider, model, own_folders, rules: limits.rules };
-    let mut agents = setup.agents_in(&workspace);
-    let journal = Journal::new(&setup.project_state, &workspace);
+    let mut agents = setup.agents_in(workspace);
+    let journal = Journal::new(project_state, workspace);
     journal.open(&conversation.id);
     agents.dispatcher.cx.journal = Some(Arc::new(journal));
     Ok(RoleSession { conversation, agents, setup })

@@ -1,5 +1,5 @@
-//! Controls a running turn from outside: interrupts, steering, context edits, questions and answers. The turn
-//! owns the conversation; only this is shared, under short locks.
+//! What a running turn shares with the outside: interrupts, steering, context edits, questions and answers come in, events
+//! go out. The turn owns the conversation; only this is shared, under short locks.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -104,6 +104,7 @@ impl Asker for UserPrompter {
 pub struct TurnControl {
     pub cancel: CancellationToken,
     pub questions: Arc<Questions>,
+    pub events: Events,
     /// The sub-agent whose turn it is, for display.
     pub agent: Option<String>,
     steering: Mutex<VecDeque<String>>,
@@ -112,20 +113,36 @@ pub struct TurnControl {
 }
 
 impl TurnControl {
-    pub fn new(questions: Arc<Questions>) -> Self {
-        Self::within(questions, CancellationToken::new(), None)
+    pub fn new(questions: &Arc<Questions>, events: &Events) -> Self {
+        Self::within(questions, events, CancellationToken::new(), None)
+    }
+
+    /// For work that nobody watches: a question ends at once.
+    pub fn alone(cancel: CancellationToken) -> Self {
+        let (events, _) = mpsc::unbounded_channel();
+        Self::within(&Arc::new(Questions::new(events.clone())), &events, cancel, None)
     }
 
     /// A sub-agent's turn, which ends with the call it belongs to.
-    pub fn within(questions: Arc<Questions>, cancel: CancellationToken, agent: Option<String>) -> Self {
+    pub fn within(
+        questions: &Arc<Questions>,
+        events: &Events,
+        cancel: CancellationToken,
+        agent: Option<String>,
+    ) -> Self {
         Self {
             cancel,
-            questions,
+            questions: Arc::clone(questions),
+            events: events.clone(),
             agent,
             steering: Mutex::default(),
             commands: Mutex::default(),
             edits: Mutex::default(),
         }
+    }
+
+    pub fn notice(&self, level: Level, text: String) {
+        notice(&self.events, level, text);
     }
 
     /// Queues a message for the next step.

@@ -129,30 +129,24 @@ impl Engine {
                 running
             }
             Work::Compact { focus } => self.compact(focus, ops).await,
-            Work::Goal(goal) => {
-                let opening = goal::begin(goal, &mut self.agent, &self.events);
-                self.round(opening, ops).await
+            Work::Goal(_) | Work::NextRound => {
+                let opening = match work {
+                    Work::Goal(goal) => goal::begin(goal, &mut self.agent, &self.events),
+                    _ => goal::next(&mut self.agent, &self.events),
+                };
+                match opening {
+                    Some(opening) => self.turn(opening, ops).await.is_some(),
+                    None => true,
+                }
             }
-            Work::NextRound => {
-                let opening = goal::next(&mut self.agent, &self.events);
-                self.round(opening, ops).await
-            }
-        }
-    }
-
-    /// `false` on shutdown.
-    async fn round(&mut self, opening: Option<TurnOpening>, ops: &mut Ops) -> bool {
-        match opening {
-            Some(opening) => self.turn(opening, ops).await.is_some(),
-            None => true,
         }
     }
 
     /// The next operation. Notifies hooks when none comes for a while after a turn.
     async fn next_op(&mut self, ops: &mut Ops) -> Option<Op> {
         let idle = std::mem::take(&mut self.turn_ended) && self.deps.interactive;
-        let hooks = self.agent.dispatcher.hooks.as_ref().filter(|hooks| idle && hooks.notifies());
-        let Some(hooks) = hooks else { return ops.recv().await };
+        let hooks = self.agent.dispatcher.hooks.as_ref();
+        let Some(hooks) = hooks.filter(|hooks| idle && hooks.notifies()) else { return ops.recv().await };
         match tokio::time::timeout(IDLE, ops.recv()).await {
             Ok(op) => op,
             Err(_) => {
@@ -176,16 +170,17 @@ impl Engine {
         }
     }
 
+    fn control(&self) -> Arc<TurnControl> {
+        Arc::new(TurnControl::new(&self.questions, &self.events))
+    }
+
     /// Runs one turn while listening; `None` on shutdown.
     async fn turn(&mut self, opening: impl Into<TurnOpening>, ops: &mut Ops) -> Option<TurnEnd> {
-        let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
-        let mut end = None;
-        let running = {
-            let listener = Listener::new(&self.agent, &self.deps, &self.events);
-            let (turn, end) = (Turn::new(&mut self.agent, &control, &self.events), &mut end);
-            let work = async { *end = Some(turn.run(opening).await) };
-            listener.drive(work, ops, &mut self.deferred, &control).await
-        };
+        let (control, mut end) = (self.control(), None);
+        let listener = Listener::new(&self.agent, &self.deps, &self.events);
+        let turn = Turn::new(&mut self.agent, &control);
+        let work = async { end = Some(turn.run(opening).await) };
+        let running = listener.drive(work, ops, &mut self.deferred, &control).await;
         self.turn_ended = true;
         self.deps.originals.follow(self.agent.conversation.log_path());
         self.after(&control);
@@ -203,17 +198,15 @@ impl Engine {
 
     /// Runs the user's own command, or else a review, while listening; `false` on shutdown.
     async fn beside(&mut self, command: Option<String>, ops: &mut Ops) -> bool {
-        let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
+        let control = self.control();
         let listener = Listener::new(&self.agent, &self.deps, &self.events);
         let _ = self.events.send(Event::CommandStarted);
         let reviews = command.is_none();
         command.into_iter().for_each(|command| control.command(command));
         let mut outcome = Ok(());
-        let running = {
-            let (turn, outcome) = (Turn::new(&mut self.agent, &control, &self.events), &mut outcome);
-            let work = async { *outcome = turn.beside(reviews).await };
-            listener.drive(work, ops, &mut self.deferred, &control).await
-        };
+        let turn = Turn::new(&mut self.agent, &control);
+        let work = async { outcome = turn.beside(reviews).await };
+        let running = listener.drive(work, ops, &mut self.deferred, &control).await;
         if let Err(message) = outcome {
             self.notice(Level::Error, message);
         }
@@ -245,7 +238,7 @@ impl Engine {
 
     fn apply_edits(&mut self, control: &TurnControl) {
         let Agent { conversation, window, sampler, .. } = &mut self.agent;
-        match window.apply_queued_edits(conversation, &sampler.params, control, &self.events) {
+        match window.apply_queued_edits(conversation, &sampler.params, control) {
             Ok(true) => self.send_window(),
             Ok(false) => {}
             Err(error) => self.notice(Level::Error, error.to_string()),
@@ -253,18 +246,13 @@ impl Engine {
     }
 
     async fn compact(&mut self, focus: Option<String>, ops: &mut Ops) -> bool {
-        let control = Arc::new(TurnControl::new(Arc::clone(&self.questions)));
+        let (control, mut told) = (self.control(), None);
         let listener = Listener::new(&self.agent, &self.deps, &self.events);
         let Agent { conversation, window, sampler, .. } = &mut self.agent;
         window.compactor.reset_failures();
-        let mut told = None;
-        let running = {
-            let (told, events, focus) = (&mut told, &self.events, focus.unwrap_or_default());
-            let work = async {
-                *told = Some(window.compact(conversation, sampler, &control, events, focus).await);
-            };
-            listener.drive(work, ops, &mut self.deferred, &control).await
-        };
+        let focus = focus.unwrap_or_default();
+        let work = async { told = Some(window.compact(conversation, sampler, &control, focus).await) };
+        let running = listener.drive(work, ops, &mut self.deferred, &control).await;
         let (level, text) = told.unwrap_or((Level::Info, texts::compaction_stopped()));
         self.notice(level, text);
         self.send_window();
@@ -287,7 +275,7 @@ impl Engine {
     fn idle_control(&mut self, control: Control) {
         match control {
             Control::EditContext { edit, id } => {
-                let control = TurnControl::new(Arc::clone(&self.questions));
+                let control = self.control();
                 control.edit(edit, id);
                 self.apply_edits(&control);
             }

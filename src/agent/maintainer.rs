@@ -58,7 +58,7 @@ impl Maintainer {
     /// Prepares the next phase; returns the message of its turn, or `None` if it must not start.
     pub async fn begin(&mut self, work: &Maintain, agent: &mut Agent, events: &Events) -> Option<String> {
         let phase = *work.phases.first()?;
-        let interactive = agent.dispatcher.is_interactive();
+        let interactive = agent.dispatcher.interactive;
         let policy = Arc::clone(&agent.dispatcher.policy);
         let open = open_notes(&agent.dispatcher.cx).await;
         if self.run.is_none() {
@@ -110,7 +110,7 @@ impl Maintainer {
         policy.ask_before_notes(false);
         policy.set_mode(mode);
         let _ = events.send(Event::Mode(mode));
-        if !agent.dispatcher.is_interactive() {
+        if !agent.dispatcher.interactive {
             return;
         }
         let report = on_journal(&agent.dispatcher.cx, move |journal| baseline.report(journal, done)).await;

@@ -37,10 +37,10 @@ pub async fn run(build: &mut Build) -> Result<Vec<CheckResult>, Stop> {
         return Ok(results);
     }
     build.roles.begin(changes::OF_CHECKS)?;
-    let (agents, show) = (&build.roles.session.agents, &build.roles.show);
-    let cancel = agents.dispatcher.cx.cancel.clone();
-    let runner =
-        CheckRunner { dispatcher: &agents.dispatcher, window_tokens: agents.window_tokens(), cancel };
+    let (session, show) = (&build.roles.session, &build.roles.show);
+    let dispatcher = &session.agents.dispatcher;
+    let window_tokens = session.setup.loaded.context.window_tokens;
+    let runner = CheckRunner { dispatcher, window_tokens, cancel: dispatcher.cx.cancel.clone() };
     for check in wanted {
         show.say(&BuildEvent::Started { part: "check", role: "program", about: &check.command });
         let Some(result) = runner.run(&check).await else {

@@ -123,7 +123,7 @@ impl Roles {
             };
             let task = SubTask { kind: part.role.to_owned(), prompt, resume, ..SubTask::default() };
             let agents = part.elsewhere.as_ref().unwrap_or(agents);
-            agents.begin(&session);
+            agents.runner.begin_session(&session);
             let (show, name) = (self.show.clone(), part.name.clone());
             let cx = ToolCx {
                 call_id: part.name.as_str().into(),

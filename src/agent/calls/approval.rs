@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::Value;
 
 use super::policy_engine::{AssessedToolCall, PolicyEngine};
-use crate::control::{Events, TurnControl, notice};
+use crate::control::TurnControl;
 use base::model::call::ToolCall;
 use base::model::envelope::{Envelope, ErrorCode};
 use base::protocol::approval::{self, Answer, ApprovalRequest, Question};
@@ -23,7 +23,6 @@ pub struct Approver<'a> {
     pub interactive: bool,
     pub denied: &'a AtomicU32,
     pub control: &'a TurnControl,
-    pub events: &'a Events,
 }
 
 impl Approver<'_> {
@@ -35,7 +34,7 @@ impl Approver<'_> {
         assessed: &AssessedToolCall,
         reason: String,
     ) -> Result<Option<Value>, Box<Envelope>> {
-        let Self { policy, cx, control, events, .. } = self;
+        let Self { policy, cx, control, .. } = self;
         if !self.interactive {
             self.denied.fetch_add(1, Ordering::Relaxed);
             let allow = match policy.always_grant(assessed) {
@@ -87,7 +86,7 @@ impl Approver<'_> {
                 if let Some(grant) = always
                     && let Err(error) = policy.allow_always(grant)
                 {
-                    notice(events, Level::Warning, texts::rule_not_saved(error));
+                    control.notice(Level::Warning, texts::rule_not_saved(error));
                 }
                 Ok(None)
             }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::result;
 use crate::control::{Events, TurnControl, notice};
-use crate::hooks::tool_hooks::{self, Hooked, SharedHooks};
+use crate::hooks::tool_hooks::Hooked;
 use base::model::call::ToolCall;
 use base::model::envelope::Envelope;
 use base::protocol::event::{Event, Level};
@@ -18,7 +18,7 @@ use tools::ports::ProgressSink;
 
 /// Lets the undo journal record the files. `false` if the user interrupted that: then the command must not
 /// run, because its changes couldn't be undone.
-pub async fn before_command(cx: &ToolCx, command: &str, control: &TurnControl, events: &Events) -> bool {
+pub async fn before_command(cx: &ToolCx, command: &str, control: &TurnControl) -> bool {
     let Some(journal) = cx.journal.clone() else { return true };
     let stop = Arc::new(AtomicBool::new(false));
     let (looking, stopped, command) = (Arc::clone(&journal), Arc::clone(&stop), command.to_owned());
@@ -32,7 +32,7 @@ pub async fn before_command(cx: &ToolCx, command: &str, control: &TurnControl, e
             false
         }
         _ = work => {
-            journal_notices(cx, events);
+            journal_notices(cx, &control.events);
             true
         }
     }
@@ -67,21 +67,14 @@ fn journal_notices(cx: &ToolCx, events: &Events) {
 }
 
 /// Runs the user's hooks after a call. Their file changes can be undone and are reported to the model.
-pub async fn after_hooks(
-    cx: &ToolCx,
-    hooks: &SharedHooks,
-    hooked: Hooked,
-    envelope: &mut Envelope,
-    control: &TurnControl,
-    events: &Events,
-) {
-    let changes = tool_hooks::may_change_files(hooks, envelope);
-    if changes && !before_command(cx, "hooks", control, events).await {
+pub async fn after_hooks(cx: &ToolCx, hooked: Hooked, envelope: &mut Envelope, control: &TurnControl) {
+    let changes = hooked.may_change_files(envelope);
+    if changes && !before_command(cx, "hooks", control).await {
         return;
     }
-    tool_hooks::after(hooks, hooked, envelope, &control.cancel).await;
+    hooked.after(envelope, &control.cancel).await;
     if changes {
-        after_command(cx, events).await;
+        after_command(cx, &control.events).await;
         if let Some(news) = changed(cx, false).await {
             result::add_block(envelope, &format!("<system-reminder>{news}</system-reminder>"));
         }

@@ -16,7 +16,7 @@ use super::policy_engine::{AssessedToolCall, PolicyEngine};
 use super::result;
 use super::stages::{AdmittedCall, CallQueue, Consent, GroupedCall, OpenedCall};
 use crate::control::{Events, TurnControl, UserPrompter};
-use crate::hooks::tool_hooks::{self, Hooked, SharedHooks};
+use crate::hooks::tool_hooks::{Hooked, SharedHooks};
 use base::model::call::{ToolCall, ToolSpec};
 use base::model::envelope::{Envelope, ErrorCode};
 use base::model::item::ToolResult;
@@ -32,7 +32,7 @@ pub struct Dispatcher {
     pub cx: ToolCx,
     pub policy: Arc<PolicyEngine>,
     pub hooks: Option<SharedHooks>,
-    interactive: bool,
+    pub interactive: bool,
     denied: AtomicU32,
 }
 
@@ -53,10 +53,6 @@ impl Dispatcher {
     /// Only before the first request: schemas never change within a session.
     pub fn describe(&mut self, change: impl FnOnce(&[ToolSpec]) -> Arc<[ToolSpec]>) {
         self.specs = change(&self.specs);
-    }
-
-    pub fn is_interactive(&self) -> bool {
-        self.interactive
     }
 
     pub fn specs(&self) -> &Arc<[ToolSpec]> {
@@ -151,18 +147,16 @@ impl Dispatcher {
         group: Vec<GroupedCall>,
         window_tokens: u64,
         control: &Arc<TurnControl>,
-        events: &Events,
     ) -> Vec<ToolResult> {
         let limits = Limits::for_window(window_tokens);
         let is_command = self.has_command(&group);
         let (calls, assessed): (Vec<_>, Vec<_>) =
             group.into_iter().map(|grouped| (grouped.call, grouped.assessed)).unzip();
-        let opened =
-            join_all(calls.iter().map(|call| self.open(call, Consent::Rules, control, events))).await;
+        let opened = join_all(calls.iter().map(|call| self.open(call, Consent::Rules, control))).await;
         let mut admitted = Vec::with_capacity(calls.len());
         for (assessed, opened) in assessed.into_iter().zip(opened) {
             admitted.push(match opened {
-                Ok(opened) => self.judge(opened, assessed, Consent::Rules, control, events).await,
+                Ok(opened) => self.judge(opened, assessed, Consent::Rules, control).await,
                 Err(envelope) => Err(envelope),
             });
         }
@@ -176,7 +170,7 @@ impl Dispatcher {
         let running = calls.iter().zip(admitted).map(|(call, gate)| async move {
             match gate {
                 Err(envelope) => *envelope,
-                Ok(admitted) => self.run(call, admitted, limits, control, events).await,
+                Ok(admitted) => self.run(call, admitted, limits, control).await,
             }
         });
         let mut results = Vec::with_capacity(calls.len());
@@ -206,10 +200,9 @@ impl Dispatcher {
         call: ToolCall,
         window_tokens: u64,
         control: &Arc<TurnControl>,
-        events: &Events,
     ) -> Option<ToolResult> {
         let group = vec![GroupedCall { call: Arc::new(call), parallel: false, assessed: None }];
-        self.run_group(group, window_tokens, control, events).await.pop()
+        self.run_group(group, window_tokens, control).await.pop()
     }
 
     pub async fn run_for_user(
@@ -217,15 +210,14 @@ impl Dispatcher {
         call: ToolCall,
         window_tokens: u64,
         control: &Arc<TurnControl>,
-        events: &Events,
     ) -> ToolResult {
         let limits = Limits::for_window(window_tokens);
-        let admitted = match self.open(&call, Consent::Own, control, events).await {
-            Ok(opened) => self.judge(opened, None, Consent::Own, control, events).await,
+        let admitted = match self.open(&call, Consent::Own, control).await {
+            Ok(opened) => self.judge(opened, None, Consent::Own, control).await,
             Err(envelope) => Err(envelope),
         };
         let mut envelope = match admitted {
-            Ok(admitted) => self.run(&call, admitted, limits, control, events).await,
+            Ok(admitted) => self.run(&call, admitted, limits, control).await,
             Err(envelope) => *envelope,
         };
         result::clean(&self.cx, &mut envelope, "Bash", limits);
@@ -288,15 +280,14 @@ impl Dispatcher {
         call: &ToolCall,
         consent: Consent,
         control: &TurnControl,
-        events: &Events,
     ) -> Result<OpenedCall, Box<Envelope>> {
         if control.cancel.is_cancelled() {
-            call_effects::started(&self.cx, call, &call.name, events);
+            call_effects::started(&self.cx, call, &call.name, &control.events);
             return Err(never_run());
         }
         let parsed = self.parse(call);
         let title = parsed.as_ref().map_or_else(|_| call.name.to_string(), |prepared| prepared.title());
-        call_effects::started(&self.cx, call, &title, events);
+        call_effects::started(&self.cx, call, &title, &control.events);
         let prepared = parsed?;
         let Some(hooks) = self.hooks.as_ref().filter(|_| consent != Consent::Own) else {
             return Ok(OpenedCall { call: call.clone(), prepared, hooked: None });
@@ -305,8 +296,7 @@ impl Dispatcher {
         let meant = self.resolve(call, args).map(|(tool, args)| tool.meant(args));
         let meant = meant.map_err(|error| envelope_of(&error))?;
         let mut hooked = Hooked::new(hooks, meant, call);
-        let changed = tool_hooks::before(hooks, &mut hooked, call, &control.cancel).await;
-        let (call, prepared) = match changed {
+        let (call, prepared) = match hooked.before(call, &control.cancel).await {
             Some(call) => (call.clone(), self.parse(&call)?),
             None => (call.clone(), prepared),
         };
@@ -320,7 +310,6 @@ impl Dispatcher {
         known: Option<AssessedToolCall>,
         mut consent: Consent,
         control: &TurnControl,
-        events: &Events,
     ) -> Result<AdmittedCall, Box<Envelope>> {
         let OpenedCall { call, mut prepared, mut hooked } = opened;
         let cx = self.cx_until(control);
@@ -334,11 +323,9 @@ impl Dispatcher {
         };
         let own = consent == Consent::Own;
         let verdict = if own { Verdict::Allow } else { self.policy.decide(&assessed) };
-        let verdict = match (&self.hooks, &hooked) {
-            (Some(hooks), Some(hooked)) => {
-                tool_hooks::decided(hooks, hooked, verdict, &assessed, &control.cancel).await?
-            }
-            _ => verdict,
+        let verdict = match &hooked {
+            Some(hooked) => hooked.decided(verdict, &assessed, &control.cancel).await?,
+            None => verdict,
         };
         match verdict {
             Verdict::Allow => {}
@@ -350,7 +337,7 @@ impl Dispatcher {
             }
             Verdict::Ask { reason } => {
                 let (policy, interactive, denied) = (&self.policy, self.interactive, &self.denied);
-                let approver = Approver { policy, cx, interactive, denied, control, events };
+                let approver = Approver { policy, cx, interactive, denied, control };
                 if let Some(args) = approver.ask(&call, &*prepared, &assessed, reason).await? {
                     (prepared, assessed) = Box::pin(self.changed(&call, args, &mut hooked, control)).await?;
                 }
@@ -379,8 +366,8 @@ impl Dispatcher {
         if let Verdict::Deny { reason } = self.policy.decide(&assessed) {
             return Err(denied(&format!("the user changed this call, and {reason}")));
         }
-        if let (Some(hooks), Some(hooked)) = (&self.hooks, hooked) {
-            hooked.changed(hooks, &args);
+        if let Some(hooked) = hooked {
+            hooked.changed(&args);
         }
         Ok((prepared, assessed))
     }
@@ -391,12 +378,11 @@ impl Dispatcher {
         admitted: AdmittedCall,
         limits: Limits,
         control: &Arc<TurnControl>,
-        events: &Events,
     ) -> Envelope {
         if control.cancel.is_cancelled() {
             return *never_run();
         }
-        let mut cx = self.cx_for(call, control, events);
+        let mut cx = self.cx_for(call, control);
         let AdmittedCall { prepared, command, assessed, consent, hooked } = admitted;
         cx.by_user = consent == Consent::Own;
         cx.may_keep = self.policy.may_keep(&assessed);
@@ -411,7 +397,7 @@ impl Dispatcher {
             let _ = tokio::task::spawn_blocking(move || sandbox.mask(denied.masks())).await;
         }
         if let Some(command) = &command
-            && !call_effects::before_command(&self.cx, command, control, events).await
+            && !call_effects::before_command(&self.cx, command, control).await
         {
             return *never_run();
         }
@@ -422,19 +408,19 @@ impl Dispatcher {
         };
         let took = begun.elapsed();
         let changed = match command {
-            Some(_) => call_effects::after_command(&self.cx, events).await,
+            Some(_) => call_effects::after_command(&self.cx, &control.events).await,
             None => Vec::new(),
         };
-        if !self.is_interactive() {
-            call_effects::tell_of_discarded(&cx, &changed, events);
+        if !self.interactive {
+            call_effects::tell_of_discarded(&cx, &changed, &control.events);
         }
         let Some(outcome) = outcome else { return *result::interrupted() };
         let mut envelope = outcome.unwrap_or_else(|error| *envelope_of(&error));
         result::keep_apart(&mut envelope);
         envelope.data.set_changed(changed);
         envelope.took(took);
-        if let (Some(hooks), Some(hooked)) = (&self.hooks, hooked) {
-            call_effects::after_hooks(&self.cx, hooks, hooked, &mut envelope, control, events).await;
+        if let Some(hooked) = hooked {
+            call_effects::after_hooks(&self.cx, hooked, &mut envelope, control).await;
         }
         envelope
     }
@@ -443,11 +429,11 @@ impl Dispatcher {
         ToolCx { cancel: control.cancel.clone(), ..self.cx.clone() }
     }
 
-    fn cx_for(&self, call: &ToolCall, control: &Arc<TurnControl>, events: &Events) -> ToolCx {
+    fn cx_for(&self, call: &ToolCall, control: &Arc<TurnControl>) -> ToolCx {
         let mut cx = self.cx.clone();
         cx.cancel = control.cancel.child_token();
         cx.call_id = Arc::clone(&call.id);
-        cx.progress = call_effects::progress(&self.cx, call, events);
+        cx.progress = call_effects::progress(&self.cx, call, &control.events);
         if self.interactive && self.find("AskUser").is_ok() {
             cx.asker = Some(Arc::new(UserPrompter {
                 questions: Arc::clone(&control.questions),

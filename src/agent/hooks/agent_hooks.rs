@@ -1,10 +1,10 @@
 //! The hooks of one agent: what they are sent, and what happens with their output.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -31,8 +31,8 @@ const MOST_AT_END: Duration = Duration::from_secs(60);
 
 pub struct AgentHooks {
     hooks: Arc<Hooks>,
-    cx: ToolCx,
-    policy: Arc<PolicyEngine>,
+    pub cx: ToolCx,
+    pub policy: Arc<PolicyEngine>,
     /// Those of the session that the user sees.
     events: Events,
     /// Session id and log; sub-agents send their parent's.
@@ -94,21 +94,9 @@ impl AgentHooks {
         self.wants(HookEvent::Notification)
     }
 
-    pub fn is_agents(&self) -> bool {
-        self.agent.is_some()
-    }
-
-    /// The sub-agent's type; empty for the main agent.
-    pub fn kind(&self) -> &str {
-        self.agent.as_ref().map_or("", |(_, kind)| kind)
-    }
-
-    pub fn workspace(&self) -> &Path {
-        &self.cx.root
-    }
-
-    pub fn policy(&self) -> &PolicyEngine {
-        &self.policy
+    /// The sub-agent's type; `None` for the main agent.
+    pub fn agent_kind(&self) -> Option<&str> {
+        self.agent.as_ref().map(|(_, kind)| kind.as_str())
     }
 
     /// Runs the SessionStart hooks in the background; the first request waits for them.
@@ -171,23 +159,18 @@ impl AgentHooks {
 
     fn payload(&self, event: HookEvent, more: Value) -> Value {
         let (id, log) = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut payload = Map::new();
-        payload.insert("session_id".to_owned(), id.into());
-        payload.insert("transcript_path".to_owned(), log.to_string_lossy().into());
-        payload.insert("cwd".to_owned(), self.cx.shell.cwd().to_string_lossy().into());
-        payload.insert(
-            "permission_mode".to_owned(),
-            claude_tools::permission_mode(self.policy.permission(), self.policy.mode()).into(),
-        );
-        payload.insert("hook_event_name".to_owned(), format!("{event:?}").into());
+        let mut payload = json!({
+            "session_id": id,
+            "transcript_path": log.to_string_lossy(),
+            "cwd": self.cx.shell.cwd().to_string_lossy(),
+            "permission_mode": claude_tools::permission_mode(self.policy.permission(), self.policy.mode()),
+            "hook_event_name": format!("{event:?}"),
+        });
         if let Some((id, kind)) = &self.agent {
-            payload.insert("agent_id".to_owned(), id.as_str().into());
-            payload.insert("agent_type".to_owned(), kind.as_str().into());
+            payload["agent_id"] = json!(id);
+            payload["agent_type"] = json!(kind);
         }
-        if let Value::Object(more) = more {
-            payload.extend(more);
-        }
-        Value::Object(payload)
+        extended(payload, more)
     }
 
     pub fn say(&self) -> Say {
@@ -241,4 +224,12 @@ impl AgentHooks {
         let more = json!({"message": message, "title": title, "notification_type": kind});
         self.run(HookEvent::Notification, &[kind], more, &CancellationToken::new()).await;
     }
+}
+
+/// The object with the fields of another.
+pub fn extended(mut object: Value, more: Value) -> Value {
+    if let (Some(object), Value::Object(more)) = (object.as_object_mut(), more) {
+        object.extend(more);
+    }
+    object
 }

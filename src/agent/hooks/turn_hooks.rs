@@ -26,8 +26,7 @@ pub async fn prompt(
     if let Some(started) = hooks.started(cancel).await {
         contexts.extend(started.contexts);
     }
-    if hooks.is_agents() {
-        let kind = hooks.kind();
+    if let Some(kind) = hooks.agent_kind() {
         contexts.extend(hooks.run(HookEvent::SubagentStart, &[kind], json!({}), cancel).await.contexts);
     } else {
         let verdict = hooks.run(HookEvent::UserPromptSubmit, &[], json!({"prompt": text}), cancel).await;
@@ -53,13 +52,13 @@ pub async fn stop(
     last_message: &str,
     cancel: &CancellationToken,
 ) -> Option<String> {
-    let event = if hooks.is_agents() { HookEvent::SubagentStop } else { HookEvent::Stop };
+    let kind = hooks.agent_kind();
+    let event = if kind.is_some() { HookEvent::SubagentStop } else { HookEvent::Stop };
     if !hooks.wants(event) || before >= MOST_CONTINUATIONS {
         return None;
     }
     let more = json!({"stop_hook_active": before > 0, "last_assistant_message": last_message, "background_tasks": []});
-    let matched: &[&str] = if hooks.is_agents() { &[hooks.kind()] } else { &[] };
-    let verdict = hooks.run(event, matched, more, cancel).await;
+    let verdict = hooks.run(event, kind.as_slice(), more, cancel).await;
     if let Some((name, why)) = hooks.take_stop() {
         hooks.say()(Level::Info, texts::stopped(&name, &why));
         return None;
@@ -87,7 +86,7 @@ pub async fn after_compaction(
     let trigger = if manual { "manual" } else { "auto" };
     let more = json!({"trigger": trigger, "compact_summary": summary});
     hooks.run(HookEvent::PostCompact, &[trigger], more, cancel).await;
-    if hooks.is_agents() {
+    if hooks.agent_kind().is_some() {
         return None;
     }
     let more: Value = json!({"source": "compact"});

@@ -99,25 +99,24 @@ impl CheckRunner<'_> {
     }
 
     async fn command(&self, command: &str) -> Option<CheckResult> {
-        let (events, _) = mpsc::unbounded_channel();
-        let nobody = Arc::new(Questions::new(events));
-        let envelope = self.envelope(&format!("{NO_CACHE} {command}"), nobody).await?;
+        let control = TurnControl::alone(self.cancel.clone());
+        let envelope = self.envelope(&format!("{NO_CACHE} {command}"), control).await?;
         Some(judged(command, &envelope))
     }
 
     /// A command of the user's; `None` if it was interrupted.
-    pub async fn ran(&self, command: &str, questions: Arc<Questions>) -> Option<RanCheck> {
-        Some(RanCheck::of(&self.envelope(command, questions).await?))
+    pub async fn ran(&self, command: &str, questions: &Arc<Questions>) -> Option<RanCheck> {
+        let (unseen, _) = mpsc::unbounded_channel();
+        let control = TurnControl::within(questions, &unseen, self.cancel.clone(), None);
+        Some(RanCheck::of(&self.envelope(command, control).await?))
     }
 
-    async fn envelope(&self, command: &str, questions: Arc<Questions>) -> Option<Envelope> {
+    async fn envelope(&self, command: &str, control: TurnControl) -> Option<Envelope> {
         let cx = &self.dispatcher.cx;
         let args =
             json!({"command": command, "directory": cx.root.to_string_lossy(), "timeout_ms": LIMIT_MS});
         let call = ToolCall { id: "check".into(), name: "Bash".into(), args: args.to_string().into() };
-        let (events, _) = mpsc::unbounded_channel();
-        let control = Arc::new(TurnControl::within(questions, self.cancel.clone(), None));
-        let ran = self.dispatcher.run_alone(call, self.window_tokens, &control, &events).await;
+        let ran = self.dispatcher.run_alone(call, self.window_tokens, &Arc::new(control)).await;
         let envelope = ran.map_or_else(|| Envelope::success(""), |ran| ran.envelope);
         if let Some(job) = envelope.data.command().and_then(|ran| ran.job) {
             cx.shell.jobs.stop(job);

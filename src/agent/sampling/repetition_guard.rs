@@ -23,7 +23,8 @@ pub struct RepetitionGuard {
     most_bytes: u64,
     /// Of a piece shorter than a block.
     rule_bytes: usize,
-    bytes: u64,
+    /// Of text and thinking in this try.
+    pub bytes: u64,
     tail: Vec<u8>,
     unseen: usize,
 }
@@ -36,11 +37,6 @@ impl RepetitionGuard {
         // A small window can't hold more.
         let rule_bytes = usize::try_from(window_tokens).unwrap_or(RULE_BYTES).clamp(LEAST_BYTES, RULE_BYTES);
         Self { most_bytes, rule_bytes, bytes: 0, tail: Vec::new(), unseen: 0 }
-    }
-
-    /// Bytes of text and thinking so far.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     pub fn restart(&mut self) {

@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 
 use super::repetition_guard::RepetitionGuard;
 use super::stream_accumulator::StreamAccumulator;
-use crate::control::{Events, TurnControl};
+use crate::control::TurnControl;
 use base::config::settings::ContextSettings;
 use base::model::item::Item;
 use base::model::provider::{Provider, ProviderError};
@@ -34,15 +34,12 @@ pub struct Sampled {
     pub bytes: u64,
 }
 
-/// A reply that broke off. `said` is its text so far.
+/// A reply that broke off.
 pub struct Unfinished {
+    /// Its text so far.
     pub said: String,
-    pub cause: UnfinishedCause,
-}
-
-pub enum UnfinishedCause {
-    Interrupt,
-    Error { error: ProviderError, tries: u32 },
+    /// With the number of tries; `None` if the user interrupted it.
+    pub error: Option<(ProviderError, u32)>,
 }
 
 impl Sampler {
@@ -51,7 +48,6 @@ impl Sampler {
         request: &Request,
         window_tokens: u64,
         control: &TurnControl,
-        events: &Events,
     ) -> Result<Sampled, Unfinished> {
         let mut stream = self.provider.stream(request);
         let guard = RepetitionGuard::new(window_tokens, self.params.max_output_tokens);
@@ -60,19 +56,17 @@ impl Sampler {
             let event = tokio::select! {
                 biased;
                 () = control.cancel.cancelled() => {
-                    return Err(Unfinished { said: reply.said(), cause: UnfinishedCause::Interrupt });
+                    return Err(Unfinished { said: reply.said(), error: None });
                 }
                 event = stream.next() => event,
             };
-            match reply.take(event, events) {
+            match reply.take(event, &control.events) {
                 Ok(None) => {}
                 Ok(Some((finish, usage))) => {
-                    let bytes = reply.bytes();
-                    return Ok(Sampled { items: reply.into_finished(), finish, usage, bytes });
+                    return Ok(Sampled { items: reply.finished, finish, usage, bytes: reply.guard.bytes });
                 }
                 Err(error) => {
-                    let cause = UnfinishedCause::Error { error, tries: reply.tries() };
-                    return Err(Unfinished { said: reply.said(), cause });
+                    return Err(Unfinished { said: reply.said(), error: Some((error, reply.tries)) });
                 }
             }
         }

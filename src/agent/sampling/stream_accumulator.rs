@@ -14,13 +14,14 @@ pub type StreamEnd = (FinishReason, Option<Usage>);
 
 /// One answer, across all tries.
 pub struct StreamAccumulator {
-    finished: Vec<Item>,
+    pub finished: Vec<Item>,
     /// Text that isn't part of an item yet.
     partial: String,
     /// The text of the last earlier try that had any.
     earlier: String,
-    tries: u32,
-    guard: RepetitionGuard,
+    /// Including the current one.
+    pub tries: u32,
+    pub guard: RepetitionGuard,
 }
 
 impl StreamAccumulator {
@@ -91,20 +92,6 @@ impl StreamAccumulator {
             whole.chain([self.partial.as_str()]).filter(|text| !text.trim().is_empty()).collect();
         if texts.is_empty() { self.earlier.clone() } else { texts.join("\n\n") }
     }
-
-    /// Including the current one.
-    pub fn tries(&self) -> u32 {
-        self.tries
-    }
-
-    /// Bytes of text and thinking in this try.
-    pub fn bytes(&self) -> u64 {
-        self.guard.bytes()
-    }
-
-    pub fn into_finished(self) -> Vec<Item> {
-        self.finished
-    }
 }
 
 #[cfg(test)]
@@ -131,7 +118,7 @@ mod tests {
     fn what_was_said_survives_tries_that_say_nothing() {
         let text = |text: &str| StreamEvent::TextDelta(text.to_owned());
         let (mut answer, events) = arriving(vec![text("half"), again(2), again(3)]);
-        assert_eq!((answer.said().as_str(), answer.tries(), answer.bytes()), ("half", 3, 0));
+        assert_eq!((answer.said().as_str(), answer.tries, answer.guard.bytes), ("half", 3, 0));
         answer.take(Some(Ok(text("other"))), &events).unwrap();
         assert_eq!(answer.said(), "other");
         let item = Item::assistant("another");

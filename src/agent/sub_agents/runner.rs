@@ -42,6 +42,11 @@ impl SubAgentRunner {
         }
     }
 
+    /// From now on its work belongs to this session.
+    pub fn begin_session(&self, id: &str) {
+        id.clone_into(&mut self.parent.lock().unwrap_or_else(PoisonError::into_inner).session);
+    }
+
     async fn work(&self, task: SubTask, cx: &ToolCx) -> Result<SubReport, String> {
         let own = &self.template.own_agents;
         let kind = agent_types::find(&task.kind).or_else(|| own.iter().find(|kind| kind.name == task.kind));
@@ -55,13 +60,11 @@ impl SubAgentRunner {
         let mut agent = self.template.agent(kind, task.light, parent, conversation, cx)?;
         let root = Arc::clone(&cx.root);
         agent.window.open(&mut agent.conversation, &agent.sampler.params, &root).await;
-        let control = Arc::new(TurnControl::within(
-            Arc::clone(&self.questions),
-            cx.cancel.clone(),
-            Some(kind.name.to_string()),
-        ));
         let before = agent.conversation.usage.total();
         let (sender, mut events) = mpsc::unbounded_channel();
+        let name = Some(kind.name.to_string());
+        let control = TurnControl::within(&self.questions, &sender, cx.cancel.clone(), name);
+        drop(sender);
         let (sink, kind_name) = (Arc::clone(&cx.progress), kind.name.clone());
         let watching = tokio::spawn(async move {
             let mut progress = AgentProgress::default();
@@ -72,8 +75,9 @@ impl SubAgentRunner {
             }
             progress
         });
-        let end = Turn::new(&mut agent, &control, &sender).run(task.prompt).await;
-        drop(sender);
+        let control = Arc::new(control);
+        let end = Turn::new(&mut agent, &control).run(task.prompt).await;
+        drop(control);
         agent.dispatcher.cx.shell.jobs.stop_all().await;
         let (read, changed) = watching.await.unwrap_or_default().files();
         let window = agent.window.state(&agent.conversation);

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::session::recall::LogOriginals;
 use base::config::load::Loaded;
+use base::protocol::host::HostProgram;
 use evidence::retriever::ContextRetriever;
+use guard::policy::flag_rules::FlagRules;
 use guard::sandbox::session::Sandbox;
 use tools::api::ToolSource;
 use tools::cx::ToolCx;
@@ -15,38 +17,55 @@ use tools::mcp::source::McpSource;
 use tools::output::Spill;
 use tools::skill::set::SkillSet;
 
-pub fn tool_context(
-    workspace: &Path,
-    project_state: &Path,
-    own_folders: Vec<PathBuf>,
-    retriever: ContextRetriever,
-    originals: &Arc<LogOriginals>,
-    skills: &SkillSet,
-    added: &[PathBuf],
-) -> ToolCx {
-    let spill = Arc::new(Spill::new(project_state.join("tool-output")));
-    let mut readable = skills.readable_with(spill.folder());
-    readable.extend_from_slice(added);
-    let mut cx = ToolCx::new(workspace.to_owned(), spill);
-    cx.sandbox = Arc::new(Sandbox::new(workspace.to_owned(), own_folders, readable));
-    cx.originals = Some(Arc::clone(originals) as _);
-    cx.evidence = Some(Arc::new(retriever));
-    cx
+/// What an agent's tools are made from.
+pub struct ToolSetup<'a> {
+    pub loaded: &'a Loaded,
+    pub workspace: &'a Path,
+    pub project_state: &'a Path,
+    pub own_folders: &'a [PathBuf],
+    pub flags: FlagRules,
+    pub interactive: bool,
+    /// Leaves out the tools that a small window has no room for.
+    pub small_window: bool,
+    pub host: Option<Arc<dyn HostProgram>>,
 }
 
-/// The MCP servers of a session, and the problems with others.
-pub fn servers_of(cx: &ToolCx, loaded: &Loaded, own_folders: &[PathBuf]) -> (Arc<Servers>, Vec<String>) {
+/// What is made along with the tools.
+pub struct ToolParts {
+    pub skills: Arc<SkillSet>,
+    /// Follows no log yet.
+    pub originals: Arc<LogOriginals>,
+    pub servers: Arc<Servers>,
+    pub sources: Vec<Arc<dyn ToolSource>>,
+    /// What is wrong with skills and servers.
+    pub unusable: Vec<String>,
+}
+
+/// Reads the skills and the list of MCP servers.
+pub fn context(setup: &ToolSetup<'_>) -> (ToolCx, ToolParts) {
+    let ToolSetup { loaded, workspace, project_state, own_folders, .. } = *setup;
+    let (skills, mut unusable) = SkillSet::read(&loaded.own.skills);
+    let spill = Arc::new(Spill::new(project_state.join("tool-output")));
+    let mut readable = skills.readable_with(spill.folder());
+    readable.extend_from_slice(&loaded.work.folders);
+    let originals = Arc::new(LogOriginals::default());
+    let mut cx = ToolCx::new(workspace.to_owned(), spill);
+    cx.sandbox = Arc::new(Sandbox::new(workspace.to_owned(), own_folders.to_vec(), readable));
+    cx.originals = Some(Arc::clone(&originals) as _);
+    cx.evidence = Some(Arc::new(ContextRetriever::new(workspace, project_state)));
+    cx.host.clone_from(&setup.host);
+    // Our own API keys must be redacted wherever they turn up.
+    loaded.keys().for_each(|key| cx.redactor.know(key.expose()));
     let (servers, problems) = servers::read(&loaded.own.mcp, loaded.work.sandbox);
+    unusable.extend(problems);
     let place = Place {
         host: cx.host.clone(),
-        root: cx.root.to_path_buf(),
+        root: workspace.to_owned(),
         sandbox: Arc::clone(&cx.sandbox),
         state: own_folders.last().map(|state| state.join("mcp")),
         show: None,
     };
-    (Arc::new(Servers::new(servers, place)), problems)
-}
-
-pub fn sources(servers: &Arc<Servers>) -> Vec<Arc<dyn ToolSource>> {
-    vec![Arc::new(McpSource(Arc::clone(servers)))]
+    let servers = Arc::new(Servers::new(servers, place));
+    let sources: Vec<Arc<dyn ToolSource>> = vec![Arc::new(McpSource(Arc::clone(&servers)))];
+    (cx, ToolParts { skills: Arc::new(skills), originals, servers, sources, unusable })
 }

@@ -3,58 +3,87 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::context::{self as own, ToolParts, ToolSetup};
 use crate::calls::dispatcher::Dispatcher;
 use crate::calls::policy_engine::PolicyEngine;
 use base::config::load::Loaded;
+use base::model::call::ToolSpec;
 use base::protocol::claude_tools;
-use guard::policy::flag_rules::FlagRules;
+use context::session::list;
 use guard::policy::rules::Rules;
 use provider::search::Searcher;
-use tools::api::ToolSource;
-use tools::cx::ToolCx;
+use tools::api::{TypedTool as _, object};
 use tools::lsp::servers::{LanguageServers, ServersSetup};
 use tools::on_demand::toolbox;
 use tools::plan::skill::SkillTool;
-use tools::skill::set::SkillSet;
+use tools::run::bash::{Bash, KEEP_ARGUMENT};
 use tools::web::state::WebState;
 
-pub struct ToolParts<'a> {
-    pub loaded: &'a Loaded,
-    pub project_state: &'a Path,
-    pub own_folders: &'a [PathBuf],
-    pub skills: &'a Arc<SkillSet>,
-    pub sources: &'a [Arc<dyn ToolSource>],
-    pub flags: FlagRules,
-    pub interactive: bool,
-    pub small_window: bool,
-}
-
-pub fn dispatcher(mut cx: ToolCx, parts: ToolParts<'_>) -> Dispatcher {
-    let ToolParts { loaded, project_state, own_folders, skills, sources, flags, interactive, small_window } =
-        parts;
+pub fn toolset(setup: ToolSetup<'_>) -> (Dispatcher, ToolParts) {
+    let (mut cx, parts) = own::context(&setup);
+    let ToolSetup { loaded, project_state, own_folders, flags, interactive, small_window, .. } = setup;
     cx.language_servers = LanguageServers::new(ServersSetup {
         workspace: cx.root.to_path_buf(),
         sandbox: loaded.work.sandbox.then(|| Arc::clone(&cx.sandbox)),
         setting: loaded.language_servers.clone(),
         projects: loaded.own.program_paths(),
     });
-    let readable = skills.readable_with(cx.spill.folder());
+    // A provider that can't be used is reported elsewhere.
+    let settings = loaded.provider.as_ref().filter(|_| loaded.web.search);
+    let searcher = settings.and_then(|settings| Searcher::new(settings).ok().flatten());
+    cx.web = Arc::new(WebState::new(&loaded.web.private_hosts, searcher));
     let mut rules = Rules::load(project_state);
-    cx.web = Arc::new(web_state(loaded));
     rules.apply(flags);
     cx.denied = Arc::new(rules.denied_paths(&cx.root));
     let has = |name: &str| !rules.removes(&claude_tools::names(name));
-    let mut tools = toolbox::tools(sources, &cx.web, has);
-    tools.extend(SkillTool::boxed(skills));
+    let mut tools = toolbox::tools(&parts.sources, &cx.web, has);
+    tools.extend(SkillTool::boxed(&parts.skills));
     tools.retain(|tool| has(tool.name()));
+    let readable = parts.skills.readable_with(cx.spill.folder());
     let policy = PolicyEngine::new(&loaded.work, rules, &cx.root, readable, own_folders);
-    let left_out = toolbox::left_out(small_window, interactive, sources);
-    Dispatcher::new(cx, Arc::new(policy), tools, interactive, &left_out)
+    let left_out = toolbox::left_out(small_window, interactive, &parts.sources);
+    (Dispatcher::new(cx, Arc::new(policy), tools, interactive, &left_out), parts)
 }
 
-/// Ignores a provider that can't be used: that is reported elsewhere.
-fn web_state(loaded: &Loaded) -> WebState {
-    let settings = loaded.provider.as_ref().filter(|_| loaded.web.search);
-    let searcher = settings.and_then(|settings| Searcher::new(settings).ok().flatten());
-    WebState::new(&loaded.web.private_hosts, searcher)
+/// The tools without an agent and a session, for `mycode tool`. Recall's originals come from the project's last session.
+pub fn tools_alone(
+    loaded: &Loaded,
+    workspace: &Path,
+    project_state: &Path,
+    own_folders: &[PathBuf],
+) -> Dispatcher {
+    let (dispatcher, parts) = toolset(ToolSetup {
+        loaded,
+        workspace,
+        project_state,
+        own_folders,
+        flags: Default::default(),
+        interactive: false,
+        small_window: false,
+        host: None,
+    });
+    if let Some(path) = list::last(project_state) {
+        parts.originals.follow(path);
+    }
+    dispatcher
+}
+
+/// `more` is added to a tool's description.
+pub fn described(specs: &[ToolSpec], tool: &str, more: &str) -> Arc<[ToolSpec]> {
+    changed(specs, tool, |spec| spec.description = format!("{}{more}", spec.description).into())
+}
+
+/// Lets the model start services that outlive the run.
+pub fn with_keep(specs: &[ToolSpec]) -> Arc<[ToolSpec]> {
+    changed(specs, Bash::NAME, |spec| {
+        let more = " keep: start a service that must keep running after this run.";
+        spec.description = format!("{}{more}", spec.description).into();
+        spec.schema = object(&format!("{}, {KEEP_ARGUMENT}", Bash::ARGUMENTS));
+    })
+}
+
+fn changed(specs: &[ToolSpec], tool: &str, change: impl Fn(&mut ToolSpec)) -> Arc<[ToolSpec]> {
+    let mut specs = specs.to_vec();
+    specs.iter_mut().filter(|spec| &*spec.name == tool).for_each(change);
+    specs.into()
 }

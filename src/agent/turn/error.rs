@@ -1,7 +1,6 @@
 //! What ends a turn early.
 
 use crate::window::compactor::FitError;
-use crate::window::context_window::WindowError;
 use base::model::provider::ProviderError;
 use base::protocol::event::FailureCause;
 use base::protocol::notice::{self, Problem};
@@ -78,18 +77,10 @@ impl From<LogError> for TurnError {
     }
 }
 
-impl From<WindowError> for TurnError {
-    fn from(error: WindowError) -> Self {
-        match error {
-            WindowError::Fit(error) => error.into(),
-            WindowError::Interrupted => Self::Interrupted,
-        }
-    }
-}
-
 impl From<FitError> for TurnError {
     fn from(error: FitError) -> Self {
         match error {
+            FitError::Interrupted => Self::Interrupted,
             FitError::Log(error) => error.into(),
             FitError::TooSmall { needed, window, rules } => {
                 Self::Failed(notice::request_too_large(needed, window, rules), FailureCause::Other)

@@ -121,7 +121,7 @@ impl GoalTurn {
         let changed = changed(dispatcher.cx.journal.clone(), self.lines).await;
         let window_tokens = window.settings().window_tokens;
         let runner = CheckRunner { dispatcher, window_tokens, cancel: control.cancel.clone() };
-        let ran = runner.ran(&state.goal.check, Arc::clone(&control.questions)).await;
+        let ran = runner.ran(&state.goal.check, &control.questions).await;
         let ran = ran.ok_or(TurnError::Interrupted)?;
         if let Some(deadline) = limits.deadline.filter(|deadline| ran.running && is_over(deadline)) {
             return Err(TurnError::Failed(texts::deadline(&deadline.limit_text()), FailureCause::Deadline));

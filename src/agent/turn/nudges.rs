@@ -7,7 +7,7 @@ use super::finish::{self, Audience, Fact};
 use super::input::begin;
 use super::repeats;
 use super::review;
-use crate::control::{Events, TurnControl};
+use crate::control::TurnControl;
 use crate::parts::Agent;
 use crate::work::work_log::WorkLog;
 use base::model::item::{Item, Reminder, ReminderTopic};
@@ -53,19 +53,24 @@ impl Nudges {
         &mut self,
         (kind, text, short): (ReminderTopic, String, String),
         agent: &mut Agent,
-        events: &Events,
+        control: &TurnControl,
     ) -> Result<(), TurnError> {
         agent.conversation.record(Item::Reminder(Reminder { about: kind, text: text.as_str().into() }))?;
         self.told.push(kind);
         let n = self.told.len() as u32;
         let of_facts = self.facts.iter().filter(|_| kind == ReminderTopic::Finish);
         let facts = of_facts.map(|fact| fact.name.to_owned()).collect();
-        let _ = events.send(Event::Nudge(Nudge { kind, n, text, short, facts }));
+        let _ = control.events.send(Event::Nudge(Nudge { kind, n, text, short, facts }));
         Ok(())
     }
 
     /// The reply was cut: the model continues where it stopped.
-    pub fn cut(&mut self, said_something: bool, agent: &mut Agent, events: &Events) -> Result<(), TurnError> {
+    pub fn cut(
+        &mut self,
+        said_something: bool,
+        agent: &mut Agent,
+        control: &TurnControl,
+    ) -> Result<(), TurnError> {
         let limit = agent.sampler.params.max_output_tokens;
         let limit = limit.map_or(String::new(), |tokens| format!(" ({tokens} tokens)"));
         let text = match said_something {
@@ -74,23 +79,28 @@ impl Nudges {
                 .to_owned(),
         };
         let short = "the reply was cut at the output limit; continuing".to_owned();
-        self.tell((ReminderTopic::Cut, text, short), agent, events)
+        self.tell((ReminderTopic::Cut, text, short), agent, control)
     }
 
-    pub fn empty(&mut self, agent: &mut Agent, events: &Events) -> Result<(), TurnError> {
+    pub fn empty(&mut self, agent: &mut Agent, control: &TurnControl) -> Result<(), TurnError> {
         let text = "Your last two replies were empty. Make the next call, or say what is done.".to_owned();
-        self.tell((ReminderTopic::Ending, text, "reminded: the reply was empty".to_owned()), agent, events)
+        self.tell((ReminderTopic::Ending, text, "reminded: the reply was empty".to_owned()), agent, control)
     }
 
     /// Returns whether the reply is no end.
-    pub fn ending(&mut self, said: &str, agent: &mut Agent, events: &Events) -> Result<bool, TurnError> {
+    pub fn ending(
+        &mut self,
+        said: &str,
+        agent: &mut Agent,
+        control: &TurnControl,
+    ) -> Result<bool, TurnError> {
         let changed = agent.conversation.facts.work.first_change().is_some();
-        let headless = !agent.dispatcher.is_interactive();
+        let headless = !agent.dispatcher.interactive;
         let Some(ending) = endings::of(said, headless, changed) else { return Ok(false) };
         if !agent.limits.nudges || !self.may(ReminderTopic::Ending, 1) {
             return Ok(false);
         }
-        self.tell((ReminderTopic::Ending, ending.words(), ending.short()), agent, events)?;
+        self.tell((ReminderTopic::Ending, ending.words(), ending.short()), agent, control)?;
         Ok(true)
     }
 
@@ -100,7 +110,7 @@ impl Nudges {
         said: &str,
         steps: u32,
         agent: &mut Agent,
-        events: &Events,
+        control: &TurnControl,
     ) -> Result<bool, TurnError> {
         let Agent { conversation, dispatcher, input, limits, .. } = &*agent;
         let reads_only = dispatcher.policy.mode().only_reads();
@@ -109,7 +119,7 @@ impl Nudges {
         if input.sub_agent || has_goal || !limits.nudges || reads_only || !limits.leave_room(steps) {
             return Ok(false);
         }
-        let audience = Audience { headless: !dispatcher.is_interactive(), has_schema: limits.has_schema };
+        let audience = Audience { headless: !dispatcher.interactive, has_schema: limits.has_schema };
         self.facts = finish::facts(conversation, &dispatcher.cx, said, audience).await;
         // Told once; again only what has become a false report since.
         let is_new =
@@ -122,7 +132,7 @@ impl Nudges {
         let lines: Vec<&str> = self.facts.iter().map(|fact| fact.line.trim_end_matches('.')).collect();
         let short = format!("reminded: {}", lines.join("; ").replace('`', ""));
         let text = finish::reminder(&self.facts);
-        self.tell((ReminderTopic::Finish, text, short), agent, events)?;
+        self.tell((ReminderTopic::Finish, text, short), agent, control)?;
         Ok(true)
     }
 
@@ -132,12 +142,11 @@ impl Nudges {
         steps: u32,
         agent: &mut Agent,
         control: &TurnControl,
-        events: &Events,
     ) -> Result<bool, TurnError> {
         if !agent.limits.wants_review(steps) || std::mem::replace(&mut self.reviewed, true) {
             return Ok(false);
         }
-        let told = review::review(agent, true, &control.cancel, events).await?;
+        let told = review::review(agent, true, control).await?;
         let goes_on = told.is_some();
         if let Some(text) = told {
             let reminder = Reminder { about: ReminderTopic::Review, text: text.into() };
@@ -147,14 +156,9 @@ impl Nudges {
     }
 
     /// The user's `/review`. What it finds goes along with the next message.
-    pub async fn review_session(
-        &mut self,
-        agent: &mut Agent,
-        control: &TurnControl,
-        events: &Events,
-    ) -> Result<(), String> {
-        begin::prepare(agent, events).await;
-        let told = match review::review(agent, false, &control.cancel, events).await {
+    pub async fn review_session(&mut self, agent: &mut Agent, control: &TurnControl) -> Result<(), String> {
+        begin::prepare(agent, &control.events).await;
+        let told = match review::review(agent, false, control).await {
             Ok(told) => told,
             Err(TurnError::Failed((message, _), _)) => return Err(message),
             Err(_) => return Ok(()),
@@ -164,12 +168,12 @@ impl Nudges {
     }
 
     /// Tells the model that it goes in circles; ends a headless turn that does not get out of it.
-    pub fn repeat(&mut self, agent: &mut Agent, events: &Events) -> Result<(), TurnError> {
+    pub fn repeat(&mut self, agent: &mut Agent, control: &TurnControl) -> Result<(), TurnError> {
         let Agent { conversation, dispatcher, limits, .. } = &*agent;
         let Some(repeat) = repeats::of(conversation.facts.work.calls()).filter(|_| limits.nudges) else {
             return Ok(());
         };
-        if repeat.failures >= REPEATS_END && !dispatcher.is_interactive() {
+        if repeat.failures >= REPEATS_END && !dispatcher.interactive {
             return Err(TurnError::Failed(texts::stuck(&repeat.shown, repeat.failures), FailureCause::Stuck));
         }
         let is_new = !self.repeats.contains(&repeat.call);
@@ -179,11 +183,11 @@ impl Nudges {
         }
         self.repeats.push(repeat.call);
         let short = format!("reminded: repeats {}", repeat.shown);
-        self.tell((ReminderTopic::Repeat, repeat.words(), short), agent, events)
+        self.tell((ReminderTopic::Repeat, repeat.words(), short), agent, control)
     }
 
     /// Behind the next result, when most of the time is used, and again when it is nearly over.
-    pub fn deadline(&mut self, agent: &mut Agent, events: &Events) -> Result<(), TurnError> {
+    pub fn deadline(&mut self, agent: &mut Agent, control: &TurnControl) -> Result<(), TurnError> {
         let Some(deadline) = agent.limits.deadline else { return Ok(()) };
         let stage = deadline.stage();
         if stage <= self.deadline_stage {
@@ -191,6 +195,6 @@ impl Nudges {
         }
         self.deadline_stage = stage;
         let (text, short) = (deadline.words(stage), format!("reminded: {}", deadline.words(stage)));
-        self.tell((ReminderTopic::Deadline, text, short), agent, events)
+        self.tell((ReminderTopic::Deadline, text, short), agent, control)
     }
 }

@@ -52,7 +52,7 @@ pub async fn keep(agent: &Agent, events: &Events) -> Option<PlanRequest> {
     let (root, plan) = (Arc::clone(dispatcher.root()), text.clone());
     match tokio::task::spawn_blocking(move || write(&root, &plan)).await.ok()? {
         Ok(path) => {
-            notice(events, Level::Info, texts::plan_written(&path, dispatcher.is_interactive()));
+            notice(events, Level::Info, texts::plan_written(&path, dispatcher.interactive));
             Some(PlanRequest { path, text })
         }
         Err(error) => {
@@ -82,13 +82,13 @@ fn write(root: &Path, plan: &str) -> Result<String, FileError> {
 }
 
 /// Asks the user about a plan. Accepting it ends plan mode; the answer starts the next turn.
-pub async fn ask(plan: PlanRequest, dispatcher: &Dispatcher, control: &TurnControl, events: &Events) {
+pub async fn ask(plan: PlanRequest, dispatcher: &Dispatcher, control: &TurnControl) {
     match control.questions.ask(Question::Plan(plan.clone()), &control.cancel).await {
         Some(Answer::Accept { permission }) => {
             dispatcher.policy.set_mode(Mode::Auto);
             dispatcher.policy.set_permission(permission);
-            let _ = events.send(Event::Mode(Mode::Auto));
-            let _ = events.send(Event::Permission(permission));
+            let _ = control.events.send(Event::Mode(Mode::Auto));
+            let _ = control.events.send(Event::Permission(permission));
             let PlanRequest { path, text } = plan;
             let file = dispatcher.root().join(&path);
             let edited = tokio::task::spawn_blocking(move || was_edited(&file, &text)).await.unwrap_or(true);

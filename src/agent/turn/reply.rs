@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::error::TurnError;
 use super::text_calls;
-use crate::control::{Events, TurnControl, notice};
-use crate::sampling::sampler::{Sampled, Sampler, Unfinished, UnfinishedCause};
+use crate::control::TurnControl;
+use crate::sampling::sampler::{Sampled, Sampler, Unfinished};
 use crate::session::conversation::Conversation;
 use crate::window::context_window::ContextWindow;
 use crate::window::request::NextRequest;
@@ -62,7 +62,6 @@ pub struct ReplyRequest<'a> {
     pub sampler: &'a Sampler,
     pub redactor: &'a Redactor,
     pub control: &'a TurnControl,
-    pub events: &'a Events,
 }
 
 impl ReplyRequest<'_> {
@@ -87,7 +86,7 @@ impl ReplyRequest<'_> {
                     fitting.refusals += 1;
                     self.make_room(&error, &fitting);
                     let ProviderError::ContextFull { message } = error else { continue };
-                    notice(self.events, Level::Warning, texts::context_limit(&message));
+                    self.control.notice(Level::Warning, texts::context_limit(&message));
                     fitting.refused = Some((next.built.ledger.total(), message));
                 }
                 other => {
@@ -109,15 +108,13 @@ impl ReplyRequest<'_> {
         let any = refused.drop_reasoning(self.conversation)?;
         if any {
             self.window.bind_reasoning();
-            notice(self.events, Level::Info, texts::reasoning_rejected());
+            self.control.notice(Level::Info, texts::reasoning_rejected());
         }
         Ok(any)
     }
 
     async fn next_request(&mut self) -> Result<NextRequest, TurnError> {
-        let next =
-            self.window.next_request(self.conversation, self.sampler, self.control, self.events).await?;
-        Ok(next)
+        Ok(self.window.next_request(self.conversation, self.sampler, self.control).await?)
     }
 
     /// The next request; after a refusal a smaller one, if possible.
@@ -147,7 +144,7 @@ impl ReplyRequest<'_> {
     /// The reply needs more of the window, whose size is unchanged.
     async fn make_room_for_reply(&mut self, configured: (u64, u64)) -> Result<(), TurnError> {
         let reason = texts::reply_filled_window();
-        let _ = self.events.send(Event::Retrying { attempt: 2, of: 2, wait_ms: 0, reason });
+        let _ = self.control.events.send(Event::Retrying { attempt: 2, of: 2, wait_ms: 0, reason });
         let (window, reserve) = self.window.size();
         self.window.resize((window * 7 / 10, reserve));
         let made = self.next_request().await.map(drop);
@@ -172,22 +169,19 @@ impl ReplyRequest<'_> {
     async fn sample(&mut self, next: &NextRequest, may_fill: bool) -> Result<Reply, TurnError> {
         let window_tokens = self.window.settings().window_tokens;
         let request = &next.built.request;
-        let sampled = match self.sampler.sample(request, window_tokens, self.control, self.events).await {
+        let sampled = match self.sampler.sample(request, window_tokens, self.control).await {
             Ok(sampled) => sampled,
-            Err(Unfinished { said, cause: UnfinishedCause::Interrupt }) => {
+            Err(Unfinished { said, error: None }) => {
                 self.record_partial(&said)?;
                 return Err(TurnError::Interrupted);
             }
-            Err(Unfinished {
-                cause: UnfinishedCause::Error { error: error @ ProviderError::CostLimit { .. }, .. },
-                ..
-            }) => {
+            Err(Unfinished { error: Some((error @ ProviderError::CostLimit { .. }, _)), .. }) => {
                 return Err(TurnError::Failed(
                     (error.to_string(), error.hint(true)),
                     FailureCause::CostLimit,
                 ));
             }
-            Err(Unfinished { said, cause: UnfinishedCause::Error { error, tries } }) => {
+            Err(Unfinished { said, error: Some((error, tries)) }) => {
                 // A request that is sent again in another form must not contain an earlier try's text.
                 let again = matches!(
                     error,
@@ -255,13 +249,13 @@ impl ReplyRequest<'_> {
             let (id, item) = self.record(item)?;
             unbound |= item.text() != said;
             if !matches!(&*item, Item::ToolCall(_)) {
-                let _ = self.events.send(Event::Item { id, item });
+                let _ = self.control.events.send(Event::Item { id, item });
             }
         }
         let params = &self.sampler.params;
         self.conversation.record_usage(&params.model, self.window.last_size(), usage)?;
-        self.window.mind_truncation(self.conversation, self.events);
-        let _ = self.events.send(Event::Window(self.window.state(self.conversation)));
+        self.window.mind_truncation(self.conversation, &self.control.events);
+        let _ = self.control.events.send(Event::Window(self.window.state(self.conversation)));
         Ok(Reply { calls, finish, said_something, said: all_said })
     }
 
@@ -292,7 +286,7 @@ impl ReplyRequest<'_> {
         }
         let text = format!("{}\n[interrupted]", text::elide(said.trim_end(), KEPT_CHARS));
         let (id, item) = self.record(Item::assistant(text))?;
-        let _ = self.events.send(Event::Item { id, item });
+        let _ = self.control.events.send(Event::Item { id, item });
         Ok(())
     }
 

@@ -3,11 +3,9 @@
 
 use std::sync::Arc;
 
-use tokio_util::sync::CancellationToken;
-
 use super::error::TurnError;
 use super::finish;
-use crate::control::{Events, notice};
+use crate::control::TurnControl;
 use crate::parts::Agent;
 use crate::qa::reviewer::{self, ChangeReviewer};
 use crate::session::review::Reviewer;
@@ -21,28 +19,27 @@ use tools::cx::ToolCx;
 pub async fn review(
     agent: &mut Agent,
     turn: bool,
-    cancel: &CancellationToken,
-    events: &Events,
+    control: &TurnControl,
 ) -> Result<Option<String>, TurnError> {
     let mut spent = Vec::new();
-    let reviewed = outcome(agent, turn, cancel, &mut spent).await;
+    let reviewed = outcome(agent, turn, control, &mut spent).await;
     let mut usage = Usage::default();
     for (model, used) in &spent {
         agent.conversation.add_side_usage(model, used)?;
         usage.add(used);
     }
-    if cancel.is_cancelled() {
+    if control.cancel.is_cancelled() {
         return Err(TurnError::Interrupted);
     }
     let outcome = match reviewed {
         Ok(outcome) => ReviewOutcome { usage, ..outcome },
         Err(why) => {
-            notice(events, Level::Warning, format!("The review was skipped: {why}."));
+            control.notice(Level::Warning, format!("The review was skipped: {why}."));
             return Ok(None);
         }
     };
     let told = (!outcome.passed).then(|| told(&outcome));
-    let _ = events.send(Event::Review(outcome));
+    let _ = control.events.send(Event::Review(outcome));
     Ok(told)
 }
 
@@ -59,11 +56,11 @@ fn told(outcome: &ReviewOutcome) -> String {
 async fn outcome(
     agent: &Agent,
     turn: bool,
-    cancel: &CancellationToken,
+    control: &TurnControl,
     spent: &mut Vec<(Arc<str>, Usage)>,
 ) -> Result<ReviewOutcome, String> {
     let Agent { conversation, dispatcher, window, .. } = agent;
-    let cx = ToolCx { call_id: "review".into(), cancel: cancel.clone(), ..dispatcher.cx.clone() };
+    let cx = ToolCx { call_id: "review".into(), cancel: control.cancel.clone(), ..dispatcher.cx.clone() };
     let (Some(agents), Some(journal)) = (&dispatcher.cx.sub_agents, cx.journal.clone()) else {
         return Err("it needs a session".to_owned());
     };

@@ -15,7 +15,7 @@ use super::nudges::Nudges;
 use super::plan_file;
 use super::reply::{Reply, ReplyRequest};
 use super::results;
-use crate::control::{Events, TurnControl, notice};
+use crate::control::TurnControl;
 use crate::parts::Agent;
 use base::model::item::{Item, ItemId};
 use base::model::usage::{FinishReason, Usage};
@@ -28,7 +28,6 @@ const MOST_CUTS: u32 = 3;
 pub struct Turn<'a> {
     pub agent: &'a mut Agent,
     pub control: &'a Arc<TurnControl>,
-    pub events: &'a Events,
     steps: u32,
     continued: u32,
     /// Late findings of language servers were already fetched.
@@ -42,12 +41,11 @@ pub struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
-    pub fn new(agent: &'a mut Agent, control: &'a Arc<TurnControl>, events: &'a Events) -> Self {
+    pub fn new(agent: &'a mut Agent, control: &'a Arc<TurnControl>) -> Self {
         let usage_before = agent.conversation.usage.total();
         Self {
             agent,
             control,
-            events,
             steps: 0,
             continued: 0,
             told_late: false,
@@ -74,7 +72,7 @@ impl<'a> Turn<'a> {
         self.set_aside.extend(moved.map(|(_, path)| path.display().to_string()));
         let reason = outcome.unwrap_or_else(|error| self.end_reason(error, first));
         let plan = match reason {
-            EndReason::Done => plan_file::keep(self.agent, self.events).await,
+            EndReason::Done => plan_file::keep(self.agent, &self.control.events).await,
             _ => None,
         };
         let Agent { conversation, dispatcher, .. } = &mut *self.agent;
@@ -92,44 +90,44 @@ impl<'a> Turn<'a> {
             goal: self.goal.round.map(Box::new),
         };
         // Headless, the text has no other place to go.
-        let discarded = dispatcher.is_interactive() && conversation.discard_if_empty();
+        let discarded = dispatcher.interactive && conversation.discard_if_empty();
         if !discarded
             && let Err(error) =
                 conversation.close_unanswered().and_then(|()| conversation.end_turn(end.clone()))
         {
             // A turn that failed because of the log already says so.
             if !matches!(end.reason, EndReason::Failed { .. }) {
-                notice(self.events, Level::Error, error.to_string());
+                self.control.notice(Level::Error, error.to_string());
             }
         }
-        goal::report(self.agent, end.goal.as_deref(), self.events);
+        goal::report(self.agent, end.goal.as_deref(), &self.control.events);
         let Agent { conversation, dispatcher, window, .. } = self.agent;
-        let _ = self.events.send(Event::Window(window.state(conversation)));
-        let _ = self.events.send(Event::TurnEnded(end.clone()));
-        if let Some(plan) = plan.filter(|_| dispatcher.is_interactive()) {
-            plan_file::ask(plan, dispatcher, self.control, self.events).await;
+        let _ = self.control.events.send(Event::Window(window.state(conversation)));
+        let _ = self.control.events.send(Event::TurnEnded(end.clone()));
+        if let Some(plan) = plan.filter(|_| dispatcher.interactive) {
+            plan_file::ask(plan, dispatcher, self.control).await;
         }
         end
     }
 
     /// Records what the turn begins with, if anything.
     async fn begin(&mut self, opening: TurnOpening) -> Result<Option<ItemId>, TurnError> {
-        let (agent, control, events) = (&mut *self.agent, self.control, self.events);
+        let (agent, control) = (&mut *self.agent, self.control);
         agent.input.typed.clear();
         let shown = match &opening {
             TurnOpening::Message(text) => agent.dispatcher.cx.redactor.redact_typed(text).into_owned(),
             TurnOpening::Round { shown, .. } => shown.clone(),
             TurnOpening::Check => String::new(),
         };
-        let _ = events.send(Event::TurnStarted { text: shown });
+        let _ = control.events.send(Event::TurnStarted { text: shown });
         match opening {
             TurnOpening::Message(text) => {
                 agent.input.typed.push(text.clone());
                 begin::ask_hooks(agent, &text, control).await?;
-                begin::record_prompt(agent, &text, control, events).await.map(Some)
+                begin::record_prompt(agent, &text, control).await.map(Some)
             }
             TurnOpening::Round { said, shown } => {
-                let id = begin::record_round(agent, said, &shown, events).await?;
+                let id = begin::record_round(agent, said, &shown, &control.events).await?;
                 results::first_form(&mut agent.conversation, &agent.window)?;
                 Ok(Some(id))
             }
@@ -139,7 +137,7 @@ impl<'a> Turn<'a> {
 
     async fn moved_away(&self) -> BTreeMap<String, PathBuf> {
         let Agent { dispatcher, input, .. } = &*self.agent;
-        if dispatcher.is_interactive() || input.sub_agent {
+        if dispatcher.interactive || input.sub_agent {
             return BTreeMap::new();
         }
         let sandbox = Arc::clone(&dispatcher.cx.sandbox);
@@ -206,14 +204,14 @@ impl<'a> Turn<'a> {
             }
             if !reply.calls.is_empty() {
                 if reply.was_cut() {
-                    notice(self.events, Level::Warning, texts::output_limit_with_calls());
+                    self.control.notice(Level::Warning, texts::output_limit_with_calls());
                 }
                 (empty, cuts) = (0, if reply.was_cut() { cuts } else { 0 });
                 self.run_calls(&reply).await?;
                 if let Some(why) = begin::stopped(self.agent) {
                     return Err(TurnError::Failed(why, FailureCause::Other));
                 }
-                self.nudges.repeat(self.agent, self.events)?;
+                self.nudges.repeat(self.agent, self.control)?;
                 continue;
             }
             if self.take_steering().await? {
@@ -224,7 +222,7 @@ impl<'a> Turn<'a> {
                 if cuts > MOST_CUTS {
                     return Err(TurnError::output_limit(reply.said_something));
                 }
-                self.nudges.cut(reply.said_something, self.agent, self.events)?;
+                self.nudges.cut(reply.said_something, self.agent, self.control)?;
                 continue;
             }
             if reply.said_something {
@@ -237,7 +235,7 @@ impl<'a> Turn<'a> {
             empty += 1;
             match empty {
                 1 => {}
-                2 if self.agent.limits.nudges => self.nudges.empty(self.agent, self.events)?,
+                2 if self.agent.limits.nudges => self.nudges.empty(self.agent, self.control)?,
                 _ => return Err(TurnError::empty()),
             }
         }
@@ -245,17 +243,17 @@ impl<'a> Turn<'a> {
 
     /// Whether a reply without calls isn't the end, because there is something that the model should know. Each is said once.
     async fn goes_on(&mut self, said: &str) -> Result<bool, TurnError> {
-        if self.nudges.ending(said, self.agent, self.events)? {
+        if self.nudges.ending(said, self.agent, self.control)? {
             return Ok(true);
         }
         if !std::mem::replace(&mut self.told_late, true) && self.tell_late_findings().await? {
             return Ok(true);
         }
-        if self.nudges.finish(said, self.steps, self.agent, self.events).await? {
+        if self.nudges.finish(said, self.steps, self.agent, self.control).await? {
             return Ok(true);
         }
         // A review is a whole sub-agent: on the heap, or nested turns need too much of the stack.
-        if Box::pin(self.nudges.review(self.steps, self.agent, self.control, self.events)).await? {
+        if Box::pin(self.nudges.review(self.steps, self.agent, self.control)).await? {
             return Ok(true);
         }
         let Agent { conversation, dispatcher, .. } = &mut *self.agent;
@@ -271,11 +269,11 @@ impl<'a> Turn<'a> {
         let now = dispatcher.policy.permission();
         reminders::permission(conversation, input.permission.replace(now), now)?;
         if !input.only_reads {
-            reminders::mode(conversation, dispatcher.policy.mode(), dispatcher.is_interactive())?;
+            reminders::mode(conversation, dispatcher.policy.mode(), dispatcher.interactive)?;
         }
         reminders::todos(conversation, &dispatcher.cx.todos)?;
         reminders::steps(conversation, limits.max_steps, self.steps)?;
-        self.nudges.deadline(self.agent, self.events)
+        self.nudges.deadline(self.agent, self.control)
     }
 
     /// Sends late findings of language servers; returns whether there are any.
@@ -292,28 +290,27 @@ impl<'a> Turn<'a> {
     async fn ask(&mut self) -> Result<Reply, TurnError> {
         let Agent { conversation, window, sampler, dispatcher, .. } = &mut *self.agent;
         let redactor = &dispatcher.cx.redactor;
-        let (control, events) = (&**self.control, self.events);
-        ReplyRequest { conversation, window, sampler, redactor, control, events }.ask().await
+        ReplyRequest { conversation, window, sampler, redactor, control: self.control }.ask().await
     }
 
     /// Work that isn't a turn: the user's commands, or a review of what the session changed.
     pub async fn beside(mut self, reviews: bool) -> Result<(), String> {
         if reviews {
-            return self.nudges.review_session(self.agent, self.control, self.events).await;
+            return self.nudges.review_session(self.agent, self.control).await;
         }
-        let done = steering::record_steering(self.agent, self.control, self.events).await;
+        let done = steering::record_steering(self.agent, self.control).await;
         done.map(drop).map_err(|error| error.to_string())
     }
 
     async fn take_steering(&mut self) -> Result<bool, TurnError> {
-        Ok(steering::record_steering(self.agent, self.control, self.events).await?)
+        Ok(steering::record_steering(self.agent, self.control).await?)
     }
 
     async fn run_calls(&mut self, reply: &Reply) -> Result<(), TurnError> {
         let Agent { conversation, window, dispatcher, .. } = &mut *self.agent;
         let window_tokens = window.settings().window_tokens;
         let (calls, cut) = reply.split_at_cut();
-        dispatcher.announce_waiting(calls, self.events);
+        dispatcher.announce_waiting(calls, &self.control.events);
         let mut touched = Vec::new();
         let mut failed_edit = None;
         let mut queue = dispatcher.queue(calls);
@@ -326,27 +323,31 @@ impl<'a> Turn<'a> {
             if watched {
                 window.prompt.before_command(dispatcher.root()).await;
             }
-            let results = dispatcher.run_group(group, window_tokens, self.control, self.events).await;
+            let results = dispatcher.run_group(group, window_tokens, self.control).await;
             if watched {
                 window.prompt.after_command(dispatcher.root(), dispatcher.has_background()).await;
-                self.set_aside.extend(reminders::tell_of_rules(window, dispatcher.root(), self.events));
+                self.set_aside.extend(reminders::tell_of_rules(
+                    window,
+                    dispatcher.root(),
+                    &self.control.events,
+                ));
             }
             for mut result in results {
                 self.denied_at_end = results::is_denied(&result);
                 results::count_failures(&mut result, conversation);
                 results::note_failed_edit(&mut result, calls, &mut failed_edit);
                 touched.extend(results::touched(&result, dispatcher.root()));
-                results::record(result, conversation, window, &dispatcher.policy, self.events)?;
+                results::record(result, conversation, window, &dispatcher.policy, &self.control.events)?;
             }
         }
         if let Some(call) = cut {
-            let result = dispatcher.answer_cut(call, self.events);
+            let result = dispatcher.answer_cut(call, &self.control.events);
             let (id, _) = conversation.record(Item::ToolResult(result.clone()))?;
-            let _ = self.events.send(Event::ToolDone { id, result: Arc::new(result) });
+            let _ = self.control.events.send(Event::ToolDone { id, result: Arc::new(result) });
         }
         let sections = window.prompt.rules_of_touched(dispatcher.root(), touched).await;
         reminders::rules_of_touched(conversation, sections)?;
-        self.set_aside.extend(reminders::tell_of_rules(window, dispatcher.root(), self.events));
+        self.set_aside.extend(reminders::tell_of_rules(window, dispatcher.root(), &self.control.events));
         results::record_pictures(conversation, &dispatcher.cx)?;
         if self.control.cancel.is_cancelled() { Err(TurnError::Interrupted) } else { Ok(()) }
     }
@@ -356,7 +357,7 @@ impl<'a> Turn<'a> {
     fn end_reason(&mut self, error: TurnError, first: Option<ItemId>) -> EndReason {
         let mut prompt_returned = |refused: bool| {
             let Agent { conversation, dispatcher, input, .. } = &mut *self.agent;
-            let own = dispatcher.is_interactive() && !input.no_composer && !input.typed.is_empty();
+            let own = dispatcher.interactive && !input.no_composer && !input.typed.is_empty();
             let to_composer = refused || own;
             input.return_prompt(first, to_composer, conversation, self.control)
         };
@@ -367,7 +368,7 @@ impl<'a> Turn<'a> {
             }
             TurnError::Blocked((message, hint)) => {
                 let Agent { dispatcher, input, .. } = &*self.agent;
-                let prompt_returned = dispatcher.is_interactive().then(|| input.typed.join("\n"));
+                let prompt_returned = dispatcher.interactive.then(|| input.typed.join("\n"));
                 EndReason::Failed { message, hint, cause: FailureCause::Other, prompt_returned }
             }
             TurnError::Unanswered { problem: (message, hint), cause } => EndReason::Failed {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::fixed_prompt::FixedPrompt;
 use super::sizes::RequestSizes;
 use super::summary_task::{self, SummaryTask, covered};
-use crate::control::{Events, TurnControl, notice};
+use crate::control::TurnControl;
 use crate::hooks::turn_hooks::{self, MaybeHooks};
 use crate::sampling::sampler::Sampler;
 use crate::session::conversation::Conversation;
@@ -49,7 +49,6 @@ pub struct CompactionCx<'a> {
     /// The prompt cache has expired since the last request.
     pub cold: bool,
     pub control: &'a TurnControl,
-    pub events: &'a Events,
 }
 
 impl<'a> CompactionCx<'a> {
@@ -60,6 +59,7 @@ impl<'a> CompactionCx<'a> {
 
 #[derive(Debug)]
 pub enum FitError {
+    Interrupted,
     Log(LogError),
     /// Nothing more can be dropped: the fixed parts and the newest message are larger than the window.
     TooSmall {
@@ -195,13 +195,13 @@ impl Compactor {
         };
         let mut task = prepared.unwrap_or_else(|| begin(conversation));
         loop {
-            let Some(done) = task.finished(with.control, with.events).await else {
+            let Some(done) = task.finished(with.control).await else {
                 return Ok(CompactionOutcome::Interrupted);
             };
             if let Some(usage) = &done.usage {
                 conversation.add_side_usage(with.sampler.summary_model(), usage)?;
             }
-            self.count_outcome(&done, with.events);
+            self.count_outcome(&done, with.control);
             if done.fallback.is_some() {
                 // The facts fit the current cut as well as the planned one.
                 let summary = facts_only(conversation, before, window_tokens);
@@ -217,10 +217,10 @@ impl Compactor {
         }
     }
 
-    fn count_outcome(&mut self, done: &SummaryOutcome, events: &Events) {
+    fn count_outcome(&mut self, done: &SummaryOutcome, control: &TurnControl) {
         let Some(reason) = &done.fallback else { return self.reset_failures() };
         self.failures += 1;
-        notice(events, Level::Warning, texts::summary_failed(reason, self.failures >= MAX_FAILURES));
+        control.notice(Level::Warning, texts::summary_failed(reason, self.failures >= MAX_FAILURES));
     }
 }
 

@@ -18,17 +18,6 @@ use base::protocol::ledger::LedgerView;
 use base::protocol::notice as texts;
 use context::session::log::LogError;
 
-pub enum WindowError {
-    Fit(FitError),
-    Interrupted,
-}
-
-impl<E: Into<FitError>> From<E> for WindowError {
-    fn from(error: E) -> Self {
-        Self::Fit(error.into())
-    }
-}
-
 pub struct ContextWindow {
     settings: ContextSettings,
     pub prompt: FixedPrompt,
@@ -104,16 +93,15 @@ impl ContextWindow {
         conversation: &mut Conversation,
         sampler: &Sampler,
         control: &TurnControl,
-        events: &Events,
-    ) -> Result<NextRequest, WindowError> {
-        self.apply_queued_edits(conversation, &sampler.params, control, events)?;
+    ) -> Result<NextRequest, FitError> {
+        self.apply_queued_edits(conversation, &sampler.params, control)?;
         let cut_before = conversation.cut_messages();
-        self.fit_or_unpin(conversation, sampler, control, events).await?;
+        self.fit_or_unpin(conversation, sampler, control).await?;
         if conversation.cut_messages() > cut_before {
-            notice(events, Level::Warning, texts::message_truncated());
+            control.notice(Level::Warning, texts::message_truncated());
         }
         if control.cancel.is_cancelled() {
-            return Err(WindowError::Interrupted);
+            return Err(FitError::Interrupted);
         }
         let sizes = RequestSizes { prompt: &self.prompt, conversation, settings: &self.settings };
         self.compactor.prepare(sizes, sampler);
@@ -128,11 +116,10 @@ impl ContextWindow {
         conversation: &mut Conversation,
         sampler: &Sampler,
         control: &TurnControl,
-        events: &Events,
     ) -> Result<(), FitError> {
         let cold = self.is_cold(conversation);
         let (prompt, settings) = (&self.prompt, &self.settings);
-        let with = CompactionCx { prompt, settings, sampler, cold, control, events };
+        let with = CompactionCx { prompt, settings, sampler, cold, control };
         let failed = match self.compactor.fit(conversation, with).await {
             Err(failed @ FitError::TooSmall { .. }) => failed,
             other => return other,
@@ -140,7 +127,7 @@ impl ContextWindow {
         match user_edits::release_pins(conversation)? {
             0 => Err(failed),
             released => {
-                notice(events, Level::Warning, texts::unpinned_all(released));
+                control.notice(Level::Warning, texts::unpinned_all(released));
                 self.compactor.fit(conversation, with).await
             }
         }
@@ -152,13 +139,12 @@ impl ContextWindow {
         conversation: &mut Conversation,
         sampler: &Sampler,
         control: &TurnControl,
-        events: &Events,
         focus: String,
     ) -> (Level, String) {
         let before = self.sizes(conversation).estimated();
         let cold = self.is_cold(conversation);
         let (prompt, settings) = (&self.prompt, &self.settings);
-        let with = CompactionCx { prompt, settings, sampler, cold, control, events };
+        let with = CompactionCx { prompt, settings, sampler, cold, control };
         let outcome = self.compactor.archive_rounds(conversation, with, Some(focus)).await;
         compactor::told(outcome, before, self.sizes(conversation).estimated())
     }
@@ -179,7 +165,6 @@ impl ContextWindow {
         conversation: &mut Conversation,
         params: &Params,
         control: &TurnControl,
-        events: &Events,
     ) -> Result<bool, LogError> {
         let edits = control.take_edits();
         let (any, mut changed) = (!edits.is_empty(), false);
@@ -192,10 +177,10 @@ impl ContextWindow {
                 }
                 Err(refusal) => (Level::Warning, refusal),
             };
-            notice(events, level, text);
+            control.notice(level, text);
         }
         if any {
-            let _ = events.send(Event::Ledger(self.ledger(conversation, params)));
+            let _ = control.events.send(Event::Ledger(self.ledger(conversation, params)));
         }
         Ok(changed)
     }

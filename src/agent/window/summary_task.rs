@@ -3,7 +3,7 @@
 use tokio::task::JoinHandle;
 
 use super::sizes::RequestSizes;
-use crate::control::{Events, TurnControl};
+use crate::control::TurnControl;
 use crate::sampling::sampler::Sampler;
 use crate::session::conversation::Conversation;
 use base::model::item::{ItemId, Summary};
@@ -43,17 +43,17 @@ impl SummaryTask {
     }
 
     /// `None` if it was interrupted. Its own timeout limits the wait.
-    pub async fn finished(&mut self, control: &TurnControl, events: &Events) -> Option<SummaryOutcome> {
+    pub async fn finished(&mut self, control: &TurnControl) -> Option<SummaryOutcome> {
         let waits = !self.task.is_finished();
         if waits {
-            let _ = events.send(Event::Compacting { running: true });
+            let _ = control.events.send(Event::Compacting { running: true });
         }
         let done = tokio::select! {
             done = &mut self.task => done.ok(),
             () = control.cancel.cancelled() => None,
         };
         if waits {
-            let _ = events.send(Event::Compacting { running: false });
+            let _ = control.events.send(Event::Compacting { running: false });
         }
         done
     }

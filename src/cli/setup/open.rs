@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::ModelArgs;
 use crate::cli::each::sessions;
 use crate::cli::report::Failure;
+use agent::calls::dispatcher::Dispatcher;
+use agent::toolset::tools::tools_alone;
 use base::config::load::{self, Loaded, Sources};
 use base::config::paths::Paths;
 use base::config::raw::Raw;
@@ -24,6 +26,11 @@ pub struct OpenedProject {
 impl OpenedProject {
     pub fn own_folders(&self) -> Vec<PathBuf> {
         vec![self.paths.config.clone(), self.paths.state.clone()]
+    }
+
+    /// Without an agent and a session.
+    pub fn tools(&self) -> Dispatcher {
+        tools_alone(&self.loaded, &self.workspace, &self.project_state, &self.own_folders())
     }
 }
 

@@ -9,8 +9,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use agent::calls::dispatcher::Dispatcher;
-use agent::control::{Questions, TurnControl};
-use agent::toolset::alone::tools_alone;
+use agent::control::TurnControl;
+use agent::toolset::tools::tools_alone;
 use base::config::load::{self, Sources};
 use base::config::paths::Paths;
 use base::config::raw::Raw;
@@ -19,7 +19,7 @@ use base::model::call::ToolCall;
 use base::model::envelope::{Envelope, Status};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 /// What is put at a path of the workspace, as far as it can.
 #[derive(Clone, Debug)]
@@ -98,16 +98,15 @@ impl World {
             trust: false,
             default_permission: Permission::Auto,
         });
-        let dispatcher = tools_alone(&loaded.unwrap(), &inside, &paths.project(&inside), vec![home]);
+        let dispatcher = tools_alone(&loaded.unwrap(), &inside, &paths.project(&inside), &[home]);
         Self { _dir: dir, inside, outside, dispatcher }
     }
 
     fn call(&self, tool: &str, args: Value) -> Envelope {
-        let (events, _unread) = mpsc::unbounded_channel();
-        let control = Arc::new(TurnControl::new(Arc::new(Questions::new(events.clone()))));
+        let control = Arc::new(TurnControl::alone(CancellationToken::new()));
         let call = ToolCall { id: "call_1".into(), name: tool.into(), args: args.to_string().into() };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(self.dispatcher.run_alone(call, 1_000_000, &control, &events)).unwrap().envelope
+        runtime.block_on(self.dispatcher.run_alone(call, 1_000_000, &control)).unwrap().envelope
     }
 }
 

@@ -68,8 +68,8 @@ pub async fn record_prompt(
     agent: &mut Agent,
     text: &str,
     control: &TurnControl,
-    events: &Events,
 ) -> Result<ItemId, TurnError> {
+    let events = &control.events;
     prepare(agent, events).await;
     let Agent { conversation, window, dispatcher, input, attachments, .. } = agent;
     let cx = &dispatcher.cx;

@@ -61,7 +61,7 @@ pub struct MachineFacts {
 impl MachineFacts {
     pub fn of(dispatcher: &Dispatcher) -> Self {
         let policy = &dispatcher.policy;
-        Self { headless: !dispatcher.is_interactive(), offline: policy.confines(policy.permission()) }
+        Self { headless: !dispatcher.interactive, offline: policy.confines(policy.permission()) }
     }
 }
 

@@ -6,7 +6,7 @@ use super::blocks::{self, BlockInputs, MessageKind};
 use super::images;
 use super::machine::MachineFacts;
 use super::user_command;
-use crate::control::{Events, TurnControl, notice};
+use crate::control::TurnControl;
 use crate::hooks::turn_hooks;
 use crate::parts::Agent;
 use base::model::item::{Item, UserMessage};
@@ -15,11 +15,8 @@ use base::protocol::notice as texts;
 use context::session::log::LogError;
 
 /// Records it, the user's own commands first; returns whether there was anything.
-pub async fn record_steering(
-    agent: &mut Agent,
-    control: &Arc<TurnControl>,
-    events: &Events,
-) -> Result<bool, LogError> {
+pub async fn record_steering(agent: &mut Agent, control: &Arc<TurnControl>) -> Result<bool, LogError> {
+    let events = &control.events;
     let mut any = false;
     for command in control.take_commands() {
         if control.cancel.is_cancelled() {
@@ -29,7 +26,7 @@ pub async fn record_steering(
         }
         let text = agent.dispatcher.cx.redactor.redact_typed(&format!("!{command}")).into_owned();
         let _ = events.send(Event::Steered { text });
-        user_command::run(agent, &command, control, events).await?;
+        user_command::run(agent, &command, control).await?;
         any = true;
     }
     let Agent { conversation, window, dispatcher, input, .. } = agent;
@@ -72,7 +69,7 @@ pub async fn record_steering(
         let text = message.text.to_string();
         conversation.record(Item::User(message))?;
         for image in images::record(conversation, &dispatcher.cx)? {
-            notice(events, Level::Info, texts::image_attached(&image));
+            control.notice(Level::Info, texts::image_attached(&image));
         }
         let _ = events.send(Event::Steered { text });
         any = true;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::machine;
-use crate::control::{Events, TurnControl};
+use crate::control::TurnControl;
 use crate::parts::Agent;
 use base::model::call::ToolCall;
 use base::model::item::{Item, UserMessage};
@@ -17,18 +17,13 @@ use context::session::log::LogError;
 const TIMEOUT_MS: u64 = 600_000;
 
 /// Runs the command, shows it live, and records it with its result.
-pub async fn run(
-    agent: &mut Agent,
-    command: &str,
-    control: &Arc<TurnControl>,
-    events: &Events,
-) -> Result<(), LogError> {
+pub async fn run(agent: &mut Agent, command: &str, control: &Arc<TurnControl>) -> Result<(), LogError> {
     let Agent { conversation, dispatcher, window, .. } = agent;
     let window_tokens = window.settings().window_tokens;
     let args = json!({"command": command, "timeout_ms": TIMEOUT_MS}).to_string();
     let id = format!("user-{}", clock::now_ms());
     let call = ToolCall { id: id.into(), name: "Bash".into(), args: args.into() };
-    let result = dispatcher.run_for_user(call, window_tokens, control, events).await;
+    let result = dispatcher.run_for_user(call, window_tokens, control).await;
     let redactor = &dispatcher.cx.redactor;
     let mut message = UserMessage::new(&redactor.redact_typed(&format!("!{command}")));
     message.add_printed(&sanitize::as_data(&result.envelope.wire()));
@@ -38,6 +33,6 @@ pub async fn run(
     }
     message.steering = !first;
     let (id, _) = conversation.record(Item::User(message))?;
-    let _ = events.send(Event::ToolDone { id, result: Arc::new(result) });
+    let _ = control.events.send(Event::ToolDone { id, result: Arc::new(result) });
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
-use tokio::sync::{OnceCell, mpsc};
+use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::{ModelArgs, SharedArgs};
@@ -13,8 +13,7 @@ use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, SessionSelector};
 use agent::assemble;
 use agent::calls::dispatcher::Dispatcher;
-use agent::control::{Questions, TurnControl};
-use agent::toolset::alone::tools_alone;
+use agent::control::TurnControl;
 use base::config::settings::Permission;
 use base::model::call::{ToolCall, ToolSpec};
 use base::model::envelope::Status;
@@ -28,8 +27,7 @@ const WINDOW_TOKENS: u64 = 200_000;
 /// Serves until the client closes its end.
 pub async fn run(cli: &SharedArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
-    let own_folders = opened.own_folders();
-    let tools = tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
+    let tools = opened.tools();
     let tasks = opened.loaded.provider.is_some().then(OnceCell::new);
     let offer = ToolOffer { tools, model: cli.model.clone(), tasks };
     serve::over_stdio(offer).await.map_err(|error| {
@@ -56,9 +54,8 @@ impl ToolOffer {
         let cli = SharedArgs { model: self.model.clone(), ..SharedArgs::default() };
         let setup = agent_setup::setup(&cli, false, &SessionSelector::New).await.map_err(said)?;
         let session = assemble::roles(setup).map_err(|error| error.to_string())?;
-        session.agents.begin(&session.conversation.id);
-        let own_folders = opened.own_folders();
-        let mut tools = tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
+        session.agents.runner.begin_session(&session.conversation.id);
+        let mut tools = opened.tools();
         tools.cx.sub_agents = Some(session.agents.runner);
         Ok(tools)
     }
@@ -85,23 +82,13 @@ impl Offer for ToolOffer {
             let known = known.filter(|(known, _)| self.tasks.is_some() || *known != TASK);
             let (name, _) = known.ok_or_else(|| format!("there is no tool {name}"))?;
             let dispatcher = self.dispatcher(name).await?;
-            // Nobody listens, so that a question ends at once.
-            let (events, _) = mpsc::unbounded_channel();
-            let control = Arc::new(TurnControl::new(Arc::new(Questions::new(events.clone()))));
+            let control = Arc::new(TurnControl::alone(cancel));
             let call = ToolCall {
                 id: "call_1".into(),
                 name: (*name).into(),
                 args: Value::from(args).to_string().into(),
             };
-            let run = dispatcher.run_alone(call, WINDOW_TOKENS, &control, &events);
-            tokio::pin!(run);
-            let result = tokio::select! {
-                result = &mut run => result,
-                () = cancel.cancelled() => {
-                    control.cancel.cancel();
-                    run.await
-                }
-            };
+            let result = dispatcher.run_alone(call, WINDOW_TOKENS, &control).await;
             let result = result.ok_or("the call returned no result")?;
             let text = result.envelope.wire().into_owned();
             if result.envelope.status == Status::Error { Err(text) } else { Ok(text) }

@@ -163,7 +163,7 @@ async fn test(cli: &SharedArgs, root: &Path, branch: &str) -> Result<u8, Failure
     let agents = session.setup.agents_in(&tree.path);
     let known = checks::of_project(&tree.path, &[]);
     let cancel = agents.dispatcher.cx.cancel.clone();
-    let window_tokens = agents.window_tokens();
+    let window_tokens = session.setup.loaded.context.window_tokens;
     let runner = CheckRunner { dispatcher: &agents.dispatcher, window_tokens, cancel };
     let (mut out, mut failed) = (String::new(), known.is_empty());
     for check in &known {

@@ -113,8 +113,8 @@ async fn review(roles: &mut Roles, args: &ReviewArgs) -> Result<ReviewOutcome, F
     let agents = &roles.session.agents;
     let cx = agents.dispatcher.cx.clone();
     let diff = cx.redactor.redact(&diff, TextSource::Text).into_owned();
-    agents.begin(&roles.session.conversation.id);
-    let window_tokens = agents.window_tokens();
+    agents.runner.begin_session(&roles.session.conversation.id);
+    let window_tokens = roles.session.setup.loaded.context.window_tokens;
     let reviewer =
         ChangeReviewer { dispatcher: &agents.dispatcher, agents: &*agents.runner, window_tokens, cx };
     let mut spent = Vec::new();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use clap::Args;
 
@@ -14,8 +14,7 @@ use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, OrFail};
 use crate::cli::setup::open;
 use agent::calls::dispatcher::Dispatcher;
-use agent::control::{Questions, TurnControl};
-use agent::toolset::alone::tools_alone;
+use agent::control::TurnControl;
 use base::config::settings::Permission;
 use base::model::call::ToolCall;
 use base::model::envelope::Status;
@@ -42,8 +41,7 @@ const WINDOW_TOKENS: u64 = 1_000_000;
 /// Returns whether all calls succeeded (or were partial).
 pub async fn run(cli: &SharedArgs, args: &ToolArgs) -> Result<bool, Failure> {
     let opened = open::open(&cli.model, Permission::Auto)?;
-    let own_folders = opened.own_folders();
-    let dispatcher = tools_alone(&opened.loaded, &opened.workspace, &opened.project_state, own_folders);
+    let dispatcher = opened.tools();
     if args.name != "-" {
         let input = serde_json::from_str(&args.args).unwrap_or_else(|_| Value::String(args.args.clone()));
         return one(&dispatcher, &args.name, &args.args, &input).await;
@@ -62,9 +60,7 @@ pub async fn run(cli: &SharedArgs, args: &ToolArgs) -> Result<bool, Failure> {
 }
 
 async fn one(dispatcher: &Dispatcher, name: &str, args: &str, input: &Value) -> Result<bool, Failure> {
-    // Nobody listens, so that a question ends at once.
-    let (events, _) = mpsc::unbounded_channel();
-    let control = Arc::new(TurnControl::new(Arc::new(Questions::new(events.clone()))));
+    let control = Arc::new(TurnControl::alone(CancellationToken::new()));
     let interrupt = Arc::clone(&control);
     let watch = tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {
@@ -76,7 +72,7 @@ async fn one(dispatcher: &Dispatcher, name: &str, args: &str, input: &Value) -> 
         }
     });
     let call = ToolCall { id: "call_1".into(), name: name.into(), args: args.into() };
-    let result = dispatcher.run_alone(call, WINDOW_TOKENS, &control, &events).await;
+    let result = dispatcher.run_alone(call, WINDOW_TOKENS, &control).await;
     watch.abort();
     let Some(envelope) = result.map(|result| result.envelope) else { return Ok(false) };
     let root = dispatcher.root();
