@@ -65,9 +65,7 @@ pub struct RunLimits {
     pub deadline: Option<Deadline>,
     /// Services that the model starts may outlive the run.
     pub keep: bool,
-    /// The answer has to fit a schema.
     pub has_schema: bool,
-    /// A reviewer looks at the changes before the end.
     pub review: bool,
 }
 
@@ -89,7 +87,6 @@ pub struct Setup {
     /// The program that serves hooks and MCP servers itself.
     pub host: Option<Arc<dyn HostProgram>>,
     pub exporter: Exporter,
-    /// Added to the system prompt.
     pub instructions: String,
     /// Of a new session; `None` for one of our own.
     pub session_id: Option<String>,
@@ -115,7 +112,7 @@ pub fn start(setup: Setup) -> Result<Handle, LogError> {
         engine.deps.originals.follow(engine.agent.conversation.log_path());
         engine.agent.restore_tools().await;
         engine.agent.begin_session().await;
-        let chosen = engine.agent.conversation.chosen_model().cloned();
+        let chosen = engine.agent.conversation.chosen_model.clone();
         engine.use_chosen_model(chosen).await;
         let cx = engine.agent.dispatcher.cx.clone();
         tokio::task::spawn_blocking(move || {
@@ -151,7 +148,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
         Some(path) => {
             let reopened = reopen::restore(&project_state, &workspace, path)?;
             notices.extend(reopened.notices);
-            let entries = reopened.conversation.history.entries();
+            let entries = reopened.conversation.state.history.entries();
             backlog.push(Event::History(entries.iter().map(|entry| Arc::clone(&entry.item)).collect()));
             reopened.conversation
         }
@@ -182,7 +179,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     if dispatcher.cx.services.is_some() {
         dispatcher.describe(toolset::with_keep);
     }
-    notices.extend(dispatcher.policy.damage());
+    notices.extend(dispatcher.policy.rules().damage());
     if !dispatcher.cx.denied.is_empty() && !dispatcher.policy.confines(dispatcher.policy.permission()) {
         notices.push(texts::denied_by_words_only());
     }
@@ -256,7 +253,6 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
             no_composer,
             ..TurnInput::default()
         },
-        attachments: Vec::new(),
         limits: TurnLimits {
             max_steps: loaded.work.max_steps,
             max_tokens: None,

@@ -21,7 +21,12 @@ pub fn notice(events: &Events, level: Level, text: String) {
     let _ = events.send(Event::Notice { level, text });
 }
 
-/// A question that waits this long is reported to hooks.
+/// Sends what `look` finds on the disk, without waiting for it.
+pub fn answer(events: &Events, look: impl FnOnce() -> Event + Send + 'static) {
+    let events = events.clone();
+    tokio::task::spawn_blocking(move || events.send(look()));
+}
+
 const WAITS_LONG: Duration = Duration::from_secs(6);
 
 /// Called with a waiting question; must not block.
@@ -75,7 +80,6 @@ impl Questions {
         answer
     }
 
-    /// Delivers an answer; a late one is ignored.
     pub fn answer(&self, id: QuestionId, answer: Answer) {
         let waiting = self.open.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&id);
         if let Some(waiting) = waiting {
@@ -145,7 +149,6 @@ impl TurnControl {
         notice(&self.events, level, text);
     }
 
-    /// Queues a message for the next step.
     pub fn steer(&self, text: String) {
         self.steering.lock().unwrap_or_else(PoisonError::into_inner).push_back(text);
     }

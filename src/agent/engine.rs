@@ -29,7 +29,6 @@ pub struct Engine {
     pub questions: Arc<Questions>,
     /// Sent once the session is announced: a resumed session's items, notices.
     pub backlog: Vec<Event>,
-    /// Operations that wait for the running turn to end.
     pub deferred: VecDeque<Op>,
     pub maintainer: Maintainer,
     pub turn_ended: bool,
@@ -101,7 +100,7 @@ impl Engine {
         match work {
             Work::Submit { text } => self.turn(text, ops).await.is_some(),
             Work::Prompt { text, attachments } => {
-                self.agent.attachments = attachments;
+                self.agent.input.attachments = attachments;
                 self.turn(text, ops).await.is_some()
             }
             Work::RunCommand { command } => self.beside(Some(command), ops).await,
@@ -174,7 +173,6 @@ impl Engine {
         Arc::new(TurnControl::new(&self.questions, &self.events))
     }
 
-    /// Runs one turn while listening; `None` on shutdown.
     async fn turn(&mut self, opening: impl Into<TurnOpening>, ops: &mut Ops) -> Option<TurnEnd> {
         let (control, mut end) = (self.control(), None);
         let listener = Listener::new(&self.agent, &self.deps, &self.events);
@@ -295,8 +293,8 @@ impl Engine {
                 } else if self.switch_model(&model).await {
                     let Agent { conversation, window, sampler, .. } = &mut self.agent;
                     // Calibration learned from one model's tokenizer doesn't apply to another's.
-                    conversation.usage.calibration = Default::default();
-                    conversation.usage.calibration.presume(window.settings().token_ratio);
+                    conversation.state.calibration = Default::default();
+                    conversation.state.calibration.presume(window.settings().token_ratio);
                     if let Err(error) = conversation.choose_model(sampler.provider.name(), &model) {
                         self.notice(Level::Error, error.to_string());
                     }
@@ -310,7 +308,7 @@ impl Engine {
             Idle::ReadKeys => self.read_keys().await,
             Idle::Clear => {
                 let mut new = Conversation::new(&self.deps.project_state, &self.deps.workspace);
-                if let Some((provider, model)) = self.agent.conversation.chosen_model()
+                if let Some((provider, model)) = &self.agent.conversation.chosen_model
                     && let Err(error) = new.choose_model(provider, model)
                 {
                     self.notice(Level::Error, error.to_string());
@@ -346,13 +344,13 @@ impl Engine {
             Ok(Err(error)) => return self.notice(Level::Error, reopen::failure(&error)),
             Err(error) => return self.notice(Level::Error, texts::session_not_opened(error)),
         };
-        let chosen = reopened.conversation.chosen_model().cloned();
+        let chosen = reopened.conversation.chosen_model.clone();
         self.end_hooks("resume").await;
         self.open(reopened.conversation).await;
         self.use_chosen_model(chosen).await;
         self.start_hooks("resume");
         self.announce();
-        let entries = self.agent.conversation.history.entries();
+        let entries = self.agent.conversation.state.history.entries();
         let items = entries.iter().map(|entry| Arc::clone(&entry.item)).collect();
         let _ = self.events.send(Event::History(items));
         for text in reopened.notices {
@@ -422,11 +420,11 @@ impl Engine {
             permission: dispatcher.policy.permission(),
             mode: dispatcher.policy.mode(),
             workspace: self.deps.workspace.to_string_lossy().into_owned(),
-            turns: conversation.turns(),
+            turns: conversation.turns,
             effort: sampler.params.reasoning_effort.as_deref().map(str::to_owned),
             offer_init: self.deps.interactive
                 && !window.prompt.rules.exists()
-                && dispatcher.policy.offers_init(),
+                && dispatcher.policy.rules().offers_init(),
         };
         let _ = self.events.send(Event::Session(info));
         let _ = self.events.send(Event::Window(window.state(conversation)));

@@ -11,7 +11,6 @@ pub mod hooks;
 pub mod listener;
 pub mod lists;
 pub mod maintainer;
-pub mod memo;
 pub mod parts;
 pub mod qa;
 pub mod quick_ops;

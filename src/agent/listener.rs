@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::control::{Events, TurnControl};
+use super::control::{Events, TurnControl, answer};
 use super::deps::EngineDeps;
 use super::parts::Agent;
 use super::quick_ops::quick_op;
@@ -72,7 +72,7 @@ impl<'a> Listener<'a> {
                     Control::EditContext { edit, id } => control.edit(edit, id),
                     Control::ShowContext => {
                         let (log, settings) = (self.deps.originals.path(), self.settings.clone());
-                        inspect::ledger(log, settings, self.events.clone());
+                        answer(self.events, move || inspect::ledger(&log, &settings));
                     }
                 },
                 // Text typed after `/clear` is meant for the new session.

@@ -21,7 +21,6 @@ use tools::cx::ToolCx;
 #[derive(Clone, Debug, Default)]
 pub struct Baseline {
     notes: Vec<Note>,
-    /// Lines of the undo journal.
     lines: usize,
 }
 
@@ -63,7 +62,7 @@ impl Maintainer {
         let open = open_notes(&agent.dispatcher.cx).await;
         if self.run.is_none() {
             let baseline = on_journal(&agent.dispatcher.cx, Baseline::take).await.unwrap_or_default();
-            let usage = agent.conversation.usage.total();
+            let usage = agent.conversation.usage.total;
             self.run = Some(Run { baseline, usage, mode: policy.mode(), done: Vec::new() });
             if interactive {
                 notice(events, Level::Info, texts::open_notes(&open));
@@ -88,7 +87,6 @@ impl Maintainer {
         Some(work.title(phase))
     }
 
-    /// Ends a phase; returns what is left to do.
     pub async fn phase_done(
         &mut self,
         mut work: Maintain,
@@ -114,10 +112,10 @@ impl Maintainer {
             return;
         }
         let report = on_journal(&agent.dispatcher.cx, move |journal| baseline.report(journal, done)).await;
-        let usage = agent.conversation.usage.total().since(usage);
+        let usage = agent.conversation.usage.total.since(usage);
         let report = MaintainReport {
             tokens: usage.total(),
-            cost_usd: agent.conversation.usage.window(0, 0).cost_usd,
+            cost_usd: agent.conversation.usage.cost_usd(),
             ..report.unwrap_or_default()
         };
         notice(events, Level::Info, report.text());

@@ -15,7 +15,6 @@ use super::window::context_window::ContextWindow;
 use base::model::item::Item;
 use base::model::observation::Todo;
 use base::path;
-use base::protocol::attachment::Attachment;
 use base::protocol::ledger::LedgerView;
 use tools::cx::ToolCx;
 
@@ -25,8 +24,6 @@ pub struct Agent {
     pub sampler: Sampler,
     pub dispatcher: Dispatcher,
     pub input: TurnInput,
-    /// For the next turn's message.
-    pub attachments: Vec<Attachment>,
     pub limits: TurnLimits,
 }
 
@@ -37,7 +34,7 @@ impl Agent {
         let cx = &self.dispatcher.cx;
         cx.redactor.clear();
         cx.shell.set_cwd(cx.root.to_path_buf());
-        self.dispatcher.policy.forget_session();
+        self.dispatcher.policy.rules().forget_session();
         self.input.reminder = None;
         self.restore_tools().await;
         self.begin_session().await;
@@ -62,7 +59,7 @@ impl Agent {
         let cx = self.dispatcher.cx.clone();
         cx.files.clear();
         cx.todos.set(Vec::new());
-        let entries = self.conversation.history.entries();
+        let entries = self.conversation.state.history.entries();
         let items: Vec<Arc<Item>> = entries.iter().map(|entry| Arc::clone(&entry.item)).collect();
         let (todos, log) = (self.conversation.facts.todos(), self.conversation.log_path());
         let _ = tokio::task::spawn_blocking(move || restore_tools(&cx, &items, todos, &log)).await;
@@ -113,7 +110,6 @@ fn restore_tools(cx: &ToolCx, items: &[Arc<Item>], todos: Option<Vec<Todo>>, log
     }
 }
 
-/// The new texts of an edit's or a Write's arguments.
 fn written_texts(args: &Value, take: &mut impl FnMut(&str)) {
     match args {
         Value::Object(all) => {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::control::{Events, notice};
+use super::control::{Events, answer, notice};
 use super::deps::EngineDeps;
 use crate::calls::policy_engine::PolicyEngine;
 use crate::lists::status::{self, StatusParts};
@@ -33,6 +33,7 @@ pub fn report_missing_layers(permission: Permission, policy: &PolicyEngine, even
 }
 
 pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Events) {
+    let (state, workspace, log) = (deps.project_state.clone(), deps.workspace.clone(), deps.originals.path());
     match op {
         Quick::StopJob { id } => {
             if !deps.jobs.stop(id) {
@@ -50,47 +51,47 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
             let _ = events.send(Event::Mode(mode));
         }
         Quick::DeclineInit => {
-            if let Err(error) = policy.decline_init() {
+            if let Err(error) = policy.rules().decline_init() {
                 notice(events, Level::Warning, texts::init_choice_not_saved(error));
             }
         }
-        Quick::ListSessions => sessions::send(deps.project_state.clone(), false, events.clone()),
-        Quick::ListAllSessions => sessions::send(deps.project_state.clone(), true, events.clone()),
-        Quick::PreviewSession { session } => {
-            sessions::preview(deps.project_state.clone(), session, events.clone());
-        }
+        Quick::ListSessions => answer(events, move || sessions::list(&state, false)),
+        Quick::ListAllSessions => answer(events, move || sessions::list(&state, true)),
+        Quick::PreviewSession { session } => answer(events, move || sessions::preview(&state, session)),
         Quick::RenameSession { session, title } => {
             let title = deps.prompts.redacted(&title);
-            sessions::change(deps, events, move |state| stored::rename(state, &session, &title));
+            sessions::change(state, events, move |state| stored::rename(state, &session, &title));
         }
         Quick::NameSession { session, title } => {
-            let (state, title, events) =
-                (deps.project_state.clone(), deps.prompts.redacted(&title), events.clone());
-            tokio::task::spawn_blocking(move || match stored::rename(&state, &session, &title) {
-                Ok(()) => notice(&events, Level::Info, texts::session_renamed(&title)),
-                Err(why) => notice(&events, Level::Warning, texts::session_unchanged(why)),
+            let title = deps.prompts.redacted(&title);
+            answer(events, move || match stored::rename(&state, &session, &title) {
+                Ok(()) => Event::Notice { level: Level::Info, text: texts::session_renamed(&title) },
+                Err(why) => Event::Notice { level: Level::Warning, text: texts::session_unchanged(why) },
             });
         }
         Quick::DeleteSession { session } => {
-            sessions::change(deps, events, move |state| stored::delete(state, &session));
+            sessions::change(state, events, move |state| stored::delete(state, &session));
         }
         Quick::RestoreSession { session } => {
-            sessions::change(deps, events, move |state| stored::restore(state, &session));
+            sessions::change(state, events, move |state| stored::restore(state, &session));
         }
         Quick::ListModels => drop(tokio::spawn(models::send(deps.loaded.clone(), events.clone()))),
-        Quick::ListNotes => notes::send(deps.workspace.clone(), None, events.clone()),
-        Quick::ForgetNote { id } => notes::send(deps.workspace.clone(), Some(id), events.clone()),
-        Quick::ListKeys => models::send_keys(deps.loaded.config.clone(), events.clone()),
+        Quick::ListNotes => answer(events, move || notes::list(&workspace, None)),
+        Quick::ForgetNote { id } => answer(events, move || notes::list(&workspace, Some(&id))),
+        Quick::ListKeys => {
+            let folder = deps.loaded.config.clone();
+            answer(events, move || models::keys(&folder));
+        }
         Quick::SaveKey { vendor, key } => {
             let folder = deps.loaded.config.clone();
             drop(tokio::spawn(models::save_key(folder, vendor, key, events.clone())));
         }
-        Quick::ListRules => drop(events.send(Event::Rules(policy.rules()))),
+        Quick::ListRules => drop(events.send(Event::Rules(policy.rules().rows()))),
         Quick::RemoveRule { rule } => {
-            if let Err(error) = policy.remove_rule(&rule) {
+            if let Err(error) = policy.rules().remove(&rule) {
                 notice(events, Level::Warning, texts::rule_not_removed(error));
             }
-            let _ = events.send(Event::Rules(policy.rules()));
+            let _ = events.send(Event::Rules(policy.rules().rows()));
         }
         Quick::ShowJob { id } => match deps.jobs.peek(id) {
             Some(text) => drop(events.send(Event::JobOutput { id, text })),
@@ -98,33 +99,34 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
         },
         Quick::ShowStatus => {
             let parts = StatusParts {
-                workspace: deps.workspace.clone(),
-                project_state: deps.project_state.clone(),
+                workspace,
+                project_state: state,
                 config: deps.loaded.config.clone(),
-                log: deps.originals.path(),
+                log,
                 confined: policy.confines(policy.permission()),
                 jobs: deps.jobs.list(),
                 language_servers: deps.language_servers.status(),
             };
-            status::send_status(parts, events.clone());
+            answer(events, move || status::status(&parts));
         }
         Quick::ShowSkills => {
             let rows = deps.skills.iter().map(|skill| (skill.name.clone(), skill.for_users()));
             let _ = events.send(Event::Skills(rows.collect()));
         }
         Quick::ListHooks => {
-            status::send_hooks(deps.loaded.own.hooks.clone(), deps.workspace.clone(), events.clone())
+            let files = deps.loaded.own.hooks.clone();
+            answer(events, move || status::hooks(&files, &workspace));
         }
-        Quick::ShowCost => status::send_cost(deps.originals.path(), events.clone()),
-        Quick::ListFiles => inspect::files(deps.workspace.clone(), events.clone()),
+        Quick::ShowCost => answer(events, move || status::cost(&log)),
+        Quick::ListFiles => {
+            let early = events.clone();
+            answer(events, move || inspect::files(&workspace, &early));
+        }
         Quick::Recall { what } => {
-            let (events, originals) = (events.clone(), Arc::clone(&deps.originals));
-            tokio::task::spawn_blocking(move || {
-                let (level, text) = match originals.for_user(&what) {
-                    Ok(text) => (Level::Info, text),
-                    Err(text) => (Level::Warning, text),
-                };
-                notice(&events, level, text);
+            let originals = Arc::clone(&deps.originals);
+            answer(events, move || match originals.for_user(&what) {
+                Ok(text) => Event::Notice { level: Level::Info, text },
+                Err(text) => Event::Notice { level: Level::Warning, text },
             });
         }
         Quick::Remember { text } => deps.prompts.remember(&text),
@@ -132,15 +134,17 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
         Quick::ListPrompts => deps.prompts.list(events),
         Quick::SaveDraft { text } => deps.prompts.save_draft(&text),
         Quick::Export { file, force } => {
-            let log = deps.originals.path();
+            let exporter = deps.exporter;
             let name = || format!("mycode-{}.md", log.file_stem().unwrap_or_default().to_string_lossy());
-            let file = deps.workspace.join(file.unwrap_or_else(name));
-            inspect::export(deps.exporter, log, file, force, events.clone());
+            let file = workspace.join(file.unwrap_or_else(name));
+            answer(events, move || inspect::export(exporter, &log, &file, force));
         }
-        Quick::ShowTranscript { agent } => inspect::transcript(deps, agent, events.clone()),
+        Quick::ShowTranscript { agent } => {
+            answer(events, move || inspect::transcript(&state, log, agent));
+        }
         Quick::ShowChanges { turn } => {
-            if let Some(reviewer) = &deps.reviewer {
-                inspect::changes(reviewer.clone(), turn, events.clone());
+            if let Some(reviewer) = deps.reviewer.clone() {
+                answer(events, move || Event::Changes(reviewer.changes(turn)));
             }
         }
         Quick::ShowMcp => {
@@ -150,7 +154,7 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
                 notice(&events, Level::Info, text);
             });
         }
-        Quick::ShowStats => inspect::stats(deps.originals.path(), events.clone()),
-        Quick::Explain { id } => inspect::item_history(deps.originals.path(), id, events.clone()),
+        Quick::ShowStats => answer(events, move || inspect::stats(&log)),
+        Quick::Explain { id } => answer(events, move || inspect::item_history(&log, &id)),
     }
 }

@@ -65,7 +65,7 @@ async fn went_back(done: Result<RewindDone, RewindError>, agent: &mut Agent, eve
             let (text, conversation) = (texts::rewound(&done), done.part.conversation());
             let _ = events.send(Event::Rewound(done));
             if conversation {
-                let entries = agent.conversation.history.entries();
+                let entries = agent.conversation.state.history.entries();
                 let left = entries.iter().map(|entry| Arc::clone(&entry.item)).collect();
                 let _ = events.send(Event::History(left));
             }

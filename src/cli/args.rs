@@ -1,11 +1,13 @@
 //! The options that all commands share, as clap reads them: plain data whose doc comments are the help. Those of one command
 //! are beside its code; `command_line.rs` joins them.
 
+use std::fmt::Display;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::cli::choice::{MODES, PERMISSIONS, PROVIDERS, choice};
 use base::config::mode::Mode;
 use base::config::settings::{Permission, ProviderKind};
 use base::config::theme::ThemeName;
@@ -134,4 +136,20 @@ fn seconds(text: &str) -> Result<u64, String> {
     };
     let number: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
     number.checked_mul(unit).filter(|seconds| *seconds > 0).ok_or_else(wrong)
+}
+
+pub const PROVIDERS: &[&str] = &["openai", "chat", "responses", "anthropic", "scripted"];
+pub const PERMISSIONS: &[&str] = &["read-only", "ask", "accept-edits", "auto", "full"];
+pub const MODES: &[&str] = &["normal", "explore", "analyze", "plan", "auto"];
+pub const THEMES: &[&str] = &["auto", "dark", "light", "high-contrast", "ansi"];
+pub const PHASES: &[&str] = &["explore", "analyze", "plan", "do"];
+pub const STAGES: &[&str] = &["spec", "plan", "code", "review"];
+pub const BINDINGS: &[&str] = &["none", "drops", "rejects"];
+
+pub fn choice<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr + Clone + Send + Sync + 'static,
+    T::Err: Display + std::fmt::Debug,
+{
+    PossibleValuesParser::new(words).try_map(|word| word.parse::<T>().map_err(|error| error.to_string()))
 }

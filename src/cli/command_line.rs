@@ -3,12 +3,12 @@
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::cli::args::SharedArgs;
-use crate::cli::choice::{THEMES, choice};
+use crate::cli::args::{THEMES, choice};
 use crate::cli::commands::doctor::models::ModelsArgs;
-use crate::cli::commands::mcp::args::McpArgs;
+use crate::cli::commands::mcp::manage::McpArgs;
 use crate::cli::commands::peers::import::ImportArgs;
 use crate::cli::commands::project::locate::LocateArgs;
-use crate::cli::commands::project::notes_args::NotesArgs;
+use crate::cli::commands::project::notes::NotesArgs;
 use crate::cli::commands::project::policy::PolicyArgs;
 use crate::cli::commands::project::sandbox::SandboxArgs;
 use crate::cli::commands::project::skills::SkillsArgs;

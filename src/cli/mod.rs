@@ -1,7 +1,6 @@
 //! The command line: arguments in, exit code out. Only this layer knows both the agent and the front ends.
 
 pub mod args;
-pub mod choice;
 pub mod command_line;
 pub mod commands;
 pub mod each;

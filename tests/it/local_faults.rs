@@ -262,7 +262,7 @@ fn archived_turns_after_rewind() {
     for number in 0..4 {
         let message = UserMessage::new(&format!("task {number}"));
         let id = conversation.record(Item::User(message)).unwrap().0;
-        conversation.history.end_turn();
+        conversation.state.history.end_turn();
         journal.begin_turn(id.0, &format!("task {number}"));
         let path = root.join(format!("f{number}"));
         journal.before_write("Write", &path, &[], None, Some(b"x\n"));

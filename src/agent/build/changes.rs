@@ -77,7 +77,6 @@ pub async fn by_others(cx: &ToolCx) -> Result<Vec<PathBuf>, Stop> {
     looked.map_err(|error| Stop::failed(error, "run the build again with --resume"))
 }
 
-/// The journal's lines of these turns.
 fn lines(cx: &ToolCx, wanted: impl Fn(&str) -> bool) -> Vec<JournalRecord> {
     let mut lines = cx.journal.as_ref().map(|journal| journal.lines()).unwrap_or_default();
     let mut keeps = true;

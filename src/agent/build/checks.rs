@@ -9,10 +9,8 @@ use super::state::Build;
 use crate::qa::checks::{self, CheckOutcome, CheckResult, CheckRunner};
 use base::protocol::event::EndReason;
 
-/// The results before the coding.
 const BEFORE: &str = "checks-before.json";
 
-/// Runs the checks once before the coding.
 pub async fn before(build: &mut Build) -> Result<(), Stop> {
     if build.folder.read(BEFORE).is_none() {
         let results = run(build).await?;
@@ -42,12 +40,12 @@ pub async fn run(build: &mut Build) -> Result<Vec<CheckResult>, Stop> {
     let window_tokens = session.setup.loaded.context.window_tokens;
     let runner = CheckRunner { dispatcher, window_tokens, cancel: dispatcher.cx.cancel.clone() };
     for check in wanted {
-        show.say(&BuildEvent::Started { part: "check", role: "program", about: &check.command });
+        show.say(&BuildEvent::PartStarted { part: "check", role: "program", about: &check.command });
         let Some(result) = runner.run(&check).await else {
             let end = EndReason::Interrupted { prompt_returned: None };
             return Err(Stop::Role { part: format!("check {}", check.command), end });
         };
-        show.say(&BuildEvent::Checked { result: &result });
+        show.say(&BuildEvent::Check(&result));
         results.push(result);
     }
     build.roles.end(&checks::text(&results), EndReason::Done, 0)?;

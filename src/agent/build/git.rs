@@ -11,7 +11,6 @@ use super::roles::Stop;
 use base::text::one_line;
 
 const HINT: &str = "fix that in the repository, then run the build again with --resume";
-/// For one command of git's.
 const LIMIT: Duration = Duration::from_secs(300);
 
 async fn git(folder: &Path, args: &[&str]) -> Result<String, Stop> {
@@ -57,7 +56,6 @@ pub async fn is_at_head(root: &Path) -> bool {
     git(root, &["diff", "--quiet", "HEAD"]).await.is_ok()
 }
 
-/// What one commit changed.
 pub async fn diff_of(root: &Path, commit: &str) -> Result<String, Stop> {
     git(
         root,
@@ -90,7 +88,6 @@ fn copy_index(index: &Path, own: &Path) -> std::io::Result<()> {
     std::fs::File::options().write(true).open(own)?.set_modified(changed)
 }
 
-/// The branches with this beginning.
 pub async fn branches(root: &Path, prefix: &str) -> Result<Vec<String>, Stop> {
     let found =
         git(root, &["for-each-ref", "--format=%(refname:short)", &format!("refs/heads/{prefix}")]).await?;

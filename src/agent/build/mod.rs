@@ -5,12 +5,10 @@
 pub mod changes;
 pub mod checks;
 pub mod coding;
-pub mod folder;
 pub mod git;
 pub mod plan;
 pub mod progress;
 pub mod prompts;
-pub mod report;
 pub mod review;
 pub mod roles;
 pub mod run;

@@ -14,7 +14,6 @@ pub struct Subtask {
     pub done: bool,
     /// Without number and checkbox.
     pub text: String,
-    /// Numbers of the subtasks that must be done first.
     pub after: Vec<usize>,
     line: usize,
 }

@@ -1,7 +1,7 @@
 //! The prompts of the build's roles: each gets only the part of the information that it needs.
 
 use super::plan::Subtask;
-use crate::qa::prompts as qa;
+use crate::qa::reviewer as qa;
 use base::text;
 
 pub fn spec(task: &str) -> String {
@@ -26,7 +26,6 @@ pub fn code(spec: &str, plan: &str, context: &str, subtask: &Subtask, before: &[
     ])
 }
 
-/// For a subtask whose coder did nothing.
 pub const NOT_DONE: &str = "\n\n## Not done yet\nAnother coder answered, but changed no file and ran no check, so the subtask doesn't count as \
                             done. Carry it out now. If it needs no change, run a command that proves it.";
 

@@ -6,7 +6,7 @@ use super::prompts;
 use super::roles::{RoleStart, RoleTask, Stop};
 use super::state::Build;
 use crate::qa::checks as qa;
-use crate::qa::prompts::review as review_prompt;
+use crate::qa::reviewer::review_prompt;
 use crate::qa::verdict::{self, ReviewVerdict};
 use base::pattern::Pattern;
 use context::report::figures::LineCounts;

@@ -54,7 +54,6 @@ pub struct RoleTask {
     /// One line on what to do; empty if the name says it.
     pub about: String,
     pub prompt: String,
-    /// The agents of another folder, if not the project's.
     pub elsewhere: Option<FolderAgents>,
     pub start: RoleStart,
 }
@@ -112,7 +111,7 @@ impl Roles {
         let session = conversation.id.clone();
         let cancel = agents.dispatcher.cx.cancel.clone();
         let running = parts.iter().map(|part| {
-            self.show.say(&BuildEvent::Started { part: &part.name, role: part.role, about: &part.about });
+            self.show.say(&BuildEvent::PartStarted { part: &part.name, role: part.role, about: &part.about });
             let (resume, prompt) = match &part.start {
                 RoleStart::Resume => match list::made_for(&state, &session, &part.name) {
                     Some(id) => (Some(id), prompts::GO_ON.to_owned()),
@@ -149,7 +148,15 @@ impl Roles {
             conversation.record(Item::assistant(said))?;
             steps += report.steps;
             conversation.add_side_usage(&report.model, &report.usage)?;
-            self.show.say(&BuildEvent::Done { part: &part.name, report: &report });
+            self.show.say(&BuildEvent::PartDone {
+                part: &part.name,
+                agent: &report.id,
+                steps: report.steps,
+                end: &report.end,
+                usage: &report.usage,
+                changed: &report.changed,
+                early: report.ended_early(),
+            });
             if report.end == EndReason::Done {
                 outcomes.push(Ok(report));
             } else {

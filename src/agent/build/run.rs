@@ -1,22 +1,21 @@
 //! The stages of a build in order. Each writes a file; a stage whose file exists is skipped.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::changes;
 use super::checks;
 use super::coding;
-use super::folder::BuildFolder;
 use super::plan;
 use super::progress::{BuildEvent, Show};
 use super::prompts;
-use super::report;
 use super::review;
 use super::roles::{RoleTask, Roles, Stop};
-use super::state::{Build, BuildOptions, Outcome};
+use super::state::{Build, BuildFolder, BuildOptions, Outcome};
 use crate::assemble::RoleSession;
 use crate::qa::checks::{CheckOutcome, CheckResult};
 use base::model::item::{Item, UserMessage};
+use base::text::{human_tokens, one_line, plural};
 
 /// Runs or resumes a build; `task` is for a new one. Returns the report and the exit code.
 pub async fn run(
@@ -31,7 +30,7 @@ pub async fn run(
         Ok(folder) => folder,
         Err(error) => {
             let message = format!("The build's folder can't be made: {error}");
-            show.say(&BuildEvent::Ended {
+            show.say(&BuildEvent::BuildEnded {
                 outcome: "failed",
                 report: None,
                 message: Some(&message),
@@ -61,18 +60,19 @@ pub async fn run(
         }
         Err(Stop::Role { part, end }) => build.unfinished(&part, &end),
     };
-    let text = report::text(&build, outcome, &message, begun.elapsed());
+    let (outcome, exit_code) = outcome.told();
+    let text = report(&build, outcome, &message, begun.elapsed());
     if let Err(Stop::Failed { message, .. }) = build.wrote("report.md", &text) {
         build.roles.show.say(&BuildEvent::Note { text: &message });
     }
     let file = build.folder.path("report.md");
-    build.roles.show.say(&BuildEvent::Ended {
-        outcome: outcome.as_str(),
+    build.roles.show.say(&BuildEvent::BuildEnded {
+        outcome,
         report: Some(&file),
         message: Some(&message),
-        exit_code: outcome.exit_code(),
+        exit_code,
     });
-    (text, outcome.exit_code())
+    (text, exit_code)
 }
 
 fn passed(build: &Build) -> String {
@@ -179,4 +179,53 @@ async fn plan(build: &mut Build, spec: &str) -> Result<(), Stop> {
         ));
     }
     build.pause_after("plan")
+}
+
+/// The report: what was asked, what was done, and what it cost.
+fn report(build: &Build, outcome: &str, message: &str, took: Duration) -> String {
+    let task = build.folder.read("task.md").unwrap_or_default();
+    let mut out = format!("# Build {}: {}\n\n{message}\n\n", build.id, outcome.replace('_', " "));
+    out.push_str(&format!("**Task:** {}\n", one_line(&task, 400)));
+    let subtasks = plan::subtasks(&build.folder.read("plan.md").unwrap_or_default());
+    if !subtasks.is_empty() {
+        let done = subtasks.iter().filter(|subtask| subtask.done).count();
+        out.push_str(&format!("\n## Subtasks: {done} of {} done\n", subtasks.len()));
+    }
+    for subtask in &subtasks {
+        let mark = if subtask.done { 'x' } else { ' ' };
+        out.push_str(&format!("- [{mark}] {}. {}\n", subtask.number, one_line(&subtask.text, 200)));
+    }
+    if let Some(checks) = &build.checks {
+        out.push_str("\n## Checks\n");
+        checks.iter().for_each(|check| out.push_str(&format!("- {}\n", check.line())));
+        if checks.is_empty() {
+            out.push_str("No check found in this project.\n");
+        }
+    }
+    if let Some((file, review)) = review::last(build) {
+        out.push_str(&format!("\n## Review ({})\n{}\n", build.folder.path(&file), review.trim()));
+    }
+    let changed = changes::all(build.cx());
+    if !changed.is_empty() {
+        out.push_str(&format!("\n## {} changed\n", plural(changed.len(), "file")));
+        changed.keys().for_each(|path| out.push_str(&format!("- {path}\n")));
+    }
+    let usage = &build.roles.session.conversation.usage;
+    let cost = usage.cost_usd().map_or(String::new(), |cost| format!(", ${cost:.2}"));
+    let spent = match usage.total.total() {
+        0 => String::new(),
+        all => {
+            format!(
+                "{} tokens ({} of them cached){cost}. ",
+                human_tokens(all),
+                human_tokens(usage.total.cached)
+            )
+        }
+    };
+    out.push_str(&format!(
+        "\n{spent}This run took {} s. `mycode rewind {}` undoes a subtask.\n",
+        took.as_secs(),
+        build.id
+    ));
+    out
 }

@@ -1,18 +1,20 @@
-//! The state of a running build, its options, and how it can end.
+//! The state of a running build, its options, how it can end, and its folder, `.mycode/builds/<id>`: the files that each stage
+//! writes, for people to read and edit.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use super::folder::BuildFolder;
 use super::git;
 use super::progress::BuildEvent;
 use super::roles::{Roles, Stop};
 use crate::qa::checks::CheckResult;
+use base::file::{self, FileError};
+use base::folder::atomic_write::{self, Expect};
+use base::folder::handle::Folder;
 use base::protocol::event::EndReason;
 use base::text::one_line;
 use tools::cx::ToolCx;
-
-/// The stages after which a build can be paused.
-pub const STAGES: [&str; 4] = ["spec", "plan", "code", "review"];
 
 #[derive(Clone, Debug, Default)]
 pub struct BuildOptions {
@@ -37,7 +39,6 @@ pub enum Outcome {
     Passed,
     /// The last review still found problems, or a stage failed.
     Failed,
-    /// No role changed a file of the project.
     NothingChanged,
     Paused,
     ProviderFailed,
@@ -45,30 +46,20 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    pub fn as_str(self) -> &'static str {
+    /// Its public name, and the exit code.
+    pub fn told(self) -> (&'static str, u8) {
         match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::NothingChanged => "nothing_changed",
-            Self::Paused => "paused",
-            Self::ProviderFailed => "provider_failed",
-            Self::Interrupted => "interrupted",
-        }
-    }
-
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Self::Passed | Self::Paused => 0,
-            Self::Failed => 1,
-            Self::ProviderFailed => 4,
-            Self::NothingChanged => 11,
-            Self::Interrupted => 130,
+            Self::Passed => ("passed", 0),
+            Self::Failed => ("failed", 1),
+            Self::NothingChanged => ("nothing_changed", 11),
+            Self::Paused => ("paused", 0),
+            Self::ProviderFailed => ("provider_failed", 4),
+            Self::Interrupted => ("interrupted", 130),
         }
     }
 }
 
 impl Build {
-    /// In the project's folder.
     pub fn cx(&self) -> &ToolCx {
         &self.roles.session.agents.dispatcher.cx
     }
@@ -117,5 +108,52 @@ impl Build {
             EndReason::Done => (Outcome::Failed, "no answer".to_owned()),
         };
         (outcome, self.how_to_go_on(&format!("The part '{part}' {why}.")))
+    }
+}
+
+/// Relative to the project.
+const FOLDER: &str = ".mycode/builds";
+/// A larger file can't be ours.
+const MAX_BYTES: u64 = 4 << 20;
+
+#[derive(Clone, Debug)]
+pub struct BuildFolder {
+    root: PathBuf,
+    /// Relative to the project.
+    pub name: String,
+}
+
+impl BuildFolder {
+    pub fn open(root: &Path, id: &str) -> Result<Self, FileError> {
+        let name = format!("{FOLDER}/{id}");
+        Folder::make(&root.join(&name))?;
+        // Keeps builds out of git, unless the user changes this file.
+        let _ = atomic_write::write_exactly(&root.join(FOLDER).join(".gitignore"), b"*\n", Expect::Missing);
+        Ok(Self { root: root.to_owned(), name })
+    }
+
+    /// Oldest first.
+    pub fn ids(root: &Path) -> Vec<String> {
+        let entries = fs::read_dir(root.join(FOLDER)).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let mut ids: Vec<String> = folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        ids.sort();
+        ids
+    }
+
+    pub fn path(&self, file: &str) -> String {
+        format!("{}/{file}", self.name)
+    }
+
+    /// A file's text; `None` if it is missing or blank.
+    pub fn read(&self, file: &str) -> Option<String> {
+        let text = file::small_text(&self.root.join(self.path(file)), MAX_BYTES)?;
+        (!text.trim().is_empty()).then_some(text)
+    }
+
+    /// Writes a file with exactly one trailing newline.
+    pub fn write(&self, file: &str, text: &str) -> Result<(), FileError> {
+        let text = format!("{}\n", text.trim_end());
+        atomic_write::write_exactly(&self.root.join(self.path(file)), text.as_bytes(), Expect::Anything)
     }
 }

@@ -84,7 +84,7 @@ impl Approver<'_> {
             }
             Some(Answer::Always) => {
                 if let Some(grant) = always
-                    && let Err(error) = policy.allow_always(grant)
+                    && let Err(error) = policy.rules().always(grant)
                 {
                     control.notice(Level::Warning, texts::rule_not_saved(error));
                 }

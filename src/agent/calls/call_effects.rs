@@ -38,7 +38,6 @@ pub async fn before_command(cx: &ToolCx, command: &str, control: &TurnControl) -
     }
 }
 
-/// Returns the files of the workspace that the command changed.
 pub async fn after_command(cx: &ToolCx, events: &Events) -> Vec<String> {
     let Some(journal) = cx.journal.clone() else { return Vec::new() };
     let changed = tokio::task::spawn_blocking(move || journal.after_command()).await.unwrap_or_default();

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::config::mode::Mode;
 use base::config::settings::{Permission, WorkSettings};
-use base::protocol::lists::RuleRow;
 use context::rules::rules_file;
 use guard::policy::access::Access;
 use guard::policy::command::{self, AssessedAccess, AssessedCommand};
@@ -23,7 +22,6 @@ use guard::shell::interpret::call::Call;
 struct PolicyState {
     permission: Permission,
     mode: Mode,
-    rules: Rules,
     /// The rules file that the user asked for with `/init`.
     rules_file_allowed: Option<PathBuf>,
     ask_before_notes: bool,
@@ -35,9 +33,9 @@ impl PolicyState {
     }
 }
 
-/// Decides what runs, what is asked, and what is confined.
 pub struct PolicyEngine {
     state: Mutex<PolicyState>,
+    rules: Mutex<Rules>,
     scope: PathScope,
     readable: Vec<PathBuf>,
     sandbox: bool,
@@ -128,18 +126,18 @@ impl PolicyEngine {
         let state = PolicyState {
             permission: work.permission,
             mode: work.mode,
-            rules,
             rules_file_allowed: None,
             ask_before_notes: false,
         };
         let seen: Vec<&Path> = readable.iter().map(PathBuf::as_path).collect();
         let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
         let scope = PathScope::new(workspace, &seen, &own).with(&work.folders);
-        Self { state: Mutex::new(state), scope, readable, sandbox: work.sandbox }
+        Self { state: Mutex::new(state), rules: Mutex::new(rules), scope, readable, sandbox: work.sandbox }
     }
 
-    pub fn rules_for_reading(&self) -> Rules {
-        self.state().rules.for_reading()
+    /// Locks them: not to be held while something else is asked of the policy.
+    pub fn rules(&self) -> MutexGuard<'_, Rules> {
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn permission(&self) -> Permission {
@@ -158,14 +156,13 @@ impl PolicyEngine {
         self.state().mode = mode;
     }
 
-    /// What a tool call would do. Commands are parsed only here.
     pub fn assess(&self, accesses: &[Access]) -> AssessedToolCall {
         AssessedToolCall(accesses.iter().map(|access| AssessedAccess::new(access, &self.scope)).collect())
     }
 
     pub fn decide(&self, call: &AssessedToolCall) -> Verdict {
-        let state = self.state();
-        if let Some(reason) = state.rules.forbidden(&call.0, &self.scope) {
+        let (state, rules) = (self.state(), self.rules());
+        if let Some(reason) = rules.forbidden(&call.0, &self.scope) {
             return Verdict::Deny { reason };
         }
         // With `/init` the user asked for this file; in `ask` the diff is still shown first.
@@ -177,12 +174,12 @@ impl PolicyEngine {
         }
         // Probing the sandbox takes milliseconds, so do it only for commands.
         let support = if call.runs_command() { self.support(state.level()) } else { SandboxSupport::Nothing };
-        let inputs = self.inputs(&state, support, &state.rules);
+        let inputs = self.inputs(&state, support, &rules);
         let verdict = match inputs.decide(&call.0) {
             // A rule that allows the command also allows the network it needs.
             Verdict::Ask { reason } if call.declares_network() => match inputs.decide(call.without_network())
             {
-                Verdict::Allow if call.is_covered(&state.rules) => Verdict::Allow,
+                Verdict::Allow if call.is_covered(&rules) => Verdict::Allow,
                 Verdict::Ask { reason: other } if call.needs_only_network() => Verdict::Ask { reason: other },
                 Verdict::Ask { reason: other } => {
                     Verdict::Ask { reason: format!("{other}, and needs network access") }
@@ -194,12 +191,12 @@ impl PolicyEngine {
             }
             verdict => verdict,
         };
-        explained(self.or_asked(&state, &call.0, verdict), state.permission, support)
+        explained(self.or_asked(&rules, &call.0, verdict), state.permission, support)
     }
 
     /// A rule may ask about what would be allowed.
-    fn or_asked(&self, state: &PolicyState, call: &[AssessedAccess], verdict: Verdict) -> Verdict {
-        let asks = || state.rules.must_ask(call, &self.scope);
+    fn or_asked(&self, rules: &Rules, call: &[AssessedAccess], verdict: Verdict) -> Verdict {
+        let asks = || rules.must_ask(call, &self.scope);
         match verdict {
             Verdict::Allow => asks().map_or(Verdict::Allow, |reason| Verdict::Ask { reason }),
             verdict => verdict,
@@ -214,8 +211,8 @@ impl PolicyEngine {
 
     /// Whether every file that a call would change may be read without asking.
     pub fn may_read(&self, call: &AssessedToolCall) -> bool {
-        let state = self.state();
-        let inputs = self.inputs(&state, SandboxSupport::Nothing, &state.rules);
+        let (state, rules) = (self.state(), self.rules());
+        let inputs = self.inputs(&state, SandboxSupport::Nothing, &rules);
         call.0.iter().all(|one| match &one.access {
             Access::Write(path) => {
                 let read = AssessedAccess { access: Access::Read(path.clone()), command: None };
@@ -250,13 +247,13 @@ impl PolicyEngine {
         let command = command::assess(text, folder, &self.scope);
         let access = Access::Exec { command: text.to_owned(), cwd: folder.to_owned() };
         let call = [AssessedAccess { access, command: Some(command.clone()) }];
-        let state = self.state();
+        let (state, rules) = (self.state(), self.rules());
         let support = support.unwrap_or_else(|| self.support(state.level()));
-        let inputs = self.inputs(&state, support, &state.rules);
+        let inputs = self.inputs(&state, support, &rules);
         let mut found = inputs.command(&command);
-        found.verdict = match state.rules.forbidden(&call, &self.scope) {
+        found.verdict = match rules.forbidden(&call, &self.scope) {
             Some(reason) => Verdict::Deny { reason },
-            None => explained(self.or_asked(&state, &call, found.verdict), state.permission, support),
+            None => explained(self.or_asked(&rules, &call, found.verdict), state.permission, support),
         };
         (command, found)
     }
@@ -300,12 +297,8 @@ impl PolicyEngine {
 
     /// Whether a service of this call may run unconfined and outlive the run: the level or a rule of the user says so.
     pub fn may_keep(&self, call: &AssessedToolCall) -> bool {
-        let state = self.state();
-        if state.level() == Permission::ReadOnly {
-            return false;
-        }
-        !self.confines(state.level())
-            || call.0.iter().filter_map(|one| one.command.as_ref()).all(|command| state.rules.covers(command))
+        let level = self.state().level();
+        level != Permission::ReadOnly && (!self.confines(level) || call.is_covered(&self.rules()))
     }
 
     /// Whether it runs a command that may do more than read.
@@ -346,7 +339,6 @@ impl PolicyEngine {
         }
     }
 
-    /// What "always" would allow for this call.
     pub fn always_grant(&self, call: &AssessedToolCall) -> Option<SessionGrant> {
         let mut rest = call.without_network();
         let (Some(only), None) = (rest.next(), rest.next()) else { return None };
@@ -366,7 +358,7 @@ impl PolicyEngine {
     /// Allows for the session what [`PolicyEngine::session_scope`] says.
     pub fn allow_for_session(&self, call: &AssessedToolCall) {
         for grant in self.session_grants(call) {
-            self.state().rules.grant(grant);
+            self.rules().grant(grant);
         }
     }
 
@@ -375,40 +367,7 @@ impl PolicyEngine {
     }
 
     pub fn allow_for_turn(&self, tools: &[String]) -> (Vec<String>, Vec<String>) {
-        self.state().rules.allow_tools(tools, &self.scope)
-    }
-
-    /// Drops what was allowed for the last turn.
-    pub fn end_turn(&self) {
-        self.state().rules.forget_turn();
-    }
-
-    pub fn forget_session(&self) {
-        self.state().rules.forget_session();
-    }
-
-    pub fn allow_always(&self, grant: SessionGrant) -> std::io::Result<()> {
-        self.state().rules.always(grant)
-    }
-
-    pub fn rules(&self) -> Vec<RuleRow> {
-        self.state().rules.rows()
-    }
-
-    pub fn remove_rule(&self, rule: &RuleRow) -> std::io::Result<()> {
-        self.state().rules.remove(rule)
-    }
-
-    pub fn damage(&self) -> Option<String> {
-        self.state().rules.damage()
-    }
-
-    pub fn offers_init(&self) -> bool {
-        self.state().rules.offers_init()
-    }
-
-    pub fn decline_init(&self) -> std::io::Result<()> {
-        self.state().rules.decline_init()
+        self.rules().allow_tools(tools, &self.scope)
     }
 
     fn state(&self) -> MutexGuard<'_, PolicyState> {

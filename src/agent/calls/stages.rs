@@ -7,7 +7,6 @@ use crate::hooks::tool_hooks::Hooked;
 use base::model::call::ToolCall;
 use tools::api::Prepared;
 
-/// The calls of a reply that haven't run yet.
 pub struct CallQueue<'c> {
     pub rest: &'c [Arc<ToolCall>],
     pub carried: Option<GroupedCall>,
@@ -32,7 +31,6 @@ pub struct AdmittedCall {
 
 /// A parsed call, after the user's PreToolUse hooks.
 pub struct OpenedCall {
-    /// As the hooks want it.
     pub call: ToolCall,
     pub prepared: Box<dyn Prepared>,
     pub hooked: Option<Hooked>,

@@ -26,7 +26,6 @@ use tools::hook::settings;
 /// Most characters of a hook's output that the model sees; longer output goes to a file and is previewed.
 const CONTEXT_CHARS: usize = 10_000;
 const PREVIEW_CHARS: usize = 2_000;
-/// Longest wait for the SessionEnd hooks.
 const MOST_AT_END: Duration = Duration::from_secs(60);
 
 pub struct AgentHooks {
@@ -37,7 +36,6 @@ pub struct AgentHooks {
     events: Events,
     /// Session id and log; sub-agents send their parent's.
     session: Arc<Mutex<(String, PathBuf)>>,
-    /// The sub-agent's id and type.
     agent: Option<(String, String)>,
     /// The running SessionStart hooks; the first request waits for them.
     starting: Mutex<Option<JoinHandle<HookVerdict>>>,
@@ -127,7 +125,6 @@ impl AgentHooks {
         }
     }
 
-    /// Runs the SessionEnd hooks, then ends background hooks.
     pub async fn end(&self, reason: &str) {
         let (cancel, matched) = (CancellationToken::new(), [reason]);
         let run = self.run(HookEvent::SessionEnd, &matched, json!({"reason": reason}), &cancel);
@@ -181,7 +178,6 @@ impl AgentHooks {
         })
     }
 
-    /// New output of background hooks.
     pub fn take_late(&self) -> Vec<(String, String)> {
         self.hooks.take_late()
     }
@@ -226,7 +222,6 @@ impl AgentHooks {
     }
 }
 
-/// The object with the fields of another.
 pub fn extended(mut object: Value, more: Value) -> Value {
     if let (Some(object), Value::Object(more)) = (object.as_object_mut(), more) {
         object.extend(more);

@@ -19,7 +19,6 @@ use tools::hook::notice as texts;
 
 pub type SharedHooks = Arc<AgentHooks>;
 
-/// A call on its way through the user's hooks.
 pub struct Hooked {
     hooks: SharedHooks,
     /// Our name for the tool that actually runs.

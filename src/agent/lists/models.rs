@@ -1,6 +1,6 @@
 //! The models to choose from: the current one, those configured, and those the server lists; and the keys of their vendors.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::control::Events;
@@ -41,7 +41,6 @@ pub async fn send(loaded: Loaded, events: Events) {
     let _ = events.send(Event::Models(rows));
 }
 
-/// The known name that is closest to `wanted`.
 pub async fn nearest(loaded: &Loaded, wanted: &str) -> Option<String> {
     let mut names: Vec<String> = configured(loaded).into_iter().map(|row| row.name).collect();
     if let Some(settings) = &loaded.provider {
@@ -85,14 +84,11 @@ fn row(name: &str, source: &'static str) -> ModelRow {
     }
 }
 
-/// `folder` is that of the configuration.
-pub fn send_keys(folder: PathBuf, events: Events) {
-    tokio::task::spawn_blocking(move || {
-        let _ = events.send(match SavedKeys::read(&folder) {
-            Ok(keys) => Event::Keys(keys.rows()),
-            Err(error) => Event::KeyChanged(Err(sentences(&error))),
-        });
-    });
+pub fn keys(folder: &Path) -> Event {
+    match SavedKeys::read(folder) {
+        Ok(keys) => Event::Keys(keys.rows()),
+        Err(error) => Event::KeyChanged(Err(sentences(&error))),
+    }
 }
 
 pub async fn save_key(folder: PathBuf, vendor: String, key: Option<Secret>, events: Events) {

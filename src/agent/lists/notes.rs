@@ -1,8 +1,7 @@
 //! The project's notes for `/notes`.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use crate::control::{Events, notice};
 use base::protocol::event::{Event, Level};
 use base::protocol::lists::NoteRow;
 use evidence::note::digest;
@@ -12,15 +11,15 @@ use evidence::note::retrieval::search::NoteQuery;
 use evidence::note::store::NoteStore;
 
 /// Archives the note `forgotten` first, if one is named.
-pub fn send(workspace: PathBuf, forgotten: Option<String>, events: Events) {
-    tokio::task::spawn_blocking(move || {
-        let store = NoteStore::new(&workspace);
-        let changed = forgotten.map_or(Ok(()), |id| store.archive(&id).map(drop));
-        match changed.and_then(|()| rows(&store)) {
-            Ok(rows) => drop(events.send(Event::Notes(rows))),
-            Err(error) => notice(&events, Level::Warning, format!("The notes can't be used: {error}.")),
+pub fn list(workspace: &Path, forgotten: Option<&str>) -> Event {
+    let store = NoteStore::new(workspace);
+    let changed = forgotten.map_or(Ok(()), |id| store.archive(id).map(drop));
+    match changed.and_then(|()| rows(&store)) {
+        Ok(rows) => Event::Notes(rows),
+        Err(error) => {
+            Event::Notice { level: Level::Warning, text: format!("The notes can't be used: {error}.") }
         }
-    });
+    }
 }
 
 fn rows(store: &NoteStore) -> Result<Vec<NoteRow>, NoteError> {

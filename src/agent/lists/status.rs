@@ -1,8 +1,8 @@
-//! The `/status` rows that front ends don't know (sandbox, rules files, jobs, …), and `/cost` from the log.
+//! The `/status` rows that front ends don't know (sandbox, rules files, jobs, …), hooks, and `/cost` from the log. All of it
+//! reads the disk.
 
 use std::path::{Path, PathBuf};
 
-use crate::control::{Events, notice};
 use base::config::trusted::agent_files::AgentFile;
 use base::config::trusted::held_back::HeldBack;
 use base::path;
@@ -20,19 +20,12 @@ pub struct StatusParts {
     pub project_state: PathBuf,
     pub config: PathBuf,
     pub log: PathBuf,
-    /// Whether commands are confined at the current level.
     pub confined: bool,
     pub jobs: Vec<JobRow>,
     pub language_servers: String,
 }
 
-pub fn send_status(parts: StatusParts, events: Events) {
-    tokio::task::spawn_blocking(move || {
-        let _ = events.send(Event::Status(status(&parts)));
-    });
-}
-
-fn status(parts: &StatusParts) -> Vec<(String, String)> {
+pub fn status(parts: &StatusParts) -> Event {
     let turns = Report::of_log(&parts.log).map_or(0, |report| report.total.turns);
     let mut rows =
         vec![("turns".to_owned(), turns.to_string()), ("sandbox".to_owned(), sandbox(parts.confined))];
@@ -45,7 +38,7 @@ fn status(parts: &StatusParts) -> Vec<(String, String)> {
         if running == 0 { "none".to_owned() } else { format!("{} running", plural(running, "job")) },
     ));
     rows.push(("LSP".to_owned(), parts.language_servers.clone()));
-    rows
+    Event::Status(rows)
 }
 
 fn sandbox(confined: bool) -> String {
@@ -70,15 +63,10 @@ pub fn rules_files(workspace: &Path, project_state: &Path, config: &Path) -> Str
     if files.is_empty() { "none".to_owned() } else { files.join(", ") }
 }
 
-pub fn send_hooks(files: Vec<AgentFile>, workspace: PathBuf, events: Events) {
-    tokio::task::spawn_blocking(move || {
-        notice(&events, Level::Info, listing::text(&files, &workspace).trim_end().to_owned());
-    });
+pub fn hooks(files: &[AgentFile], workspace: &Path) -> Event {
+    Event::Notice { level: Level::Info, text: listing::text(files, workspace).trim_end().to_owned() }
 }
 
-pub fn send_cost(log: PathBuf, events: Events) {
-    tokio::task::spawn_blocking(move || {
-        let report = Report::of_log(&log).unwrap_or_default();
-        let _ = events.send(Event::Cost(render::costs(&report)));
-    });
+pub fn cost(log: &Path) -> Event {
+    Event::Cost(render::costs(&Report::of_log(log).unwrap_or_default()))
 }

@@ -50,6 +50,28 @@ pub struct CheckResult {
 }
 
 impl CheckResult {
+    fn of(command: &str, envelope: &Envelope) -> Self {
+        let ran = RanCheck::of(envelope);
+        if envelope.data.command().is_none() {
+            return not_run(command, text::one_line(&ran.how, 300));
+        }
+        let outcome = match (closing_lines::ran_tests(&envelope.body), ran.exit_code) {
+            _ if ran.running => CheckOutcome::Failed,
+            (Some(false), _) => CheckOutcome::NoTests,
+            (_, Some(0)) => CheckOutcome::Passed,
+            _ => CheckOutcome::Failed,
+        };
+        let start = text::ceil_boundary(&envelope.body, envelope.body.len().saturating_sub(SHOWN_BYTES));
+        let output = envelope.body[start..].trim().to_owned();
+        let how = match ran.running {
+            true => ran.how,
+            false => {
+                how(envelope).or(ran.exit_code.map(|code| format!("exit code {code}"))).unwrap_or_default()
+            }
+        };
+        Self { command: command.to_owned(), outcome, how, output }
+    }
+
     pub fn line(&self) -> String {
         let outcome = match self.outcome {
             CheckOutcome::Passed => "passed",
@@ -86,7 +108,6 @@ pub struct CheckRunner<'a> {
 }
 
 impl CheckRunner<'_> {
-    /// `None` if it was interrupted.
     pub async fn run(&self, check: &ProjectCheck) -> Option<CheckResult> {
         if !check.installed {
             return Some(not_run(&check.command, "its program is not installed".to_owned()));
@@ -101,7 +122,7 @@ impl CheckRunner<'_> {
     async fn command(&self, command: &str) -> Option<CheckResult> {
         let control = TurnControl::alone(self.cancel.clone());
         let envelope = self.envelope(&format!("{NO_CACHE} {command}"), control).await?;
-        Some(judged(command, &envelope))
+        Some(CheckResult::of(command, &envelope))
     }
 
     /// A command of the user's; `None` if it was interrupted.
@@ -127,7 +148,6 @@ impl CheckRunner<'_> {
     }
 }
 
-/// How a command of the user's ended.
 pub struct RanCheck {
     pub exit_code: Option<i64>,
     /// Not done in time.
@@ -170,34 +190,10 @@ fn how(envelope: &Envelope) -> Option<String> {
     Some(CheckRun::new(check, ItemId(0), envelope).how).filter(|how| !how.is_empty())
 }
 
-fn judged(command: &str, envelope: &Envelope) -> CheckResult {
-    let start = text::ceil_boundary(&envelope.body, envelope.body.len().saturating_sub(SHOWN_BYTES));
-    let output = envelope.body[start..].trim().to_owned();
-    let Some(ran) = envelope.data.command() else {
-        let why =
-            envelope.error.as_ref().map_or_else(String::new, |error| text::one_line(&error.message, 300));
-        return not_run(command, why);
-    };
-    if ran.running == Some(true) {
-        let how = format!("not done after {} minutes", LIMIT_MS / 60_000);
-        return CheckResult { command: command.to_owned(), outcome: CheckOutcome::Failed, how, output };
-    }
-    let how = how(envelope);
-    let code = envelope.data.exit_code();
-    let outcome = match (closing_lines::ran_tests(&envelope.body), code) {
-        (Some(false), _) => CheckOutcome::NoTests,
-        (_, Some(0)) => CheckOutcome::Passed,
-        _ => CheckOutcome::Failed,
-    };
-    let how = how.or_else(|| code.map(|code| format!("exit code {code}"))).unwrap_or_default();
-    CheckResult { command: command.to_owned(), outcome, how, output }
-}
-
 fn not_run(command: &str, how: String) -> CheckResult {
     CheckResult { command: command.to_owned(), outcome: CheckOutcome::NotRun, how, output: String::new() }
 }
 
-/// For the reviewer and the fixer.
 pub fn text(results: &[CheckResult]) -> String {
     if results.is_empty() {
         return "No check found in this project.".to_owned();

@@ -1,6 +1,5 @@
 //! Judging finished work, for `build`, `exec --review` and `mycode review`: the project's own checks, and a reviewer's verdict.
 
 pub mod checks;
-pub mod prompts;
 pub mod reviewer;
 pub mod verdict;

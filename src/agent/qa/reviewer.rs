@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use super::checks::{self, CheckOutcome, CheckRunner};
-use super::prompts;
 use super::verdict::{self, ReviewVerdict};
 use crate::calls::dispatcher::Dispatcher;
 use base::model::usage::Usage;
@@ -40,7 +39,7 @@ impl ChangeReviewer<'_> {
         for check in &known.map_err(|error| error.to_string())? {
             results.push(runner.run(check).await.ok_or("it was interrupted")?);
         }
-        let prompt = prompts::review(wanted, changes, &checks::text(&results));
+        let prompt = review_prompt(wanted, changes, &checks::text(&results));
         let mut task = SubTask { kind: ROLE.to_owned(), prompt, ..SubTask::default() };
         let mut why = String::new();
         for _ in 0..2 {
@@ -65,6 +64,26 @@ impl ChangeReviewer<'_> {
         }
         Err(format!("the reviewer's verdict can't be read ({why})"))
     }
+}
+
+/// Limit of a section, in bytes; the rest can be read in its file.
+const PART_BYTES: usize = 24_000;
+
+pub fn prompt(parts: &[(&str, &str)]) -> String {
+    let parts = parts.iter().filter(|(_, text)| !text.trim().is_empty());
+    let parts: Vec<String> = parts
+        .map(|(name, text)| {
+            let end = text::floor_boundary(text, PART_BYTES);
+            let cut = if end < text.len() { "\n[cut: read the file]" } else { "" };
+            format!("## {name}\n{}{cut}", text[..end].trim())
+        })
+        .collect();
+    parts.join("\n\n")
+}
+
+/// `wanted` and `changes` are sections; the checks are the program's.
+pub fn review_prompt(wanted: (&str, &str), changes: (&str, &str), checks: &str) -> String {
+    prompt(&[wanted, changes, ("The project's own checks, run by the program just now", checks)])
 }
 
 /// The parts of a diff that fit, each with its file's name, and the names of the others.

@@ -23,7 +23,6 @@ pub struct ReviewVerdict {
     summary: String,
 }
 
-/// For an answer whose verdict can't be read.
 pub fn asked_again(why: &str) -> String {
     format!("Your verdict can't be read: {why}. Answer again with only the JSON object, in the given form.")
 }

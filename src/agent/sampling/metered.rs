@@ -13,7 +13,6 @@ use base::model::stream::StreamEvent;
 use base::model::usage::Usage;
 use context::tokens::request_size::Countable as _;
 
-/// A provider whose requests share one budget.
 struct Metered {
     inner: Arc<dyn Provider>,
     most_usd: f64,
@@ -72,12 +71,10 @@ impl Metered {
     }
 }
 
-/// Whether requests to a model can be paid from the limit.
 pub fn is_priced(model: &str) -> bool {
     models::facts(model).is_some_and(|facts| facts.cost(1, 0, 0, 0).is_some())
 }
 
-/// Why `--max-cost` can't be enforced for a model.
 pub fn unknown_price(model: &str) -> String {
     format!("can't enforce --max-cost: no price known for {model}")
 }

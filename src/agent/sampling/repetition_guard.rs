@@ -16,7 +16,6 @@ const LEAST_BLOCK: usize = 16;
 const RULE_BYTES: usize = 32 * 1024;
 /// Longest repeated piece that is noticed, in bytes.
 const LONGEST_BLOCK: usize = 1024;
-/// Bytes between checks.
 const LOOK_EVERY: usize = 1024;
 
 pub struct RepetitionGuard {

@@ -16,7 +16,6 @@ use base::model::usage::{FinishReason, Usage};
 use context::summary::compressor::SummaryCompressor;
 use tools::sub_agent::ParentTurn;
 
-/// Longest summary, in tokens.
 const MAX_SUMMARY_TOKENS: u32 = 4_000;
 
 pub struct Sampler {
@@ -34,7 +33,6 @@ pub struct Sampled {
     pub bytes: u64,
 }
 
-/// A reply that broke off.
 pub struct Unfinished {
     /// Its text so far.
     pub said: String,

@@ -15,9 +15,7 @@ pub type StreamEnd = (FinishReason, Option<Usage>);
 /// One answer, across all tries.
 pub struct StreamAccumulator {
     pub finished: Vec<Item>,
-    /// Text that isn't part of an item yet.
     partial: String,
-    /// The text of the last earlier try that had any.
     earlier: String,
     /// Including the current one.
     pub tries: u32,

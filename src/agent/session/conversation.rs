@@ -7,15 +7,14 @@ use std::sync::Arc;
 use super::item_facts::ItemFacts;
 use super::usage::{LONG_CACHE_MS, UsageMeter};
 use base::clock;
-use base::model::item::{Item, ItemId, Summary};
+use base::model::item::{Item, ItemId, Reminder, ReminderTopic, Summary};
 use base::model::usage::Usage;
 use base::protocol::event::{EndReason, TurnEnd};
 use base::protocol::goal::{Goal, GoalRound, GoalState};
 use context::builder::Built;
 use context::history::entry::HistoryEntry;
-use context::history::manager::HistoryManager;
 use context::parts::FixedParts;
-use context::prefix::Prefix;
+use context::replay::session_replay::SessionReplay;
 use context::session::log::{self, LogError, SessionLog};
 use context::session::record::{
     Batch, Cause, CauseKind, FormName, ItemRecord, ParentCall, Record, RequestRecord,
@@ -23,106 +22,115 @@ use context::session::record::{
 
 pub struct Conversation {
     pub id: String,
-    pub history: HistoryManager,
+    /// The history and what was sent, as the log has them.
+    pub state: SessionReplay,
     pub usage: UsageMeter,
     pub facts: ItemFacts,
-    /// What was sent last, as the log has it.
-    pub prefix: Prefix,
-    /// The call that a sub-agent works for.
     pub parent: Option<ParentCall>,
     pub begun_read_only: bool,
+    /// Provider and model that the user chose with `/model`.
+    pub chosen_model: Option<(String, String)>,
+    pub turns: usize,
     project_state: PathBuf,
     workspace: PathBuf,
     /// Opened at the first record: an empty session leaves no file.
     log: Option<SessionLog>,
-    /// Provider and model that the user chose with `/model`.
-    chosen_model: Option<(String, String)>,
     /// The choice isn't in the log yet because there is no file.
     model_unwritten: bool,
-    next_id: u64,
-    turns: usize,
     /// Of the open or last goal.
     rounds: Vec<GoalRound>,
-}
-
-#[derive(Default)]
-pub struct ResumedState {
-    pub history: HistoryManager,
-    pub prefix: Prefix,
-    pub usage: UsageMeter,
-    pub facts: ItemFacts,
-    pub chosen_model: Option<(String, String)>,
-    pub next_id: u64,
-    pub turns: usize,
-    pub rounds: Vec<GoalRound>,
 }
 
 impl Conversation {
     pub fn new(project_state: &Path, workspace: &Path) -> Self {
         Self {
             id: log::new_id(),
-            history: HistoryManager::default(),
+            state: SessionReplay::default(),
             usage: UsageMeter::default(),
             facts: ItemFacts::default(),
-            prefix: Prefix::default(),
             parent: None,
             begun_read_only: false,
+            chosen_model: None,
+            turns: 0,
             project_state: project_state.to_owned(),
             workspace: workspace.to_owned(),
             log: None,
-            chosen_model: None,
             model_unwritten: false,
-            next_id: 1,
-            turns: 0,
             rounds: Vec::new(),
         }
     }
 
-    pub fn resumed(project_state: &Path, workspace: &Path, log: SessionLog, state: ResumedState) -> Self {
-        let ResumedState { history, prefix, usage, facts, chosen_model, next_id, turns, rounds } = state;
-        Self {
-            id: log.id().to_owned(),
-            log: Some(log),
-            history,
-            prefix,
-            usage,
-            facts,
-            chosen_model,
-            next_id,
-            turns,
-            rounds,
-            ..Self::new(project_state, workspace)
+    /// The stored session with these records.
+    pub fn stored(project_state: &Path, workspace: &Path, log: SessionLog, records: &[Record]) -> Self {
+        let id = log.id().to_owned();
+        let mut stored = Self { id, log: Some(log), ..Self::new(project_state, workspace) };
+        records.iter().for_each(|record| stored.apply(record));
+        stored
+    }
+
+    /// What a record changes, whether it was read from the log or has just been written.
+    fn apply(&mut self, record: &Record) {
+        if !self.state.apply(record) {
+            return;
+        }
+        match record {
+            Record::Item(record) => self.facts.add(record.id, record.ms, &record.item),
+            // The last reported size was that of a different request.
+            Record::Forms(_) | Record::Archive { .. } | Record::Unarchive {} => self.usage.forget_report(),
+            Record::Rewind { to } => {
+                self.facts.rewind(*to);
+                self.usage.forget_report();
+            }
+            Record::Revive { rewind } => {
+                self.facts.revive(*rewind);
+                self.usage.forget_report();
+            }
+            Record::Model { provider, model } => self.chosen_model = Some((provider.clone(), model.clone())),
+            Record::Request(request) => {
+                self.usage.add_request(request);
+                self.usage.set_truncation(self.state.truncated_to.take());
+            }
+            Record::Beside { model, usage, .. } => self.usage.add(model, usage),
+            Record::TurnEnd { end, .. } => {
+                self.turns += 1;
+                self.rounds.extend(end.goal.as_deref().cloned());
+            }
+            Record::Goal { goal: Some(_), .. } => self.rounds.clear(),
+            Record::Goal { goal: None, .. } => {}
+            Record::Meta(_) | Record::Pin { .. } | Record::Frame(_) | Record::Sent(_) => {}
         }
     }
 
     /// Writes an item to the log and adds it to the history.
     pub fn record(&mut self, item: Item) -> Result<(ItemId, Arc<Item>), LogError> {
-        let item = Arc::new(item);
-        let id = ItemId(self.next_id);
+        let (id, item) = (ItemId(self.state.next_id), Arc::new(item));
         let tokens = HistoryEntry::new(id, Arc::clone(&item), None, 0).full_tokens();
-        let ms = clock::now_ms();
-        self.write(&Record::Item(ItemRecord { id, ms, tokens, item: Arc::clone(&item) }))?;
-        self.next_id += 1;
-        self.facts.add(id, ms, &item);
-        self.history.push(id, Arc::clone(&item), Some(tokens));
+        let record = ItemRecord { id, ms: clock::now_ms(), tokens, item: Arc::clone(&item) };
+        self.write(&Record::Item(record))?;
         Ok((id, item))
+    }
+
+    /// Tells the model something of the program's own.
+    pub fn remind(&mut self, about: ReminderTopic, text: impl Into<Arc<str>>) -> Result<ItemId, LogError> {
+        Ok(self.record(Item::Reminder(Reminder { about, text: text.into() }))?.0)
+    }
+
+    pub fn last_said(&self) -> Option<&Arc<str>> {
+        self.state.history.entries().iter().rev().find_map(|entry| match &*entry.item {
+            Item::Assistant { text, .. } if !text.trim().is_empty() => Some(text),
+            _ => None,
+        })
     }
 
     /// Sends a batch of items in another form from now on.
     pub fn adopt(&mut self, batch: &Batch) -> Result<(), LogError> {
-        let batch = self.history.with_texts(batch);
-        if batch.items.is_empty() {
-            return Ok(());
-        }
-        self.write(&Record::Forms(batch.clone()))?;
-        self.usage.forget_report();
-        self.history.adopt(&batch);
-        Ok(())
+        let batch = self.state.history.with_texts(batch);
+        if batch.items.is_empty() { Ok(()) } else { self.write(&Record::Forms(batch)) }
     }
 
     /// Closes a turn that ended on a reminder: servers want a reply between it and the next user message.
     pub fn close_unanswered(&mut self) -> Result<(), LogError> {
-        if self.history.ends_on_reminder() {
+        if self.state.history.ends_on_reminder() {
             self.record(Item::assistant("[interrupted]"))?;
         }
         Ok(())
@@ -139,61 +147,39 @@ impl Conversation {
         summary: Summary,
         cause: impl Into<Cause>,
     ) -> Result<(), LogError> {
-        let id = ItemId(self.next_id);
-        let record = Record::Archive { before, id: Some(id), summary: summary.clone(), cause: cause.into() };
-        self.write(&record)?;
-        self.next_id += 1;
-        self.history.archive(before, id, summary);
-        self.usage.forget_report();
-        Ok(())
+        let id = Some(ItemId(self.state.next_id));
+        self.write(&Record::Archive { before, id, summary, cause: cause.into() })
     }
 
     pub fn unarchive(&mut self) -> Result<(), LogError> {
-        self.write(&Record::Unarchive {})?;
-        self.history.unarchive();
-        self.usage.forget_report();
-        Ok(())
+        self.write(&Record::Unarchive {})
     }
 
     /// Adds usage outside the session's own requests.
     pub fn add_side_usage(&mut self, model: &str, usage: &Usage) -> Result<(), LogError> {
-        self.write(&Record::Beside { ms: clock::now_ms(), model: model.to_owned(), usage: *usage })?;
-        self.usage.add(model, usage);
-        Ok(())
+        self.write(&Record::Beside { ms: clock::now_ms(), model: model.to_owned(), usage: *usage })
     }
 
     pub fn rewind(&mut self, to: ItemId) -> Result<(), LogError> {
-        self.write(&Record::Rewind { to })?;
-        self.history.rewind(to);
-        self.facts.rewind(to);
-        self.usage.forget_report();
-        Ok(())
+        self.write(&Record::Rewind { to })
     }
 
     /// Undoes the rewind (or revive) number `rewind`, counted from 0.
     pub fn revive(&mut self, rewind: u32) -> Result<(), LogError> {
-        self.write(&Record::Revive { rewind })?;
-        self.history.revive(rewind);
-        self.facts.revive(rewind);
-        self.usage.forget_report();
-        Ok(())
+        self.write(&Record::Revive { rewind })
     }
 
     pub fn pin(&mut self, items: &[ItemId], pinned: bool) -> Result<(), LogError> {
-        self.write(&Record::Pin { items: items.to_vec(), pinned })?;
-        for id in items {
-            self.history.pin(*id, pinned);
-        }
-        Ok(())
+        self.write(&Record::Pin { items: items.to_vec(), pinned })
     }
 
     /// Writes the changed fixed parts and the outline of the request, so that the log alone gives the same
     /// bytes again. `cold`: the prompt cache has expired.
     pub fn record_request(&mut self, parts: &FixedParts, built: &Built, cold: bool) -> Result<(), LogError> {
-        if let Some(frame) = parts.since(self.prefix.parts()) {
+        if let Some(frame) = parts.since(self.state.prefix.parts()) {
             self.write(&Record::Frame(frame))?;
         }
-        let sent = self.prefix.sent_record(built, cold);
+        let sent = self.state.prefix.sent_record(built, cold);
         self.write(&Record::Sent(sent))
     }
 
@@ -203,15 +189,8 @@ impl Conversation {
         estimated: u64,
         usage: Option<Usage>,
     ) -> Result<(), LogError> {
-        let request = RequestRecord { ms: clock::now_ms(), model: model.to_owned(), estimated, usage };
-        self.write(&Record::Request(request.clone()))?;
-        self.history.count_request();
-        self.usage.add_request(&request);
-        if let Some(usage) = &usage {
-            let cut_to = self.usage.calibration.report(estimated, usage.input);
-            self.usage.set_truncation(cut_to);
-        }
-        Ok(())
+        let model = model.to_owned();
+        self.write(&Record::Request(RequestRecord { ms: clock::now_ms(), model, estimated, usage }))
     }
 
     /// Doesn't write a text that went back to the user: it left the history too.
@@ -222,33 +201,24 @@ impl Conversation {
         {
             *prompt_returned = None;
         }
-        self.history.end_turn();
-        self.turns += 1;
-        self.rounds.extend(end.goal.as_deref().cloned());
-        let cost_usd = self.usage.cost_usd();
-        self.write(&Record::TurnEnd { ms: clock::now_ms(), end, turn: self.turns, cost_usd })
+        let (turn, cost_usd) = (self.turns + 1, self.usage.cost_usd());
+        self.write(&Record::TurnEnd { ms: clock::now_ms(), end, turn, cost_usd })
     }
 
     /// Sets the goal from the next item on, or closes the open one.
     pub fn set_goal(&mut self, goal: Option<Goal>) -> Result<(), LogError> {
-        let at = ItemId(self.next_id);
-        self.write(&Record::Goal { at, goal: goal.clone() })?;
-        if goal.is_some() {
-            self.rounds.clear();
-        }
-        self.history.set_goal(at, goal);
-        Ok(())
+        self.write(&Record::Goal { at: ItemId(self.state.next_id), goal })
     }
 
     /// The open goal with its rounds so far.
     pub fn goal(&self) -> Option<GoalState> {
-        let goal = self.history.goal()?.clone();
+        let goal = self.state.history.goal()?.clone();
         Some(GoalState { goal, rounds: self.rounds.clone() })
     }
 
     /// Removes the log if the session has become empty; returns whether it did.
     pub fn discard_if_empty(&mut self) -> bool {
-        if self.turns > 0 || !self.history.entries().is_empty() {
+        if self.turns > 0 || !self.state.history.entries().is_empty() {
             return false;
         }
         if let Some(log) = self.log.take() {
@@ -259,6 +229,7 @@ impl Conversation {
         let fresh = Self::new(&self.project_state, &self.workspace);
         let old = std::mem::replace(self, fresh);
         (self.id, self.usage) = (old.id, old.usage);
+        self.state.calibration = old.state.calibration;
         self.model_unwritten = old.chosen_model.is_some();
         self.chosen_model = old.chosen_model;
         true
@@ -279,22 +250,18 @@ impl Conversation {
         Ok(())
     }
 
-    pub fn chosen_model(&self) -> Option<&(String, String)> {
-        self.chosen_model.as_ref()
-    }
-
     pub fn unique_call_id(&self, wanted: &Arc<str>, taken: &[Arc<str>]) -> Arc<str> {
-        self.facts.unique_call_id(wanted, taken, self.next_id)
+        self.facts.unique_call_id(wanted, taken, self.state.next_id)
     }
 
     /// Lifetime of the last request's prompt cache in milliseconds; `usual` unless a long one was requested.
     pub fn cache_ms(&self, usual: u64) -> u64 {
-        if self.prefix.parts().params.long_cache { LONG_CACHE_MS } else { usual }
+        if self.state.prefix.parts().params.long_cache { LONG_CACHE_MS } else { usual }
     }
 
     /// User messages of the running turn that aren't sent in full.
     pub fn cut_messages(&self) -> usize {
-        let running = &self.history.entries()[self.history.turn_start()..];
+        let running = &self.state.history.entries()[self.state.history.turn_start()..];
         let cut =
             |entry: &&HistoryEntry| matches!(&*entry.item, Item::User(_)) && entry.form() != FormName::Full;
         running.iter().filter(cut).count()
@@ -302,11 +269,7 @@ impl Conversation {
 
     /// The newest item, even if it was rewound.
     pub fn last_item(&self) -> ItemId {
-        ItemId(self.next_id - 1)
-    }
-
-    pub fn turns(&self) -> usize {
-        self.turns
+        ItemId(self.state.next_id - 1)
     }
 
     /// The file may not exist yet.
@@ -324,7 +287,7 @@ impl Conversation {
         if let Some(log) = &mut self.log {
             log.append(record)?;
         }
-        self.prefix.apply(record);
+        self.apply(record);
         Ok(())
     }
 }

@@ -1,13 +1,12 @@
 //! Views for front ends that come from files: ledger, transcript, changes, paths for the `@` popup.
-//! Everything runs on the blocking pool.
+//! Everything reads the disk.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::review::Reviewer;
-use crate::control::{Events, notice};
-use crate::deps::{EngineDeps, Exporter};
+use crate::control::Events;
+use crate::deps::Exporter;
 use base::config::settings::ContextSettings;
 use base::protocol::event::{Event, Level};
 use base::protocol::notice as texts;
@@ -22,94 +21,67 @@ use context::session::{log, reader};
 /// Most paths offered to the `@` popup.
 const MAX_FILES: usize = 50_000;
 
-pub fn ledger(log: PathBuf, settings: ContextSettings, events: Events) {
-    tokio::task::spawn_blocking(move || match reader::read(&log) {
-        Ok(read) => {
-            let _ = events.send(Event::Ledger(SessionReplay::of(&read.records).ledger(&settings)));
-        }
-        Err(error) => unreadable(&error, &events),
-    });
+pub fn ledger(log: &Path, settings: &ContextSettings) -> Event {
+    match reader::read(log) {
+        Ok(read) => Event::Ledger(SessionReplay::of(&read.records).ledger(settings)),
+        Err(error) => unreadable(&error),
+    }
 }
 
-pub fn item_history(log: PathBuf, id: String, events: Events) {
-    tokio::task::spawn_blocking(move || match reader::read(&log) {
-        Ok(read) => match item_history::explain(&read.records, &id) {
-            Ok(history) => {
-                let _ = events.send(Event::ItemHistory(history));
-            }
-            Err(refusal) => notice(&events, Level::Warning, format!("{refusal}.")),
-        },
-        Err(error) => unreadable(&error, &events),
-    });
+pub fn item_history(log: &Path, id: &str) -> Event {
+    match reader::read(log).map(|read| item_history::explain(&read.records, id)) {
+        Ok(Ok(history)) => Event::ItemHistory(history),
+        Ok(Err(refusal)) => Event::Notice { level: Level::Warning, text: format!("{refusal}.") },
+        Err(error) => unreadable(&error),
+    }
 }
 
-pub fn stats(log: PathBuf, events: Events) {
-    tokio::task::spawn_blocking(move || match Report::of_log(&log) {
-        Ok(report) if report.sessions.is_empty() => {
-            notice(&events, Level::Info, texts::session_empty());
+pub fn stats(log: &Path) -> Event {
+    let text = match Report::of_log(log) {
+        Ok(report) if !report.sessions.is_empty() => {
+            let id = log.file_stem().unwrap_or_default().to_string_lossy();
+            texts::session_stats(&id, render::bullets(&report).trim_end())
         }
-        Ok(report) => {
-            let id = log.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            notice(&events, Level::Info, texts::session_stats(&id, render::bullets(&report).trim_end()));
-        }
-        Err(_) if !log.exists() => notice(&events, Level::Info, texts::session_empty()),
-        Err(error) => unreadable(&error, &events),
-    });
-}
-
-/// Sends the current items and those that a summary replaced; `agent` is the sub-agent whose log it is.
-pub fn transcript(deps: &EngineDeps, agent: Option<String>, events: Events) {
-    let log = match &agent {
-        Some(agent) => log::path_of(&log::agents_of(&deps.project_state), agent),
-        None => deps.originals.path(),
+        Err(error) if log.exists() => return unreadable(&error),
+        _ => texts::session_empty(),
     };
-    tokio::task::spawn_blocking(move || match EffectiveSession::read(&log) {
+    Event::Notice { level: Level::Info, text }
+}
+
+/// The current items and those that a summary replaced; `agent` is the sub-agent whose log it is.
+pub fn transcript(state: &Path, log: PathBuf, agent: Option<String>) -> Event {
+    let of_agent = agent.as_ref().map(|agent| log::path_of(&log::agents_of(state), agent));
+    match EffectiveSession::read(&of_agent.unwrap_or(log)) {
         Ok(session) => {
             let items = session.items().map(|(id, item)| (id, Arc::clone(item))).collect();
-            let _ = events.send(Event::Transcript { agent, items });
+            Event::Transcript { agent, items }
         }
         // Nothing was said yet; the front end asks again later.
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let _ = events.send(Event::Transcript { agent, items: [].into() });
-        }
-        Err(error) => unreadable(&error, &events),
-    });
+        Err(error) if error.kind() == ErrorKind::NotFound => Event::Transcript { agent, items: [].into() },
+        Err(error) => unreadable(&error),
+    }
 }
 
 /// The file's extension picks the format.
-pub fn export(exporter: Exporter, log: PathBuf, file: PathBuf, force: bool, events: Events) {
-    tokio::task::spawn_blocking(move || {
-        let (level, text) = match exporter(&log, &file, force) {
-            Ok(()) => (Level::Info, texts::exported(file.display())),
-            Err(error) => (Level::Warning, texts::not_exported(error)),
-        };
-        notice(&events, level, text);
-    });
+pub fn export(exporter: Exporter, log: &Path, file: &Path, force: bool) -> Event {
+    let (level, text) = match exporter(log, file, force) {
+        Ok(()) => (Level::Info, texts::exported(file.display())),
+        Err(error) => (Level::Warning, texts::not_exported(error)),
+    };
+    Event::Notice { level, text }
 }
 
-pub fn changes(reviewer: Reviewer, turn: bool, events: Events) {
-    tokio::task::spawn_blocking(move || {
-        let _ = events.send(Event::Changes(reviewer.changes(turn)));
-    });
-}
-
-fn unreadable(error: &std::io::Error, events: &Events) {
+fn unreadable(error: &std::io::Error) -> Event {
     let missing = error.kind() == ErrorKind::NotFound;
-    notice(
-        events,
-        Level::Warning,
-        if missing { texts::session_empty() } else { texts::log_unreadable(error) },
-    );
+    let text = if missing { texts::session_empty() } else { texts::log_unreadable(error) };
+    Event::Notice { level: Level::Warning, text }
 }
 
 /// Sends the first results after this many files, then whenever the number has doubled.
 const FIRST_FILES: usize = 500;
 
-pub fn files(root: PathBuf, events: Events) {
-    tokio::task::spawn_blocking(move || {
-        let all = names(&root, |some| drop(events.send(Event::SomeFiles(some.into()))));
-        let _ = events.send(Event::Files(all.into()));
-    });
+pub fn files(root: &Path, events: &Events) -> Event {
+    Event::Files(names(root, |some| drop(events.send(Event::SomeFiles(some.into())))).into())
 }
 
 /// The workspace's files and folders, without ignored ones.

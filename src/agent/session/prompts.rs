@@ -1,14 +1,20 @@
-//! The prompt history across all projects, and the composer's draft. Both are redacted. The disk is used only
+//! The prompt history across all projects, the composer's draft, and what the user wants kept. All are redacted. The disk is used only
 //! on the blocking pool.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::control::{Events, Questions};
-use crate::memo;
+use tokio_util::sync::CancellationToken;
+
+use crate::control::{Events, Questions, answer, notice};
 use base::clock;
-use base::protocol::event::{Event, PastPrompt};
+use base::path;
+use base::protocol::approval::{Answer, AskedQuestion, Question};
+use base::protocol::event::{Event, Level, PastPrompt};
+use base::protocol::notice as texts;
+use context::rules::rules_file;
 use context::session::prompts::{self, Drafts};
+use evidence::note::store::{NoteChange, NoteStore};
 use guard::redact::redactor::Redactor;
 
 pub struct Prompts {
@@ -38,14 +44,12 @@ impl Prompts {
     }
 
     pub fn keep(&self, text: &str, questions: &Arc<Questions>, events: &Events) {
-        memo::keep(self.redacted(text), self.folder.clone(), Arc::clone(questions), events.clone());
+        keep(self.redacted(text), self.folder.clone(), Arc::clone(questions), events.clone());
     }
 
     pub fn list(&self, events: &Events) {
-        let (path, events) = (self.history.clone(), events.clone());
-        tokio::task::spawn_blocking(move || {
-            let _ = events.send(Event::Prompts(prompts::read(&path).into()));
-        });
+        let path = self.history.clone();
+        answer(events, move || Event::Prompts(prompts::read(&path).into()));
     }
 
     pub fn save_draft(&self, text: &str) {
@@ -69,4 +73,46 @@ impl Prompts {
         let drafts = Arc::clone(&self.drafts);
         let _ = tokio::task::spawn_blocking(move || drafts.write()).await;
     }
+}
+
+const NOTE: &str = "A note in .mycode/notes";
+
+/// Asks where to save `#text` and writes it there: as a rule in the project's rules file, or as a note. Esc gives it back.
+fn keep(text: String, workspace: PathBuf, questions: Arc<Questions>, events: Events) {
+    tokio::spawn(async move {
+        let folder = workspace.clone();
+        let file = tokio::task::spawn_blocking(move || rules_file::in_use(&folder)).await.unwrap_or_default();
+        let rule = format!("A rule in {}, sent with every session", path::display(&workspace, &file));
+        let question = AskedQuestion {
+            question: format!("Keep \"{text}\"? (With a space before # it is sent as a message.)"),
+            options: vec![rule.clone(), NOTE.to_owned()],
+            optional: false,
+        };
+        let asked = Question::Ask { questions: vec![question] };
+        let reply = match questions.ask(asked, &CancellationToken::new()).await {
+            Some(Answer::Replies { replies }) => replies.into_iter().next(),
+            _ => None,
+        };
+        let (kept, to_note) = (text.clone(), reply.as_deref() == Some(NOTE));
+        if !to_note && reply != Some(rule) {
+            let _ = events.send(Event::TakenBack { texts: vec![format!("#{text}")] });
+            return;
+        }
+        let written = tokio::task::spawn_blocking(move || match to_note {
+            true => {
+                let change = NoteChange { content: Some(kept), ..NoteChange::default() };
+                NoteStore::new(&workspace).create(change).map(|note| note.path()).map_err(|e| e.to_string())
+            }
+            false => {
+                rules_file::add_rule(&file, &workspace, &kept).map(|()| path::display(&workspace, &file))
+            }
+        });
+        match written.await.unwrap_or_else(|error| Err(error.to_string())) {
+            Ok(place) => notice(&events, Level::Info, texts::kept_in(&place)),
+            Err(why) => {
+                notice(&events, Level::Warning, texts::not_kept(&why));
+                let _ = events.send(Event::TakenBack { texts: vec![format!("#{text}")] });
+            }
+        }
+    });
 }

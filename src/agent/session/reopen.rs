@@ -3,16 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::conversation::{Conversation, ResumedState};
+use super::conversation::Conversation;
 use base::model::envelope::{Envelope, ErrorCode};
 use base::model::item::{Item, ToolResult};
 use base::protocol::notice;
 use context::history::normalize::LOST_RESULT;
-use context::replay::session_replay::SessionReplay;
 use context::session::list;
 use context::session::log::{self, LogError, SessionLog};
 use context::session::reader;
-use context::session::record::Record;
 
 pub struct ReopenedSession {
     pub conversation: Conversation,
@@ -27,45 +25,10 @@ pub fn restore(project_state: &Path, workspace: &Path, path: &Path) -> Result<Re
         action: "read",
         source,
     })?;
-    let mut state = ResumedState::default();
-    let mut replay = SessionReplay::default();
-    for record in &read.records {
-        if !replay.apply(record) {
-            continue;
-        }
-        match record {
-            Record::Item(record) => state.facts.add(record.id, record.ms, &record.item),
-            // The last reported size was that of a different request.
-            Record::Forms(_) | Record::Archive { .. } | Record::Unarchive {} => state.usage.forget_report(),
-            Record::Rewind { to } => {
-                state.facts.rewind(*to);
-                state.usage.forget_report();
-            }
-            Record::Revive { rewind } => {
-                state.facts.revive(*rewind);
-                state.usage.forget_report();
-            }
-            Record::Model { provider, model } => state.chosen_model = Some((provider.clone(), model.clone())),
-            Record::Request(request) => {
-                state.usage.add_request(request);
-                state.usage.set_truncation(replay.truncated_to.take());
-            }
-            Record::Beside { model, usage, .. } => state.usage.add(model, usage),
-            Record::TurnEnd { end, .. } => {
-                state.turns += 1;
-                state.rounds.extend(end.goal.as_deref().cloned());
-            }
-            Record::Goal { goal: Some(_), .. } => state.rounds.clear(),
-            Record::Goal { goal: None, .. } => {}
-            Record::Meta(_) | Record::Pin { .. } | Record::Frame(_) | Record::Sent(_) => {}
-        }
-    }
-    (state.history, state.prefix) = (replay.history, replay.prefix);
-    (state.usage.calibration, state.next_id) = (replay.calibration, replay.next_id);
-    let mut conversation = Conversation::resumed(project_state, workspace, log, state);
+    let mut conversation = Conversation::stored(project_state, workspace, log, &read.records);
     close_open_calls(&mut conversation)?;
     conversation.close_unanswered()?;
-    conversation.history.end_turn();
+    conversation.state.history.end_turn();
     let notices = (read.skipped > 0).then(|| notice::session_lines_skipped(read.skipped));
     Ok(ReopenedSession { conversation, notices: notices.into_iter().collect() })
 }
@@ -78,7 +41,7 @@ pub fn failure(error: &LogError) -> String {
 }
 
 fn close_open_calls(conversation: &mut Conversation) -> Result<(), LogError> {
-    for call_id in conversation.history.open_calls() {
+    for call_id in conversation.state.history.open_calls() {
         let lost = LOST_RESULT.split_once(": ").map_or(LOST_RESULT, |(_, message)| message);
         let message = match agent_of(conversation, &call_id) {
             None => lost.to_owned(),
@@ -88,7 +51,7 @@ fn close_open_calls(conversation: &mut Conversation) -> Result<(), LogError> {
                 )
             }
         };
-        let called = conversation.history.entries().iter().find_map(|entry| match &*entry.item {
+        let called = conversation.state.history.entries().iter().find_map(|entry| match &*entry.item {
             Item::ToolCall(call) if call.id == call_id => Some(Arc::clone(&call.name)),
             _ => None,
         });

@@ -75,7 +75,7 @@ pub fn points(conversation: &Conversation, journal: &[JournalRecord]) -> Vec<Rew
     }
     let mut points: Vec<((u64, u32), RewindPoint)> = Vec::new();
     let mut oldest = None;
-    let history = &conversation.history;
+    let history = &conversation.state.history;
     // A pinned message that comes after the summary of what followed it isn't a point to go back to.
     let begins = |entry: &&HistoryEntry| entry.item.begins_round() && history.reaches(entry.id);
     for entry in history.entries().iter().filter(begins) {
@@ -124,7 +124,7 @@ pub fn point(
 pub fn items_since(conversation: &Conversation, point: &RewindPoint) -> usize {
     match point.id {
         PointId::Turn(item) if point.conversation => {
-            conversation.history.entries().iter().filter(|entry| entry.id >= item).count()
+            conversation.state.history.entries().iter().filter(|entry| entry.id >= item).count()
         }
         _ => 0,
     }
@@ -199,12 +199,11 @@ impl RewindTask {
             ms: clock::now_ms(),
             last_item: conversation.last_item().0,
             title,
-            voided: scope.conversation().then(|| conversation.history.rewinds()),
+            voided: scope.conversation().then(|| conversation.state.history.rewinds()),
         };
         Ok(Self { point, scope, force, head, number, revives })
     }
 
-    /// Blocks on the disk.
     pub fn restore_files(&self, journal: &Journal) -> Result<RestoreOutcome, RewindError> {
         let plan =
             if self.scope.files() { plan_files(journal, self.point.id) } else { RestorePlan::default() };
@@ -221,7 +220,7 @@ impl RewindTask {
         if self.scope.conversation() {
             match self.point.id {
                 PointId::Turn(item) => {
-                    text = conversation.history.entry(item).and_then(|entry| match &*entry.item {
+                    text = conversation.state.history.entry(item).and_then(|entry| match &*entry.item {
                         Item::User(message) => Some(message.text.to_string()),
                         _ => None,
                     });

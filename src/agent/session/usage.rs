@@ -1,4 +1,4 @@
-//! A session's usage: totals, price, calibration of our estimates, and the last reported size.
+//! A session's usage: totals, price, and the last reported size.
 
 use base::clock;
 use base::config::models;
@@ -15,24 +15,21 @@ const SHORT_CACHE_MS: u64 = 300_000;
 pub const LONG_CACHE_MS: u64 = 3_600_000;
 
 pub struct UsageMeter {
-    /// Real tokens per estimated one.
-    pub calibration: Calibration,
-    total: Usage,
+    pub total: Usage,
     /// `None` once a request's price is unknown.
     cost_usd: Option<f64>,
     last_request_ms: u64,
     /// Pauses longer than a normal prompt cache lives but shorter than a long-lived one.
-    pauses: u32,
+    pub pauses: u32,
     /// Reported size of the last request in tokens; `None` if what is sent has changed since.
     last_reported: Option<u64>,
     /// The server's real window, if it was seen cutting a prompt.
-    truncated_to: Option<u64>,
+    pub truncated_to: Option<u64>,
 }
 
 impl Default for UsageMeter {
     fn default() -> Self {
         Self {
-            calibration: Calibration::default(),
             total: Usage::default(),
             cost_usd: Some(0.0),
             last_request_ms: 0,
@@ -61,7 +58,6 @@ impl UsageMeter {
         self.cost_usd = self.cost_usd.zip(cost).map(|(before, cost)| before + cost);
     }
 
-    /// What is sent has changed: the last report no longer describes it.
     pub fn forget_report(&mut self) {
         self.last_reported = None;
     }
@@ -74,18 +70,12 @@ impl UsageMeter {
         }
     }
 
-    /// `Some` once after each detection.
-    pub fn take_truncation(&mut self) -> Option<u64> {
-        self.truncated_to.take()
-    }
-
     /// `estimated` is the size of the last request built, in estimated tokens.
-    pub fn window(&self, estimated: u64, window_tokens: u64) -> WindowState {
+    pub fn window(&self, estimated: u64, window_tokens: u64, calibration: &Calibration) -> WindowState {
         WindowState {
-            used_tokens: self.last_reported.unwrap_or_else(|| self.calibration.apply(estimated)),
+            used_tokens: self.last_reported.unwrap_or_else(|| calibration.apply(estimated)),
             window_tokens,
-            estimated: self.last_reported.is_none()
-                && self.calibration.error_percent(estimated) > EXACT_PERCENT,
+            estimated: self.last_reported.is_none() && calibration.error_percent(estimated) > EXACT_PERCENT,
             total: self.total,
             cost_usd: self.cost_usd(),
         }
@@ -94,14 +84,6 @@ impl UsageMeter {
     /// Without reported usage the cost is unknown, not zero.
     pub fn cost_usd(&self) -> Option<f64> {
         self.cost_usd.filter(|_| self.total != Usage::default())
-    }
-
-    pub fn pauses(&self) -> u32 {
-        self.pauses
-    }
-
-    pub fn total(&self) -> Usage {
-        self.total
     }
 
     /// Milliseconds since the last request; huge before the first.

@@ -18,7 +18,6 @@ pub struct AgentProgress {
 }
 
 impl AgentProgress {
-    /// Returns whether the line may have changed.
     pub fn take(&mut self, event: &Event) -> bool {
         match event {
             Event::ToolStarted { call_id, title, .. } => {

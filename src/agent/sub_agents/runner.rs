@@ -13,7 +13,6 @@ use crate::control::{Questions, TurnControl};
 use crate::session::conversation::Conversation;
 use crate::session::reopen;
 use crate::turn::run::Turn;
-use base::model::item::Item;
 use base::model::request::Params;
 use context::session::list;
 use context::session::log;
@@ -30,7 +29,6 @@ pub struct SubAgentRunner {
 }
 
 impl SubAgentRunner {
-    /// `params` are the parent's.
     pub fn new(template: AgentTemplate, questions: &Arc<Questions>, params: &Params) -> Self {
         let settings = template.loaded.context.clone();
         let parent = ParentTurn { params: params.clone(), settings, session: String::new() };
@@ -60,7 +58,7 @@ impl SubAgentRunner {
         let mut agent = self.template.agent(kind, task.light, parent, conversation, cx)?;
         let root = Arc::clone(&cx.root);
         agent.window.open(&mut agent.conversation, &agent.sampler.params, &root).await;
-        let before = agent.conversation.usage.total();
+        let before = agent.conversation.usage.total;
         let (sender, mut events) = mpsc::unbounded_channel();
         let name = Some(kind.name.to_string());
         let control = TurnControl::within(&self.questions, &sender, cx.cancel.clone(), name);
@@ -81,11 +79,7 @@ impl SubAgentRunner {
         agent.dispatcher.cx.shell.jobs.stop_all().await;
         let (read, changed) = watching.await.unwrap_or_default().files();
         let window = agent.window.state(&agent.conversation);
-        let items = agent.conversation.history.entries().iter().rev();
-        let answer = items.map(|entry| &entry.item).find_map(|item| match &**item {
-            Item::Assistant { text, .. } if !text.trim().is_empty() => Some(text.trim().to_owned()),
-            _ => None,
-        });
+        let answer = agent.conversation.last_said().map(|said| said.trim().to_owned());
         Ok(SubReport {
             id,
             answer: answer.unwrap_or_default(),
@@ -93,7 +87,7 @@ impl SubAgentRunner {
             end: end.reason,
             window_tokens: window.used_tokens,
             model: Arc::clone(&agent.sampler.params.model),
-            usage: agent.conversation.usage.total().since(before),
+            usage: agent.conversation.usage.total.since(before),
             read,
             changed,
             checked: agent.conversation.facts.work.checks().next().is_some(),

@@ -102,15 +102,12 @@ impl AgentTemplate {
             sampler: Sampler { provider: Arc::clone(&self.provider), params, light_model: light.cloned() },
             dispatcher,
             input,
-            attachments: Vec::new(),
             limits: TurnLimits {
                 max_steps: kind.max_steps.min(self.loaded.work.max_steps),
                 max_tokens: Some(kind.max_tokens()),
-                // The parent's deadline interrupts it.
-                deadline: None,
                 nudges: self.loaded.work.nudges,
-                has_schema: false,
-                review: false,
+                // The parent's deadline interrupts it.
+                ..TurnLimits::default()
             },
         })
     }
@@ -122,7 +119,7 @@ impl AgentTemplate {
         let readable = self.skills.readable_with(cx.spill.folder());
         Arc::new(PolicyEngine::new(
             &work,
-            self.policy.rules_for_reading(),
+            self.policy.rules().for_reading(),
             &cx.root,
             readable,
             &self.own_folders,
@@ -130,7 +127,7 @@ impl AgentTemplate {
     }
 
     fn tools(&self, kind: &AgentType, cx: &ToolCx) -> Vec<Box<dyn Tool>> {
-        let rules = self.policy.rules_for_reading();
+        let rules = self.policy.rules().for_reading();
         let allowed = |name: &str| !rules.removes(&claude_tools::names(name));
         // We don't know what a server's tools do.
         let sources = if kind.only_reads || kind.tools.is_some() { &[][..] } else { &self.sources };

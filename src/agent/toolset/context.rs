@@ -17,7 +17,6 @@ use tools::mcp::source::McpSource;
 use tools::output::Spill;
 use tools::skill::set::SkillSet;
 
-/// What an agent's tools are made from.
 pub struct ToolSetup<'a> {
     pub loaded: &'a Loaded,
     pub workspace: &'a Path,
@@ -25,12 +24,10 @@ pub struct ToolSetup<'a> {
     pub own_folders: &'a [PathBuf],
     pub flags: FlagRules,
     pub interactive: bool,
-    /// Leaves out the tools that a small window has no room for.
     pub small_window: bool,
     pub host: Option<Arc<dyn HostProgram>>,
 }
 
-/// What is made along with the tools.
 pub struct ToolParts {
     pub skills: Arc<SkillSet>,
     /// Follows no log yet.

@@ -121,7 +121,7 @@ fn invalid_files(root: &Path, changes: &[(ItemId, String)]) -> Vec<Fact> {
 /// All that the user wrote in this turn.
 pub fn asked(conversation: &Conversation) -> String {
     let from = conversation.facts.work.turn_start();
-    let entries = conversation.history.entries().iter().filter(|entry| entry.id >= from);
+    let entries = conversation.state.history.entries().iter().filter(|entry| entry.id >= from);
     let texts = entries.filter_map(|entry| match &*entry.item {
         Item::User(message) => Some(&*message.text),
         _ => None,

@@ -21,7 +21,6 @@ use context::session::journal::recorder::Journal;
 const SAME: usize = 3;
 const SHOWN_CHARS: usize = 200;
 
-/// How a turn begins.
 pub enum TurnOpening {
     Message(String),
     /// What the goal's check said, for the model and for people.
@@ -60,7 +59,7 @@ pub fn begin(goal: Goal, agent: &mut Agent, events: &Events) -> Option<TurnOpeni
 
 /// What the next round begins with, if a goal is open.
 pub fn next(agent: &mut Agent, events: &Events) -> Option<TurnOpening> {
-    if agent.conversation.history.goal().is_none() {
+    if agent.conversation.state.history.goal().is_none() {
         notice(events, Level::Warning, goal::none_open());
         return None;
     }
@@ -87,15 +86,12 @@ pub fn announce(agent: &Agent, events: &Events) {
     }
 }
 
-/// A turn's part in a goal.
 #[derive(Default)]
 pub struct GoalTurn {
-    /// Lines of the undo journal before it.
     lines: usize,
     cost_usd: Option<f64>,
     /// Begun for the goal alone, so it has to change something.
     for_goal: bool,
-    /// What the check said at the end.
     pub round: Option<GoalRound>,
 }
 
@@ -110,7 +106,7 @@ impl GoalTurn {
         let journal = agent.dispatcher.cx.journal.clone();
         let lines = tokio::task::spawn_blocking(move || journal.map_or(0, |journal| journal.lines().len()));
         let usage = &agent.conversation.usage;
-        let cost_usd = if usage.total() == Usage::default() { Some(0.0) } else { usage.cost_usd() };
+        let cost_usd = if usage.total == Usage::default() { Some(0.0) } else { usage.cost_usd() };
         Self { lines: lines.await.unwrap_or(0), cost_usd, for_goal, round: None }
     }
 

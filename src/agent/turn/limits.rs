@@ -2,7 +2,7 @@
 
 use base::deadline::Deadline;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct TurnLimits {
     pub max_steps: u32,
     /// Most tokens read and written per turn, as reported by the server.
@@ -15,7 +15,6 @@ pub struct TurnLimits {
 }
 
 impl TurnLimits {
-    /// Whether a review is asked for and there is time for it.
     pub fn wants_review(&self, steps: u32) -> bool {
         self.review && self.leave_room(steps) && self.deadline.is_none_or(|deadline| deadline.stage() == 0)
     }

@@ -10,7 +10,7 @@ use super::review;
 use crate::control::TurnControl;
 use crate::parts::Agent;
 use crate::work::work_log::WorkLog;
-use base::model::item::{Item, Reminder, ReminderTopic};
+use base::model::item::ReminderTopic;
 use base::protocol::event::{Event, FailureCause, Nudge};
 use base::protocol::notice as texts;
 
@@ -43,19 +43,17 @@ impl Nudges {
         Self { finished: told.contains(&ReminderTopic::Finish), told, ..Self::default() }
     }
 
-    /// Whether another nudge of this kind may follow.
     fn may(&self, kind: ReminderTopic, most: usize) -> bool {
         self.told.len() < MOST && self.told.iter().filter(|told| **told == kind).count() < most
     }
 
-    /// `short` is for people.
     fn tell(
         &mut self,
         (kind, text, short): (ReminderTopic, String, String),
         agent: &mut Agent,
         control: &TurnControl,
     ) -> Result<(), TurnError> {
-        agent.conversation.record(Item::Reminder(Reminder { about: kind, text: text.as_str().into() }))?;
+        agent.conversation.remind(kind, text.as_str())?;
         self.told.push(kind);
         let n = self.told.len() as u32;
         let of_facts = self.facts.iter().filter(|_| kind == ReminderTopic::Finish);
@@ -87,7 +85,6 @@ impl Nudges {
         self.tell((ReminderTopic::Ending, text, "reminded: the reply was empty".to_owned()), agent, control)
     }
 
-    /// Returns whether the reply is no end.
     pub fn ending(
         &mut self,
         said: &str,
@@ -104,7 +101,6 @@ impl Nudges {
         Ok(true)
     }
 
-    /// Returns whether there is something to tell before the end.
     pub async fn finish(
         &mut self,
         said: &str,
@@ -115,7 +111,7 @@ impl Nudges {
         let Agent { conversation, dispatcher, input, limits, .. } = &*agent;
         let reads_only = dispatcher.policy.mode().only_reads();
         // A goal has its own check.
-        let has_goal = conversation.history.goal().is_some();
+        let has_goal = conversation.state.history.goal().is_some();
         if input.sub_agent || has_goal || !limits.nudges || reads_only || !limits.leave_room(steps) {
             return Ok(false);
         }
@@ -149,8 +145,7 @@ impl Nudges {
         let told = review::review(agent, true, control).await?;
         let goes_on = told.is_some();
         if let Some(text) = told {
-            let reminder = Reminder { about: ReminderTopic::Review, text: text.into() };
-            agent.conversation.record(Item::Reminder(reminder))?;
+            agent.conversation.remind(ReminderTopic::Review, text)?;
         }
         Ok(goes_on)
     }

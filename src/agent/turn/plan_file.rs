@@ -12,7 +12,6 @@ use base::clock;
 use base::config::mode::Mode;
 use base::file::{self, FileError};
 use base::folder::atomic_write::{self, Expect};
-use base::model::item::Item;
 use base::pattern::Pattern;
 use base::protocol::approval::{Answer, PlanRequest, Question};
 use base::protocol::event::{Event, Level};
@@ -23,17 +22,12 @@ use evidence::note::name;
 /// Relative to the workspace.
 const FOLDER: &str = ".mycode/plans";
 const MAX_BYTES: u64 = 1 << 20;
-/// Most plans with the same day and title.
 const MAX_SAME: u32 = 100;
 
 static HEADING: Pattern = Pattern::new(r"(?m)^##? ");
 
 /// The plan in an answer, from its first heading on. Without a heading it's a question, or talk.
-fn plan_of<'a>(items: impl DoubleEndedIterator<Item = &'a Item>) -> Option<&'a str> {
-    let answer = items.rev().find_map(|item| match item {
-        Item::Assistant { text, .. } if !text.trim().is_empty() => Some(text),
-        _ => None,
-    })?;
+fn plan_of(answer: &str) -> Option<&str> {
     let begin = HEADING.find(answer)?.start();
     Some(answer[begin..].trim_end())
 }
@@ -47,8 +41,7 @@ pub async fn keep(agent: &Agent, events: &Events) -> Option<PlanRequest> {
     if dispatcher.policy.mode() != Mode::Plan {
         return None;
     }
-    let items = conversation.history.entries().iter().map(|entry| &*entry.item);
-    let text = plan_of(items)?.to_owned();
+    let text = plan_of(conversation.last_said()?)?.to_owned();
     let (root, plan) = (Arc::clone(dispatcher.root()), text.clone());
     match tokio::task::spawn_blocking(move || write(&root, &plan)).await.ok()? {
         Ok(path) => {
@@ -62,7 +55,6 @@ pub async fn keep(agent: &Agent, events: &Events) -> Option<PlanRequest> {
     }
 }
 
-/// Returns the path relative to `root`.
 fn write(root: &Path, plan: &str) -> Result<String, FileError> {
     let folder = root.join(FOLDER);
     let title = plan.lines().next().unwrap_or_default().trim_start_matches('#');

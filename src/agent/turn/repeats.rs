@@ -2,7 +2,6 @@
 
 use crate::work::work_log::CallMark;
 
-/// The last call, as far as it repeats.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Repeat {
     pub call: u64,

@@ -20,7 +20,6 @@ use guard::redact::redactor::Redactor;
 
 /// Retries of a request that didn't fit: first with the room the server names, or half; then with a quarter.
 const OVERFLOW_TRIES: u32 = 2;
-/// Characters kept of a reply that broke off.
 const KEPT_CHARS: usize = 40_000;
 
 pub struct Reply {
@@ -46,7 +45,6 @@ impl Reply {
 
 /// What was tried so far to make a request and its reply fit.
 struct Fitting {
-    /// The configured window and reserve, in tokens.
     configured: (u64, u64),
     refusals: u32,
     /// The last refused request: its size in tokens, and the server's message.
@@ -259,7 +257,6 @@ impl ReplyRequest<'_> {
         Ok(Reply { calls, finish, said_something, said: all_said })
     }
 
-    /// A call that the model wrote as text becomes one.
     fn with_text_calls(&self, mut items: Vec<Item>, finish: &FinishReason) -> Vec<Item> {
         let is_whole = matches!(finish, FinishReason::Stop | FinishReason::ToolCalls);
         if !is_whole || items.iter().any(|item| matches!(item, Item::ToolCall(_))) {

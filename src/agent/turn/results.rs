@@ -43,7 +43,7 @@ pub fn record(
 /// The log keeps the newest item whole; less of it may be sent.
 pub fn first_form(conversation: &mut Conversation, window: &ContextWindow) -> Result<(), LogError> {
     let limits = Thresholds::of_settings(window.settings());
-    match ToolResultCompressor::on_arrival(&conversation.history, &limits) {
+    match ToolResultCompressor::on_arrival(&conversation.state.history, &limits) {
         Some(batch) => conversation.adopt(&batch),
         None => Ok(()),
     }

@@ -17,7 +17,7 @@ use super::reply::{Reply, ReplyRequest};
 use super::results;
 use crate::control::TurnControl;
 use crate::parts::Agent;
-use base::model::item::{Item, ItemId};
+use base::model::item::{Item, ItemId, ReminderTopic};
 use base::model::usage::{FinishReason, Usage};
 use base::protocol::event::{EndReason, Event, FailureCause, Level, TurnEnd};
 use base::protocol::notice as texts;
@@ -42,7 +42,7 @@ pub struct Turn<'a> {
 
 impl<'a> Turn<'a> {
     pub fn new(agent: &'a mut Agent, control: &'a Arc<TurnControl>) -> Self {
-        let usage_before = agent.conversation.usage.total();
+        let usage_before = agent.conversation.usage.total;
         Self {
             agent,
             control,
@@ -80,7 +80,7 @@ impl<'a> Turn<'a> {
             reason,
             steps: self.steps,
             denied: dispatcher.take_denied(),
-            usage: conversation.usage.total().since(self.usage_before),
+            usage: conversation.usage.total.since(self.usage_before),
             elapsed_ms: begun.elapsed().as_millis() as u64,
             plan: plan.as_ref().map(|plan| plan.path.clone()),
             denied_at_end: self.denied_at_end,
@@ -186,7 +186,7 @@ impl<'a> Turn<'a> {
             if self.steps >= limit {
                 return Ok(EndReason::StepLimit { limit });
             }
-            let spent = self.agent.conversation.usage.total().since(self.usage_before).total();
+            let spent = self.agent.conversation.usage.total.since(self.usage_before).total();
             if self.agent.limits.max_tokens.is_some_and(|most| spent >= most) {
                 return Ok(EndReason::StepLimit { limit: self.steps });
             }
@@ -284,7 +284,8 @@ impl<'a> Turn<'a> {
             return Ok(false);
         };
         let found = cx.redactor.redact_typed(&found).into_owned();
-        Ok(reminders::findings(conversation, found).map(|()| true)?)
+        conversation.remind(ReminderTopic::Findings, found)?;
+        Ok(true)
     }
 
     async fn ask(&mut self) -> Result<Reply, TurnError> {

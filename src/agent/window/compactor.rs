@@ -5,14 +5,14 @@
 use std::sync::Arc;
 
 use super::fixed_prompt::FixedPrompt;
-use super::sizes::RequestSizes;
+use super::request::RequestSizes;
 use super::summary_task::{self, SummaryTask, covered};
 use crate::control::TurnControl;
 use crate::hooks::turn_hooks::{self, MaybeHooks};
 use crate::sampling::sampler::Sampler;
 use crate::session::conversation::Conversation;
 use base::config::settings::ContextSettings;
-use base::model::item::{Item, ItemId, Reminder, ReminderTopic, Summary};
+use base::model::item::{Item, ItemId, ReminderTopic, Summary};
 use base::protocol::event::Level;
 use base::protocol::notice as texts;
 use context::compaction::policy::{self, PolicyInputs};
@@ -20,7 +20,6 @@ use context::compaction::stages::{CompactionStage, CompactionStages, SizeTarget}
 use context::session::log::LogError;
 use context::summary::compressor::{self, SummaryOutcome};
 
-/// Failures in a row that stop automatic summaries.
 const MAX_FAILURES: u32 = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +75,6 @@ impl From<LogError> for FitError {
 }
 
 impl Compactor {
-    /// For another session, with the same hooks.
     pub fn renewed(&self) -> Self {
         Self { hooks: self.hooks.clone(), ..Self::default() }
     }
@@ -109,7 +107,7 @@ impl Compactor {
         if self.task.as_ref().is_some_and(|task| task.still_covers(sizes.conversation)) {
             return;
         }
-        let folded = policy::folded_tokens(&sizes.conversation.history, sizes.settings);
+        let folded = policy::folded_tokens(&sizes.conversation.state.history, sizes.settings);
         if sizes.calibrated(sizes.prompt.tokens() + folded) < early {
             return;
         }
@@ -132,7 +130,8 @@ impl Compactor {
             let landing = low_water.saturating_sub(with.prompt.tokens()).max(low_water / 4);
             let mut stages = CompactionStages::gentle(sizes.thresholds());
             while with.sizes(conversation).estimated() > low_water
-                && let Some(stage) = stages.next(&conversation.history, SizeTarget { most: landing, landing })
+                && let Some(stage) =
+                    stages.next(&conversation.state.history, SizeTarget { most: landing, landing })
             {
                 match stage {
                     CompactionStage::Summarize => drop(self.archive_rounds(conversation, with, None).await?),
@@ -161,14 +160,13 @@ impl Compactor {
         }
         let outcome = self.archive(conversation, with, focus).await?;
         if outcome == CompactionOutcome::Done {
-            let summary = conversation.history.entries().iter().find_map(|entry| match &*entry.item {
+            let summary = conversation.state.history.entries().iter().find_map(|entry| match &*entry.item {
                 Item::Summary(summary) => Some(Arc::clone(&summary.text)),
                 _ => None,
             });
             let summary = summary.unwrap_or_default();
             if let Some(text) = turn_hooks::after_compaction(&hooks, manual, &summary, cancel).await {
-                let reminder = Reminder { about: ReminderTopic::Hooks, text: text.into() };
-                conversation.record(Item::Reminder(reminder))?;
+                conversation.remind(ReminderTopic::Hooks, text)?;
             }
         }
         Ok(outcome)
@@ -230,11 +228,11 @@ fn adopt_where_it_pays(conversation: &mut Conversation, with: CompactionCx<'_>) 
         settings: with.settings,
         limits: with.sizes(conversation).thresholds(),
         cold: with.cold,
-        turn_start: conversation.history.at_turn_start(),
+        turn_start: conversation.state.history.at_turn_start(),
         fixed_tokens: with.prompt.tokens(),
-        scale: conversation.usage.calibration.ratio(),
+        scale: conversation.state.calibration.ratio(),
     };
-    for batch in policy::before_request(&conversation.history, &situation) {
+    for batch in policy::before_request(&conversation.state.history, &situation) {
         conversation.adopt(&batch)?;
     }
     Ok(())
@@ -250,10 +248,10 @@ fn force_fit(conversation: &mut Conversation, with: CompactionCx<'_>) -> Result<
             return Ok(());
         }
         // What must go, in the terms of the upper bounds by which the stages measure.
-        let bound = conversation.history.upper_bound();
+        let bound = conversation.state.history.upper_bound();
         let room =
             window.saturating_sub(with.prompt.upper_bound()).min(bound.saturating_sub(needed - window));
-        match stages.next(&conversation.history, SizeTarget { most: room, landing: room * 11 / 20 }) {
+        match stages.next(&conversation.state.history, SizeTarget { most: room, landing: room * 11 / 20 }) {
             Some(stage) => apply(conversation, stage)?,
             None => {
                 let rules = with.prompt.rules_tokens();
@@ -285,7 +283,7 @@ pub fn told(outcome: Result<CompactionOutcome, LogError>, before: u64, after: u6
 }
 
 fn facts_only(conversation: &Conversation, before: ItemId, window_tokens: u64) -> Summary {
-    compressor::facts_only(&covered(conversation, before), conversation.history.goal(), window_tokens)
+    compressor::facts_only(&covered(conversation, before), conversation.state.history.goal(), window_tokens)
 }
 
 fn adopt(

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use super::compactor::{self, CompactionCx, Compactor, FitError};
 use super::fixed_prompt::FixedPrompt;
-use super::request::NextRequest;
-use super::sizes::RequestSizes;
+use super::request::{NextRequest, RequestSizes};
 use super::user_edits;
 use crate::control::{Events, TurnControl, notice};
 use crate::sampling::sampler::Sampler;
@@ -48,7 +47,6 @@ impl ContextWindow {
         self.settings.binding = Binding::Rejects;
     }
 
-    /// Window and output reserve, in tokens.
     pub fn size(&self) -> (u64, u64) {
         (self.settings.window_tokens, self.settings.output_reserve_tokens)
     }
@@ -69,7 +67,7 @@ impl ContextWindow {
     /// Starts or resumes a session: drops another one's sizes.
     pub async fn open(&mut self, conversation: &mut Conversation, params: &Params, workspace: &Path) {
         self.compactor = self.compactor.renewed();
-        conversation.usage.calibration.presume(self.settings.token_ratio);
+        conversation.state.calibration.presume(self.settings.token_ratio);
         self.prompt.refresh_rules(workspace).await;
         self.fix_rules(conversation, params);
         self.measure(conversation, params);
@@ -77,8 +75,8 @@ impl ContextWindow {
 
     /// Chooses the rules to send: those already sent to this model in this session, or else the current ones.
     pub fn fix_rules(&mut self, conversation: &Conversation, params: &Params) {
-        let before = conversation.prefix.parts();
-        let same = conversation.prefix.requests() > 0 && before.params.model == params.model;
+        let before = conversation.state.prefix.parts();
+        let same = conversation.state.prefix.requests() > 0 && before.params.model == params.model;
         let rules = if same { before.rules.clone() } else { self.prompt.rules.part().cloned() };
         self.prompt.sent_rules = rules;
     }
@@ -187,12 +185,12 @@ impl ContextWindow {
 
     /// If the server silently cut the prompt, warns once and stays within its window.
     pub fn mind_truncation(&mut self, conversation: &mut Conversation, events: &Events) {
-        let Some(window) = conversation.usage.take_truncation() else { return };
+        let Some(window) = conversation.usage.truncated_to.take() else { return };
         // A server that can't even take the fixed parts would be useless: such a report is wrong.
         if window >= self.settings.window_tokens || window < self.prompt.tokens() * 5 / 4 {
             return;
         }
-        let sent = conversation.usage.calibration.apply(self.last_size);
+        let sent = conversation.state.calibration.apply(self.last_size);
         self.resize((window, self.settings.output_reserve_tokens.min(window / 8)));
         notice(events, Level::Warning, texts::prompt_truncated_by_server(sent, window));
     }
@@ -205,22 +203,22 @@ impl ContextWindow {
         self.last_size = self.build(conversation, params).built.ledger.total();
     }
 
-    /// In estimated tokens.
     pub fn last_size(&self) -> u64 {
         self.last_size
     }
 
     pub fn state(&self, conversation: &Conversation) -> WindowState {
-        conversation.usage.window(self.last_size, self.settings.window_tokens)
+        let calibration = &conversation.state.calibration;
+        conversation.usage.window(self.last_size, self.settings.window_tokens, calibration)
     }
 
     pub fn ledger(&self, conversation: &Conversation, params: &Params) -> LedgerView {
         let ledger = self.build(conversation, params).built.ledger;
-        let epochs = conversation.prefix.epochs();
+        let epochs = conversation.state.prefix.epochs();
         ledger.view(
-            &conversation.history,
+            &conversation.state.history,
             &self.settings,
-            &conversation.usage.calibration,
+            &conversation.state.calibration,
             epochs,
             self.prompt.sent_rules.as_ref(),
         )

@@ -96,7 +96,6 @@ impl FixedPrompt {
         self.before_commands = now.filter(|_| more);
     }
 
-    /// Reads the disk off the async threads.
     async fn look<T: Send + 'static>(
         &mut self,
         workspace: &Path,
@@ -122,7 +121,6 @@ pub struct PromptReader {
     pub only_reads: bool,
     pub keeps: bool,
     pub deadline: bool,
-    /// Commands reach the network.
     pub network: bool,
 }
 

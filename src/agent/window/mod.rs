@@ -4,6 +4,5 @@ pub mod compactor;
 pub mod context_window;
 pub mod fixed_prompt;
 pub mod request;
-pub mod sizes;
 pub mod summary_task;
 pub mod user_edits;

@@ -1,11 +1,12 @@
-//! Builds the next request of a conversation.
+//! The next request of a conversation: its size (estimated, at most, against the window's limits), and how it is built.
 
 use super::fixed_prompt::FixedPrompt;
-use super::sizes::RequestSizes;
 use crate::session::conversation::Conversation;
 use base::config::settings::{Binding, ContextSettings};
 use base::model::request::Params;
 use context::builder::{Built, ContextBuilder};
+use context::compaction::policy;
+use context::compaction::thresholds::Thresholds;
 use context::layers::LayerInputs;
 use context::parts::FixedParts;
 use context::session::log::LogError;
@@ -13,6 +14,81 @@ use context::session::record::CauseKind;
 
 /// In windows of at most this size a reply gets a quarter.
 const LIMITED_WINDOW_TOKENS: u64 = 32_768;
+
+/// The least that a message and the work on it need, in tokens.
+const WORKING_TOKENS: u64 = 1_500;
+
+/// Servers count their own framing differently from request to request.
+const REPORT_MARGIN: f64 = 1.02;
+/// By how much the estimate of a whole request may be too low.
+const ESTIMATE_MARGIN: f64 = 1.05;
+
+/// Everything that the size depends on. All figures are in tokens.
+#[derive(Clone, Copy)]
+pub struct RequestSizes<'a> {
+    pub prompt: &'a FixedPrompt,
+    pub conversation: &'a Conversation,
+    pub settings: &'a ContextSettings,
+}
+
+impl RequestSizes<'_> {
+    pub fn estimated(&self) -> u64 {
+        self.calibrated(self.prompt.tokens() + self.conversation.state.history.tokens())
+    }
+
+    pub fn calibrated(&self, tokens: u64) -> u64 {
+        self.conversation.state.calibration.apply(tokens)
+    }
+
+    /// The most that the next request may take: what the server has counted, and the upper bound of what arrived
+    /// since; before the first report, and after a rewrite, the upper bound of everything.
+    pub fn at_most(&self) -> u64 {
+        let history = &self.conversation.state.history;
+        let bound = self.prompt.upper_bound() + history.upper_bound();
+        let rewritten = history.requests_since_rewrite() == 0;
+        if rewritten || !self.conversation.state.calibration.is_learned() {
+            return (bound as f64 * self.settings.token_ratio.max(1.0)) as u64;
+        }
+        let now = history.requests();
+        let unsure: u64 = history
+            .entries()
+            .iter()
+            .rev()
+            .take_while(|entry| entry.arrived_at + 1 >= now)
+            .map(|entry| u64::from(entry.upper_bound().saturating_sub(entry.tokens())))
+            .sum();
+        let estimated = (self.prompt.tokens() + history.tokens()) as f64;
+        // A server that reports too little is believed only where the estimate may be far too high: in scripts
+        // with many characters.
+        let least =
+            if bound as f64 > estimated * 1.6 { estimated / 2.0 } else { estimated * ESTIMATE_MARGIN };
+        let corrected = (self.estimated() as f64).max(least);
+        let ratio = (corrected / estimated.max(1.0)).max(1.0);
+        (corrected * REPORT_MARGIN + unsure as f64 * ratio) as u64
+    }
+
+    pub fn thresholds(&self) -> Thresholds {
+        Thresholds::of_settings(self.settings)
+    }
+
+    pub fn free(&self) -> u64 {
+        self.settings.window_tokens.saturating_sub(self.at_most())
+    }
+
+    pub fn limit(&self) -> u64 {
+        policy::limit(self.settings)
+    }
+
+    /// Compaction lands at or under this.
+    pub fn low_water(&self) -> u64 {
+        policy::low_water(self.settings)
+    }
+
+    pub fn smallest_window(&self) -> u64 {
+        // An eighth is for the reply.
+        (self.prompt.upper_bound() + WORKING_TOKENS) * 8 / 7
+    }
+}
 
 pub struct NextRequest {
     pub parts: FixedParts,
@@ -30,9 +106,9 @@ impl NextRequest {
         let quarter = u32::try_from(window / 4).ok().filter(|_| window <= LIMITED_WINDOW_TOKENS);
         let limit = params.max_output_tokens.or(sizes.settings.reply_tokens).or(quarter);
         params.max_output_tokens = limit.map(|limit| limit.min(free));
-        params.long_cache = sizes.settings.reply_tokens.is_some() && sizes.conversation.usage.pauses() > 0;
+        params.long_cache = sizes.settings.reply_tokens.is_some() && sizes.conversation.usage.pauses > 0;
         let parts = sizes.prompt.parts(params);
-        let history = &sizes.conversation.history;
+        let history = &sizes.conversation.state.history;
         let built = ContextBuilder::build(&LayerInputs { parts: &parts, history });
         Self { parts, built }
     }
@@ -52,7 +128,9 @@ impl NextRequest {
         if settings.binding == Binding::None {
             return Ok(next);
         }
-        let Some(at) = conversation.prefix.changed_at(&next.parts, &next.built) else { return Ok(next) };
+        let Some(at) = conversation.state.prefix.changed_at(&next.parts, &next.built) else {
+            return Ok(next);
+        };
         let unbound = next.built.reasoning_from(at);
         if unbound.is_empty() {
             return Ok(next);

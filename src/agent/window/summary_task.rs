@@ -2,7 +2,7 @@
 
 use tokio::task::JoinHandle;
 
-use super::sizes::RequestSizes;
+use super::request::RequestSizes;
 use crate::control::TurnControl;
 use crate::sampling::sampler::Sampler;
 use crate::session::conversation::Conversation;
@@ -37,7 +37,7 @@ impl SummaryTask {
         let entries = covered(sizes.conversation, before);
         let covers = entries.iter().map(|entry| entry.id).collect();
         let writer = sampler.summarizer(sizes.settings);
-        let goal = sizes.conversation.history.goal().cloned();
+        let goal = sizes.conversation.state.history.goal().cloned();
         let task = tokio::spawn(async move { writer.summarize(entries, goal, focus).await });
         Self { covers, before, task }
     }
@@ -60,7 +60,7 @@ impl SummaryTask {
 
     /// Whether the history up to the cut is still what the summary was made from.
     pub fn still_covers(&self, conversation: &Conversation) -> bool {
-        let entries = conversation.history.entries();
+        let entries = conversation.state.history.entries();
         entries.len() > self.covers.len()
             && entries.iter().zip(&self.covers).all(|(entry, id)| entry.id == *id)
             && entries[self.covers.len()].id == self.before
@@ -68,7 +68,7 @@ impl SummaryTask {
 }
 
 pub fn covered(conversation: &Conversation, before: ItemId) -> Vec<HistoryEntry> {
-    let entries = conversation.history.entries();
+    let entries = conversation.state.history.entries();
     entries.iter().take_while(|entry| entry.id != before).cloned().collect()
 }
 
@@ -89,7 +89,7 @@ pub fn tokens_of(summary: &Summary) -> u64 {
 /// Where to cut: as many recent rounds stay as the low-water mark minus `spare` tokens allows, at most
 /// `min_retain_rounds` (two if `wanted`), and at least two unless only one round is finished.
 pub fn archive_cut(sizes: RequestSizes<'_>, wanted: bool, spare: u64) -> Option<ItemId> {
-    let history = &sizes.conversation.history;
+    let history = &sizes.conversation.state.history;
     let rounds = history.rounds();
     let most = if wanted { 2 } else { sizes.settings.min_retain_rounds.min(rounds.len().saturating_sub(1)) };
     let fixed = sizes.estimated().saturating_sub(sizes.calibrated(history.tokens()));

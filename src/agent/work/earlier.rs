@@ -30,7 +30,7 @@ pub async fn keep(conversation: &Conversation, cx: &ToolCx) {
         return;
     }
     let of = |wanted: fn(&Item) -> bool| {
-        let newest = conversation.history.entries().iter().rev().find(|entry| wanted(&entry.item));
+        let newest = conversation.state.history.entries().iter().rev().find(|entry| wanted(&entry.item));
         newest.map(|entry| entry.item.text().into_owned()).unwrap_or_default()
     };
     let task = of(|item| matches!(item, Item::User(message) if !message.steering));

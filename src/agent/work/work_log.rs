@@ -35,7 +35,6 @@ pub struct CallMark {
     pub call: u64,
     pub result: u64,
     pub failed: bool,
-    /// Asks how something is getting on.
     pub polls: bool,
     pub tool: Arc<str>,
     /// For people: what failed, and how.
@@ -47,7 +46,6 @@ pub struct CheckRun {
     pub check: Check,
     /// Changes from here on are not covered.
     pub started: ItemId,
-    /// How it ended, if that is known.
     pub failed: Option<bool>,
     /// Such as `exit code 101, "2 failed"`.
     pub how: String,
@@ -59,7 +57,6 @@ pub struct CheckRun {
 pub struct WorkLog {
     events: UndoStack<(ItemId, WorkEvent)>,
     open: HashMap<Arc<str>, Arc<ToolCall>>,
-    /// Checks that run as jobs.
     jobs: HashMap<u32, (ItemId, Check)>,
 }
 
@@ -155,7 +152,6 @@ impl WorkLog {
         start
     }
 
-    /// What this turn was reminded of so far.
     pub fn reminded(&self) -> impl Iterator<Item = ReminderTopic> {
         let from = self.turn_start();
         self.events.all().iter().filter(move |(id, _)| *id >= from).filter_map(|(_, event)| match event {
@@ -206,7 +202,6 @@ impl WorkLog {
         failed
     }
 
-    /// When this turn changed the first file.
     pub fn first_change(&self) -> Option<ItemId> {
         let from = self.turn_start();
         let changed = |(id, event): &(ItemId, WorkEvent)| {

@@ -2,8 +2,8 @@
 
 use super::doctor::{models, run as doctor};
 use super::install::{login, man, update};
-use super::mcp::args::McpCommand;
-use super::mcp::{manage, serve, test};
+use super::mcp::manage::{self, McpCommand};
+use super::mcp::{serve, test};
 use super::peers::import;
 use super::project::{hooks, locate, notes, policy, sandbox, skills, trust};
 use super::sessions::{context, export, list, replay_traces, report as report_command, rewind};

@@ -93,7 +93,7 @@ fn work(conversation: &mut Conversation, tool: &str, envelope: Envelope) {
 }
 
 fn facts(conversation: &Conversation) -> StateBlock {
-    StateBlock::gather(conversation.history.entries().iter().map(|entry| (entry.id, &*entry.item)))
+    StateBlock::gather(conversation.state.history.entries().iter().map(|entry| (entry.id, &*entry.item)))
 }
 
 proptest! {
@@ -113,7 +113,7 @@ proptest! {
         for (number, step) in steps.into_iter().enumerate() {
             match step {
                 Step::Ask(text) => {
-                    conversation.history.end_turn();
+                    conversation.state.history.end_turn();
                     conversation.record(Item::User(UserMessage::new(&text))).unwrap();
                     asked.push(text);
                 }
@@ -143,7 +143,7 @@ proptest! {
                     decided.push(format!("which {n}? → the {number}th"));
                 }
                 Step::Compact { model, tiny } => {
-                    let entries: Vec<HistoryEntry> = conversation.history.entries().to_vec();
+                    let entries: Vec<HistoryEntry> = conversation.state.history.entries().to_vec();
                     let cut = entries.iter().rposition(|entry| entry.item.begins_round()).unwrap_or(0);
                     if cut > 0 {
                         let said = "## Objectives & Status\n- all of `src/file_1.rs`, src/ghost.rs\n## Current Plan & Progress\n- go on";
@@ -159,10 +159,10 @@ proptest! {
                 }
                 Step::Resume => {
                     let path = conversation.log_path();
-                    let before = format!("{:?}", conversation.history.entries().iter().map(HistoryEntry::message).collect::<Vec<_>>());
+                    let before = format!("{:?}", conversation.state.history.entries().iter().map(HistoryEntry::message).collect::<Vec<_>>());
                     drop(conversation);
                     conversation = reopen::restore(&state, &work_folder, &path).unwrap().conversation;
-                    let after = format!("{:?}", conversation.history.entries().iter().map(HistoryEntry::message).collect::<Vec<_>>());
+                    let after = format!("{:?}", conversation.state.history.entries().iter().map(HistoryEntry::message).collect::<Vec<_>>());
                     prop_assert_eq!(before, after);
                 }
                 Step::TakeBack => conversation.unarchive().unwrap(),
@@ -208,10 +208,10 @@ proptest! {
             let form = [FormName::Compressed, FormName::Pointer, FormName::Gone][forms[number]];
             conversation.adopt(&Batch::plain(kept.iter().map(|(id, _)| *id).collect(), form, CauseKind::Compaction)).unwrap();
         }
-        let before = conversation.history.entries()[4].id;
-        let summary = compressor::facts_only(&conversation.history.entries()[..4], None, 128_000);
+        let before = conversation.state.history.entries()[4].id;
+        let summary = compressor::facts_only(&conversation.state.history.entries()[..4], None, 128_000);
         conversation.archive(before, summary, CauseKind::Compaction).unwrap();
-        let archived = conversation.history.entries()[0].clone();
+        let archived = conversation.state.history.entries()[0].clone();
         kept.push((archived.id, archived.item));
         let originals = LogOriginals::default();
         originals.follow(conversation.log_path());
@@ -242,7 +242,7 @@ fn search_skips_rewound_items() {
     let first = say(&mut conversation, "first line\nwe decided on the tokenBucket limiter\nlast line");
     say(&mut conversation, "the limiter is slow");
     let second = say(&mut conversation, "設計書を読んで");
-    let summary = compressor::facts_only(&conversation.history.entries()[..2], None, 128_000);
+    let summary = compressor::facts_only(&conversation.state.history.entries()[..2], None, 128_000);
     conversation.archive(second, summary, CauseKind::Compaction).unwrap();
     let void = say(&mut conversation, "token bucket token bucket");
     conversation.rewind(void).unwrap();

@@ -57,7 +57,7 @@ fn tool(conversation: &mut Conversation, name: &str, envelope: Envelope) -> [Ite
 
 /// Every item that counts, in order: those in view, and those that an archive can still give back.
 fn whole(conversation: &Conversation) -> Vec<ItemId> {
-    let mut history = conversation.history.clone();
+    let mut history = conversation.state.history.clone();
     while history.unarchive_growth().is_some() {
         history.unarchive();
     }
@@ -77,7 +77,7 @@ proptest! {
         let mut lists: Vec<(ItemId, u64)> = Vec::new();
         let mut archives = 0;
         for step in steps {
-            let entries = conversation.history.entries();
+            let entries = conversation.state.history.entries();
             let rounds: Vec<ItemId> =
                 entries.iter().filter(|entry| entry.item.begins_round()).map(|entry| entry.id).collect();
             match step {
@@ -91,14 +91,14 @@ proptest! {
                 }
                 Step::Archive(at) => {
                     // More than can be taken back would only hide from this test what still counts.
-                    if archives < 3 && let Some(cut) = rounds.iter().filter(|id| conversation.history.reaches(**id)).nth(at).copied() {
-                        let summary = compressor::facts_only(&conversation.history.entries()[..1], None, 128_000);
+                    if archives < 3 && let Some(cut) = rounds.iter().filter(|id| conversation.state.history.reaches(**id)).nth(at).copied() {
+                        let summary = compressor::facts_only(&conversation.state.history.entries()[..1], None, 128_000);
                         conversation.archive(cut, summary, CauseKind::Compaction).unwrap();
                         archives += 1;
                     }
                 }
                 Step::Unarchive => {
-                    archives -= usize::from(conversation.history.unarchive_growth().is_some());
+                    archives -= usize::from(conversation.state.history.unarchive_growth().is_some());
                     conversation.unarchive().unwrap();
                 }
                 Step::Pin(at) => {
@@ -107,14 +107,14 @@ proptest! {
                     }
                 }
                 Step::Rewind(at) => {
-                    if let Some(to) = rounds.get(at).copied().filter(|to| conversation.history.reaches(*to)) {
+                    if let Some(to) = rounds.get(at).copied().filter(|to| conversation.state.history.reaches(*to)) {
                         before.push(counts.clone());
                         counts.retain(|id| *id < to);
                         conversation.rewind(to).unwrap();
                     }
                 }
                 Step::Revive(at) => {
-                    if at < before.len() && conversation.history.can_revive(at as u32) {
+                    if at < before.len() && conversation.state.history.can_revive(at as u32) {
                         before.push(counts.clone());
                         counts = before[at].clone();
                         conversation.revive(at as u32).unwrap();
@@ -126,7 +126,7 @@ proptest! {
             prop_assert_eq!(conversation.facts.todos(), todos);
         }
         let seen = |conversation: &Conversation| {
-            let entries = conversation.history.entries();
+            let entries = conversation.state.history.entries();
             entries.iter().map(|entry| (entry.id, entry.text().to_string(), entry.pinned)).collect::<Vec<_>>()
         };
         let (live, todos, path) = (seen(&conversation), conversation.facts.todos(), conversation.log_path());
@@ -194,7 +194,7 @@ fn a_pointer_whose_target_left_the_view_says_how_to_get_at_the_original() {
     let output = || Envelope::success("").with_body("output", "a line that is worth a pointer\n".repeat(20));
     let [_, first] = tool(&mut conversation, "Bash", output());
     let [_, second] = tool(&mut conversation, "Bash", output());
-    let batch = ToolResultCompressor::on_arrival(&conversation.history, &limits).unwrap();
+    let batch = ToolResultCompressor::on_arrival(&conversation.state.history, &limits).unwrap();
     conversation.adopt(&batch).unwrap();
     let settings = ContextSettings::for_window(128_000, Origin::User);
     let situation = PolicyInputs {
@@ -206,14 +206,20 @@ fn a_pointer_whose_target_left_the_view_says_how_to_get_at_the_original() {
         scale: 1.0,
     };
     assert!(
-        conversation.history.entry(second).unwrap().text().contains(&format!("the same output as {first}"))
+        conversation
+            .state
+            .history
+            .entry(second)
+            .unwrap()
+            .text()
+            .contains(&format!("the same output as {first}"))
     );
-    assert!(policy::before_request(&conversation.history, &situation).is_empty());
+    assert!(policy::before_request(&conversation.state.history, &situation).is_empty());
     conversation.adopt(&Batch::plain(vec![first], FormName::Pointer, CauseKind::Drop)).unwrap();
-    for batch in policy::before_request(&conversation.history, &situation) {
+    for batch in policy::before_request(&conversation.state.history, &situation) {
         conversation.adopt(&batch).unwrap();
     }
-    let told = conversation.history.entry(second).unwrap().text().to_owned();
+    let told = conversation.state.history.entry(second).unwrap().text().to_owned();
     assert!(told.contains(&format!("Recall {{\"id\":{}}}", second.0)), "{told}");
-    assert!(policy::before_request(&conversation.history, &situation).is_empty());
+    assert!(policy::before_request(&conversation.state.history, &situation).is_empty());
 }

@@ -66,7 +66,7 @@ async fn a_discarded_first_message_leaves_nothing_to_rewind() {
     let log = place.log();
     let read = reopen::restore(place.home().as_path(), &place.project(), &log).unwrap();
     let history: Vec<String> =
-        read.conversation.history.entries().iter().map(|entry| entry.text().to_string()).collect();
+        read.conversation.state.history.entries().iter().map(|entry| entry.text().to_string()).collect();
     assert_eq!(history.iter().filter(|text| text.starts_with("two")).count(), 1, "{history:?}");
 }
 
@@ -81,7 +81,7 @@ async fn the_chosen_model_survives_a_discarded_message_and_clear() {
     assert_eq!(agent.turn("one").await.reason, EndReason::Done);
     let chosen = |path: &std::path::Path| {
         let read = reopen::restore(place.home().as_path(), &place.project(), path).unwrap();
-        read.conversation.chosen_model().map(|(_, model)| model.clone())
+        read.conversation.chosen_model.as_ref().map(|(_, model)| model.clone())
     };
     let first = place.log();
     agent.send(Idle::Clear);

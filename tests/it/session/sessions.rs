@@ -247,7 +247,7 @@ mod any_cut {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(&path, &bytes).unwrap();
             let restored = reopen::restore(folder.path(), folder.path(), &path).unwrap();
-            prop_assert!(restored.conversation.history.open_calls().is_empty());
+            prop_assert!(restored.conversation.state.history.open_calls().is_empty());
             drop(restored);
             // What the first resume wrote is enough: a second one finds nothing to repair.
             let before = std::fs::read(&path).unwrap();

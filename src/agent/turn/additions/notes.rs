@@ -55,7 +55,6 @@ pub fn hints(root: &Path, files: &[String]) -> Vec<ContextPacket> {
     found.filter(|packet| packet.form == NoteForm::Hint).map(packet).collect()
 }
 
-/// The mark of the note in a hint made here.
 pub fn hint_mark(hint: &str) -> Option<&str> {
     let (mark, _) = hint.split_once(' ')?.1.split_once(": ")?;
     mark.contains('@').then_some(mark)
@@ -108,7 +107,7 @@ pub fn block(
 
 /// The marks of the notes in the history. What was archived may be shown again.
 pub fn shown(conversation: &Conversation) -> HashSet<String> {
-    let messages = conversation.history.entries().iter().filter_map(|entry| match &*entry.item {
+    let messages = conversation.state.history.entries().iter().filter_map(|entry| match &*entry.item {
         Item::User(message) => Some(message),
         _ => None,
     });

@@ -13,7 +13,7 @@ use crate::window::fixed_prompt::FixedPrompt;
 use base::config::mode::Mode;
 use base::config::prompts;
 use base::config::settings::Permission;
-use base::model::item::{Item, ItemId, Reminder, ReminderTopic};
+use base::model::item::{Item, ItemId, ReminderTopic};
 use base::path;
 use base::protocol::event::Level;
 use base::protocol::notice as texts;
@@ -93,10 +93,9 @@ pub fn rules_of_touched(conversation: &mut Conversation, sections: Vec<String>) 
             "<system-reminder>These project rules apply to files that your calls touched:\n\n{section}</system-reminder>"
         );
         let is_it = |item: &Item| matches!(item, Item::Reminder(known) if known.about == ReminderTopic::ScopedRules && *known.text == *text);
-        let entries = conversation.history.entries();
+        let entries = conversation.state.history.entries();
         if !entries.iter().any(|entry| entry.message().is_some() && is_it(&entry.item)) {
-            conversation
-                .record(Item::Reminder(Reminder { about: ReminderTopic::ScopedRules, text: text.into() }))?;
+            conversation.remind(ReminderTopic::ScopedRules, text)?;
         }
     }
     Ok(())
@@ -117,11 +116,6 @@ pub fn mode(conversation: &mut Conversation, now: Mode, interactive: bool) -> Re
         text = text.replace(ASKS, "; say what you assumed where the task leaves something open");
     }
     tell(conversation, ReminderTopic::Mode, text)
-}
-
-pub fn findings(conversation: &mut Conversation, text: String) -> Result<(), LogError> {
-    conversation.record(Item::Reminder(Reminder { about: ReminderTopic::Findings, text: text.into() }))?;
-    Ok(())
 }
 
 pub fn steps(conversation: &mut Conversation, limit: u32, done: u32) -> Result<(), LogError> {
@@ -161,13 +155,9 @@ pub async fn end_of_turn(
     control: &TurnControl,
 ) -> Result<bool, LogError> {
     let Some(hooks) = hooks else { return Ok(false) };
-    let said = conversation.history.entries().iter().rev().find_map(|entry| match &*entry.item {
-        Item::Assistant { text, .. } => Some(Arc::clone(text)),
-        _ => None,
-    });
-    let said = said.unwrap_or_default();
+    let said = conversation.last_said().cloned().unwrap_or_default();
     let Some(text) = turn_hooks::stop(hooks, before, &said, &control.cancel).await else { return Ok(false) };
-    conversation.record(Item::Reminder(Reminder { about: ReminderTopic::Hooks, text: text.into() }))?;
+    conversation.remind(ReminderTopic::Hooks, text)?;
     Ok(true)
 }
 
@@ -175,13 +165,12 @@ fn tell(conversation: &mut Conversation, about: ReminderTopic, text: String) -> 
     if about != ReminderTopic::Steps && last(conversation, about).is_some_and(|(_, said)| *said == *text) {
         return Ok(());
     }
-    conversation.record(Item::Reminder(Reminder { about, text: text.into() }))?;
-    Ok(())
+    conversation.remind(about, text).map(drop)
 }
 
 /// The last reminder about something, if it is still sent.
 fn last(conversation: &Conversation, about: ReminderTopic) -> Option<(ItemId, Arc<str>)> {
-    let entries = conversation.history.entries().iter().rev().filter(|entry| entry.message().is_some());
+    let entries = conversation.state.history.entries().iter().rev().filter(|entry| entry.message().is_some());
     entries.into_iter().find_map(|entry| match &*entry.item {
         Item::Reminder(reminder) if reminder.about == about => Some((entry.id, Arc::clone(&reminder.text))),
         _ => None,

@@ -70,10 +70,9 @@ impl SkillHints {
     }
 }
 
-/// The skills that the history names or contains.
 pub fn told(conversation: &Conversation) -> HashSet<String> {
     let mut told = HashSet::new();
-    for entry in conversation.history.entries() {
+    for entry in conversation.state.history.entries() {
         match &*entry.item {
             Item::User(message) => {
                 let blocks = message.injected.iter().filter(|block| block.starts_with(MAY_FIT));
@@ -115,7 +114,7 @@ pub fn allow(name: &str, tools: Vec<String>, policy: &PolicyEngine, events: &Eve
 
 /// Pins a skill's item, and unpins older ones when together they exceed their part of the window.
 pub fn keep(id: ItemId, conversation: &mut Conversation, window_tokens: u64) -> Result<(), LogError> {
-    let entries = conversation.history.entries().iter().rev();
+    let entries = conversation.state.history.entries().iter().rev();
     let holding: Vec<(ItemId, u64, bool)> = entries
         .filter(|entry| holds_skill(entry))
         .map(|entry| (entry.id, u64::from(entry.tokens()), entry.pinned))

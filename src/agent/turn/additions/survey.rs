@@ -43,7 +43,7 @@ pub async fn block(
 }
 
 fn is_known(conversation: &Conversation, block: &str) -> bool {
-    let shown = conversation.history.entries().iter().filter(|entry| entry.message().is_some());
+    let shown = conversation.state.history.entries().iter().filter(|entry| entry.message().is_some());
     shown.into_iter().any(|entry| match &*entry.item {
         Item::User(message) => message.injected.iter().any(|injected| **injected == *block),
         _ => false,

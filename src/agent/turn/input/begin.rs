@@ -2,14 +2,13 @@
 
 use super::blocks::{self, BlockInputs, MessageKind};
 use super::images;
-use super::machine::MachineFacts;
-use super::waiting;
+use super::message;
 use crate::control::{Events, TurnControl, notice};
 use crate::hooks::turn_hooks;
 use crate::parts::Agent;
 use crate::turn::additions::{reminders, skills};
 use crate::turn::error::TurnError;
-use base::model::item::{Item, ItemId, Reminder, ReminderTopic, UserMessage};
+use base::model::item::{Item, ItemId, ReminderTopic, UserMessage};
 use base::protocol::event::Level;
 use base::protocol::notice::{self as texts, Problem};
 use base::text::one_line;
@@ -36,21 +35,19 @@ pub async fn record_round(
 ) -> Result<ItemId, TurnError> {
     prepare(agent, events).await;
     let Agent { conversation, dispatcher, .. } = agent;
-    let id =
-        conversation.record(Item::Reminder(Reminder { about: ReminderTopic::Goal, text: said.into() }))?.0;
+    let id = conversation.remind(ReminderTopic::Goal, said)?;
     if let Some(journal) = &dispatcher.cx.journal {
         journal.begin_turn(id.0, shown);
     }
     Ok(id)
 }
 
-/// What every turn begins with.
 pub async fn prepare(agent: &mut Agent, events: &Events) {
     let Agent { conversation, window, sampler, dispatcher, input, .. } = agent;
     let cx = &dispatcher.cx;
     cx.images.begin(&sampler.params.model);
     if !input.sub_agent {
-        dispatcher.policy.end_turn();
+        dispatcher.policy.rules().forget_turn();
     }
     if let Some(sub_agents) = &cx.sub_agents {
         sub_agents.begin(sampler.parent_turn(window.settings(), &conversation.id));
@@ -63,7 +60,6 @@ pub async fn prepare(agent: &mut Agent, events: &Events) {
     reminders::tell_of_rules(window, dispatcher.root(), events);
 }
 
-/// Records the message with the blocks that follow it.
 pub async fn record_prompt(
     agent: &mut Agent,
     text: &str,
@@ -71,34 +67,23 @@ pub async fn record_prompt(
 ) -> Result<ItemId, TurnError> {
     let events = &control.events;
     prepare(agent, events).await;
-    let Agent { conversation, window, dispatcher, input, attachments, .. } = agent;
+    let Agent { conversation, dispatcher, input, .. } = &*agent;
     let cx = &dispatcher.cx;
     if let Some((skill, _)) = input.offers.skills.called(text) {
         skills::allow(&skill.name, skill.allowed_tools.clone(), &dispatcher.policy, events);
     }
-    let window_tokens = window.settings().window_tokens;
-    let again = attachments.is_empty() && waiting::waiting(text, conversation, &cx.redactor).is_some();
+    let again = input.attachments.is_empty() && message::waiting(text, conversation, &cx.redactor).is_some();
     let mut message = UserMessage::new(&cx.redactor.redact_typed(text));
-    let mut inputs = BlockInputs {
-        text,
-        expanded: None,
-        attachments: attachments.as_slice().into(),
-        input,
-        conversation,
-        cx,
-        mode: dispatcher.policy.mode(),
-        machine: MachineFacts::of(dispatcher),
-        window_tokens,
-        cancel: &control.cancel,
-        occasion: if again { MessageKind::Again } else { MessageKind::NewTurn },
-        blocks: Vec::new(),
-    };
+    let kind = if again { MessageKind::Again } else { MessageKind::NewTurn };
+    let mut inputs = BlockInputs::new(text, kind, agent, &control.cancel);
     blocks::append(&mut message, &mut inputs).await.map_err(|blocks::Interrupted| TurnError::Interrupted)?;
     let file_news = dispatcher.file_news().await;
+    let Agent { conversation, window, dispatcher, input, .. } = agent;
+    let cx = &dispatcher.cx;
     // From here on nothing waits: what is taken out of its place is recorded.
-    attachments.clear();
+    input.attachments.clear();
     if let Some((waiting, images)) =
-        waiting::take_waiting(text, conversation, &cx.redactor)?.filter(|_| again)
+        message::take_waiting(text, conversation, &cx.redactor)?.filter(|_| again)
     {
         cx.images.put_back(images);
         let new = std::mem::replace(&mut message, waiting).injected;
@@ -114,7 +99,7 @@ pub async fn record_prompt(
     let (title, is_skill) = (one_line(&message.text, 200), skills::is_call(&message));
     let id = conversation.record(Item::User(message))?.0;
     if is_skill {
-        skills::keep(id, conversation, window_tokens)?;
+        skills::keep(id, conversation, window.settings().window_tokens)?;
     }
     for image in images::record(conversation, cx)? {
         notice(events, Level::Info, texts::image_attached(&image));

@@ -9,50 +9,55 @@ use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::attachments;
 use super::images;
-use super::machine::{self, MachineFacts};
-use super::message::TurnInput;
+use super::machine;
 use super::task_context;
-use crate::session::conversation::Conversation;
+use crate::parts::Agent;
 use crate::turn::additions::{notes, skills, survey};
-use base::config::mode::Mode;
 use base::model::item::UserMessage;
-use base::protocol::attachment::Attachment;
 use context::mention;
 use guard::redact::detector::TextSource;
 use tools::cx::ToolCx;
 
-/// For all blocks of one message.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 pub struct BlockInputs<'a> {
     pub text: &'a str,
     /// The prompt that the text expands to, where it is a command.
     pub expanded: Option<String>,
-    pub attachments: Arc<[Attachment]>,
-    pub input: &'a TurnInput,
-    pub conversation: &'a Conversation,
-    pub cx: &'a ToolCx,
-    pub mode: Mode,
-    pub machine: MachineFacts,
-    pub window_tokens: u64,
+    pub agent: &'a Agent,
     pub cancel: &'a CancellationToken,
     pub occasion: MessageKind,
     pub blocks: Vec<Arc<str>>,
 }
 
-impl BlockInputs<'_> {
+impl<'a> BlockInputs<'a> {
+    pub fn new(
+        text: &'a str,
+        occasion: MessageKind,
+        agent: &'a Agent,
+        cancel: &'a CancellationToken,
+    ) -> Self {
+        Self { text, expanded: None, agent, cancel, occasion, blocks: Vec::new() }
+    }
+
+    fn cx(&self) -> &'a ToolCx {
+        &self.agent.dispatcher.cx
+    }
+
+    fn window_tokens(&self) -> u64 {
+        self.agent.window.settings().window_tokens
+    }
+
     fn asked(&self) -> &str {
         self.expanded.as_deref().unwrap_or(self.text)
     }
 
     fn redacted(&self, block: &str) -> String {
-        self.cx.redactor.redact(block, TextSource::Text).into_owned()
+        self.cx().redactor.redact(block, TextSource::Text).into_owned()
     }
 }
 
-/// Which messages a block follows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum MessageKind {
     Steering,
@@ -87,7 +92,7 @@ pub struct Interrupted;
 pub async fn append(message: &mut UserMessage, inputs: &mut BlockInputs<'_>) -> Result<(), Interrupted> {
     let (cancel, deadline, occasion) = (inputs.cancel.clone(), Instant::now() + DEADLINE, inputs.occasion);
     if occasion != Again {
-        let expanded = inputs.input.asked.prompt(inputs.text, &cancel);
+        let expanded = inputs.agent.input.asked.prompt(inputs.text, &cancel);
         inputs.expanded = within(expanded, deadline, &cancel).await?.flatten();
     }
     for (name, occasions, make) in SOURCES {
@@ -113,7 +118,6 @@ pub fn add(message: &mut UserMessage, block: &str) {
     }
 }
 
-/// `None` after the deadline.
 async fn within<T>(
     work: impl Future<Output = T>,
     deadline: Instant,
@@ -137,14 +141,14 @@ fn ready<'a>(block: Option<String>) -> BoxFuture<'a, Option<String>> {
 
 fn command<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
     let block = inputs.expanded.as_ref().map(|prompt| format!("<command>\n{prompt}\n</command>"));
-    ready(block.map(|block| inputs.cx.redactor.redact_typed(&block).into_owned()))
+    ready(block.map(|block| inputs.cx().redactor.redact_typed(&block).into_owned()))
 }
 
 fn skill<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
-    let (offers, told) = (inputs.input.offers.clone(), skills::told(inputs.conversation));
+    let (offers, told) = (inputs.agent.input.offers.clone(), skills::told(&inputs.agent.conversation));
     let (text, asked) = (inputs.text.to_owned(), inputs.asked().to_owned());
     let (own_command, steering) = (inputs.expanded.is_some(), inputs.occasion == Steering);
-    let (root, redactor) = (Arc::clone(&inputs.cx.root), Arc::clone(&inputs.cx.redactor));
+    let (root, redactor) = (Arc::clone(&inputs.cx().root), Arc::clone(&inputs.cx().redactor));
     blocking(move || {
         let called = offers.called(&text, &root).filter(|_| !own_command);
         let block = called.or_else(|| offers.may_fit(&asked, &told).filter(|_| !steering))?;
@@ -153,68 +157,67 @@ fn skill<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
 }
 
 fn mentions<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
-    let (asked, root) = (inputs.asked().to_owned(), Arc::clone(&inputs.cx.root));
+    let (asked, root) = (inputs.asked().to_owned(), Arc::clone(&inputs.cx().root));
     blocking(move || mention::reminder(&asked, &root))
 }
 
 fn named_images<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
     let (asked, root, tray) =
-        (inputs.asked().to_owned(), Arc::clone(&inputs.cx.root), Arc::clone(&inputs.cx.images));
+        (inputs.asked().to_owned(), Arc::clone(&inputs.cx().root), Arc::clone(&inputs.cx().images));
     blocking(move || images::attach(&asked, &root, &tray))
 }
 
 fn resources<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
-    inputs.input.asked.resources(inputs.asked(), inputs.cx, inputs.cancel).boxed()
+    inputs.agent.input.asked.resources(inputs.asked(), inputs.cx(), inputs.cancel).boxed()
 }
 
 fn likely_files<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
-    let BlockInputs { text, input, conversation, cx, window_tokens, .. } = inputs;
-    task_context::block(text, input.task_context, conversation, cx, *window_tokens)
+    let Agent { conversation, input, .. } = inputs.agent;
+    task_context::block(inputs.text, input.task_context, conversation, inputs.cx(), inputs.window_tokens())
         .map(|block| block.map(|block| inputs.redacted(&block)))
         .boxed()
 }
 
 fn related_notes<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
-    if !inputs.input.inject_notes {
+    if !inputs.agent.input.inject_notes {
         return ready(None);
     }
-    let mut shown = notes::shown(inputs.conversation);
+    let mut shown = notes::shown(&inputs.agent.conversation);
     shown.extend(inputs.blocks.iter().flat_map(|block| notes::hint_marks(block)).map(str::to_owned));
-    let (asked, budget) = (inputs.asked().to_owned(), notes::budget(inputs.window_tokens));
-    let (root, redactor) = (Arc::clone(&inputs.cx.root), Arc::clone(&inputs.cx.redactor));
+    let (asked, budget) = (inputs.asked().to_owned(), notes::budget(inputs.window_tokens()));
+    let (root, redactor) = (Arc::clone(&inputs.cx().root), Arc::clone(&inputs.cx().redactor));
     blocking(move || notes::block(&asked, &root, &redactor, &shown, budget))
 }
 
 /// For the session's first task.
 fn earlier_work<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
-    let first = inputs.conversation.history.entries().is_empty();
-    if !first || !inputs.input.inject_notes || inputs.input.sub_agent {
+    let first = inputs.agent.conversation.state.history.entries().is_empty();
+    if !first || !inputs.agent.input.inject_notes || inputs.agent.input.sub_agent {
         return ready(None);
     }
-    let (asked, log) = (inputs.asked().to_owned(), inputs.conversation.log_path());
+    let (asked, log) = (inputs.asked().to_owned(), inputs.agent.conversation.log_path());
     blocking(move || task_context::earlier_work(&log, &asked))
 }
 
 fn environment<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
-    if !inputs.conversation.history.entries().is_empty() {
+    if !inputs.agent.conversation.state.history.entries().is_empty() {
         return ready(None);
     }
-    let (asked, cx) = (inputs.asked().to_owned(), inputs.cx.clone());
-    let (facts, sub_agent) = (inputs.machine, inputs.input.sub_agent);
-    blocking(move || Some(machine::block_of(&asked, facts, sub_agent, &cx)))
+    machine::block(inputs.asked(), &inputs.agent.dispatcher, inputs.agent.input.sub_agent).boxed()
 }
 
 fn attached<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
-    if inputs.attachments.is_empty() {
+    let all = inputs.agent.input.attachments.clone();
+    if all.is_empty() {
         return ready(None);
     }
-    let (all, cx, window_tokens) = (Arc::clone(&inputs.attachments), inputs.cx.clone(), inputs.window_tokens);
-    blocking(move || Some(attachments::block(&all, &cx, window_tokens)))
+    let (cx, window_tokens) = (inputs.cx().clone(), inputs.window_tokens());
+    blocking(move || Some(images::attached(&all, &cx, window_tokens)))
 }
 
 fn mode_survey<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
-    let BlockInputs { mode, conversation, cx, window_tokens, .. } = inputs;
-    survey::block(*mode, conversation, cx, *window_tokens)
+    let mode = inputs.agent.dispatcher.policy.mode();
+    survey::block(mode, &inputs.agent.conversation, inputs.cx(), inputs.window_tokens())
         .map(|block| block.map(|block| inputs.redacted(&block)))
         .boxed()
 }

@@ -1,6 +1,7 @@
 //! Images in a turn: those that the user names are appended to the message, those that the model reads to the
 //! results of their step. The user writes `@picture.png`, or pastes a path as terminals write it: absolute,
-//! quoted, with backslashes before spaces, or as a `file://` address.
+//! quoted, with backslashes before spaces, or as a `file://` address. What is attached otherwise: pictures go on the tray,
+//! texts are appended to the message, cut to suit the window.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,11 +11,15 @@ use base::folder::exact;
 use base::format::picture::PictureError;
 use base::model::item::{Image, Item};
 use base::path;
-use base::text::unescaped;
+use base::protocol::attachment::Attachment;
+use base::sanitize;
+use base::text::{one_line, unescaped};
 use context::mention;
 use context::session::log::LogError;
+use guard::redact::detector::TextSource;
 use tools::cx::ToolCx;
 use tools::image_tray::ImageTray;
+use tools::output::{Keep, Limits};
 
 const MAX_IMAGES: usize = 10;
 const ENDINGS: [&str; 5] = [".png", ".jpg", ".jpeg", ".gif", ".webp"];
@@ -86,13 +91,47 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
+const NAME_CHARS: usize = 400;
+
+/// The block for all of them. Decodes pictures and stores long texts: blocks.
+pub fn attached(attachments: &[Attachment], cx: &ToolCx, window_tokens: u64) -> String {
+    let limits = Limits::for_window(window_tokens);
+    let blocks: Vec<String> = attachments.iter().map(|attachment| one(attachment, cx, limits)).collect();
+    cx.redactor.redact(&blocks.join("\n"), TextSource::Text).into_owned()
+}
+
+fn one(attachment: &Attachment, cx: &ToolCx, limits: Limits) -> String {
+    match attachment {
+        Attachment::Image { name, bytes } => {
+            let name = one_line(&sanitize::as_data(name), NAME_CHARS);
+            let line = match cx.images.refusal() {
+                Some(why) => format!("{name} is an image, and {why}; tell the user so."),
+                None => match cx.images.put_bytes(bytes.clone(), &name) {
+                    Ok((width, height)) => format!("{name} is shown below at {width}×{height}."),
+                    Err(error) => format!("{name} can't be shown: {error}."),
+                },
+            };
+            format!("<system-reminder>{line}</system-reminder>")
+        }
+        Attachment::Text { name, text } => {
+            let name = one_line(&sanitize::as_data(name), NAME_CHARS).replace('"', "'");
+            let text = cx.redactor.redact(text, TextSource::Text);
+            let text = cx.spill.truncate(sanitize::as_data(&text), Keep::Head, limits).body;
+            format!(
+                "<attachment name=\"{name}\">\n{}\n</attachment>",
+                text.replace("</attachment", "‹/attachment")
+            )
+        }
+    }
+}
+
 /// Records the images on the tray, in the order of the results that name them, and returns them.
 pub fn record(conversation: &mut Conversation, cx: &ToolCx) -> Result<Vec<Image>, LogError> {
     let mut images = cx.images.take();
     if images.len() > 1 {
         // Calls of one step run in parallel.
         let named = |image: &Image| {
-            let entries = conversation.history.entries().iter();
+            let entries = conversation.state.history.entries().iter();
             let path = |item: &Item| match item {
                 Item::ToolResult(result) => result.envelope.data.subject() == Some(&*image.path),
                 _ => false,

@@ -1,7 +1,8 @@
 //! What a new session's first message says of the machine and the project: from files and `PATH` alone, no program is started.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::calls::dispatcher::Dispatcher;
 use base::deadline::Deadline;
@@ -12,9 +13,7 @@ use base::sanitize;
 use base::search::walk::{self, Walk};
 use guard::redact::detector::TextSource;
 use tools::check::project;
-use tools::cx::ToolCx;
 
-/// Looked for on every machine.
 const PROGRAMS: &[&str] = &[
     "git", "gcc", "make", "cmake", "python3", "pip", "uv", "node", "npm", "pnpm", "bun", "go", "cargo",
     "java", "mvn", "docker", "curl", "wget", "psql", "sqlite3", "tmux", "rg", "jq",
@@ -51,30 +50,18 @@ const FILES_CHARS: usize = 1_600;
 const FILES_LOOKED_AT: usize = 4_000;
 const FOLDERS: usize = 12;
 
-#[derive(Clone, Copy)]
-pub struct MachineFacts {
-    pub headless: bool,
+struct Machine {
+    root: Arc<PathBuf>,
+    task: String,
+    headless: bool,
     /// Commands are confined without a network.
-    pub offline: bool,
-}
-
-impl MachineFacts {
-    pub fn of(dispatcher: &Dispatcher) -> Self {
-        let policy = &dispatcher.policy;
-        Self { headless: !dispatcher.interactive, offline: policy.confines(policy.permission()) }
-    }
-}
-
-struct Machine<'a> {
-    root: &'a Path,
-    task: &'a str,
-    facts: MachineFacts,
+    offline: bool,
     /// It knows its part: only where it is and the date.
     sub_agent: bool,
     deadline: Option<Deadline>,
 }
 
-impl Machine<'_> {
+impl Machine {
     fn block(&self) -> String {
         let date = jiff::Zoned::now().date();
         let mut lines =
@@ -82,7 +69,7 @@ impl Machine<'_> {
         if self.sub_agent {
             return format!("<system-reminder>{}</system-reminder>", lines.join("\n"));
         }
-        lines.extend(self.facts.headless.then(|| self.programs()).filter(|line| !line.is_empty()));
+        lines.extend(self.headless.then(|| self.programs()).filter(|line| !line.is_empty()));
         lines.extend(self.deadline.map(|deadline| format!("Time limit: {}.", deadline.limit_text())));
         lines.extend(self.project());
         format!("<system-reminder>{}</system-reminder>", lines.join("\n"))
@@ -90,15 +77,15 @@ impl Machine<'_> {
 
     fn machine(&self) -> String {
         let mut parts = vec![format!("{} {}", machine::system(), std::env::consts::ARCH)];
-        if self.facts.headless && !self.sub_agent {
+        if self.headless && !self.sub_agent {
             parts.extend(machine::is_root().then(|| "root".to_owned()));
             parts.push(format!("{} cores", machine::cores()));
             parts.extend(machine::memory().map(|bytes| format!("{} memory", machine::gib(bytes))));
             parts.extend(
-                machine::free_disk(self.root).map(|bytes| format!("{} free disk", machine::gib(bytes))),
+                machine::free_disk(&self.root).map(|bytes| format!("{} free disk", machine::gib(bytes))),
             );
         }
-        if self.facts.offline {
+        if self.offline {
             parts.push("no network in commands".to_owned());
         }
         format!("{}.", parts.join(", "))
@@ -141,17 +128,18 @@ impl Machine<'_> {
 
     fn project(&self) -> Option<String> {
         let mut parts: Vec<String> = Vec::new();
-        parts.extend(repository::branch(self.root).map(|branch| format!("Branch: {branch}.")));
-        parts.extend(project::checks(self.root).first().map(|check| format!("Tests: `{}`.", check.usable())));
+        parts.extend(repository::branch(&self.root).map(|branch| format!("Branch: {branch}.")));
+        parts
+            .extend(project::checks(&self.root).first().map(|check| format!("Tests: `{}`.", check.usable())));
         parts.extend(self.files());
         (!parts.is_empty()).then(|| parts.join(" "))
     }
 
     fn files(&self) -> Option<String> {
-        let walk = Walk::new(self.root);
+        let walk = Walk::new(&self.root);
         let mut paths: Vec<String> = Vec::new();
         for entry in walk.sorted().filter(walk::is_file).take(FILES_LOOKED_AT) {
-            let name = entry.path().strip_prefix(self.root).ok()?;
+            let name = entry.path().strip_prefix(&*self.root).ok()?;
             let name = name.to_string_lossy();
             // A name that could pose as something else is left to LS.
             let is_plain = !name.contains(|c: char| c.is_control() || c.is_whitespace() || "<>`".contains(c));
@@ -184,12 +172,15 @@ impl Machine<'_> {
 
 /// For a session's first message. Looks at the disk, off the async threads.
 pub async fn block(task: &str, dispatcher: &Dispatcher, sub_agent: bool) -> Option<String> {
-    let (facts, cx, task) = (MachineFacts::of(dispatcher), dispatcher.cx.clone(), task.to_owned());
-    let look = move || block_of(&task, facts, sub_agent, &cx);
-    tokio::task::spawn_blocking(look).await.ok()
-}
-
-pub fn block_of(task: &str, facts: MachineFacts, sub_agent: bool, cx: &ToolCx) -> String {
-    let block = Machine { root: &cx.root, task, facts, sub_agent, deadline: cx.deadline }.block();
-    cx.redactor.redact(&block, TextSource::Text).into_owned()
+    let policy = &dispatcher.policy;
+    let machine = Machine {
+        root: Arc::clone(dispatcher.root()),
+        task: task.to_owned(),
+        headless: !dispatcher.interactive,
+        offline: policy.confines(policy.permission()),
+        sub_agent,
+        deadline: dispatcher.cx.deadline,
+    };
+    let block = tokio::task::spawn_blocking(move || machine.block()).await.ok()?;
+    Some(dispatcher.cx.redactor.redact(&block, TextSource::Text).into_owned())
 }

@@ -1,4 +1,5 @@
-//! What a turn begins with, and how a message that got no reply is given back.
+//! What a turn begins with. A message that got no reply is given back, or waits: if the same text is sent again, it counts as
+//! that message.
 
 use std::time::Duration;
 
@@ -7,7 +8,11 @@ use crate::control::TurnControl;
 use crate::session::conversation::Conversation;
 use crate::turn::additions::skills::SkillHints;
 use base::config::settings::Permission;
-use base::model::item::{Item, ItemId};
+use base::model::item::{Image, Item, ItemId, UserMessage};
+use base::protocol::attachment::Attachment;
+use context::history::entry::HistoryEntry;
+use context::session::log::LogError;
+use guard::redact::redactor::Redactor;
 
 #[derive(Default)]
 pub struct TurnInput {
@@ -25,6 +30,7 @@ pub struct TurnInput {
     pub told: Option<String>,
     /// What the goal's check said, for the model and for people: the next round begins with it.
     pub check_said: Option<(String, String)>,
+    pub attachments: Vec<Attachment>,
     pub inject_notes: bool,
     pub asked: PromptExpander,
     pub offers: SkillHints,
@@ -60,10 +66,47 @@ impl TurnInput {
 
 /// Whether the turn contains only what was typed, and thinking.
 fn is_unanswered(conversation: &Conversation, first: ItemId) -> bool {
-    let entries = conversation.history.entries();
+    let entries = conversation.state.history.entries();
     let mut turn = entries.iter().skip_while(|entry| entry.id != first).peekable();
     turn.peek().is_some()
         && turn.all(|entry| {
             matches!(&*entry.item, Item::User(_) | Item::Reasoning(_) | Item::Reminder(_) | Item::Image(_))
         })
+}
+
+/// The last message, if it is `text` and still waits for a reply.
+pub fn waiting(
+    text: &str,
+    conversation: &Conversation,
+    redactor: &Redactor,
+) -> Option<(ItemId, UserMessage)> {
+    let typed = redactor.redact_typed(text);
+    let entries = conversation.state.history.entries().iter().rev();
+    let aside = |entry: &&HistoryEntry| {
+        matches!(&*entry.item, Item::Reasoning(_) | Item::Reminder(_) | Item::Image(_))
+    };
+    let last = entries.into_iter().find(|entry| !aside(entry))?;
+    match &*last.item {
+        Item::User(message) if !message.steering && *message.text == *typed => {
+            Some((last.id, message.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// Removes that message and its images from the history.
+pub fn take_waiting(
+    text: &str,
+    conversation: &mut Conversation,
+    redactor: &Redactor,
+) -> Result<Option<(UserMessage, Vec<Image>)>, LogError> {
+    let Some((id, message)) = waiting(text, conversation, redactor) else { return Ok(None) };
+    let behind = conversation.state.history.entries().iter().filter(|entry| entry.id > id);
+    let images = behind.filter_map(|entry| match &*entry.item {
+        Item::Image(image) => Some(image.clone()),
+        _ => None,
+    });
+    let images = images.collect();
+    conversation.rewind(id)?;
+    Ok(Some((message, images)))
 }

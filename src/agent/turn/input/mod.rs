@@ -1,6 +1,5 @@
 //! The user's input: the message that starts a turn, what comes with it, and what is typed during the turn.
 
-pub mod attachments;
 pub mod begin;
 pub mod blocks;
 pub mod images;
@@ -9,5 +8,3 @@ pub mod message;
 pub mod prompt_expansion;
 pub mod steering;
 pub mod task_context;
-pub mod user_command;
-pub mod waiting;

@@ -28,7 +28,6 @@ impl PromptExpander {
             .map(|prompt| prompt.unwrap_or_else(|why| why))
     }
 
-    /// The resources that `text` mentions, as a block to append.
     pub async fn resources(&self, text: &str, cx: &ToolCx, cancel: &CancellationToken) -> Option<String> {
         let servers = self.servers.as_deref().filter(|_| text.contains('@'))?;
         let blocks = typed::resources(servers, text, &cx.spill, cx.observation, cancel).await;

@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
+
 use super::blocks::{self, BlockInputs, MessageKind};
 use super::images;
-use super::machine::MachineFacts;
-use super::user_command;
+use super::machine;
 use crate::control::TurnControl;
 use crate::hooks::turn_hooks;
 use crate::parts::Agent;
+use base::model::call::ToolCall;
 use base::model::item::{Item, UserMessage};
 use base::protocol::event::{Event, Level};
 use base::protocol::notice as texts;
+use base::{clock, sanitize};
 use context::session::log::LogError;
 
 /// Records it, the user's own commands first; returns whether there was anything.
@@ -26,16 +29,15 @@ pub async fn record_steering(agent: &mut Agent, control: &Arc<TurnControl>) -> R
         }
         let text = agent.dispatcher.cx.redactor.redact_typed(&format!("!{command}")).into_owned();
         let _ = events.send(Event::Steered { text });
-        user_command::run(agent, &command, control).await?;
+        run_command(agent, &command, control).await?;
         any = true;
     }
-    let Agent { conversation, window, dispatcher, input, .. } = agent;
     for text in control.take_steering() {
         if control.cancel.is_cancelled() {
             control.steer(text);
             continue;
         }
-        let told = match &dispatcher.hooks {
+        let told = match &agent.dispatcher.hooks {
             Some(hooks) => turn_hooks::prompt(hooks, &text, &control.cancel).await,
             None => Ok(None),
         };
@@ -43,36 +45,46 @@ pub async fn record_steering(agent: &mut Agent, control: &Arc<TurnControl>) -> R
             let _ = events.send(Event::TakenBack { texts: vec![text] });
             continue;
         };
-        let cx = &dispatcher.cx;
-        let mut message = UserMessage::new(&cx.redactor.redact_typed(&text));
+        let mut message = UserMessage::new(&agent.dispatcher.cx.redactor.redact_typed(&text));
         message.steering = true;
-        let mut inputs = BlockInputs {
-            text: &text,
-            expanded: None,
-            attachments: [].into(),
-            input,
-            conversation,
-            cx,
-            mode: dispatcher.policy.mode(),
-            machine: MachineFacts::of(dispatcher),
-            window_tokens: window.settings().window_tokens,
-            cancel: &control.cancel,
-            occasion: MessageKind::Steering,
-            blocks: Vec::new(),
-        };
+        let mut inputs = BlockInputs::new(&text, MessageKind::Steering, agent, &control.cancel);
         if blocks::append(&mut message, &mut inputs).await.is_err() {
             let _ = events.send(Event::TakenBack { texts: vec![text] });
             continue;
         }
-        input.typed.push(text.clone());
+        agent.input.typed.push(text.clone());
         message.injected.extend(told.map(Arc::from));
         let text = message.text.to_string();
-        conversation.record(Item::User(message))?;
-        for image in images::record(conversation, &dispatcher.cx)? {
+        agent.conversation.record(Item::User(message))?;
+        for image in images::record(&mut agent.conversation, &agent.dispatcher.cx)? {
             control.notice(Level::Info, texts::image_attached(&image));
         }
         let _ = events.send(Event::Steered { text });
         any = true;
     }
     Ok(any)
+}
+
+const TIMEOUT_MS: u64 = 600_000;
+
+/// Runs the user's own `!command`, shows it live, and records it with its result: as a user message, which compaction cuts like
+/// any other and Recall finds in full. It doesn't start a round: nothing is asked of the model yet.
+async fn run_command(agent: &mut Agent, command: &str, control: &Arc<TurnControl>) -> Result<(), LogError> {
+    let Agent { conversation, dispatcher, window, .. } = agent;
+    let window_tokens = window.settings().window_tokens;
+    let args = json!({"command": command, "timeout_ms": TIMEOUT_MS}).to_string();
+    let id = format!("user-{}", clock::now_ms());
+    let call = ToolCall { id: id.into(), name: "Bash".into(), args: args.into() };
+    let result = dispatcher.run_for_user(call, window_tokens, control).await;
+    let redactor = &dispatcher.cx.redactor;
+    let mut message = UserMessage::new(&redactor.redact_typed(&format!("!{command}")));
+    message.add_printed(&sanitize::as_data(&result.envelope.wire()));
+    let first = conversation.state.history.entries().is_empty();
+    if first {
+        message.injected.extend(machine::block("", dispatcher, false).await.map(Arc::from));
+    }
+    message.steering = !first;
+    let (id, _) = conversation.record(Item::User(message))?;
+    let _ = control.events.send(Event::ToolDone { id, result: Arc::new(result) });
+    Ok(())
 }

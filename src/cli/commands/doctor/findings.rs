@@ -1,6 +1,16 @@
-//! Collects what the checks find.
+//! What the checks find: where files are, how commands are confined, and what the user and the project have set up.
 
 use crate::cli::setup::open::OpenedProject;
+use agent::lists::status;
+use base::config::paths;
+use base::process::quiet;
+use base::text::elide;
+use guard::sandbox::probe as sandbox;
+use provider::search::Searcher;
+use tools::hook::listing;
+use tools::lsp::programs;
+use tools::mcp::{describe, servers};
+use tools::skill::set::SkillSet;
 
 pub struct Findings<'a> {
     pub opened: &'a OpenedProject,
@@ -22,4 +32,122 @@ impl<'a> Findings<'a> {
     pub fn sentence(&mut self, sentence: impl AsRef<str>) {
         self.text.push_str(&format!("{}\n", sentence.as_ref()));
     }
+}
+
+pub fn check(findings: &mut Findings<'_>) {
+    let opened = findings.opened;
+    findings.line("workspace", opened.workspace.display().to_string());
+    let exists = |path: &std::path::Path| if path.exists() { "" } else { " (not found)" };
+    let user = opened.paths.user_config();
+    findings.line("user config", format!("{}{}", user.display(), exists(&user)));
+    let project = paths::project_config(&opened.workspace);
+    findings.line("project config", format!("{}{}", project.display(), exists(&project)));
+    findings.line("state", opened.project_state.display().to_string());
+    findings.line(
+        "permission",
+        format!("{} in the chat, auto in exec unless set", opened.loaded.work.permission.into_str()),
+    );
+}
+
+/// The variables that keep the model's commands from asking and paging.
+pub fn check_environment(findings: &mut Findings<'_>) {
+    let added = quiet::for_command(|name| std::env::var_os(name));
+    let names = quiet::ALWAYS.into_iter().chain(added).map(|(name, value)| format!("{name}={value}"));
+    findings.line("environment", names.collect::<Vec<_>>().join(" "));
+}
+
+pub fn check_sandbox(findings: &mut Findings<'_>) {
+    let opened = findings.opened;
+    if opened.loaded.work.sandbox {
+        let held = sandbox::status();
+        for layer in &held.rows {
+            let state = if layer.available { "available" } else { "missing" };
+            findings.line(&format!("  {}", layer.name), format!("{state}: {}", layer.detail));
+        }
+        let whole = match (held.files, held.network) {
+            (true, true) => {
+                "read-only and auto are enforced by the kernel (`.env` files in the workspace stay readable)"
+            }
+            (true, false) => {
+                "file access is enforced by the kernel, network access is not: auto asks before unknown commands"
+            }
+            _ => {
+                "unavailable: auto asks before commands that may leave the workspace; exec refuses read-only and auto"
+            }
+        };
+        findings.line("sandbox", whole);
+        for limit in held.limits() {
+            findings.line("", limit);
+        }
+    } else {
+        findings.line("sandbox", "off (sandbox = false)");
+    }
+}
+
+const SHOWN_NAMES_CHARS: usize = 200;
+
+pub fn check_rules(findings: &mut Findings<'_>) {
+    let opened = findings.opened;
+    let files = status::rules_files(&opened.workspace, &opened.project_state, &opened.loaded.config);
+    findings.line("rules files", files);
+}
+
+pub fn check_skills(findings: &mut Findings<'_>) {
+    let (skills, unusable) = SkillSet::read(&findings.opened.loaded.own.skills);
+    let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
+    findings.line(
+        "skills",
+        match names.len() {
+            0 => "none".to_owned(),
+            count => format!("{count} ({})", elide(&names.join(", "), SHOWN_NAMES_CHARS)),
+        },
+    );
+    unusable.iter().for_each(|why| findings.line("", why));
+}
+
+pub fn check_mcp(findings: &mut Findings<'_>) {
+    let loaded = &findings.opened.loaded;
+    let (servers, unusable) = servers::read(&loaded.own.mcp, loaded.work.sandbox);
+    for server in &servers {
+        findings
+            .line("MCP server", format!("{}: {} ({})", server.name, server.shown(), describe::state(server)));
+    }
+    unusable.iter().for_each(|problem| findings.line("MCP server", problem));
+}
+
+pub fn check_language_servers(findings: &mut Findings<'_>) {
+    let opened = findings.opened;
+    for (language, server) in programs::languages(&opened.workspace, &opened.loaded) {
+        findings.line(&format!("  {language}"), server);
+    }
+}
+
+pub fn check_hooks(findings: &mut Findings<'_>) {
+    let opened = findings.opened;
+    let text = listing::text(&opened.loaded.own.hooks, &opened.workspace);
+    let mut lines = text.lines();
+    findings.line("hooks", lines.next().unwrap_or("none"));
+    lines.for_each(|line| findings.line("", line));
+}
+
+pub fn check_web(findings: &mut Findings<'_>) {
+    let loaded = &findings.opened.loaded;
+    let searches = || {
+        let settings = loaded.provider.as_ref()?;
+        Searcher::new(settings).ok().flatten()
+    };
+    let search = match (loaded.web.search, searches().is_some()) {
+        (true, true) => "by the model's server",
+        (true, false) => {
+            "none: this model's server has no search that mycode knows (an MCP server may have one)"
+        }
+        (false, true) => "off (web_search = \"provider\" switches on that of the model's server)",
+        (false, false) => "off",
+    };
+    let hosts = match &*loaded.web.private_hosts {
+        [] => String::new(),
+        hosts => format!(", also from {}", hosts.join(", ")),
+    };
+    let line = format!("search {search}; web pages: asks for each host{hosts}");
+    findings.line("web", line);
 }

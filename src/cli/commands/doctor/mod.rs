@@ -1,8 +1,6 @@
 //! `mycode doctor`: the configuration, where it came from, and whether it works. Each check is one function.
 
 pub mod findings;
-pub mod folders;
 pub mod model;
 pub mod models;
-pub mod own;
 pub mod run;

@@ -1,12 +1,20 @@
 //! The configured model: its window, price, and whether it answers.
 
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use tokio::time::timeout_at;
+
 use super::findings::Findings;
-use crate::cli::setup::test_request;
 use base::config::models;
-use base::config::settings::ProviderKind;
-use provider::unconfigured;
+use base::config::settings::{ProviderKind, ProviderSettings};
+use base::model::provider::ProviderError;
+use base::model::request::{Message, Params, Request};
+use base::model::stream::StreamEvent;
 use provider::window::finder::{FoundWindow, WindowFinder};
 use provider::window::probe;
+use provider::{registry, unconfigured};
 
 pub async fn check(findings: &mut Findings<'_>) {
     let opened = findings.opened;
@@ -55,7 +63,7 @@ pub async fn check(findings: &mut Findings<'_>) {
             }
             // The replies of a script are meant for its session.
             if provider.kind != ProviderKind::Scripted {
-                match test_request::greet(provider).await {
+                match greet(provider).await {
                     Ok(took) => findings.line("answers", format!("yes, in {:.1} s", took.as_secs_f64())),
                     Err(error) => {
                         findings.works = false;
@@ -95,4 +103,44 @@ fn price(model: &str) -> String {
         format!("; {}x over {} tokens, so that requests are kept under it", tier.input, tier.above)
     });
     format!("${} in, ${} out{read} per million tokens{}", price.input, price.output, tier.unwrap_or_default())
+}
+
+/// Seconds; a local model may have to be loaded first.
+const TIMEOUT_S: u64 = 60;
+/// Enough for a model that thinks before it answers.
+const MAX_OUTPUT_TOKENS: u32 = 256;
+
+/// One tiny request: a key and an open port don't prove that the model answers.
+async fn greet(settings: &ProviderSettings) -> Result<Duration, ProviderError> {
+    let settings = ProviderSettings {
+        idle_timeout_s: settings.idle_timeout_s.min(TIMEOUT_S),
+        answer_timeout_s: settings.answer_timeout_s.min(TIMEOUT_S),
+        max_tries: 1,
+        ..settings.clone()
+    };
+    let request = Request {
+        messages: vec![Message::User("Reply with the word ok.".into())],
+        params: Params {
+            model: Arc::clone(&settings.model),
+            max_output_tokens: Some(MAX_OUTPUT_TOKENS),
+            temperature: None,
+            reasoning_effort: None,
+            verbosity: None,
+            long_cache: false,
+        },
+        ..Request::default()
+    };
+    let started = Instant::now();
+    let provider = registry::build(&settings)?;
+    let mut answer = provider.stream(&request);
+    let limit = Instant::now() + Duration::from_secs(TIMEOUT_S);
+    while let Some(event) = timeout_at(limit.into(), answer.next())
+        .await
+        .map_err(|_| ProviderError::Stalled { seconds: TIMEOUT_S })?
+    {
+        if matches!(event?, StreamEvent::Done { .. }) {
+            return Ok(started.elapsed());
+        }
+    }
+    Err(ProviderError::Broken { message: "the answer ended without an end mark".to_owned() })
 }

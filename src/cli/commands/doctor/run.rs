@@ -1,7 +1,7 @@
 //! Runs the checks, in the order of the report.
 
-use super::findings::Findings;
-use super::{folders, model, own};
+use super::findings::{self, Findings};
+use super::model;
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
@@ -13,20 +13,20 @@ pub async fn run(cli: &SharedArgs, config: bool) -> Result<bool, Failure> {
         return Ok(true);
     }
     let opened = open::open(&cli.model, Permission::Ask)?;
-    let mut findings = Findings::new(&opened);
-    folders::check(&mut findings);
-    own::check_rules(&mut findings);
-    own::check_skills(&mut findings);
-    own::check_hooks(&mut findings);
-    folders::check_sandbox(&mut findings);
-    folders::check_environment(&mut findings);
-    own::check_mcp(&mut findings);
-    own::check_language_servers(&mut findings);
-    model::check(&mut findings).await;
-    own::check_web(&mut findings);
+    let mut found = Findings::new(&opened);
+    findings::check(&mut found);
+    findings::check_rules(&mut found);
+    findings::check_skills(&mut found);
+    findings::check_hooks(&mut found);
+    findings::check_sandbox(&mut found);
+    findings::check_environment(&mut found);
+    findings::check_mcp(&mut found);
+    findings::check_language_servers(&mut found);
+    model::check(&mut found).await;
+    findings::check_web(&mut found);
     for notice in &opened.loaded.notices {
-        findings.sentence(format!("note: {notice}"));
+        found.sentence(format!("note: {notice}"));
     }
-    report::say(&findings.text)?;
-    Ok(findings.works)
+    report::say(&found.text)?;
+    Ok(found.works)
 }

@@ -8,8 +8,7 @@ use serde_json::{Map, Value};
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
-use super::args::TestArgs;
-use super::manage::oauth;
+use super::manage::{TestArgs, oauth};
 use super::open::{self, OpenedServers};
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, OrFail};

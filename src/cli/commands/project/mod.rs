@@ -3,7 +3,6 @@
 pub mod hooks;
 pub mod locate;
 pub mod notes;
-pub mod notes_args;
 pub mod policy;
 pub mod sandbox;
 pub mod sandbox_restore;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use serde::Serialize;
 use serde_json::json;
 
 use crate::cli::args::SharedArgs;
@@ -49,7 +50,9 @@ pub enum WorkCommand {
     Discard { name: String },
 }
 
+#[derive(Serialize)]
 struct TaskBranch {
+    #[serde(rename = "branch")]
     name: String,
     task: String,
     files: Vec<String>,
@@ -124,11 +127,7 @@ async fn list(root: &Path, json: bool) -> Result<(), Failure> {
     for name in branches(root).await? {
         let found = branch(root, name).await;
         if json {
-            let line = json!({
-                "branch": found.name, "task": found.task, "files": found.files, "session": found.session,
-                "exit_code": found.exit_code, "cost_usd": found.cost_usd,
-            });
-            out.push_str(&format!("{line}\n"));
+            out.push_str(&format!("{}\n", json!(found)));
             continue;
         }
         let state = match found.exit_code {

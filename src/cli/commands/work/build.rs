@@ -1,22 +1,23 @@
 //! `mycode build`: takes a task through spec, plan, code and review, headless.
 
+use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
 use clap::Args;
 
 use super::exec::piped;
+use crate::cli::args::{STAGES, choice};
 use crate::cli::args::{SharedArgs, UNATTENDED_WAIT};
-use crate::cli::choice::{STAGES, choice};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, SessionSelector};
 use agent::assemble::{self, RoleSession};
-use agent::build::folder::BuildFolder;
 use agent::build::progress::Show;
 use agent::build::run;
-use agent::build::state::BuildOptions;
+use agent::build::state::{BuildFolder, BuildOptions};
 use frontend::exec::run::interrupts;
 
 const HELP: &str = "\
@@ -112,16 +113,24 @@ pub async fn drive(
 ) -> Option<(String, u8)> {
     let cancel = CancellationToken::new();
     session.agents.dispatcher.cx.cancel = cancel.clone();
-    let work = run::run(session, task, options, show);
-    tokio::pin!(work);
-    let interrupts = interrupts();
-    tokio::pin!(interrupts);
+    let done = until_second_interrupt(run::run(session, task, options, show), &cancel).await;
+    if done.is_none() {
+        tokio::time::sleep(LAST_WRITES).await;
+    }
+    done
+}
+
+/// The first interrupt cancels the work, which then comes to its end; `None` after a second one.
+pub async fn until_second_interrupt<T>(
+    work: impl Future<Output = T>,
+    cancel: &CancellationToken,
+) -> Option<T> {
+    let (mut work, mut interrupts) = (pin!(work), pin!(interrupts()));
     loop {
         tokio::select! {
             done = &mut work => return Some(done),
-            Some(()) = futures_util::StreamExt::next(&mut interrupts) => {
+            Some(()) = interrupts.next() => {
                 if cancel.is_cancelled() {
-                    tokio::time::sleep(LAST_WRITES).await;
                     return None;
                 }
                 cancel.cancel();

@@ -7,8 +7,8 @@ use clap::Args;
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, FailureKind};
 use crate::cli::setup::agent_setup;
+use crate::cli::setup::ask;
 use crate::cli::setup::open::{self, SessionSelector};
-use crate::cli::setup::{ask, first_run};
 use base::config::paths::Paths;
 use base::protocol::op::{Op, Quick};
 use context::session::log;
@@ -69,7 +69,7 @@ pub async fn chat(
         setup.resume = Some(log);
     }
     if asks {
-        first_run::welcome(&cli.model, &setup.loaded)?;
+        ask::welcome(&cli.model, &setup.loaded)?;
     }
     let config = Paths::from_env().user_config();
     let problems = keymap::configure(&setup.loaded.screen.keys);

@@ -8,7 +8,7 @@ use serde_json::json;
 use clap::Args;
 
 use crate::cli::args::SharedArgs;
-use crate::cli::choice::{PHASES, choice};
+use crate::cli::args::{PHASES, choice};
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, OpenedProject, SessionSelector};
@@ -87,7 +87,7 @@ pub async fn run(cli: &SharedArgs, args: &MaintainArgs) -> Result<u8, Failure> {
         let path = open::session(&opened.project_state, &which).ok().flatten();
         let reopened =
             path.and_then(|path| reopen::restore(&opened.project_state, &opened.workspace, &path).ok());
-        let cost_usd = reopened.and_then(|reopened| reopened.conversation.usage.window(0, 0).cost_usd);
+        let cost_usd = reopened.and_then(|reopened| reopened.conversation.usage.cost_usd());
         found = MaintainReport { tokens, cost_usd, ..baseline.report(&journal, done) };
     }
     let is_whole = found.phases.len() == work.phases.len();

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use clap::Args;
-use futures_util::StreamExt as _;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use super::build;
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, FailureKind, OrFail};
 use crate::cli::setup::agent_setup;
@@ -19,7 +19,6 @@ use agent::qa::reviewer::{self, ChangeReviewer};
 use base::model::usage::Usage;
 use base::protocol::event::EndReason;
 use base::protocol::review::ReviewOutcome;
-use frontend::exec::run::interrupts;
 use guard::redact::detector::TextSource;
 
 const HELP: &str = "\
@@ -58,24 +57,10 @@ pub async fn run(cli: &SharedArgs, args: &ReviewArgs) -> Result<u8, Failure> {
     let cancel = CancellationToken::new();
     let mut roles = Roles::new(session, Show::new(true));
     roles.session.agents.dispatcher.cx.cancel = cancel.clone();
-    let mut interrupts = std::pin::pin!(interrupts());
-    let reviewed = {
-        let mut work = std::pin::pin!(review(&mut roles, args));
-        loop {
-            tokio::select! {
-                done = &mut work => break done,
-                Some(()) = interrupts.next() => {
-                    if cancel.is_cancelled() {
-                        return Ok(FailureKind::Interrupted as u8);
-                    }
-                    cancel.cancel();
-                }
-            }
-        }
-    };
-    if cancel.is_cancelled() {
+    let reviewed = build::until_second_interrupt(review(&mut roles, args), &cancel).await;
+    let Some(reviewed) = reviewed.filter(|_| !cancel.is_cancelled()) else {
         return Ok(FailureKind::Interrupted as u8);
-    }
+    };
     let outcome = reviewed?;
     let code = u8::from(outcome.is_grave());
     if args.json {

@@ -185,15 +185,22 @@ pub fn agents(all: &Value) -> Vec<AgentFile> {
     agents.map(file).collect()
 }
 
-/// JSON as written, or in a file.
+/// An option's JSON.
 fn json(option: &str, written: &str) -> Result<Value, Failure> {
-    let text = match written.trim_start().starts_with('{') {
-        true => Some(written.to_owned()),
-        false => file::small_text(Path::new(written), MAX_TEXT),
-    };
-    let text = text.ok_or("it can't be read as text of at most 1 MiB".to_owned());
-    text.and_then(|text| serde_json::from_str(&text).map_err(|error| format!("it isn't valid JSON: {error}")))
+    let parsed =
+        |text: String| serde_json::from_str(&text).map_err(|error| format!("it isn't valid JSON: {error}"));
+    written_or_in_file(written)
+        .and_then(parsed)
         .or_usage(format!("{option} {written}"), "name a file, or write {…}")
+}
+
+/// JSON as written, or in a file. The error is the end of a sentence.
+pub fn written_or_in_file(written: &str) -> Result<String, String> {
+    if written.trim_start().starts_with('{') {
+        return Ok(written.to_owned());
+    }
+    file::small_text(Path::new(written), MAX_TEXT)
+        .ok_or("it can't be read as text of at most 1 MiB".to_owned())
 }
 
 fn is_uuid(id: &str) -> bool {

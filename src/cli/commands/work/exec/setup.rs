@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::form::written_or_in_file;
 use super::run::ExecArgs;
 use crate::cli::args::{SharedArgs, UNATTENDED_WAIT};
 use crate::cli::report::Failure;
@@ -10,14 +11,11 @@ use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::SessionSelector;
 use agent::assemble::Setup;
 use base::deadline::Deadline;
-use base::file;
 use base::search::fuzzy;
 use frontend::exec::output_schema::OutputSchema;
 use tools::mcp::servers;
 use tools::own_commands;
 use tools::skill::set::SkillSet;
-
-const MAX_SCHEMA: u64 = 1024 * 1024;
 
 pub async fn setup(cli: &SharedArgs, args: &ExecArgs, which: &SessionSelector) -> Result<Setup, Failure> {
     let begun = Instant::now();
@@ -64,12 +62,7 @@ pub fn refuse_unknown_command(prompt: &str, setup: &Setup) -> Result<(), Failure
 }
 
 pub fn schema(written: &str) -> Result<OutputSchema, Failure> {
-    let text = match written.trim_start().starts_with('{') {
-        true => Ok(written.to_owned()),
-        false => file::small_text(Path::new(written), MAX_SCHEMA)
-            .ok_or("it can't be read as text of at most 1 MiB".to_owned()),
-    };
-    text.and_then(|text| OutputSchema::parse(&text)).map_err(|why| {
+    written_or_in_file(written).and_then(|text| OutputSchema::parse(&text)).map_err(|why| {
         Failure::usage(
             format!("--output-schema {written}: {why}"),
             "`mycode help exec` says what it is for; a schema is an object such as {\"type\": \"object\", …}",
