@@ -178,6 +178,9 @@ pub enum Command {
     Login {
         /// The vendor, such as openai
         vendor: Option<String>,
+        /// Get the key on the vendor's own page (openrouter)
+        #[arg(long, requires = "vendor")]
+        browser: bool,
     },
     /// Remove a saved API key
     Logout {

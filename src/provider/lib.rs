@@ -3,6 +3,7 @@
 pub mod anthropic;
 pub mod call_ids;
 pub mod chat;
+pub mod key_request;
 pub mod learned;
 pub mod login;
 pub mod openai;

@@ -8,7 +8,7 @@ use crate::wire::http;
 use base::config::provider_section;
 use base::config::raw::Raw;
 use base::config::saved_keys::{self, FILE_NAME};
-use base::config::settings::ProviderKind;
+use base::config::settings::{ProviderKind, ProviderSettings};
 use base::config::vendors::{VENDORS, Vendor};
 use base::model::provider::ProviderError;
 use base::secret::{self, Secret};
@@ -17,10 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Answers in a sentence. `None` removes the saved key.
 pub async fn change(folder: &Path, vendor: &str, key: Option<Secret>) -> Result<String, String> {
-    let Some(vendor) = VENDORS.iter().find(|known| known.is_called(vendor)) else {
-        let names: Vec<&str> = VENDORS.iter().map(Vendor::name).collect();
-        return Err(format!("There is no vendor {vendor}. Choose one of {}.", names.join(", ")));
-    };
+    let vendor = self::vendor(vendor)?;
     let (name, exported) = (vendor.name(), saved_keys::exported_key(vendor));
     let file = folder.join(FILE_NAME);
     let file = file.display();
@@ -62,12 +59,23 @@ pub async fn change(folder: &Path, vendor: &str, key: Option<Secret>) -> Result<
     }
 }
 
-async fn check(vendor: &Vendor, key: &Secret) -> Result<(), ProviderError> {
+pub(crate) fn vendor(name: &str) -> Result<&'static Vendor, String> {
+    VENDORS.iter().find(|known| known.is_called(name)).ok_or_else(|| {
+        let names: Vec<&str> = VENDORS.iter().map(Vendor::name).collect();
+        format!("There is no vendor {name}. Choose one of {}.", names.join(", "))
+    })
+}
+
+pub(crate) fn settings(vendor: &Vendor, key: Option<Secret>) -> Result<ProviderSettings, ProviderError> {
     let var = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     let address = vendor.base_url(&var).ok_or_else(|| ProviderError::Setup {
         message: format!("{} must name the server first", vendor.address_var),
     })?;
-    let settings = provider_section::settings(&Raw::default(), vendor.kind, address, Some(key.clone()), "");
+    Ok(provider_section::settings(&Raw::default(), vendor.kind, address, key, ""))
+}
+
+async fn check(vendor: &Vendor, key: &Secret) -> Result<(), ProviderError> {
+    let settings = settings(vendor, Some(key.clone()))?;
     let endpoint = match vendor.kind {
         ProviderKind::Anthropic => anthropic::get_endpoint(&settings, &vendor.check)?,
         _ => http::openai_endpoint(&settings, &format!("/{}", vendor.check))?.0,

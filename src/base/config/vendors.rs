@@ -26,6 +26,9 @@ pub struct Vendor {
     pub default: String,
     #[serde(default)]
     models: Vec<String>,
+    /// The page on which it gives programs a key of their own, if it has one.
+    #[serde(default)]
+    pub sign_in: String,
     /// What is asked to check a key, below the address.
     #[serde(default = "model_list")]
     pub check: String,

@@ -39,7 +39,7 @@ pub fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Man { command, list } => done(man::run(command.as_deref(), *list)),
         Command::Update => done(update::run()),
         Command::Scripts => done(report::print(&scripts::page())),
-        Command::Login { vendor } => done(in_runtime(login::login(vendor.as_deref()))),
+        Command::Login { vendor, browser } => done(in_runtime(login::login(vendor.as_deref(), *browser))),
         Command::Logout { vendor } => done(in_runtime(login::logout(vendor))),
         Command::Context(args) => done(context::run(shared, args)),
         Command::Sessions(args) => done(list::run(shared, args)),

@@ -15,6 +15,9 @@ pub const HELPER_NAME: &str = "__confine";
 /// The helper's specification and the end of its lifeline; high enough to be unused.
 pub const SPEC_FD: i32 = 60;
 pub const LIFELINE_FD: i32 = 61;
+/// The helper's other tasks, named by its first argument.
+pub const PROBE: &str = "--probe";
+pub const KEEP_NETWORK: &str = "--keep-network";
 
 static HELPER: OnceLock<PathBuf> = OnceLock::new();
 

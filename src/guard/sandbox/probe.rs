@@ -9,9 +9,6 @@ use super::launch;
 use super::macos::seatbelt;
 use super::spec::Layers;
 
-/// Makes the helper try instead of confining.
-pub const PROBE: &str = "--probe";
-
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxLayer {
     pub name: String,
@@ -105,7 +102,7 @@ fn ask_helper() -> Result<SandboxStatus, String> {
     let output = launch::helper()
         .and_then(|helper| {
             let mut command = std::process::Command::new(helper);
-            command.args([launch::HELPER_NAME, PROBE]).stdin(std::process::Stdio::null()).output()
+            command.args([launch::HELPER_NAME, launch::PROBE]).stdin(std::process::Stdio::null()).output()
         })
         .map_err(|error| format!("the helper could not be started: {error}"))?;
     serde_json::from_slice(&output.stdout)

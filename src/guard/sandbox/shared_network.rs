@@ -7,9 +7,6 @@ use std::process::{Child, Command, Stdio};
 
 use super::launch;
 
-/// Makes the helper keep a namespace instead of confining; the word after it says whether a user namespace is
-/// needed for that.
-pub const KEEP: &str = "--keep-network";
 /// Ends when the namespace is ready.
 pub const READY_FD: i32 = 59;
 
@@ -25,7 +22,7 @@ impl SharedNetwork {
         let (stdin, lifeline) = io::pipe()?;
         let (ready, stdout) = io::pipe()?;
         let mut command = Command::new(launch::helper()?);
-        command.args([launch::HELPER_NAME, KEEP, if user_namespace { "user" } else { "-" }]);
+        command.args([launch::HELPER_NAME, launch::KEEP_NETWORK, if user_namespace { "user" } else { "-" }]);
         let keeper = command.env_clear().stdin(stdin).stdout(stdout).stderr(Stdio::null()).spawn()?;
         Ok(Self { keeper, lifeline: Some(lifeline), ready })
     }

@@ -138,7 +138,7 @@ fn item(place: usize, message: &Message, host: Host) -> Option<Value> {
         Message::Image(image) => {
             let content = json!([
                 {"type": "input_text", "text": image.placeholder("")},
-                {"type": "input_image", "image_url": image.data_url()},
+                {"type": "input_image", "image_url": image.data_url(), "detail": "auto"},
             ]);
             Some(json!({"type": "message", "role": "user", "content": content}))
         }

@@ -1,16 +1,20 @@
 //! A first start without a key: the list of vendors, a key typed masked, and a turn without a restart.
 
-use std::io::Write;
+use std::io::{BufRead as _, BufReader, Write};
+use std::net::TcpStream;
 use std::process::Stdio;
 
 use base::config::saved_keys::{KeyState, VendorKey};
 use base::protocol::event::{Event, NO_PROVIDER, SessionInfo};
 use base::protocol::op::{Idle, Op, Quick};
 use base::secret::Secret;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crossterm::event::KeyCode;
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
-use crate::support::answer::answer;
+use crate::support::answer::{answer, raw};
 use crate::support::fake_engine as fake;
 use crate::support::screen::Screen;
 use crate::support::server::FakeServer;
@@ -122,4 +126,39 @@ fn login_from_the_shell() {
     assert!(stdout(&run(&["logout", "anthropic"], "")).contains("is removed from"));
     assert!(stderr(&run(&["logout", "anthropic"], "")).contains("No key for anthropic is saved"));
     assert!(stderr(&run(&["login", "nobody"], "k\n")).contains("There is no vendor nobody."));
+}
+
+/// The issuer is ours: the page's parameters and the exchange are what OpenRouter's guide asks for.
+#[test]
+fn a_vendors_page_gives_a_key() {
+    let server =
+        FakeServer::start(vec![raw("application/json", &json!({"key": KEY, "user_id": "u"}).to_string())]);
+    server.on_get("/v1/key", &json!({"data": {}}));
+    server.require_key(KEY);
+    let place = Workplace::new();
+    let mut command = place.command(&["login", "openrouter", "--browser"]);
+    command.env("OPENROUTER_API_BASE", server.base_url()).env("BROWSER", "true");
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let page = lines.find(|line| line.starts_with("https://openrouter.ai/auth?")).unwrap();
+    let (_, query) = page.split_once('?').unwrap();
+    let parameter = |wanted: &str| {
+        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.find(|(name, _)| *name == wanted).unwrap().1.replace("%3A", ":").replace("%2F", "/")
+    };
+    assert_eq!(parameter("code_challenge_method"), "S256");
+    let callback = parameter("callback_url");
+    let port = callback.strip_prefix("http://localhost:").unwrap().strip_suffix("/callback").unwrap();
+    let mut browser = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
+    write!(browser, "GET /callback?code=c-1 HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(stdout(&output).contains("The key for openrouter is saved in"), "{output:?}");
+    let exchange = &server.requests()[0];
+    server.take_faults();
+    assert_eq!((exchange.path.as_str(), &exchange.body["code"]), ("/v1/auth/keys", &json!("c-1")));
+    let verifier = exchange.body["code_verifier"].as_str().unwrap();
+    assert_eq!(URL_SAFE_NO_PAD.encode(Sha256::digest(verifier)), parameter("code_challenge"));
+    let said = place.command(&["login", "openai", "--browser"]).output().unwrap();
+    assert!(stderr(&said).contains("openai has no page for this"), "{said:?}");
 }

@@ -4,22 +4,51 @@ use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use rustix::termios::{self, LocalModes, OptionalActions};
 
+use crate::cli::commands::mcp::open::show_page;
 use crate::cli::report::{self, Failure, FailureKind};
 use base::config::paths::Paths;
 use base::config::saved_keys::{KeyState, SavedKeys};
 use base::protocol::notice;
 use base::secret::Secret;
+use provider::key_request::KeyRequest;
 use provider::login::change;
+use tokio::net::TcpListener;
+use tools::mcp::client::sign_in;
 
 const MOST_BYTES: u64 = 16 * 1024;
 
-pub async fn login(vendor: Option<&str>) -> Result<(), Failure> {
+pub async fn login(vendor: Option<&str>, browser: bool) -> Result<(), Failure> {
     let Some(vendor) = vendor else { return list() };
+    if browser {
+        let key = tokio::select! {
+            key = key_from_page(vendor) => key.map_err(failed)?,
+            _ = tokio::signal::ctrl_c() => return Err(interrupted()),
+        };
+        return changed(vendor, Some(key)).await;
+    }
     if io::stdin().is_terminal() {
         report::print(&format!("API key for {vendor} (it isn't shown): "))?;
     }
     let key = read_key().await?;
     changed(vendor, Some(key)).await
+}
+
+async fn key_from_page(vendor: &str) -> Result<Secret, String> {
+    let request = KeyRequest::new(vendor)?;
+    let listener =
+        TcpListener::bind(("127.0.0.1", 0)).await.map_err(|error| format!("No port is free: {error}."))?;
+    let port = listener.local_addr().map_err(|error| format!("No port is free: {error}."))?.port();
+    show_page(&request.page(&format!("http://localhost:{port}/callback"))?);
+    let redirect = tokio::time::timeout(sign_in::PATIENCE, sign_in::answered(&listener)).await;
+    request.key(&redirect.map_err(|_| "No one signed in within 5 minutes.".to_owned())??).await
+}
+
+fn failed(why: String) -> Failure {
+    Failure::config(why.trim_end_matches('.'), "`mycode login` lists the vendors")
+}
+
+fn interrupted() -> Failure {
+    Failure::new(FailureKind::Interrupted, "interrupted", "no key was saved")
 }
 
 pub async fn logout(vendor: &str) -> Result<(), Failure> {
@@ -28,9 +57,7 @@ pub async fn logout(vendor: &str) -> Result<(), Failure> {
 
 async fn changed(vendor: &str, key: Option<Secret>) -> Result<(), Failure> {
     let done = change(&Paths::from_env().config, vendor, key).await;
-    let text =
-        done.map_err(|why| Failure::config(why.trim_end_matches('.'), "`mycode login` lists the vendors"))?;
-    report::say(&format!("{text}\n"))
+    report::say(&format!("{}\n", done.map_err(failed)?))
 }
 
 fn list() -> Result<(), Failure> {
@@ -65,9 +92,7 @@ async fn read_key() -> Result<Secret, Failure> {
     }
     match line {
         Ok(line) => Ok(Secret::new(&String::from_utf8_lossy(&line))),
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-            Err(Failure::new(FailureKind::Interrupted, "interrupted", "no key was saved"))
-        }
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(interrupted()),
         Err(error) => Err(error.into()),
     }
 }

@@ -48,7 +48,7 @@ pub fn no_server(name: &str) -> Failure {
 }
 
 /// Prints the address of the sign-in page, and opens it if there is a browser.
-fn show_page(url: &str) {
+pub fn show_page(url: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "To sign in, open this page in a browser on this machine:\n{url}");
     let named = std::env::var("BROWSER").ok().filter(|browser| !browser.trim().is_empty());

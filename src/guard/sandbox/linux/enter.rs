@@ -23,10 +23,8 @@ use super::seccomp;
 use super::supervisor;
 use super::system;
 use super::trial;
-use crate::sandbox::launch::{LIFELINE_FD, SPEC_FD};
+use crate::sandbox::launch::{KEEP_NETWORK, LIFELINE_FD, PROBE, SPEC_FD};
 use crate::sandbox::private_folder;
-use crate::sandbox::probe::PROBE;
-use crate::sandbox::shared_network::KEEP;
 use crate::sandbox::spec::{LaunchMode, SandboxSpec};
 use base::process::descriptor;
 
@@ -48,7 +46,7 @@ enum WaitEnd {
 pub fn run(mut args: Vec<OsString>) -> ! {
     match args.first() {
         Some(first) if first == PROBE => trial::run(),
-        Some(first) if first == KEEP => network::keep(args.get(1).is_some_and(|word| word == "user")),
+        Some(first) if first == KEEP_NETWORK => network::keep(args.get(1).is_some_and(|word| word == "user")),
         _ => {}
     }
     let command = args.split_off(args.len().min(1));

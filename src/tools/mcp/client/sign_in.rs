@@ -20,7 +20,7 @@ use base::clock;
 
 pub type ShowPage = Arc<dyn Fn(&str) + Send + Sync>;
 
-const PATIENCE: Duration = Duration::from_secs(300);
+pub const PATIENCE: Duration = Duration::from_secs(300);
 const PAGE: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n";
 
 pub struct SignIn {
@@ -164,7 +164,7 @@ fn said(error: impl std::fmt::Display) -> String {
 }
 
 /// Waits for the browser's redirect; returns its address with all parameters.
-async fn answered(listener: &TcpListener) -> Result<String, String> {
+pub async fn answered(listener: &TcpListener) -> Result<String, String> {
     loop {
         let (mut stream, _) = listener.accept().await.map_err(said)?;
         let mut head = vec![0; 16 * 1024];
