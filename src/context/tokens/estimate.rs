@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn ordinary_text_stays_close() {
         for text in [
-            include_str!("estimate.rs"),
+            include_str!("request_size.rs"),
             include_str!("../compaction/policy.rs"),
             include_str!("../../../README.md"),
         ] {
