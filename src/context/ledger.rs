@@ -6,6 +6,7 @@ use crate::history::manager::HistoryManager;
 use crate::rules::project_rules;
 use crate::session::record::FormName;
 use crate::tokens::calibration::Calibration;
+use base::clock;
 use base::config::models;
 use base::config::settings::ContextSettings;
 use base::model::item::{Item, ItemId};
@@ -135,7 +136,7 @@ fn agent(entry: &HistoryEntry) -> Option<AgentSum> {
         kind: done.kind.clone()?,
         steps: done.steps.unwrap_or(0),
         tokens: usage.total(),
-        cost_usd: models::cost(done.model.as_deref()?, &usage),
+        cost_usd: models::cost(done.model.as_deref()?, &usage, clock::now_ms()),
         held_tokens: done.window_tokens.unwrap_or(0),
         result_tokens: u64::from(entry.tokens()),
     })

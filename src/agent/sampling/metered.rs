@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::StreamExt as _;
 use futures_util::stream;
 
+use base::clock;
 use base::config::models::{self, ModelFacts};
 use base::model::provider::{Provider, ProviderError, ReplyStream};
 use base::model::request::Request;
@@ -38,7 +39,7 @@ impl Bill {
     fn pay(&mut self, usage: Option<&Usage>) {
         let estimated = Usage { input: std::mem::take(&mut self.estimated_tokens), ..Usage::default() };
         let usage = usage.unwrap_or(&estimated);
-        let cost = self.facts.cost_of(usage).unwrap_or(0.0);
+        let cost = self.facts.cost_at(usage, clock::now_ms()).unwrap_or(0.0);
         *self.spent_usd.lock().unwrap_or_else(PoisonError::into_inner) += cost;
     }
 }

@@ -90,7 +90,7 @@ impl Conversation {
                 self.usage.add_request(request);
                 self.usage.set_truncation(self.state.truncated_to.take());
             }
-            Record::Beside { model, usage, .. } => self.usage.add(model, usage),
+            Record::Beside { ms, model, usage } => self.usage.add(model, usage, *ms),
             Record::TurnEnd { end, .. } => {
                 self.turns += 1;
                 self.rounds.extend(end.goal.as_deref().cloned());

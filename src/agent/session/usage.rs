@@ -47,14 +47,14 @@ impl UsageMeter {
         self.last_request_ms = request.ms;
         self.last_reported = None;
         if let Some(usage) = &request.usage {
-            self.add(&request.model, usage);
+            self.add(&request.model, usage, request.ms);
             self.last_reported = Some(usage.total());
         }
     }
 
-    pub fn add(&mut self, model: &str, usage: &Usage) {
+    pub fn add(&mut self, model: &str, usage: &Usage, ms: u64) {
         self.total.add(usage);
-        let cost = models::cost(model, usage);
+        let cost = models::cost(model, usage, ms);
         self.cost_usd = self.cost_usd.zip(cost).map(|(before, cost)| before + cost);
     }
 

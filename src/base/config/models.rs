@@ -4,6 +4,8 @@
 
 use std::sync::{LazyLock, OnceLock};
 
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -29,6 +31,11 @@ pub struct ModelFacts {
     pub output: Option<u32>,
     #[serde(default)]
     pub price: Option<Price>,
+    /// The price from a day on.
+    #[serde(default)]
+    later: Option<LaterPrice>,
+    #[serde(default)]
+    peak: Option<PeakHours>,
     #[serde(default)]
     pub tier: Option<PriceTier>,
     #[serde(default = "five")]
@@ -70,6 +77,31 @@ pub struct Price {
     pub read: Option<f64>,
     #[serde(default)]
     pub write: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LaterPrice {
+    from: String,
+    price: Price,
+}
+
+/// A factor on all prices from Monday to Friday, in hours of UTC such as `["01-04"]`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PeakHours {
+    factor: f64,
+    hours: Vec<String>,
+}
+
+impl PeakHours {
+    fn contain(&self, time: &Zoned) -> bool {
+        let within = |span: &String| {
+            let (from, to) = span.split_once('-')?;
+            Some((from.parse::<i8>().ok()?..to.parse().ok()?).contains(&time.hour()))
+        };
+        time.weekday().to_monday_zero_offset() < 5 && self.hours.iter().any(|span| within(span) == Some(true))
+    }
 }
 
 /// Factors on all prices for a prompt longer than `above` tokens.
@@ -147,8 +179,12 @@ impl ModelFacts {
         taken.min_by_key(|(distance, _)| *distance).map_or(wanted, |(_, name)| name)
     }
 
+    /// In US dollars, at the usual hours.
     pub fn cost(&self, fresh: u64, read: u64, written: u64, output: u64) -> Option<f64> {
-        let price = self.price?;
+        self.cost_by(self.price?, (fresh, read, written, output))
+    }
+
+    fn cost_by(&self, price: Price, (fresh, read, written, output): (u64, u64, u64, u64)) -> Option<f64> {
         let tier = self.tier.filter(|tier| fresh + read + written > tier.above);
         let (input_factor, output_factor) = tier.map_or((1.0, 1.0), |tier| (tier.input, tier.output));
         let prompt = fresh as f64 * price.input
@@ -157,9 +193,15 @@ impl ModelFacts {
         Some((prompt * input_factor + output as f64 * price.output * output_factor) / 1e6)
     }
 
-    pub fn cost_of(&self, usage: &Usage) -> Option<f64> {
+    /// At the price of that moment.
+    pub fn cost_at(&self, usage: &Usage, ms: u64) -> Option<f64> {
+        let time = Timestamp::from_millisecond(i64::try_from(ms).ok()?).ok()?.to_zoned(TimeZone::UTC);
+        let later = self.later.as_ref().filter(|later| time.date().to_string() >= later.from);
+        let price = later.map_or(self.price, |later| Some(later.price))?;
+        let factor = self.peak.as_ref().filter(|peak| peak.contain(&time)).map_or(1.0, |peak| peak.factor);
         let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_write);
-        self.cost(fresh, usage.cached, usage.cache_write, usage.output)
+        let cost = self.cost_by(price, (fresh, usage.cached, usage.cache_write, usage.output))?;
+        Some(cost * factor)
     }
 
     /// Prices of a cached token and of a cache write, relative to an uncached token.
@@ -277,8 +319,9 @@ pub fn facts(model: &str) -> Option<&'static ModelFacts> {
     exact.or_else(family).map(|row| &row.facts)
 }
 
-pub fn cost(model: &str, usage: &Usage) -> Option<f64> {
-    facts(model)?.cost_of(usage)
+/// Of a request at this time.
+pub fn cost(model: &str, usage: &Usage, ms: u64) -> Option<f64> {
+    facts(model)?.cost_at(usage, ms)
 }
 
 /// The levels of effort that a model takes, weakest first, and its own default.
@@ -381,6 +424,29 @@ mod tests {
             |fresh, read, written, output| (haiku.cost(fresh, read, written, output).unwrap() * 1e6).round();
         assert_eq!(cost(10_000, 80_000, 8_000, 1_000), 1_000.0 + 800.0 + 1_000.0 + 500.0);
         assert_eq!(cost(20_000, 80_001, 0, 0), (2_000.0f64 + 800.01).mul_add(5.0, 0.0).round());
+    }
+
+    #[test]
+    fn prices_have_days_and_hours() {
+        let usage = Usage { input: 1_000_000, ..Usage::default() };
+        let cost = |model: &str, time: &str| {
+            let ms = time.parse::<Timestamp>().unwrap().as_millisecond();
+            (cost(model, &usage, ms as u64).unwrap() * 100.0).round()
+        };
+        assert_eq!(
+            (cost("gemini-4-argon", "2026-11-30T23:59:59Z"), cost("gemini-4-argon", "2026-12-01T00:00:00Z")),
+            (200.0, 400.0)
+        );
+        // A Thursday's peak hours, their ends, and a Saturday.
+        for (time, cents) in [
+            ("26T00:59:00Z", 15.0),
+            ("26T01:00:00Z", 30.0),
+            ("26T04:00:00Z", 15.0),
+            ("26T09:59:00Z", 30.0),
+            ("28T02:00:00Z", 15.0),
+        ] {
+            assert_eq!(cost("deepseek-flash", &format!("2026-11-{time}")), cents, "{time}");
+        }
     }
 
     #[test]

@@ -64,8 +64,8 @@ pub struct DayFigures {
 }
 
 impl Figures {
-    /// Adds a request made on `day`; `step` unless it was outside the turn.
-    pub fn add_request(&mut self, model: &str, usage: Option<&Usage>, day: &str, step: bool) {
+    /// Adds a request made at `ms`, on `day`; `step` unless it was outside the turn.
+    pub fn add_request(&mut self, model: &str, usage: Option<&Usage>, (ms, day): (u64, &str), step: bool) {
         let row = self.models.entry(model.to_owned()).or_default();
         let today = self.days.entry(day.to_owned()).or_default();
         row.requests += 1;
@@ -75,7 +75,7 @@ impl Figures {
         self.tokens.add(usage);
         row.tokens.add(usage);
         today.tokens = today.tokens.saturating_add(usage.total());
-        if let Some(cost) = models::cost(model, usage) {
+        if let Some(cost) = models::cost(model, usage, ms) {
             row.cost_usd = Some(row.cost_usd.unwrap_or(0.0) + cost);
             today.cost_usd += cost;
         }

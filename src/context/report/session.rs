@@ -110,11 +110,16 @@ impl Reading {
         match record {
             Record::Request(request) if self.counts_at(request.ms) => {
                 let day = self.days.of(request.ms);
-                self.report.figures.add_request(&request.model, request.usage.as_ref(), day, true);
+                self.report.figures.add_request(
+                    &request.model,
+                    request.usage.as_ref(),
+                    (request.ms, day),
+                    true,
+                );
             }
             Record::Beside { ms, model, usage } if self.counts_at(ms) => {
                 let day = self.days.of(ms);
-                self.report.figures.add_request(&model, Some(&usage), day, false);
+                self.report.figures.add_request(&model, Some(&usage), (ms, day), false);
             }
             Record::TurnEnd { ms, end, .. } if self.counts_at(ms) => self.turn_end(ms, &end),
             Record::Frame(frame) => self.parts.apply(&frame),

@@ -48,7 +48,7 @@ fn trajectory(path: &Path, depth: usize) -> io::Result<Value> {
             }
             Record::Item(record) if kept.contains(&record.id) => steps.item(record.ms, &record.item),
             Record::Request(request) => steps.replied(request.ms, &request.model, request.usage.as_ref()),
-            Record::Beside { model, usage, .. } => steps.totals.add(model, usage),
+            Record::Beside { ms, model, usage } => steps.totals.add(model, usage, *ms),
             _ => {}
         }
     }
@@ -78,9 +78,9 @@ struct Totals {
 }
 
 impl Totals {
-    fn add(&mut self, model: &str, usage: &Usage) {
+    fn add(&mut self, model: &str, usage: &Usage, ms: u64) {
         self.usage.add(usage);
-        match models::cost(model, usage) {
+        match models::cost(model, usage, ms) {
             Some(cost) => self.cost_usd += cost,
             None => self.unpriced = true,
         }
@@ -141,14 +141,14 @@ impl Steps {
 
     fn replied(&mut self, ms: u64, model: &str, usage: Option<&Usage>) {
         if let Some(usage) = usage {
-            self.totals.add(model, usage);
+            self.totals.add(model, usage, ms);
         }
         let reply = self.reply(ms);
         reply.model = model.to_owned();
         reply.metrics = Some(usage.map_or(Value::Null, |usage| {
             without_nulls(json!({
                 "prompt_tokens": usage.input, "completion_tokens": usage.output, "cached_tokens": usage.cached,
-                "cost_usd": models::cost(model, usage),
+                "cost_usd": models::cost(model, usage, ms),
                 "extra": {"cache_write_tokens": usage.cache_write, "reasoning_tokens": usage.reasoning},
             }))
         }));

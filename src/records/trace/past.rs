@@ -10,6 +10,7 @@ use super::metrics::originals::SourceTexts;
 use super::policy::ALL;
 use super::recording::events;
 use super::simulate::{self, ReplayOptions};
+use base::clock;
 use base::config::models::{self, ModelFacts};
 use base::config::settings::{ContextSettings, Origin};
 use base::model::usage::Usage;
@@ -120,7 +121,7 @@ impl ModelCost {
         let Some(usage) = request.usage else { return };
         self.recorded += 1;
         self.usage.add(&usage);
-        let cost = |usage| facts.and_then(|facts| facts.cost_of(&usage)).unwrap_or(0.0);
+        let cost = |usage| facts.and_then(|facts| facts.cost_at(&usage, clock::now_ms())).unwrap_or(0.0);
         self.did_usd += cost(usage);
         self.did_uncached_usd += cost(Usage { cached: 0, cache_write: 0, ..usage });
     }
