@@ -24,7 +24,7 @@ pub fn notice(events: &Events, level: Level, text: String) {
 /// Sends what `look` finds on the disk, without waiting for it.
 pub fn answer(events: &Events, look: impl FnOnce() -> Event + Send + 'static) {
     let events = events.clone();
-    tokio::task::spawn_blocking(move || events.send(look()));
+    tokio::task::spawn_blocking(move || drop(events.send(look())));
 }
 
 const WAITS_LONG: Duration = Duration::from_secs(6);

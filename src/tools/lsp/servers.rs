@@ -161,6 +161,9 @@ impl LanguageServers {
             let mut state = self.0.state.lock();
             (std::mem::take(&mut state.edits), state.wait.unwrap_or(FIRST_WAIT))
         };
+        if edits.is_empty() {
+            return self.taken_late();
+        }
         let mut texts = Vec::new();
         let (sender, mut reports) = mpsc::unbounded_channel();
         for edit in edits {
@@ -210,6 +213,10 @@ impl LanguageServers {
             () = cancel.cancelled() => {}
             _ = timeout(limit, outstanding.wait_for(|count| *count == 0)) => {}
         }
+        self.taken_late()
+    }
+
+    fn taken_late(&self) -> Option<String> {
         let late = std::mem::take(&mut self.0.state.lock().late);
         (!late.is_empty()).then(|| late.join("\n"))
     }

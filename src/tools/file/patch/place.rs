@@ -103,7 +103,7 @@ fn after_anchor(lines: &Lines, from: usize, anchor: &str) -> Option<usize> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::super::parse::{FilePatch, parse};
     use super::*;
