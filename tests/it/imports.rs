@@ -125,7 +125,7 @@ fn calls_at_the_same_time_are_kept_and_said_in_our_words() {
         let calls = calls(peer, name);
         let of = |tool: &str| calls.iter().find(|(name, _)| name == tool).map(|(_, data)| data);
         if peer == "codex" {
-            assert!(of("apply_patch").is_some(), "{calls:?}");
+            assert!(of("Edit").is_some(), "{calls:?}");
             assert_eq!(of("Bash").unwrap()["exit_code"], 0);
             assert!(calls.iter().any(|(_, data)| data["exit_code"] == 1), "{calls:?}");
         } else {

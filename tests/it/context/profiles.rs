@@ -95,7 +95,10 @@ fn a_profile_that_saves_more_never_costs_more() {
     for (seed, turns, steps, idle_s) in [(1, 1, 80, 0), (2, 9, 5, 0), (3, 8, 6, 900), (4, 4, 16, 400)] {
         let place = Workplace::new();
         place.file("traces/a.jsonl", recording(&mut Rng::with_seed(seed), turns, steps, idle_s));
-        for (window, binding) in [(128_000, "none"), (128_000, "rejects"), (32_000, "none")] {
+        let others = [(128_000, "rejects"), (32_000, "none")];
+        // One long turn, and turns with pauses, differ most.
+        let others = others.into_iter().filter(|_| [1, 3].contains(&seed));
+        for (window, binding) in [(128_000, "none")].into_iter().chain(others) {
             let costs = figures(&place, window, binding).map(|row| row["cost"].as_f64().unwrap());
             let told = format!("seed {seed}, window {window}, binding {binding}: {costs:?}");
             assert!(costs.is_sorted_by(|less, more| *less <= more * chance(window)), "{told}");

@@ -163,7 +163,7 @@ async fn imitators() {
                 ),
                 completed(),
             ],
-            "[LS]\ncall a LS ls\nToolCalls",
+            "[LS]\ncall a LS {\"input\":\"ls\"}\nToolCalls",
         ),
         (
             "a summary of two parts",
