@@ -23,7 +23,7 @@
 //!
 //! **What a call becomes.** `turn/run.rs` hands it to `calls/dispatcher.rs`: arguments are parsed, the tool says what it would
 //! touch, `policy` decides or the user is asked, the tool runs (commands in the `sandbox`), secrets leave the result, it is cut
-//! to size, logged in full, and sent in the form that `context/history/ingest.rs` chooses. Later requests send smaller forms of
+//! to size, logged in full, and sent in the form that `context/compress/tool_result.rs` chooses. Later requests send smaller forms of
 //! it when `context/compaction` says that this pays or the window demands it; `Recall` returns the original.
 //!
 //! The session log is the truth and only ever appended to; history is what the agent remembers of it; the context builder is
