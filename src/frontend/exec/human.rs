@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::printer::{LINE_CHARS, ModelAnswer, Printer, declined, end_words, result_line};
 use base::config::settings::Permission;
-use base::diff_cut::DiffCut;
+use base::diff_cut::{self, DiffCut};
 use base::model::envelope::{Envelope, Status};
 use base::model::item::{Item, ReminderTopic};
 use base::model::usage::Usage;
@@ -103,12 +103,12 @@ impl<O: Write, L: Write> Human<O, L> {
     }
 
     fn diff(&mut self, diff: &str) {
-        // Only the first two lines: a removed `-- comment` also starts with three dashes.
-        let header = |(index, line): &(usize, &str)| {
-            *index < 2 && (line.starts_with("--- ") || line.starts_with("+++ "))
-        };
-        let mut lines: Vec<&str> =
-            diff.lines().enumerate().filter(|line| !header(line)).map(|(_, line)| line).collect();
+        let all: Vec<&str> = diff.lines().collect();
+        let mut lines: Vec<&str> = (0..all.len())
+            // Of several files each is named.
+            .filter(|at| !diff_cut::is_file_header(&all, *at) || *at > 1 && all[*at].starts_with("+++ "))
+            .map(|at| all[at])
+            .collect();
         let cut = lines.last().and_then(|line| DiffCut::read(line)).map_or(0, |cut| cut.lines);
         if cut > 0 {
             lines.pop();

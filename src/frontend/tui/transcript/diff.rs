@@ -10,7 +10,7 @@ use crate::tui::render::highlight::languages::{self, CodeLanguage};
 use crate::tui::render::highlight::scanner::{self, State};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
-use base::diff_cut::DiffCut;
+use base::diff_cut::{self, DiffCut};
 use base::sanitize;
 
 const SIDE_BY_SIDE: usize = 120;
@@ -34,6 +34,8 @@ enum Part {
     Row(Row),
     Gap,
     Cut(String, DiffCut),
+    /// Another file of the same patch.
+    File(String),
 }
 
 /// How many removed lines stand from `at` on, and how many added ones behind them.
@@ -57,7 +59,7 @@ pub fn render(diff: &str, width: usize, cap: usize, theme: Theme) -> Vec<Line<'s
         match &part {
             Part::Row(_) if shown == cap => hidden += 1,
             Part::Cut(_, cut) if shown == cap => hidden += cut.lines,
-            Part::Gap if shown == cap => {}
+            Part::Gap | Part::File(_) if shown == cap => {}
             Part::Row(_) => {
                 shown += 1;
                 kept.push(part);
@@ -81,16 +83,24 @@ pub fn render(diff: &str, width: usize, cap: usize, theme: Theme) -> Vec<Line<'s
 fn parse(text: &str) -> (Vec<Part>, Option<&'static CodeLanguage>) {
     let (mut parts, mut language) = (Vec::new(), None);
     let (mut old, mut new) = (0usize, 0usize);
-    for (index, line) in text.lines().enumerate() {
+    let lines: Vec<&str> = text.lines().collect();
+    for (index, line) in lines.iter().copied().enumerate() {
         if let Some((old_start, new_start)) = hunk_starts(line) {
-            // The first hunk needs no mark.
-            if old + new > 0 {
+            // A file's first hunk needs no mark.
+            if old + new > 0 && !matches!(parts.last(), Some(Part::File(_))) {
                 parts.push(Part::Gap);
             }
             (old, new) = (old_start, new_start);
             continue;
         }
-        if is_header(line, index, old + new) {
+        let another = diff_cut::is_file_header(&lines, index);
+        if another || is_header(line, index, old + new) {
+            if another
+                && !parts.is_empty()
+                && let Some(path) = line.strip_prefix("+++ b/")
+            {
+                parts.push(Part::File(path.to_owned()));
+            }
             let path = line.strip_prefix("+++ ").or_else(|| line.strip_prefix("--- "));
             language = path.and_then(languages::of_path).or(language);
             continue;
@@ -185,6 +195,7 @@ fn mark(parts: &mut [Part], most: usize) {
 fn unified(part: &Part, width: usize, theme: Theme) -> Vec<Line<'static>> {
     match part {
         Part::Gap => vec![Line::styled("     ⋮", theme.dim())],
+        Part::File(path) => vec![Line::styled(path.clone(), theme.dim())],
         Part::Cut(text, _) => vec![Line::styled(format!("     {text}"), theme.warning())],
         Part::Row(row) => laid_out(row, width, theme),
     }
@@ -247,9 +258,10 @@ fn beside(left: Option<&Row>, right: Option<&Row>, half: usize, theme: Theme) ->
 
 pub fn counts(diff: &str) -> (usize, usize) {
     let (mut added, mut removed, mut in_hunk) = (0, 0, false);
-    for line in diff.lines() {
+    let lines: Vec<&str> = diff.lines().collect();
+    for (index, line) in lines.iter().enumerate() {
+        in_hunk = (in_hunk || line.starts_with("@@")) && !diff_cut::is_file_header(&lines, index);
         if line.starts_with("@@") {
-            in_hunk = true;
         } else if !in_hunk && (line.starts_with("+++") || line.starts_with("---")) {
         } else if line.starts_with('+') {
             added += 1;
@@ -332,6 +344,16 @@ mod tests {
     use super::*;
     use crate::tui::render::theme::{Depth, Look};
     use base::config::theme::ThemeName;
+
+    #[test]
+    fn each_file_of_a_patch_is_named_and_its_header_is_no_change() {
+        let diff = "--- a/n.py\n+++ b/n.py\n@@ -0,0 +1 @@\n+n\n--- a/q.sql\n+++ b/q.sql\n@@ -1,2 +1 @@\n--- gone\n kept\n";
+        assert_eq!(counts(diff), (1, 1));
+        let theme = Theme::default();
+        let shown: Vec<String> = render(diff, 40, 20, theme).iter().map(ToString::to_string).collect();
+        let shown: Vec<&str> = shown.iter().map(|line| line.trim()).collect();
+        assert_eq!(shown, ["1 +n", "q.sql", "1 --- gone", "1  kept"]);
+    }
 
     const DIFF: &str = "--- a/x.rs\n+++ b/x.rs\n@@ -9,3 +9,4 @@\n fn a() {\n-    1\n+    2\n+    3\n }\n";
 
