@@ -348,6 +348,9 @@ impl Engine {
         self.end_hooks("resume").await;
         self.open(reopened.conversation).await;
         self.use_chosen_model(chosen).await;
+        if self.agent.conversation.begun_read_only && self.agent.dispatcher.policy.become_read_only() {
+            self.notice(Level::Info, texts::stays_read_only("/permission"));
+        }
         self.start_hooks("resume");
         self.announce();
         let entries = self.agent.conversation.state.history.entries();

@@ -148,6 +148,11 @@ impl PolicyEngine {
         self.state().permission = permission;
     }
 
+    /// Whether it was not before.
+    pub fn become_read_only(&self) -> bool {
+        std::mem::replace(&mut self.state().permission, Permission::ReadOnly) != Permission::ReadOnly
+    }
+
     pub fn mode(&self) -> Mode {
         self.state().mode
     }

@@ -26,6 +26,7 @@ pub fn restore(project_state: &Path, workspace: &Path, path: &Path) -> Result<Re
         source,
     })?;
     let mut conversation = Conversation::stored(project_state, workspace, log, &read.records);
+    conversation.begun_read_only = list::begun_read_only(path);
     close_open_calls(&mut conversation)?;
     conversation.close_unanswered()?;
     conversation.state.history.end_turn();

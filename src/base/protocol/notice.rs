@@ -145,6 +145,10 @@ pub fn image_attached(image: &Image) -> String {
 
 // Project rules.
 
+pub fn stays_read_only(change_with: &str) -> String {
+    format!("This session started read-only and stays read-only; {change_with} changes that.")
+}
+
 pub fn rules_changed() -> String {
     "The project rules changed on disk; the model sees the new version.".to_owned()
 }

@@ -40,11 +40,10 @@ pub async fn setup(cli: &SharedArgs, interactive: bool, which: &SessionSelector)
     if let Some(log) = resume.as_mut().filter(|_| cli.fork || is_elsewhere) {
         *log = stored::fork(&project_state, &workspace, log)?;
     }
-    if cli.model.permission.is_none() && resume.as_deref().is_some_and(open::begun_read_only) {
+    let read_only = resume.as_deref().and_then(limits::read_only_note);
+    if let Some(note) = read_only.filter(|_| cli.model.permission.is_none()) {
         loaded.work.permission = Permission::ReadOnly;
-        loaded.notices.push(
-            "This session started read-only and stays read-only; --permission changes that.".to_owned(),
-        );
+        loaded.notices.push(note);
     }
     let provider: Arc<dyn Provider> = match &loaded.provider {
         Some(settings) => registry::build_all(settings, &loaded)?,

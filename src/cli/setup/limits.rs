@@ -9,7 +9,9 @@ use agent::assemble::RunLimits;
 use base::config::load::Loaded;
 use base::config::permission_rules::{PermissionLists, RuleSource};
 use base::protocol::claude_tools;
+use base::protocol::notice;
 use base::text::one_line;
+use context::session::list;
 use guard::policy::denied_paths::DeniedPaths;
 use guard::policy::flag_rules::FlagRules;
 use guard::policy::tool_rule::ToolRule;
@@ -60,4 +62,9 @@ pub fn rules(args: &ModelArgs, loaded: &Loaded) -> Result<FlagRules, Failure> {
             "rules look like 'Bash(git push *)', 'Edit(migrations/**)', 'WebFetch(docs.rs)', Task, 'mcp__server__tool'",
         )
     })
+}
+
+/// Said of a session that was begun read-only: it stays so.
+pub fn read_only_note(log: &Path) -> Option<String> {
+    list::begun_read_only(log).then(|| notice::stays_read_only("--permission"))
 }

@@ -116,10 +116,6 @@ pub fn session_or_task(
     }
 }
 
-pub fn begun_read_only(log: &Path) -> bool {
-    list::begun_read_only(log)
-}
-
 pub fn no_session(message: String) -> Failure {
     Failure::usage(message, "`mycode sessions` lists all sessions")
 }

@@ -441,6 +441,20 @@ fn sessions_of_all_folders() {
 }
 
 #[test]
+fn a_session_begun_read_only_stays_so() {
+    let server = FakeServer::start(vec![answer().text("Looked.").into()]);
+    let place = Workplace::new();
+    place.exec(&server.base_url(), &["--permission", "read-only", "look around"]);
+    let mut screen = Screen::chat(&place, &server, &["--permission", "auto"]);
+    screen.wait("· auto");
+    screen.keys("/resume\r");
+    screen.wait("look around");
+    screen.keys("\r");
+    screen.wait("This session started read-only and stays read-only; /permission changes that.");
+    screen.wait("· read-only");
+}
+
+#[test]
 fn a_theme_is_found_by_typing() {
     let mut stage = Stage::new(80, 24);
     stage.event(Event::Session(fake::session()));
