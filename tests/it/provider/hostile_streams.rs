@@ -103,7 +103,7 @@ async fn empty_events_count_as_silence() {
     ];
     for event in events {
         for kind in ALL {
-            let told = outcome(kind, pace(50), vec![forever(event)]).await;
+            let told = outcome(kind, pace(150), vec![forever(event)]).await;
             assert!(told.contains("error: no data from the server"), "{event}: {told}");
         }
     }
@@ -118,7 +118,7 @@ async fn empty_events_count_as_silence() {
         assert!(told.ends_with("text Hi.\nStop"), "{told}");
     }
     // However busily it comes, it is not waited for longer than is allowed.
-    let pace = RetryPolicy { longest_answer: Duration::from_millis(60), ..once() };
+    let pace = RetryPolicy { longest_answer: Duration::from_millis(300), ..once() };
     let words = "data: {\"choices\":[{\"delta\":{\"content\":\"word \"}}]}\n\n";
     let drip = steps(vec![Step::Forever(words.as_bytes().to_vec(), Duration::from_millis(2))]);
     let told = outcome(ProviderKind::Openai, pace, vec![drip]).await;
