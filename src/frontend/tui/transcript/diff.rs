@@ -261,8 +261,8 @@ pub fn counts(diff: &str) -> (usize, usize) {
     let lines: Vec<&str> = diff.lines().collect();
     for (index, line) in lines.iter().enumerate() {
         in_hunk = (in_hunk || line.starts_with("@@")) && !diff_cut::is_file_header(&lines, index);
-        if line.starts_with("@@") {
-        } else if !in_hunk && (line.starts_with("+++") || line.starts_with("---")) {
+        let outside = !in_hunk && (line.starts_with("+++") || line.starts_with("---"));
+        if outside || line.starts_with("@@") {
         } else if line.starts_with('+') {
             added += 1;
         } else if line.starts_with('-') {
