@@ -64,7 +64,7 @@ pub fn rules(args: &ModelArgs, loaded: &Loaded) -> Result<FlagRules, Failure> {
     })
 }
 
-/// Said of a session that was begun read-only: it stays so.
+/// The note for a session that began read-only and stays so.
 pub fn read_only_note(log: &Path) -> Option<String> {
     list::begun_read_only(log).then(|| notice::stays_read_only("--permission"))
 }

@@ -102,7 +102,7 @@ fn todos(args: &mut Arguments) {
     }
 }
 
-/// Whoever looks at the call, such as a hook, finds the patch's first file where an edit's is.
+/// Hooks find the patch's first file where an edit has its path.
 fn patch(args: &mut Arguments) {
     let files = args["patch"].as_str().and_then(|patch| parse::parse(patch).ok()).unwrap_or_default();
     let first = files.first().and_then(|file| file.paths().next()).unwrap_or_default();

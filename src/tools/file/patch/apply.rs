@@ -1,4 +1,4 @@
-//! Carries out a patch: all its files are planned before the first is written, and what is written is put back when one fails.
+//! Carries out a patch: all its files are planned before the first is written, and put back if one of them fails.
 
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
@@ -106,7 +106,7 @@ pub(crate) fn carry_out(patch: &str, folder: Option<&Path>, cx: &ToolCx) -> Tool
     Ok(summary(done, steps.iter().map(FileStep::diff).collect()))
 }
 
-/// One file is told as any edit is; of several, the others are listed.
+/// One file reads like any edit; a patch of several lists the others.
 fn summary(mut done: Vec<Envelope>, diff: String) -> Envelope {
     if done.len() == 1 {
         return done.remove(0);
