@@ -374,7 +374,11 @@ pub fn roles(mut setup: Setup) -> Result<RoleSession, LogError> {
     setup.provider = metered::limited(setup.provider, setup.limits.max_cost);
     let Setup { workspace, project_state, resume, .. } = &setup;
     let conversation = match resume {
-        None => Conversation::new(project_state, workspace),
+        None => {
+            let mut new = Conversation::new(project_state, workspace);
+            new.id = setup.session_id.clone().unwrap_or(new.id);
+            new
+        }
         Some(path) => reopen::restore(project_state, workspace, path)?.conversation,
     };
     let mut agents = setup.agents_in(workspace);

@@ -26,6 +26,7 @@ use crate::cli::commands::work::demo::DemoArgs;
 use crate::cli::commands::work::exec::run::ExecArgs;
 use crate::cli::commands::work::maintain::MaintainArgs;
 use crate::cli::commands::work::review::ReviewArgs;
+use crate::cli::commands::work::runs::{LogsArgs, PsArgs, RunArgs};
 use crate::cli::commands::work::tool::ToolArgs;
 use crate::cli::each::args as each;
 use crate::cli::foreign::{help as scripts, translate};
@@ -93,7 +94,8 @@ pub fn command() -> clap::Command {
 
 fn acts(subcommand: &str, option: &str) -> bool {
     match subcommand {
-        "demo" | "completions" | "man" | "update" | "scripts" | "login" | "logout" => false,
+        "demo" | "completions" | "man" | "update" | "scripts" | "login" | "logout" | "ps" | "logs"
+        | "attach" | "stop" => false,
         _ if option == "folder" => true,
         _ if option == "plain" => subcommand == "resume",
         "exec" => true,
@@ -128,6 +130,14 @@ pub enum Command {
     Review(ReviewArgs),
     /// Branches left by batches and builds: list, diff, test, merge, discard
     Work(WorkArgs),
+    /// List the running exec, batches and builds, in the background or not
+    Ps(PsArgs),
+    /// Print what a run in the background has said
+    Logs(LogsArgs),
+    /// Follow a run in the background to its end; Ctrl-C leaves it running
+    Attach(RunArgs),
+    /// End a run as Ctrl-C would; finished work stays
+    Stop(RunArgs),
     /// Maintain the project (explore, analyze, plan, do) and save findings as notes
     Maintain(MaintainArgs),
     /// Continue a session of this project

@@ -7,4 +7,5 @@ pub mod each;
 pub mod foreign;
 pub mod main;
 pub mod report;
+pub mod runs;
 pub mod setup;

@@ -8,7 +8,7 @@ use super::peers::import;
 use super::project::{hooks, locate, notes, policy, sandbox, skills, trust};
 use super::sessions::{context, export, list, replay_traces, report as report_command, rewind};
 use super::work::exec::run::{self as exec, ExecArgs};
-use super::work::{acp, branches, build, chat, demo, maintain, review, tool};
+use super::work::{acp, branches, build, chat, demo, maintain, review, runs, tool};
 use crate::cli::args::SharedArgs;
 use crate::cli::command_line::{self, Cli, Command, SchemaOf};
 use crate::cli::foreign::help as scripts;
@@ -76,6 +76,10 @@ pub fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Maintain(args) => in_runtime(maintain::run(shared, args)),
         Command::Review(args) => in_runtime(review::run(shared, args)),
         Command::Work(args) => in_runtime(branches::run(shared, args)),
+        Command::Ps(args) => done(runs::ps(args)),
+        Command::Logs(args) => done(runs::logs(args)),
+        Command::Attach(args) => runs::attach(args),
+        Command::Stop(args) => done(runs::stop(args)),
         Command::Build(args) => in_runtime(build::run(shared, args)),
         Command::Demo(args) => in_runtime(demo::run(args.story)),
         Command::Tool(args) => in_runtime(tool::run(shared, args)).map(|good| u8::from(!good)),

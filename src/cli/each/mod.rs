@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod child;
+pub mod facts;
 pub mod results;
 pub mod run;
 pub mod sessions;

@@ -15,18 +15,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::{EachArgs, TaskLimits};
 use super::child::{self, TaskOutput};
+use super::facts::{facts, has_message};
 use super::results::Results;
 use super::task_dir::{FOLDER, Isolation, TaskDir};
 use super::tasks::{self, BatchTask};
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, FailureKind, OrFail};
+use crate::cli::runs::record::{HeldRun, RunKind, RunRecord};
 use crate::cli::setup::open;
 use agent::build::git;
 use base::config::paths::Paths;
 use base::file;
 use base::text;
-use context::report::session::{self, SessionReport};
-use context::session::log;
 use frontend::exec::run::interrupts;
 
 /// For an interrupted task: its own prompt is in the session already.
@@ -51,6 +51,7 @@ pub async fn run(
     limits: &TaskLimits,
     file: &Path,
     json: bool,
+    run_id: &str,
 ) -> Result<u8, Failure> {
     let root = open::workspace(cli.model.folder.as_deref())?;
     let mut tasks = tasks::read(file)?;
@@ -80,54 +81,18 @@ pub async fn run(
     if done > 0 {
         eprintln!("{} of {} have a result already.", done, text::plural(all.len(), "task"));
     }
-    let (mut open, mut stop) = (0, None);
-    {
-        let mut work =
-            pin!(futures_util::stream::iter(&tasks).map(|task| batch.one(task)).buffer_unordered(jobs));
-        let mut interrupts = pin!(interrupts().fuse());
-        loop {
-            let ended = tokio::select! {
-                ended = work.next() => ended,
-                Some(()) = interrupts.next() => {
-                    if batch.cancel.is_cancelled() {
-                        // Dropping the running tasks kills them; their sessions stay.
-                        break;
-                    }
-                    batch.cancel.cancel();
-                    continue;
-                }
-            };
-            match ended {
-                None => break,
-                Some(Ok(has_result)) => open += usize::from(!has_result),
-                Some(Err(failure)) => {
-                    // The others would fail the same way.
-                    batch.cancel.cancel();
-                    stop.get_or_insert(failure);
-                }
-            }
-        }
+    let asked = format!("{}: {}", file.display(), text::plural(all.len(), "task"));
+    let record = RunRecord {
+        tree: Some(batch.folder.clone()),
+        results: Some(path.clone()),
+        ..RunRecord::new(run_id, RunKind::Batch, &asked, &batch.root)
+    };
+    let held = HeldRun::begin(&Paths::from_env().project(&batch.root), &record);
+    let result = batch.work_through(&all, &tasks, jobs, &path).await;
+    if let Some(held) = held {
+        held.end(&result);
     }
-    if let Some(failure) = stop {
-        return Err(failure);
-    }
-    let results = batch.results.borrow();
-    let codes: Vec<Option<u64>> = all.iter().map(|task| results.code(&task.id)).collect();
-    let have = codes.iter().flatten().count();
-    let failed = codes.iter().flatten().filter(|code| **code != 0).count();
-    let shown = path.display();
-    if open > 0 || batch.cancel.is_cancelled() {
-        let all = text::plural(all.len(), "task");
-        eprintln!(
-            "Interrupted: {have} of {all} have a result in {shown}. To continue, run the same command again."
-        );
-        return Ok(FailureKind::Interrupted as u8);
-    }
-    eprintln!("{} done, {failed} failed; results in {shown}", text::plural(have - failed, "task"));
-    if failed > 0 {
-        eprintln!("To continue the failed ones, run the same command with --again.");
-    }
-    Ok(u8::from(failed > 0))
+    result
 }
 
 fn results_path(file: &Path, args: &EachArgs) -> PathBuf {
@@ -146,6 +111,64 @@ fn batch_name(results: &Path) -> String {
 }
 
 impl Batch {
+    /// Returns the exit code of all together.
+    async fn work_through(
+        &self,
+        all: &[BatchTask],
+        tasks: &[BatchTask],
+        jobs: usize,
+        path: &Path,
+    ) -> Result<u8, Failure> {
+        let (mut open, mut stop) = (0, None);
+        {
+            let mut work =
+                pin!(futures_util::stream::iter(tasks).map(|task| self.one(task)).buffer_unordered(jobs));
+            let mut interrupts = pin!(interrupts().fuse());
+            loop {
+                let ended = tokio::select! {
+                    ended = work.next() => ended,
+                    Some(()) = interrupts.next() => {
+                        if self.cancel.is_cancelled() {
+                            // Dropping the running tasks kills them; their sessions stay.
+                            break;
+                        }
+                        self.cancel.cancel();
+                        continue;
+                    }
+                };
+                match ended {
+                    None => break,
+                    Some(Ok(has_result)) => open += usize::from(!has_result),
+                    Some(Err(failure)) => {
+                        // The others would fail the same way.
+                        self.cancel.cancel();
+                        stop.get_or_insert(failure);
+                    }
+                }
+            }
+        }
+        if let Some(failure) = stop {
+            return Err(failure);
+        }
+        let results = self.results.borrow();
+        let codes: Vec<Option<u64>> = all.iter().map(|task| results.code(&task.id)).collect();
+        let have = codes.iter().flatten().count();
+        let failed = codes.iter().flatten().filter(|code| **code != 0).count();
+        let shown = path.display();
+        if open > 0 || self.cancel.is_cancelled() {
+            let all = text::plural(all.len(), "task");
+            eprintln!(
+                "Interrupted: {have} of {all} have a result in {shown}. To continue, run the same command again."
+            );
+            return Ok(FailureKind::Interrupted as u8);
+        }
+        eprintln!("{} done, {failed} failed; results in {shown}", text::plural(have - failed, "task"));
+        if failed > 0 {
+            eprintln!("To continue the failed ones, run the same command with --again.");
+        }
+        Ok(u8::from(failed > 0))
+    }
+
     /// Finds what would go wrong later, before anything runs.
     async fn check(&self, tasks: &[BatchTask], jobs: usize) -> Result<(), Failure> {
         let mut repositories = Vec::new();
@@ -302,30 +325,4 @@ fn cannot_begin(task: &BatchTask, code: u8, output: TaskOutput) -> Failure {
     let error = output.error.unwrap_or_else(|| format!("exit code {code}"));
     let hint = output.hint.unwrap_or_else(|| "correct that, then run the same command again".to_owned());
     Failure::new(kind, format!("task {} can't begin: {error}", task.id), hint)
-}
-
-fn session_of(folder: &Path, id: &str) -> Option<SessionReport> {
-    let state = Paths::from_env().project(&folder.canonicalize().ok()?);
-    session::read(&log::path_of(&state, id), 0).ok().flatten()
-}
-
-fn has_message(folder: &Path, id: &str) -> bool {
-    session_of(folder, id).is_some_and(|session| !session.title.is_empty())
-}
-
-fn facts(output: &TaskOutput, place: &TaskDir) -> Value {
-    let session = output.session.as_ref().and_then(|id| session_of(&place.folder, id)).unwrap_or_default();
-    let figures = session.figures;
-    json!({
-        "session": output.session,
-        "answer": output.answer,
-        "error": output.error,
-        "changed": figures.files.keys().collect::<Vec<_>>(),
-        "steps": figures.steps,
-        "tokens": figures.tokens.total(),
-        "cost_usd": figures.cost_usd(),
-        "elapsed_ms": figures.active_ms,
-        // A worktree is removed, unless its task failed.
-        "folder": (place.tree.is_none() || output.exit_code != Some(0)).then_some(&place.folder),
-    })
 }

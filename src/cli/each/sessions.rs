@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::task_dir::FOLDER;
 use base::config::paths::Paths;
-use context::session::list;
+use context::session::{list, log};
 
 /// Of a file of events: the first lines name the folder.
 const HEAD_BYTES: u64 = 64 * 1024;
@@ -18,18 +18,30 @@ const HEAD_BYTES: u64 = 64 * 1024;
 pub fn states(root: &Path) -> Vec<PathBuf> {
     let paths = Paths::from_env();
     let batches = fs::read_dir(root.join(FOLDER)).into_iter().flatten().flatten();
-    let files = batches.flat_map(|batch| fs::read_dir(batch.path()).into_iter().flatten().flatten());
-    let events =
-        files.map(|file| file.path()).filter(|file| file.to_string_lossy().ends_with(".events.jsonl"));
-    let folders: BTreeSet<PathBuf> = events.filter_map(|file| folder_of(&file)).collect();
+    let events = batches.flat_map(|batch| events(&batch.path()));
+    let folders: BTreeSet<PathBuf> = events.filter_map(|file| Some(session(&file)?.1)).collect();
     folders.iter().filter(|folder| *folder != root).map(|folder| paths.project(folder)).collect()
 }
 
-fn folder_of(events: &Path) -> Option<PathBuf> {
+/// The session logs of one batch's tasks.
+pub fn logs(batch: &Path) -> Vec<PathBuf> {
+    let paths = Paths::from_env();
+    let found = events(batch).into_iter().filter_map(|file| session(&file));
+    found.map(|(id, folder)| log::path_of(&paths.project(&folder), &id)).collect()
+}
+
+fn events(batch: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(batch).into_iter().flatten().flatten().map(|file| file.path());
+    files.filter(|file| file.to_string_lossy().ends_with(".events.jsonl")).collect()
+}
+
+/// The task's first session and its folder.
+fn session(events: &Path) -> Option<(String, PathBuf)> {
     let head = BufReader::new(File::open(events).ok()?.take(HEAD_BYTES));
     head.lines().map_while(Result::ok).find_map(|line| {
         let event: Value = serde_json::from_str(&line).ok()?;
-        (event["type"] == "session").then(|| event["workspace"].as_str().map(PathBuf::from))?
+        let text = |name| event[name].as_str().filter(|_| event["type"] == "session");
+        Some((text("id")?.to_owned(), PathBuf::from(text("workspace")?)))
     })
 }
 

@@ -27,6 +27,10 @@ impl Report {
     /// What was done in these state folders since then, in milliseconds since the Unix epoch.
     pub fn since(states: &[PathBuf], since: u64) -> Self {
         let logs: Vec<PathBuf> = states.iter().flat_map(|state| list::changed_since(state, since)).collect();
+        Self::of_logs(&logs, since)
+    }
+
+    pub fn of_logs(logs: &[PathBuf], since: u64) -> Self {
         let threads = thread::available_parallelism().map_or(1, usize::from).min(8);
         let next = AtomicUsize::new(0);
         let work = || {

@@ -12,6 +12,8 @@ use super::exec::piped;
 use crate::cli::args::{STAGES, choice};
 use crate::cli::args::{SharedArgs, UNATTENDED_WAIT};
 use crate::cli::report::{self, Failure};
+use crate::cli::runs::background::{self, BackgroundArgs};
+use crate::cli::runs::record::{HeldRun, RunKind, RunRecord};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, SessionSelector};
 use agent::assemble::{self, RoleSession};
@@ -60,6 +62,9 @@ pub struct BuildArgs {
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
     pub parallel: usize,
 
+    #[command(flatten)]
+    pub background: BackgroundArgs,
+
     /// Print one JSON event per line
     #[arg(long)]
     pub json: bool,
@@ -71,6 +76,10 @@ pub async fn run(cli: &SharedArgs, args: &BuildArgs) -> Result<u8, Failure> {
     if args.list {
         return list(cli);
     }
+    if args.background.bg {
+        return background::start(cli.model.folder.as_deref(), args.json).await;
+    }
+    let run_id = args.background.begin();
     let which = match (&args.resume, args.last) {
         (Some(id), _) => SessionSelector::Id(id.clone()),
         (None, true) => SessionSelector::Id(last(cli)?),
@@ -87,21 +96,30 @@ pub async fn run(cli: &SharedArgs, args: &BuildArgs) -> Result<u8, Failure> {
     }
     let mut cli = cli.clone();
     cli.model.default_wait = Some(UNATTENDED_WAIT);
-    let setup = agent_setup::setup(&cli, false, &which).await?;
+    let mut setup = agent_setup::setup(&cli, false, &which).await?;
+    setup.session_id = Some(run_id.clone());
+    let (project_state, folder) = (setup.project_state.clone(), setup.workspace.clone());
     let session = assemble::roles(setup)?;
+    let id = session.conversation.id.clone();
+    let asked = task.clone().or_else(|| BuildFolder::open(&folder, &id).ok()?.read("task.md"));
+    let record = RunRecord::new(&run_id, RunKind::Build, &asked.unwrap_or_default(), &folder);
+    let held = HeldRun::begin(&project_state, &RunRecord { session: Some(id), ..record });
     let options = BuildOptions {
         pause_after: args.pause_after.clone(),
         commit: args.commit || args.parallel > 1,
         parallel: args.parallel,
     };
     let show = Show::new(args.json);
-    let Some((text, code)) = drive(session, task.as_deref(), options, show).await else {
-        return Ok(130);
+    let done = drive(session, task.as_deref(), options, show).await;
+    let result = match done {
+        None => Ok(130),
+        Some((_, code)) if args.json => Ok(code),
+        Some((text, code)) => report::say(&text).map(|()| code),
     };
-    if !args.json {
-        report::say(&text)?;
+    if let Some(held) = held {
+        held.end(&result);
     }
-    Ok(code)
+    result
 }
 
 /// Returns the report and exit code, or `None` after a second interrupt.

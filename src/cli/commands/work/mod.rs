@@ -9,4 +9,5 @@ pub mod demo;
 pub mod exec;
 pub mod maintain;
 pub mod review;
+pub mod runs;
 pub mod tool;

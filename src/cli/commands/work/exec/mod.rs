@@ -5,4 +5,5 @@ pub mod host;
 pub mod piped;
 pub mod run;
 pub mod setup;
+pub mod task;
 pub mod trajectory;

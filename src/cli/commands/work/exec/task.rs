@@ -1,0 +1,129 @@
+//! One task of `mycode exec`, from its prompt to its answer.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::time::Duration;
+
+use super::run::ExecArgs;
+use super::trajectory::TrajectoryWriter;
+use super::{piped, setup};
+use crate::cli::args::SharedArgs;
+use crate::cli::report::{self, Failure, OrFail};
+use crate::cli::runs::record::{HeldRun, RunKind, RunRecord};
+use crate::cli::setup::agent_setup;
+use crate::cli::setup::open::{self, SessionSelector};
+use agent::assemble::Handle;
+use base::protocol::goal::Goal;
+use context::session::log;
+use frontend::exec::output_schema::OutputSchema;
+use frontend::exec::run::{self, ExecStart, OutputForm};
+
+const LAST_WRITES: Duration = Duration::from_secs(5);
+
+pub async fn run(
+    cli: &SharedArgs,
+    args: &ExecArgs,
+    which: &SessionSelector,
+    schema: Option<OutputSchema>,
+    run_id: &str,
+) -> Result<u8, Failure> {
+    let mut beside = None;
+    let prompt = match args.prompt.as_deref() {
+        Some("-") => piped::all()?,
+        Some(prompt) => {
+            beside = piped::beside_prompt()?;
+            prompt.to_owned()
+        }
+        // At a terminal, reading would wait for input that we never asked for.
+        None if std::io::stdin().is_terminal() => String::new(),
+        None => piped::all()?,
+    };
+    let is_new = matches!(which, SessionSelector::New);
+    if prompt.trim().is_empty() && (is_new || args.limits.until.is_some()) {
+        return Err(empty_task());
+    }
+    if let Some(file) = args.output.as_deref().filter(|file| !can_hold(file)) {
+        return Err(Failure::usage(
+            format!("--output {}: there is no folder for it", file.display()),
+            "create the folder first, or name another file",
+        ));
+    }
+    let (images, asked) = (args.form.images()?, prompt.clone());
+    let mut setup = setup::setup(cli, args, which).await?;
+    setup::refuse_unknown_command(&prompt, &setup)?;
+    setup.limits.has_schema = schema.is_some();
+    let form = args.form.form(&setup).unwrap_or(OutputForm::detect(args.json));
+    let start = match &args.limits.until {
+        Some(check) if check.trim().is_empty() => {
+            return Err(Failure::usage(
+                "--until has no command",
+                "name one, such as --until 'cargo test -q'",
+            ));
+        }
+        Some(check) => {
+            let text = piped::attached(prompt, beside, &setup.project_state);
+            ExecStart::Goal(Goal { text, check: check.clone() })
+        }
+        None if prompt.trim().is_empty() => match setup.resume.as_deref().map(open::has_goal) {
+            Some(true) => ExecStart::NextRound,
+            _ => return Err(empty_task()),
+        },
+        None => ExecStart::Prompt(piped::attached(prompt, beside, &setup.project_state), images),
+    };
+    if is_new {
+        setup.session_id.get_or_insert_with(|| run_id.to_owned());
+    }
+    let (project_state, folder) = (setup.project_state.clone(), setup.workspace.clone());
+    let handle = agent_setup::start(setup)?;
+    let kind = if args.limits.until.is_some() { RunKind::Goal } else { RunKind::Exec };
+    let record =
+        RunRecord { session: Some(handle.session.clone()), ..RunRecord::new(run_id, kind, &asked, &folder) };
+    // The tasks of a batch are part of its run.
+    let held = args.each.batch_process.is_none().then(|| HeldRun::begin(&project_state, &record)).flatten();
+    let result = work(args, handle, start, form, schema, &project_state).await;
+    if let Some(held) = held {
+        held.end(&result);
+    }
+    result
+}
+
+async fn work(
+    args: &ExecArgs,
+    handle: Handle,
+    start: ExecStart,
+    form: OutputForm,
+    schema: Option<OutputSchema>,
+    project_state: &Path,
+) -> Result<u8, Failure> {
+    let log = log::path_of(project_state, &handle.session);
+    let trajectory = args.trajectory.as_deref().map(|file| TrajectoryWriter::new(log, file));
+    let events = match &trajectory {
+        Some(writer) => writer.follow(handle.events),
+        None => handle.events,
+    };
+    let outcome = run::run(handle.ops, events, start, form, schema).await;
+    if let Some(writer) = trajectory {
+        let _ = tokio::time::timeout(LAST_WRITES, handle.task).await;
+        writer
+            .finish()
+            .or_task("the trajectory could not be written", "`mycode export --format atif` writes it too")?;
+    }
+    report::written(outcome.lost.as_deref())?;
+    if let (Some(file), Some(answer)) = (&args.output, &outcome.answer) {
+        std::fs::write(file, format!("{}\n", answer.trim_end())).or_task(
+            format!("the answer could not be written to {}", file.display()),
+            "`mycode resume --last` shows it",
+        )?;
+    }
+    Ok(outcome.exit_code)
+}
+
+fn empty_task() -> Failure {
+    Failure::usage("the task is empty", "describe the task: mycode exec \"fix the failing test\"")
+}
+
+/// Whether the file can be written: checked before the work, not after.
+fn can_hold(file: &Path) -> bool {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.is_none_or(Path::is_dir) && !file.is_dir()
+}

@@ -1,0 +1,183 @@
+//! `mycode ps`, `logs`, `attach` and `stop`: the runs on this machine, also those in the background.
+
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use crate::cli::each::sessions;
+use crate::cli::report::{self, Failure};
+use crate::cli::runs::log::{self, RunLog};
+use crate::cli::runs::record::{self, Run, RunKind};
+use base::clock;
+use base::config::paths::Paths;
+use base::text::{dollars, one_line};
+use context::report::gather::Report;
+use context::session::log as session_log;
+
+const LISTED: usize = 20;
+const TASK_CHARS: usize = 60;
+const STATE_CHARS: usize = 60;
+const SHOWN_LINES: usize = 20;
+const PAUSE: Duration = Duration::from_millis(50);
+/// A step that is being written, or a command that is being ended, may take this long.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+#[derive(Args, Debug)]
+pub struct PsArgs {
+    /// Also the last runs that have ended
+    #[arg(short, long)]
+    pub all: bool,
+
+    /// Print one JSON object per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// The run or its session (the beginning is enough)
+    pub id: String,
+}
+
+#[derive(Args, Debug)]
+pub struct LogsArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+
+    /// Go on until the run ends
+    #[arg(short, long)]
+    pub follow: bool,
+}
+
+pub fn ps(args: &PsArgs) -> Result<(), Failure> {
+    let mut runs = record::everywhere();
+    runs.retain(|run| run.running || args.all);
+    runs.truncate(if args.all { LISTED } else { usize::MAX });
+    let mut out = String::new();
+    for run in &runs {
+        let cost = cost(run);
+        let state = state(run);
+        if args.json {
+            let mut line = json!(run);
+            line["state"] = json!(state);
+            line["cost_usd"] = json!(cost);
+            line["log"] = json!(Some(run.log()).filter(|log| log.exists()));
+            out.push_str(&format!("{line}\n"));
+            continue;
+        }
+        let since = clock::local(run.record.started_ms);
+        let cost = cost.map_or(String::new(), |cost| format!("  {}", dollars(cost)));
+        let folder = run.record.folder.display();
+        out.push_str(&format!(
+            "{}  since {}{cost}  {folder}\n    {}\n    {}\n",
+            run.record.id,
+            since.get(..16).unwrap_or(&since),
+            one_line(&run.record.task, TASK_CHARS),
+            one_line(&state, STATE_CHARS)
+        ));
+    }
+    if out.is_empty() && !args.json {
+        out.push_str("Nothing is running. `mycode exec --bg \"task\"` starts a run in the background.\n");
+    }
+    report::show(args.json, &out)
+}
+
+pub fn logs(args: &LogsArgs) -> Result<(), Failure> {
+    let mut log = RunLog::open(record::find(&args.run.id)?)?;
+    if args.follow { log.follow().map(drop) } else { log.print() }
+}
+
+/// Returns the run's exit code.
+pub fn attach(args: &RunArgs) -> Result<u8, Failure> {
+    let mut log = RunLog::open(record::find(&args.id)?)?;
+    log.skip_to_last(SHOWN_LINES)?;
+    let run = log.follow()?;
+    match run.end {
+        Some(end) => Ok(end.exit_code),
+        None => Err(Failure::task(format!("run {} was killed", run.record.id), how_to_continue(&run))),
+    }
+}
+
+pub fn stop(args: &RunArgs) -> Result<(), Failure> {
+    let run = record::find(&args.id)?;
+    let id = &run.record.id;
+    if !run.running {
+        return Err(Failure::usage(
+            format!("run {id} isn't running: {}", state(&run)),
+            "`mycode ps` lists what is running",
+        ));
+    }
+    let Some(process) = run.record.process() else {
+        return Err(Failure::task(
+            format!("run {id} is on another machine or in another container"),
+            "stop it there",
+        ));
+    };
+    // The first signal ends the work as Ctrl-C does, the second one at once.
+    if !ends(process, &run.path) && !ends(process, &run.path) {
+        let pid = process.as_raw_nonzero();
+        return Err(Failure::task(
+            format!("run {id} doesn't end"),
+            format!("`kill -9 {pid}` ends it; its session stays"),
+        ));
+    }
+    report::say(&format!("Stopped {id}. {}\n", sentence(&how_to_continue(&run))))
+}
+
+fn ends(process: Pid, path: &Path) -> bool {
+    let _ = kill_process(process, Signal::TERM);
+    let deadline = Instant::now() + PATIENCE;
+    while record::read(path.to_owned()).is_some_and(|run| run.running) {
+        if Instant::now() > deadline {
+            return false;
+        }
+        thread::sleep(PAUSE);
+    }
+    true
+}
+
+fn sentence(text: &str) -> String {
+    format!("{text}.")
+}
+
+pub fn how_to_continue(run: &Run) -> String {
+    let id = run.record.session.as_ref().unwrap_or(&run.record.id);
+    match run.record.kind {
+        RunKind::Exec | RunKind::Goal => format!("`mycode exec --resume {id}` continues it"),
+        RunKind::Build => format!("`mycode build --resume {id}` continues it"),
+        RunKind::Batch | RunKind::Attempts => "the same command continues it".to_owned(),
+    }
+}
+
+fn state(run: &Run) -> String {
+    match (run.end, run.running) {
+        (Some(end), _) if end.exit_code == 0 => "done".to_owned(),
+        (Some(end), _) => format!("failed ({})", end.exit_code),
+        (None, false) => "killed".to_owned(),
+        (None, true) => log::last_line(run).unwrap_or_else(|| "running".to_owned()),
+    }
+}
+
+/// Since its start, as far as prices are known.
+pub fn cost(run: &Run) -> Option<f64> {
+    figures(run).total.cost_usd()
+}
+
+/// What its session, or those of its tasks, did since its start.
+pub fn figures(run: &Run) -> Report {
+    let record = &run.record;
+    let state = || match &record.tree {
+        Some(tree) => Paths::from_env().project(tree),
+        None => run.project_state().to_owned(),
+    };
+    let logs = match (&record.session, &record.tree) {
+        (Some(session), _) => vec![session_log::path_of(&state(), session)],
+        (None, Some(folder)) => sessions::logs(folder),
+        (None, None) => Vec::new(),
+    };
+    Report::of_logs(&logs, record.started_ms)
+}

@@ -1,0 +1,105 @@
+//! `--bg`: the same command once more, as a process with a session of its own that outlives the terminal. It writes to a
+//! log; its record says when it has begun.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde_json::json;
+
+use super::record;
+use crate::cli::report::{self, Failure, OrFail};
+use crate::cli::setup::open;
+use base::config::paths::Paths;
+use base::file;
+use context::session::log;
+
+const PAUSE: Duration = Duration::from_millis(20);
+/// A model server that is slow to say how large its window is delays the beginning.
+const LIMIT: Duration = Duration::from_secs(120);
+const MAX_SAID: u64 = 16 * 1024;
+
+#[derive(Args, Clone, Debug, Default)]
+pub struct BackgroundArgs {
+    /// Run in the background, also after this terminal is closed; `mycode ps`, `attach`, `logs` and `stop` look after it
+    #[arg(long)]
+    pub bg: bool,
+
+    /// Of a run that was started so
+    #[arg(long, hide = true, value_name = "ID")]
+    pub run_id: Option<String>,
+}
+
+impl BackgroundArgs {
+    /// The id of this run; one in the background leaves its terminal.
+    pub fn begin(&self) -> String {
+        match &self.run_id {
+            Some(id) => {
+                // Fails only where it leads a session already.
+                let _ = rustix::process::setsid();
+                id.clone()
+            }
+            None => log::new_id(),
+        }
+    }
+}
+
+pub async fn start(folder: Option<&Path>, json: bool) -> Result<u8, Failure> {
+    let state = Paths::from_env().project(&open::workspace(folder)?);
+    let id = log::new_id();
+    let path = record::path_of(&state, &id);
+    let said = path.with_extension("log");
+    let hint = "check the disk space and the permissions of the state folder, or set MYCODE_HOME";
+    let output = open_log(&said).or_task(format!("can't write {}", said.display()), hint)?;
+    let stdin = if std::io::stdin().is_terminal() { Stdio::null() } else { Stdio::inherit() };
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(with_id(std::env::args_os().skip(1), &id)).stdin(stdin);
+    let spawned = command.stdout(output.try_clone()?).stderr(output).spawn();
+    let mut child = spawned.or_task("the run can't be started", "try again without --bg")?;
+    let deadline = Instant::now() + LIMIT;
+    while record::read(path.clone()).is_none() {
+        if let Some(status) = child.try_wait()? {
+            let text = file::small_text(&said, MAX_SAID).unwrap_or_default();
+            let _ = std::fs::remove_file(&said);
+            let _ = std::io::stderr().lock().write_all(text.as_bytes());
+            return Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1));
+        }
+        if Instant::now() > deadline {
+            let _ = child.kill();
+            return Err(Failure::task(
+                format!("the run did not begin within {} s and was given up", LIMIT.as_secs()),
+                format!("{} has what it said; `mycode doctor` tests the model's server", said.display()),
+            ));
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    if json {
+        let line = json!({"type": "background", "id": id, "log": said});
+        return report::print(&format!("{line}\n")).map(|()| 0);
+    }
+    report::say(&format!(
+        "Started {id} in the background.\n\
+         \x20 mycode attach {id}  follow it; Ctrl-C leaves it running\n\
+         \x20 mycode logs {id}    all it has said\n\
+         \x20 mycode stop {id}    end it; finished work stays\n\
+         \x20 mycode ps  lists what is running\n"
+    ))
+    .map(|()| 0)
+}
+
+fn open_log(path: &Path) -> std::io::Result<File> {
+    if let Some(folder) = path.parent() {
+        file::create_private_folder(folder)?;
+    }
+    file::open_private(OpenOptions::new().append(true).create_new(true), path)
+}
+
+/// The same arguments, with the id in place of `--bg`.
+fn with_id(args: impl Iterator<Item = OsString>, id: &str) -> Vec<OsString> {
+    let mut place = Some(OsString::from(format!("--run-id={id}")));
+    args.map(|arg| if arg == "--bg" { place.take().unwrap_or(arg) } else { arg }).collect()
+}

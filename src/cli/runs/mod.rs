@@ -1,0 +1,5 @@
+//! Runs of `exec`, batches and builds: their record, and how they go on in the background.
+
+pub mod background;
+pub mod log;
+pub mod record;

@@ -1,0 +1,205 @@
+//! One file per run in the project's state. It is locked while the run lasts, so that what a kill left never looks
+//! like a running one, and on any system.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use rustix::process::{Pid, getpid};
+use serde::{Deserialize, Serialize};
+
+use crate::cli::report::Failure;
+use base::config::paths::Paths;
+use base::text::one_line;
+use base::{clock, file};
+
+const TASK_CHARS: usize = 400;
+const MAX_BYTES: u64 = 64 * 1024;
+/// A project's older runs are forgotten.
+const KEPT: usize = 100;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunKind {
+    Exec,
+    Goal,
+    Attempts,
+    Batch,
+    Build,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunRecord {
+    pub id: String,
+    pub kind: RunKind,
+    pub task: String,
+    /// Where the user started it.
+    pub folder: PathBuf,
+    /// None for a batch, whose tasks have one each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Where its session or sessions worked, if elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results: Option<PathBuf>,
+    pub started_ms: u64,
+    pub pid: i32,
+    pub place: String,
+}
+
+impl RunRecord {
+    pub fn new(id: &str, kind: RunKind, task: &str, folder: &Path) -> Self {
+        Self {
+            id: id.to_owned(),
+            kind,
+            task: one_line(task, TASK_CHARS),
+            folder: folder.to_owned(),
+            session: None,
+            tree: None,
+            results: None,
+            started_ms: clock::now_ms(),
+            pid: getpid().as_raw_nonzero().get(),
+            place: place(),
+        }
+    }
+
+    /// The process to signal; `None` if its number means something else here.
+    pub fn process(&self) -> Option<Pid> {
+        Pid::from_raw(self.pid).filter(|_| self.place == place())
+    }
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct RunEnd {
+    pub ended_ms: u64,
+    pub exit_code: u8,
+}
+
+/// A run as its file tells it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Run {
+    #[serde(flatten)]
+    pub record: RunRecord,
+    pub running: bool,
+    #[serde(flatten)]
+    pub end: Option<RunEnd>,
+    #[serde(skip)]
+    pub path: PathBuf,
+}
+
+impl Run {
+    pub fn log(&self) -> PathBuf {
+        self.path.with_extension("log")
+    }
+
+    pub fn project_state(&self) -> &Path {
+        self.path.parent().and_then(Path::parent).unwrap_or(&self.path)
+    }
+}
+
+/// Of this machine, since it was started, and of the container: a process number from elsewhere names another process.
+fn place() -> String {
+    let boot = file::small_text(Path::new("/proc/sys/kernel/random/boot_id"), 64).unwrap_or_default();
+    let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!("{} {}", boot.trim(), namespace.display())
+}
+
+/// The run of this process. Without a word about its end it counts as killed.
+pub struct HeldRun(File);
+
+impl HeldRun {
+    /// A run that can't be recorded is no reason not to work.
+    pub fn begin(project_state: &Path, record: &RunRecord) -> Option<Self> {
+        forget(project_state);
+        let begun = create(&path_of(project_state, &record.id), record);
+        let say = |error: &io::Error| {
+            crate::cli::report::note(&format!(
+                "`mycode ps` can't show this run, as its record can't be written: {error}"
+            ));
+        };
+        begun.inspect_err(say).ok()
+    }
+
+    pub fn end(mut self, result: &Result<u8, Failure>) {
+        let exit_code = match result {
+            Ok(code) => *code,
+            Err(failure) => failure.kind as u8,
+        };
+        let _ = append(&mut self.0, &RunEnd { ended_ms: clock::now_ms(), exit_code });
+    }
+}
+
+fn create(path: &Path, record: &RunRecord) -> io::Result<HeldRun> {
+    if let Some(folder) = path.parent() {
+        file::create_private_folder(folder)?;
+    }
+    let mut file = file::open_private(OpenOptions::new().append(true).create_new(true), path)?;
+    file.lock()?;
+    append(&mut file, record)?;
+    Ok(HeldRun(file))
+}
+
+fn append(file: &mut File, line: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(line)?;
+    line.push(b'\n');
+    file.write_all(&line)
+}
+
+pub fn path_of(project_state: &Path, id: &str) -> PathBuf {
+    project_state.join("runs").join(format!("{id}.run"))
+}
+
+/// Newest first.
+pub fn of_project(project_state: &Path) -> Vec<Run> {
+    let entries = fs::read_dir(project_state.join("runs")).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let mut runs: Vec<Run> = paths
+        .filter(|path| path.extension().is_some_and(|ending| ending == "run"))
+        .filter_map(read)
+        .collect();
+    runs.sort_by_key(|run| std::cmp::Reverse(run.record.started_ms));
+    runs
+}
+
+/// Of all projects, newest first.
+pub fn everywhere() -> Vec<Run> {
+    let states = fs::read_dir(Paths::from_env().projects()).into_iter().flatten().flatten();
+    let mut runs: Vec<Run> = states.flat_map(|state| of_project(&state.path())).collect();
+    runs.sort_by_key(|run| std::cmp::Reverse(run.record.started_ms));
+    runs
+}
+
+/// The one run with this id, or with this session, or the beginning of either.
+pub fn find(wanted: &str) -> Result<Run, Failure> {
+    let hint = "`mycode ps --all` lists the runs";
+    let names = |run: &Run| [Some(run.record.id.clone()), run.record.session.clone()];
+    let mut runs = everywhere();
+    runs.retain(|run| names(run).iter().flatten().any(|name| name.starts_with(wanted)) && !wanted.is_empty());
+    // Several runs of one session: the newest is meant.
+    if let Some(at) = runs.iter().position(|run| names(run).iter().flatten().any(|name| name == wanted)) {
+        return Ok(runs.swap_remove(at));
+    }
+    match runs.len() {
+        1 => Ok(runs.swap_remove(0)),
+        0 => Err(Failure::usage(format!("no run '{wanted}'"), hint)),
+        several => Err(Failure::usage(format!("'{wanted}' matches {several} runs"), hint)),
+    }
+}
+
+pub fn read(path: PathBuf) -> Option<Run> {
+    let (file, meta) = file::open(&path).ok()?;
+    let locked = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    let bytes = file::read_all(file, &meta, MAX_BYTES).ok()?;
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    let record = serde_json::from_slice(lines.next()?).ok()?;
+    let end: Option<RunEnd> = lines.find_map(|line| serde_json::from_slice(line).ok());
+    Some(Run { record, running: locked && end.is_none(), end, path })
+}
+
+fn forget(project_state: &Path) {
+    for run in of_project(project_state).iter().skip(KEPT).filter(|run| !run.running) {
+        let _ = fs::remove_file(run.log());
+        let _ = fs::remove_file(&run.path);
+    }
+}
