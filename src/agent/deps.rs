@@ -8,7 +8,7 @@ use super::lists::models;
 use super::session::prompts::Prompts;
 use super::session::recall::LogOriginals;
 use super::session::review::Reviewer;
-use base::config::error::ConfigError;
+use base::config::error::{ConfigError, bad};
 use base::config::load::Loaded;
 use base::config::settings::{ContextSettings, Origin};
 use base::protocol::notice as texts;
@@ -49,6 +49,10 @@ impl EngineDeps {
 
     /// The context settings for another model, with the window its server reports.
     pub async fn settings_for(&self, model: &str) -> Result<ContextSettings, ConfigError> {
+        let own = self.loaded.provider.as_ref().map(|settings| &*settings.model);
+        if let Some(place) = self.loaded.admin.lock("model").filter(|_| own.is_some_and(|own| own != model)) {
+            return Err(bad(format!("{place} locks the model"), "ask whoever manages this machine"));
+        }
         let mut learned = None;
         let asks = self.loaded.context.window_origin != Origin::User;
         if let Some(settings) = self.loaded.provider_for(model).filter(|_| asks) {

@@ -42,7 +42,11 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
         }
         Quick::Background => deps.jobs.take_waiting(),
         Quick::SetPermission { permission } => {
-            policy.set_permission(permission);
+            let wanted = permission;
+            let permission = policy.set_permission(wanted);
+            if let Some(place) = deps.loaded.admin.lock("permission").filter(|_| wanted != permission) {
+                notice(events, Level::Warning, texts::permission_locked(permission.into_str(), place));
+            }
             let _ = events.send(Event::Permission(permission));
             report_missing_layers(permission, policy, events);
         }

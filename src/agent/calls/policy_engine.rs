@@ -39,6 +39,7 @@ pub struct PolicyEngine {
     scope: PathScope,
     readable: Vec<PathBuf>,
     sandbox: bool,
+    most_permission: Permission,
 }
 
 /// How a level's commands are confined on this machine.
@@ -124,7 +125,7 @@ impl PolicyEngine {
         own: &[PathBuf],
     ) -> Self {
         let state = PolicyState {
-            permission: work.permission,
+            permission: work.permission.min(work.most_permission),
             mode: work.mode,
             rules_file_allowed: None,
             ask_before_notes: false,
@@ -132,7 +133,14 @@ impl PolicyEngine {
         let seen: Vec<&Path> = readable.iter().map(PathBuf::as_path).collect();
         let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
         let scope = PathScope::new(workspace, &seen, &own).with(&work.folders);
-        Self { state: Mutex::new(state), rules: Mutex::new(rules), scope, readable, sandbox: work.sandbox }
+        Self {
+            state: Mutex::new(state),
+            rules: Mutex::new(rules),
+            scope,
+            readable,
+            sandbox: work.sandbox,
+            most_permission: work.most_permission,
+        }
     }
 
     /// Locks them: not to be held while something else is asked of the policy.
@@ -144,8 +152,11 @@ impl PolicyEngine {
         self.state().permission
     }
 
-    pub fn set_permission(&self, permission: Permission) {
-        self.state().permission = permission;
+    /// Returns what holds now: the administrator may allow less.
+    pub fn set_permission(&self, permission: Permission) -> Permission {
+        let allowed = permission.min(self.most_permission);
+        self.state().permission = allowed;
+        allowed
     }
 
     /// Whether it was not before.
@@ -209,9 +220,12 @@ impl PolicyEngine {
     }
 
     /// Whether a user's hook may approve the call: not changes to files that control other programs, secrets
-    /// or places outside, nor anything that isn't understood.
+    /// or places outside, nor anything that isn't understood, nor what a rule asks about.
     pub fn may_be_waived(&self, call: &AssessedToolCall) -> bool {
-        call.0.iter().all(|one| one.may_be_waived(&self.scope))
+        let rules = self.rules();
+        !rules.are_locked()
+            && rules.must_ask(&call.0, &self.scope).is_none()
+            && call.0.iter().all(|one| one.may_be_waived(&self.scope))
     }
 
     /// Whether every file that a call would change may be read without asking.
@@ -347,6 +361,9 @@ impl PolicyEngine {
     pub fn always_grant(&self, call: &AssessedToolCall) -> Option<SessionGrant> {
         let mut rest = call.without_network();
         let (Some(only), None) = (rest.next(), rest.next()) else { return None };
+        if self.rules().are_locked() {
+            return None;
+        }
         match (&only.command, &only.access) {
             (Some(command), _) => command_prefix::general_prefix(command).map(SessionGrant::Prefix),
             (None, Access::Host(_) | Access::Remote { .. }) => self.session_grants(call).pop(),

@@ -53,7 +53,7 @@ pub fn context(setup: &ToolSetup<'_>) -> (ToolCx, ToolParts) {
     cx.host.clone_from(&setup.host);
     // Our own API keys must be redacted wherever they turn up.
     loaded.keys().for_each(|key| cx.redactor.know(key.expose()));
-    let (servers, problems) = servers::read(&loaded.own.mcp, loaded.work.sandbox);
+    let (servers, problems) = servers::configured(loaded);
     unusable.extend(problems);
     let place = Place {
         host: cx.host.clone(),

@@ -78,7 +78,7 @@ pub async fn ask(plan: PlanRequest, dispatcher: &Dispatcher, control: &TurnContr
     match control.questions.ask(Question::Plan(plan.clone()), &control.cancel).await {
         Some(Answer::Accept { permission }) => {
             dispatcher.policy.set_mode(Mode::Auto);
-            dispatcher.policy.set_permission(permission);
+            let permission = dispatcher.policy.set_permission(permission);
             let _ = control.events.send(Event::Mode(Mode::Auto));
             let _ = control.events.send(Event::Permission(permission));
             let PlanRequest { path, text } = plan;

@@ -1,33 +1,32 @@
 //! Joins all configuration sources into validated sections. First wins: flags, `MYCODE_*`, the project's
-//! file, the user's file, then `OPENAI_*` / `ANTHROPIC_*` variables, then the compiled-in `config.toml`.
-//! Opens no network; nothing configured is an answer (`provider: None`), not an error.
+//! file, the user's file, the administrator's, then `OPENAI_*` / `ANTHROPIC_*` variables, then the compiled-in
+//! `config.toml`. What the administrator locks, no other source loosens. Opens no network; nothing configured is an answer
+//! (`provider: None`), not an error.
 
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::admin::AdminFiles;
 use super::error::{ConfigError, bad};
 use super::keys;
 use super::language_servers::ServersSetting;
 use super::models;
-use super::paths::{self, Paths};
-use super::permission_rules::{self, MACHINE_FILE, PermissionLists, RuleSource};
+use super::paths::Paths;
+use super::permission_rules::{self, PermissionLists, RuleSource};
 use super::provider_section;
-use super::raw::{ProjectConfig, Raw};
+use super::raw::Raw;
 use super::settings::{
     ContextSettings, MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, Origin, Permission, ProviderKind,
     ProviderSettings, ScreenSettings, WebSearchSetting, WebSettings, WorkSettings,
 };
+use super::source::{self, SettingSource};
 use super::trusted::own_files::{self, OwnFiles};
-use super::trusted::trust::Trust;
+use super::trusted::project_file;
 use super::vendors::{VENDORS, Var, Vendor};
-use crate::file::{self, FileError};
-use crate::path::{self, leads_out};
 use crate::secret::Secret;
 
 const DEFAULTS: &str = include_str!("../../../config.toml");
-const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 #[derive(Clone, Debug)]
 pub struct Loaded {
@@ -45,6 +44,9 @@ pub struct Loaded {
     /// User definitions such as sub-agents; the project's only if it is trusted.
     pub own: OwnFiles,
     pub rules: Vec<RuleSource>,
+    pub admin: AdminFiles,
+    /// What some source set, and which.
+    pub origins: Vec<SettingSource>,
     pub notices: Vec<String>,
     pub model_flag: bool,
     /// No model was named anywhere: it is the vendor's default.
@@ -73,85 +75,46 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let vars = Raw::from_vars(sources.vars).map_err(|what| {
         bad(what, "correct or unset the variable; `mycode doctor --config` describes all settings")
     })?;
-    let project_path = paths::project_config(sources.workspace);
-    let project = match read_project(sources.workspace)? {
-        None if leads_out(&project_path, sources.workspace) => {
-            let path = project_path.display();
-            notices.push(format!("Ignored {path}: it is a symlink out of the project."));
-            Raw::default()
-        }
-        None => Raw::default(),
-        Some(text) => {
-            let trust = Trust::new(&sources.paths.project(sources.workspace));
-            let trusted = sources.trust || trust.holds(&text);
-            let ProjectConfig { raw, personal, unknown } = match Raw::parse_project(&text, trusted) {
-                Ok(file) => file,
-                // Someone else's file stops nothing here.
-                Err(what) if !trusted => {
-                    let path = project_path.display();
-                    notices.push(format!(
-                        "Ignored {path}: it is not a valid configuration: {}",
-                        what.lines().next().unwrap_or_default()
-                    ));
-                    ProjectConfig { raw: Raw::default(), personal: Vec::new(), unknown: Vec::new() }
-                }
-                Err(what) => return Err(unparsable(&project_path, &what)),
-            };
-            if !unknown.is_empty() {
-                let (path, keys) = (project_path.display(), unknown.join(", "));
-                notices.push(format!("{path} sets {keys}, which this version doesn't know. Ignored."));
-            }
-            if !personal.is_empty() {
-                let keys = personal.join(", ");
-                let path = project_path.display();
-                notices.push(if trusted {
-                    format!("{path} is trusted and sets {keys}. `mycode trust --revoke` revokes the trust.")
-                } else {
-                    format!("{path} wants to set {keys}. Ignored, because it is not trusted; `mycode trust` trusts it.")
-                });
-            }
-            let mut raw = raw;
-            let own = [
-                ("[keys]", raw.keys.is_some()),
-                ("web_private_hosts", raw.web_private_hosts.take().is_some()),
-                ("api_key_command", raw.api_key_command.take().is_some()),
-                ("keep_services", raw.keep_services.take().is_some()),
-                ("nudges", raw.nudges.take().is_some()),
-            ];
-            for (name, given) in own {
-                if trusted && given {
-                    notices.push(format!(
-                        "{}: {name} only works in your own config file, {}.",
-                        project_path.display(),
-                        sources.paths.user_config().display()
-                    ));
-                }
-            }
-            raw
-        }
-    };
+    let (project, told) = project_file::read(sources.workspace, sources.paths, sources.trust)?;
+    notices.extend(told);
     let user_path = sources.paths.user_config();
-    let (user, keys) = match read(&user_path)? {
+    let (user, keys) = match source::text(&user_path)? {
         None => (Raw::default(), Vec::new()),
         Some(text) => Raw::parse(&text)
             .and_then(|raw| Ok((raw, keys::read(&text)?)))
-            .map_err(|what| unparsable(&user_path, &what))?,
+            .map_err(|what| source::unparsable(&user_path, &what))?,
     };
     let defaults =
         Raw::parse(DEFAULTS).map_err(|what| bad(what, "this is a bug in mycode; please report it"))?;
+    let admin = AdminFiles::read(sources.vars, source::text)?;
+    let var: Var<'_> = &|name| admin.variable(name, sources.vars);
+    let (user_place, project_place) =
+        (user_path.display().to_string(), project_file::place(sources.workspace));
     let mut rules = Vec::new();
-    let mut add = |place: String, lists: Option<PermissionLists>| {
+    let mut add = |place: &str, lists: Option<PermissionLists>| {
+        let place = place.to_owned();
         rules.extend(lists.map(|lists| RuleSource { place, lists, foreign: false }));
     };
-    let machine = Path::new(MACHINE_FILE);
-    if let Some(text) = read(machine)? {
-        let file = Raw::parse(&text).map_err(|what| unparsable(machine, &what))?;
-        add(MACHINE_FILE.to_owned(), file.permissions);
-    }
-    add(user_path.display().to_string(), user.permissions.clone());
-    add(path::display(sources.workspace, &project_path), project.permissions.clone());
+    admin.0.iter().for_each(|file| add(&file.place, file.raw.permissions.clone()));
+    add(&user_place, user.permissions.clone());
+    add(&project_place, project.permissions.clone());
     let configured = user.base_url.clone().or(project.base_url.clone());
-    let raw = sources.flags.over(vars).over(project).over(user).over(defaults);
+    let given = [
+        ("the command line".to_owned(), sources.flags),
+        ("a MYCODE_… variable".to_owned(), vars),
+        (project_place, project),
+        (user_place, user),
+    ];
+    let mut given: Vec<(String, Raw)> = given
+        .into_iter()
+        .map(|(place, raw)| {
+            let held = admin.held(raw, &place, &mut notices);
+            (place, held)
+        })
+        .collect();
+    given.extend(admin.0.iter().map(|file| (file.place.clone(), file.raw.clone())));
+    let origins = source::settings(&given);
+    let raw = given.into_iter().map(|(_, raw)| raw).rev().fold(defaults, |lower, raw| raw.over(lower));
     if let (Some(url), None, Some(kind)) = (configured, &raw.base_url, raw.provider) {
         notices.push(format!(
             "base_url {url} belongs to another provider and isn't used with {}.",
@@ -165,7 +128,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         )
     })?;
     let own_models = sources.paths.config.join("models.toml");
-    if let Some(text) = read(&own_models)? {
+    if let Some(text) = source::text(&own_models)? {
         models::take_own(&text).map_err(|what| {
             bad(
                 format!("{} can't be used: {what}", own_models.display()),
@@ -173,16 +136,16 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
             )
         })?;
     }
-    let (provider, provider_error) =
-        match provider_section::read(&raw, sources.vars, &sources.paths.servers()) {
-            Ok(provider) => (provider, None),
-            Err(error) => (None, Some(error)),
-        };
-    let vendors = provider_section::others(&raw, sources.vars, provider.as_ref());
+    let (provider, provider_error) = match provider_section::read(&raw, var, &sources.paths.servers()) {
+        Ok(provider) => (provider, None),
+        Err(error) => (None, Some(error)),
+    };
+    let vendors = others(&admin, &raw, var, provider.as_ref());
     let model = provider.as_ref().map_or("", |settings| &settings.model).to_owned();
     let context = context(&raw, &model, None)?;
     let work = WorkSettings {
         folders: Vec::new(),
+        most_permission: admin.most_permission(sources.default_permission),
         permission: raw.permission.unwrap_or(sources.default_permission),
         mode: raw.mode.unwrap_or_default(),
         sandbox: raw.sandbox.unwrap_or(true),
@@ -208,7 +171,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         folder: sources.paths.composer(),
         config: sources.paths.user_config(),
     };
-    let named = |name: &str| (sources.vars)(name).is_some_and(|model| !model.trim().is_empty());
+    let named = |name: &str| var(name).is_some_and(|model| !model.trim().is_empty());
     let model_by_default =
         raw.model.is_none() && !named("OPENAI_MODEL") && !named("ANTHROPIC_MODEL") && provider.is_some();
     let (servers, prompts) = (sources.paths.servers(), sources.paths.prompts());
@@ -227,6 +190,8 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         language_servers: raw.language_servers.clone(),
         own,
         rules,
+        admin,
+        origins,
         notices,
         model_flag,
         model_by_default,
@@ -246,6 +211,8 @@ impl Loaded {
 
     /// Chooses the provider anew, as keys changed. What is in use stays while its key does.
     pub fn read_keys(&mut self, var: Var<'_>) -> Result<(), ConfigError> {
+        let admin = self.admin.clone();
+        let var: Var<'_> = &|name| admin.variable(name, var);
         let found = provider_section::read(&self.raw, var, &self.servers)?;
         let stays = self.provider.as_ref().is_some_and(|now| {
             let same_server = found.as_ref().is_some_and(|found| found.base_url == now.base_url);
@@ -256,7 +223,7 @@ impl Loaded {
         if !stays {
             self.provider = found;
         }
-        self.vendors = provider_section::others(&self.raw, var, self.provider.as_ref());
+        self.vendors = others(&admin, &self.raw, var, self.provider.as_ref());
         Ok(())
     }
 
@@ -282,41 +249,15 @@ impl Loaded {
     }
 }
 
-/// What the project's own file would set if trusted, with its text; `None` without such a file.
-pub fn project_wishes(workspace: &Path) -> Result<Option<(String, Vec<String>)>, ConfigError> {
-    let path = paths::project_config(workspace);
-    let Some(text) = read_project(workspace)? else { return Ok(None) };
-    let file = Raw::parse_project(&text, false).map_err(|what| unparsable(&path, &what))?;
-    Ok(Some((text, file.personal)))
-}
-
-/// Returns nothing if a link leads outside the project: even an error message about a text would reveal it.
-fn read_project(workspace: &Path) -> Result<Option<String>, ConfigError> {
-    let path = paths::project_config(workspace);
-    if leads_out(&path, workspace) { Ok(None) } else { read(&path) }
-}
-
-fn read(path: &Path) -> Result<Option<String>, ConfigError> {
-    let refused = |why: &str| {
-        bad(
-            format!("{} can't be read ({why})", path.display()),
-            "make the file readable UTF-8 text, or move it away",
-        )
-    };
-    // A checkout may have a link to a device under this name: the size is limited, and only a file is read.
-    match file::read(path, MAX_FILE_BYTES) {
-        Ok((bytes, _)) => String::from_utf8(bytes).map(Some).map_err(|_| refused("not UTF-8 text")),
-        Err(FileError::NotFound) => Ok(None),
-        Err(_) if path.metadata().is_err_and(|error| error.kind() == ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(refused(&error.to_string())),
-    }
-}
-
-fn unparsable(path: &Path, what: &str) -> ConfigError {
-    bad(
-        format!("{} is not a valid configuration:\n{what}", path.display()),
-        "`mycode doctor --config` prints an annotated example",
-    )
+/// None where the vendor is locked: a model's name must not choose another.
+fn others(
+    admin: &AdminFiles,
+    raw: &Raw,
+    var: Var<'_>,
+    chosen: Option<&ProviderSettings>,
+) -> Vec<(&'static Vendor, ProviderSettings)> {
+    let chosen = chosen.filter(|_| admin.lock("provider").is_none());
+    provider_section::others(raw, var, chosen)
 }
 
 fn context(raw: &Raw, model: &str, learned: Option<(u64, Origin)>) -> Result<ContextSettings, ConfigError> {

@@ -1,6 +1,7 @@
 //! Settings: the file's shape (`raw`), merging with origins (`load`), and validated sections (`settings`). No
 //! part of the program gets the full configuration, only its own section.
 
+pub mod admin;
 pub mod error;
 pub mod image_tokens;
 pub mod keys;
@@ -16,6 +17,7 @@ pub mod raw;
 pub mod remember;
 pub mod saved_keys;
 pub mod settings;
+pub mod source;
 pub mod theme;
 pub mod trusted;
 pub mod vendors;

@@ -10,9 +10,6 @@ use super::trusted::agent_files::AgentFile;
 use super::trusted::json_files;
 use crate::path;
 
-/// What an administrator sets for everyone on this machine. Nothing can loosen its `deny`.
-pub const MACHINE_FILE: &str = "/etc/mycode/config.toml";
-
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PermissionLists {

@@ -78,7 +78,10 @@ pub struct ProviderSettings {
     pub servers: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, EnumString)]
+/// From the strictest.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr, EnumString,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(const_into_str, serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_level)]
 pub enum Permission {
@@ -245,6 +248,8 @@ pub struct WorkSettings {
     /// Folders outside the workspace whose files tools may read and change; canonical.
     pub folders: Vec<PathBuf>,
     pub permission: Permission,
+    /// The administrator allows no higher one.
+    pub most_permission: Permission,
     pub mode: Mode,
     pub sandbox: bool,
     pub max_steps: u32,

@@ -149,6 +149,10 @@ pub fn stays_read_only(change_with: &str) -> String {
     format!("This session started read-only and stays read-only; {change_with} changes that.")
 }
 
+pub fn permission_locked(level: &str, place: &str) -> String {
+    format!("The permission level is {level}: {place} allows no higher one.")
+}
+
 pub fn rules_changed() -> String {
     "The project rules changed on disk; the model sees the new version.".to_owned()
 }

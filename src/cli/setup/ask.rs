@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::args::ModelArgs;
 use crate::cli::report::{self, Failure};
-use base::config::load;
 use base::config::load::Loaded;
 use base::config::paths::{self, Paths};
 use base::config::trusted::held_back::HeldBack;
 use base::config::trusted::own_files::OwnFiles;
+use base::config::trusted::project_file;
 use base::config::trusted::trust::Trust;
 use base::config::vendors::VENDORS;
 use base::text::{elide, plural};
@@ -32,7 +32,7 @@ pub fn ask_trust(workspace: &Path) -> Result<(), Failure> {
     let project_state = Paths::from_env().project(workspace);
     ask_rules(&HeldBack::new(&project_state))?;
     ask_agents(workspace, &project_state)?;
-    let Some((text, wishes)) = load::project_wishes(workspace)? else { return Ok(()) };
+    let Some((text, wishes)) = project_file::wishes(workspace)? else { return Ok(()) };
     let trust = Trust::new(&project_state);
     if wishes.is_empty() || trust.holds(&text) || trust.refused(&text) {
         return Ok(());

@@ -23,6 +23,17 @@ const SHOWN_CHARS: usize = 300;
 
 pub fn of(args: &ModelArgs, loaded: &mut Loaded, workspace: &Path) -> Result<RunLimits, Failure> {
     let mut rules = rules(args, loaded)?;
+    if let Some(place) = loaded.admin.lock("permissions") {
+        let theirs = loaded.rules.iter().filter(|source| !loaded.admin.allows(&source.place));
+        let unused =
+            theirs.filter(|source| !source.lists.allow.is_empty()).map(|source| source.place.clone());
+        let mut unused: Vec<String> = unused.collect();
+        unused.extend((!args.allow.is_empty()).then(|| "--allow".to_owned()));
+        if !unused.is_empty() {
+            let unused = unused.join(", ");
+            loaded.notices.push(format!("{unused}: what they allow isn't used, because {place} locks it."));
+        }
+    }
     for rule in rules.denied.iter().filter(|rule| rule.place.is_none()) {
         let files = DeniedPaths::of(std::slice::from_ref(rule), workspace);
         if let Some(pattern) = rule.pattern.as_ref().filter(|_| !files.is_empty() && !files.has_files()) {
@@ -42,7 +53,11 @@ pub fn rules(args: &ModelArgs, loaded: &Loaded) -> Result<FlagRules, Failure> {
     let (allow, ask, deny) = (args.allow.clone(), args.ask.clone(), args.deny.clone());
     let lists = PermissionLists { allow, ask, deny };
     let flags = RuleSource { lists, foreign: args.foreign_rules, ..RuleSource::default() };
-    let sources: Vec<RuleSource> = std::iter::once(flags).chain(loaded.rules.iter().cloned()).collect();
+    let locked = loaded.admin.lock("permissions").is_some();
+    let mut sources: Vec<RuleSource> = std::iter::once(flags).chain(loaded.rules.iter().cloned()).collect();
+    for source in sources.iter_mut().filter(|source| locked && !loaded.admin.allows(&source.place)) {
+        source.lists.allow.clear();
+    }
     let mut tools = registry::builtin();
     tools.extend(registry::on_demand(true));
     let ours = |written: &str| match registry::find(&tools, written) {
@@ -56,12 +71,13 @@ pub fn rules(args: &ModelArgs, loaded: &Loaded) -> Result<FlagRules, Failure> {
             || [skill::NAME, more_tools::NAME].contains(&&*rule.tool)
             || known.iter().any(|name| rule.names(name))
     };
-    FlagRules::parse(&sources, ours, is_tool).map_err(|why| {
+    let rules = FlagRules::parse(&sources, ours, is_tool).map_err(|why| {
         Failure::usage(
             one_line(&why, SHOWN_CHARS),
             "rules look like 'Bash(git push *)', 'Edit(migrations/**)', 'WebFetch(docs.rs)', Task, 'mcp__server__tool'",
         )
-    })
+    })?;
+    Ok(FlagRules { locked, ..rules })
 }
 
 /// The note for a session that began read-only and stays so.

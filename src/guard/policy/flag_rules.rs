@@ -24,6 +24,10 @@ pub struct FlagRules {
     pub denied: Vec<ToolRule>,
     /// Rules of other programs' files that can't be used, and why.
     pub unusable: Vec<String>,
+    /// Where each grant stands.
+    pub places: Vec<(SessionGrant, String)>,
+    /// Only the administrator's rules allow anything.
+    pub locked: bool,
 }
 
 impl FlagRules {
@@ -58,7 +62,10 @@ impl FlagRules {
 
     fn add(&mut self, kind: &str, rule: ToolRule, is_tool: impl Fn(&ToolRule) -> bool) -> Result<(), String> {
         if kind == "allow" {
-            self.granted.extend(grant(&rule)?);
+            if let Some(grant) = grant(&rule)? {
+                self.places.push((grant.clone(), shown(kind, &rule)));
+                self.granted.push(grant);
+            }
             return Ok(());
         }
         if rule.pattern.is_some() && !DENIED_BY_PART.contains(&&*rule.tool) {

@@ -77,6 +77,8 @@ pub struct Rules {
     turn: Vec<SessionGrant>,
     asked: Vec<ToolRule>,
     denied: Vec<ToolRule>,
+    places: Vec<(SessionGrant, String)>,
+    locked: bool,
     damage: Option<String>,
 }
 
@@ -118,6 +120,9 @@ impl Rules {
 
     /// Allows what a skill's tools need for this turn. Returns what that opens, and what opens nothing.
     pub fn allow_tools(&mut self, tools: &[String], scope: &PathScope) -> (Vec<String>, Vec<String>) {
+        if self.locked {
+            return (Vec::new(), tools.to_vec());
+        }
         let (grants, unused) = tool_list::grants(tools, scope);
         let said = grants.iter().map(SessionGrant::listed).collect();
         self.turn.extend(grants);
@@ -136,6 +141,30 @@ impl Rules {
         flags.granted.into_iter().for_each(|grant| self.grant(grant));
         self.asked.extend(flags.asked);
         self.denied.extend(flags.denied);
+        self.places.extend(flags.places);
+        if flags.locked {
+            self.locked = true;
+            self.stored = Stored { no_init_offer: self.stored.no_init_offer, ..Stored::default() };
+        }
+    }
+
+    /// Whether only the administrator's rules, and the user's answers in this session, allow anything.
+    pub fn are_locked(&self) -> bool {
+        self.locked
+    }
+
+    /// The rule that allows a part of a command, and where it stands.
+    pub fn allowed_by(&self, call: &AssessedCall) -> Option<String> {
+        let covers =
+            |prefix: &str| command_prefix::covers(call, self.writes_allowed(), std::iter::once(prefix));
+        let placed = self.places.iter().find_map(|(grant, place)| match grant {
+            SessionGrant::Prefix(prefix) if covers(prefix) => Some(place.clone()),
+            _ => None,
+        });
+        let kept = || self.stored.commands.iter().find(|prefix| covers(prefix));
+        placed.or_else(|| {
+            Some(format!("`{}` is always allowed in this project, by {}", kept()?, self.path.display()))
+        })
     }
 
     /// For a read-only subagent: what flags forbid, and whose pages it may read.

@@ -15,6 +15,7 @@ use super::client::connector::{Place, connect};
 use super::client::error::McpError;
 use super::config::entry;
 use super::config::server::{Server, Transport};
+use base::config::load::Loaded;
 use base::config::trusted::agent_files::AgentFile;
 
 /// Sign-in attempts per use: a server that refuses every token must not ask forever.
@@ -22,6 +23,18 @@ const SIGN_INS: usize = 3;
 /// There is no pause after the first failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
+
+/// The servers of a configuration, and problems. No server leaves a sandbox that the administrator locked.
+pub fn configured(loaded: &Loaded) -> (Vec<Server>, Vec<String>) {
+    let (mut all, problems) = read(&loaded.own.mcp, loaded.work.sandbox);
+    let locked = loaded.work.sandbox && loaded.admin.lock("sandbox").is_some();
+    for server in all.iter_mut().filter(|_| locked) {
+        if let Transport::Stdio { profile, .. } = &mut server.transport {
+            profile.get_or_insert_default();
+        }
+    }
+    (all, problems)
+}
 
 /// Later files override earlier ones; unsandboxed if the user disabled the sandbox. Also returns problems.
 pub fn read(files: &[AgentFile], sandbox: bool) -> (Vec<Server>, Vec<String>) {

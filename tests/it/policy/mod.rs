@@ -1,5 +1,6 @@
 //! Which calls run, what is never read or shown, and what a hostile checkout or text cannot do.
 
+mod admin;
 mod cli;
 mod denials;
 mod files;

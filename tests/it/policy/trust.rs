@@ -26,6 +26,7 @@ use crate::support::workplace::stdout;
 fn desk(permission: Permission, rules: Rules, workspace: &Path) -> PolicyEngine {
     launch::use_helper(env!("CARGO_BIN_EXE_mycode").into());
     let work = WorkSettings {
+        most_permission: Permission::Full,
         folders: Vec::new(),
         mode: Mode::Auto,
         permission,

@@ -410,6 +410,7 @@ async fn a_yes_opens_the_files_that_git_changes_and_no_others() {
     let mut bench = Bench::new();
     project(&bench);
     let work = WorkSettings {
+        most_permission: Permission::Full,
         folders: Vec::new(),
         mode: Mode::Auto,
         permission: Permission::Auto,

@@ -4,5 +4,6 @@ pub mod agent_files;
 pub mod held_back;
 pub mod json_files;
 pub mod own_files;
+pub mod project_file;
 pub mod skill_files;
 pub mod trust;

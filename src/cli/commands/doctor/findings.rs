@@ -3,6 +3,8 @@
 use crate::cli::setup::open::OpenedProject;
 use agent::lists::status;
 use base::config::paths;
+use base::config::permission_rules::RuleSource;
+use base::config::source::SettingSource;
 use base::process::quiet;
 use base::text::elide;
 use guard::sandbox::probe as sandbox;
@@ -47,6 +49,33 @@ pub fn check(findings: &mut Findings<'_>) {
         "permission",
         format!("{} in the chat, auto in exec unless set", opened.loaded.work.permission.into_str()),
     );
+    check_sources(findings);
+}
+
+/// Where each setting and permission rule stands.
+fn check_sources(findings: &mut Findings<'_>) {
+    let loaded = &findings.opened.loaded;
+    for SettingSource { key, value, place } in &loaded.origins {
+        let locked = match loaded.admin.lock(key) {
+            Some(by) if by == place => ", locked".to_owned(),
+            Some(by) => format!(", locked by {by}"),
+            None => String::new(),
+        };
+        findings.line("setting", format!("{key} = {value} ({place}{locked})"));
+    }
+    for RuleSource { place, lists, .. } in &loaded.rules {
+        let lists = [("deny", &lists.deny), ("ask", &lists.ask), ("allow", &lists.allow)];
+        for (kind, rules) in lists.into_iter().filter(|(_, rules)| !rules.is_empty()) {
+            let rules = elide(&rules.join(", "), SHOWN_NAMES_CHARS);
+            let locked = match loaded.admin.lock("permissions") {
+                Some(by) if kind == "allow" && !loaded.admin.allows(place) => {
+                    format!("; not used: locked by {by}")
+                }
+                _ => String::new(),
+            };
+            findings.line("rules", format!("{kind} {rules} ({place}{locked})"));
+        }
+    }
 }
 
 /// The variables that keep the model's commands from asking and paging.
@@ -107,7 +136,7 @@ pub fn check_skills(findings: &mut Findings<'_>) {
 
 pub fn check_mcp(findings: &mut Findings<'_>) {
     let loaded = &findings.opened.loaded;
-    let (servers, unusable) = servers::read(&loaded.own.mcp, loaded.work.sandbox);
+    let (servers, unusable) = servers::configured(loaded);
     for server in &servers {
         findings
             .line("MCP server", format!("{}: {} ({})", server.name, server.shown(), describe::state(server)));

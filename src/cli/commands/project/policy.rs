@@ -70,49 +70,81 @@ pub fn run(cli: &SharedArgs, args: &PolicyArgs) -> Result<(), Failure> {
         Confined::No => Some(SandboxSupport::Nothing),
     };
     let (command, found) = engine.check(&text, &opened.workspace, support);
+    let from = |key: &str| opened.loaded.origins.iter().find(|setting| setting.key == key);
+    let level = engine.permission().into_str();
+    let level = match from("permission") {
+        Some(setting) => format!("{level}, set in {}", setting.place),
+        None => format!("{level}, the default of exec"),
+    };
+    let rules = engine.rules();
+    let by_rule = |call: &AssessedCall| rules.allowed_by(call);
+    let explained = Explained { command: &command, found: &found, level, by_rule: &by_rule };
     if check.json {
-        return report::print(&format!("{}\n", as_json(&command, &found)));
+        return report::print(&format!("{}\n", explained.as_json()));
     }
-    report::print(&for_people(&command, &found))
+    report::print(&explained.for_people())
 }
 
-fn as_json(command: &AssessedCommand, found: &CommandVerdict) -> Value {
-    let segments: Vec<Value> = calls(command, found)
-        .map(|(call, verdict)| {
-            let argv: Vec<&str> = call.call.argv.iter().map(|arg| arg.text.as_str()).collect();
-            let effects: Vec<String> = call.assessment.effects.iter().map(|effect| effect.text()).collect();
-            json!({
-                "command": call.shown(),
-                "argv": argv,
-                "effects": effects,
-                "verdict": verdict.as_str(),
-                "reason": call.assessment.reason,
-            })
-        })
-        .collect();
-    json!({"verdict": found.verdict.as_str(), "reason": reason(found), "segments": segments})
-}
-
-fn calls<'a>(
+struct Explained<'a> {
     command: &'a AssessedCommand,
     found: &'a CommandVerdict,
-) -> impl Iterator<Item = (&'a AssessedCall, &'a Verdict)> {
-    command.calls.iter().flatten().zip(&found.calls)
+    /// The permission level, and where it is set.
+    level: String,
+    by_rule: &'a dyn Fn(&AssessedCall) -> Option<String>,
 }
 
-fn reason(found: &CommandVerdict) -> String {
-    match found.verdict.reason() {
-        "" => "runs at this permission level without asking".to_owned(),
-        reason => reason.to_owned(),
+impl Explained<'_> {
+    /// Each part of the command, its verdict, and why.
+    fn parts(&self) -> Vec<(&AssessedCall, &Verdict, String)> {
+        let calls = self.command.calls.iter().flatten().zip(&self.found.calls);
+        let why = |call: &AssessedCall, verdict: &Verdict| {
+            let rule = (self.by_rule)(call).filter(|_| *verdict == Verdict::Allow);
+            rule.map_or_else(
+                || call.assessment.reason.clone(),
+                |rule| format!("{}; {rule}", call.assessment.reason),
+            )
+        };
+        calls.map(|(call, verdict)| (call, verdict, why(call, verdict))).collect()
     }
-}
 
-fn for_people(command: &AssessedCommand, found: &CommandVerdict) -> String {
-    let mut out = format!("{}: {}\n", found.verdict.as_str(), sanitize::reveal(&reason(found)));
-    for (call, verdict) in calls(command, found) {
-        let shown = text::one_line(&sanitize::reveal(&call.shown()), 100);
-        let why = sanitize::reveal(&call.assessment.reason);
-        out.push_str(&format!("  {:5} {shown}\n        {why}\n", verdict.as_str()));
+    fn reason(&self) -> String {
+        match self.found.verdict.reason() {
+            "" => format!("runs without asking (permission level {})", self.level),
+            reason => format!("{reason} (permission level {})", self.level),
+        }
     }
-    out
+
+    fn as_json(&self) -> Value {
+        let segments: Vec<Value> = self
+            .parts()
+            .into_iter()
+            .map(|(call, verdict, reason)| {
+                let argv: Vec<&str> = call.call.argv.iter().map(|arg| arg.text.as_str()).collect();
+                let effects: Vec<String> =
+                    call.assessment.effects.iter().map(|effect| effect.text()).collect();
+                json!({
+                    "command": call.shown(),
+                    "argv": argv,
+                    "effects": effects,
+                    "verdict": verdict.as_str(),
+                    "reason": reason,
+                })
+            })
+            .collect();
+        json!({
+            "verdict": self.found.verdict.as_str(),
+            "reason": self.reason(),
+            "level": self.level,
+            "segments": segments,
+        })
+    }
+
+    fn for_people(&self) -> String {
+        let mut out = format!("{}: {}\n", self.found.verdict.as_str(), sanitize::reveal(&self.reason()));
+        for (call, verdict, why) in self.parts() {
+            let shown = text::one_line(&sanitize::reveal(&call.shown()), 100);
+            out.push_str(&format!("  {:5} {shown}\n        {}\n", verdict.as_str(), sanitize::reveal(&why)));
+        }
+        out
+    }
 }

@@ -6,10 +6,10 @@ use clap::Args;
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
-use base::config::load;
 use base::config::settings::Permission;
 use base::config::trusted::held_back::HeldBack;
 use base::config::trusted::own_files::OwnFiles;
+use base::config::trusted::project_file;
 use base::config::trusted::trust::Trust;
 use base::sanitize;
 
@@ -50,7 +50,7 @@ pub fn run(cli: &SharedArgs, args: &TrustArgs) -> Result<(), Failure> {
         ))?;
     }
     let other = !held.is_empty() || !defined.is_empty();
-    let text = match load::project_wishes(&opened.workspace)? {
+    let text = match project_file::wishes(&opened.workspace)? {
         None if other => return Ok(()),
         None => return report::print(&format!("Nothing to trust: there is no {path}.\n")),
         Some((_, wishes)) if wishes.is_empty() && other => return Ok(()),

@@ -1,0 +1,82 @@
+//! The project's own `config.toml`: what it may set, trusted or not.
+
+use std::path::Path;
+
+use super::trust::Trust;
+use crate::config::error::ConfigError;
+use crate::config::paths::{self, Paths};
+use crate::config::raw::{ProjectConfig, Raw};
+use crate::config::source;
+use crate::path::{self, leads_out};
+
+/// What the file sets, with notices for the user.
+pub fn read(workspace: &Path, paths: &Paths, trust: bool) -> Result<(Raw, Vec<String>), ConfigError> {
+    let place = paths::project_config(workspace);
+    let mut notices = Vec::new();
+    let Some(text) = text(workspace)? else {
+        if leads_out(&place, workspace) {
+            notices.push(format!("Ignored {}: it is a symlink out of the project.", place.display()));
+        }
+        return Ok((Raw::default(), notices));
+    };
+    let trusted = trust || Trust::new(&paths.project(workspace)).holds(&text);
+    let ProjectConfig { mut raw, personal, unknown } = match Raw::parse_project(&text, trusted) {
+        Ok(file) => file,
+        // Someone else's file stops nothing here.
+        Err(what) if !trusted => {
+            let why = what.lines().next().unwrap_or_default();
+            let place = place.display();
+            notices.push(format!("Ignored {place}: it is not a valid configuration: {why}"));
+            return Ok((Raw::default(), notices));
+        }
+        Err(what) => return Err(source::unparsable(&place, &what)),
+    };
+    let place = place.display();
+    if !unknown.is_empty() {
+        let keys = unknown.join(", ");
+        notices.push(format!("{place} sets {keys}, which this version doesn't know. Ignored."));
+    }
+    if !personal.is_empty() {
+        let keys = personal.join(", ");
+        notices.push(if trusted {
+            format!("{place} is trusted and sets {keys}. `mycode trust --revoke` revokes the trust.")
+        } else {
+            format!(
+                "{place} wants to set {keys}. Ignored, because it is not trusted; `mycode trust` trusts it."
+            )
+        });
+    }
+    let own = [
+        ("[keys]", raw.keys.is_some()),
+        ("web_private_hosts", raw.web_private_hosts.take().is_some()),
+        ("api_key_command", raw.api_key_command.take().is_some()),
+        ("keep_services", raw.keep_services.take().is_some()),
+        ("nudges", raw.nudges.take().is_some()),
+    ];
+    for (name, given) in own {
+        if trusted && given {
+            let own = paths.user_config();
+            notices.push(format!("{place}: {name} only works in your own config file, {}.", own.display()));
+        }
+    }
+    Ok((raw, notices))
+}
+
+/// What the file would set if trusted, with its text; `None` without such a file.
+pub fn wishes(workspace: &Path) -> Result<Option<(String, Vec<String>)>, ConfigError> {
+    let place = paths::project_config(workspace);
+    let Some(text) = text(workspace)? else { return Ok(None) };
+    let file = Raw::parse_project(&text, false).map_err(|what| source::unparsable(&place, &what))?;
+    Ok(Some((text, file.personal)))
+}
+
+/// As users read it.
+pub fn place(workspace: &Path) -> String {
+    path::display(workspace, &paths::project_config(workspace))
+}
+
+/// Nothing if a link leads outside the project: even an error message about a text would reveal it.
+fn text(workspace: &Path) -> Result<Option<String>, ConfigError> {
+    let path = paths::project_config(workspace);
+    if leads_out(&path, workspace) { Ok(None) } else { source::text(&path) }
+}
