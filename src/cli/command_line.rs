@@ -23,7 +23,7 @@ use crate::cli::commands::work::branches::WorkArgs;
 use crate::cli::commands::work::build::BuildArgs;
 use crate::cli::commands::work::chat::ResumeArgs;
 use crate::cli::commands::work::demo::DemoArgs;
-use crate::cli::commands::work::exec::run::ExecArgs;
+use crate::cli::commands::work::exec::args::ExecArgs;
 use crate::cli::commands::work::maintain::MaintainArgs;
 use crate::cli::commands::work::review::ReviewArgs;
 use crate::cli::commands::work::runs::{LogsArgs, PsArgs, RunArgs};

@@ -46,8 +46,8 @@ const FLOORS: &[(&str, u32)] = &[
 const CORE: &[&str] = &["base", "context", "tools", "agent"];
 const BESIDE_CORE: &[&str] = &["base/search", "context/report", "tools/lsp", "tools/mcp", "agent/build"];
 /// Lines. A change that needs more says so in its message, and why.
-const MAX_CODE: usize = 89_400;
-const MAX_COMMENTS: usize = 6_800;
+const MAX_CODE: usize = 89_900;
+const MAX_COMMENTS: usize = 6_900;
 const MAX_CORE_CODE: usize = 35_000;
 
 const MAX_LINES: usize = 500;

@@ -229,9 +229,9 @@ fn mistakes_are_said_before_anything_runs() {
     refused(&place, "{\"prompt\": \"x\", \"dir\": \"none\"}\n", &[], "isn't a folder", 2);
     refused(&place, "{\"prompt\": \"x\", \"id\": \"2\"}\n\"y\"\n", &[], "the id 2 is taken", 2);
     refused(&place, "\"x\"\n\"y\"\n", &["--jobs", "2"], "at the same time", 2);
-    let place = repository();
-    place.file("README.md", "changed");
-    refused(&place, "\"x\"\n", &[], "not committed", 1);
+    let place = Workplace::new();
+    place.git(&["init", "-q"]);
+    refused(&place, "\"x\"\n", &[], "has no commit yet", 1);
     // Nothing that all tasks lack is a result of one.
     let place = Workplace::new();
     refused(
@@ -242,6 +242,24 @@ fn mistakes_are_said_before_anything_runs() {
         3,
     );
     assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_worktree_begins_with_what_is_not_committed() {
+    let server = FakeServer::start(vec![]);
+    server.on_body("\"role\":\"tool\"", answer().text("Done."));
+    let both = json!({"command": "cat README.md draft.rs && echo more >> draft.rs"});
+    server.on_body("task", answer().call("Bash", both));
+    let place = repository();
+    place.file("README.md", "changed\n").file("draft.rs", "draft\n").file("tasks.jsonl", "\"the task\"\n");
+    let output = run(&place, &server, &[]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(server.requests()[1].raw.contains("changed\\ndraft"), "{}", server.requests()[1].raw);
+    let lines = results(&place, "tasks.results.jsonl");
+    let branch = lines[0]["branch"].as_str().unwrap();
+    let diff = place.command(&["work", "diff", branch]).output().unwrap();
+    assert!(stdout(&diff).contains("+more") && !stdout(&diff).contains("changed"), "{}", stdout(&diff));
+    assert_eq!(place.git(&["status", "--porcelain"]).lines().count(), 4, "the files are as they were");
 }
 
 #[test]

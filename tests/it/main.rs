@@ -6,6 +6,7 @@ mod support;
 mod acp;
 mod acp_sessions;
 mod architecture;
+mod attempts;
 mod background;
 mod batches;
 mod builds;

@@ -98,3 +98,86 @@ fn sessions_of_a_batch_open_by_id_and_count() {
     assert!(stderr(&out).contains("continues here in a copy"), "{}", stderr(&out));
     assert!(server.requests().last().unwrap().raw.contains("alpha task"));
 }
+
+/// A checkout with a committed file that was changed since, and a new one.
+fn dirty() -> Workplace {
+    let place = Workplace::new();
+    place.file("a.txt", "one\ntwo\nthree\nfour\nfive\n");
+    let place = place.repository();
+    place.file("a.txt", "ONE\ntwo\nthree\nfour\nfive\n").file("new.txt", "new\n");
+    place
+}
+
+fn in_worktree(place: &Workplace, command: &str) -> (String, String) {
+    let call = answer().call("Bash", json!({"command": command}));
+    let server = FakeServer::start(vec![call.into(), answer().text("Did it.").into()]);
+    let out = run(place, &server, &["exec", "--worktree", "do it"]);
+    assert_eq!((out.status.code(), stdout(&out).as_str()), (Some(0), "Did it.\n"), "{}", stderr(&out));
+    let row = listed(place).pop();
+    let name = row.map_or(String::new(), |row| row["session"].as_str().unwrap().to_owned());
+    (name, stderr(&out))
+}
+
+#[test]
+fn a_task_in_a_worktree_of_the_present_state() {
+    let place = dirty();
+    let (name, said) = in_worktree(&place, "cat new.txt && sed -i s/five/FIVE/ a.txt");
+    assert!(said.contains(&format!("`mycode work merge {name}` takes them over")), "{said}");
+    let row = &listed(&place)[0];
+    assert_eq!((&row["task"], &row["exit_code"]), (&json!("do it"), &json!(0)));
+    assert_eq!(row["files"], json!(["a.txt"]), "what was changed before is not its change");
+    let diff = stdout(&place.command(&["work", "diff", &name]).output().unwrap());
+    assert!(diff.contains("+FIVE") && !diff.contains("-one"), "{diff}");
+    assert_eq!(place.text("a.txt"), "ONE\ntwo\nthree\nfour\nfive\n");
+    assert!(place.command(&["export", &name]).output().unwrap().status.success());
+
+    // The user's own change to that file isn't committed: git doesn't merge over it.
+    let out = place.command(&["work", "merge", &name]).output().unwrap();
+    assert_eq!(out.status.code(), Some(1), "{}", stdout(&out));
+    place.git(&["commit", "-qam", "mine"]);
+    let out = place.command(&["work", "merge", &name]).output().unwrap();
+    assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
+    assert_eq!(place.text("a.txt"), "ONE\ntwo\nthree\nfour\nFIVE\n");
+    let log = place.git(&["log", "--format=%s", "--name-only"]);
+    assert!(!log.contains("not committed") && !log.contains("new.txt"), "{log}");
+    assert!(listed(&place).is_empty());
+    assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn work_upon_changes_that_are_not_committed_waits_for_them() {
+    let place = dirty();
+    let (name, _) = in_worktree(&place, "sed -i s/ONE/ONE!/ a.txt");
+    let out = place.command(&["work", "merge", &name]).output().unwrap();
+    assert_eq!(out.status.code(), Some(1), "{}", stdout(&out));
+    assert!(stderr(&out).contains("not committed, such as in a.txt"), "{}", stderr(&out));
+    place.git(&["commit", "-qam", "mine"]);
+    let out = place.command(&["work", "merge", &name]).output().unwrap();
+    assert_eq!(
+        (out.status.code(), place.text("a.txt").lines().next()),
+        (Some(0), Some("ONE!")),
+        "{}",
+        stderr(&out)
+    );
+}
+
+#[test]
+fn a_worktree_task_that_was_cut_off_goes_on_there() {
+    let place = dirty();
+    let (none, said) = in_worktree(&place, "true");
+    assert!(none.is_empty() && said.contains("nothing was changed"), "{said}");
+    assert_eq!(place.git(&["branch", "--format=%(refname:short)"]), "main\n");
+
+    let call = answer().call("Write", json!({"path": "b.txt", "content": "b"}));
+    let server = FakeServer::start(vec![call.into(), answer().text("Done.").into()]);
+    let out = run(&place, &server, &["exec", "--worktree", "--max-steps", "1", "write b"]);
+    assert_eq!(out.status.code(), Some(5), "{}", stderr(&out));
+    let name = listed(&place)[0]["session"].as_str().unwrap().to_owned();
+    assert_eq!(listed(&place)[0]["exit_code"], 5);
+    let out = run(&place, &server, &["exec", "--worktree", "--resume", &name, "go on"]);
+    assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
+    assert!(server.requests()[1].raw.contains("write b"), "the same session");
+    let rows = listed(&place);
+    assert_eq!((rows.len(), &rows[0]["files"], &rows[0]["exit_code"]), (1, &json!(["b.txt"]), &json!(0)));
+    assert!(!place.project().join("b.txt").exists());
+}

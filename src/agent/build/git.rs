@@ -9,6 +9,7 @@ use tokio::process::Command;
 
 use super::roles::Stop;
 use base::text::one_line;
+use context::session::log;
 
 const HINT: &str = "fix that in the repository, then run the build again with --resume";
 const LIMIT: Duration = Duration::from_secs(300);
@@ -52,8 +53,41 @@ pub async fn head(root: &Path) -> Result<String, Stop> {
     Ok(git(root, &["rev-parse", "HEAD"]).await?.trim().to_owned())
 }
 
-pub async fn is_at_head(root: &Path) -> bool {
-    git(root, &["diff", "--quiet", "HEAD"]).await.is_ok()
+/// The subject of a commit that stands for files that were not committed.
+const SNAPSHOT: &str = "mycode: files that were not committed when the task began";
+
+/// A commit of the files as they are, new ones too: HEAD, or one that no branch has yet.
+async fn snapshot(root: &Path) -> Result<String, Stop> {
+    let head = head(root).await?;
+    if uncommitted(root).await?.is_empty() {
+        return Ok(head);
+    }
+    let name = format!("mycode-index-{}", log::new_id());
+    let own = git(root, &["rev-parse", "--path-format=absolute", "--git-path", &name]).await?;
+    let own = PathBuf::from(own.trim_end());
+    let tree = async {
+        let with_own = with_index(root, &own).await?;
+        output(with_own(&[&["add", "--all"][..], &WORK].concat()), "add").await?;
+        output(with_own(&["write-tree"]), "write-tree").await
+    };
+    let tree = tree.await;
+    let _ = std::fs::remove_file(&own);
+    Ok(git(root, &["commit-tree", tree?.trim(), "-p", &head, "-m", SNAPSHOT]).await?.trim().to_owned())
+}
+
+/// What a branch began with: the files that were not committed then, or the commit that it shares with the project.
+async fn base_of(root: &Path, branch: &str) -> Result<String, Stop> {
+    if let Some(base) = snapshot_in(root, branch).await? {
+        return Ok(base);
+    }
+    Ok(git(root, &["merge-base", "HEAD", branch]).await?.trim().to_owned())
+}
+
+async fn snapshot_in(root: &Path, branch: &str) -> Result<Option<String>, Stop> {
+    let grep = format!("--grep={SNAPSHOT}");
+    let range = format!("HEAD..{branch}");
+    let found = git(root, &["rev-list", "--max-count=1", "--fixed-strings", &grep, &range]).await?;
+    Ok(Some(found.trim().to_owned()).filter(|found| !found.is_empty()))
 }
 
 pub async fn diff_of(root: &Path, commit: &str) -> Result<String, Stop> {
@@ -67,18 +101,23 @@ pub async fn diff_of(root: &Path, commit: &str) -> Result<String, Stop> {
 /// What the files as they are now, new ones too, change since `base` split off. `own` is a path for a copy of git's index.
 pub async fn diff_since(root: &Path, base: &str, own: &Path) -> Result<String, Stop> {
     let from = git(root, &["merge-base", "HEAD", "--end-of-options", base]).await?;
+    let with_own = with_index(root, own).await?;
+    output(with_own(&[&["add", "--all", "--intent-to-add"][..], &WORK].concat()), "add").await?;
+    let diff = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", from.trim_end()];
+    output(with_own(&[&diff[..], &WORK].concat()), "diff").await
+}
+
+/// Makes git commands that use a copy of git's index, at `own`.
+async fn with_index<'a>(root: &'a Path, own: &'a Path) -> Result<impl Fn(&[&str]) -> Command + 'a, Stop> {
     let index = git(root, &["rev-parse", "--path-format=absolute", "--git-path", "index"]).await?;
     copy_index(Path::new(index.trim_end()), own)
         .map_err(|error| Stop::failed(format!("git's index can't be read: {error}"), HINT))?;
-    let with_own = |args: &[&str]| {
+    Ok(move |args: &[&str]| {
         let mut command = Command::new("git");
         command.arg("-C").arg(root).args(["-c", "core.hooksPath=/dev/null"]).args(args);
         command.env("GIT_INDEX_FILE", own);
         command
-    };
-    output(with_own(&[&["add", "--all", "--intent-to-add"][..], &WORK].concat()), "add").await?;
-    let diff = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", from.trim_end()];
-    output(with_own(&[&diff[..], &WORK].concat()), "diff").await
+    })
 }
 
 /// With its time, by which git knows which files may have changed without a trace.
@@ -94,15 +133,25 @@ pub async fn branches(root: &Path, prefix: &str) -> Result<Vec<String>, Stop> {
     Ok(found.lines().map(str::to_owned).collect())
 }
 
-/// The files that a branch changes, beyond what the project has.
+/// The files that a branch changes, beyond what it began with.
 pub async fn changed_by(root: &Path, branch: &str) -> Result<Vec<String>, Stop> {
-    let found = git(root, &["diff", "--name-only", "-z", &format!("HEAD...{branch}")]).await?;
+    let found = git(root, &["diff", "--name-only", "-z", &base_of(root, branch).await?, branch]).await?;
     Ok(found.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }
 
 pub async fn diff_by(root: &Path, branch: &str) -> Result<String, Stop> {
-    let range = format!("HEAD...{branch}");
-    git(root, &["diff", "--no-ext-diff", "--no-textconv", "--no-color", &range]).await
+    let base = base_of(root, branch).await?;
+    git(root, &["diff", "--no-ext-diff", "--no-textconv", "--no-color", &base, branch]).await
+}
+
+/// The lines that a branch adds and removes; a binary file counts as one of each.
+pub async fn lines_of(root: &Path, branch: &str) -> Result<(u64, u64), Stop> {
+    let base = base_of(root, branch).await?;
+    let found = git(root, &["diff", "--numstat", "--no-ext-diff", "--no-textconv", &base, branch]).await?;
+    let number = |word: Option<&str>| word.and_then(|word| word.parse().ok()).unwrap_or(1);
+    Ok(found.lines().map(|line| line.split('\t')).fold((0, 0), |(added, removed), mut words| {
+        (added + number(words.next()), removed + number(words.next()))
+    }))
 }
 
 /// Removes a branch with all that is only there.
@@ -127,6 +176,15 @@ pub struct Worktree {
 }
 
 impl Worktree {
+    /// Creates it from the files as they are, or reuses what an earlier run left.
+    pub async fn of_present(root: &Path, path: &Path, branch: String) -> Result<Self, Stop> {
+        let is_new = !path.join(".git").exists() && branches(root, &branch).await?.is_empty();
+        if is_new {
+            git(root, &["branch", "--no-track", &branch, &snapshot(root).await?]).await?;
+        }
+        Self::open(root, path, branch).await
+    }
+
     /// Creates it from HEAD, or reuses what an earlier run left.
     pub async fn open(root: &Path, path: &Path, branch: String) -> Result<Self, Stop> {
         if path.join(".git").exists() {
@@ -145,6 +203,42 @@ impl Worktree {
 
     pub async fn has_work(&self, base: &str) -> bool {
         git(&self.path, &["diff", "--quiet", base, "HEAD"]).await.is_err()
+    }
+
+    /// Puts its commits on top of the project's, without the files that were not committed when it began.
+    pub async fn on_top(&self, root: &Path) -> Result<(), Stop> {
+        let Some(base) = snapshot_in(root, &self.branch).await? else { return Ok(()) };
+        let rebase = ["rebase", "--quiet", "--onto", &head(root).await?, &base];
+        if git(&self.path, &rebase).await.is_ok() {
+            return Ok(());
+        }
+        let conflicts = git(&self.path, &["diff", "--name-only", "--diff-filter=U"]).await?;
+        git(&self.path, &["rebase", "--abort"]).await?;
+        let still = uncommitted(root).await?;
+        let still: Vec<_> = still.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        let named: Vec<&str> =
+            conflicts.lines().filter(|name| still.iter().any(|path| path == name)).collect();
+        match named.as_slice() {
+            [] => Ok(()),
+            [first, ..] => Err(Stop::failed(
+                format!("it builds on changes of yours that are not committed, such as in {first}"),
+                "commit them first",
+            )),
+        }
+    }
+
+    /// Adds the project's files as they are, to be taken away with [`Self::without_present`].
+    pub async fn with_present(&self, root: &Path) -> Result<(), Stop> {
+        let present = snapshot(root).await?;
+        if git(&self.path, &["merge", "--quiet", "--no-commit", "--no-ff", &present]).await.is_err() {
+            self.without_present().await;
+        }
+        Ok(())
+    }
+
+    pub async fn without_present(&self) {
+        // There is none if nothing was added.
+        let _ = git(&self.path, &["merge", "--abort"]).await;
     }
 
     /// Merges the project's commits into the worktree, so that conflicts never reach the project; returns the conflicting files.

@@ -24,8 +24,8 @@ Many tasks (--each FILE):
 Each line of FILE is a task: a string, or {\"prompt\": \"...\", \"id\": \"...\", \"dir\": \"folder\"}. Without an id it is the \
 line number; dir is relative, the current folder by default.
 
-In a git repository each task works in a worktree, and what it changed is committed on the branch mycode/each/BATCH/ID; \
-with --copy it works in .mycode/each/BATCH/ID; otherwise in dir itself.
+In a git repository each task works in a worktree made from the files as they are, and what it changed is committed on \
+the branch mycode/each/BATCH/ID; with --copy it works in .mycode/each/BATCH/ID; otherwise in dir itself.
 
 A task that ended adds one line to the results and is not run again. After Ctrl-C, a kill or a power cut, run the same \
 command again: half-done tasks continue their sessions. The exit code is 0 when all tasks ended with 0, otherwise 1.

@@ -1,6 +1,8 @@
 //! `mycode exec --each`: many tasks, each in its own process and folder, with one result line per task.
 
 pub mod args;
+pub mod attempts;
+pub mod batch;
 pub mod child;
 pub mod facts;
 pub mod results;

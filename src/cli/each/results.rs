@@ -15,7 +15,7 @@ use context::session::log;
 pub struct Results {
     file: File,
     /// By task id; a task's last line counts.
-    codes: HashMap<String, u64>,
+    lines: HashMap<String, Value>,
 }
 
 impl Results {
@@ -32,25 +32,30 @@ impl Results {
             let message = format!("another batch writes its results to {}", path.display());
             return Err(Failure::task(message, "wait for its end, or name another file with --results"));
         }
-        let mut codes = HashMap::new();
+        let mut lines = HashMap::new();
         for line in fs::read(path).map_err(fail)?.split(|byte| *byte == b'\n') {
             let line: Value = serde_json::from_slice(line).unwrap_or_default();
-            if let (Some(id), Some(code)) = (line["id"].as_str(), line["exit_code"].as_u64()) {
-                codes.insert(id.to_owned(), code);
+            if let (Some(id), Some(_)) = (line["id"].as_str(), line["exit_code"].as_u64()) {
+                lines.insert(id.to_owned(), line);
             }
         }
         if !log::ends_with_line_end(&mut file).map_err(fail)? {
             file.write_all(b"\n").map_err(fail)?;
         }
-        Ok(Self { file, codes })
+        Ok(Self { file, lines })
     }
 
     pub fn code(&self, id: &str) -> Option<u64> {
-        self.codes.get(id).copied()
+        self.line(id)?["exit_code"].as_u64()
     }
 
-    pub fn add(&mut self, id: &str, code: u8, line: &Value) -> io::Result<()> {
-        self.codes.insert(id.to_owned(), u64::from(code));
-        self.file.write_all(format!("{}\n", sanitize::escape(&line.to_string())).as_bytes())
+    pub fn line(&self, id: &str) -> Option<&Value> {
+        self.lines.get(id)
+    }
+
+    pub fn add(&mut self, id: &str, line: Value) -> io::Result<()> {
+        self.file.write_all(format!("{}\n", sanitize::escape(&line.to_string())).as_bytes())?;
+        self.lines.insert(id.to_owned(), line);
+        Ok(())
     }
 }

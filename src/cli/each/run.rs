@@ -1,49 +1,23 @@
-//! Runs a batch: several tasks at a time, each in its own process and folder. Finished tasks are in the
-//! results file, unfinished ones in their session, which the next run continues.
+//! `mycode exec --each`: reads the tasks, leaves out what is done, and works through the rest.
 
 use std::cell::RefCell;
-use std::ffi::OsString;
-use std::fs;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::pin::pin;
-use std::process::ExitStatus;
 
-use futures_util::StreamExt;
-use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::args::{EachArgs, TaskLimits};
-use super::child::{self, TaskOutput};
-use super::facts::{facts, has_message};
+use super::batch::BatchRun;
+use super::child;
 use super::results::Results;
-use super::task_dir::{FOLDER, Isolation, TaskDir};
+use super::task_dir::FOLDER;
 use super::tasks::{self, BatchTask};
 use crate::cli::args::SharedArgs;
-use crate::cli::report::{self, Failure, FailureKind, OrFail};
+use crate::cli::report::Failure;
 use crate::cli::runs::record::{HeldRun, RunKind, RunRecord};
 use crate::cli::setup::open;
-use agent::build::git;
 use base::config::paths::Paths;
 use base::file;
 use base::text;
-use frontend::exec::run::interrupts;
-
-/// For an interrupted task: its own prompt is in the session already.
-const CONTINUE: &str = "The run was cut off before the task was done. Continue with it from where it stands.";
-
-struct Batch {
-    root: PathBuf,
-    folder: PathBuf,
-    name: String,
-    flags: Vec<OsString>,
-    copy: bool,
-    json: bool,
-    results: RefCell<Results>,
-    cancel: CancellationToken,
-    /// Only one worktree may be made at a time.
-    git: tokio::sync::Mutex<()>,
-}
 
 pub async fn run(
     cli: &SharedArgs,
@@ -64,7 +38,7 @@ pub async fn run(
     let all: Vec<BatchTask> = tasks.clone();
     tasks.retain(|task| results.code(&task.id).is_none_or(|code| args.again && code != 0));
     let name = batch_name(&path);
-    let batch = Batch {
+    let batch = BatchRun {
         folder: root.join(FOLDER).join(&name),
         root,
         name,
@@ -108,221 +82,4 @@ fn batch_name(results: &Path) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     let stem: String = stem.chars().map(plain).take(40).collect();
     format!("{}-{}", stem.trim_matches('-'), &file::hash(full.as_os_str().as_encoded_bytes())[..6])
-}
-
-impl Batch {
-    /// Returns the exit code of all together.
-    async fn work_through(
-        &self,
-        all: &[BatchTask],
-        tasks: &[BatchTask],
-        jobs: usize,
-        path: &Path,
-    ) -> Result<u8, Failure> {
-        let (mut open, mut stop) = (0, None);
-        {
-            let mut work =
-                pin!(futures_util::stream::iter(tasks).map(|task| self.one(task)).buffer_unordered(jobs));
-            let mut interrupts = pin!(interrupts().fuse());
-            loop {
-                let ended = tokio::select! {
-                    ended = work.next() => ended,
-                    Some(()) = interrupts.next() => {
-                        if self.cancel.is_cancelled() {
-                            // Dropping the running tasks kills them; their sessions stay.
-                            break;
-                        }
-                        self.cancel.cancel();
-                        continue;
-                    }
-                };
-                match ended {
-                    None => break,
-                    Some(Ok(has_result)) => open += usize::from(!has_result),
-                    Some(Err(failure)) => {
-                        // The others would fail the same way.
-                        self.cancel.cancel();
-                        stop.get_or_insert(failure);
-                    }
-                }
-            }
-        }
-        if let Some(failure) = stop {
-            return Err(failure);
-        }
-        let results = self.results.borrow();
-        let codes: Vec<Option<u64>> = all.iter().map(|task| results.code(&task.id)).collect();
-        let have = codes.iter().flatten().count();
-        let failed = codes.iter().flatten().filter(|code| **code != 0).count();
-        let shown = path.display();
-        if open > 0 || self.cancel.is_cancelled() {
-            let all = text::plural(all.len(), "task");
-            eprintln!(
-                "Interrupted: {have} of {all} have a result in {shown}. To continue, run the same command again."
-            );
-            return Ok(FailureKind::Interrupted as u8);
-        }
-        eprintln!("{} done, {failed} failed; results in {shown}", text::plural(have - failed, "task"));
-        if failed > 0 {
-            eprintln!("To continue the failed ones, run the same command with --again.");
-        }
-        Ok(u8::from(failed > 0))
-    }
-
-    /// Finds what would go wrong later, before anything runs.
-    async fn check(&self, tasks: &[BatchTask], jobs: usize) -> Result<(), Failure> {
-        let mut repositories = Vec::new();
-        let mut in_place = Vec::new();
-        for task in tasks {
-            let dir = self.dir(task).ok_or_else(|| {
-                let message = format!(
-                    "task {}: {} isn't a folder in {}",
-                    task.id,
-                    task.dir.display(),
-                    self.root.display()
-                );
-                Failure::usage(message, "correct its dir; nothing was run")
-            })?;
-            let kind = Isolation::of(&dir, self.copy);
-            if kind == Isolation::InPlace && jobs > 1 && in_place.contains(&dir) {
-                let message = format!("several tasks would work in {} at the same time", dir.display());
-                return Err(Failure::usage(message, "add --copy, use --jobs 1, or make it a git repository"));
-            }
-            if kind == Isolation::Worktree
-                && !self.folder.join(&task.id).exists()
-                && !repositories.contains(&dir)
-            {
-                if !git::is_at_head(&dir).await {
-                    let message =
-                        format!("{} has changes that are not committed, or no commit", dir.display());
-                    let hint = "worktrees would not have them: commit or stash them, or use --copy";
-                    return Err(Failure::task(message, hint));
-                }
-                repositories.push(dir.clone());
-            }
-            in_place.push(dir);
-        }
-        let made = fs::create_dir_all(&self.folder)
-            .and_then(|()| fs::write(self.root.join(FOLDER).join(".gitignore"), "*\n"));
-        let hint = "check the permissions of this folder and the disk space";
-        made.or_task(format!("can't make {}", self.folder.display()), hint)
-    }
-
-    fn dir(&self, task: &BatchTask) -> Option<PathBuf> {
-        let dir = self.root.join(&task.dir).canonicalize().ok()?;
-        (dir.is_dir() && dir.starts_with(&self.root)).then_some(dir)
-    }
-
-    /// Returns whether it has a result: not if it wasn't started, or was interrupted.
-    async fn one(&self, task: &BatchTask) -> Result<bool, Failure> {
-        if self.cancel.is_cancelled() {
-            return Ok(false);
-        }
-        let dir = self.dir(task).unwrap_or_else(|| self.root.clone());
-        let kind = Isolation::of(&dir, self.copy);
-        let branch = format!("mycode/each/{}/{}", self.name, task.id);
-        let place = {
-            let _one_at_a_time = self.git.lock().await;
-            TaskDir::open(kind, &dir, &self.folder.join(&task.id), branch).await
-        };
-        let place = match place {
-            Ok(place) => place,
-            Err(error) => return self.record(task, 1, json!({"error": error})),
-        };
-        let path = self.folder.join(format!("{}.events.jsonl", task.id));
-        let earlier = TaskOutput::read(&path, 0);
-        let recorded = self.results.borrow().code(&task.id).is_some();
-        // The task ended before the batch was killed: only its line is missing.
-        let (output, code) = match earlier.exit_code.filter(|code| !recorded && *code != INTERRUPTED) {
-            Some(code) => (earlier, code),
-            None => {
-                let start = fs::metadata(&path).map_or(0, |meta| meta.len() as usize);
-                let resume = earlier.session.filter(|id| has_message(&place.folder, id));
-                if let (Some(tree), None) = (&place.tree, &resume)
-                    && let Err(stop) = tree.reset().await
-                {
-                    return self.record(task, 1, json!({"error": stop.to_string()}));
-                }
-                let status = self.work(task, &place, resume.as_deref(), &path).await?;
-                let output = TaskOutput::read(&path, start);
-                match exit_code(status) {
-                    INTERRUPTED => return Ok(false),
-                    _ if self.cancel.is_cancelled() && output.exit_code.is_none() => return Ok(false),
-                    code @ (2 | 3) => return Err(cannot_begin(task, code, output)),
-                    code => (output, code),
-                }
-            }
-        };
-        let mut facts = facts(&output, &place);
-        if let Some(tree) = &place.tree {
-            let subject = format!("mycode {}: {}", task.id, text::one_line(&task.prompt, 60));
-            if let Err(stop) = git::commit(&tree.path, &subject).await {
-                facts["error"] = json!(stop.to_string());
-                return self.record(task, code.max(1), facts);
-            }
-            // A branch without a change vanishes with the worktree.
-            let changed = git::changed_by(&dir, &tree.branch).await.unwrap_or_default();
-            if code != 0 || !changed.is_empty() {
-                facts["branch"] = json!(tree.branch);
-            }
-        }
-        let ended = self.record(task, code, facts);
-        if let (Some(tree), 0) = (place.tree, code) {
-            let _one_at_a_time = self.git.lock().await;
-            tree.remove(&dir).await;
-        }
-        ended
-    }
-
-    async fn work(
-        &self,
-        task: &BatchTask,
-        place: &TaskDir,
-        resume: Option<&str>,
-        output: &Path,
-    ) -> Result<ExitStatus, Failure> {
-        let prompt = if resume.is_some() { CONTINUE } else { &task.prompt };
-        let mut child = child::start(&self.flags, &place.folder, resume, prompt, output).await?;
-        tokio::select! {
-            status = child.wait() => return Ok(status?),
-            () = self.cancel.cancelled() => child::interrupt(&child),
-        }
-        Ok(child.wait().await?)
-    }
-
-    fn record(&self, task: &BatchTask, code: u8, facts: Value) -> Result<bool, Failure> {
-        let mut line = json!({"id": task.id, "exit_code": code});
-        if let (Some(line), Value::Object(facts)) = (line.as_object_mut(), facts) {
-            line.extend(facts);
-            line.retain(|_, value| !value.is_null());
-        }
-        self.results.borrow_mut().add(&task.id, code, &line).or_task(
-            format!("the result of task {} can't be written", task.id),
-            "free some disk space and run the same command again",
-        )?;
-        if self.json {
-            report::print(&format!("{line}\n"))?;
-        } else {
-            let how = if code == 0 { "done".to_owned() } else { format!("failed ({code})") };
-            let said = line["error"].as_str().or(line["answer"].as_str()).unwrap_or_default();
-            report::say(&format!("{}  {how}  {}\n", task.id, text::one_line(said, 100)))?;
-        }
-        Ok(true)
-    }
-}
-
-const INTERRUPTED: u8 = FailureKind::Interrupted as u8;
-
-/// Like a shell: 128 plus the signal for a killed process.
-fn exit_code(status: ExitStatus) -> u8 {
-    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
-    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
-}
-
-/// An error that affects all tasks: no model, a bad flag, a sandbox that can't be made.
-fn cannot_begin(task: &BatchTask, code: u8, output: TaskOutput) -> Failure {
-    let kind = if code == 2 { FailureKind::Usage } else { FailureKind::Config };
-    let error = output.error.unwrap_or_else(|| format!("exit code {code}"));
-    let hint = output.hint.unwrap_or_else(|| "correct that, then run the same command again".to_owned());
-    Failure::new(kind, format!("task {} can't begin: {error}", task.id), hint)
 }

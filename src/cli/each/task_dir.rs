@@ -5,7 +5,8 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use agent::build::git::Worktree;
+use crate::cli::report::{Failure, OrFail};
+use agent::build::git::{self, Worktree};
 use base::config::paths::Paths;
 use base::config::trusted::trust;
 use base::repository;
@@ -51,7 +52,7 @@ impl TaskDir {
             Isolation::Worktree => {
                 let root = repository::root(dir).unwrap_or(dir);
                 let inner = dir.strip_prefix(root).unwrap_or(Path::new(""));
-                let tree = Worktree::open(root, own, branch).await.map_err(|stop| stop.to_string())?;
+                let tree = Worktree::of_present(root, own, branch).await.map_err(|stop| stop.to_string())?;
                 let folder: PathBuf = own.components().chain(inner.components()).collect();
                 if !folder.is_dir() {
                     return Err(format!("{} is not in git, so no worktree has it", inner.display()));
@@ -64,6 +65,35 @@ impl TaskDir {
             .map_err(|error| format!("the project's trust can't be recorded: {error}"))?;
         Ok(place)
     }
+
+    /// Commits what a worktree's task changed; returns whether it changed anything.
+    pub async fn commit(&self, dir: &Path, subject: &str, is_done: bool) -> Result<bool, String> {
+        let Some(tree) = &self.tree else { return Ok(false) };
+        git::commit(&tree.path, subject).await.map_err(|stop| stop.to_string())?;
+        if is_done {
+            // What builds on files that aren't committed stays with them until then.
+            let _ = tree.on_top(dir).await;
+        }
+        Ok(!git::changed_by(dir, &tree.branch).await.is_ok_and(|changed| changed.is_empty()))
+    }
+
+    /// Removes the worktree, and its branch if nothing is on it.
+    pub async fn close(self, dir: &Path, changed: bool) {
+        let Some(tree) = self.tree else { return };
+        if changed {
+            tree.leave(dir).await;
+        } else {
+            drop(git::discard(dir, &tree.path, &tree.branch).await);
+        }
+    }
+}
+
+/// The folder for a batch's own files, which git doesn't see.
+pub fn make(root: &Path, batch: &Path) -> Result<(), Failure> {
+    let made =
+        fs::create_dir_all(batch).and_then(|()| fs::write(root.join(FOLDER).join(".gitignore"), "*\n"));
+    let hint = "check the permissions of this folder and the disk space";
+    made.or_task(format!("can't make {}", batch.display()), hint)
 }
 
 /// Copies a folder completely or not at all, without `.git` and the folders of batches.

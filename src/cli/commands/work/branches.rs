@@ -42,7 +42,7 @@ pub enum WorkCommand {
     },
     /// Show what a branch changes
     Diff { name: String },
-    /// Run the project's checks on a branch, in the sandbox; 1 if one fails
+    /// Run the project's checks, in the sandbox, on a branch with your files as they are; 1 if one fails
     Test { name: String },
     /// Merge a branch and remove it; conflicts are resolved by the model, away from your files
     Merge { name: String },
@@ -141,7 +141,7 @@ async fn list(root: &Path, json: bool) -> Result<(), Failure> {
         out.push_str(&format!("{}  {state}  {files}{cost}  {task}\n", found.name));
     }
     if out.is_empty() && !json {
-        out.push_str("No branches of batches or builds. `mycode exec --each` makes them.\n");
+        out.push_str("No branches of batches or builds. `mycode exec --worktree` and `--each` make them.\n");
     }
     report::show(json, &out)
 }
@@ -159,6 +159,8 @@ async fn test(cli: &SharedArgs, root: &Path, branch: &str) -> Result<u8, Failure
     let session = session(cli).await?;
     let was_there = folder_of(root, branch).exists();
     let tree = open_tree(root, branch).await?;
+    // As it would be after a merge.
+    tree.with_present(root).await.or_task("the files of the project can't be added", HINT)?;
     let agents = session.setup.agents_in(&tree.path);
     let known = checks::of_project(&tree.path, &[]);
     let cancel = agents.dispatcher.cx.cancel.clone();
@@ -170,6 +172,7 @@ async fn test(cli: &SharedArgs, root: &Path, branch: &str) -> Result<u8, Failure
         failed |= result.outcome != CheckOutcome::Passed;
         out.push_str(&format!("{}\n", checks::text(&[result])));
     }
+    tree.without_present().await;
     if !was_there {
         tree.leave(root).await;
     }
@@ -180,6 +183,9 @@ async fn test(cli: &SharedArgs, root: &Path, branch: &str) -> Result<u8, Failure
 async fn merge(cli: &SharedArgs, root: &Path, branch: &str) -> Result<u8, Failure> {
     let task = self::branch(root, branch.to_owned()).await.task;
     let tree = open_tree(root, branch).await?;
+    tree.on_top(root)
+        .await
+        .or_task(format!("{branch} can't be merged yet"), "commit your changes, then try again")?;
     let conflicts = tree.catch_up(root).await.or_task(format!("{branch} can't be merged"), HINT)?;
     if !conflicts.is_empty() {
         eprintln!(

@@ -147,6 +147,9 @@ fn sentence(text: &str) -> String {
 pub fn how_to_continue(run: &Run) -> String {
     let id = run.record.session.as_ref().unwrap_or(&run.record.id);
     match run.record.kind {
+        RunKind::Exec | RunKind::Goal if run.record.tree.is_some() => {
+            format!("`mycode exec --worktree --resume {id}` continues it")
+        }
         RunKind::Exec | RunKind::Goal => format!("`mycode exec --resume {id}` continues it"),
         RunKind::Build => format!("`mycode build --resume {id}` continues it"),
         RunKind::Batch | RunKind::Attempts => "the same command continues it".to_owned(),

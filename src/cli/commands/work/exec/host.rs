@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use tokio::io::BufReader;
 
+use super::args::ExecArgs;
 use super::form::{agents, brought};
-use super::run::ExecArgs;
 use super::setup;
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};

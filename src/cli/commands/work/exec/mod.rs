@@ -1,5 +1,6 @@
 //! `mycode exec`: one task without a user, and the forms in which other programs hand it over.
 
+pub mod args;
 pub mod form;
 pub mod host;
 pub mod piped;
@@ -7,3 +8,4 @@ pub mod run;
 pub mod setup;
 pub mod task;
 pub mod trajectory;
+pub mod worktree;

@@ -1,60 +1,15 @@
-//! `mycode exec`: its arguments, and which way the work goes: one task, many, or led by another program.
+//! `mycode exec`: which way the work goes: one task, many, or led by another program.
 
-use std::path::PathBuf;
-
-use clap::Args;
-
-use super::form::FormArgs;
-use super::{host, setup, task};
+use super::args::ExecArgs;
+use super::task::RunPlace;
+use super::{host, piped, setup, task, worktree};
 use crate::cli::args::SharedArgs;
-use crate::cli::each::args::{EachArgs, TaskLimits};
-use crate::cli::each::child;
 use crate::cli::each::run as each;
+use crate::cli::each::{attempts, child};
 use crate::cli::report::Failure;
-use crate::cli::runs::background::{self, BackgroundArgs};
-use crate::cli::setup::open::SessionSelector;
-
-#[derive(Args, Debug, Default)]
-pub struct ExecArgs {
-    /// The task; `-`, or no argument in a pipe, reads standard input. Text that is piped in beside a task is attached to it
-    pub prompt: Option<String>,
-
-    /// Print one JSON event per line (`mycode schema events` describes them)
-    #[arg(long)]
-    pub json: bool,
-
-    /// Continue this session (its id, or the beginning of it)
-    #[arg(long, value_name = "ID")]
-    pub resume: Option<String>,
-
-    /// Also write the answer to FILE
-    #[arg(short, long, value_name = "FILE", visible_alias = "output-last-message", conflicts_with = "each")]
-    pub output: Option<PathBuf>,
-
-    /// Require the final answer to match the JSON Schema in FILE, or given as {…} (one retry)
-    #[arg(long, value_name = "FILE", conflicts_with = "each")]
-    pub output_schema: Option<String>,
-
-    #[command(flatten)]
-    pub form: FormArgs,
-
-    /// Write the run to FILE as a trajectory (ATIF), anew after each step
-    #[arg(long, value_name = "FILE", conflicts_with = "each")]
-    pub trajectory: Option<PathBuf>,
-
-    /// Before the end, run the project's tests and have the changes reviewed; the model is told the findings once
-    #[arg(long, conflicts_with = "each")]
-    pub review: bool,
-
-    #[command(flatten)]
-    pub background: BackgroundArgs,
-
-    #[command(flatten)]
-    pub limits: TaskLimits,
-
-    #[command(flatten)]
-    pub each: EachArgs,
-}
+use crate::cli::runs::background;
+use crate::cli::setup::open::{self, SessionSelector};
+use base::config::paths::Paths;
 
 pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
     if args.background.bg {
@@ -78,9 +33,28 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
         (None, true) => SessionSelector::Last,
         (None, false) => SessionSelector::New,
     };
-    let schema = args.output_schema.as_deref().map(setup::schema).transpose()?;
-    match args.form.host {
-        true => host::run(cli, args, &which, schema).await,
-        false => task::run(cli, args, &which, schema, &run_id).await,
+    if args.limits.until.as_ref().is_some_and(|check| check.trim().is_empty()) {
+        return Err(Failure::usage("--until has no command", "name one, such as --until 'cargo test -q'"));
     }
+    if let Some(number) = args.attempts {
+        return attempts(cli, args, number.into(), &run_id).await;
+    }
+    let schema = args.output_schema.as_deref().map(setup::schema).transpose()?;
+    if args.form.host {
+        return host::run(cli, args, &which, schema).await;
+    }
+    if args.worktree {
+        return worktree::run(cli, args, &which, schema, &run_id).await;
+    }
+    task::run(cli, args, &which, schema, RunPlace { id: &run_id, started_in: None, session: &run_id }).await
+}
+
+async fn attempts(cli: &SharedArgs, args: &ExecArgs, number: usize, run_id: &str) -> Result<u8, Failure> {
+    let root = open::workspace(cli.model.folder.as_deref())?;
+    let (prompt, beside) = task::prompt(args)?;
+    if prompt.trim().is_empty() {
+        return Err(task::empty_task());
+    }
+    let task = piped::attached(prompt, beside, &Paths::from_env().project(&root));
+    attempts::run(&root, (&cli.model, &args.limits), (&task, number), args.json, run_id).await
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::args::ExecArgs;
 use super::form::written_or_in_file;
-use super::run::ExecArgs;
 use crate::cli::args::{SharedArgs, UNATTENDED_WAIT};
 use crate::cli::report::Failure;
 use crate::cli::setup::agent_setup;

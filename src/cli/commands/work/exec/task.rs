@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
 
-use super::run::ExecArgs;
+use super::args::ExecArgs;
 use super::trajectory::TrajectoryWriter;
 use super::{piped, setup};
 use crate::cli::args::SharedArgs;
@@ -13,6 +13,7 @@ use crate::cli::runs::record::{HeldRun, RunKind, RunRecord};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::{self, SessionSelector};
 use agent::assemble::Handle;
+use base::config::paths::Paths;
 use base::protocol::goal::Goal;
 use context::session::log;
 use frontend::exec::output_schema::OutputSchema;
@@ -20,24 +21,22 @@ use frontend::exec::run::{self, ExecStart, OutputForm};
 
 const LAST_WRITES: Duration = Duration::from_secs(5);
 
+/// What the run is called, and where it was started if its session works elsewhere.
+pub struct RunPlace<'a> {
+    pub id: &'a str,
+    pub started_in: Option<&'a Path>,
+    /// Of a new session.
+    pub session: &'a str,
+}
+
 pub async fn run(
     cli: &SharedArgs,
     args: &ExecArgs,
     which: &SessionSelector,
     schema: Option<OutputSchema>,
-    run_id: &str,
+    run: RunPlace<'_>,
 ) -> Result<u8, Failure> {
-    let mut beside = None;
-    let prompt = match args.prompt.as_deref() {
-        Some("-") => piped::all()?,
-        Some(prompt) => {
-            beside = piped::beside_prompt()?;
-            prompt.to_owned()
-        }
-        // At a terminal, reading would wait for input that we never asked for.
-        None if std::io::stdin().is_terminal() => String::new(),
-        None => piped::all()?,
-    };
+    let (prompt, beside) = prompt(args)?;
     let is_new = matches!(which, SessionSelector::New);
     if prompt.trim().is_empty() && (is_new || args.limits.until.is_some()) {
         return Err(empty_task());
@@ -54,12 +53,6 @@ pub async fn run(
     setup.limits.has_schema = schema.is_some();
     let form = args.form.form(&setup).unwrap_or(OutputForm::detect(args.json));
     let start = match &args.limits.until {
-        Some(check) if check.trim().is_empty() => {
-            return Err(Failure::usage(
-                "--until has no command",
-                "name one, such as --until 'cargo test -q'",
-            ));
-        }
         Some(check) => {
             let text = piped::attached(prompt, beside, &setup.project_state);
             ExecStart::Goal(Goal { text, check: check.clone() })
@@ -71,20 +64,36 @@ pub async fn run(
         None => ExecStart::Prompt(piped::attached(prompt, beside, &setup.project_state), images),
     };
     if is_new {
-        setup.session_id.get_or_insert_with(|| run_id.to_owned());
+        setup.session_id.get_or_insert_with(|| run.session.to_owned());
     }
     let (project_state, folder) = (setup.project_state.clone(), setup.workspace.clone());
+    let started_in = run.started_in.unwrap_or(&folder);
     let handle = agent_setup::start(setup)?;
     let kind = if args.limits.until.is_some() { RunKind::Goal } else { RunKind::Exec };
-    let record =
-        RunRecord { session: Some(handle.session.clone()), ..RunRecord::new(run_id, kind, &asked, &folder) };
+    let record = RunRecord {
+        session: Some(handle.session.clone()),
+        tree: run.started_in.map(|_| folder.clone()),
+        ..RunRecord::new(run.id, kind, &asked, started_in)
+    };
+    let state = Paths::from_env().project(started_in);
     // The tasks of a batch are part of its run.
-    let held = args.each.batch_process.is_none().then(|| HeldRun::begin(&project_state, &record)).flatten();
+    let held = args.each.batch_process.is_none().then(|| HeldRun::begin(&state, &record)).flatten();
     let result = work(args, handle, start, form, schema, &project_state).await;
     if let Some(held) = held {
         held.end(&result);
     }
     result
+}
+
+/// The task, and text that was piped in beside it.
+pub fn prompt(args: &ExecArgs) -> Result<(String, Option<String>), Failure> {
+    Ok(match args.prompt.as_deref() {
+        Some("-") => (piped::all()?, None),
+        Some(prompt) => (prompt.to_owned(), piped::beside_prompt()?),
+        // At a terminal, reading would wait for input that we never asked for.
+        None if std::io::stdin().is_terminal() => (String::new(), None),
+        None => (piped::all()?, None),
+    })
 }
 
 async fn work(
@@ -118,7 +127,7 @@ async fn work(
     Ok(outcome.exit_code)
 }
 
-fn empty_task() -> Failure {
+pub fn empty_task() -> Failure {
     Failure::usage("the task is empty", "describe the task: mycode exec \"fix the failing test\"")
 }
 

@@ -1,0 +1,222 @@
+//! `mycode exec -n N --until CMD`: the same task several times, each in a worktree. Of those whose check passes, the one
+//! that changes the fewest lines is kept.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::args::TaskLimits;
+use super::batch::BatchRun;
+use super::child;
+use super::results::Results;
+use super::task_dir::{self, FOLDER, Isolation};
+use super::tasks::BatchTask;
+use crate::cli::args::ModelArgs;
+use crate::cli::commands::work::build::until_second_interrupt;
+use crate::cli::report::{self, Failure};
+use crate::cli::runs::record::{HeldRun, RunKind, RunRecord};
+use agent::build::git;
+use base::config::paths::Paths;
+use base::text::plural;
+
+/// The shortest time that `--max-minutes` takes.
+const LEAST_MINUTES: f64 = 0.5;
+
+struct Attempt {
+    id: String,
+    exit_code: u8,
+    branch: Option<String>,
+    lines: (u64, u64),
+    files: usize,
+    cost_usd: f64,
+}
+
+impl Attempt {
+    fn passes(&self) -> bool {
+        self.exit_code == 0
+    }
+
+    fn size(&self) -> (u64, usize) {
+        (self.lines.0 + self.lines.1, self.files)
+    }
+
+    fn told(&self) -> String {
+        let how = match self.exit_code {
+            0 => "passes",
+            4 => "got no answer from the model",
+            6 => "reached the cost limit",
+            7 => "ran out of time",
+            12 => "made no progress",
+            _ => "failed",
+        };
+        let (added, removed) = self.lines;
+        format!("attempt {} {how}, +{added} -{removed} lines in {}", self.id, plural(self.files, "file"))
+    }
+}
+
+pub async fn run(
+    root: &Path,
+    (model, limits): (&ModelArgs, &TaskLimits),
+    (task, number): (&str, usize),
+    json: bool,
+    run_id: &str,
+) -> Result<u8, Failure> {
+    if Isolation::of(root, false) != Isolation::Worktree {
+        return Err(Failure::usage(
+            "-n needs a git repository, for a worktree per attempt",
+            "`git init`, then commit what is there",
+        ));
+    }
+    let folder = root.join(FOLDER).join(run_id);
+    task_dir::make(root, &folder)?;
+    let results = folder.join("results.jsonl");
+    let batch = BatchRun {
+        root: root.to_owned(),
+        folder: folder.clone(),
+        name: run_id.to_owned(),
+        flags: Vec::new(),
+        copy: false,
+        json,
+        results: RefCell::new(Results::open(&results)?),
+        cancel: CancellationToken::new(),
+        git: tokio::sync::Mutex::new(()),
+    };
+    let record = RunRecord::new(run_id, RunKind::Attempts, task, root);
+    let record = RunRecord { tree: Some(folder), results: Some(results), ..record };
+    let held = HeldRun::begin(&Paths::from_env().project(root), &record);
+    let cancel = batch.cancel.clone();
+    let all = Attempts { batch, tried: Vec::new(), number, json };
+    let done = until_second_interrupt(all.work(model, limits, task), &cancel).await;
+    let result = done.unwrap_or(Ok(130));
+    if let Some(held) = held {
+        held.end(&result);
+    }
+    result
+}
+
+struct Attempts {
+    batch: BatchRun,
+    tried: Vec<Attempt>,
+    number: usize,
+    json: bool,
+}
+
+impl Attempts {
+    async fn work(mut self, model: &ModelArgs, limits: &TaskLimits, task: &str) -> Result<u8, Failure> {
+        let begun = Instant::now();
+        let mut stop = None;
+        for number in 1..=self.number {
+            let spent: f64 = self.tried.iter().map(|attempt| attempt.cost_usd).sum();
+            let max_cost = model.max_cost.map(|limit| limit - spent);
+            let minutes = begun.elapsed().as_secs_f64() / 60.0;
+            let max_minutes = limits.max_minutes.map(|limit| limit - minutes);
+            stop = match (max_cost, max_minutes) {
+                (Some(left), _) if left <= 0.0 => Some(6),
+                (_, Some(left)) if left < LEAST_MINUTES => Some(7),
+                _ => None,
+            };
+            if stop.is_some() {
+                break;
+            }
+            let model = ModelArgs { max_cost, ..model.clone() };
+            self.batch.flags = child::flags(&model, &TaskLimits { max_minutes, ..limits.clone() });
+            let id = number.to_string();
+            let task = BatchTask { id: id.clone(), prompt: task.to_owned(), dir: PathBuf::new() };
+            if !self.batch.one(&task).await? {
+                eprintln!("Interrupted; `mycode work` lists what the attempts left.");
+                return Ok(130);
+            }
+            let attempt = self.attempt(id).await?;
+            stop = Some(attempt.exit_code).filter(|code| matches!(code, 4 | 6 | 7));
+            self.tried.push(attempt);
+            // The others would fail the same way.
+            if stop.is_some() {
+                break;
+            }
+        }
+        self.end(stop).await
+    }
+
+    async fn attempt(&self, id: String) -> Result<Attempt, Failure> {
+        let line = self.batch.results.borrow().line(&id).cloned().unwrap_or_default();
+        let branch = line["branch"].as_str().map(str::to_owned);
+        let root = &self.batch.root;
+        let (mut lines, mut files) = ((0, 0), 0);
+        if let Some(branch) = &branch {
+            let failed = |stop| Failure::task(stop, "`mycode work` lists the attempts");
+            lines = git::lines_of(root, branch).await.map_err(failed)?;
+            files = git::changed_by(root, branch).await.map_err(failed)?.len();
+        }
+        let exit_code = line["exit_code"].as_u64().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+        Ok(Attempt {
+            id,
+            exit_code,
+            branch,
+            lines,
+            files,
+            cost_usd: line["cost_usd"].as_f64().unwrap_or(0.0),
+        })
+    }
+
+    /// Keeps the best and removes the others; without one that passes, all stay.
+    async fn end(self, stop: Option<u8>) -> Result<u8, Failure> {
+        let best = self.tried.iter().filter(|attempt| attempt.passes()).min_by_key(|attempt| attempt.size());
+        if let Some(best) = best {
+            for other in self.tried.iter().filter(|other| other.id != best.id) {
+                let Some(branch) = &other.branch else { continue };
+                let _ = git::discard(&self.batch.root, &self.batch.folder.join(&other.id), branch).await;
+            }
+        }
+        let last = self.tried.last().map_or(1, |attempt| attempt.exit_code);
+        let exit_code = if best.is_some() { 0 } else { stop.unwrap_or(last) };
+        if self.json {
+            let line = json!({
+                "type": "attempts_ended",
+                "kept": best.map(|best| &best.id),
+                "branch": best.and_then(|best| best.branch.as_ref()),
+                "attempts": self.tried.iter().map(|attempt| json!({
+                    "id": attempt.id, "exit_code": attempt.exit_code, "files": attempt.files,
+                    "added": attempt.lines.0, "removed": attempt.lines.1, "cost_usd": attempt.cost_usd,
+                })).collect::<Vec<_>>(),
+                "exit_code": exit_code,
+            });
+            report::print(&format!("{line}\n"))?;
+            return Ok(exit_code);
+        }
+        report::say(&self.text(best, stop)).map(|()| exit_code)
+    }
+
+    fn text(&self, best: Option<&Attempt>, stop: Option<u8>) -> String {
+        let mut out = match best {
+            Some(best) => {
+                format!("Attempt {} is kept: its check passes with the smallest change.\n", best.id)
+            }
+            None => "No attempt passes its check, so all are kept.\n".to_owned(),
+        };
+        self.tried.iter().for_each(|attempt| out.push_str(&format!("  {}\n", attempt.told())));
+        let left = self.number - self.tried.len();
+        if left > 0 {
+            let why = match stop {
+                Some(6) => "the cost limit was reached",
+                Some(7) => "the time was over",
+                _ => "the model did not answer",
+            };
+            out.push_str(&format!("  {} not begun: {why}\n", plural(left, "attempt")));
+        }
+        let name = |id: &str| format!("{}/{id}", self.batch.name);
+        match best {
+            Some(Attempt { id, branch: Some(_), .. }) => {
+                let name = name(id);
+                out.push_str(&format!(
+                    "`mycode work diff {name}` shows it, `mycode work merge {name}` takes it over.\n"
+                ));
+            }
+            Some(_) => out.push_str("It changed nothing: the check passes without a change.\n"),
+            None => out.push_str("`mycode work` lists their branches.\n"),
+        }
+        out
+    }
+}

@@ -1,0 +1,98 @@
+//! `exec -n N --until CMD`: of several attempts, the smallest change with which the check passes.
+
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use crate::support::answer::{Reply, answer};
+use crate::support::server::FakeServer;
+use crate::support::workplace::{Workplace, stderr, stdout};
+
+fn project() -> Workplace {
+    let place = Workplace::new();
+    place.file("n.txt", "1\n");
+    place.repository()
+}
+
+/// Writes the file, then says so.
+fn attempt(text: &str) -> [Reply; 2] {
+    let args = json!({"command": format!("printf '{text}' > n.txt")});
+    let call = answer().call("Bash", args).usage(100_000, 0, 10);
+    [call.into(), answer().text("Done.").usage(100_000, 0, 10).into()]
+}
+
+fn run(place: &Workplace, server: &FakeServer, args: &[&str]) -> Output {
+    let url = server.base_url();
+    let usual = [
+        "exec",
+        "--base-url",
+        &url,
+        "--model",
+        "gpt-4.1",
+        "-n",
+        "3",
+        "--until",
+        "grep -q good n.txt",
+        "make it good",
+    ];
+    place.command(&[&usual[..], args].concat()).output().unwrap()
+}
+
+fn branches(place: &Workplace) -> usize {
+    place.git(&["branch", "--format=%(refname:short)"]).lines().count() - 1
+}
+
+#[test]
+fn the_smallest_change_that_passes_is_kept() {
+    let place = project();
+    let replies = [attempt("good\n2\n3\n4\n"), attempt("1\ngood\n"), attempt("1\n")];
+    let server = FakeServer::start(replies.into_iter().flatten().collect());
+    let out = run(&place, &server, &[]);
+    let said = stdout(&out);
+    assert_eq!(out.status.code(), Some(0), "{said}{}", stderr(&out));
+    assert!(said.contains("Attempt 2 is kept"), "{said}");
+    assert!(said.contains("attempt 1 passes, +4 -1 lines in 1 file\n"), "{said}");
+    assert!(said.contains("attempt 3 made no progress, +0 -0 lines in 0 files\n"), "{said}");
+    assert_eq!(branches(&place), 1, "the others are gone");
+    let merge = said.split('`').find(|words| words.starts_with("mycode work merge")).unwrap();
+    let words: Vec<&str> = merge.split(' ').skip(1).collect();
+    assert!(place.command(&words).output().unwrap().status.success());
+    assert_eq!(place.text("n.txt"), "1\ngood\n");
+    assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn none_that_passes_is_no_success() {
+    let place = project();
+    let replies = (0..3).flat_map(|n| {
+        let unchanged = answer().text("I can't.").into();
+        [&attempt(&format!("bad {n}\n"))[..], &[unchanged]].concat()
+    });
+    let server = FakeServer::start(replies.collect());
+    let out = run(&place, &server, &["--json"]);
+    assert_eq!(out.status.code(), Some(12), "{}{}", stdout(&out), stderr(&out));
+    let end: Value = serde_json::from_str(stdout(&out).lines().last().unwrap()).unwrap();
+    assert_eq!(
+        (&end["type"], &end["kept"], &end["exit_code"]),
+        (&json!("attempts_ended"), &Value::Null, &json!(12))
+    );
+    assert_eq!(end["attempts"].as_array().unwrap().len(), 3);
+    assert_eq!(branches(&place), 3, "nothing is lost");
+}
+
+#[test]
+fn the_limits_hold_for_all_together() {
+    let place = project();
+    // Each request costs 20 cents, so the third attempt can't begin.
+    let replies = [attempt("good\n2\n"), attempt("good\n")];
+    let server = FakeServer::start(replies.into_iter().flatten().collect());
+    let out = run(&place, &server, &["--max-cost", "0.79"]);
+    let said = stdout(&out);
+    assert_eq!((out.status.code(), server.left()), (Some(0), 0), "{said}{}", stderr(&out));
+    assert!(said.contains("Attempt 2 is kept") || said.contains("Attempt 1 is kept"), "{said}");
+    assert!(said.contains("1 attempt not begun: the cost limit was reached"), "{said}");
+    let out = place.command(&["exec", "-n", "2", "task"]).output().unwrap();
+    assert_eq!(out.status.code(), Some(2), "{}", stderr(&out));
+    let out = run(&Workplace::new(), &server, &[]);
+    assert!(stderr(&out).contains("needs a git repository"), "{}", stderr(&out));
+}
