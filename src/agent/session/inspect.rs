@@ -19,7 +19,7 @@ use context::session::effective::EffectiveSession;
 use context::session::{log, reader};
 
 /// Most paths offered to the `@` popup.
-const MAX_FILES: usize = 50_000;
+const MAX_FILES: usize = 500_000;
 
 pub fn ledger(log: &Path, settings: &ContextSettings) -> Event {
     match reader::read(log) {

@@ -172,18 +172,15 @@ impl Image {
 pub enum ReminderTopic {
     Todos,
     Rules,
-    /// Rules for files that were touched.
     #[strum(to_string = "rules of a folder")]
     ScopedRules,
     Permission,
     Mode,
     Steps,
     Hooks,
-    /// Diagnostics of language servers for edited files.
     Findings,
     /// What the run shows before it ends: unchecked changes, open todos, missing files.
     Finish,
-    /// A reply was cut at the output limit.
     Cut,
     /// A reply without a call that isn't an end.
     Ending,

@@ -40,7 +40,6 @@ pub struct Change {
     pub hash: Option<String>,
     pub diff: Option<String>,
     pub replacements: Option<u64>,
-    /// The other files of a patch.
     pub others: Option<Vec<String>>,
 }
 
@@ -69,7 +68,6 @@ pub struct Search {
 pub enum CheckKind {
     Test,
     Build,
-    /// Lints, types, syntax.
     Lint,
     /// The project's own code ran.
     Run,
@@ -87,7 +85,6 @@ pub struct Check {
     pub decides: bool,
 }
 
-/// A command, or a look at a background job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Command {
     pub id: Option<u32>,
@@ -246,7 +243,6 @@ pub enum Touch {
     Created,
     Written,
     Edited,
-    /// Nothing was to be changed.
     Unchanged,
     Noted,
 }
@@ -325,7 +321,6 @@ impl Facts {
         Some((path?, touch))
     }
 
-    /// Also of an unknown tool.
     pub fn path(&self) -> Option<&str> {
         self.about().and_then(|(path, _)| path).or_else(|| self.more_text("path"))
     }
@@ -457,7 +452,6 @@ impl Facts {
         }
     }
 
-    /// An error's text for the user: the model's may say more.
     pub fn user_text(&self) -> Option<&str> {
         self.more_text("user_text")
     }
@@ -473,7 +467,6 @@ mod tests {
     use super::*;
     use crate::model::item::ToolResult;
 
-    /// As the tools write them.
     const STORED: [(&str, &str); 21] = [
         ("LS", r#"{"path":".","total_entries":7,"offset":3}"#),
         ("Glob", r#"{"pattern":"*.rs","path":"src","total":2}"#),

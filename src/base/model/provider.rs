@@ -165,7 +165,6 @@ impl ProviderError {
     }
 }
 
-/// Most reliable first.
 static WAYS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let ways = [
         // `9000 > 8192`, `must be <= 4096`

@@ -50,7 +50,6 @@ impl Usage {
 pub enum FinishReason {
     Stop,
     ToolCalls,
-    /// The output limit or the window was reached.
     Length,
     /// The window was reached, according to the server.
     WindowFull,

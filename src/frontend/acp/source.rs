@@ -34,7 +34,6 @@ pub struct Opened {
 
 /// Errors have sentences for the user, in the forms of [`super::error`].
 pub trait SessionSource: Send + Sync {
-    /// Fails unless a model is configured.
     fn authenticate(&self) -> BoxFuture<'_, Result<(), Error>>;
 
     fn open(&self, wanted: Wanted) -> BoxFuture<'_, Result<Opened, Error>>;

@@ -205,7 +205,6 @@ fn valid(root: &Value, schema: &Value, value: &Value, at: &str, depth: usize) ->
     }
 }
 
-/// Within floating-point accuracy.
 fn is_whole(number: f64) -> bool {
     (number - number.round()).abs() < 1e-9 * number.abs().max(1.0)
 }

@@ -14,7 +14,6 @@ pub const LINE_CHARS: usize = 160;
 pub trait Printer {
     fn event(&mut self, event: &Event) -> io::Result<()>;
 
-    /// The result of the call says so, too.
     fn denied(&mut self, _: &Question) -> io::Result<()> {
         Ok(())
     }
@@ -32,7 +31,6 @@ pub trait Printer {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelAnswer {
     pub text: Option<String>,
-    /// The JSON value for a schema.
     pub output: Option<Value>,
 }
 

@@ -45,7 +45,6 @@ pub enum OutputForm {
 pub enum ExecStart {
     Prompt(String, Vec<Attachment>),
     Goal(Goal),
-    /// The session's open goal.
     NextRound,
 }
 

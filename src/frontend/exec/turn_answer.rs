@@ -15,7 +15,6 @@ pub struct TurnAnswer {
     pub said: ModelAnswer,
     /// The last text was cut at the output limit; the next one goes on where it ends.
     cut: bool,
-    /// The turns so far: rounds of a goal, and one with an invalid answer.
     before: Option<TurnEnd>,
     corrected: bool,
 }

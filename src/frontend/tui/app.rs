@@ -70,7 +70,6 @@ pub struct App {
     pub own_commands: Arc<[CommandRow]>,
     pub live: Live,
     pub turn: Option<TurnStatus>,
-    /// Oldest first.
     pub jobs: Vec<JobRow>,
     pub todos: Vec<Todo>,
     pub todos_folded: bool,

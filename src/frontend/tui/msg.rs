@@ -30,6 +30,8 @@ pub enum Cmd {
     Print(TranscriptEntry),
     /// Scroll everything visible into the scrollback and start at the top of an empty screen.
     ClearScreen,
+    /// What was printed so far was rewound: don't print it again.
+    Forget,
     /// Open a workspace-relative file in the user's editor.
     Edit(String),
     /// Edit this text in the user's editor; answered by `Msg::Edited`.

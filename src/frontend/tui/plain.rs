@@ -27,13 +27,13 @@ use base::protocol::op::{Control, Op};
 use base::sanitize;
 
 const WIDTH: u16 = 80;
-/// Effectively unlimited: questions are printed in full.
-const ROWS: usize = 400;
-/// Rows of a list; typing narrows it down.
+/// Effectively unlimited: all rows of a question or a page.
+const ROWS: u16 = u16::MAX;
 const LIST_ROWS: usize = 13;
 /// How long to wait for a command's answer before printing a list or taking a script's next line.
 const ANSWER: Duration = Duration::from_millis(300);
 const NEXT_PIECE: Duration = Duration::from_millis(50);
+const NO_COLORS: &str = "Plain mode has no colors.";
 /// Leading signs of a line, in words.
 const WORDS: [(&str, &str); 9] = [
     ("● ", ""),
@@ -53,14 +53,16 @@ pub async fn run(
     events: UnboundedReceiver<Event>,
     initial_prompt: Option<String>,
 ) -> io::Result<(TuiOutcome, Option<String>)> {
-    let width = crossterm::terminal::size().map_or(WIDTH, |(columns, _)| columns.max(20));
+    let columns = crossterm::terminal::size().map_or(0, |(columns, _)| columns);
+    let width = if columns == 0 { WIDTH } else { columns.max(20) };
     let mut chat = PlainChat {
-        app: App::new(Theme::new(false), (width, ROWS as u16)),
+        app: App::new(Theme::PLAIN, (width, ROWS)),
         ops,
         out: io::stdout(),
         start: Instant::now(),
         last: None,
         asked: None,
+        typed: String::new(),
         prompted: false,
         rewound: false,
         at_terminal: io::stdin().is_terminal(),
@@ -80,6 +82,8 @@ struct PlainChat {
     start: Instant,
     last: Option<TranscriptKind>,
     asked: Option<QuestionId>,
+    /// What the user typed last; the terminal shows it already.
+    typed: String,
     prompted: bool,
     rewound: bool,
     at_terminal: bool,
@@ -187,6 +191,7 @@ impl PlainChat {
         if line.trim().is_empty() {
             return Ok(false);
         }
+        self.typed = line.trim().to_owned();
         self.take_in(Msg::Paste(line.to_owned()))?;
         self.app.completion = None;
         self.press(KeyCode::Enter)
@@ -215,6 +220,12 @@ impl PlainChat {
     fn answer(&mut self, line: &str) -> io::Result<bool> {
         self.asked = None;
         let line = line.trim();
+        if let Some(question) =
+            self.app.questions.first_mut().filter(|it| line == "v" && it.approval().is_some())
+        {
+            question.unfold();
+            return Ok(false);
+        }
         let why = line
             .strip_prefix("n ")
             .filter(|_| self.app.questions.first().is_some_and(|question| question.approval().is_some()));
@@ -237,9 +248,16 @@ impl PlainChat {
     fn take_in(&mut self, msg: Msg) -> io::Result<bool> {
         self.app.now = self.start.elapsed();
         let commands = update(&mut self.app, msg);
-        // What is typed here can be seen.
-        if self.app.popup.take_if(|popup| matches!(popup, Popup::Keys(_))).is_some() {
-            self.print("`mycode login` in your shell saves an API key.")?;
+        let text = match &mut self.app.popup {
+            // What is typed here can be seen.
+            Some(Popup::Keys(_)) => Some("`mycode login` in your shell saves an API key.".to_owned()),
+            Some(Popup::Theme(_)) => Some(NO_COLORS.to_owned()),
+            Some(Popup::Pager(pager)) => pager.text(),
+            _ => None,
+        };
+        if let Some(text) = text {
+            self.app.popup = None;
+            self.print(&text)?;
         }
         self.execute(commands)
     }
@@ -249,10 +267,14 @@ impl PlainChat {
         for command in commands {
             match command {
                 Cmd::Send(op) => drop(self.ops.send(op)),
+                Cmd::Print(TranscriptEntry::User(text)) if self.at_terminal && *text == *self.typed => {
+                    self.typed.clear();
+                }
                 Cmd::Print(entry) => self.entry(&entry)?,
                 Cmd::Edit(file) => self.print(&format!("Edit {file} in another window, then answer."))?,
                 Cmd::Quit => quit = true,
                 Cmd::ClearScreen
+                | Cmd::Forget
                 | Cmd::Suspend
                 | Cmd::Compose(_)
                 | Cmd::PastePicture
@@ -260,7 +282,7 @@ impl PlainChat {
                 Cmd::Copy(_) => {
                     self.print("Nothing is copied in plain mode. /export writes the session to a file.")?
                 }
-                Cmd::KeepTheme(_) => self.print("Plain mode has no colors.")?,
+                Cmd::KeepTheme(_) => self.print(NO_COLORS)?,
             }
         }
         Ok(quit)
@@ -296,9 +318,8 @@ impl PlainChat {
             return Ok(());
         };
         question.armed = true;
-        question.unfold((self.app.size.0, self.app.size.1));
         let id = question.id;
-        let (mut lines, _) = question.lines(width, ROWS, theme);
+        let (mut lines, _) = question.lines(width, usize::from(ROWS), theme);
         let foot = question.approval().map_or(0, |form| form.foot_rows(width));
         lines.truncate(lines.len().saturating_sub(foot));
         let choices = question.approval().map(Approval::choice_texts).unwrap_or_default();
@@ -308,9 +329,10 @@ impl PlainChat {
         for (at, choice) in choices.iter().enumerate() {
             self.print(&format!("{}. {choice}", at + 1))?;
         }
-        if !choices.is_empty() {
-            self.print("Type a number, or n and a reason to decline.")?;
-        }
+        self.print(match choices.is_empty() {
+            true => "Type a number, or an answer.",
+            false => "Type a number, or n and a reason to decline.",
+        })?;
         self.asked = Some(id);
         Ok(())
     }
@@ -319,13 +341,13 @@ impl PlainChat {
         let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
         let rows = lines.iter().position(|line| line.starts_with('▸')).unwrap_or(lines.len());
         let mut number = 0;
-        for (at, line) in lines.iter().enumerate().filter(|(_, line)| !line.contains(" close")) {
+        for (at, line) in lines.iter().enumerate() {
             let is_row = at >= rows && !line.trim_start().starts_with(['↑', '↓']);
             number += usize::from(is_row);
             let text = line.trim_start_matches('▸').trim();
             self.print(&if is_row { format!("{number}. {text}") } else { text.to_owned() })?;
         }
-        self.print("A number chooses, words search, an empty line closes.")
+        self.print("Type a number to choose, words to search, or an empty line to close.")
     }
 
     fn prompt(&mut self, wanted: bool) -> io::Result<()> {

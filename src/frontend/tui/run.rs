@@ -1,6 +1,7 @@
 //! The main loop: joins keys, agent events and the clock to the reducer, and draws. All waiting of the front
 //! end happens here; when idle, nothing wakes up.
 
+use std::collections::VecDeque;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,6 +24,7 @@ use crate::tui::terminal::paste_detector::PasteDetector;
 use crate::tui::terminal::screen::Screen;
 use crate::tui::terminal::setup::{self, Output};
 use crate::tui::transcript::entry::{TranscriptEntry, TranscriptKind};
+use crate::tui::transcript::replay;
 use crate::tui::update::on_message::update;
 use base::config::settings::ScreenSettings;
 use base::protocol::event::{Event, Level};
@@ -40,6 +42,10 @@ const DRAFT: Duration = Duration::from_millis(700);
 const PANICKED: &str = "Internal error; its message is in the scrollback above. Please report it.";
 /// Events processed before keys get a turn again.
 const BATCH: usize = 64;
+/// How long the width must stay the same before everything is wrapped for it.
+const SETTLED: Duration = Duration::from_millis(200);
+/// Entries kept for that; the transcript view has all.
+const REWRAPPED: usize = 4_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TuiOutcome {
@@ -78,8 +84,10 @@ pub async fn run(
         output,
         ops,
         start: Instant::now(),
-        printed: Vec::new(),
+        printed: VecDeque::new(),
+        fresh: 0,
         last_printed: None,
+        rewrap_at: None,
         pace: FRAME,
         typed: false,
         edited: None,
@@ -118,8 +126,12 @@ struct FrontEnd {
     output: Output,
     ops: UnboundedSender<Op>,
     start: Instant,
-    printed: Vec<TranscriptEntry>,
+    printed: VecDeque<TranscriptEntry>,
+    /// How many of `printed`, at its end, are not on the screen yet.
+    fresh: usize,
     last_printed: Option<TranscriptKind>,
+    /// When to wrap everything for the new width.
+    rewrap_at: Option<Instant>,
     /// How long the last frame takes on a slow connection.
     pace: Duration,
     typed: bool,
@@ -197,7 +209,6 @@ impl FrontEnd {
                     Some(Err(_)) | None => return Ok(TuiOutcome::Signal(Signal::HUP.as_raw())),
                 },
                 _ = resized.recv() => {
-                    // The next frame queries the size.
                     setup::rearm_input();
                 }
                 // Only wakes the loop; it draws at the top.
@@ -206,6 +217,7 @@ impl FrontEnd {
                     next_beat = Instant::now() + BEAT;
                     next = self.handle(Msg::Tick)?;
                 }
+                () = tokio::time::sleep_until(self.rewrap_at.unwrap_or(last_frame)), if self.rewrap_at.is_some() && !dirty && !self.screen.is_covered() => {}
                 () = tokio::time::sleep_until(self.draft_due.unwrap_or(last_frame)), if self.draft_due.is_some() => {
                     self.keep_draft();
                     continue;
@@ -272,7 +284,14 @@ impl FrontEnd {
         for command in commands {
             match command {
                 Cmd::Send(op) => drop(self.ops.send(op)),
-                Cmd::Print(entry) => self.printed.push(entry),
+                Cmd::Print(entry) => {
+                    self.printed.push_back(entry);
+                    self.fresh += 1;
+                }
+                Cmd::Forget => {
+                    self.draw()?;
+                    self.printed.clear();
+                }
                 Cmd::ClearScreen => {
                     // First, so that pending pieces reach the scrollback.
                     self.draw()?;
@@ -311,7 +330,6 @@ impl FrontEnd {
         Ok(next)
     }
 
-    /// Runs what blocks off the loop.
     fn beside(&self, work: impl FnOnce() -> Option<Msg> + Send + 'static) {
         let done = self.done.clone();
         tokio::task::spawn_blocking(move || work().map(|msg| done.send(msg)));
@@ -321,17 +339,33 @@ impl FrontEnd {
         // Queried before each frame, as the resize signal may arrive later.
         let (columns, rows) = crossterm::terminal::size()?;
         if (columns, rows) != self.app.size {
+            if columns != self.app.size.0 && setup::clears_scrollback() {
+                self.rewrap_at = Some(Instant::now() + SETTLED);
+            }
             update(&mut self.app, Msg::Resize(columns, rows));
         }
         self.screen.resize(Size::new(columns, rows));
         let width = usize::from(columns);
+        let picture = view::picture(&self.app, width, usize::from(self.screen.room()));
+        let due = self.rewrap_at.take_if(|at| Instant::now() >= *at && !picture.popup).is_some()
+            && self.screen.is_torn();
+        let fresh = std::mem::take(&mut self.fresh);
+        let from = if due { 0 } else { self.printed.len().saturating_sub(fresh) };
+        self.last_printed = self.last_printed.filter(|_| !due);
         let mut lines = Vec::new();
-        for entry in std::mem::take(&mut self.printed) {
+        for entry in self.printed.range(from..) {
             lines.extend(entry.lines(self.last_printed, width, self.app.theme));
             self.last_printed = Some(entry.kind());
         }
-        let picture = view::picture(&self.app, width, usize::from(self.screen.room()));
-        self.screen.show(lines, &picture)?;
+        if due {
+            self.screen.rewrap(lines, &picture)?;
+        } else {
+            self.screen.show(lines, &picture)?;
+        }
+        if self.printed.len() > REWRAPPED {
+            self.printed.drain(..self.printed.len() - REWRAPPED);
+            self.printed[0] = replay::cut();
+        }
         self.output.write_all(self.attention.news(&self.app).as_bytes())?;
         let bytes = self.output.send()?;
         setup::set_alternate(picture.popup);
@@ -416,7 +450,6 @@ fn message(event: TerminalEvent) -> Option<Msg> {
         TerminalEvent::Paste(text) => Some(Msg::Paste(text)),
         TerminalEvent::FocusGained => Some(Msg::Focus(true)),
         TerminalEvent::FocusLost => Some(Msg::Focus(false)),
-        // Resizes arrive as a signal.
         _ => None,
     }
 }

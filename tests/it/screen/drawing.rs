@@ -203,7 +203,7 @@ fn context() {
 
 
 
-      Esc back
+      Esc to go back
       Starting…                                                                /help
     "#);
     stage.press(KeyCode::Esc);

@@ -39,7 +39,7 @@ fn model_list() {
     insta::assert_snapshot!(stage.shown(), @r#"
     ────────────────────────────────────────────────────────────────────────────────
     Models  type to search
-      Enter use · Esc close
+      Enter to use · Esc to close
       demo-model                        128.0k  $0.25 in, $2 out  in use
     ▸ vendor/model-0                         ?  price unknown  on the server
       vendor/model-1                         ?  price unknown  on the server
@@ -62,7 +62,7 @@ fn model_list() {
     insta::assert_snapshot!(small.shown(), @r#"
     ────────────────────────────────────────
     Models  type to search
-      Enter use · Esc close
+      Enter to use · Esc to close
     ▸ demo-model        128.0k  $0.25 in, $…
       vendor/model-0         ?  price unkno…
       ↓ 29 more
@@ -175,7 +175,7 @@ fn job_and_todo_lists() {
     insta::assert_snapshot!(stage.shown(), @r#"
     ────────────────────────────────────────────────────────────────────────────────
     Background jobs  type to search
-      Enter output · Delete stop · Esc close
+      Enter to see output · Delete to stop · Esc to close
       1   exit code 0    npm run watch-1
     ▸ 2   running        npm run watch-2
       Starting…                                                                /help
@@ -328,6 +328,25 @@ fn permission_rules_are_taken_back() {
     screen.wait("again this session");
     screen.keys("y");
     screen.wait("Twice.");
+}
+
+#[test]
+fn a_task_typed_into_a_list_is_not_lost() {
+    let server = FakeServer::start(vec![]);
+    let place = Workplace::new();
+    let mut screen = Screen::chat(&place, &server, &[]);
+    screen.wait("test-model");
+    for (command, list) in [("/model\r", "Models"), ("/login\r", "Log in")] {
+        screen.keys(command);
+        screen.wait(list);
+        screen.keys("fix the login bug");
+        screen.wait("Enter to move this to your message");
+        screen.keys("\r");
+        screen.wait("› fix the login bug");
+        screen.keys("\u{15}");
+        screen.wait("Type a task");
+    }
+    screen.wait("test-model");
 }
 
 #[test]

@@ -53,6 +53,23 @@ fn a_script_of_lines() {
 }
 
 #[test]
+fn keys_bars_and_long_changes_are_left_out() {
+    let long: Vec<String> = (0..300).map(|number| format!("row {number}")).collect();
+    let server = FakeServer::start(vec![
+        answer().call("Write", json!({"path": "long.txt", "content": long.join("\n")})).into(),
+        answer().text("Kept.").into(),
+    ]);
+    let place = Workplace::new();
+    let lines = "write it\nn\n/model\n\n/context\n\n/theme\n/effort\n\n/rewind\n1\n\n\n/diff\n/help\n";
+    let shown = stdout(&typed(&place, &server, &[], lines));
+    assert!(shown.contains("more lines. v shows all.") && !shown.contains("row 30"), "{shown}");
+    assert!(shown.contains("/rename TITLE") && shown.contains("Type 1 to rewind"), "{shown}");
+    for part in ["Esc", "Enter", "↑", "█", "PgUp", "Ctrl-T", "type to search", "▌", "row 200"] {
+        assert!(!shown.contains(part), "{part}:\n{shown}");
+    }
+}
+
+#[test]
 fn a_dumb_terminal_gets_it_by_itself() {
     let server = FakeServer::start(vec![answer().text("Hello.").into()]);
     let place = Workplace::new();

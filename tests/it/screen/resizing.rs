@@ -111,6 +111,33 @@ fn numbered() -> (String, Vec<String>) {
 }
 
 #[test]
+fn a_narrow_window_cuts_no_word() {
+    let line =
+        |number: usize| format!("paragraph {number:02} needs more room than sixty columns can give to it");
+    let text = (0..40).map(line).collect::<Vec<_>>().join("\n\n");
+    let server = FakeServer::start(vec![answer().text(&text).into()]);
+    let place = Workplace::new();
+    let mut screen = Screen::start(&place, &["--base-url", &server.base_url(), "--model", "m"], 100, 30);
+    screen.wait("ask");
+    screen.keys("go\r");
+    screen.wait("Done");
+    for (columns, [first, second]) in [
+        (60, ["needs more room than sixty columns can give to", "it"]),
+        (40, ["needs more room than sixty", "columns can give to it"]),
+    ] {
+        screen.resize(columns, 30);
+        screen.wait_for("the lines", |screen| screen.lines().any(|row| row.trim_end() == second));
+        screen.wait("Type a task");
+        let rows: Vec<String> = screen.lines().into_iter().filter(|row| !row.is_empty()).collect();
+        let from = rows.iter().position(|row| row.starts_with("paragraph 00")).unwrap();
+        let expected =
+            (0..40).flat_map(|number| [format!("paragraph {number:02} {first}"), second.to_owned()]);
+        assert_eq!(rows[from..from + 80], expected.collect::<Vec<_>>());
+        assert_eq!(rows.iter().filter(|row| row.starts_with("paragraph")).count(), 40);
+    }
+}
+
+#[test]
 fn answer_that_streams_through_a_storm_of_sizes() {
     let (text, lines) = numbered();
     let server = FakeServer::start(vec![answer().text(&text).bytes_per_chunk(120).gated().into()]);

@@ -120,6 +120,20 @@ fn unmarked_paste() {
 }
 
 #[test]
+fn a_few_unmarked_lines() {
+    let server = FakeServer::start(vec![answer().text("Read it.").into()]);
+    let place = place();
+    let mut screen = Screen::chat(&place, &server, &[]);
+    screen.wait("test-model");
+    screen.keys("first\rsecond\rthird\r");
+    screen.wait("third");
+    assert!(server.requests().is_empty());
+    screen.keys("!\r");
+    screen.wait("Read it.");
+    assert!(server.requests()[0].raw.contains("first\\nsecond\\nthird\\n!"), "{}", server.requests()[0].raw);
+}
+
+#[test]
 fn unmarked_large_paste() {
     let server = FakeServer::start(vec![answer().text("Read it.").into()]);
     let place = place();

@@ -211,6 +211,22 @@ fn the_transcript_is_searched_and_copied() {
 }
 
 #[test]
+fn help_is_searched() {
+    let server = FakeServer::start(vec![]);
+    let place = place();
+    let mut screen = chat(&place, &server, (80, 24), &[]);
+    screen.wait("ask");
+    screen.keys("/help\r");
+    screen.wait("/permission [level]");
+    screen.keys("/put back\r");
+    screen.wait("Ctrl-Y");
+    screen.keys("q");
+    screen.wait("Type a task");
+    screen.keys("?");
+    screen.wait("Ctrl-Y");
+}
+
+#[test]
 fn hunks_are_reverted_and_the_revert_undone() {
     let server = FakeServer::start(vec![
         answer().call("Read", json!({"path": "a.txt"})).into(),

@@ -12,6 +12,7 @@ use base::protocol::rewind::{FileAction, PointId, RewindPoint, RewindPreview, Re
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use frontend::tui::app::App;
 use frontend::tui::msg::{Cmd, Msg};
+use frontend::tui::popup::open::Popup;
 use frontend::tui::render::theme::Theme;
 use frontend::tui::render::view;
 use frontend::tui::update::on_message::update;
@@ -68,8 +69,13 @@ impl Stage {
 #[test]
 fn screen() {
     let mut stage = Stage::new();
+    stage.enter("/help");
+    if let Some(Popup::Pager(pager)) = &mut stage.app.popup {
+        stage.text.extend(pager.text());
+        stage.text.push('\n');
+    }
+    stage.key(KeyCode::Esc);
     for line in [
-        "/help",
         "/hlep",
         "/nonsense",
         "/model",

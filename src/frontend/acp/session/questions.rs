@@ -24,7 +24,6 @@ const NOT_SHOWN: &str =
 
 pub type Outcome = BoxFuture<'static, Option<Answer>>;
 
-/// Id, label, kind and answer.
 type Choice = (&'static str, String, PermissionOptionKind, Answer);
 
 pub fn call(question: &Question, name: &str, root: &Path) -> ToolCallUpdate {

@@ -71,7 +71,6 @@ pub fn stop(reason: &EndReason) -> (Result<StopReason, Error>, Option<String>) {
 pub enum EndsWith {
     Turn,
     Notice,
-    /// A notice, then a window update.
     Compaction,
     Status,
     Cost,

@@ -48,7 +48,6 @@ impl Translator {
         SessionUpdate::AgentThoughtChunk(self.chunk("thought", text))
     }
 
-    /// A whole message of its own.
     fn alone(&mut self, update: impl Fn(&Self) -> SessionUpdate) -> SessionUpdate {
         self.message += 1;
         let update = update(self);

@@ -19,15 +19,12 @@ use base::protocol::event::{
 
 #[derive(Clone, Debug, Default)]
 pub struct ClaudeForm {
-    /// In Claude's names.
     pub tools: Vec<String>,
     pub mcp_servers: Vec<String>,
     pub only_result: bool,
-    /// Text as it arrives, too.
     pub partial: bool,
     /// The reader wants to know when nothing more will come.
     pub states: bool,
-    /// Repeats the user's messages.
     pub replay: bool,
     /// The program answers questions; otherwise nobody does.
     pub asks: bool,
@@ -269,7 +266,6 @@ fn version() -> &'static str {
     concat!("2.1.0 (mycode ", env!("CARGO_PKG_VERSION"), ")")
 }
 
-/// Random, in the form of a version 4 UUID.
 pub fn uuid() -> String {
     let bits = fastrand::u128(..) & !(0xf000_c000 << 48) | 0x4000_8000 << 48;
     let hex = format!("{bits:032x}");

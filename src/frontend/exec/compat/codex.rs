@@ -15,7 +15,6 @@ use base::protocol::event::{EndReason, Event, Level, TurnEnd};
 
 pub struct Codex<O> {
     out: O,
-    /// The thread and its turn are announced once.
     announced: (bool, bool),
     items: u64,
     /// Calls that began: their item without its state.

@@ -71,13 +71,11 @@ pub async fn converse<O: Write>(
     };
     if talk.running {
         let end = TurnEnd { reason: run::gone(interrupted), ..TurnEnd::default() };
-        // Whoever reads it may be gone, too.
         let _ = talk.ended(end);
     }
     let Talk { ops, printer, answer, last, .. } = talk;
     let end = last.unwrap_or_default();
     let code = match end.reason {
-        // By the program, which knows that.
         EndReason::Interrupted { .. } if !interrupted => 0,
         _ => printer.exit_code(&end, run::exit_code(&end)),
     };
@@ -156,7 +154,6 @@ impl<O: Write> Talk<'_, O> {
 
     fn news(&mut self, news: FromHost) -> io::Result<()> {
         match news {
-            // It was told that nobody answers.
             FromHost::Ask(_) if self.link.closed => Ok(()),
             FromHost::Ask(line) => self.printer.write(&line),
             FromHost::Closed => self.link.unanswered().into_iter().try_for_each(|waiting| {

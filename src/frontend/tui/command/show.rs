@@ -2,7 +2,7 @@
 
 use super::table::COMMANDS;
 use crate::tui::app::App;
-use crate::tui::pager::state::PagerKind;
+use crate::tui::pager::state::{Pager, PagerKind};
 use crate::tui::popup::context::ContextPopup;
 use crate::tui::popup::list::PickList;
 use crate::tui::popup::open::Popup;
@@ -24,24 +24,35 @@ const SIGNS: [(&str, &str); 5] = [
     ("?", "list the keys (on an empty line)"),
 ];
 
+const LINES: [(&str, &str); 4] = [
+    ("N", "choose number N of a question or a list"),
+    ("n WHY", "decline, and say why"),
+    ("v", "show all of a long change"),
+    ("Ctrl-C", "stop the turn; quit when none is running"),
+];
+
 /// `/help keys` prints the key names for `config.toml`.
 pub fn help(app: &mut App, args: &str) {
     if args == "keys" {
-        return app.table("Keys", keymap::actions());
+        return open_help(app, vec![("Keys", keymap::actions())]);
     }
     let own = app.own_commands.iter().map(|row| [&*row.name, &row.args, &row.help]);
     let all = COMMANDS.iter().copied().chain(own);
     let row =
         |[name, args, help]: [&str; 3]| (format!("/{name} {args}").trim_end().to_owned(), help.to_owned());
-    let rows = all.map(row).collect();
-    app.table("Commands", rows);
-    let signs = SIGNS.map(|(sign, text)| (sign.to_owned(), text.to_owned()));
-    app.table("Input", signs.into());
-    keys(app);
+    let owned = |(sign, text): &(&str, &str)| ((*sign).to_owned(), (*text).to_owned());
+    let plain = app.theme.is_plain();
+    let signs = SIGNS.iter().filter(|(sign, _)| !plain || *sign != "?").map(owned).collect();
+    let keys = if plain { LINES.iter().map(owned).collect() } else { keymap::help() };
+    open_help(app, vec![("Commands", all.map(row).collect()), ("Input", signs), ("Keys", keys)]);
 }
 
 pub fn keys(app: &mut App) {
     app.table("Keys", keymap::help());
+}
+
+fn open_help(app: &mut App, tables: Vec<(&str, Vec<(String, String)>)>) {
+    app.popup = Some(Popup::Pager(Box::new(Pager::help(tables))));
 }
 
 pub fn permissions(app: &mut App, full: bool) {

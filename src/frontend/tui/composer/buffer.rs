@@ -114,7 +114,6 @@ impl Buffer {
             EditCommand::Right => self.move_to(grapheme::next(&self.text, cursor)),
             EditCommand::WordLeft => self.move_to(self.word_start()),
             EditCommand::WordRight => self.move_to(self.word_end()),
-            // Of the line, not the wrapped row.
             EditCommand::LineStart => self.move_to(grapheme::line_start(&self.text, cursor)),
             EditCommand::LineEnd => self.move_to(grapheme::line_end(&self.text, cursor)),
             EditCommand::Backspace => self.delete(grapheme::previous(&self.text, cursor), cursor),
@@ -228,7 +227,6 @@ fn is_word(piece: &str) -> bool {
     piece.chars().any(|c| !c.is_whitespace() && !c.is_ascii_punctuation())
 }
 
-/// Oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct KillRing {
     pieces: Vec<String>,

@@ -172,7 +172,6 @@ impl Composer {
         Drawn { rows: rows.into_iter().map(drawn).collect(), caret }
     }
 
-    /// Soft-wrapped.
     fn rows(&self, width: usize) -> Vec<Range<usize>> {
         let (mut rows, mut at) = (Vec::new(), 0);
         for line in self.buffer.text().split('\n') {
@@ -184,7 +183,6 @@ impl Composer {
         rows
     }
 
-    /// The cursor's row and cell.
     fn position(&self, rows: &[Range<usize>]) -> (usize, usize) {
         let (text, cursor) = (self.buffer.text(), self.buffer.cursor());
         let row = rows.iter().rposition(|row| row.start <= cursor).unwrap_or(0);

@@ -39,6 +39,7 @@ pub struct PagerCell {
 pub enum CellContent {
     Item(Arc<Item>, String),
     Heading(String),
+    Entry(TranscriptEntry),
     Hunk { diff: Arc<str>, id: HunkId, refused: Option<String> },
 }
 
@@ -107,6 +108,9 @@ impl PagerCell {
                 item => item.text(),
             },
             CellContent::Heading(text) => Cow::Borrowed(text),
+            CellContent::Entry(entry) => {
+                Cow::Owned(unstyled(&entry.lines(None, SEARCHED_WIDTH, Theme::PLAIN)))
+            }
             CellContent::Hunk { diff, .. } => Cow::Borrowed(diff),
         }
     }
@@ -140,6 +144,7 @@ impl PagerCell {
             CellContent::Heading(text) => {
                 wrap::wrap_text(&sanitize::clean(text), theme.heading(), "", "  ", width)
             }
+            CellContent::Entry(entry) => entry.lines(None, width, theme),
             CellContent::Hunk { diff, .. } if self.open => diff::render(diff, width, usize::MAX, theme),
             CellContent::Hunk { diff, .. } => diff::render(diff, width, 1, theme),
         }
@@ -151,6 +156,13 @@ impl PagerCell {
             _ => TranscriptKind::Other,
         }
     }
+}
+
+/// So wide that no phrase is parted.
+const SEARCHED_WIDTH: usize = 1_000;
+
+pub fn unstyled(lines: &[Line<'_>]) -> String {
+    lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 fn item_lines(item: &Item, title: &str, open: bool, layout: PageLayout) -> Vec<Line<'static>> {

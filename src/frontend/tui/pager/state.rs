@@ -4,13 +4,14 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 use regex::{Regex, RegexBuilder};
 
-use super::cell::{CellContent, Page, PageLayout, PagerCell, Place, marked, shifted};
+use super::cell::{CellContent, Page, PageLayout, PagerCell, Place, marked, shifted, unstyled};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::popup::list::{self, PopupAction};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use crate::tui::terminal::key_table::{Action, PagerMove, Place as KeyPlace};
 use crate::tui::terminal::keymap;
+use crate::tui::transcript::entry::TranscriptEntry;
 use base::protocol::op::{Op, Quick, Undo};
 use base::protocol::review::HunkId;
 use base::text;
@@ -18,6 +19,7 @@ use base::text;
 /// Rows taken by heading, key hints, rule, status line, and the viewport's free row.
 const AROUND: usize = 5;
 const SHIFT: usize = 8;
+const NOTHING: &str = "Nothing to show yet";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PagerKind {
@@ -28,6 +30,7 @@ pub enum PagerKind {
     Changes {
         turn: bool,
     },
+    Help,
 }
 
 impl PagerKind {
@@ -35,7 +38,7 @@ impl PagerKind {
         match self {
             Self::Agent => of_agent,
             Self::Transcript | Self::Outputs => !of_agent,
-            Self::Changes { .. } => false,
+            Self::Changes { .. } | Self::Help => false,
         }
     }
 }
@@ -70,12 +73,34 @@ impl Pager {
         Self { agent: Some(agent), before, ..Self::new(PagerKind::Agent) }
     }
 
+    pub fn help(tables: Vec<(&str, Vec<(String, String)>)>) -> Self {
+        let cell = |(heading, rows): (&str, _)| {
+            let content = CellContent::Entry(TranscriptEntry::Table { heading: heading.to_owned(), rows });
+            PagerCell { content, begins: true, open: true }
+        };
+        let mut pager = Self { loaded: true, ..Self::new(PagerKind::Help) };
+        pager.page.cells = tables.into_iter().map(cell).collect();
+        pager
+    }
+
+    pub fn text(&mut self) -> Option<String> {
+        if self.page.cells.is_empty() {
+            return self.loaded.then(|| NOTHING.to_owned());
+        }
+        let cells = 0..self.page.cells.len();
+        Some(cells.map(|at| unstyled(self.page.lines(at))).collect::<Vec<_>>().join("\n"))
+    }
+
     pub fn ask(&mut self) -> Option<Op> {
+        if self.kind == PagerKind::Help {
+            return None;
+        }
         self.outdated = std::mem::replace(&mut self.reading, true);
         (!self.outdated).then_some(match self.kind {
             PagerKind::Transcript | PagerKind::Outputs => Op::Quick(Quick::ShowTranscript { agent: None }),
             PagerKind::Agent => Op::Quick(Quick::ShowTranscript { agent: self.agent.clone() }),
             PagerKind::Changes { turn } => Op::Quick(Quick::ShowChanges { turn }),
+            PagerKind::Help => return None,
         })
     }
 
@@ -372,7 +397,7 @@ impl Pager {
             // Not next to the blank line above the cell.
             let chosen = *cell == self.page.chosen
                 && (*row > 0 || line.width() > 0)
-                && self.kind != PagerKind::Outputs;
+                && !matches!(self.kind, PagerKind::Outputs | PagerKind::Help);
             let mark = Span::styled(if chosen { "▌ " } else { "  " }, theme.accent());
             let line = match &self.search {
                 Some(search) => marked(line.clone(), search, theme),
@@ -400,6 +425,7 @@ impl Pager {
                 let name = if turn { "Changes of the last turn" } else { "Changes of this session" };
                 (name, text::plural(files, "file"))
             }
+            PagerKind::Help => ("Help", String::new()),
         };
         list::heading(name, &format!("  {facts}"), width, theme)
     }
@@ -417,7 +443,7 @@ impl Pager {
             return Line::styled(line("Reading the session…"), theme.dim());
         }
         if self.page.cells.is_empty() {
-            return Line::styled(line("Nothing to show yet · q close"), theme.dim());
+            return Line::styled(line(&format!("{NOTHING} · q close")), theme.dim());
         }
         let find = if self.search.is_some() { "n/N next" } else { "/ search" };
         let keys = match self.kind {
@@ -428,6 +454,7 @@ impl Pager {
                 format!("q close · {find} · Tab cell · [ ] turn · Enter expand · y copy · c copy code")
             }
             PagerKind::Outputs => format!("q close · ←→ other outputs · {find} · w wrap · y copy"),
+            PagerKind::Help => format!("q close · ↑↓ PgUp PgDn scroll · {find}"),
             PagerKind::Changes { .. } => {
                 format!("q close · Tab change · [ ] file · s stage · r revert · {find} · y copy")
             }

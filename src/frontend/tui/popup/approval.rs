@@ -22,7 +22,6 @@ const DETAIL_BYTES: usize = 256 * 1024;
 #[derive(Clone, Debug, PartialEq)]
 struct Choice {
     letter: char,
-    /// One word, for small screens.
     short: &'static str,
     text: String,
     reply: Reply,
@@ -37,7 +36,6 @@ pub enum Reply {
 
 #[derive(Clone, Debug, Default)]
 pub struct Approval {
-    /// Such as `Allow`, before the title.
     verb: &'static str,
     title: String,
     reason: String,
@@ -45,15 +43,12 @@ pub struct Approval {
     is_diff: bool,
     choices: Vec<Choice>,
     pub chosen: Option<usize>,
-    /// The note for a "no", while being written.
     note: Option<Buffer>,
     scroll: usize,
     pub unfolded: bool,
-    /// Shown instead of the detail.
     explained: bool,
     /// What the question is about and what its answers do.
     explanation: Vec<String>,
-    /// Search text for the detail, while being typed.
     search: Option<Buffer>,
 }
 
@@ -321,6 +316,7 @@ impl Approval {
         let unfold = if self.unfolded { "v collapse" } else { "v expand" };
         let more = match &self.search {
             Some(search) => format!("  /{}▏ · Enter to find", search.text()),
+            None if theme.is_plain() => format!("  … {hidden}. v shows all."),
             None => format!("  … {hidden} · PgUp/PgDn · {unfold} · / search"),
         };
         shown.push(wrap::line(&more, width, theme.dim()));

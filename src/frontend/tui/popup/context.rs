@@ -19,7 +19,6 @@ const STORY_ROWS: usize = 12;
 #[derive(Clone, Debug, Default)]
 pub struct ContextPopup {
     ledger: Option<LedgerView>,
-    /// The ledger's rows, largest first.
     rows: Vec<LedgerRow>,
     selection: Selection,
     history: Option<ItemHistory>,
@@ -83,7 +82,7 @@ impl ContextPopup {
         let Some(ledger) = &self.ledger else {
             let wait = self.message.clone().unwrap_or_else(|| "Measuring the next request…".to_owned());
             let mut lines = wrap::wrap_text(&sanitize::clean(&wait), theme.plain(), "", "", width);
-            lines.push(keys("Esc close", width, theme));
+            lines.extend(list::hint("Esc to close", width, theme));
             return lines;
         };
         let mut foot: Vec<Line<'static>> = Vec::new();
@@ -91,7 +90,11 @@ impl ContextPopup {
             let told = wrap::wrap_text(&sanitize::clean(message), theme.warning(), "· ", "  ", width);
             foot.extend(told.into_iter().take(2));
         }
-        foot.push(keys("↑↓ select · Enter why · p pin · d drop · r restore · Esc close", width, theme));
+        foot.extend(list::hint(
+            "↑↓ select · Enter why · p pin · d drop · r restore · Esc close",
+            width,
+            theme,
+        ));
         let mut head = head(ledger, width, theme);
         if room >= 20 {
             head.push(Line::default());
@@ -114,10 +117,6 @@ impl ContextPopup {
     }
 }
 
-fn keys(text: &str, width: usize, theme: Theme) -> Line<'static> {
-    wrap::line(&format!("  {text}"), width, theme.dim())
-}
-
 fn story_lines(told: &ItemHistory, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
     let mut lines =
         wrap::wrap_text(&sanitize::clean(&history_heading(told)), theme.strong(), "", "  ", width);
@@ -127,7 +126,7 @@ fn story_lines(told: &ItemHistory, width: usize, room: usize, theme: Theme) -> V
         lines.extend(wrap::wrap_text(&sanitize::clean(&fact), theme.plain(), &first, &rest, width));
     }
     lines.resize(room.saturating_sub(1), Line::default());
-    lines.push(keys("Esc back", width, theme));
+    lines.extend(list::hint("Esc to go back", width, theme));
     lines
 }
 
@@ -152,14 +151,15 @@ fn head(ledger: &LedgerView, width: usize, theme: Theme) -> Vec<Line<'static>> {
         Span::raw(wrap::clip(&sum, width.saturating_sub(8))),
         Span::styled(wrap::clip(&origin, room), theme.dim()),
     ])];
-    let bar = width.saturating_sub(36).clamp(4, 100);
+    let bar = if theme.is_plain() { 0 } else { width.saturating_sub(36).clamp(4, 100) };
     for (id, name) in LAYERS {
         let rows = ledger.rows.iter().filter(|row| row.layer == id);
         let tokens: u64 = rows.map(|row| row.tokens).sum();
         if tokens == 0 {
             continue;
         }
-        let filled = usize::try_from(tokens.saturating_mul(bar as u64) / window).unwrap_or(bar).clamp(1, bar);
+        let filled =
+            usize::try_from(tokens.saturating_mul(bar as u64) / window).unwrap_or(bar).max(1).min(bar);
         lines.push(Line::from(vec![
             Span::styled(format!("{id:<3}"), theme.accent()),
             Span::raw(format!("{name:<15}{:>7}  ", text::human_tokens(tokens))),

@@ -156,6 +156,9 @@ impl<T: PickRow> PickList<T> {
     }
 
     pub fn key(&mut self, key: KeyEvent) -> PopupAction {
+        if self.is_message() && (closes(key) || key.code == KeyCode::Enter) {
+            return PopupAction::Write(std::mem::take(&mut self.search)).closing();
+        }
         if closes(key) {
             return PopupAction::Close;
         }
@@ -174,6 +177,11 @@ impl<T: PickRow> PickList<T> {
         }
         self.find();
         PopupAction::Nothing
+    }
+
+    /// Several words that no row has were meant for the composer.
+    fn is_message(&self) -> bool {
+        self.found.is_empty() && self.search.trim().contains(' ')
     }
 
     pub fn paste(&mut self, text: &str) -> bool {
@@ -199,9 +207,9 @@ impl<T: PickRow> PickList<T> {
             search => format!("  search: {}▏", sanitize::clean(search)),
         };
         let mut lines = vec![heading(T::TITLE, &typed, width, theme)];
-        // Key hints are dropped first.
         if room > 4 {
-            lines.push(wrap::line(&format!("  {keys}"), width, theme.dim()));
+            let keys = if self.is_message() { "Enter to move this to your message" } else { keys };
+            lines.extend(hint(keys, width, theme));
         }
         if self.found.is_empty() {
             let nothing = if self.rows.is_empty() { "  Nothing here" } else { "  No match" };
@@ -216,8 +224,14 @@ impl<T: PickRow> PickList<T> {
     }
 }
 
+/// What the keys do, for a chat that has them.
+pub fn hint(keys: &str, width: usize, theme: Theme) -> Option<Line<'static>> {
+    (!theme.is_plain()).then(|| wrap::line(&format!("  {keys}"), width, theme.dim()))
+}
+
+/// `rest` is about keys and what they typed.
 pub fn heading(title: &str, rest: &str, width: usize, theme: Theme) -> Line<'static> {
-    let room = width.saturating_sub(wrap::width(title));
+    let room = if theme.is_plain() { 0 } else { width.saturating_sub(wrap::width(title)) };
     let title = Span::styled(wrap::clip(title, width), theme.strong());
     Line::from(vec![title, Span::styled(wrap::clip(rest, room), theme.dim())])
 }
@@ -252,6 +266,7 @@ pub enum PopupAction {
     Closing(Box<Self>),
     Send(Op),
     Inform(String),
+    Write(String),
     Edit(String),
     Agent(String),
     Copy(String),

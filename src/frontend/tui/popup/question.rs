@@ -91,9 +91,9 @@ impl OpenQuestion {
         }
     }
 
-    pub fn unfold(&mut self, size: (u16, u16)) {
+    pub fn unfold(&mut self) {
         if let QuestionForm::Approval(form) = &mut self.form {
-            form.key(KeyEvent::new(KeyCode::Home, crossterm::event::KeyModifiers::NONE), size);
+            form.unfolded = !form.unfolded;
         }
     }
 
@@ -246,6 +246,9 @@ impl Ask {
             if lines.len() + options.len() + own.len() < room {
                 own.push(wrap::line(&format!("  {help}"), width, theme.dim()));
             }
+        }
+        if theme.is_plain() {
+            own.clear();
         }
         // On a small screen the question comes before its options, and what is typed before both.
         let above = own.len().saturating_sub(room).min(row);

@@ -66,7 +66,7 @@ impl RewindPicker {
     }
 
     fn list(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
-        let keys = "  ↑↓ select · Enter preview · Esc cancel";
+        let keys = "  ↑↓ to select · Enter to preview · Esc to close";
         let mut lines = vec![list::heading("Rewind to before…", keys, width, theme)];
         let now = clock::now_ms();
         lines.extend(self.selection.lines(room.saturating_sub(1), width, theme, |index, style| {
@@ -127,8 +127,12 @@ impl Page {
             let name = if part == RewindScope::Both && width < 48 { "both" } else { part.into_str() };
             choice.push(Span::styled(format!("{} {name}  ", if chosen { "▸" } else { " " }), style));
         }
-        lines.push(Line::from(choice));
-        lines.push(Line::styled(clip("←→ scope · Enter rewind · Esc back".to_owned()), theme.dim()));
+        if theme.is_plain() {
+            lines.push(Line::raw(format!("Type 1 to rewind: {}", self.part.into_str())));
+        } else {
+            lines.push(Line::from(choice));
+            lines.extend(list::hint("←→ scope · Enter to rewind · Esc to go back", width, theme));
+        }
         if self.part.conversation() && self.preview.items > 0 {
             let said = text::plural(self.preview.items, "message");
             lines.push(Line::styled(clip(format!("Removes {said} from the conversation")), theme.plain()));

@@ -11,7 +11,6 @@ const NARROWEST: usize = 6;
 
 pub struct MarkdownTable {
     alignments: Vec<Alignment>,
-    /// Includes the heading row.
     rows: Vec<Vec<Vec<Span<'static>>>>,
 }
 

@@ -8,7 +8,6 @@ use base::config::theme::ThemeName;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Depth {
-    /// None wanted (`NO_COLOR`).
     None,
     #[default]
     Sixteen,
@@ -43,7 +42,7 @@ impl Look {
             (_, ThemeName::HighContrast, Some(Background::Light)) => &HIGH_CONTRAST_LIGHT,
             (_, ThemeName::HighContrast, _) => &HIGH_CONTRAST_DARK,
         };
-        Theme { palette: Some(palette), indexed: self.depth == Depth::TwoHundredFiftySix }
+        Theme { palette: Some(palette), indexed: self.depth == Depth::TwoHundredFiftySix, plain: false }
     }
 }
 
@@ -51,12 +50,16 @@ impl Look {
 pub struct Theme {
     palette: Option<&'static Palette>,
     indexed: bool,
+    plain: bool,
 }
 
 impl Theme {
+    /// For the line-by-line chat.
+    pub const PLAIN: Self = Self { palette: None, indexed: false, plain: true };
+
     /// The terminal's sixteen colors; `color: false` keeps only bold, dim and underline.
     pub const fn new(color: bool) -> Self {
-        Self { palette: if color { Some(&ANSI) } else { None }, indexed: false }
+        Self { palette: if color { Some(&ANSI) } else { None }, indexed: false, plain: false }
     }
 
     fn color(self, color: Color) -> Color {
@@ -65,6 +68,11 @@ impl Theme {
 
     fn fg(self, of: impl Fn(&Palette) -> Color) -> Style {
         self.palette.map_or_else(Style::new, |palette| Style::new().fg(self.color(of(palette))))
+    }
+
+    /// Whether the chat is line by line: without single keys, bars and previews.
+    pub fn is_plain(self) -> bool {
+        self.plain
     }
 
     pub fn plain(self) -> Style {

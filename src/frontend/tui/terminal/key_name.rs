@@ -92,7 +92,6 @@ pub fn parse(name: &str) -> Option<KeyEvent> {
             None => break code(rest)?,
         }
     };
-    // Case doesn't matter: Ctrl-R is without Shift.
     let code = match code {
         KeyCode::Char(c) if !modifiers.is_empty() => KeyCode::Char(c.to_ascii_lowercase()),
         code => code,

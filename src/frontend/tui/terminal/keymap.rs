@@ -26,7 +26,6 @@ pub fn configure(bindings: &[KeyBinding]) -> Vec<String> {
     problems
 }
 
-/// `key` must be in canonical form.
 pub fn action(place: Place, key: KeyEvent) -> Option<Action> {
     keymap().action(place, key)
 }

@@ -8,3 +8,4 @@ pub mod keymap;
 pub mod paste_detector;
 pub mod screen;
 pub mod setup;
+pub mod split_key;

@@ -1,6 +1,6 @@
 //! Groups keys that arrive together. Terminals without bracketed paste send pastes as key presses; one by
-//! one, a megabyte would take minutes and its first line break would send it. Many plain characters at once
-//! therefore count as a paste.
+//! one, a megabyte would take minutes and its first line break would send it. Many plain characters at once, or
+//! several lines, therefore count as a paste. A key whose escape sequence arrives in two parts is put together.
 
 use std::io;
 use std::task::Poll;
@@ -10,15 +10,18 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use futures_util::{Stream, StreamExt, poll};
 use tokio::time::error::Elapsed;
 
-use super::setup;
+use super::{setup, split_key};
 
 const PASTE_CHARS: usize = 200;
-/// Gathered at most before the screen is updated.
+/// Bytes after a line end by which it belongs to a paste.
+const SECOND_LINE: usize = 4;
 const MOST_CHARS: usize = 64 * 1024;
 /// A paste arrives in portions: a following portion within this time belongs to it.
 const SAME_PASTE: Duration = Duration::from_millis(150);
 /// How long to wait for more after a line end before it counts as Enter.
 const MORE_WITHIN: Duration = Duration::from_millis(15);
+
+const ESCAPE: Event = Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE));
 
 pub struct KeyBurst {
     pub events: Vec<Event>,
@@ -38,7 +41,10 @@ impl PasteDetector {
         keys: &mut (impl Stream<Item = io::Result<Event>> + Unpin),
     ) -> KeyBurst {
         let goes_on = self.last_paste.is_some_and(|at| at.elapsed() < SAME_PASTE);
-        let burst = gather(first, keys, goes_on).await;
+        let mut burst = gather(first, keys, goes_on).await;
+        if burst.events.last() == Some(&ESCAPE) {
+            split_key::join(&mut burst, keys).await;
+        }
         if matches!(burst.events.first(), Some(Event::Paste(_))) {
             self.last_paste = Some(Instant::now());
         }
@@ -49,8 +55,9 @@ impl PasteDetector {
 async fn gather(
     first: Event,
     keys: &mut (impl Stream<Item = io::Result<Event>> + Unpin),
-    mut pasting: bool,
+    continued: bool,
 ) -> KeyBurst {
+    let mut pasting = continued;
     let mut text = String::new();
     let mut count = 0;
     let mut behind = Vec::new();
@@ -58,7 +65,7 @@ async fn gather(
     let mut next = Some(first);
     while let Some(event) = next.take() {
         match plain(&event) {
-            // In typed lines each line end is Enter; in a paste, only if nothing or a command key follows.
+            // In a paste, a line end is Enter only if nothing or a command key follows.
             Some('\n') if pasting || count >= PASTE_CHARS => match more(keys, pasting).await {
                 Ok(Some(Ok(after))) => match plain(&after) {
                     Some(c) => {
@@ -71,6 +78,11 @@ async fn gather(
                 Ok(_) => {
                     ended = true;
                     behind.push(event);
+                }
+                // Pasted lines aren't sent by their own last line end.
+                Err(_) if !continued && text.contains('\n') => {
+                    text.push('\n');
+                    break;
                 }
                 Err(_) => behind.push(event),
             },
@@ -86,12 +98,25 @@ async fn gather(
         match poll!(keys.next()) {
             Poll::Ready(Some(Ok(event))) => next = Some(event),
             Poll::Ready(_) => ended = true,
+            // A line that arrived with its end may be the first of several.
+            Poll::Pending if count > 1 && text.ends_with('\n') => {
+                if let Ok(more) = more(keys, false).await {
+                    ended = !matches!(more, Some(Ok(_)));
+                    next = more.and_then(Result::ok);
+                }
+            }
             Poll::Pending => {}
         }
     }
-    let mut events = events_of(&text, pasting || count >= PASTE_CHARS);
+    let mut events = events_of(&text, pasting || count >= PASTE_CHARS || is_lines(&text));
     events.extend(behind);
     KeyBurst { events, ended }
+}
+
+/// Whether text that arrived together is several lines, not a command or an answer and the keys after it.
+fn is_lines(text: &str) -> bool {
+    let is_first = |line: &str| line.len() > 1 && !line.starts_with('/');
+    text.split_once('\n').is_some_and(|(first, rest)| is_first(first) && rest.len() >= SECOND_LINE)
 }
 
 async fn more(
@@ -160,8 +185,11 @@ mod tests {
 
     #[tokio::test]
     async fn keys_and_pastes() {
-        let typed = keys("ls\npwd\n");
-        assert_eq!(gathered(typed.clone(), false, false).await, (typed, false));
+        for typed in [keys("ls\n"), keys("/find\nq/quit\n"), keys("y\nthen this")] {
+            assert_eq!(gathered(typed.clone(), false, false).await, (typed, false));
+        }
+        let lines = "one line\nand two\n".to_owned();
+        assert_eq!(gathered(keys(&lines), false, false).await, (vec![Event::Paste(lines)], false));
         let long = "word ".repeat(60);
         let whole = format!("{long}\nsecond line\n\nthird");
         assert_eq!(gathered(keys(&whole), false, false).await, (vec![Event::Paste(whole)], false));

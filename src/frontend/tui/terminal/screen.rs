@@ -24,7 +24,6 @@ use base::sanitize;
 
 pub type Row = Vec<Cell>;
 
-/// Free rows at most between the transcript and the viewport.
 const FREE_ROWS: usize = 4;
 /// Frames after a resize during which the cursor doesn't go to the caret.
 const UNSETTLED: u8 = 20;
@@ -39,7 +38,6 @@ const ATTRIBUTES: [(Modifier, &str); 6] = [
     (Modifier::CROSSED_OUT, "9"),
 ];
 
-/// A terminal that we own from the viewport's first row on.
 pub struct Screen<W: Write> {
     out: W,
     size: Size,
@@ -50,6 +48,10 @@ pub struct Screen<W: Write> {
     settled: u8,
     popup: Option<Vec<Row>>,
     waiting: Vec<Line<'static>>,
+    /// Columns of the longest printed row.
+    widest: usize,
+    /// Nothing but our own lines is in the terminal.
+    alone: bool,
     /// The terminal rewraps long lines when it becomes narrower.
     reflows: bool,
 }
@@ -65,6 +67,8 @@ impl<W: Write> Screen<W> {
             settled: UNSETTLED,
             popup: None,
             waiting: Vec::new(),
+            widest: 0,
+            alone: false,
             reflows,
         }
     }
@@ -73,7 +77,10 @@ impl<W: Write> Screen<W> {
         self.size.height.saturating_sub(1).max(1)
     }
 
-    /// For tests.
+    pub fn is_covered(&self) -> bool {
+        self.popup.is_some()
+    }
+
     pub fn output(&mut self) -> &mut W {
         &mut self.out
     }
@@ -137,6 +144,24 @@ impl<W: Write> Screen<W> {
         self.place(caret.filter(|_| picture.still || self.settled > UNSETTLED), picture.still)
     }
 
+    /// Whether printed lines must be wrapped anew: the terminal cut some. Once the scrollback is ours alone, they always
+    /// are.
+    pub fn is_torn(&self) -> bool {
+        self.alone || self.widest > usize::from(self.size.width)
+    }
+
+    /// Replaces everything printed so far by `lines`, wrapped for the new width. This clears the scrollback: nothing
+    /// else can change lines there.
+    pub fn rewrap(&mut self, lines: Vec<Line<'static>>, picture: &Drawing) -> io::Result<()> {
+        self.out.write_all(b"\x1b[H")?;
+        self.at = (0, 0);
+        self.erase(0)?;
+        self.out.write_all(b"\x1b[3J")?;
+        (self.widest, self.alone) = (0, true);
+        self.waiting.clear();
+        self.show(lines, picture)
+    }
+
     /// Scrolls everything visible into the scrollback and starts the viewport at the top.
     pub fn clear(&mut self) -> io::Result<()> {
         self.leave_popup()?;
@@ -167,6 +192,7 @@ impl<W: Write> Screen<W> {
             let row = self.row(line);
             cells(&mut self.out, &row, 0..row.len())?;
             self.out.write_all(b"\r\n")?;
+            self.widest = self.widest.max(used(&row));
         }
         Ok(())
     }
@@ -188,6 +214,7 @@ impl<W: Write> Screen<W> {
                 }
             }
             self.out.write_all(b"\r\n")?;
+            self.widest = self.widest.max(used(&row));
             self.drawn.remove(0);
         }
         Ok(())
@@ -226,7 +253,6 @@ impl<W: Write> Screen<W> {
                 if shorter {
                     self.out.write_all(b"\x1b[K")?;
                 }
-                // After a full row terminals disagree about the column.
                 self.out.write_all(b"\r")?;
                 self.at.0 = 0;
             }
@@ -335,7 +361,6 @@ fn mark_caret(rows: &mut [Row], caret: Option<(usize, usize)>) {
 
 type Style = (Color, Color, Modifier);
 
-/// Columns up to the last non-blank cell.
 fn used(row: &[Cell]) -> usize {
     let last = row.iter().rposition(|cell| *cell != Cell::default());
     let used = last.map_or(0, |at| at + row[at].symbol().width().max(1));
@@ -402,7 +427,6 @@ fn set_link(out: &mut impl Write, link: Color) -> io::Result<()> {
     }
 }
 
-/// One sequence for all that changes.
 fn set_style(out: &mut impl Write, before: Style, (fg, bg, modifier): Style) -> io::Result<()> {
     let mut codes = String::new();
     let mut add = |code: &str| {

@@ -24,7 +24,6 @@ const LEAVE: &str = "\x1b[?2004l\x1b[?1004l\x1b[?7h\x1b[?2026l\x1b[0m\x1b[?25h";
 const KEYS_ON: &str = "\x1b[>1u";
 const KEYS_OFF: &str = "\x1b[<1u";
 
-/// For the panic hook.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 /// Tells the loop that a panic restored the terminal.
 static GIVEN_BACK: Notify = Notify::const_new();
@@ -48,11 +47,16 @@ pub fn breaks_lines_anew() -> bool {
     tmux || !(std::env::var_os("XTERM_VERSION").is_some() || term == "linux" || term.starts_with("screen"))
 }
 
+/// Whether the scrollback can be cleared, as everywhere but in GNU screen.
+pub fn clears_scrollback() -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some();
+    !is_set("STY") || is_set("TMUX")
+}
+
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TerminalReply {
     pub keys: bool,
     pub background: Option<Background>,
-    /// Queried for its background, without an answer yet.
     pub asked: bool,
     pub typed: String,
 }
@@ -126,7 +130,6 @@ pub async fn given_back() {
     GIVEN_BACK.notified().await;
 }
 
-/// So that the panic message is readable.
 fn restore_on_panic() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -167,7 +170,6 @@ fn read_answer() -> Vec<u8> {
     answer
 }
 
-/// Start and end of `ESC [ row ; column R`.
 fn find_report(bytes: &[u8]) -> Option<(usize, usize)> {
     let starts = bytes.windows(2).enumerate().filter(|(_, pair)| pair == b"\x1b[").map(|(index, _)| index);
     for start in starts {

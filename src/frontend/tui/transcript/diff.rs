@@ -34,7 +34,6 @@ enum Part {
     Row(Row),
     Gap,
     Cut(String, DiffCut),
-    /// Another file of the same patch.
     File(String),
 }
 
@@ -86,7 +85,6 @@ fn parse(text: &str) -> (Vec<Part>, Option<&'static CodeLanguage>) {
     let lines: Vec<&str> = text.lines().collect();
     for (index, line) in lines.iter().copied().enumerate() {
         if let Some((old_start, new_start)) = hunk_starts(line) {
-            // A file's first hunk needs no mark.
             if old + new > 0 && !matches!(parts.last(), Some(Part::File(_))) {
                 parts.push(Part::Gap);
             }

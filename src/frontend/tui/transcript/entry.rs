@@ -31,7 +31,6 @@ pub enum TranscriptEntry {
     Table { heading: String, rows: Vec<(String, String)> },
 }
 
-/// Determines the blank line between two pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TranscriptKind {
     Tool,

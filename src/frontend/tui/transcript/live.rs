@@ -134,7 +134,6 @@ fn fence_of(line: &str) -> Option<Fence> {
     })
 }
 
-/// Oldest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Live {
     pub pieces: Vec<Piece>,
@@ -187,7 +186,6 @@ impl Live {
                 whole.clone_into(text);
                 *done = true;
             }
-            // Sealed reasoning shows nothing.
             None if whole.trim().is_empty() => {}
             // It wasn't streamed; it goes before a streamed answer that is still open.
             None => {

@@ -194,7 +194,6 @@ fn bash_summary(command: &Command, by_user: bool, body: &str) -> Option<String> 
     }
     match command.exit_code {
         Some(code) => Some(format!("exit {code} · {output}")),
-        // From a replayed session.
         None => by_user.then_some(output),
     }
 }

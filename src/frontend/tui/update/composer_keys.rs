@@ -88,7 +88,6 @@ pub fn edit(app: &mut App, key: KeyEvent, action: Option<Action>) {
             app.send(Quick::Background);
             app.hint = Some("moving the command to the background".to_owned());
         }
-        // As in a shell.
         Some(Action::Background) => change(app, EditCommand::Left),
         Some(Action::Models) => models::models(app),
         Some(Action::PasteImage) => app.command(Cmd::PastePicture),

@@ -144,9 +144,9 @@ pub fn apply(app: &mut App, event: Event) {
         // Available with Up, in case the user already started typing.
         Event::Draft { text } => app.composer.remember(&text),
         Event::Rewound(done) => {
-            // The session that is left follows.
             if done.part.conversation() {
                 app.command(Cmd::ClearScreen);
+                app.command(Cmd::Forget);
             }
             if let Some(text) = done.text.filter(|_| app.composer.is_empty()) {
                 app.composer.restore(&text);

@@ -37,7 +37,6 @@ pub fn apply(app: &mut App, event: Event) {
                 settings::refresh_permissions(list, info.permission, Some(rows));
             }
         }
-        // A ledger is ignored if its popup was closed.
         (Event::Ledger(ledger), Some(Popup::Context(popup))) => popup.fill(ledger),
         (Event::ItemHistory(history), Some(Popup::Context(popup))) => popup.tell(history),
         (Event::ItemHistory(history), _) => {

@@ -121,7 +121,6 @@ fn on_key(app: &mut App, key: KeyEvent) {
     }
     match action {
         Some(Action::Quit) if app.composer.is_empty() => quit(app, quit_armed),
-        // As in a shell.
         Some(Action::Quit) => composer_keys::change(app, EditCommand::Delete),
         Some(Action::NextMode) => app.next_mode(),
         Some(Action::Escape) => escape(app, escape_armed),

@@ -31,6 +31,7 @@ fn act(app: &mut App, action: PopupAction) {
         }
         PopupAction::Send(op) => app.send(op),
         PopupAction::Inform(text) => app.inform(text),
+        PopupAction::Write(text) => composer_keys::write(app, &text),
         PopupAction::Edit(path) => app.command(Cmd::Edit(path)),
         PopupAction::SetPermission(permission) => {
             app.set_permission(permission);

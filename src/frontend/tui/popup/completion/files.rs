@@ -1,12 +1,12 @@
 //! The `@` popup: fuzzy completion of workspace paths. Ranks a given list; doesn't read the disk. Each
-//! further key searches only the previous matches, so that 50,000 paths take less than a frame.
+//! further key searches only the previous matches.
 
 use std::sync::Arc;
 
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-/// Paths ranked at most; the list starts with the most useful ones.
+/// Paths ranked for a single letter, which most of them have; the list starts with the most useful ones.
 const RANKED: usize = 50_000;
 const OFFERED: usize = 50;
 
@@ -37,14 +37,11 @@ pub fn token(text: &str, cursor: usize) -> Option<Token> {
 pub struct FileRanking {
     pub token: Token,
     paths: Option<Arc<[String]>>,
-    /// Indices of all matching paths, in list order.
     candidates: Vec<u32>,
-    /// Indices of the best ones, best first.
     best: Vec<u32>,
 }
 
 impl FileRanking {
-    /// `paths` is `None` while loading.
     pub fn new(token: Token, paths: Option<Arc<[String]>>) -> Self {
         let mut ranking = Self { token, paths, candidates: Vec::new(), best: Vec::new() };
         ranking.start();
@@ -83,7 +80,7 @@ impl FileRanking {
     }
 
     fn start(&mut self) {
-        let count = self.paths.as_ref().map_or(0, |paths| paths.len().min(RANKED));
+        let count = self.paths.as_ref().map_or(0, |paths| paths.len());
         self.candidates = (0..u32::try_from(count).unwrap_or(u32::MAX)).collect();
         self.rank();
     }
@@ -100,7 +97,11 @@ impl FileRanking {
             Pattern::new(&self.token.query, CaseMatching::Smart, Normalization::Smart, AtomKind::Fuzzy);
         let mut buffer = Vec::new();
         let mut scored = Vec::with_capacity(self.candidates.len());
+        let one_letter = self.token.query.chars().nth(1).is_none();
         self.candidates.retain(|index| {
+            if one_letter && *index as usize >= RANKED {
+                return true;
+            }
             let path = &paths[*index as usize];
             let score = pattern.score(Utf32Str::new(path, &mut buffer), &mut matcher);
             if let Some(score) = score {
@@ -144,6 +145,17 @@ mod tests {
         assert_eq!(query("@a b"), None);
         assert_eq!(query("@\"a b").as_deref(), Some("a b"));
         assert_eq!(query("@\"a b\" c"), None);
+    }
+
+    #[test]
+    fn the_last_of_many_is_found() {
+        let path = |number: usize| format!("src/module{number}/file.rs");
+        let paths: Arc<[String]> = (0..RANKED + 9).map(path).chain(["z/needle.py".to_owned()]).collect();
+        let at = |query: &str| Token { at: 0, query: query.to_owned() };
+        let mut popup = FileRanking::new(at("n"), Some(paths));
+        popup.set_token(at("ne"));
+        popup.set_token(at("need"));
+        assert_eq!(popup.found().collect::<Vec<_>>(), ["z/needle.py"]);
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 const ENDS: [char; 9] = [' ', '\t', '\n', '|', ';', '&', '<', '>', '('];
 
-/// The replacement for a word; folders stay open for more.
 pub fn insertion(word: &str) -> String {
     let mut escaped = String::with_capacity(word.len() + 1);
     for c in word.chars() {

@@ -13,7 +13,6 @@ use base::protocol::notice;
 use base::protocol::op::{Op, Quick};
 use base::secret::Secret;
 
-/// The end of a key, by which its owner recognizes it.
 const SHOWN_CHARS: usize = 4;
 
 impl PickRow for VendorKey {

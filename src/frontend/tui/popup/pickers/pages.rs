@@ -28,7 +28,7 @@ impl PickRow for JobRow {
     }
 
     fn keys(_: Option<&Self>) -> String {
-        format!("Enter output · {} stop · Esc close", list::key_name(ListMove::Remove))
+        format!("Enter to see output · {} to stop · Esc to close", list::key_name(ListMove::Remove))
     }
 
     fn act(chosen: Option<&Self>, _: &str, key: KeyEvent) -> Option<PopupAction> {
@@ -62,8 +62,8 @@ impl JobPicker {
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
         let Some((id, output)) = &self.output else { return self.list.lines(width, room, theme) };
         let remove = list::key_name(ListMove::Remove);
-        let head = format!("Job {id}  Enter again · {remove} stop · Esc back");
-        let mut lines = vec![wrap::line(&head, width, theme.strong())];
+        let keys = format!("  Enter to refresh · {remove} to stop it · Esc to go back");
+        let mut lines = vec![list::heading(&format!("Job {id}"), &keys, width, theme)];
         let shown = sanitize::clean(output);
         let shown = if shown.trim().is_empty() { "No output yet." } else { shown.trim_end() };
         let mut rows = wrap::wrap_text(shown, theme.plain(), "", "", width);
@@ -107,7 +107,6 @@ impl PickRow for NoteRow {
 #[derive(Clone, Debug)]
 pub struct NotePicker {
     pub list: PickList<NoteRow>,
-    /// The first row of the text that is read.
     page: Option<usize>,
 }
 
@@ -118,7 +117,7 @@ impl NotePicker {
 
     pub fn key(&mut self, key: KeyEvent) -> PopupAction {
         match (&mut self.page, key.code) {
-            (None, KeyCode::Enter) => self.page = self.list.chosen().map(|_| 0),
+            (None, KeyCode::Enter) if self.list.chosen().is_some() => self.page = Some(0),
             (None, _) => return self.list.key(key),
             (Some(top), KeyCode::Down) => *top += 1,
             (Some(top), KeyCode::Up) => *top = top.saturating_sub(1),

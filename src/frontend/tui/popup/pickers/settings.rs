@@ -30,7 +30,6 @@ impl PickRow for ModelRow {
             None => "price unknown".to_owned(),
         };
         let facts = format!("  {window:>7}  {price}  {}", self.source);
-        // The name is cut last.
         let name_room = (width * 2 / 5).max(width.saturating_sub(wrap::width(&facts)).min(28)).min(width);
         let name = wrap::clip(&wrap::one_line(&self.name, 200), name_room);
         let pad = " ".repeat(name_room.saturating_sub(wrap::width(&name)));
@@ -39,8 +38,8 @@ impl PickRow for ModelRow {
     }
 
     fn keys(chosen: Option<&Self>) -> String {
-        let enter = if chosen.is_none() { "Enter to use the typed name" } else { "Enter use" };
-        format!("{enter} · Esc close")
+        let enter = if chosen.is_none() { "Enter to use the typed name" } else { "Enter to use" };
+        format!("{enter} · Esc to close")
     }
 
     fn act(chosen: Option<&Self>, search: &str, key: KeyEvent) -> Option<PopupAction> {

@@ -27,7 +27,6 @@ pub struct TextForm {
     pub raw: bool,
 }
 
-/// A row; the table says what each field means.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CodeLanguage {

@@ -20,7 +20,6 @@ pub enum Role {
     Removed,
 }
 
-/// The construct open at the end of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
     #[default]
@@ -134,7 +133,6 @@ impl<'a> Scanner<'a> {
             self.word(first, begins_line);
         } else if first == '[' && begins_line && language.form == Form::Keys && rest.trim_end().ends_with(']')
         {
-            // A table heading in TOML.
             self.take_rest(if language.comments.iter().any(|mark| mark == "#") {
                 Role::Keyword
             } else {
