@@ -131,6 +131,14 @@ pub fn tail(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+pub fn tail_from(path: &Path, start: u64) -> io::Result<Vec<u8>> {
+    let (mut file, _) = open(path).map_err(io::Error::other)?;
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(start))?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// A missing file is fine.
 pub fn remove(path: &Path) -> io::Result<()> {
     match std::fs::remove_file(path) {

@@ -190,6 +190,32 @@ fn one_failure_hurts_no_other() {
 }
 
 #[test]
+fn an_outage_uses_up_no_task() {
+    let away = FakeServer::start(vec![]);
+    away.on_body("task", status(503, "{\"error\":{\"message\":\"away\"}}"));
+    let place = repository();
+    place.file("tasks.jsonl", "\"task one\"\n\"task two\"\n\"task three\"\n");
+    let output = run(&place, &away, &["--wait", "1s"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(
+        said.contains("Paused: ") && said.contains("; waiting since 20") && said.contains(", until 20"),
+        "{said}"
+    );
+    assert!(said.contains("0 of 3 tasks have a result"), "{said}");
+    assert!(results(&place, "tasks.results.jsonl").is_empty());
+    assert!(
+        away.requests().iter().all(|request| request.raw.contains("task one")),
+        "the others were not begun"
+    );
+    let back = FakeServer::start(vec![]);
+    back.on_body("task", answer().text("Good."));
+    let output = run(&place, &back, &[]);
+    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+    assert_eq!(results(&place, "tasks.results.jsonl").len(), 3);
+}
+
+#[test]
 fn parts_for_schedulers_and_copies() {
     let server = FakeServer::start(vec![]);
     server.on_body("\"role\":\"tool\"", answer().text("Wrote it."));

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::answer::{answer, silence};
+use crate::support::answer::{answer, silence, status};
 use crate::support::screen::Screen;
 use crate::support::server::FakeServer;
 use crate::support::workplace::{Workplace, stderr, stdout};
@@ -158,4 +158,96 @@ fn stats_in_the_chat() {
     screen.keys("/stats\r");
     let shown = screen.wait("Tokens: 4.0k in (50% from the cache), 30 out");
     assert!(shown.contains("so far:") && shown.contains("1 turn, 1 step"), "{shown}");
+}
+
+/// The page about the last run, as text and as JSON.
+fn page(place: &Workplace) -> (String, Value) {
+    (report(place, &["--last-run"]), figures(place, &["--last-run"]))
+}
+
+#[test]
+fn the_page_about_a_task() {
+    let server = FakeServer::start(vec![
+        answer()
+            .call("Bash", json!({"command": "cargo test --offline"}))
+            .call("Write", json!({"path": "a.txt", "content": "one\n"}))
+            .call("Bash", json!({"command": "curl http://example.com/x"}))
+            .usage(1_000, 0, 50)
+            .into(),
+        answer().text("Wrote it; <b>no</b> tests here.").usage(1_000, 0, 50).into(),
+    ]);
+    let place = Workplace::new();
+    let out = place.command(&["report", "--last-run"]).output().unwrap();
+    assert!(stderr(&out).contains("no run yet"), "{}", stderr(&out));
+    let out = exec(&place, &server, "write | a file").output().unwrap();
+    let (text, json) = page(&place);
+    assert_eq!((&json["state"], &json["exit_code"]), (&json!("denied (8)"), &json!(8)), "{}", stderr(&out));
+    for part in [
+        "Asked: write | a file",
+        "## Done",
+        "Wrote it;",
+        "1 file, +1",
+        "Cost: $0.00",
+        "`cargo test`: failed (",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let needs = json["needs_you"].to_string();
+    assert!(needs.contains("1 call denied"), "{needs}");
+    let id = json["session"].as_str().unwrap();
+    assert!(text.contains(&format!("`mycode export {id}`")), "{text}");
+
+    let file = place.project().join("page.html");
+    report(&place, &["--last-run", "--html", "page.html"]);
+    let html = fs::read_to_string(file).unwrap();
+    assert!(html.contains("<h2>Needs you</h2>") && html.contains("&lt;b&gt;no"), "{html}");
+    report(&place, &["--html", "page.html"]);
+}
+
+#[test]
+fn the_page_about_a_goal_that_was_not_reached() {
+    let server = FakeServer::start(vec![
+        answer().call("Write", json!({"path": "n.txt", "content": "1"})).into(),
+        answer().text("One.").into(),
+        answer().text("No idea.").into(),
+    ]);
+    let place = Workplace::new();
+    let url = server.base_url();
+    let until = ["exec", "--base-url", &url, "--model", MODEL, "--until", "grep -q 3 n.txt", "make it 3"];
+    assert_eq!(place.command(&until).output().unwrap().status.code(), Some(12));
+    let (text, json) = page(&place);
+    assert_eq!(json["state"], "no progress (12)");
+    let checked = json["checked"].to_string();
+    assert!(
+        checked.contains("`grep -q 3 n.txt`, round 1: check failed (exit code 1); changed n.txt"),
+        "{checked}"
+    );
+    assert!(json["failed"].to_string().contains("changed no file"), "{json}");
+    assert!(text.contains("`mycode exec --resume ") && text.contains("## Needs you"), "{text}");
+}
+
+#[test]
+fn the_page_about_a_batch() {
+    let server = FakeServer::start(vec![]);
+    server.on_body("\"role\":\"tool\"", answer().text("Wrote it.").usage(1_000, 0, 10));
+    let both = json!({"command": "echo x > x.txt && python3 -m unittest"});
+    server.on_body("good task", answer().call("Bash", both).usage(1_000, 0, 10));
+    server.on_body("bad task", status(400, "{\"error\":{\"message\":\"no such thing\"}}"));
+    let place = Workplace::new();
+    place.file("a.txt", "a");
+    let place = place.repository();
+    place.file("tasks.jsonl", "\"good task\"\n\"bad task\"\n");
+    let url = server.base_url();
+    let each = ["exec", "--base-url", &url, "--model", MODEL, "--each", "tasks.jsonl"];
+    assert_eq!(place.command(&each).output().unwrap().status.code(), Some(1));
+    let (text, json) = page(&place);
+    assert_eq!(json["done"], json!(["1: Wrote it."]), "{text}");
+    assert!(json["failed"][0].as_str().unwrap().starts_with("2 (4): "), "{text}");
+    assert!(json["checked"][0].as_str().unwrap().starts_with("1: `python3 -m unittest`"), "{text}");
+    assert!(json["cost_usd"].as_f64().unwrap() > 0.0, "{text}");
+    let merge = text.split('`').find(|words| words.starts_with("mycode work merge")).unwrap();
+    let words: Vec<&str> = merge.split(' ').skip(1).collect();
+    let out = place.command(&words).output().unwrap();
+    assert!(out.status.success(), "{}", stderr(&out));
+    assert!(!page(&place).0.contains("mycode work merge"), "what is merged needs nobody");
 }

@@ -351,4 +351,7 @@ pub enum FailureCause {
 }
 
 /// What a local server does before its first word.
+/// In the reason of a retry that waits out an outage; with the times.
+pub const WAITING: &str = "waiting since";
+
 pub const READING: &str = "Waiting for the local server to load the model and read the prompt";

@@ -54,7 +54,7 @@ pub fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Schema { what: SchemaOf::Review } => done(report::print(review::SCHEMA)),
         Command::Replay(args) => done(replay_traces::run(shared, args)),
         Command::Export(args) => done(export::run(shared, args)),
-        Command::Report(args) => done(report_command::run(shared, args)),
+        Command::Report(args) => done(in_runtime(report_command::run(shared, args))),
         Command::Rewind(args) => rewind::run(shared, args).map(|all| u8::from(!all)),
         Command::Sandbox(args) => sandbox::run(shared, args),
         Command::Mcp(args) => match &args.command {

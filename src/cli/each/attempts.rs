@@ -82,6 +82,7 @@ pub async fn run(
         json,
         results: RefCell::new(Results::open(&results)?),
         cancel: CancellationToken::new(),
+        outages: RefCell::default(),
         git: tokio::sync::Mutex::new(()),
     };
     let record = RunRecord::new(run_id, RunKind::Attempts, task, root);
@@ -125,7 +126,12 @@ impl Attempts {
             self.batch.flags = child::flags(&model, &TaskLimits { max_minutes, ..limits.clone() });
             let id = number.to_string();
             let task = BatchTask { id: id.clone(), prompt: task.to_owned(), dir: PathBuf::new() };
-            if !self.batch.one(&task).await? {
+            let has_result = self.batch.one(&task).await?;
+            if self.batch.outages.borrow().over.is_some() {
+                stop = Some(4);
+                break;
+            }
+            if !has_result {
                 eprintln!("Interrupted; `mycode work` lists what the attempts left.");
                 return Ok(130);
             }
@@ -166,8 +172,9 @@ impl Attempts {
         let best = self.tried.iter().filter(|attempt| attempt.passes()).min_by_key(|attempt| attempt.size());
         if let Some(best) = best {
             for other in self.tried.iter().filter(|other| other.id != best.id) {
-                let Some(branch) = &other.branch else { continue };
-                let _ = git::discard(&self.batch.root, &self.batch.folder.join(&other.id), branch).await;
+                // One that changed nothing may have none.
+                let branch = format!("mycode/each/{}/{}", self.batch.name, other.id);
+                let _ = git::discard(&self.batch.root, &self.batch.folder.join(&other.id), &branch).await;
             }
         }
         let last = self.tried.last().map_or(1, |attempt| attempt.exit_code);

@@ -2,12 +2,14 @@
 //! their session, which the next run continues.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::ExitStatus;
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -20,11 +22,18 @@ use super::task_dir::{self, Isolation, TaskDir};
 use super::tasks::BatchTask;
 use crate::cli::report::{self, Failure, FailureKind, OrFail};
 use agent::build::git;
-use base::text;
+use base::{clock, sanitize, text};
 use frontend::exec::run::interrupts;
 
 /// For an interrupted task: its own prompt is in the session already.
 const CONTINUE: &str = "The run was cut off before the task was done. Continue with it from where it stands.";
+
+/// The tasks that wait for the model's server, and the outage that outlasted the wait.
+#[derive(Default)]
+pub struct Outages {
+    waiting: HashSet<String>,
+    pub over: Option<String>,
+}
 
 pub struct BatchRun {
     pub root: PathBuf,
@@ -35,6 +44,7 @@ pub struct BatchRun {
     pub json: bool,
     pub results: RefCell<Results>,
     pub cancel: CancellationToken,
+    pub outages: RefCell<Outages>,
     /// Only one worktree may be made at a time.
     pub git: tokio::sync::Mutex<()>,
 }
@@ -84,6 +94,15 @@ impl BatchRun {
         let have = codes.iter().flatten().count();
         let failed = codes.iter().flatten().filter(|code| **code != 0).count();
         let shown = path.display();
+        if let Some(reason) = &self.outages.borrow().over {
+            eprintln!(
+                "Stopped, as the model's server was out of reach for too long: {}\n{have} of {} have a result in {shown}. \
+                 To continue, run the same command again; --wait 8h waits longer.",
+                text::one_line(&sanitize::clean(reason), 300),
+                text::plural(all.len(), "task")
+            );
+            return Ok(FailureKind::Provider as u8);
+        }
         if open > 0 || self.cancel.is_cancelled() {
             let all = text::plural(all.len(), "task");
             eprintln!(
@@ -155,7 +174,8 @@ impl BatchRun {
         let earlier = TaskOutput::read(&path, 0);
         let recorded = self.results.borrow().code(&task.id).is_some();
         // The task ended before the batch was killed: only its line is missing.
-        let (output, code) = match earlier.exit_code.filter(|code| !recorded && *code != INTERRUPTED) {
+        let ended = earlier.exit_code.filter(|code| *code != INTERRUPTED && earlier.outage.is_none());
+        let (output, code) = match ended.filter(|_| !recorded) {
             Some(code) => (earlier, code),
             None => {
                 let start = fs::metadata(&path).map_or(0, |meta| meta.len() as usize);
@@ -170,6 +190,12 @@ impl BatchRun {
                 match exit_code(status) {
                     INTERRUPTED => return Ok(false),
                     _ if self.cancel.is_cancelled() && output.exit_code.is_none() => return Ok(false),
+                    // The others would fail the same way, so none is used up.
+                    _ if output.outage.is_some() => {
+                        self.outages.borrow_mut().over = output.outage;
+                        self.cancel.cancel();
+                        return Ok(false);
+                    }
                     code @ (2 | 3) => return Err(cannot_begin(task, code, output)),
                     code => (output, code),
                 }
@@ -185,7 +211,7 @@ impl BatchRun {
             }
         };
         let branch = place.tree.as_ref().map(|tree| &tree.branch);
-        facts["branch"] = json!(branch.filter(|_| changed || code != 0));
+        facts["branch"] = json!(branch.filter(|_| changed));
         let ended = self.record(task, code, facts);
         if code == 0 {
             let _one_at_a_time = self.git.lock().await;
@@ -203,11 +229,45 @@ impl BatchRun {
     ) -> Result<ExitStatus, Failure> {
         let prompt = if resume.is_some() { CONTINUE } else { &task.prompt };
         let mut child = child::start(&self.flags, &place.folder, resume, prompt, output).await?;
-        tokio::select! {
-            status = child.wait() => return Ok(status?),
-            () = self.cancel.cancelled() => child::interrupt(&child),
+        let mut read = fs::metadata(output).map_or(0, |meta| meta.len() as usize);
+        let mut now = TaskOutput::default();
+        loop {
+            tokio::select! {
+                status = child.wait() => {
+                    now.read_on(output, read);
+                    if now.outage.is_none() {
+                        self.tell(&task.id, None);
+                    }
+                    return Ok(status?);
+                }
+                () = self.cancel.cancelled() => break,
+                () = tokio::time::sleep(LOOK) => {
+                    read = now.read_on(output, read);
+                    self.tell(&task.id, now.outage.as_deref());
+                }
+            }
         }
+        child::interrupt(&child);
         Ok(child.wait().await?)
+    }
+
+    /// Says once that the batch waits for the server, and when it goes on.
+    fn tell(&self, id: &str, outage: Option<&str>) {
+        let waiting = &mut self.outages.borrow_mut().waiting;
+        let waited = !waiting.is_empty();
+        match outage {
+            Some(reason) => {
+                if waiting.insert(id.to_owned()) && !waited {
+                    eprintln!("Paused: {}", text::one_line(&sanitize::clean(reason), 300));
+                }
+            }
+            None => {
+                waiting.remove(id);
+                if waited && waiting.is_empty() {
+                    eprintln!("The pause is over ({}).", clock::local(clock::now_ms()));
+                }
+            }
+        }
     }
 
     fn record(&self, task: &BatchTask, code: u8, facts: Value) -> Result<bool, Failure> {
@@ -230,6 +290,9 @@ impl BatchRun {
         Ok(true)
     }
 }
+
+/// How often a task's events are looked at.
+const LOOK: Duration = Duration::from_millis(250);
 
 const INTERRUPTED: u8 = FailureKind::Interrupted as u8;
 

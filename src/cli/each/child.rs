@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
 use rustix::process::{Pid, Signal};
@@ -15,6 +15,7 @@ use crate::cli::args::ModelArgs;
 use crate::cli::each::args::TaskLimits;
 use crate::cli::report::Failure;
 use base::file;
+use base::protocol::event::WAITING;
 
 pub fn flags(model: &ModelArgs, limits: &TaskLimits) -> Vec<OsString> {
     let mut flags: Vec<OsString> = Vec::new();
@@ -98,17 +99,24 @@ pub struct TaskOutput {
     pub exit_code: Option<u8>,
     pub error: Option<String>,
     pub hint: Option<String>,
+    /// The outage that is being waited out, or that outlasted the wait.
+    pub outage: Option<String>,
 }
 
 impl TaskOutput {
-    /// Reads the file from `start` on, ignoring incomplete lines.
-    pub fn read(path: &PathBuf, start: usize) -> Self {
-        let bytes = fs::read(path).unwrap_or_default();
+    /// Reads the file from `start` on.
+    pub fn read(path: &Path, start: usize) -> Self {
         let mut output = Self::default();
-        for line in bytes.get(start..).unwrap_or_default().split(|byte| *byte == b'\n') {
-            output.line(line);
-        }
+        output.read_on(path, start);
         output
+    }
+
+    /// Reads whole lines from `start` on; returns where the next one begins.
+    pub fn read_on(&mut self, path: &Path, start: usize) -> usize {
+        let bytes = file::tail_from(path, start as u64).unwrap_or_default();
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        bytes[..whole].split(|byte| *byte == b'\n').for_each(|line| self.line(line));
+        start + whole
     }
 
     fn line(&mut self, line: &[u8]) {
@@ -124,10 +132,18 @@ impl TaskOutput {
         };
         match event["type"].as_str() {
             Some("session") => *self = Self { session: text(&event["id"]), ..Self::default() },
-            Some("text") => self.answer = text(&event["text"]),
+            Some("text") => {
+                self.answer = text(&event["text"]);
+                self.outage = None;
+            }
+            Some("tool_started" | "tool_done") => self.outage = None,
+            Some("retrying") => {
+                self.outage = text(&event["reason"]).filter(|reason| reason.contains(WAITING));
+            }
             Some("turn_ended") => {
                 self.exit_code = event["exit_code"].as_u64().and_then(|code| u8::try_from(code).ok());
                 self.error = text(&event["message"]);
+                self.outage = self.outage.take().filter(|_| self.exit_code == Some(4));
             }
             _ => {}
         }

@@ -47,6 +47,7 @@ pub async fn run(
         json,
         results: RefCell::new(results),
         cancel: CancellationToken::new(),
+        outages: RefCell::default(),
         git: tokio::sync::Mutex::new(()),
     };
     let jobs = args.jobs.unwrap_or(1).max(1);

@@ -2,4 +2,7 @@
 
 pub mod background;
 pub mod log;
+pub mod page;
 pub mod record;
+pub mod session_facts;
+pub mod state;

@@ -88,7 +88,7 @@ fn failed(all: u64, failed: u64) -> String {
     format!("{all}{}", some(failed, |n| format!(" ({n} failed)")))
 }
 
-fn duration(ms: u64) -> String {
+pub fn duration(ms: u64) -> String {
     match ms / 1000 {
         seconds @ 0..60 => format!("{seconds} s"),
         seconds @ 60..3600 => format!("{} min", seconds / 60),

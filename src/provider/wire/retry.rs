@@ -11,6 +11,7 @@ use base::clock;
 use base::config::settings::ProviderSettings;
 use base::model::provider::{ProviderError, ReplyStream, Retry};
 use base::model::stream::StreamEvent;
+use base::protocol::event::WAITING;
 use base::text;
 
 #[derive(Clone, Debug)]
@@ -98,11 +99,8 @@ impl RetryPolicy {
             of = of.max(tried.saturating_add(u32::try_from(more).unwrap_or(u32::MAX)));
             let begun = clock::now_ms().saturating_sub(clock::milliseconds(since));
             let end = begun.saturating_add(clock::milliseconds(self.longest_pause));
-            reason = format!(
-                "{reason}; waiting since {}, until {} at most",
-                clock::local(begun),
-                clock::local(end)
-            );
+            reason =
+                format!("{reason}; {WAITING} {}, until {} at most", clock::local(begun), clock::local(end));
         }
         StreamEvent::Restarted { attempt: tried + 1, of: of.max(tried + 1), wait, reason }
     }

@@ -40,11 +40,25 @@ pub fn render(session: &EffectiveSession) -> String {
             Item::Reasoning(_) | Item::Reminder(_) => Ok(()),
         };
     }
-    let (title, facts) = (escaped(&title(session)), escaped(&facts(session)));
+    page(&title(session), &facts(session), &body)
+}
+
+/// Text in Markdown as a page.
+pub fn of_markdown(title: &str, text: &str) -> String {
+    page(title, "", &answer(text))
+}
+
+fn page(title: &str, facts: &str, body: &str) -> String {
+    let (title, facts) = (escaped(title), escaped(facts));
+    let heading = if facts.is_empty() {
+        String::new()
+    } else {
+        format!("<h1>{title}</h1>\n<p class=\"facts\">{facts}</p>\n")
+    };
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n\
-         <body>\n<h1>{title}</h1>\n<p class=\"facts\">{facts}</p>\n{body}</body>\n</html>\n"
+         <body>\n{heading}{body}</body>\n</html>\n"
     )
 }
 

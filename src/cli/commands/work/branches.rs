@@ -109,7 +109,7 @@ fn folder_of(root: &Path, branch: &str) -> PathBuf {
 
 async fn branch(root: &Path, name: String) -> TaskBranch {
     let events = format!("{}.events.jsonl", folder_of(root, &name).display());
-    let output = TaskOutput::read(&PathBuf::from(events), 0);
+    let output = TaskOutput::read(Path::new(&events), 0);
     let log = output.session.as_ref().and_then(|id| sessions::find(root, id));
     let session = log.and_then(|log| session::read(&log, 0).ok().flatten()).unwrap_or_default();
     TaskBranch {

@@ -8,15 +8,12 @@ use clap::Args;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use crate::cli::each::sessions;
 use crate::cli::report::{self, Failure};
-use crate::cli::runs::log::{self, RunLog};
-use crate::cli::runs::record::{self, Run, RunKind};
+use crate::cli::runs::log::RunLog;
+use crate::cli::runs::record;
+use crate::cli::runs::state;
 use base::clock;
-use base::config::paths::Paths;
 use base::text::{dollars, one_line};
-use context::report::gather::Report;
-use context::session::log as session_log;
 
 const LISTED: usize = 20;
 const TASK_CHARS: usize = 60;
@@ -59,8 +56,8 @@ pub fn ps(args: &PsArgs) -> Result<(), Failure> {
     runs.truncate(if args.all { LISTED } else { usize::MAX });
     let mut out = String::new();
     for run in &runs {
-        let cost = cost(run);
-        let state = state(run);
+        let cost = state::figures(run).total.cost_usd();
+        let state = state::of(run);
         if args.json {
             let mut line = json!(run);
             line["state"] = json!(state);
@@ -98,7 +95,7 @@ pub fn attach(args: &RunArgs) -> Result<u8, Failure> {
     let run = log.follow()?;
     match run.end {
         Some(end) => Ok(end.exit_code),
-        None => Err(Failure::task(format!("run {} was killed", run.record.id), how_to_continue(&run))),
+        None => Err(Failure::task(format!("run {} was killed", run.record.id), state::how_to_continue(&run))),
     }
 }
 
@@ -107,7 +104,7 @@ pub fn stop(args: &RunArgs) -> Result<(), Failure> {
     let id = &run.record.id;
     if !run.running {
         return Err(Failure::usage(
-            format!("run {id} isn't running: {}", state(&run)),
+            format!("run {id} isn't running: {}", state::of(&run)),
             "`mycode ps` lists what is running",
         ));
     }
@@ -125,7 +122,7 @@ pub fn stop(args: &RunArgs) -> Result<(), Failure> {
             format!("`kill -9 {pid}` ends it; its session stays"),
         ));
     }
-    report::say(&format!("Stopped {id}. {}\n", sentence(&how_to_continue(&run))))
+    report::say(&format!("Stopped {id}. {}\n", sentence(&state::how_to_continue(&run))))
 }
 
 fn ends(process: Pid, path: &Path) -> bool {
@@ -142,45 +139,4 @@ fn ends(process: Pid, path: &Path) -> bool {
 
 fn sentence(text: &str) -> String {
     format!("{text}.")
-}
-
-pub fn how_to_continue(run: &Run) -> String {
-    let id = run.record.session.as_ref().unwrap_or(&run.record.id);
-    match run.record.kind {
-        RunKind::Exec | RunKind::Goal if run.record.tree.is_some() => {
-            format!("`mycode exec --worktree --resume {id}` continues it")
-        }
-        RunKind::Exec | RunKind::Goal => format!("`mycode exec --resume {id}` continues it"),
-        RunKind::Build => format!("`mycode build --resume {id}` continues it"),
-        RunKind::Batch | RunKind::Attempts => "the same command continues it".to_owned(),
-    }
-}
-
-fn state(run: &Run) -> String {
-    match (run.end, run.running) {
-        (Some(end), _) if end.exit_code == 0 => "done".to_owned(),
-        (Some(end), _) => format!("failed ({})", end.exit_code),
-        (None, false) => "killed".to_owned(),
-        (None, true) => log::last_line(run).unwrap_or_else(|| "running".to_owned()),
-    }
-}
-
-/// Since its start, as far as prices are known.
-pub fn cost(run: &Run) -> Option<f64> {
-    figures(run).total.cost_usd()
-}
-
-/// What its session, or those of its tasks, did since its start.
-pub fn figures(run: &Run) -> Report {
-    let record = &run.record;
-    let state = || match &record.tree {
-        Some(tree) => Paths::from_env().project(tree),
-        None => run.project_state().to_owned(),
-    };
-    let logs = match (&record.session, &record.tree) {
-        (Some(session), _) => vec![session_log::path_of(&state(), session)],
-        (None, Some(folder)) => sessions::logs(folder),
-        (None, None) => Vec::new(),
-    };
-    Report::of_logs(&logs, record.started_ms)
 }

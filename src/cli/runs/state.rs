@@ -1,0 +1,65 @@
+//! How a run stands: its state in words, what it did and cost since its start, and how it goes on.
+
+use std::path::PathBuf;
+
+use super::log;
+use super::record::{Run, RunKind};
+use crate::cli::each::sessions;
+use base::config::paths::Paths;
+use context::report::gather::Report;
+use context::session::log::path_of;
+
+pub fn of(run: &Run) -> String {
+    match (run.end, run.running) {
+        (Some(end), _) => how_it_ended(end.exit_code),
+        (None, false) => "killed".to_owned(),
+        (None, true) => log::last_line(run).unwrap_or_else(|| "running".to_owned()),
+    }
+}
+
+fn how_it_ended(exit_code: u8) -> String {
+    let why = match exit_code {
+        0 => return "done".to_owned(),
+        4 => "no answer from the model",
+        5 => "step limit",
+        6 => "cost limit",
+        7 => "out of time",
+        8 => "denied",
+        10 => "done, but files were set aside",
+        11 => "nothing changed",
+        12 => "no progress",
+        13 => "stuck",
+        130 => "interrupted",
+        _ => return format!("failed ({exit_code})"),
+    };
+    format!("{why} ({exit_code})")
+}
+
+pub fn how_to_continue(run: &Run) -> String {
+    let id = run.record.session.as_ref().unwrap_or(&run.record.id);
+    match run.record.kind {
+        RunKind::Exec | RunKind::Goal if run.record.tree.is_some() => {
+            format!("`mycode exec --worktree --resume {id}` continues it")
+        }
+        RunKind::Exec | RunKind::Goal => format!("`mycode exec --resume {id}` continues it"),
+        RunKind::Build => format!("`mycode build --resume {id}` continues it"),
+        RunKind::Batch => "the same command continues it; with --again, failed tasks, too".to_owned(),
+        RunKind::Attempts => "the same command tries again".to_owned(),
+    }
+}
+
+/// The session logs of the run, or of its tasks.
+pub fn logs(run: &Run) -> Vec<PathBuf> {
+    let record = &run.record;
+    match (&record.session, &record.tree) {
+        (Some(session), Some(tree)) => vec![path_of(&Paths::from_env().project(tree), session)],
+        (Some(session), None) => vec![path_of(run.project_state(), session)],
+        (None, Some(folder)) => sessions::logs(folder),
+        (None, None) => Vec::new(),
+    }
+}
+
+/// What it did since its start.
+pub fn figures(run: &Run) -> Report {
+    Report::of_logs(&logs(run), run.record.started_ms)
+}
