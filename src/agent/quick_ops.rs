@@ -121,6 +121,7 @@ pub fn quick_op(op: Quick, policy: &PolicyEngine, deps: &EngineDeps, events: &Ev
             let files = deps.loaded.own.hooks.clone();
             answer(events, move || status::hooks(&files, &workspace));
         }
+        Quick::ShowTrust => answer(events, move || status::trust(&workspace, &state)),
         Quick::ShowCost => answer(events, move || status::cost(&log)),
         Quick::ListFiles => {
             let early = events.clone();

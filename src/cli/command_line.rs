@@ -9,6 +9,7 @@ use crate::cli::commands::mcp::manage::McpArgs;
 use crate::cli::commands::peers::import::ImportArgs;
 use crate::cli::commands::project::locate::LocateArgs;
 use crate::cli::commands::project::notes::NotesArgs;
+use crate::cli::commands::project::plugin::PluginArgs;
 use crate::cli::commands::project::policy::PolicyArgs;
 use crate::cli::commands::project::sandbox::SandboxArgs;
 use crate::cli::commands::project::skills::SkillsArgs;
@@ -111,6 +112,7 @@ fn acts(subcommand: &str, option: &str) -> bool {
             "continue_last" | "max_steps" | "fork" | "max_cost" | "allow" | "deny" | "add_dir"
         ),
         "models" => matches!(option, "provider" | "base_url" | "header" | "model"),
+        "plugin" => option == "trust",
         "tool" | "policy" | "sandbox" => matches!(option, "permission" | "trust" | "add_dir"),
         "context" => option == "context_window",
         _ => false,
@@ -176,6 +178,8 @@ pub enum Command {
     Trust(TrustArgs),
     /// List the hooks (commands that run on events), where they come from and whether they are trusted
     Hooks,
+    /// Plugins (bundles of skills, commands, sub-agents, hooks, MCP servers): add, list and remove them
+    Plugin(PluginArgs),
     /// Print a JSON Schema: events (what `exec --json` prints) or review
     Schema {
         /// events or review

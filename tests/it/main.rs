@@ -30,6 +30,7 @@ mod misbehavior;
 mod modes;
 mod own_commands;
 mod packaging;
+mod plugins;
 mod policy;
 mod provider;
 mod reports;

@@ -3,10 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
+use base::config::trusted::active;
 use base::config::trusted::agent_files::AgentFile;
 use base::config::trusted::held_back::HeldBack;
 use base::path;
 use base::protocol::event::{Event, JobRow, Level};
+use base::sanitize;
 use base::text::plural;
 use context::report::gather::Report;
 use context::report::render;
@@ -48,6 +50,11 @@ fn sandbox(confined: bool) -> String {
     let rows = probe::status().rows.iter();
     let state = |available| if available { "" } else { " missing" };
     rows.map(|layer| format!("{}{}", layer.name, state(layer.available))).collect::<Vec<_>>().join(", ")
+}
+
+pub fn trust(workspace: &Path, project_state: &Path) -> Event {
+    let text = sanitize::reveal(&active::told(workspace, project_state)).into_owned();
+    Event::Notice { level: Level::Info, text }
 }
 
 /// The rules files that are always sent, and those for matching files or on demand.

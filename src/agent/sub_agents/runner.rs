@@ -47,7 +47,11 @@ impl SubAgentRunner {
 
     async fn work(&self, task: SubTask, cx: &ToolCx) -> Result<SubReport, String> {
         let own = &self.template.own_agents;
-        let kind = agent_types::find(&task.kind).or_else(|| own.iter().find(|kind| kind.name == task.kind));
+        // A plugin's texts name its own as `plugin:name`.
+        let plain = task.kind.rsplit(':').next().unwrap_or_default();
+        let named =
+            |name: &str| agent_types::find(name).or_else(|| own.iter().find(|kind| kind.name == name));
+        let kind = named(&task.kind).or_else(|| named(plain));
         let kind = kind.ok_or_else(|| unknown_type(&task.kind, own))?;
         let conversation = self.conversation(&task, cx).await?;
         let id = conversation.id.clone();

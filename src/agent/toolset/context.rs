@@ -44,7 +44,7 @@ pub fn context(setup: &ToolSetup<'_>) -> (ToolCx, ToolParts) {
     let (skills, mut unusable) = SkillSet::read(&loaded.own.skills);
     let spill = Arc::new(Spill::new(project_state.join("tool-output")));
     let mut readable = skills.readable_with(spill.folder());
-    readable.extend_from_slice(&loaded.work.folders);
+    readable.extend(loaded.work.folders.iter().chain(&loaded.own.plugins).cloned());
     let originals = Arc::new(LogOriginals::default());
     let mut cx = ToolCx::new(workspace.to_owned(), spill);
     cx.sandbox = Arc::new(Sandbox::new(workspace.to_owned(), own_folders.to_vec(), readable));

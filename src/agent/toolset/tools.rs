@@ -39,7 +39,8 @@ pub fn toolset(setup: ToolSetup<'_>) -> (Dispatcher, ToolParts) {
     let mut tools = toolbox::tools(&parts.sources, &cx.web, has);
     tools.extend(SkillTool::boxed(&parts.skills));
     tools.retain(|tool| has(tool.name()));
-    let readable = parts.skills.readable_with(cx.spill.folder());
+    let mut readable = parts.skills.readable_with(cx.spill.folder());
+    readable.extend_from_slice(&loaded.own.plugins);
     let policy = PolicyEngine::new(&loaded.work, rules, &cx.root, readable, own_folders);
     let left_out = toolbox::left_out(small_window, interactive, &parts.sources);
     (Dispatcher::new(cx, Arc::new(policy), tools, interactive, &left_out), parts)

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use super::admin::AdminFiles;
 use super::error::{ConfigError, bad};
-use super::keys;
 use super::language_servers::ServersSetting;
 use super::models;
 use super::paths::Paths;
@@ -21,7 +20,8 @@ use super::settings::{
     ProviderSettings, ScreenSettings, WebSearchSetting, WebSettings, WorkSettings,
 };
 use super::source::{self, SettingSource};
-use super::trusted::own_files::{self, OwnFiles};
+use super::trusted::active::{self, Places};
+use super::trusted::own_files::OwnFiles;
 use super::trusted::project_file;
 use super::vendors::{VENDORS, Var, Vendor};
 use crate::secret::Secret;
@@ -78,12 +78,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let (project, told) = project_file::read(sources.workspace, sources.paths, sources.trust)?;
     notices.extend(told);
     let user_path = sources.paths.user_config();
-    let (user, keys) = match source::text(&user_path)? {
-        None => (Raw::default(), Vec::new()),
-        Some(text) => Raw::parse(&text)
-            .and_then(|raw| Ok((raw, keys::read(&text)?)))
-            .map_err(|what| source::unparsable(&user_path, &what))?,
-    };
+    let (user, keys) = source::user(&user_path)?;
     let defaults =
         Raw::parse(DEFAULTS).map_err(|what| bad(what, "this is a bug in mycode; please report it"))?;
     let admin = AdminFiles::read(sources.vars, source::text)?;
@@ -176,7 +171,9 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
         raw.model.is_none() && !named("OPENAI_MODEL") && !named("ANTHROPIC_MODEL") && provider.is_some();
     let (servers, prompts) = (sources.paths.servers(), sources.paths.prompts());
     let Sources { paths, workspace, trust, .. } = sources;
-    let (own, ignored) = own_files::load(&paths.config, workspace, &paths.project(workspace), trust);
+    let (state, plugins) = (paths.project(workspace), paths.plugins());
+    let places = Places { config: &paths.config, workspace, state: &state, plugins: &plugins };
+    let (own, ignored) = active::load(&places, trust);
     notices.extend(ignored);
     rules.extend(permission_rules::of_claude(workspace, &own.permissions));
     Ok(Loaded {

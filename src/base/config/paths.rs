@@ -68,6 +68,11 @@ impl Paths {
         self.state.join("prompts.jsonl")
     }
 
+    /// Added bundles of skills, hooks, commands, sub-agents and MCP servers.
+    pub fn plugins(&self) -> PathBuf {
+        self.state.join("plugins")
+    }
+
     /// Pasted pictures, and the text open in the user's editor.
     pub fn composer(&self) -> PathBuf {
         self.state.join("composer")

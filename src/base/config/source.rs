@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::error::{ConfigError, bad};
+use super::keys::{self, KeyBinding};
 use super::raw::Raw;
 use crate::file::{self, FileError};
 use crate::text::one_line;
@@ -39,6 +40,12 @@ pub fn settings(sources: &[(String, Raw)]) -> Vec<SettingSource> {
         }
     }
     all
+}
+
+/// The user's own file, the only one with keys.
+pub fn user(path: &Path) -> Result<(Raw, Vec<KeyBinding>), ConfigError> {
+    let Some(text) = text(path)? else { return Ok((Raw::default(), Vec::new())) };
+    Raw::parse(&text).and_then(|raw| Ok((raw, keys::read(&text)?))).map_err(|what| unparsable(path, &what))
 }
 
 pub fn text(path: &Path) -> Result<Option<String>, ConfigError> {

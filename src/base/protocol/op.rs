@@ -212,6 +212,8 @@ pub enum Quick {
     ShowStatus,
     ShowSkills,
     ListHooks,
+    /// What of the project isn't trusted, and what changed in it.
+    ShowTrust,
     /// Cost of this session, by model and turn; answered by a notice.
     ShowCost,
     StopJob {

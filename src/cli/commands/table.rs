@@ -5,7 +5,7 @@ use super::install::{login, man, update};
 use super::mcp::manage::{self, McpCommand};
 use super::mcp::{serve, test};
 use super::peers::import;
-use super::project::{hooks, locate, notes, policy, sandbox, skills, trust};
+use super::project::{hooks, locate, notes, plugin, policy, sandbox, skills, trust};
 use super::sessions::{context, export, list, replay_traces, report as report_command, rewind};
 use super::work::exec::args::ExecArgs;
 use super::work::exec::run as exec;
@@ -50,6 +50,7 @@ pub fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Policy(args) => done(policy::run(shared, args)),
         Command::Trust(args) => done(trust::run(shared, args)),
         Command::Hooks => done(hooks::run(shared)),
+        Command::Plugin(args) => done(in_runtime(plugin::run(shared, args))),
         Command::Schema { what: SchemaOf::Events } => done(report::print(json::SCHEMA)),
         Command::Schema { what: SchemaOf::Review } => done(report::print(review::SCHEMA)),
         Command::Replay(args) => done(replay_traces::run(shared, args)),

@@ -55,7 +55,7 @@ pub const ROWS: &[OptionRow] = &[
     row(&["--await-initialize"], Takes::Nothing, Here::Nothing, NOT_USED),
     row(&["--name", "-n"], Takes::One, Here::Nothing, "sessions are named after their first message"),
     row(&["--no-session-persistence"], Takes::Nothing, Here::Note, "the session is kept; the chat's session list deletes it"),
-    row(&["--plugin-dir", "--plugin-dir-no-mcp"], Takes::One, Here::Note, "not read; skills, hooks and commands below .claude/ are"),
+    row(&["--plugin-dir", "--plugin-dir-no-mcp"], Takes::One, Here::Note, "not read; `mycode plugin add` adds a plugin"),
     row(&["--project-config-root"], Takes::One, Here::Note, "the project's own files are read from the working folder"),
     row(&["--managed-settings"], Takes::One, Here::Refused, "an administrator's rules are read from /etc/mycode/config.toml"),
     row(&["--session-mirror"], Takes::Nothing, Here::Refused, "sessions stay on this machine; `mycode export` copies one"),

@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::ModelArgs;
 use crate::cli::report::{self, Failure};
 use base::config::load::Loaded;
-use base::config::paths::{self, Paths};
+use base::config::paths::Paths;
+use base::config::trusted::active;
 use base::config::trusted::held_back::HeldBack;
 use base::config::trusted::own_files::OwnFiles;
 use base::config::trusted::project_file;
-use base::config::trusted::trust::Trust;
+use base::config::trusted::trust::{Definition, Trust};
 use base::config::vendors::VENDORS;
 use base::text::{elide, plural};
 use base::{file, sanitize};
@@ -32,44 +33,53 @@ pub fn ask_trust(workspace: &Path) -> Result<(), Failure> {
     let project_state = Paths::from_env().project(workspace);
     ask_rules(&HeldBack::new(&project_state))?;
     ask_agents(workspace, &project_state)?;
-    let Some((text, wishes)) = project_file::wishes(workspace)? else { return Ok(()) };
-    let trust = Trust::new(&project_state);
-    if wishes.is_empty() || trust.holds(&text) || trust.refused(&text) {
+    let Some((settings, wishes)) = project_file::wishes(workspace)? else { return Ok(()) };
+    let trust = Trust::read(&project_state);
+    if wishes.is_empty() || trust.holds(&settings) || trust.refused(&settings) {
         return Ok(());
     }
-    let path = paths::project_config(workspace).display().to_string();
     let wishes: Vec<String> = wishes.iter().map(|wish| format!("  {}\n", sanitize::reveal(wish))).collect();
     report::print(&format!(
         "{} wants to set:\n{}This decides where your prompts go and what may run. Do you trust it?\n\
          [y] yes, as it is now   [n] no, and don't ask again   [l] later (default): ",
-        sanitize::reveal(&path),
+        sanitize::reveal(&settings.name),
         wishes.concat()
     ))?;
-    decide(&trust, &text)
+    decide(&trust, &[settings])
 }
 
+/// Asks about what is new or has changed; the rest stays trusted.
 fn ask_agents(workspace: &Path, project_state: &Path) -> Result<(), Failure> {
-    let (defined, trust) = (OwnFiles::of_project(workspace), Trust::of_agents(project_state));
-    let contents = defined.contents(workspace);
-    if defined.is_empty() || trust.holds(&contents) || trust.refused(&contents) {
+    let trust = Trust::read(project_state);
+    let mut open = OwnFiles::of_project(workspace).definitions(workspace);
+    open.retain(|one| !trust.holds(one) && !trust.refused(one));
+    if open.is_empty() {
         return Ok(());
     }
+    let changes = active::differences(&open, &trust);
     report::print(&format!(
-        "This project defines {}: {}. They decide what the model does here and what runs. Do you trust them?\n\
+        "{}This project defines {}: {}. They decide what the model does here and what runs. Do you trust them?\n\
          [y] yes, as they are now   [n] no, and don't ask again   [l] later (default): ",
-        defined.kinds(),
-        sanitize::reveal(&defined.names(workspace))
+        sanitize::reveal(&changes),
+        active::kinds(&open),
+        sanitize::reveal(&active::names(&open, &trust))
     ))?;
-    decide(&trust, &contents)
+    decide(&trust, &open)
 }
 
-fn decide(trust: &Trust, contents: &str) -> Result<(), Failure> {
+fn decide(trust: &Trust, all: &[Definition]) -> Result<(), Failure> {
     match answer()?.as_str() {
-        "y" | "yes" => trust.give(contents)?,
-        "n" | "no" => trust.refuse(contents)?,
+        "y" | "yes" => trust.give(all)?,
+        "n" | "no" => trust.refuse(all)?,
         _ => {}
     }
     Ok(())
+}
+
+/// Whether the user says yes to this.
+pub fn yes(question: &str) -> Result<bool, Failure> {
+    report::print(question)?;
+    Ok(matches!(answer()?.as_str(), "y" | "yes"))
 }
 
 /// Asks about rules files that appeared or changed while a command ran, and haven't changed since.

@@ -14,6 +14,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::settings::Program;
+use base::config::trusted::plugin;
 use base::process::run::KillOnDrop;
 use base::process::{descriptor, reap};
 use base::secret;
@@ -57,6 +58,9 @@ pub async fn run(
         .stderr(Stdio::piped())
         .env("CLAUDE_PROJECT_DIR", workspace)
         .kill_on_drop(true);
+    if let Some(root) = &program.plugin {
+        command.env(plugin::ROOT, root);
+    }
     for name in secret::own_variables() {
         command.env_remove(name);
     }

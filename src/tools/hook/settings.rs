@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::event::HookEvent;
 use super::matcher::Matcher;
 use base::config::trusted::agent_files::AgentFile;
+use base::config::trusted::plugin;
 use base::text::one_line;
 use guard::policy::tool_rule::ToolRule;
 
@@ -24,6 +25,8 @@ pub struct Program {
     pub args: Option<Vec<String>>,
     /// The command is the id of a function of the program that started us.
     pub is_callback: bool,
+    /// The folder of the plugin that it belongs to.
+    pub plugin: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug)]
@@ -100,7 +103,7 @@ pub fn parse(files: &[AgentFile], workspace: &Path) -> HookSettings {
         }
         let Some(events) = all["hooks"].as_object() else { continue };
         for (event, groups) in events {
-            settings.take_event(file, event, groups);
+            settings.take_event(file, event, groups, all[plugin::ROOT].as_str());
         }
     }
     let off = std::mem::take(&mut settings.off);
@@ -116,7 +119,7 @@ impl HookSettings {
         self.not_run.push(NotRun { what, why: why.into(), source: file.path.clone() });
     }
 
-    fn take_event(&mut self, file: &AgentFile, name: &str, groups: &Value) {
+    fn take_event(&mut self, file: &AgentFile, name: &str, groups: &Value, plugin: Option<&str>) {
         let Some(event) = HookEvent::parse(name) else {
             return self.leave_out(file, name, "mycode has no such event");
         };
@@ -137,7 +140,12 @@ impl HookSettings {
                 }
             };
             for handler in group.hooks {
-                match hook(event, &matcher, &written, &handler, file) {
+                let made = hook(event, &matcher, &written, &handler, file);
+                let made = made.map(|mut hook| {
+                    hook.program.plugin = plugin.map(PathBuf::from);
+                    hook
+                });
+                match made {
                     // The same hook in two files runs once.
                     Ok(hook) if self.hooks.iter().any(|known| known.is_same(&hook)) => {}
                     Ok(hook) => self.hooks.push(hook),
@@ -174,7 +182,7 @@ fn hook(
     let command = handler.command.filter(|command| !command.trim().is_empty()).ok_or("it has no command")?;
     let asked = handler.timeout.filter(|seconds| *seconds > 0.0);
     let asked = asked.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let program = Program { command, args: handler.args, is_callback };
+    let program = Program { command, args: handler.args, is_callback, plugin: None };
     Ok(Hook {
         event,
         matcher: matcher.clone(),
@@ -245,8 +253,9 @@ mod tests {
         );
         let names: Vec<&str> = settings.hooks.iter().map(|hook| hook.name.as_str()).collect();
         assert_eq!(names, ["guard.sh", "a.js"]);
-        let name =
-            |command: &str| Program { command: command.to_owned(), args: None, is_callback: false }.name();
+        let name = |command: &str| {
+            Program { command: command.to_owned(), args: None, is_callback: false, plugin: None }.name()
+        };
         assert_eq!(name("node \"${CLAUDE_PLUGIN_ROOT}\"/scripts/run.cjs x"), "run.cjs");
         assert_eq!(name("node -e \"require('a/b.js');x()\""), "node -e \"require('a/b.js');x()\"");
         assert_eq!(settings.hooks[0].timeout, Duration::from_secs(5));

@@ -159,6 +159,7 @@ mod tests {
     fn skills(count: usize) -> Arc<SkillSet> {
         let file = |n: usize| {
             SkillFile {
+                plugin: None,
             path: format!("/s/{}-{n}/SKILL.md", ["webapp-testing", "xlsx", "brand_guidelines"][n % 3]).into(),
             text: "---\ndescription: Toolkit for interacting with and testing local web applications\n---\nDo it.".to_owned(),
             by_user: true,

@@ -70,8 +70,9 @@ impl Skill {
             (false, _) => None,
             (true, kind) => Some(agent_type(&kind)),
         };
+        let name = name.ok_or("its name may have letters, digits, - and _ only, 64 at most")?;
         Ok(Self {
-            name: name.ok_or("its name may have letters, digits, - and _ only, 64 at most")?,
+            name: file.plugin.as_ref().map_or_else(|| name.clone(), |plugin| format!("{plugin}:{name}")),
             description: one_line(&format!("{description} {}", text("when_to_use")), DESCRIPTION_CHARS),
             hint: one_line(
                 frontmatter::written(head, "argument-hint").unwrap_or_default().trim_matches(['"', '\'']),
@@ -213,7 +214,7 @@ mod tests {
 
     fn parse(text: &str) -> Result<Skill, String> {
         let path = "/skills/pdf/SKILL.md".into();
-        Skill::parse(&SkillFile { path, text: text.to_owned(), by_user: true })
+        Skill::parse(&SkillFile { path, text: text.to_owned(), by_user: true, plugin: None })
     }
 
     #[test]

@@ -120,6 +120,7 @@ mod tests {
             path: format!("/s/quarterly-report-{n}/SKILL.md").into(),
             text: "---\ndescription: Builds the quarterly report from the ledgers of all departments\n---\nDo it.".to_owned(),
             by_user: true,
+            plugin: None,
         }
         };
         SkillSet::read(&(0..count).map(file).collect::<Vec<_>>()).0

@@ -63,14 +63,17 @@ fn of_user(own: PathBuf, at_home: &[&str]) -> Vec<PathBuf> {
     std::iter::once(own).chain(at_home).collect()
 }
 
-fn agents(folder: &Path) -> Vec<AgentFile> {
+/// In a folder, or this file.
+pub fn agents(folder: &Path) -> Vec<AgentFile> {
     let read = |path: PathBuf| Some(AgentFile { text: file::small_text(&path, MAX_BYTES)?, path });
     files(folder, 1, &["md"]).into_iter().filter_map(read).collect()
 }
 
-fn commands(folder: &Path) -> Vec<CommandFile> {
+/// In a folder, or this file.
+pub fn commands(folder: &Path) -> Vec<CommandFile> {
+    let base = if folder.is_file() { folder.parent().unwrap_or(folder) } else { folder };
     let read = |path: PathBuf| {
-        let name = path.strip_prefix(folder).ok()?.with_extension("");
+        let name = path.strip_prefix(base).ok()?.with_extension("");
         let name = name.iter().map(|part| part.to_str()).collect::<Option<Vec<_>>>()?.join(":");
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.');
         Some(CommandFile { text: file::small_text(&path, MAX_BYTES)?, name, path })
@@ -80,6 +83,9 @@ fn commands(folder: &Path) -> Vec<CommandFile> {
 }
 
 fn files(folder: &Path, depth: usize, endings: &[&str]) -> Vec<PathBuf> {
+    if folder.is_file() {
+        return vec![folder.to_owned()];
+    }
     let mut paths = Vec::new();
     walk(folder, depth, endings, &mut paths);
     paths.sort();

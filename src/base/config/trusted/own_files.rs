@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use super::agent_files::{self, AgentFile, CommandFile};
 use super::json_files;
 use super::skill_files::{self, SkillFile};
-use super::trust::Trust;
+use super::trust::Definition;
 use crate::config::language_servers;
 use crate::path;
-use crate::text::and_list;
 
 #[derive(Clone, Debug, Default)]
 pub struct OwnFiles {
@@ -24,36 +23,19 @@ pub struct OwnFiles {
     pub mcp: Vec<AgentFile>,
     /// What Claude Code's project settings allow.
     pub permissions: Vec<AgentFile>,
-}
-
-/// The usable files: the user's, and the project's if trusted; else a notice.
-pub fn load(config: &Path, workspace: &Path, state: &Path, trust: bool) -> (OwnFiles, Option<String>) {
-    let own = OwnFiles::of_user(config);
-    let project = OwnFiles::of_project(workspace);
-    if project.is_empty() {
-        return (own, None);
-    }
-    if trust || Trust::of_agents(state).holds(&project.contents(workspace)) {
-        return (own.with(project), None);
-    }
-    let notice = format!(
-        "This project defines {} ({}). Ignored, because they are not trusted as they are now; `mycode trust` trusts them.",
-        project.kinds(),
-        project.names(workspace)
-    );
-    (own, Some(notice))
+    /// The folders of plugins, whose files tools and commands may read.
+    pub plugins: Vec<PathBuf>,
 }
 
 impl OwnFiles {
-    fn of_user(config: &Path) -> Self {
+    pub fn of_user(config: &Path) -> Self {
         Self {
             agents: agent_files::agents_of_user(config),
             commands: agent_files::commands_of_user(config),
             skills: skill_files::of_user(config),
             hooks: json_files::hooks_of_user(config),
-            programs: Vec::new(),
             mcp: json_files::mcp_of_user(config),
-            permissions: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -66,11 +48,12 @@ impl OwnFiles {
             programs: language_servers::of_project(workspace),
             mcp: json_files::mcp_of_project(workspace),
             permissions: json_files::permissions_of_project(workspace),
+            plugins: Vec::new(),
         }
     }
 
     /// For equal names of commands and skills the project's wins.
-    fn with(mut self, project: Self) -> Self {
+    pub fn with(mut self, project: Self) -> Self {
         self.agents.extend(project.agents);
         self.commands.splice(..0, project.commands);
         self.skills.splice(..0, project.skills);
@@ -83,44 +66,36 @@ impl OwnFiles {
         self.programs.iter().map(|file| file.path.clone()).collect()
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.all().is_empty()
+    /// Those of the plugin in `root`; for equal names the user's own win.
+    pub fn add_plugin(&mut self, files: Self, root: PathBuf) {
+        self.agents.extend(files.agents);
+        self.commands.extend(files.commands);
+        self.skills.extend(files.skills);
+        self.hooks.extend(files.hooks);
+        self.mcp.splice(..0, files.mcp);
+        self.plugins.push(root);
     }
 
-    pub fn kinds(&self) -> String {
-        and_list(&self.all().iter().map(|(kind, _)| *kind).collect::<Vec<_>>())
-    }
-
-    pub fn names(&self, workspace: &Path) -> String {
-        let all = self.all();
-        let paths = all.iter().flat_map(|(_, files)| files).map(|(path, _)| path::display(workspace, path));
-        paths.collect::<Vec<_>>().join(", ")
-    }
-
-    /// Everything that trust is bound to: names and texts.
-    pub fn contents(&self, workspace: &Path) -> String {
-        let all = self.all();
-        let files = all.iter().flat_map(|(_, files)| files);
-        files.map(|(path, text)| format!("{}\0{text}\0", path::display(workspace, path))).collect()
-    }
-
-    fn all(&self) -> Vec<(&'static str, Vec<(&Path, &str)>)> {
-        let commands = self.commands.iter().map(|file| (&*file.path, &*file.text));
-        let skills = self.skills.iter().map(|file| (&*file.path, &*file.text));
-        let mut all = vec![
-            ("sub-agents", rows(&self.agents)),
-            ("commands", commands.collect()),
-            ("skills", skills.collect()),
-            ("hooks", rows(&self.hooks)),
-            ("language servers", rows(&self.programs)),
-            ("MCP servers", rows(&self.mcp)),
-            ("permission rules", rows(&self.permissions)),
-        ];
-        all.retain(|(_, files)| !files.is_empty());
+    /// Everything that needs trust, by kind.
+    pub fn definitions(&self, workspace: &Path) -> Vec<Definition> {
+        let mut all = Vec::new();
+        self.clone().retain(workspace, |one| {
+            all.push(one.clone());
+            true
+        });
         all
     }
-}
 
-fn rows(files: &[AgentFile]) -> Vec<(&Path, &str)> {
-    files.iter().map(|file| (&*file.path, &*file.text)).collect()
+    pub fn retain(&mut self, workspace: &Path, mut keep: impl FnMut(&Definition) -> bool) {
+        let mut holds = |kind, path: &Path, text: &str| {
+            keep(&Definition { kind, name: path::display(workspace, path), text: text.to_owned() })
+        };
+        self.agents.retain(|file| holds("sub-agents", &file.path, &file.text));
+        self.commands.retain(|file| holds("commands", &file.path, &file.text));
+        self.skills.retain(|file| holds("skills", &file.path, &file.text));
+        self.hooks.retain(|file| holds("hooks", &file.path, &file.text));
+        self.programs.retain(|file| holds("language servers", &file.path, &file.text));
+        self.mcp.retain(|file| holds("MCP servers", &file.path, &file.text));
+        self.permissions.retain(|file| holds("permission rules", &file.path, &file.text));
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::trust::Trust;
+use super::trust::{Definition, Trust};
 use crate::config::error::ConfigError;
 use crate::config::paths::{self, Paths};
 use crate::config::raw::{ProjectConfig, Raw};
@@ -19,7 +19,7 @@ pub fn read(workspace: &Path, paths: &Paths, trust: bool) -> Result<(Raw, Vec<St
         }
         return Ok((Raw::default(), notices));
     };
-    let trusted = trust || Trust::new(&paths.project(workspace)).holds(&text);
+    let trusted = trust || Trust::read(&paths.project(workspace)).holds(&definition(workspace, &text));
     let ProjectConfig { mut raw, personal, unknown } = match Raw::parse_project(&text, trusted) {
         Ok(file) => file,
         // Someone else's file stops nothing here.
@@ -62,12 +62,16 @@ pub fn read(workspace: &Path, paths: &Paths, trust: bool) -> Result<(Raw, Vec<St
     Ok((raw, notices))
 }
 
-/// What the file would set if trusted, with its text; `None` without such a file.
-pub fn wishes(workspace: &Path) -> Result<Option<(String, Vec<String>)>, ConfigError> {
+/// What the file would set if trusted, and what to trust for it; `None` without such a file.
+pub fn wishes(workspace: &Path) -> Result<Option<(Definition, Vec<String>)>, ConfigError> {
     let place = paths::project_config(workspace);
     let Some(text) = text(workspace)? else { return Ok(None) };
     let file = Raw::parse_project(&text, false).map_err(|what| source::unparsable(&place, &what))?;
-    Ok(Some((text, file.personal)))
+    Ok(Some((definition(workspace, &text), file.personal)))
+}
+
+fn definition(workspace: &Path, text: &str) -> Definition {
+    Definition { kind: "settings", name: place(workspace), text: text.to_owned() }
 }
 
 /// As users read it.

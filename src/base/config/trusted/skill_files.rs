@@ -23,6 +23,16 @@ pub struct SkillFile {
     /// Empty if unreadable.
     pub text: String,
     pub by_user: bool,
+    /// Its name is the beginning of the skill's.
+    pub plugin: Option<String>,
+}
+
+/// In a folder of a plugin.
+pub fn of_plugin(folder: &Path, name: &str) -> Vec<SkillFile> {
+    let mut found = Found::new(true);
+    found.look_in(folder);
+    found.files.iter_mut().for_each(|file| file.plugin = Some(name.to_owned()));
+    found.files
 }
 
 pub fn of_user(config: &Path) -> Vec<SkillFile> {
@@ -82,7 +92,7 @@ impl Found {
         let paths = NAMES.map(|name| folder.join(name));
         if let Some(path) = paths.into_iter().find(|path| path.symlink_metadata().is_ok()) {
             let text = file::small_text(&path, MAX_BYTES).unwrap_or_default();
-            self.files.push(SkillFile { path, text, by_user: self.by_user });
+            self.files.push(SkillFile { path, text, by_user: self.by_user, plugin: None });
             return;
         }
         let hidden = |path: &Path| path.file_name().is_none_or(|name| name.as_encoded_bytes()[0] == b'.');

@@ -1,77 +1,134 @@
-//! Whether a folder's own configuration may redirect the model or loosen the rules. Trust is bound to the
-//! exact text and kept in the user's state, never in the checkout.
+//! What of a folder's own configuration the user trusts. Trust is bound to each exact text and kept in the user's state,
+//! never in the checkout. The text is kept, too, to show what changed since.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use similar::TextDiff;
 
 use crate::file;
-use crate::folder::atomic_write::{self, Expect};
+use crate::folder::update::update;
 
-/// A hash in hexadecimal, with some room.
-const MAX_BYTES: u64 = 4096;
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// A longer text isn't kept, so what changed in it can't be shown.
+const KEPT_BYTES: usize = 64 * 1024;
+const CONTEXT: usize = 2;
+
+/// Something that needs the user's trust.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// In the plural, such as `hooks`.
+    pub kind: &'static str,
+    /// The file, as users read it.
+    pub name: String,
+    pub text: String,
+}
+
+impl Definition {
+    fn key(&self) -> String {
+        format!("{}: {}", self.kind, self.name)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Known {
+    hash: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    text: String,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Stored {
+    trusted: BTreeMap<String, Known>,
+    /// Hashes of what the user doesn't want to be asked about again.
+    refused: BTreeMap<String, String>,
+}
 
 #[derive(Clone, Debug)]
 pub struct Trust {
     path: PathBuf,
+    stored: Stored,
 }
 
 impl Trust {
-    pub fn new(project_state: &Path) -> Self {
-        Self { path: project_state.join("trusted-configuration") }
+    /// Without a readable file, nothing is trusted.
+    pub fn read(state: &Path) -> Self {
+        let path = path(state);
+        Self { stored: stored(file::read(&path, MAX_BYTES).ok().as_ref().map(|(bytes, _)| &**bytes)), path }
     }
 
-    /// Trust in everything that the project defines (`own_files`).
-    pub fn of_agents(project_state: &Path) -> Self {
-        Self { path: project_state.join("trusted-agents") }
+    pub fn holds(&self, one: &Definition) -> bool {
+        self.stored.trusted.get(&one.key()).is_some_and(|known| known.hash == hash(&one.text))
     }
 
-    pub fn holds(&self, text: &str) -> bool {
-        holds_hash(&self.path, text)
+    pub fn refused(&self, one: &Definition) -> bool {
+        self.stored.refused.get(&one.key()).is_some_and(|known| *known == hash(&one.text))
     }
 
-    pub fn give(&self, text: &str) -> io::Result<()> {
-        self.revoke()?;
-        write_hash(&self.path, text)
+    /// Whether another text of it is trusted.
+    pub fn has_changed(&self, one: &Definition) -> bool {
+        self.stored.trusted.contains_key(&one.key()) && !self.holds(one)
     }
 
-    pub fn refused(&self, text: &str) -> bool {
-        holds_hash(&self.refusal(), text)
+    /// What changed since the user's last yes; empty for something new.
+    pub fn difference(&self, one: &Definition) -> String {
+        match self.stored.trusted.get(&one.key()) {
+            Some(before) if before.hash != hash(&one.text) => {
+                if before.text.is_empty() || one.text.len() > KEPT_BYTES {
+                    return "(changed; too long to show)\n".to_owned();
+                }
+                let diff = TextDiff::from_lines(&before.text, &one.text);
+                diff.unified_diff().context_radius(CONTEXT).to_string()
+            }
+            _ => String::new(),
+        }
+    }
+
+    pub fn give(&self, all: &[Definition]) -> io::Result<()> {
+        self.change(|stored| {
+            for one in all {
+                let text = if one.text.len() > KEPT_BYTES { String::new() } else { one.text.clone() };
+                stored.trusted.insert(one.key(), Known { hash: hash(&one.text), text });
+            }
+        })
     }
 
     /// Remembers the refusal, so that the user isn't asked again.
-    pub fn refuse(&self, text: &str) -> io::Result<()> {
-        write_hash(&self.refusal(), text)
-    }
-
-    fn refusal(&self) -> PathBuf {
-        let name = self.path.file_name().map(|name| name.to_string_lossy().replace("trusted", "refused"));
-        self.path.with_file_name(name.unwrap_or_default())
+    pub fn refuse(&self, all: &[Definition]) -> io::Result<()> {
+        self.change(|stored| {
+            stored.refused.extend(all.iter().map(|one| (one.key(), hash(&one.text))));
+        })
     }
 
     pub fn revoke(&self) -> io::Result<()> {
-        file::remove(&self.path)
+        self.change(|stored| stored.trusted.clear())
     }
+
+    fn change(&self, change: impl Fn(&mut Stored)) -> io::Result<()> {
+        update(&self.path, |before| {
+            let mut stored = stored(before);
+            change(&mut stored);
+            Ok(Some(serde_json::to_vec(&stored)?))
+        })
+    }
+}
+
+fn path(state: &Path) -> PathBuf {
+    state.join("trusted.json")
+}
+
+fn stored(bytes: Option<&[u8]>) -> Stored {
+    bytes.and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default()
 }
 
 /// Copies a project's trust to a copy of the project: for the same texts only.
 pub fn inherit(project_state: &Path, copy_state: &Path) -> io::Result<()> {
-    let of = |state: &Path| [Trust::new(state), Trust::of_agents(state)];
-    for (trust, copy) in of(project_state).into_iter().zip(of(copy_state)) {
-        if let Ok((hash, _)) = file::read(&trust.path, MAX_BYTES) {
-            atomic_write::write_private(&copy.path, &hash, Expect::Anything).map_err(io::Error::other)?;
-        }
-    }
-    Ok(())
-}
-
-fn holds_hash(path: &Path, text: &str) -> bool {
-    file::read(path, MAX_BYTES).is_ok_and(|(bytes, _)| bytes == hash(text).as_bytes())
-}
-
-fn write_hash(path: &Path, text: &str) -> io::Result<()> {
-    atomic_write::write_private(path, hash(text).as_bytes(), Expect::Anything).map_err(io::Error::other)
+    let of_project = Trust::read(project_state).stored.trusted;
+    Trust::read(copy_state).change(|stored| stored.trusted.clone_from(&of_project))
 }
 
 fn hash(text: &str) -> String {

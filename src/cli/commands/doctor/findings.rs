@@ -5,6 +5,7 @@ use agent::lists::status;
 use base::config::paths;
 use base::config::permission_rules::RuleSource;
 use base::config::source::SettingSource;
+use base::config::trusted::plugin;
 use base::process::quiet;
 use base::text::elide;
 use guard::sandbox::probe as sandbox;
@@ -132,6 +133,13 @@ pub fn check_skills(findings: &mut Findings<'_>) {
         },
     );
     unusable.iter().for_each(|why| findings.line("", why));
+}
+
+pub fn check_plugins(findings: &mut Findings<'_>) {
+    for plugin in plugin::installed(&findings.opened.paths.plugins()) {
+        let state = if plugin.is_trusted() { "active" } else { "not active: not trusted as it is now" };
+        findings.line("plugin", format!("{} from {} ({state})", plugin.record.name, plugin.record.source));
+    }
 }
 
 pub fn check_mcp(findings: &mut Findings<'_>) {

@@ -17,6 +17,7 @@ pub async fn run(cli: &SharedArgs, config: bool) -> Result<bool, Failure> {
     findings::check(&mut found);
     findings::check_rules(&mut found);
     findings::check_skills(&mut found);
+    findings::check_plugins(&mut found);
     findings::check_hooks(&mut found);
     findings::check_sandbox(&mut found);
     findings::check_environment(&mut found);

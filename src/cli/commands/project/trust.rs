@@ -7,6 +7,7 @@ use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure};
 use crate::cli::setup::open;
 use base::config::settings::Permission;
+use base::config::trusted::active;
 use base::config::trusted::held_back::HeldBack;
 use base::config::trusted::own_files::OwnFiles;
 use base::config::trusted::project_file;
@@ -22,13 +23,11 @@ pub struct TrustArgs {
 
 pub fn run(cli: &SharedArgs, args: &TrustArgs) -> Result<(), Failure> {
     let opened = open::open(&cli.model, Permission::Ask)?;
-    let trust = Trust::new(&opened.project_state);
-    let path = base::config::paths::project_config(&opened.workspace);
-    let path = path.display().to_string();
-    let path = sanitize::reveal(&path);
+    let trust = Trust::read(&opened.project_state);
+    let workspace = &opened.workspace;
+    let path = sanitize::reveal(&project_file::place(workspace)).into_owned();
     if args.revoke {
         trust.revoke()?;
-        Trust::of_agents(&opened.project_state).revoke()?;
         return report::print(&format!(
             "{path} and what the project defines for the model are no longer trusted.\n"
         ));
@@ -39,26 +38,30 @@ pub fn run(cli: &SharedArgs, args: &TrustArgs) -> Result<(), Failure> {
     for rules in held.keys().map(|path| sanitize::reveal(&path.display().to_string()).into_owned()) {
         report::print(&format!("{rules} is used as project rules from the next message on.\n"))?;
     }
-    let defined = OwnFiles::of_project(&opened.workspace);
+    let defined = OwnFiles::of_project(workspace).definitions(workspace);
+    let changes = active::differences(&defined, &trust);
+    if !changes.is_empty() {
+        report::print(&format!("Changed since you trusted it:\n{}", sanitize::reveal(&changes)))?;
+    }
     if !defined.is_empty() {
-        Trust::of_agents(&opened.project_state).give(&defined.contents(&opened.workspace))?;
+        trust.give(&defined)?;
+        let names: Vec<&str> = defined.iter().map(|one| one.name.as_str()).collect();
         report::print(&format!(
-            "Trusted the project's {} as they are now: {}. If one changes, all are ignored until you trust them \
-             again.\n",
-            defined.kinds(),
-            sanitize::reveal(&defined.names(&opened.workspace))
+            "Trusted the project's {} as they are now: {}. If one changes, that one is ignored until you trust it again.\n",
+            active::kinds(&defined),
+            sanitize::reveal(&names.join(", "))
         ))?;
     }
     let other = !held.is_empty() || !defined.is_empty();
-    let text = match project_file::wishes(&opened.workspace)? {
+    let text = match project_file::wishes(workspace)? {
         None if other => return Ok(()),
         None => return report::print(&format!("Nothing to trust: there is no {path}.\n")),
         Some((_, wishes)) if wishes.is_empty() && other => return Ok(()),
         Some((_, wishes)) if wishes.is_empty() => {
             return report::print(&format!("Nothing to trust: {path} sets nothing that needs it.\n"));
         }
-        Some((text, wishes)) => {
-            trust.give(&text)?;
+        Some((settings, wishes)) => {
+            trust.give(&[settings])?;
             let wishes: Vec<String> =
                 wishes.iter().map(|wish| format!("  {}\n", sanitize::reveal(wish))).collect();
             format!(

@@ -38,6 +38,7 @@ pub fn run(app: &mut App, text: &str) -> bool {
         "status" => app.send(Quick::ShowStatus),
         "skills" => app.send(Quick::ShowSkills),
         "hooks" => app.send(Quick::ListHooks),
+        "trust" => app.send(Quick::ShowTrust),
         "mcp" => app.send(Quick::ShowMcp),
         "stats" => app.send(Quick::ShowStats),
         "cost" => app.send(Quick::ShowCost),

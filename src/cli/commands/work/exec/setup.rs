@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::args::ExecArgs;
 use super::form::written_or_in_file;
 use crate::cli::args::{SharedArgs, UNATTENDED_WAIT};
-use crate::cli::report::Failure;
+use crate::cli::report::{self, Failure};
 use crate::cli::setup::agent_setup;
 use crate::cli::setup::open::SessionSelector;
 use agent::assemble::Setup;
@@ -51,6 +51,8 @@ pub fn refuse_unknown_command(prompt: &str, setup: &Setup) -> Result<(), Failure
     if of_server || names.iter().any(|known| known == name) || Path::new(word).exists() {
         return Ok(());
     }
+    // They may say why it isn't known.
+    setup.loaded.notices.iter().for_each(|notice| report::note(notice));
     let meant = fuzzy::nearest_name(name, names.iter().map(String::as_str));
     let meant = meant.map_or(String::new(), |near| format!("did you mean /{near}? "));
     Err(Failure::usage(

@@ -1,0 +1,91 @@
+//! Which definitions are active: the user's, and the trusted ones of plugins and of the project.
+
+use std::path::Path;
+
+use super::own_files::OwnFiles;
+use super::plugin;
+use super::project_file;
+use super::trust::{Definition, Trust};
+use crate::text::and_list;
+
+/// Where the usable files are.
+pub struct Places<'a> {
+    pub config: &'a Path,
+    pub workspace: &'a Path,
+    /// Of the project.
+    pub state: &'a Path,
+    pub plugins: &'a Path,
+}
+
+/// The usable files: the user's and the trusted ones of plugins and of the project; with a notice about the others.
+pub fn load(places: &Places<'_>, trust: bool) -> (OwnFiles, Vec<String>) {
+    let Places { config, workspace, state, plugins } = *places;
+    let mut own = OwnFiles::of_user(config);
+    let mut notices = Vec::new();
+    for plugin in plugin::installed(plugins) {
+        if plugin.is_trusted() {
+            own.add_plugin(plugin.files, plugin.root);
+        } else {
+            let name = &plugin.record.name;
+            notices.push(format!(
+                "The plugin {name} isn't trusted as it is now, so it is not active. Add it again with `mycode plugin add`."
+            ));
+        }
+    }
+    let mut project = OwnFiles::of_project(workspace);
+    let known = Trust::read(state);
+    let untrusted: Vec<Definition> =
+        project.definitions(workspace).into_iter().filter(|one| !trust && !known.holds(one)).collect();
+    project.retain(workspace, |one| !untrusted.contains(one));
+    if !untrusted.is_empty() {
+        notices.push(format!(
+            "This project defines {} ({}). Ignored, because they are not trusted as they are now; `mycode trust` trusts \
+             them.",
+            kinds(&untrusted),
+            names(&untrusted, &known)
+        ));
+    }
+    (own.with(project), notices)
+}
+
+/// The kinds, such as `skills and hooks`.
+pub fn kinds(all: &[Definition]) -> String {
+    let mut kinds: Vec<&str> = all.iter().map(|one| one.kind).collect();
+    kinds.dedup();
+    and_list(&kinds)
+}
+
+/// The files, with a word about those that were trusted before.
+pub fn names(all: &[Definition], known: &Trust) -> String {
+    let name = |one: &Definition| {
+        let changed = if known.has_changed(one) { ", changed since you trusted it" } else { "" };
+        format!("{}{changed}", one.name)
+    };
+    let separator = if all.iter().any(|one| known.has_changed(one)) { "; " } else { ", " };
+    all.iter().map(name).collect::<Vec<_>>().join(separator)
+}
+
+/// What changed in each since the user's last yes.
+pub fn differences(all: &[Definition], known: &Trust) -> String {
+    let difference = |one: &Definition| {
+        let changed = known.difference(one);
+        if changed.is_empty() { changed } else { format!("{} ({}):\n{changed}", one.name, one.kind) }
+    };
+    all.iter().map(difference).collect()
+}
+
+/// What of a project isn't trusted as it is now, for its user: the files, and what changed in those that were trusted before.
+pub fn told(workspace: &Path, state: &Path) -> String {
+    let known = Trust::read(state);
+    let mut open = OwnFiles::of_project(workspace).definitions(workspace);
+    open.extend(project_file::wishes(workspace).ok().flatten().map(|(settings, _)| settings));
+    open.retain(|one| !known.holds(one));
+    if open.is_empty() {
+        return "Nothing here waits for your trust.".to_owned();
+    }
+    format!(
+        "Not trusted as they are now: {}.\n{}`mycode trust` trusts them; they count from the next session on.",
+        names(&open, &known),
+        differences(&open, &known)
+    )
+}

@@ -1,0 +1,223 @@
+//! Plugins: bundles of skills, commands, sub-agents, hooks and MCP servers, as Claude Code has them (its plugins reference
+//! and the manifests of anthropics/claude-plugins-official, November 2026). `NAME/` in the user's state holds a plugin's files,
+//! `NAME.json` where they are from. Nothing of it is active until the user trusts that very version.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::agent_files::{self, AgentFile};
+use super::own_files::OwnFiles;
+use super::skill_files;
+use super::trust::{Definition, Trust};
+use crate::{file, path};
+
+/// The variable by which a plugin's texts, hooks and servers name its folder.
+pub const ROOT: &str = "CLAUDE_PLUGIN_ROOT";
+/// The same for a folder of its own that stays when the plugin is updated.
+const DATA: &str = "CLAUDE_PLUGIN_DATA";
+/// Says that only the named skills of the folder belong to the plugin.
+pub const ONLY_NAMED: &str = "onlyNamedSkills";
+pub const MANIFEST: &str = ".claude-plugin/plugin.json";
+const MAX_BYTES: u64 = 1024 * 1024;
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct PluginRecord {
+    pub name: String,
+    /// As the user named it.
+    pub source: String,
+    /// The commit, or a hash of the files that were copied.
+    pub version: String,
+    /// `plugin.json`, over what a marketplace says of it.
+    pub manifest: Value,
+}
+
+#[derive(Clone, Debug)]
+pub struct Plugin {
+    pub record: PluginRecord,
+    pub root: PathBuf,
+    pub files: OwnFiles,
+    trust: Trust,
+}
+
+/// `folder` holds them all.
+pub fn installed(folder: &Path) -> Vec<Plugin> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_record = |path: &PathBuf| {
+        path.extension().is_some_and(|ending| ending == "json") && path.with_extension("").is_dir()
+    };
+    let mut records: Vec<PathBuf> = entries.filter(is_record).collect();
+    records.sort();
+    if records.is_empty() {
+        return Vec::new();
+    }
+    let trust = trust_of(folder);
+    let read = |path: PathBuf| {
+        let record: PluginRecord = serde_json::from_str(&file::small_text(&path, MAX_BYTES)?).ok()?;
+        Some(Plugin::new(record, &path.with_extension(""), trust.clone()))
+    };
+    records.into_iter().filter_map(read).collect()
+}
+
+/// The trust in the plugins of this folder.
+pub fn trust_of(folder: &Path) -> Trust {
+    Trust::read(&folder.join(".trust"))
+}
+
+impl Plugin {
+    fn new(record: PluginRecord, root: &Path, trust: Trust) -> Self {
+        let root = path::follow(root);
+        Self {
+            files: Bundle { root: &root, name: &record.name, manifest: &record.manifest }.files(),
+            record,
+            root,
+            trust,
+        }
+    }
+
+    /// What the user trusts: the version, with the texts of all files that are loaded.
+    pub fn definition(&self) -> Definition {
+        let files = self.files.definitions(&self.root);
+        let texts = files.iter().map(|one| format!("{} {}\n{}\n", one.kind, one.name, one.text));
+        let text = format!("{} {}\n{}", self.record.source, self.record.version, texts.collect::<String>());
+        Definition { kind: "plugins", name: self.record.name.clone(), text }
+    }
+
+    pub fn is_trusted(&self) -> bool {
+        self.trust.holds(&self.definition())
+    }
+}
+
+/// What a plugin keeps, which stays when it is updated.
+pub fn data_of(root: &Path) -> PathBuf {
+    root.with_extension("data")
+}
+
+/// A plugin's folder, and the loaders that read it.
+struct Bundle<'a> {
+    root: &'a Path,
+    name: &'a str,
+    manifest: &'a Value,
+}
+
+impl Bundle<'_> {
+    fn files(&self) -> OwnFiles {
+        let mut files = OwnFiles::default();
+        for place in self.places("agents", Some("agents")) {
+            files.agents.extend(agent_files::agents(&place));
+        }
+        for place in self.places("commands", Some("commands")) {
+            files.commands.extend(agent_files::commands(&place));
+        }
+        for command in &mut files.commands {
+            command.name = format!("{}:{}", self.name, command.name);
+        }
+        let all = self.manifest[ONLY_NAMED] != true;
+        for place in self.places("skills", all.then_some("skills")) {
+            files.skills.extend(skill_files::of_plugin(&place, self.name));
+        }
+        // A bundle that is one skill.
+        if files.skills.is_empty() && all {
+            let root = skill_files::of_plugin(self.root, self.name);
+            files.skills.extend(root.into_iter().filter(|file| file.path.parent() == Some(self.root)));
+        }
+        files.hooks = self.json("hooks", "hooks/hooks.json", "hooks");
+        files.mcp = self.json("mcpServers", ".mcp.json", "mcpServers");
+        let inside = |path: &Path| path::follow(path).starts_with(self.root);
+        files.agents.retain(|file| inside(&file.path));
+        files.commands.retain(|file| inside(&file.path));
+        files.skills.retain(|file| inside(&file.path));
+        let texts = files.agents.iter_mut().map(|file| &mut file.text);
+        let texts = texts.chain(files.commands.iter_mut().map(|file| &mut file.text));
+        for text in texts.chain(files.skills.iter_mut().map(|file| &mut file.text)) {
+            *text = self.placed(text);
+        }
+        files
+    }
+
+    /// The default place, and those that the manifest names: paths in the folder, one or several.
+    fn places(&self, key: &str, default: Option<&str>) -> Vec<PathBuf> {
+        let named = match &self.manifest[key] {
+            Value::String(path) => vec![path.as_str()],
+            Value::Array(paths) => paths.iter().filter_map(Value::as_str).collect(),
+            // Commands by name: `{"about": {"source": "./about.md"}}`.
+            Value::Object(named) => named.values().filter_map(|one| one["source"].as_str()).collect(),
+            _ => Vec::new(),
+        };
+        let mut places: Vec<PathBuf> = Vec::new();
+        for place in default.into_iter().chain(named).map(|name| path::follow(&self.root.join(name))) {
+            if place.starts_with(self.root) && !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        places
+    }
+
+    /// Objects in files and in the manifest itself, each in the form of our own files.
+    fn json(&self, key: &str, default: &str, within: &str) -> Vec<AgentFile> {
+        let mut found = Vec::new();
+        for place in self.places(key, Some(default)).into_iter().filter(|place| place.is_file()) {
+            let text = file::small_text(&place, MAX_BYTES).unwrap_or_default();
+            // What isn't JSON is kept, so that it can be reported.
+            let text = match serde_json::from_str(&text) {
+                Ok(value) => self.completed(value, within),
+                Err(_) => text,
+            };
+            found.push(AgentFile { path: place, text });
+        }
+        let inline = match &self.manifest[key] {
+            Value::Array(all) => all.iter().filter(|one| one.is_object()).collect(),
+            one if one.is_object() => vec![one],
+            _ => Vec::new(),
+        };
+        let path = self.root.join(MANIFEST);
+        found.extend(
+            inline
+                .into_iter()
+                .map(|value| AgentFile { path: path.clone(), text: self.completed(value.clone(), within) }),
+        );
+        found
+    }
+
+    /// With the key that our own files have around it, and the plugin's folder in all texts.
+    fn completed(&self, value: Value, within: &str) -> String {
+        let mut value =
+            if value.get(within).is_some_and(Value::is_object) { value } else { json!({within: value}) };
+        self.place_in(&mut value);
+        if within == "hooks" {
+            value[ROOT] = json!(self.root);
+        } else if let Some(servers) = value[within].as_object_mut() {
+            let programs = servers.values_mut().filter(|server| server.get("command").is_some());
+            for server in programs.filter_map(Value::as_object_mut) {
+                server.entry("sandbox").or_insert_with(|| json!({"folders": [self.data()]}));
+                let env = server.entry("env").or_insert_with(|| Value::Object(Map::new()));
+                if env.is_object() {
+                    env[ROOT] = json!(self.root);
+                    env[DATA] = json!(self.data());
+                }
+            }
+        }
+        value.to_string()
+    }
+
+    fn place_in(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.placed(text),
+            Value::Array(all) => all.iter_mut().for_each(|one| self.place_in(one)),
+            Value::Object(all) => all.values_mut().for_each(|one| self.place_in(one)),
+            _ => {}
+        }
+    }
+
+    fn placed(&self, text: &str) -> String {
+        let named = |name: &str| format!("${{{name}}}");
+        text.replace(&named(ROOT), &self.root.to_string_lossy())
+            .replace(&named(DATA), &self.data().to_string_lossy())
+    }
+
+    fn data(&self) -> PathBuf {
+        data_of(self.root)
+    }
+}

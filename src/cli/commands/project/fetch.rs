@@ -1,0 +1,210 @@
+//! Fetches a plugin: copies a folder, or gets one commit of a repository.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::process::Command;
+
+use crate::cli::report::Failure;
+use base::text::one_line;
+use base::{file, path, secret};
+
+const LIMIT: Duration = Duration::from_secs(300);
+const MAX_FILES: usize = 10_000;
+const MAX_BYTES: u64 = 200 * 1024 * 1024;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PluginSource {
+    at: At,
+    /// A folder in it.
+    below: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum At {
+    Folder(PathBuf),
+    Repository { url: String, commit: Option<String> },
+}
+
+pub struct FetchedPlugin {
+    pub root: PathBuf,
+    pub version: String,
+}
+
+impl PluginSource {
+    /// As the user writes it.
+    pub fn read(text: &str) -> Result<Self, Failure> {
+        let folder = Path::new(text);
+        if folder.is_dir() {
+            return Ok(Self { at: At::Folder(folder.canonicalize()?), below: String::new() });
+        }
+        let (url, commit) = text.split_once('#').map_or((text, None), |(url, commit)| (url, Some(commit)));
+        let plain =
+            |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c));
+        let on_github = url
+            .split_once('/')
+            .is_some_and(|(owner, repo)| plain(owner) && plain(repo) && !owner.starts_with('.'));
+        let url = if on_github { format!("https://github.com/{url}") } else { url.to_owned() };
+        let is_url =
+            ["https://", "http://", "ssh://", "file://", "git@"].iter().any(|start| url.starts_with(start));
+        if !is_url {
+            return Err(Failure::usage(
+                format!("there is no folder {text}"),
+                "name a folder, a git URL such as https://…, or OWNER/REPO on GitHub",
+            ));
+        }
+        Ok(Self { at: At::Repository { url, commit: commit.map(str::to_owned) }, below: String::new() })
+    }
+
+    /// What an entry of a list of plugins names; `market` stands in `here`.
+    pub fn of_entry(entry: &Value, market: &Value, here: &Self) -> Result<Self, String> {
+        let text = |key: &str| entry[key].as_str().map(str::to_owned);
+        let local =
+            entry.as_str().map(str::to_owned).or_else(|| text("path").filter(|_| entry["source"] == "local"));
+        if let Some(below) = local {
+            let base = market["metadata"]["pluginRoot"].as_str().filter(|_| !below.starts_with("./"));
+            return Ok(Self { below: format!("{}/{below}", base.unwrap_or(".")), ..here.clone() });
+        }
+        let url = match (entry["source"].as_str(), text("url"), text("repo")) {
+            (Some("github"), _, Some(repo)) => format!("https://github.com/{repo}"),
+            (Some("url" | "git" | "git-subdir"), Some(url), _) => url,
+            (kind, ..) => {
+                return Err(format!(
+                    "its source is of kind {}, which isn't supported",
+                    kind.unwrap_or("unknown")
+                ));
+            }
+        };
+        let mut source = Self::read(&url).map_err(|failure| failure.to_string())?;
+        if let At::Repository { commit, .. } = &mut source.at {
+            *commit = text("sha").or_else(|| text("ref"));
+        }
+        Ok(Self { below: text("path").unwrap_or_default(), ..source })
+    }
+
+    /// The folder, if both are of the same repository.
+    pub fn within(&self, other: &Self) -> Option<String> {
+        (self.at == other.at).then(|| self.below.clone())
+    }
+
+    pub fn last_name(&self) -> String {
+        let whole = match &self.at {
+            At::Folder(folder) => folder.to_string_lossy().into_owned(),
+            At::Repository { url, .. } => url.trim_end_matches('/').trim_end_matches(".git").to_owned(),
+        };
+        let named = if self.below.is_empty() { whole } else { self.below.clone() };
+        named.rsplit(['/', ':']).next().unwrap_or_default().to_owned()
+    }
+}
+
+/// Into a new folder.
+pub async fn fetch(source: &PluginSource, into: &Path) -> Result<FetchedPlugin, Failure> {
+    fs::create_dir_all(into)?;
+    let version = match &source.at {
+        At::Folder(folder) => {
+            let (mut names, mut left) = (String::new(), (MAX_FILES, MAX_BYTES));
+            copy(folder, into, Path::new(""), &mut names, &mut left)?;
+            file::hash(names.as_bytes())
+        }
+        At::Repository { url, commit } => commit_of(url, commit.as_deref(), into).await?,
+    };
+    Ok(FetchedPlugin { root: inside(into, &source.below)?, version })
+}
+
+/// A folder named in a list, which may not lead out.
+pub fn inside(root: &Path, below: &str) -> Result<PathBuf, Failure> {
+    let named = Path::new(below);
+    let stays = named.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let place = path::normalize(&root.join(named));
+    if stays && place.is_dir() {
+        return Ok(place);
+    }
+    Err(Failure::task(
+        format!("the repository has no folder {below}"),
+        "its list of plugins is wrong; tell its author",
+    ))
+}
+
+/// Without `.git` and links. `names` gets the name and hash of each file, in order.
+fn copy(
+    from: &Path,
+    to: &Path,
+    name: &Path,
+    names: &mut String,
+    left: &mut (usize, u64),
+) -> Result<(), Failure> {
+    let mut entries: Vec<_> = fs::read_dir(from)?.collect::<Result<_, _>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
+        let name = name.join(entry.file_name());
+        if kind.is_dir() && entry.file_name() != ".git" {
+            fs::create_dir_all(&target)?;
+            copy(&entry.path(), &target, &name, names, left)?;
+        } else if kind.is_file() {
+            let size = entry.metadata()?.len();
+            if left.0 == 0 || left.1 < size {
+                let hint = "name the plugin's own folder";
+                return Err(Failure::usage("the folder is too large for a plugin", hint));
+            }
+            *left = (left.0 - 1, left.1 - size);
+            fs::copy(entry.path(), &target)?;
+            names.push_str(&format!("{} {}\n", name.display(), file::hash(&fs::read(&target)?)));
+        }
+    }
+    Ok(())
+}
+
+async fn commit_of(url: &str, wanted: Option<&str>, into: &Path) -> Result<String, Failure> {
+    let wanted = wanted.unwrap_or("HEAD");
+    if wanted.starts_with('-') {
+        return Err(Failure::usage(
+            format!("'{wanted}' can't be a branch, tag or commit"),
+            "name one after #",
+        ));
+    }
+    git(into, &["init", "-q", "--template="]).await?;
+    let shallow = git(into, &["fetch", "-q", "--depth", "1", "--no-tags", "--", url, wanted]).await;
+    let at = match shallow {
+        Ok(_) => "FETCH_HEAD",
+        // Not every server hands out a commit by its name.
+        Err(_) if wanted.len() == 40 => {
+            git(into, &["fetch", "-q", "--", url, "+refs/heads/*:refs/remotes/all/*"]).await?;
+            wanted
+        }
+        Err(failure) => return Err(failure),
+    };
+    // Links come as text files, so that none leads out.
+    git(into, &["-c", "core.symlinks=false", "checkout", "-q", "--detach", at]).await?;
+    let commit = git(into, &["rev-parse", "HEAD"]).await?;
+    fs::remove_dir_all(into.join(".git"))?;
+    Ok(commit.trim().to_owned())
+}
+
+async fn git(folder: &Path, args: &[&str]) -> Result<String, Failure> {
+    let mut command = Command::new("git");
+    command
+        .arg("-C")
+        .arg(folder)
+        .args(["-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never"])
+        .args(args);
+    command.env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null()).kill_on_drop(true);
+    for name in secret::own_variables() {
+        command.env_remove(name);
+    }
+    let name =
+        args.iter().find(|arg| !arg.starts_with('-') && !arg.contains('=')).copied().unwrap_or_default();
+    let hint = "check the address and your access to it";
+    let output = tokio::time::timeout(LIMIT, command.output())
+        .await
+        .map_err(|_| Failure::task(format!("git {name} took more than {} s", LIMIT.as_secs()), hint))?
+        .map_err(|error| Failure::task(format!("git can't be started: {error}"), "install git"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = one_line(String::from_utf8_lossy(&output.stderr).trim(), 300);
+    Err(Failure::task(format!("git {name} failed: {said}"), hint))
+}

@@ -1,0 +1,260 @@
+//! `mycode plugin`: adds, lists and removes bundles of skills, commands, sub-agents, hooks and MCP servers. A bundle is copied
+//! at one commit, and it is not active before the user has seen what it brings.
+
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::fetch::{self, FetchedPlugin, PluginSource};
+use crate::cli::args::SharedArgs;
+use crate::cli::report::{self, Failure};
+use crate::cli::setup::ask;
+use base::config::paths::Paths;
+use base::config::trusted::plugin::{self, MANIFEST, ONLY_NAMED, Plugin, PluginRecord};
+use base::config::trusted::trust::Definition;
+use base::file;
+use base::sanitize;
+
+const MARKETPLACE: &str = ".claude-plugin/marketplace.json";
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+/// A list may name another repository, but not a list of lists.
+const MAX_STEPS: usize = 3;
+
+#[derive(Args, Debug)]
+pub struct PluginArgs {
+    #[command(subcommand)]
+    pub command: PluginCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PluginCommand {
+    /// Copy a plugin, show what it brings, and activate it if you trust it (in scripts: with --trust)
+    Add {
+        /// A folder, a git URL or OWNER/REPO on GitHub, with #BRANCH, #TAG or #COMMIT if wanted
+        source: String,
+        /// Which plugin, where the repository lists several
+        name: Option<String>,
+    },
+    /// List the plugins, their versions, and what is active
+    List,
+    /// Remove a plugin
+    Remove {
+        /// Its name
+        name: String,
+    },
+}
+
+pub async fn run(cli: &SharedArgs, args: &PluginArgs) -> Result<(), Failure> {
+    let folder = Paths::from_env().plugins();
+    match &args.command {
+        PluginCommand::Add { source, name } => add(&folder, source, name.as_deref(), cli.model.trust).await,
+        PluginCommand::List => list(&folder),
+        PluginCommand::Remove { name } => remove(&folder, name),
+    }
+}
+
+async fn add(folder: &Path, written: &str, name: Option<&str>, trust: bool) -> Result<(), Failure> {
+    file::create_private_folder(folder)?;
+    let new = tempfile_in(folder)?;
+    let found = find(&PluginSource::read(written)?, name, &new).await;
+    let placed = found.and_then(|found| place(folder, written, found));
+    let _ = fs::remove_dir_all(&new);
+    let plugin = placed?;
+    report::print(&format!("Added {}\n", sanitize::reveal(&described(&plugin))))?;
+    if plugin.is_trusted() {
+        return report::print("It is active: you trusted this version before.\n");
+    }
+    let definition = plugin.definition();
+    let known = plugin::trust_of(folder);
+    let changes = known.difference(&definition);
+    if !changes.is_empty() {
+        report::print(&format!("Changed since you trusted it:\n{}", sanitize::reveal(&changes)))?;
+    }
+    let yes = trust
+        || io::stdin().is_terminal()
+            && ask::yes(
+                "Its hooks and MCP servers run on this machine. Activate it? [y] yes   [n] no (default): ",
+            )?;
+    if !yes {
+        return report::print("It is not active. To activate it, add it again with --trust.\n");
+    }
+    known.give(&[definition])?;
+    report::print("It is active from the next session on.\n")
+}
+
+struct Found {
+    root: PathBuf,
+    version: String,
+    name: String,
+    manifest: Value,
+}
+
+/// Fetches a plugin, by way of a marketplace's list if need be.
+async fn find(source: &PluginSource, name: Option<&str>, into: &Path) -> Result<Found, Failure> {
+    let (mut source, mut entry) = (source.clone(), json!({}));
+    for step in 0..MAX_STEPS {
+        let FetchedPlugin { root, version } = fetch::fetch(&source, &into.join(step.to_string())).await?;
+        let own = read(&root.join(MANIFEST))?;
+        let listed = if entry["name"].is_null() { read(&root.join(MARKETPLACE))? } else { None };
+        let wanted = listed.filter(|_| own.is_none() || name.is_some());
+        let Some(market) = wanted else {
+            let manifest = merged(own.unwrap_or_default(), &entry);
+            let named = manifest["name"].as_str().map_or_else(|| source.last_name(), str::to_owned);
+            return Ok(Found { root, version, name: named, manifest });
+        };
+        entry = chosen(&market, name)?;
+        match PluginSource::of_entry(&entry["source"], &market, &source) {
+            Err(why) => return Err(unusable(&why)),
+            Ok(next) => match next.within(&source) {
+                // Another folder of what was just fetched.
+                Some(below) => {
+                    let below = fetch::inside(&root, &below)?;
+                    let own = read(&below.join(MANIFEST))?;
+                    let manifest = merged(own.unwrap_or_default(), &entry);
+                    let named = manifest["name"].as_str().unwrap_or_default().to_owned();
+                    return Ok(Found { root: below, version, name: named, manifest });
+                }
+                None => source = next,
+            },
+        }
+    }
+    Err(unusable("its list leads to another list"))
+}
+
+/// The manifest, completed by the marketplace's entry, which may stand for it.
+fn merged(own: Value, entry: &Value) -> Value {
+    let mut manifest = entry.as_object().cloned().unwrap_or_default();
+    if manifest.contains_key("skills") {
+        manifest.insert(ONLY_NAMED.to_owned(), true.into());
+    }
+    manifest.extend(own.as_object().cloned().unwrap_or_default());
+    manifest.into()
+}
+
+fn chosen(market: &Value, name: Option<&str>) -> Result<Value, Failure> {
+    let all = market["plugins"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let names: Vec<&str> = all.iter().filter_map(|one| one["name"].as_str()).collect();
+    let named = |name: &str| all.iter().find(|one| one["name"] == name).cloned();
+    let found = match name {
+        Some(name) => named(name),
+        None if all.len() == 1 => Some(all[0].clone()),
+        None => None,
+    };
+    found.ok_or_else(|| {
+        let what = match name {
+            Some(name) => format!("it lists no plugin '{name}'"),
+            None => "it lists several plugins".to_owned(),
+        };
+        Failure::usage(
+            what,
+            format!("name one of them after the source: {}", sanitize::reveal(&names.join(", "))),
+        )
+    })
+}
+
+fn read(path: &Path) -> Result<Option<Value>, Failure> {
+    let Some(text) = file::small_text(path, MAX_BYTES) else { return Ok(None) };
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    serde_json::from_str(&text)
+        .map(Some)
+        .map_err(|error| unusable(&format!("its {name} is not valid JSON: {error}")))
+}
+
+/// Moves a fetched plugin to its place. An earlier version goes.
+fn place(folder: &Path, written: &str, found: Found) -> Result<Plugin, Failure> {
+    let Found { root, version, name, manifest } = found;
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+        return Err(unusable("its name may have letters, digits, - and _ only"));
+    }
+    let target = folder.join(&name);
+    // Outside of the check-out, so that nothing of it counts before its record stands.
+    let record = PluginRecord { name: name.clone(), source: written.to_owned(), version, manifest };
+    let kept = folder.join(format!("{name}.json"));
+    file::remove(&kept)?;
+    if target.exists() {
+        fs::remove_dir_all(&target)?;
+    }
+    fs::rename(&root, &target)?;
+    file::create_private_folder(&plugin::data_of(&target))?;
+    fs::write(&kept, serde_json::to_vec(&record).map_err(io::Error::other)?)?;
+    let added = plugin::installed(folder).into_iter().find(|plugin| plugin.record.name == name);
+    match added {
+        Some(plugin) if !plugin.files.definitions(&plugin.root).is_empty() => Ok(plugin),
+        _ => {
+            discard(folder, &name)?;
+            Err(unusable("it has no skills, commands, sub-agents, hooks or MCP servers"))
+        }
+    }
+}
+
+fn unusable(why: &str) -> Failure {
+    Failure::task(
+        format!("this can't be added as a plugin: {}", sanitize::reveal(why)),
+        "a plugin is a folder with .claude-plugin/plugin.json, or with skills, commands, agents, hooks or .mcp.json in it",
+    )
+}
+
+fn tempfile_in(folder: &Path) -> io::Result<PathBuf> {
+    let new = folder.join(format!(".new-{:08x}", fastrand::u32(..)));
+    file::create_private_folder(&new)?;
+    Ok(new)
+}
+
+fn described(plugin: &Plugin) -> String {
+    let record = &plugin.record;
+    let mut lines = format!("{} {} from {}", record.name, short(&record.version), record.source);
+    if let Some(about) = record.manifest["description"].as_str() {
+        lines.push_str(&format!("\n  {}", base::text::one_line(about, 200)));
+    }
+    let files = plugin.files.definitions(&plugin.root);
+    let mut kinds: Vec<&str> = files.iter().map(|one| one.kind).collect();
+    kinds.dedup();
+    for kind in kinds {
+        let names: Vec<&str> =
+            files.iter().filter(|one: &&Definition| one.kind == kind).map(|one| one.name.as_str()).collect();
+        lines.push_str(&format!("\n  {kind}: {}", names.join(", ")));
+    }
+    lines
+}
+
+fn short(version: &str) -> &str {
+    version.get(..12).unwrap_or(version)
+}
+
+fn list(folder: &Path) -> Result<(), Failure> {
+    let plugins = plugin::installed(folder);
+    if plugins.is_empty() {
+        return report::print("No plugins. `mycode plugin add SOURCE` adds one.\n");
+    }
+    for plugin in plugins {
+        let state = if plugin.is_trusted() { "active" } else { "not active: not trusted as it is now" };
+        report::say(&format!("{}\n  {state}\n", described(&plugin)))?;
+    }
+    Ok(())
+}
+
+fn remove(folder: &Path, name: &str) -> Result<(), Failure> {
+    let plugins = plugin::installed(folder);
+    if !plugins.iter().any(|plugin| plugin.record.name == name) {
+        return Err(Failure::usage(
+            format!("there is no plugin '{}'", sanitize::reveal(name)),
+            "`mycode plugin list` lists them",
+        ));
+    }
+    discard(folder, name)?;
+    report::print(&format!("Removed {name}.\n"))
+}
+
+fn discard(folder: &Path, name: &str) -> io::Result<()> {
+    file::remove(&folder.join(format!("{name}.json")))?;
+    for gone in [folder.join(name), plugin::data_of(&folder.join(name))] {
+        if gone.is_dir() {
+            fs::remove_dir_all(gone)?;
+        }
+    }
+    Ok(())
+}
