@@ -166,7 +166,7 @@ fn engine(setup: Setup, events: mpsc::UnboundedSender<Event>) -> Result<Engine, 
     });
     notices.extend(tools.unusable);
     let cx = &mut dispatcher.cx;
-    if loaded.work.inject_notes {
+    if loaded.work.inject_notes.is_some() {
         let root = workspace.clone();
         let retriever = ContextRetriever::new(&workspace, &project_state);
         let hints = Box::new(move |files: &[String]| notes::hints(&root, files));

@@ -90,7 +90,7 @@ impl From<LogError> for Failure {
 impl From<NoteError> for Failure {
     fn from(error: NoteError) -> Self {
         let (kind, hint) = match &error {
-            NoteError::NoSuch { .. } | NoteError::Ambiguous { .. } => {
+            NoteError::NoSuch { .. } | NoteError::Ambiguous { .. } | NoteError::Twin { .. } => {
                 (FailureKind::Usage, "`mycode notes list` and `mycode notes list --archived` show the ids")
             }
             NoteError::Invalid(_) => (FailureKind::Usage, "see `mycode notes --help`"),

@@ -2,6 +2,7 @@
 //! said before anything runs.
 
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
@@ -213,6 +214,22 @@ fn an_outage_uses_up_no_task() {
     let output = run(&place, &back, &[]);
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
     assert_eq!(results(&place, "tasks.results.jsonl").len(), 3);
+}
+
+#[test]
+fn tasks_from_a_pipe() {
+    let server = FakeServer::start(vec![answer().text("Good.").into()]);
+    let place = Workplace::new();
+    let url = server.base_url();
+    let args = ["exec", "--base-url", &url, "--model", "gpt-5-mini", "--each", "-"];
+    let output = place.command(&args).output().unwrap();
+    assert!(stderr(&output).contains("needs --results FILE"), "{}", stderr(&output));
+    let mut command = place.command(&[&args[..], &["--results", "done.jsonl"]].concat());
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"\"the task\"\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(ids(&results(&place, "done.jsonl")), ["1"]);
 }
 
 #[test]

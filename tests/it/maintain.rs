@@ -105,6 +105,22 @@ fn three_days() {
 }
 
 #[test]
+fn the_second_time_knows_what_the_first_found_out() {
+    let place = place();
+    let new = ["notes", "new", "--type", "conclusion", "The server drops idle uploads", "measured"];
+    assert!(place.command(&new).output().unwrap().status.success());
+    let server =
+        FakeServer::start(vec![answer().text("Explored.").into(), answer().text("Analyzed.").into()]);
+    for (phase, knows) in [("explore", true), ("analyze", false)] {
+        let output = run(&place, &server, &["--phase", phase, "the whole"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let first = said(&server.requests().last().unwrap().body);
+        assert_eq!(first.contains("Learned by earlier maintenance"), knows, "{first}");
+        assert_eq!(first.contains("The server drops idle uploads"), knows, "{first}");
+    }
+}
+
+#[test]
 fn all_phases_in_one_session() {
     let place = place();
     let new = ["notes", "new", "--type", "blocker", "Uploads are tried once", "seen"];

@@ -16,7 +16,7 @@ use super::permission_rules::{self, PermissionLists, RuleSource};
 use super::provider_section;
 use super::raw::Raw;
 use super::settings::{
-    ContextSettings, MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, Origin, Permission, ProviderKind,
+    ContextSettings, MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, NoteLimits, Origin, Permission, ProviderKind,
     ProviderSettings, ScreenSettings, WebSearchSetting, WebSettings, WorkSettings,
 };
 use super::source::{self, SettingSource};
@@ -152,7 +152,10 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
             .unwrap_or(true)
             .then(|| std::time::Duration::from_millis(raw.task_context_wait_ms.unwrap_or(1_000))),
         light_model: raw.light_model.as_deref().map(Arc::from),
-        inject_notes: raw.inject_notes.unwrap_or(true),
+        inject_notes: raw.inject_notes.unwrap_or(true).then_some(NoteLimits {
+            min_relevance: share("note_min_relevance", raw.note_min_relevance, 0.0)?,
+            max_tokens: raw.note_max_tokens.unwrap_or(800),
+        }),
     };
     let web = WebSettings {
         search: raw.web_search == Some(WebSearchSetting::Provider),
@@ -257,6 +260,16 @@ fn others(
     provider_section::others(raw, var, chosen)
 }
 
+fn share(name: &str, value: Option<f64>, default: f64) -> Result<f64, ConfigError> {
+    match value {
+        None => Ok(default),
+        Some(value) if value > 0.0 && value <= 1.0 => Ok(value),
+        Some(value) => {
+            Err(bad(format!("{name} = {value} is out of range"), "set it to a share between 0 and 1"))
+        }
+    }
+}
+
 fn context(raw: &Raw, model: &str, learned: Option<(u64, Origin)>) -> Result<ContextSettings, ConfigError> {
     let (window, origin) = match (raw.context_window, learned, models::facts(model)) {
         (Some(window), ..) => (window, Origin::User),
@@ -280,13 +293,6 @@ fn context(raw: &Raw, model: &str, learned: Option<(u64, Origin)>) -> Result<Con
     }
     // A user who sets the window wants all of it.
     made.tier_tokens = made.tier_tokens.filter(|_| origin != Origin::User);
-    let share = |name: &str, value: Option<f64>, default: f64| match value {
-        None => Ok(default),
-        Some(value) if value > 0.0 && value <= 1.0 => Ok(value),
-        Some(value) => {
-            Err(bad(format!("{name} = {value} is out of range"), "set it to a share between 0 and 1"))
-        }
-    };
     made.compression_threshold =
         share("compression_threshold", raw.compression_threshold, made.compression_threshold)?;
     made.low_water = share("low_water", raw.low_water, made.low_water)?.min(made.compression_threshold);

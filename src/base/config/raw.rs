@@ -49,6 +49,8 @@ pub struct Raw {
     pub nudges: Option<bool>,
     pub keep_services: Option<bool>,
     pub inject_notes: Option<bool>,
+    pub note_min_relevance: Option<f64>,
+    pub note_max_tokens: Option<u64>,
     pub task_context: Option<bool>,
     pub task_context_wait_ms: Option<u64>,
     pub web_search: Option<WebSearchSetting>,

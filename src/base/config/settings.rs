@@ -243,6 +243,15 @@ pub enum WebSearchSetting {
     Provider,
 }
 
+/// Which notes go along with a task.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NoteLimits {
+    /// 0–1; open blockers always count as relevant.
+    pub min_relevance: f64,
+    /// Of a small window at most a fortieth.
+    pub max_tokens: u64,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkSettings {
     /// Folders outside the workspace whose files tools may read and change; canonical.
@@ -257,7 +266,8 @@ pub struct WorkSettings {
     pub task_context: Option<Duration>,
     /// Writes summaries instead of the main model.
     pub light_model: Option<Arc<str>>,
-    pub inject_notes: bool,
+    /// `None` sends a task without notes.
+    pub inject_notes: Option<NoteLimits>,
     /// Whether services that the model starts in `exec` may outlive it.
     pub keep_services: bool,
     /// Whether the model is told what the program saw of its work.

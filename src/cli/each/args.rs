@@ -42,7 +42,7 @@ On several machines, --only I/N runs part I (1 to N) of N, with results of its o
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct EachArgs {
-    /// Run each task of FILE (JSON lines); see below
+    /// Run each task of FILE (JSON lines; `-` reads standard input); see below
     #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "resume"], help_heading = "Many tasks")]
     pub each: Option<PathBuf>,
 

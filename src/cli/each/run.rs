@@ -28,6 +28,10 @@ pub async fn run(
     run_id: &str,
 ) -> Result<u8, Failure> {
     let root = open::workspace(cli.model.folder.as_deref())?;
+    if file == Path::new(tasks::STDIN) && args.results.is_none() {
+        let hint = "name the file that says what is done, so that the same command can continue after a kill";
+        return Err(Failure::usage("--each - needs --results FILE", hint));
+    }
     let mut tasks = tasks::read(file)?;
     if let Some(part) = args.only {
         let mut index = 0..;

@@ -6,10 +6,12 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::cli::commands::work::exec::piped;
 use crate::cli::report::{Failure, OrFail};
 use base::file;
 
 const MAX_BYTES: u64 = 256 << 20;
+pub const STDIN: &str = "-";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchTask {
@@ -29,8 +31,12 @@ struct Fields {
 }
 
 pub fn read(path: &Path) -> Result<Vec<BatchTask>, Failure> {
-    let (bytes, _) = file::read(path, MAX_BYTES)
-        .or_usage(format!("can't read {}", path.display()), "name a file with one task per line")?;
+    let bytes = match path == Path::new(STDIN) {
+        true => piped::all()?.into_bytes(),
+        false => file::read(path, MAX_BYTES)
+            .map(|(bytes, _)| bytes)
+            .or_usage(format!("can't read {}", path.display()), "name a file with one task per line")?,
+    };
     let mut seen = HashSet::new();
     let mut tasks = Vec::new();
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {

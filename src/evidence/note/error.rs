@@ -19,6 +19,8 @@ pub enum NoteError {
     NoSuch { wanted: String, near: String },
     #[error("'{wanted}' matches several notes ({candidates}); give the full id")]
     Ambiguous { wanted: String, candidates: String },
+    #[error("the note {id} has the same title, type and files; update that one, or choose another title")]
+    Twin { id: String },
     #[error("{0}")]
     Invalid(String),
     #[error("{name} {error}")]
@@ -41,9 +43,9 @@ impl NoteError {
             Self::NoSuch { .. } | Self::File { error: FileError::NotFound, .. } => ErrorCode::NotFound,
             Self::Invalid(_) | Self::Ambiguous { .. } => ErrorCode::InvalidParam,
             Self::Outside(_) | Self::NotFolder(_) => ErrorCode::AccessDenied,
-            Self::Busy | Self::File { error: FileError::Changed | FileError::Exists, .. } => {
-                ErrorCode::Conflict
-            }
+            Self::Twin { .. }
+            | Self::Busy
+            | Self::File { error: FileError::Changed | FileError::Exists, .. } => ErrorCode::Conflict,
             Self::File { error: FileError::Denied(_), .. } => ErrorCode::PermissionDenied,
             Self::FrontMatter { .. } | Self::File { .. } => ErrorCode::ExecutionError,
         }

@@ -19,6 +19,17 @@ pub fn open(root: &Path) -> Vec<String> {
     open.iter().take(MAX_OPEN).map(digest::row).collect()
 }
 
+/// One row per note that says what was found out.
+pub fn learned(root: &Path) -> Vec<String> {
+    let mut learned = all(root);
+    learned.retain(|note| {
+        !note.archived
+            && matches!(note.facts.kind, NoteKind::Conclusion | NoteKind::Reference | NoteKind::Outcome)
+    });
+    learned.sort_by_key(|note| std::cmp::Reverse(note.changed_ms));
+    learned.iter().take(MAX_OPEN).map(digest::row).collect()
+}
+
 pub fn all(root: &Path) -> Vec<Note> {
     NoteStore::new(root).list().map(|listing| listing.notes).unwrap_or_default()
 }

@@ -95,6 +95,16 @@ impl NoteStore {
         }
         let lock = self.folder.lock()?;
         let listing = index::load_locked(&self.folder, &lock)?;
+        let (kind, files) = (change.kind.unwrap_or_default(), change.files.clone().unwrap_or_default());
+        let is_twin = |note: &&Note| {
+            !note.archived
+                && note.facts.title == title
+                && note.facts.kind == kind
+                && note.facts.files == files
+        };
+        if let Some(twin) = listing.notes.iter().find(is_twin) {
+            return Err(NoteError::Twin { id: twin.id.clone() });
+        }
         let mut id = name::new_id();
         while listing.notes.iter().any(|note| note.id == id) {
             id = name::new_id();

@@ -65,7 +65,7 @@ fn concurrent_writers() {
         .iter()
         .map(|name| {
             let calls: String = (0..50)
-                .map(|n| format!("{}\n", json!({"tool": "Note", "args": {"action": "create", "title": format!("Same title {}", n % 5), "content": format!("{name} {n}")}})))
+                .map(|n| format!("{}\n", json!({"tool": "Note", "args": {"action": "create", "title": format!("Same title {}", n % 5), "files": [format!("{name}-{n}.rs")], "content": format!("{name} {n}")}})))
                 .collect();
             let mut child = place
                 .command(&["tool", "-"])
@@ -91,6 +91,26 @@ fn concurrent_writers() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     assert_eq!(names.len(), 103, "notes, index, lock and .gitignore, no temporary file: {names:?}");
+}
+
+#[test]
+fn a_second_note_of_the_same_kind_asks_to_update() {
+    let place = Workplace::new();
+    let note = |kind: &str, file: &str| {
+        let args =
+            json!({"action": "create", "title": "Retries", "content": "x", "type": kind, "files": [file]});
+        tool(&place, &args, &[])
+    };
+    note("gotcha", "a.rs");
+    let id = ids(&place, &["list"]).pop().unwrap();
+    let again = note("gotcha", "a.rs").to_string();
+    assert!(
+        again.contains("CONFLICT") && again.contains(&id) && again.contains("update that one"),
+        "{again}"
+    );
+    note("pattern", "a.rs");
+    note("gotcha", "b.rs");
+    assert_eq!(ids(&place, &["list"]).len(), 3);
 }
 
 #[test]
@@ -430,6 +450,7 @@ fn write_permissions() {
     );
     assert!(!place.project().join(".mycode").exists(), "looking makes no folder");
     assert_eq!(tool(&place, &create, &["--permission", "ask"])["status"], "success");
+    let create = json!({"action": "create", "title": "Found more"});
     assert_eq!(tool(&place, &create, &["--permission", "auto"])["status"], "success");
 }
 

@@ -172,6 +172,20 @@ fn switched_off_and_bad_folder() {
 }
 
 #[test]
+fn how_well_a_note_must_fit_is_a_setting() {
+    let place = Workplace::new();
+    note(&place, "login", "reference", "", "Login is at the door.");
+    note(&place, "down", "blocker", "", "Login is down.");
+    assert_eq!(shown(&asked(&place, "Repair the login", &[])).len(), 2);
+    for (setting, most) in [("note_min_relevance = 0.99", 1), ("note_max_tokens = 1", 0)] {
+        std::fs::write(place.home().join("config.toml"), setting).unwrap();
+        let message = asked(&place, "Repair the login", &[]);
+        assert_eq!(shown(&message).len(), most, "{setting}: {message}");
+        assert!(most == 0 || message.contains("Login is down."), "a blocker always goes along: {message}");
+    }
+}
+
+#[test]
 fn a_note_of_the_model_reaches_the_next_session() {
     let place = Workplace::new();
     let server = FakeServer::start(vec![

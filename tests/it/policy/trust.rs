@@ -35,7 +35,7 @@ fn desk(permission: Permission, rules: Rules, workspace: &Path) -> PolicyEngine 
         light_model: None,
         nudges: true,
         keep_services: false,
-        inject_notes: false,
+        inject_notes: None,
         task_context: None,
     };
     PolicyEngine::new(&work, rules, workspace, Vec::new(), &[])

@@ -5,6 +5,7 @@ mod chat_keys;
 mod composer;
 mod composer_prefixes;
 mod drawing;
+mod goals;
 mod habits;
 mod login;
 mod own_keys;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::session::conversation::Conversation;
 use base::clock;
+use base::config::settings::NoteLimits;
 use base::model::item::Item;
 use base::sanitize;
 use context::mention;
@@ -23,8 +24,7 @@ use guard::redact::redactor::Redactor;
 const GATHERED_TOKENS: u32 = 4_000;
 const LINE: &str = "Note: ";
 
-/// Most tokens that notes may take, and their part of the window (1/40).
-const MAX_NOTE_TOKENS: u64 = 800;
+/// The part of the window that notes may take (1/40).
 const NOTE_PART_OF_WINDOW: u64 = 40;
 
 /// Of the notes about these files; none if their folder can't be read.
@@ -35,6 +35,7 @@ pub fn hints(root: &Path, files: &[String]) -> Vec<ContextPacket> {
         text: "",
         files,
         budget_tokens: GATHERED_TOKENS,
+        min_relevance: 0.0,
         tokens: &estimate::estimate,
         shown: &|_| false,
         now_ms: clock::now_ms(),
@@ -66,8 +67,8 @@ pub fn hint_marks(block: &str) -> impl Iterator<Item = &str> {
     lines.lines().filter_map(|line| hint_mark(line.strip_prefix(LINE)?))
 }
 
-pub fn budget(window_tokens: u64) -> u64 {
-    (window_tokens / NOTE_PART_OF_WINDOW).min(MAX_NOTE_TOKENS)
+pub fn budget(window_tokens: u64, limits: NoteLimits) -> u64 {
+    (window_tokens / NOTE_PART_OF_WINDOW).min(limits.max_tokens)
 }
 
 /// The relevant notes that the model doesn't have yet. Problems with their folder must not fail a turn;
@@ -77,7 +78,7 @@ pub fn block(
     root: &Path,
     redactor: &Redactor,
     shown: &HashSet<String>,
-    budget: u64,
+    (budget, min_relevance): (u64, f64),
 ) -> Option<String> {
     let store = NoteStore::new(root);
     let listing = store.list().ok()?;
@@ -89,6 +90,7 @@ pub fn block(
             text,
             files: &files,
             budget_tokens: u32::try_from(budget).unwrap_or(u32::MAX),
+            min_relevance,
             tokens: &estimate::estimate,
             shown: &|note: &Note| shown.contains(&frame::mark(&note.id, retrieve::version(note))),
             now_ms: clock::now_ms(),

@@ -179,20 +179,18 @@ fn likely_files<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>
 }
 
 fn related_notes<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
-    if !inputs.agent.input.inject_notes {
-        return ready(None);
-    }
+    let Some(limits) = inputs.agent.input.inject_notes else { return ready(None) };
     let mut shown = notes::shown(&inputs.agent.conversation);
     shown.extend(inputs.blocks.iter().flat_map(|block| notes::hint_marks(block)).map(str::to_owned));
-    let (asked, budget) = (inputs.asked().to_owned(), notes::budget(inputs.window_tokens()));
+    let (asked, budget) = (inputs.asked().to_owned(), notes::budget(inputs.window_tokens(), limits));
     let (root, redactor) = (Arc::clone(&inputs.cx().root), Arc::clone(&inputs.cx().redactor));
-    blocking(move || notes::block(&asked, &root, &redactor, &shown, budget))
+    blocking(move || notes::block(&asked, &root, &redactor, &shown, (budget, limits.min_relevance)))
 }
 
 /// For the session's first task.
 fn earlier_work<'a>(inputs: &'a BlockInputs<'a>) -> BoxFuture<'a, Option<String>> {
     let first = inputs.agent.conversation.state.history.entries().is_empty();
-    if !first || !inputs.agent.input.inject_notes || inputs.agent.input.sub_agent {
+    if !first || inputs.agent.input.inject_notes.is_none() || inputs.agent.input.sub_agent {
         return ready(None);
     }
     let (asked, log) = (inputs.asked().to_owned(), inputs.agent.conversation.log_path());

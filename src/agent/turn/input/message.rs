@@ -7,7 +7,7 @@ use super::prompt_expansion::PromptExpander;
 use crate::control::TurnControl;
 use crate::session::conversation::Conversation;
 use crate::turn::additions::skills::SkillHints;
-use base::config::settings::Permission;
+use base::config::settings::{NoteLimits, Permission};
 use base::model::item::{Image, Item, ItemId, UserMessage};
 use base::protocol::attachment::Attachment;
 use context::history::entry::HistoryEntry;
@@ -31,7 +31,7 @@ pub struct TurnInput {
     /// What the goal's check said, for the model and for people: the next round begins with it.
     pub check_said: Option<(String, String)>,
     pub attachments: Vec<Attachment>,
-    pub inject_notes: bool,
+    pub inject_notes: Option<NoteLimits>,
     pub asked: PromptExpander,
     pub offers: SkillHints,
     /// Time limit for finding the files of a new task; `None` if that is off.

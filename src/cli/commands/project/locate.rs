@@ -110,6 +110,12 @@ pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {
     for (number, (hit, role)) in (1..).zip(&hits) {
         out.push_str(&as_text(number, hit, *role, args.explain));
     }
+    if args.explain && args.with.is_empty() {
+        let quality = retriever.task_context(&text).map_or(0.0, |context| context.quality());
+        out.push_str(&format!(
+            "{quality:.2} is the quality of the context that the task is sent with: the chance that one of its files is right\n"
+        ));
+    }
     report::say(&out)
 }
 

@@ -37,6 +37,8 @@ pub struct NoteTask<'a> {
     pub text: &'a str,
     pub files: &'a [String],
     pub budget_tokens: u32,
+    /// 0–1; open blockers are exempt.
+    pub min_relevance: f64,
     pub tokens: &'a dyn Fn(&str) -> u32,
     /// Whether the model already sees this exact version of the note.
     pub shown: &'a dyn Fn(&Note) -> bool,
@@ -85,7 +87,10 @@ pub fn retrieve(store: &NoteStore, listing: &NoteListing, task: &NoteTask<'_>) -
     let mut candidates = candidates(listing, &searchable, &query, task);
     add_neighbors(listing, &mut candidates);
     candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.at.cmp(&b.at)));
-    candidates.retain(|candidate| !(task.shown)(&listing.notes[candidate.at]));
+    candidates.retain(|candidate| {
+        let note = &listing.notes[candidate.at];
+        !(task.shown)(note) && (candidate.fit >= task.min_relevance || note.is_open_blocker())
+    });
     let is_hint = |candidate: &&NoteCandidate| {
         let kind = listing.notes[candidate.at].facts.kind;
         matches!(kind, NoteKind::Gotcha | NoteKind::Pattern | NoteKind::Outcome)
