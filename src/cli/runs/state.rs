@@ -13,7 +13,10 @@ pub fn of(run: &Run) -> String {
     match (run.end, run.running) {
         (Some(end), _) => how_it_ended(end.exit_code),
         (None, false) => "killed".to_owned(),
-        (None, true) => log::last_line(run).unwrap_or_else(|| "running".to_owned()),
+        (None, true) => match log::last_line(run) {
+            Some(line) => format!("running: {line}"),
+            None => "running".to_owned(),
+        },
     }
 }
 

@@ -17,7 +17,7 @@ use base::text::{dollars, one_line};
 
 const LISTED: usize = 20;
 const TASK_CHARS: usize = 60;
-const STATE_CHARS: usize = 60;
+const STATE_CHARS: usize = 75;
 const SHOWN_LINES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(50);
 /// A step that is being written, or a command that is being ended, may take this long.
