@@ -39,6 +39,7 @@ mod sandbox;
 mod screen;
 mod scripts;
 mod sdks;
+mod services;
 mod session;
 mod skills;
 mod sub_agents;

@@ -74,17 +74,20 @@ pub async fn after_hooks(cx: &ToolCx, hooked: Hooked, envelope: &mut Envelope, c
     hooked.after(envelope, &control.cancel).await;
     if changes {
         after_command(cx, &control.events).await;
-        if let Some(news) = changed(cx, false).await {
+        if let Some(news) = changed(cx, None).await {
             result::add_block(envelope, &format!("<system-reminder>{news}</system-reminder>"));
         }
     }
 }
 
-/// Changes on disk to files that the model has seen, made by the last command or by others.
-pub async fn changed(cx: &ToolCx, by_command: bool) -> Option<String> {
-    let by = if by_command { ChangedBy::Command } else { ChangedBy::Others };
+/// Changes on disk to files that the model has seen, made by this command or by others.
+pub async fn changed(cx: &ToolCx, by: Option<&ToolCall>) -> Option<String> {
+    let args = by.map(|call| call.parsed_args().unwrap_or_default());
+    let by = args.map_or(ChangedBy::Others, |args| {
+        ChangedBy::Command(args["command"].as_str().unwrap_or_default().to_owned())
+    });
     let cx = cx.clone();
-    tokio::task::spawn_blocking(move || watch::changes(&cx, by)).await.ok().flatten()
+    tokio::task::spawn_blocking(move || watch::changes(&cx, &by)).await.ok().flatten()
 }
 
 pub fn waiting(cx: &ToolCx, call: &ToolCall, title: &str, events: &Events) {

@@ -138,7 +138,8 @@ impl Dispatcher {
     }
 
     pub fn has_background(&self) -> bool {
-        self.cx.shell.jobs.list().iter().any(|job| job.ended.is_none()) || self.cx.shell.leftovers.any()
+        self.cx.shell.jobs.list().iter().any(|job| job.ended.is_none())
+            || !self.cx.shell.leftovers.commands().is_empty()
     }
 
     /// Runs one group. Results come in call order, cut to suit a window of `window_tokens`.
@@ -176,7 +177,8 @@ impl Dispatcher {
         let mut results = Vec::with_capacity(calls.len());
         for (call, mut envelope) in calls.iter().zip(join_all(running).await) {
             if is_command {
-                news.extend(call_effects::changed(&self.cx, changes).await);
+                // It is alone in its group.
+                news.extend(call_effects::changed(&self.cx, changes.then_some(&**call)).await);
             }
             let found = self.cx.language_servers.after_edits(&control.cancel).await;
             for news in news.drain(..).chain(found) {
@@ -263,15 +265,15 @@ impl Dispatcher {
     }
 
     fn parse(&self, call: &ToolCall) -> Result<Box<dyn Prepared>, Box<Envelope>> {
-        self.resolve(call, Value::Null).map_err(|error| envelope_of(&error))?;
+        self.resolve(call, Value::Null).map_err(not_run)?;
         let args = call.parsed_args().map_err(|message| {
-            Box::new(Envelope::error(
-                ErrorCode::InvalidParam,
-                format!("{}: {message}. Send the call again with one valid JSON object", self.name(call)),
-            ))
+            let name = self.name(call);
+            not_run(ToolError::invalid(format!(
+                "{name}: {message}. Send the call again with one valid JSON object"
+            )))
         })?;
         let prepared = self.resolve(call, args).and_then(|(tool, args)| tool.prepare(args));
-        prepared.map_err(|error| envelope_of(&error))
+        prepared.map_err(not_run)
     }
 
     /// Parses the call and runs the user's hooks, which may change it. The user's own calls skip hooks.
@@ -445,12 +447,18 @@ impl Dispatcher {
 
     /// Changes on disk, made by others, to files that the model has seen.
     pub async fn file_news(&self) -> Option<String> {
-        call_effects::changed(&self.cx, false).await
+        call_effects::changed(&self.cx, None).await
     }
 
     pub fn root(&self) -> &Arc<PathBuf> {
         &self.cx.root
     }
+}
+
+/// The call was refused before it began.
+fn not_run(mut error: ToolError) -> Box<Envelope> {
+    error.message = format!("{}. Nothing was run.", error.message.trim_end_matches('.'));
+    envelope_of(&error)
 }
 
 async fn after(cancel: &CancellationToken, grace: Duration) {

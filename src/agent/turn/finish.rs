@@ -149,7 +149,8 @@ fn is_program(path: &str) -> bool {
     const ENDINGS: &[&str] = &[
         "py", "rs", "go", "js", "mjs", "cjs", "ts", "tsx", "jsx", "c", "cc", "cpp", "h", "hpp", "java", "kt",
         "rb", "php", "sh", "lua", "pl", "r", "jl", "swift", "scala", "ex", "exs", "hs", "ml", "zig", "cs",
-        "dart", "vue", "svelte",
+        "dart", "vue", "svelte", "pm", "f90", "f95", "f", "cob", "cbl", "pas", "erl", "clj", "fs", "nim",
+        "awk", "sql", "tcl",
     ];
     Path::new(path)
         .extension()
@@ -230,18 +231,19 @@ fn failed_or_claimed(
 
 fn running_jobs(work: &WorkLog, cx: &ToolCx) -> Vec<Fact> {
     let keep = if cx.services.is_some() { "; start it with keep if it must stay" } else { "" };
-    let running = cx.shell.jobs.list().into_iter().filter(|job| job.ended.is_none());
-    running
-        .take(NAMES)
-        .map(|job| {
-            let command = one_line(&job.command, SHOWN_CHARS);
-            let line = match work.is_check(job.id) {
-                true => format!("Job {} (`{command}`) has not finished; its result is not known.", job.id),
-                false => format!("Job {} (`{command}`) ends with this run{keep}.", job.id),
-            };
-            Fact { name: "running_job", line }
-        })
-        .collect()
+    let jobs = cx.shell.jobs.list().into_iter().filter(|job| job.ended.is_none()).map(|job| {
+        let command = one_line(&job.command, SHOWN_CHARS);
+        match work.is_check(job.id) {
+            true => format!("Job {} (`{command}`) has not finished; its result is not known.", job.id),
+            false => format!("Job {} (`{command}`) ends with this run{keep}.", job.id),
+        }
+    });
+    // Most of what else is left behind is meant to end; where services may stay it is likely to be one.
+    let left = cx.services.iter().flat_map(|_| cx.shell.leftovers.commands());
+    let left = left.map(|command| {
+        format!("What `{}` started ends with this run{keep}.", one_line(&command, SHOWN_CHARS))
+    });
+    jobs.chain(left).take(NAMES).map(|line| Fact { name: "running_job", line }).collect()
 }
 
 fn open_todos(cx: &ToolCx) -> Option<Fact> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::os::fd::OwnedFd;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
@@ -97,7 +97,10 @@ pub struct Leftovers(Mutex<Vec<Survivors>>);
 
 #[derive(Debug)]
 enum Survivors {
-    Process(Process),
+    Process {
+        process: Process,
+        command: Arc<str>,
+    },
     /// Closing it ends everything that depends on it.
     Lifeline {
         _held: OwnedFd,
@@ -107,7 +110,7 @@ enum Survivors {
 impl Leftovers {
     /// Records what is still alive of the command; returns the number of processes. With a `lifeline`,
     /// processes in the leader's own session are only keepers and don't count.
-    pub fn note(&self, leader: i32, lifeline: Option<OwnedFd>) -> usize {
+    pub fn note(&self, command: &str, leader: i32, lifeline: Option<OwnedFd>) -> usize {
         let mut alive = family(leader);
         alive.retain(|process| {
             let is_keeper = || read_row(process.pid).is_some_and(|row| row.session == leader);
@@ -115,21 +118,31 @@ impl Leftovers {
         });
         let count = alive.len();
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.extend(alive.into_iter().map(Survivors::Process));
+        let command: Arc<str> = command.into();
+        all.extend(
+            alive.into_iter().map(|process| Survivors::Process { process, command: Arc::clone(&command) }),
+        );
         all.extend(lifeline.map(|held| Survivors::Lifeline { _held: held }));
         count
     }
 
-    pub fn any(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|left| match left {
-            Survivors::Process(process) => read_row(process.pid).is_some_and(|row| row.process == *process),
-            Survivors::Lifeline { .. } => false,
-        })
+    /// The commands of which something still runs.
+    pub fn commands(&self) -> Vec<Arc<str>> {
+        let mut found: Vec<Arc<str>> = Vec::new();
+        for left in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            if let Survivors::Process { process, command } = left
+                && process.lives()
+                && !found.contains(command)
+            {
+                found.push(Arc::clone(command));
+            }
+        }
+        found
     }
 
     pub fn kill(&self) {
         for left in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            if let Survivors::Process(process) = left
+            if let Survivors::Process { process, .. } = left
                 && read_row(process.pid).is_some_and(|row| row.process == process)
             {
                 send(process.pid, Signal::KILL);

@@ -23,6 +23,8 @@ struct TouchedFile<'a> {
     done: Vec<(String, ItemId)>,
     /// Edits that failed, and that no later one made up for.
     failed: Vec<ItemId>,
+    /// Lines that edits added and removed.
+    lines: (usize, usize),
 }
 
 impl TouchedFile<'_> {
@@ -32,7 +34,26 @@ impl TouchedFile<'_> {
             format!("{} {}", run[0].0, ids.join(" "))
         });
         let failed = self.failed.last().map(|id| format!("failed {id}"));
-        format!("{}: {}", self.path, runs.chain(failed).collect::<Vec<_>>().join(", "))
+        let lines = match self.lines {
+            (0, 0) => String::new(),
+            (plus, minus) => format!(" (+{plus} −{minus} lines)"),
+        };
+        format!("{}: {}{lines}", self.path, runs.chain(failed).collect::<Vec<_>>().join(", "))
+    }
+
+    fn add(&mut self, verb: String, id: ItemId, result: &ToolResult) {
+        self.failed.clear();
+        if let Some(change) = result.envelope.data.change() {
+            // The numbers of earlier reads are no longer those of the file.
+            self.done.retain(|(verb, _)| !verb.starts_with("read"));
+            let diff = change.diff.as_deref().unwrap_or_default();
+            let count = |sign: char, head: &str| {
+                diff.lines().filter(|line| line.starts_with(sign) && !line.starts_with(head)).count()
+            };
+            self.lines.0 += count('+', "+++ ");
+            self.lines.1 += count('-', "--- ");
+        }
+        self.done.push((verb, id));
     }
 }
 
@@ -40,31 +61,42 @@ impl TouchedFile<'_> {
 pub fn render(folded: &[&HistoryEntry], limits: &Thresholds, max_tokens: u64) -> String {
     let mut words: Vec<&str> = Vec::new();
     let mut files: Vec<TouchedFile> = Vec::new();
-    let mut ran: Vec<String> = Vec::new();
+    let mut ran: Vec<(String, String)> = Vec::new();
     for entry in folded {
         match &*entry.item {
             Item::Assistant { text, .. } => words.push(text.trim()),
-            Item::Image(image) => ran.push(image.placeholder(LEFT_OUT)),
+            Item::Image(image) => {
+                let line = image.placeholder(LEFT_OUT);
+                ran.push((line.clone(), line));
+            }
             Item::ToolResult(result) => match file_of(result) {
                 Some((path, verb)) => {
                     let at = files.iter().position(|file| file.path == path).unwrap_or_else(|| {
-                        files.push(TouchedFile { path, done: Vec::new(), failed: Vec::new() });
+                        files.push(TouchedFile { path, done: Vec::new(), failed: Vec::new(), lines: (0, 0) });
                         files.len() - 1
                     });
                     if result.envelope.status == Status::Error {
                         files[at].failed.push(entry.id);
                     } else {
-                        files[at].failed.clear();
-                        files[at].done.push((verb, entry.id));
+                        files[at].add(verb, entry.id, result);
                     }
                 }
-                None => ran.push(format!("{} {}", entry.id, action(result))),
+                // The list itself is recapped.
+                None if matches!(&*result.envelope.data.observation, Observation::Todos(_)) => {}
+                None => {
+                    let (what, how) = action(result);
+                    // Of the same run only the last counts.
+                    ran.retain(|(known, _)| *known != what);
+                    let line = format!("{} {what}{how}", entry.id);
+                    ran.push((what, line));
+                }
             },
             _ => {}
         }
     }
     let said = kept_words(&words, limits.words_tokens);
     let files: Vec<String> = files.iter().map(TouchedFile::line).collect();
+    let ran: Vec<String> = ran.into_iter().map(|(_, line)| line).collect();
     let mut sections = [(SAID, said), ("Files:", files), ("Ran:", ran)];
     loop {
         let whole = written(&sections);
@@ -132,8 +164,8 @@ fn file_of(result: &ToolResult) -> Option<(&str, String)> {
     Some((path, verb.to_owned()))
 }
 
-/// Any other call: what ran, how it ended, and for a failure the line that tells most.
-fn action(result: &ToolResult) -> String {
+/// Any other call: what ran, and how it ended, for a failure or a check with the line that tells most.
+fn action(result: &ToolResult) -> (String, String) {
     let envelope = &result.envelope;
     let failed = match (envelope.data.exit_code().filter(|code| *code != 0), envelope.status) {
         (Some(code), _) => format!(" → exit {code}"),
@@ -153,13 +185,17 @@ fn action(result: &ToolResult) -> String {
             None => result.tool.to_string(),
         },
     };
-    let line = if failed.is_empty() { None } else { telling_line(&envelope.body) };
-    let line = line.map(|line| format!(": {}", text::one_line(line, LINE_CHARS))).unwrap_or_default();
-    format!("{subject}{failed}{line}")
+    let is_check =
+        matches!(&*envelope.data.observation, Observation::Command(Command { check: Some(_), .. }));
+    let line = if failed.is_empty() && !is_check { None } else { telling_line(&envelope.body) };
+    let between = if failed.is_empty() { " → " } else { ": " };
+    let line = line.map(|line| format!("{between}{}", text::one_line(line, LINE_CHARS))).unwrap_or_default();
+    (subject, format!("{failed}{line}"))
 }
 
 fn telling_line(body: &str) -> Option<&str> {
-    let lines = || body.lines().map(str::trim).filter(|line| !line.is_empty());
+    // A line that ends with a colon announces what tells.
+    let lines = || body.lines().map(str::trim).filter(|line| !line.is_empty() && !line.ends_with(':'));
     lines().rfind(|line| lines::is_error(line)).or_else(|| lines().next_back())
 }
 
@@ -190,8 +226,13 @@ fn in_view<'a>(kept: impl Iterator<Item = &'a HistoryEntry>) -> Vec<String> {
             files.iter_mut().filter(|file| file.0 == path).for_each(|file| file.2 = true);
         }
     }
-    let lines = files.iter().map(|(path, lines, changed)| {
-        format!("{path}{lines}{}", if *changed { " (as it was before later edits)" } else { "" })
-    });
-    lines.collect()
+    let mut lines: Vec<(&str, String)> = Vec::new();
+    for (path, range, changed) in &files {
+        let shown = format!("{range}{}", if *changed { " (as it was before later edits)" } else { "" });
+        match lines.iter_mut().find(|(known, _)| known == path) {
+            Some((_, ranges)) => ranges.push_str(&format!(",{shown}")),
+            None => lines.push((path, shown)),
+        }
+    }
+    lines.into_iter().map(|(path, ranges)| format!("{path}{ranges}")).collect()
 }

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{cut, lines};
+use super::{cut, failures, lines};
 use crate::tokens::estimate::estimate;
 use base::model::item::ItemId;
 use base::sanitize;
@@ -41,6 +41,7 @@ pub fn filter(id: ItemId, text: &str, options: FilterOptions) -> Option<String> 
     };
     if options.shape == Shape::Log && text.len() > SMALL_BYTES {
         pass(lines::reduce_successes, &mut out);
+        pass(failures::fold_equal, &mut out);
         pass(lines::fold_repeats, &mut out);
     }
     if estimate(&out) > options.max_tokens && options.shape == Shape::Text {

@@ -24,6 +24,8 @@ pub struct Figures {
     pub compactions: u64,
     pub models: BTreeMap<String, ModelFigures>,
     pub failures: BTreeMap<&'static str, u64>,
+    /// What the program told the model on its own account, by topic.
+    pub nudges: BTreeMap<String, NudgeFigures>,
     /// By local date, such as `2026-11-22`.
     pub days: BTreeMap<String, DayFigures>,
 }
@@ -32,6 +34,13 @@ pub struct Figures {
 pub struct ToolFigures {
     pub calls: u64,
     pub errors: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct NudgeFigures {
+    pub told: u64,
+    /// The next reply made a call.
+    pub followed: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -122,6 +131,10 @@ impl Figures {
         });
         merge(&mut self.layers, &other.layers, |sum, more| *sum += more);
         merge(&mut self.failures, &other.failures, |sum, more| *sum += more);
+        merge(&mut self.nudges, &other.nudges, |sum, more| {
+            sum.told += more.told;
+            sum.followed += more.followed;
+        });
     }
 
     pub fn commands(&self) -> u64 {

@@ -70,6 +70,11 @@ pub fn bullets(report: &Report) -> String {
     rows.push(("Summaries of old turns", some(total.compactions, |n| n.to_string())));
     rows.push(("Cost", cost(total)));
     let failures = total.failures.iter().map(|(why, n)| format!("{why} ({n})"));
+    let nudges = total.nudges.iter().map(|(topic, nudges)| {
+        let followed = some(nudges.followed, |n| format!(" ({n} followed by a call)"));
+        format!("{topic} {}{followed}", nudges.told)
+    });
+    rows.push(("Nudges", nudges.collect::<Vec<_>>().join(", ")));
     rows.push(("Turns that did not end well", failures.collect::<Vec<_>>().join(", ")));
     rows.push(("Logs that could not be read", some(report.unreadable as u64, |n| n.to_string())));
     rows.retain(|(_, value)| !value.is_empty());

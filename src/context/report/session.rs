@@ -22,6 +22,8 @@ use base::text;
 
 /// An item's line states its kind, tool and status within this many bytes.
 const ITEM_START_BYTES: usize = 1024;
+/// Topics of what the program says when the work isn't as it should be.
+const NUDGES: [&str; 6] = ["finish", "cut", "ending", "repeat", "deadline", "review"];
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SessionReport {
@@ -75,6 +77,8 @@ struct Reading {
     before_turn: (Usage, Option<f64>),
     steps_before: u64,
     noting: HashSet<String>,
+    /// The nudge that the next reply answers.
+    nudged: Option<String>,
 }
 
 impl Reading {
@@ -154,7 +158,7 @@ impl Reading {
         day.turns += 1;
         day.steps += elsewhere;
         let failure = match &end.reason {
-            EndReason::Done if end.denied > 0 => "a call was denied",
+            EndReason::Done if end.denied_at_end => "a call was denied",
             EndReason::Done => return,
             EndReason::Interrupted { .. } => "interrupted",
             EndReason::StepLimit { .. } => "step limit reached",
@@ -184,6 +188,18 @@ impl Reading {
         let figures = &mut self.report.figures;
         *figures.layers.entry(layer).or_default() += number(br#","tokens":"#).unwrap_or(0);
         let name = |key: &[u8]| word(start, key, |byte| byte != b'"');
+        match (kind, name(br#""about":""#)) {
+            ("reminder", Some(about)) if NUDGES.contains(&about) => {
+                figures.nudges.entry(about.to_owned()).or_default().told += 1;
+                self.nudged = Some(about.to_owned());
+            }
+            ("user", _) => self.nudged = None,
+            ("tool_call", _) => {
+                let answered = self.nudged.take().and_then(|about| figures.nudges.get_mut(&about));
+                answered.into_iter().for_each(|nudges| nudges.followed += 1);
+            }
+            _ => {}
+        }
         match kind {
             "tool_call" if name(br#","name":""#) == Some("Note") => {
                 if let Some(Item::ToolCall(call)) = parsed(line).as_ref()

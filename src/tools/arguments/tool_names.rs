@@ -5,6 +5,8 @@ use base::search::fuzzy;
 const TABLE: &str = include_str!("tool_names.txt");
 /// A shorter name is like too many others.
 const SLIP_CHARS: usize = 4;
+/// As long as another agent's name must be.
+const LONG_CHARS: usize = 8;
 
 /// Our tool that a name means, among `known`; `None` if it could be several or none.
 pub fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
@@ -14,13 +16,18 @@ pub fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     if let Some(found) = known.iter().copied().find(|ours| *ours == name).or_else(|| ours(&wanted)) {
         return Some(found);
     }
-    let foreign = TABLE.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
-        let (tool, names) = line.split_once(": ")?;
-        names.split(' ').any(|other| plain(other) == wanted).then_some(tool)
-    });
-    foreign
-        .and_then(|tool| known.iter().copied().find(|ours| *ours == tool))
+    let foreign = |is_it: &dyn Fn(&str) -> bool| {
+        let rows =
+            TABLE.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(": "));
+        let mut tools = rows.filter(|(_, names)| names.split(' ').any(is_it)).map(|(tool, _)| tool);
+        let tool = tools.next().filter(|_| tools.next().is_none())?;
+        known.iter().copied().find(|ours| *ours == tool)
+    };
+    let near =
+        |other: &str| other.len() >= LONG_CHARS && strsim::damerau_levenshtein(&plain(other), &wanted) == 1;
+    foreign(&|other| plain(other) == wanted)
         .or_else(|| slip(&wanted, known.iter().copied()))
+        .or_else(|| foreign(&near))
 }
 
 /// The only name that is one letter away.
@@ -69,6 +76,9 @@ mod tests {
             ("Raed", "Read"),
             ("update_plan", "TodoWrite"),
             ("list_directory", "LS"),
+            ("read_files", "Read"),
+            ("run", "Bash"),
+            ("run_comand", "Bash"),
         ] {
             assert_eq!(meant(name, &known), Some(ours), "{name}");
         }

@@ -81,15 +81,20 @@ fn numbers(value: &Value) -> Vec<f64> {
 
 /// Plain strings are open todos, and other agents have other words for a status.
 fn todos(args: &mut Arguments) {
-    let Some(list) = args.get_mut("todos").and_then(Value::as_array_mut) else { return };
-    for todo in list {
+    let Some(given) = args.get_mut("todos") else { return };
+    if let Some(list) = given.as_str().and_then(|text| serde_json::from_str(text).ok()) {
+        *given = list;
+    }
+    for todo in given.as_array_mut().into_iter().flatten() {
         if let Some(text) = todo.as_str() {
             *todo = json!({"content": text, "status": "pending"});
         }
-        let Some(status) = todo.as_object_mut().map(|todo| todo.entry("status").or_insert(json!("pending")))
-        else {
-            continue;
-        };
+        let Some(todo) = todo.as_object_mut() else { continue };
+        let is_done =
+            ["done", "completed"].iter().any(|key| todo.remove(*key).as_ref().and_then(truth) == Some(true));
+        let state = todo.remove("state").filter(|_| !is_done);
+        let status =
+            todo.entry("status").or_insert(state.unwrap_or(json!(if is_done { "done" } else { "pending" })));
         let word = status.as_str().unwrap_or_default().to_lowercase().replace([' ', '-'], "_");
         let ours = match word.as_str() {
             "todo" | "open" | "not_started" | "new" | "" => "pending",

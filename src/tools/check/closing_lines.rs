@@ -46,6 +46,8 @@ static FAILS: Pattern = Pattern::new(concat!(
     r"^Found [1-9]\d* errors?|",
     r"error TS\d+:|",
     r"✖ [1-9]\d* problems? \([1-9]|",
+    // prove.
+    r"^Result: FAIL$|",
     // make.
     r"^make(\[\d+\])?: \*\*\* ",
 ));
@@ -54,6 +56,7 @@ static PASSES: Pattern = Pattern::new(concat!(
     "(?m)",
     r"\b\d+ passed\b.* in [\d.]+s|",
     r"^test result: ok|",
+    r"^Result: PASS$|",
     r"^ok\s+\S+|",
     r"^\s*Tests:?\s+\d+ passed|",
     r"^\s*\d+ passing\b|",
@@ -115,6 +118,7 @@ mod tests {
             "5 examples, 1 failure",
             "Found 3 errors in the same file, starting at: a.ts:1",
             "make: *** [Makefile:2: all] Error 1",
+            "Result: FAIL",
         ] {
             assert!(matches!(verdict(failed), Some(RunnerVerdict::Failed(_))), "{failed}");
         }
@@ -128,6 +132,7 @@ mod tests {
             "5 examples, 0 failures",
             "100% tests passed, 0 tests failed out of 3",
             "ℹ fail 0",
+            "Result: PASS",
         ] {
             assert_eq!(verdict(passed), Some(RunnerVerdict::Passed), "{passed}");
         }

@@ -177,6 +177,8 @@ mod tests {
             ("npm test", "npm test", Test),
             ("pnpm -r build", "pnpm build", Build),
             ("make", "make", Build),
+            ("prove -l t", "prove", Test),
+            ("cobc -x -o a a.cob && ./a", "cobc", Build),
             ("mvn -q clean verify", "mvn verify", Test),
             ("./gradlew test", "gradlew test", Test),
             ("go test ./...", "go test", Test),

@@ -15,21 +15,28 @@ const FILES: usize = 8;
 /// Larger files are only named.
 const READ_BYTES: u64 = 4 * 1024 * 1024;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangedBy {
-    Command,
+    /// What its own text shows of a change isn't told again.
+    Command(String),
     Others,
 }
 
-pub fn changes(cx: &ToolCx, by: ChangedBy) -> Option<String> {
-    let own = by == ChangedBy::Command;
+pub fn changes(cx: &ToolCx, by: &ChangedBy) -> Option<String> {
+    let command = match by {
+        ChangedBy::Command(text) => Some(plain(text)),
+        ChangedBy::Others => None,
+    };
+    let own = command.is_some();
+    let says = |text: &str| command.as_ref().is_some_and(|command| command.contains(&plain(text)));
     let mut notes: Vec<String> = Vec::new();
     let mut more = 0;
     for canonical in cx.files.maybe_changed() {
         let shown = path::display(&cx.root, &canonical);
         let Ok((bytes, _)) = exact::read(&canonical, READ_BYTES) else {
             let gone = exact::look(&canonical).is_err();
-            if cx.files.report(&canonical, if gone { "gone" } else { "unreadable" }) {
+            let is_said = gone && (says("rm ") || says("mv ")) && says(&shown);
+            if cx.files.report(&canonical, if gone { "gone" } else { "unreadable" }) && !is_said {
                 let what = match (gone, own) {
                     (true, true) => "deleted",
                     (true, false) => "no longer exists",
@@ -67,7 +74,12 @@ pub fn changes(cx: &ToolCx, by: ChangedBy) -> Option<String> {
                 cx.files.saw(&canonical, hash, &bytes);
                 cx.files.show(&diff);
                 let what = if own { "" } else { " changed on disk; what changed" };
-                notes.push(format!("{shown}{what}:\n{}", diff.trim_end()));
+                let diff = beyond(&diff, says);
+                notes.push(if diff.is_empty() {
+                    shown
+                } else {
+                    format!("{shown}{what}:\n{}", diff.trim_end())
+                });
             }
             _ => {
                 if own {
@@ -83,4 +95,36 @@ pub fn changes(cx: &ToolCx, by: ChangedBy) -> Option<String> {
     }
     let first = if own { "Changed by this command" } else { "Since you last saw them on disk" };
     (!notes.is_empty()).then(|| elide(&format!("{first}: {}", notes.join("\n")), 20_000))
+}
+
+/// Scripts in a command write a backslash more or fewer than the file gets.
+fn plain(text: &str) -> String {
+    text.replace('\\', "")
+}
+
+/// The diff without the hunks of which `says` has every added line.
+fn beyond(diff: &str, says: impl Fn(&str) -> bool) -> String {
+    let mut hunks = diff.split("\n@@ ");
+    let head = hunks.next().unwrap_or_default();
+    let is_news = |hunk: &&str| {
+        let mut added = hunk.lines().filter_map(|line| line.strip_prefix('+')).map(str::trim);
+        let any = added.clone().any(|line| !line.is_empty());
+        !any || !added.all(&says)
+    };
+    let kept: String = hunks.filter(is_news).map(|hunk| format!("\n@@ {hunk}")).collect();
+    if kept.is_empty() { String::new() } else { format!("{head}{kept}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_command_says_is_not_told_again() {
+        let diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+print('\\n')\n@@ -9,2 +9 @@\n-gone\n kept\n@@ -20 +19 @@\n-a\n+b\n";
+        let command = plain("python - <<P\ns.replace('old', \"print('\\\\n')\")\nP");
+        let left = beyond(diff, |line| command.contains(&plain(line)));
+        assert_eq!(left, "--- a/x\n+++ b/x\n@@ -9,2 +9 @@\n-gone\n kept\n@@ -20 +19 @@\n-a\n+b\n");
+        assert_eq!(beyond("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", |line| line == "b"), "");
+    }
 }

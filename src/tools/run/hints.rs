@@ -1,5 +1,5 @@
-//! What helps a model after a command, said once per session: a program that is missing, a wait that was slept through; and why the network
-//! failed.
+//! What helps a model after a command, said once per session: a program that is missing, a place that can't be written, a wait that was
+//! slept through; and why the network failed.
 
 use crate::cx::ToolCx;
 use base::pattern::Pattern;
@@ -7,15 +7,23 @@ use base::process::run::Exit;
 use base::programs;
 use guard::sandbox::spec::Confinement;
 
-const NOT_FOUND: Exit = Exit::Code(127);
 const LAST_LINES: usize = 3;
 const LONG_SLEEP_S: u64 = 30;
 
 pub fn of(command: &str, exit: &Exit, output: &str, cx: &ToolCx) -> Option<String> {
     let last: Vec<&str> = output.lines().rev().take(LAST_LINES).collect();
     let missing = last.iter().find_map(|line| missing_program(line));
-    if let Some(name) = missing.filter(|_| *exit == NOT_FOUND || *exit != Exit::Code(0)) {
+    // What stands before a pipe doesn't decide the exit code.
+    let failed =
+        |name: &str| *exit != Exit::Code(0) || command.contains('|') && !programs::is_installed(name);
+    if let Some(name) = missing.filter(|name| failed(name)) {
         return cx.shell.is_first(&format!("missing {name}")).then(|| missing_words(&name));
+    }
+    if !matches!(cx.confinement, Confinement::Free)
+        && READ_ONLY.is_match(output)
+        && cx.shell.is_first("read-only")
+    {
+        return Some("In the sandbox a command writes only in the workspace and in /tmp".to_owned());
     }
     let running = cx.shell.jobs.list().iter().any(|job| job.ended.is_none());
     (running && sleeps(command) && cx.shell.is_first("sleep"))
@@ -58,6 +66,7 @@ fn sleeps(command: &str) -> bool {
     })
 }
 
+static READ_ONLY: Pattern = Pattern::new(r"(?i)read-only file ?system|\bEROFS\b");
 static REFUSED: Pattern = Pattern::new("(?i)connection refused|econnrefused|could(n't| not) connect to");
 static LOOPBACK: Pattern = Pattern::new(r"127\.0\.0\.1|localhost|::1|0\.0\.0\.0");
 static NO_NETWORK: Pattern = Pattern::new(concat!(

@@ -56,7 +56,10 @@ async fn look(args: &Args, cx: &ToolCx) -> ToolOutcome {
             let state = job.ended.unwrap_or_else(|| "running".to_owned());
             format!("{} {state}: {}\n", job.id, job.command)
         });
-        let list: String = lines.collect();
+        let services = cx.services.iter().flat_map(|services| services.numbered()).map(|(number, row)| {
+            format!("service {number} running: {}; log: {}; to stop it: {}\n", row.command, row.log, row.stop)
+        });
+        let list: String = lines.chain(services).collect();
         let note = if list.is_empty() { "no background jobs" } else { "" };
         return Ok(Envelope::success(note).with_body("jobs", list));
     };

@@ -21,6 +21,9 @@ use base::protocol::event::ServiceRow;
 const MOST: usize = 8;
 /// How long the call waits for a command that ends by itself.
 const SETTLES: Duration = Duration::from_secs(2);
+/// Behind 68 MiB, checked every 32 MiB at most, a log of at most 100 MiB gets no more; `$0` is the log.
+const LOGGER: &str = "command -v dd >/dev/null || exec cat; exec 3>&1; n=0; while [ $n -lt 71303168 ]; do \
+    dd bs=65536 count=512 2>&1 >&3 | grep -q '^0+0 ' && exit; n=$(wc -c <\"$0\"); done; exec cat >/dev/null";
 const LIST: &str = "services.json";
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -62,7 +65,7 @@ impl Services {
     }
 
     pub fn running(&self) -> Vec<ServiceRow> {
-        self.kept.lock().iter().filter(|kept| kept.lives()).map(|kept| kept.row.clone()).collect()
+        self.numbered().into_iter().map(|(_, row)| row).collect()
     }
 
     /// Those that this run started and that have ended since.
@@ -76,14 +79,16 @@ impl Services {
         }
         std::fs::create_dir_all(&self.folder)?;
         let log = self.folder.join(format!("{:08x}.log", fastrand::u32(..)));
-        let output = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&log)?;
+        let (writer, mut logger) = logger(&log)?;
         let mut started = tokio::process::Command::new("bash");
         started.args(["-c", command]).current_dir(cwd);
-        started.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+        started.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
         clean_environment(&mut started, cwd);
         started.envs(quiet::for_command(|name| std::env::var_os(name)));
         descriptor::start_with(&mut started, Vec::new())?;
         let mut child = started.spawn()?;
+        // It holds the pipe's end.
+        drop(started);
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
         let ended = tokio::time::timeout(SETTLES, child.wait()).await;
         let family = reap::family(leader);
@@ -91,12 +96,23 @@ impl Services {
         match (ended, kept) {
             (Ok(status), left) => {
                 let how = exit_of(status?).to_string();
+                // Where something was left running, it goes on.
+                let _ = tokio::time::timeout(SETTLES / 4, logger.wait()).await;
                 let output = file::tail(&log, 16 * 1024).unwrap_or_default();
                 Ok(Started::Ended { how, output, left })
             }
             (Err(_), Some((number, row))) => Ok(Started::Runs(number, row)),
             (Err(_), None) => Err(io::Error::other("the process can't be found")),
         }
+    }
+
+    pub fn numbered(&self) -> Vec<(usize, ServiceRow)> {
+        let kept = self.kept.lock();
+        (1..)
+            .zip(kept.iter())
+            .filter(|(_, kept)| kept.lives())
+            .map(|(n, kept)| (n, kept.row.clone()))
+            .collect()
     }
 
     fn keep(
@@ -127,4 +143,15 @@ impl Services {
         });
         (kept.len(), row)
     }
+}
+
+/// Writes what comes through the pipe to the log, up to its limit, and reads on for as long as the service writes.
+fn logger(log: &Path) -> io::Result<(io::PipeWriter, tokio::process::Child)> {
+    let output = OpenOptions::new().write(true).create_new(true).mode(0o600).open(log)?;
+    let (reader, writer) = io::pipe()?;
+    let mut command = tokio::process::Command::new("sh");
+    command.args(["-c", LOGGER]).arg(log);
+    command.stdin(reader).stdout(output).stderr(Stdio::null());
+    descriptor::start_with(&mut command, Vec::new())?;
+    Ok((writer, command.spawn()?))
 }

@@ -1,6 +1,6 @@
 //! Models that misbehave in one way each, and what follows: requests, words, end, files, processes.
 
 mod rows;
-mod run;
+pub mod run;
 mod single;
 mod table;

@@ -386,11 +386,17 @@ fn slips() -> Vec<Row> {
     vec![
         slip("a tool's name with a slip", shown, call("Raed", json!({"path": "a.py"})), read()),
         slip("another agent's tool", shown, call("read_file", json!({"file_path": "a.py"})), read()),
+        slip("another agent's tool with a slip", shown, call("read_files", json!({"path": "a.py"})), read()),
         slip("a prefix", shown, call("functions.Read", json!({"path": "a.py"})), read()),
         slip("an argument's name with a slip", shown, call("Read", json!({"paht": "a.py"})), read()),
         slip("a path that no machine has", shown, call("Read", json!({"path": "/workspace/a.py"})), read()),
         slip("a number as a string", shown, call("Read", json!({"path": "a.py", "limit": "10"})), read()),
-        slip("a brace too few", "not valid JSON", answer().call_raw("Read", "{\"path\": \"a.py\""), read()),
+        slip(
+            "a brace too few",
+            "one valid JSON object. Nothing was run.",
+            answer().call_raw("Read", "{\"path\": \"a.py\""),
+            read(),
+        ),
         slip("a comma too many", shown, answer().call_raw("Read", "{\"path\": \"a.py\",}"), read()),
         slip(
             "arguments as a string",
@@ -427,6 +433,14 @@ fn slips() -> Vec<Row> {
             list(json!([{"content": "Look", "status": "completed"}])),
         )
         .open_ended(),
+        slip(
+            "a list as text, with states of another agent",
+            "Look",
+            list(json!(
+                "[{\"content\": \"Look\", \"status\": \"done\"}, {\"task\": \"Tell\", \"completed\": true}, {\"task\": \"End\", \"state\": \"finished\"}]"
+            )),
+            list(json!([{"content": "Look", "status": "completed"}])),
+        ),
         slip(
             "a status of another agent",
             "Look",

@@ -86,6 +86,7 @@ async fn external_changes_are_reported() {
         answer().text("Seen.").into(),
         answer().call("Edit", json!({"path": "a.rs", "old_string": "let value_3 = other;", "new_string": "let value_3 = mine;"})).into(),
         answer().call("Bash", json!({"command": "sed -i s/value_9/value_nine/ a.rs"})).into(),
+        answer().call("Bash", json!({"command": "cat >> a.rs <<E\nlet added = 1;\nE"})).into(),
         answer().text("Done.").into(),
         answer().text("Nothing new.").into(),
     ]);
@@ -106,6 +107,11 @@ async fn external_changes_are_reported() {
     );
     let behind = results(&requests[4].body).pop().unwrap();
     assert!(behind.contains("+let value_nine ="), "{behind}");
+    let said = results(&requests[5].body).pop().unwrap();
+    assert!(
+        said.ends_with("Changed by this command: a.rs</system-reminder>"),
+        "its text stands in the call: {said}"
+    );
     assert!(place.text("a.rs").contains("let value_3 = mine;"), "the edit needed no second Read");
     agent.turn("and now").await;
     let last =
@@ -295,7 +301,7 @@ async fn own_changes_are_told_as_own() {
 async fn changes_of_others_beside_a_command() {
     let server = FakeServer::start(vec![
         answer().call("Read", json!({"path": "a.rs"})).call("Read", json!({"path": "b.rs"})).into(),
-        answer().call("Bash", json!({"command": "rm b.rs"})).gated().into(),
+        answer().call("Bash", json!({"command": "rm b.r*"})).gated().into(),
         answer().text("Done.").into(),
     ]);
     let place = Workplace::new();

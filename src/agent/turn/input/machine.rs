@@ -1,6 +1,6 @@
 //! What a new session's first message says of the machine and the project: from files and `PATH` alone, no program is started.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -18,30 +18,39 @@ const PROGRAMS: &[&str] = &[
     "git", "gcc", "make", "cmake", "python3", "pip", "uv", "node", "npm", "pnpm", "bun", "go", "cargo",
     "java", "mvn", "docker", "curl", "wget", "psql", "sqlite3", "tmux", "rg", "jq",
 ];
-/// What a project with this file calls for.
-const MANIFESTS: &[(&str, &str)] = &[
-    ("Cargo.toml", "cargo"),
-    ("go.mod", "go"),
-    ("package.json", "node"),
-    ("pnpm-lock.yaml", "pnpm"),
-    ("yarn.lock", "yarn"),
-    ("bun.lock", "bun"),
-    ("pytest.ini", "python3"),
-    ("pyproject.toml", "python3"),
-    ("setup.py", "python3"),
-    ("tox.ini", "python3"),
-    ("uv.lock", "uv"),
-    ("pom.xml", "mvn"),
-    ("build.gradle", "gradle"),
-    ("build.gradle.kts", "gradle"),
-    ("CMakeLists.txt", "cmake"),
-    ("Makefile", "make"),
-    ("Gemfile", "ruby"),
-    ("composer.json", "php"),
-    ("mix.exs", "mix"),
-    ("Package.swift", "swift"),
-    ("Dockerfile", "docker"),
-    ("build.zig", "zig"),
+/// What a program is called for by: a file at the top, an ending of any file, or a word of the task.
+const CALLED_FOR: &[(&str, &str)] = &[
+    ("cargo", "Cargo.toml .rs rust"),
+    ("go", "go.mod .go golang"),
+    ("pnpm", "pnpm-lock.yaml"),
+    ("yarn", "yarn.lock"),
+    ("bun", "bun.lock"),
+    ("node", "package.json .js .mjs .ts .tsx javascript typescript"),
+    ("uv", "uv.lock"),
+    ("python3", "pytest.ini pyproject.toml setup.py tox.ini .py python"),
+    ("mvn", "pom.xml"),
+    ("gradle", "build.gradle build.gradle.kts"),
+    ("java", ".java java"),
+    ("cmake", "CMakeLists.txt"),
+    ("make", "Makefile"),
+    ("gcc", ".c"),
+    ("g++", ".cc .cpp"),
+    ("ruby", "Gemfile .rb ruby"),
+    ("php", "composer.json .php php"),
+    ("mix", "mix.exs .ex elixir"),
+    ("swift", "Package.swift .swift swift"),
+    ("docker", "Dockerfile"),
+    ("zig", "build.zig .zig zig"),
+    ("perl", ".pl .pm perl"),
+    ("gfortran", ".f90 .f95 .f fortran"),
+    ("cobc", ".cob .cbl cobol"),
+    ("ocaml", ".ml ocaml"),
+    ("ghc", ".hs haskell"),
+    ("lua", ".lua lua"),
+    ("Rscript", ".r .R"),
+    ("julia", ".jl julia"),
+    ("dotnet", ".cs .fs"),
+    ("erlc", ".erl erlang"),
 ];
 const INSTALLED: usize = 10;
 const MISSING: usize = 8;
@@ -69,9 +78,10 @@ impl Machine {
         if self.sub_agent {
             return format!("<system-reminder>{}</system-reminder>", lines.join("\n"));
         }
-        lines.extend(self.headless.then(|| self.programs()).filter(|line| !line.is_empty()));
+        let paths = self.paths();
+        lines.extend(self.headless.then(|| self.programs(&paths)).filter(|line| !line.is_empty()));
         lines.extend(self.deadline.map(|deadline| format!("Time limit: {}.", deadline.limit_text())));
-        lines.extend(self.project());
+        lines.push(self.project(&paths));
         format!("<system-reminder>{}</system-reminder>", lines.join("\n"))
     }
 
@@ -91,15 +101,18 @@ impl Machine {
         format!("{}.", parts.join(", "))
     }
 
-    fn programs(&self) -> String {
-        let called_for: Vec<&str> = MANIFESTS
-            .iter()
-            .filter(|(manifest, _)| self.root.join(manifest).exists())
-            .map(|(_, program)| *program)
-            .collect();
-        let named = PROGRAMS
-            .iter()
-            .filter(|name| self.task.split(|c: char| !c.is_alphanumeric()).any(|word| word == **name));
+    fn programs(&self, paths: &[String]) -> String {
+        let words: HashSet<String> =
+            self.task.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect();
+        let endings: HashSet<&str> =
+            paths.iter().filter_map(|path| Some(&path[path.rfind('.')?..])).collect();
+        let is_there = |sign: &str| match sign.starts_with('.') {
+            true => endings.contains(sign),
+            false => words.contains(sign) || self.root.join(sign).exists(),
+        };
+        let calls = CALLED_FOR.iter().filter(|(_, signs)| signs.split(' ').any(is_there));
+        let called_for: Vec<&str> = calls.map(|(program, _)| *program).collect();
+        let named = PROGRAMS.iter().filter(|name| words.contains(**name));
         let first: Vec<&str> = called_for.iter().copied().chain(named.copied()).collect();
         let rest = PROGRAMS.iter().copied().filter(|name| !first.contains(name));
         let (mut installed, mut missing) = (Vec::new(), Vec::new());
@@ -126,46 +139,46 @@ impl Machine {
         line.trim().to_owned()
     }
 
-    fn project(&self) -> Option<String> {
+    fn project(&self, paths: &[String]) -> String {
         let mut parts: Vec<String> = Vec::new();
         parts.extend(repository::branch(&self.root).map(|branch| format!("Branch: {branch}.")));
         parts
             .extend(project::checks(&self.root).first().map(|check| format!("Tests: `{}`.", check.usable())));
-        parts.extend(self.files());
-        (!parts.is_empty()).then(|| parts.join(" "))
+        parts.push(files(paths));
+        parts.join(" ")
     }
 
-    fn files(&self) -> Option<String> {
+    fn paths(&self) -> Vec<String> {
         let walk = Walk::new(&self.root);
-        let mut paths: Vec<String> = Vec::new();
-        for entry in walk.sorted().filter(walk::is_file).take(FILES_LOOKED_AT) {
-            let name = entry.path().strip_prefix(&*self.root).ok()?;
-            let name = name.to_string_lossy();
+        let files = walk.sorted().filter(walk::is_file).take(FILES_LOOKED_AT);
+        let names = files.filter_map(|entry| {
+            let name = entry.path().strip_prefix(&*self.root).ok()?.to_string_lossy().into_owned();
             // A name that could pose as something else is left to LS.
             let is_plain = !name.contains(|c: char| c.is_control() || c.is_whitespace() || "<>`".contains(c));
-            if is_plain && sanitize::deceptive(&name) == 0 {
-                paths.push(name.into_owned());
+            (is_plain && sanitize::deceptive(&name) == 0).then_some(name)
+        });
+        names.collect()
+    }
+}
+
+fn files(paths: &[String]) -> String {
+    let all = paths.join(" ");
+    match paths.len() {
+        0 => "The folder is empty.".to_owned(),
+        count if count <= FILES_LISTED && all.len() <= FILES_CHARS => format!("Files: {all}"),
+        count => {
+            let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
+            for path in paths {
+                let top = path.split_once('/').map_or("", |(top, _)| top);
+                *folders.entry(top).or_default() += 1;
             }
-        }
-        let all = paths.join(" ");
-        match paths.len() {
-            0 => Some("The folder is empty.".to_owned()),
-            count if count <= FILES_LISTED && all.len() <= FILES_CHARS => Some(format!("Files: {all}")),
-            count => {
-                let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
-                for path in &paths {
-                    let top = path.split_once('/').map_or("", |(top, _)| top);
-                    *folders.entry(top).or_default() += 1;
-                }
-                let mut rows: Vec<(&str, usize)> =
-                    folders.into_iter().filter(|(top, _)| !top.is_empty()).collect();
-                rows.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-                rows.truncate(FOLDERS);
-                let more = if count == FILES_LOOKED_AT { "more than " } else { "" };
-                let shown: Vec<String> =
-                    rows.iter().map(|(top, count)| format!("{top}/ ({count})")).collect();
-                Some(format!("{more}{count} files: {}", shown.join(" ")))
-            }
+            let mut rows: Vec<(&str, usize)> =
+                folders.into_iter().filter(|(top, _)| !top.is_empty()).collect();
+            rows.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+            rows.truncate(FOLDERS);
+            let more = if count == FILES_LOOKED_AT { "more than " } else { "" };
+            let shown: Vec<String> = rows.iter().map(|(top, count)| format!("{top}/ ({count})")).collect();
+            format!("{more}{count} files: {}", shown.join(" "))
         }
     }
 }

@@ -1,0 +1,60 @@
+//! Services that outlive `exec --keep`: they stay, are listed, have a log with a limit; what would end all the same is told of.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::misbehavior::run::{bash, project, run_with, text};
+use crate::support::answer::answer;
+
+fn keep(command: &str) -> crate::support::answer::Answer {
+    answer().call("Bash", json!({"command": command, "keep": true}))
+}
+
+#[test]
+fn a_kept_service_stays_and_is_listed() {
+    let replies =
+        vec![keep("echo ready; exec sleep 600"), answer().call("Job", json!({})), text("The service runs.")];
+    let run = run_with(project(), &["--keep"], "Start it", replies);
+    let service = &run.end["services"][0];
+    let stop = service["stop"].as_str().unwrap();
+    let log = fs::read_to_string(service["log"].as_str().unwrap());
+    let listed =
+        format!("service 1 running: echo ready; exec sleep 600; log: {}", service["log"].as_str().unwrap());
+    let ended = Command::new("bash").args(["-c", stop]).status().unwrap();
+    assert!(ended.success(), "it lived on: {stop}");
+    assert!(run.last_body().contains(&listed), "{}", run.last_body());
+    assert_eq!((log.unwrap().as_str(), run.nudges.len(), run.code), ("ready\n", 0, 0));
+}
+
+#[test]
+fn a_log_has_a_limit() {
+    let run = run_with(
+        project(),
+        &["--keep"],
+        "Start it",
+        vec![keep("head -c 110000000 /dev/zero"), text("It ended by itself.")],
+    );
+    assert!(run.last_body().contains("it isn't running"), "{}", run.last_body());
+    let find = "find \"$0\" -name '*.log' -path '*services*' -printf %s";
+    let found = Command::new("sh").args(["-c", find]).arg(run.place.home()).output().unwrap();
+    let bytes: u64 = String::from_utf8_lossy(&found.stdout).parse().unwrap();
+    assert!((65 << 20..=100 << 20).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn a_server_that_would_end_is_told_of() {
+    let script = |rest: usize| {
+        let server = bash("sleep 600 >/dev/null 2>&1 &");
+        let done = (0..rest).map(|_| text("The server is up."));
+        [server].into_iter().chain(done).collect::<Vec<_>>()
+    };
+    let run = run_with(project(), &["--keep"], "Start a server", script(2));
+    assert_eq!(run.nudges, ["finish"], "{}", run.words);
+    let line =
+        "What `sleep 600 >/dev/null 2>&1 &` started ends with this run; start it with keep if it must stay.";
+    assert!(run.words.contains(line), "{}", run.words);
+    // Nothing could be done about it, and helpers are meant to end.
+    assert!(run_with(project(), &[], "Try it", script(1)).nudges.is_empty());
+}
