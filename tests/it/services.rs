@@ -52,9 +52,24 @@ fn a_server_that_would_end_is_told_of() {
     };
     let run = run_with(project(), &["--keep"], "Start a server", script(2));
     assert_eq!(run.nudges, ["finish"], "{}", run.words);
-    let line =
-        "What `sleep 600 >/dev/null 2>&1 &` started ends with this run; start it with keep if it must stay.";
+    let line = "What `sleep 600 >/dev/null 2>&1 &` started ends with this run; if it must stay, end it and start it again with keep.";
     assert!(run.words.contains(line), "{}", run.words);
     // Nothing could be done about it, and helpers are meant to end.
     assert!(run_with(project(), &[], "Try it", script(1)).nudges.is_empty());
+}
+
+#[test]
+fn a_command_never_ends_the_agent_by_its_own_task() {
+    let replies = vec![
+        bash("pkill -f server_of_mine"),
+        bash("pkill -f '^python3 server_of_mine'; echo on"),
+        text("Nothing ran."),
+    ];
+    let run = run_with(project(), &[], "Restart server_of_mine.py", replies);
+    assert_eq!(run.code, 0, "{}", run.end);
+    let sent = run.last_body();
+    assert!(
+        sent.contains("would also end this agent") && sent.contains("on\\\\n") || sent.contains("\"on"),
+        "{sent}"
+    );
 }

@@ -230,7 +230,8 @@ fn failed_or_claimed(
 }
 
 fn running_jobs(work: &WorkLog, cx: &ToolCx) -> Vec<Fact> {
-    let keep = if cx.services.is_some() { "; start it with keep if it must stay" } else { "" };
+    let keep =
+        if cx.services.is_some() { "; if it must stay, end it and start it again with keep" } else { "" };
     let jobs = cx.shell.jobs.list().into_iter().filter(|job| job.ended.is_none()).map(|job| {
         let command = one_line(&job.command, SHOWN_CHARS);
         match work.is_check(job.id) {

@@ -95,7 +95,8 @@ pub fn known(root: &Path, index: &Index, paths: &[String]) -> (Vec<usize>, Vec<S
     (given, unknown)
 }
 
-/// Best first. `task` is each file's score for the task; may be empty.
+/// Best first: `limit` sources, and half as many tests, documents and examples. `task` is each file's score for the task; may be
+/// empty.
 pub fn companions(
     root: &Path,
     index: &Index,
@@ -119,8 +120,15 @@ pub fn companions(
             if answers { score } else { 0.0 }
         })
         .collect();
-    let mut order = best(&scores, limit);
-    order.retain(|file| scores[*file] > 0.0);
+    let mut order = best(&scores, scores.len());
+    let (mut sources, mut beside) = (limit, limit.div_ceil(2));
+    order.retain(|file| {
+        let is_beside = index.doc(*file).is_some_and(|doc| doc.kind.is_beside());
+        let left = if is_beside { &mut beside } else { &mut sources };
+        let fits = scores[*file] > 0.0 && *left > 0;
+        *left -= usize::from(fits);
+        fits
+    });
     let parts = |file: usize| {
         let told = (0..COUNT).filter(|bond| bonds[file][*bond] > 0.0);
         let mut told: Vec<(Cow<'static, str>, f32)> =

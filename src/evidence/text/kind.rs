@@ -19,6 +19,23 @@ impl FilePurpose {
     const ALL: [Self; 6] =
         [Self::Source, Self::Test, Self::Document, Self::Example, Self::Settings, Self::Foreign];
 
+    /// It goes with sources, and is looked at apart from them.
+    pub fn is_beside(self) -> bool {
+        matches!(self, Self::Test | Self::Document | Self::Example)
+    }
+
+    /// What a file of this kind is to a change that it belongs to.
+    pub fn role(self) -> &'static str {
+        match self {
+            Self::Source => "modify",
+            Self::Test => "test",
+            Self::Document => "docs",
+            Self::Example => "example",
+            Self::Settings => "settings",
+            Self::Foreign => "generated",
+        }
+    }
+
     pub fn code(self) -> u8 {
         self as u8
     }

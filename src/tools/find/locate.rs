@@ -100,8 +100,12 @@ fn companions(args: &Args, retriever: &ContextRetriever, limit: usize, cx: &Tool
         (true, false) => String::new(),
     };
     let mut body = String::new();
-    for (rank, file) in files.iter().enumerate() {
-        show(&mut body, rank, file, FileCategory::Modify, LINES_BESIDE);
+    for (heading, beside) in [("Sources:", false), ("Tests and docs:", true)] {
+        let mut listed = files.iter().filter(|file| file.kind.is_beside() == beside).enumerate().peekable();
+        if listed.peek().is_some() {
+            let _ = writeln!(body, "{heading}");
+        }
+        listed.for_each(|(rank, file)| show(&mut body, rank, file, FileCategory::Modify, LINES_BESIDE));
     }
     let paths = files.iter().map(|file| file.path.clone()).collect();
     let found = Search { with: Some(args.with.clone()), paths: Some(paths), ..Search::default() };

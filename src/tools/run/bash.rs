@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -22,6 +23,7 @@ use base::text::one_line;
 use guard::policy::access::Access;
 use guard::sandbox::spec::Confinement;
 use guard::sandbox::{launch, probe};
+use guard::shell::interpret::call::{Arg, Call};
 
 /// Offered only where services may outlive the run.
 pub const KEEP_ARGUMENT: &str = "keep? boolean";
@@ -104,6 +106,12 @@ fn check(args: &Args, cx: &ToolCx) -> Result<(PathBuf, Duration), ToolError> {
              file or variable that holds it"
         )));
     }
+    if cx.confinement == Confinement::Free && cx.calls.iter().any(ends_us) {
+        return Err(ToolError::invalid(
+            "pkill -f with this pattern would also end this agent, whose command line holds the task. Nothing was run. \
+             Anchor the pattern at the program, as in '^python3 server', or use the process id",
+        ));
+    }
     let timeout_ms = match args.timeout_ms {
         Some(0) => return Err(ToolError::invalid("timeout_ms is 0; omit it for the default")),
         given => given.unwrap_or(DEFAULT_TIMEOUT_MS).min(MAX_TIMEOUT_MS),
@@ -112,6 +120,18 @@ fn check(args: &Args, cx: &ToolCx) -> Result<(PathBuf, Duration), ToolError> {
     // A command must leave time to say how far the work is.
     let timeout = cx.deadline.map_or(asked, |deadline| asked.min(deadline.longest_wait().max(SHORTEST_WAIT)));
     Ok((start_folder(args, cx)?, timeout))
+}
+
+fn ends_us(call: &Call) -> bool {
+    let is_option = |arg: &&str| arg.starts_with('-');
+    let words: Vec<&str> = call.args().iter().filter_map(Arg::certain).collect();
+    let whole_line = words
+        .iter()
+        .filter(|arg| is_option(arg))
+        .any(|arg| *arg == "--full" || !arg.starts_with("--") && arg.contains('f'));
+    let ours = std::env::args().collect::<Vec<_>>().join(" ");
+    let pattern = words.iter().rfind(|arg| !is_option(arg)).and_then(|pattern| Regex::new(pattern).ok());
+    call.name() == "pkill" && whole_line && pattern.is_some_and(|pattern| pattern.is_match(&ours))
 }
 
 async fn background(args: &Args, cx: &ToolCx, cwd: &Path) -> ToolOutcome {

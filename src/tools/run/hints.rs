@@ -7,6 +7,8 @@ use base::process::run::Exit;
 use base::programs;
 use guard::sandbox::spec::Confinement;
 
+/// By signal 15.
+const TERMINATED: i32 = 143;
 const LAST_LINES: usize = 3;
 const LONG_SLEEP_S: u64 = 30;
 
@@ -18,6 +20,10 @@ pub fn of(command: &str, exit: &Exit, output: &str, cx: &ToolCx) -> Option<Strin
         |name: &str| *exit != Exit::Code(0) || command.contains('|') && !programs::is_installed(name);
     if let Some(name) = missing.filter(|name| failed(name)) {
         return cx.shell.is_first(&format!("missing {name}")).then(|| missing_words(&name));
+    }
+    if exit.code() == TERMINATED && command.contains("pkill") && command.contains("-f") {
+        let why = "`pkill -f` also ended the shell that ran it; anchor the pattern at the program, as in '^python3 server'";
+        return Some(why.to_owned());
     }
     if !matches!(cx.confinement, Confinement::Free)
         && READ_ONLY.is_match(output)

@@ -80,6 +80,13 @@ fn companions_of_a_file_and_why() {
     for path in ["stock/table.csv", "tests/test_parser.py", "shop/counter.py"] {
         assert!(place_of(&files, path) < 4, "{path}: {files:?}");
     }
+    let role = |path: &str| files[place_of(&files, path)]["role"].as_str().unwrap();
+    assert_eq!((role("shop/counter.py"), role("tests/test_parser.py")), ("modify", "test"));
+    // Tests and documents take no place of a source.
+    let few = locate(&place, &["--with", "shop/parser.py", "-k", "2"]);
+    let tests =
+        few.iter().filter(|file| ["test", "docs", "example"].contains(&file["role"].as_str().unwrap()));
+    assert_eq!((few.len(), tests.count()), (3, 1), "{few:?}");
     assert!(reasons(&files, "stock/table.csv").contains("changed with it 3 times"), "{files:?}");
     assert!(reasons(&files, "tests/test_parser.py").contains("tests it"), "{files:?}");
     assert!(reasons(&files, "shop/counter.py").contains("names it"), "{files:?}");

@@ -12,7 +12,6 @@ use crate::cli::setup::open;
 use base::config::settings::Permission;
 use base::path::on_one_line;
 use base::sanitize;
-use evidence::categorize::FileCategory;
 use evidence::index::format::Damaged;
 use evidence::rank::locate::RankedFile;
 use evidence::retriever::ContextRetriever;
@@ -70,10 +69,15 @@ pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {
     let (hits, unknown, unkept) = retriever
         .with_project(|project| {
             let (hits, unknown) = if args.with.is_empty() {
-                (project.locate(&text, limit)?, Vec::new())
+                let hits = project.locate(&text, limit)?;
+                (hits.into_iter().map(|(hit, role)| (hit, role.as_str())).collect(), Vec::new())
             } else {
                 let (hits, unknown) = project.companions(&args.with, &text, limit)?;
-                (hits.into_iter().map(|hit| (hit, FileCategory::Modify)).collect(), unknown)
+                let with_role = |hit: RankedFile| {
+                    let role = hit.kind.role();
+                    (hit, role)
+                };
+                (hits.into_iter().map(with_role).collect::<Vec<_>>(), unknown)
             };
             Ok::<_, Damaged>((hits, unknown, project.unkept.clone()))
         })
@@ -119,13 +123,13 @@ pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {
     report::say(&out)
 }
 
-fn as_json(hit: &RankedFile, role: FileCategory, explain: bool) -> Value {
+fn as_json(hit: &RankedFile, role: &str, explain: bool) -> Value {
     let lines: Vec<Value> =
         hit.lines.iter().map(|(number, line)| json!({"line": number, "text": line})).collect();
     let mut file = json!({
         "path": hit.path,
         "score": rounded(hit.score),
-        "role": role.as_str(),
+        "role": role,
         "reasons": hit.reasons(),
         "lines": lines,
     });
@@ -145,9 +149,9 @@ fn rounded(value: f32) -> Value {
     json!((f64::from(value) * 1_000.0).round() / 1_000.0)
 }
 
-fn as_text(number: usize, hit: &RankedFile, role: FileCategory, explain: bool) -> String {
+fn as_text(number: usize, hit: &RankedFile, role: &str, explain: bool) -> String {
     use std::fmt::Write as _;
-    let mut out = format!("{number:>2}. {}  {:.2}  {}", on_one_line(&hit.path), hit.score, role.as_str());
+    let mut out = format!("{number:>2}. {}  {:.2}  {role}", on_one_line(&hit.path), hit.score);
     let reasons = hit.reasons();
     if !explain && !reasons.is_empty() {
         let _ = write!(out, "  ({})", reasons.join(", "));
