@@ -160,13 +160,19 @@ fn tool_takes_files() {
     for path in ["shop/parser.py", "./shop/parser.py", root.to_str().unwrap()] {
         let answer = ask(json!({"with": [path], "k": 3}));
         assert_eq!(answer["status"], "success", "{answer}");
-        assert_eq!(answer["data"]["paths"].as_array().unwrap().len(), 3);
+        assert_eq!(
+            answer["data"]["paths"].as_array().unwrap().len(),
+            5,
+            "three sources and half as many others"
+        );
         let content = answer["data"]["content"].as_str().unwrap();
         assert!(content.contains("stock/table.csv: changed with it"), "{content}");
-        assert!(content.lines().count() <= 6, "a line or two for each: {content}");
+        assert!(content.lines().count() <= 12, "a line or two for each: {content}");
+        let (sources, beside) = content.split_once("Tests and docs:\n").unwrap();
+        assert!(sources.starts_with("Sources:\n") && beside.contains("tests/test_parser.py"), "{content}");
     }
     let alone = ask(json!({"with": "shop/parser.py", "k": 3}));
-    assert_eq!(alone["data"]["paths"].as_array().unwrap().len(), 3, "one file, not as a list: {alone}");
+    assert_eq!(alone["data"]["paths"].as_array().unwrap().len(), 5, "one file, not as a list: {alone}");
     let some = ask(json!({"query": "orders", "with": ["shop/praser.py", "shop/oven.py"]}));
     assert!(some["text"].as_str().unwrap().contains("misspelled): shop/praser.py"), "{some}");
     let none = ask(json!({"with": ["shop/praser.py"]}));
