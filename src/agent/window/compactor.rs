@@ -125,13 +125,11 @@ impl Compactor {
     ) -> Result<(), FitError> {
         adopt_where_it_pays(conversation, with)?;
         let sizes = with.sizes(conversation);
-        let low_water = sizes.low_water();
         if sizes.estimated() >= sizes.limit() {
-            let landing = low_water.saturating_sub(with.prompt.tokens()).max(low_water / 4);
+            let target = SizeTarget::gentle(sizes.settings, with.prompt.tokens());
             let mut stages = CompactionStages::gentle(sizes.thresholds());
-            while with.sizes(conversation).estimated() > low_water
-                && let Some(stage) =
-                    stages.next(&conversation.state.history, SizeTarget { most: landing, landing })
+            while with.sizes(conversation).estimated() > policy::early(with.settings)
+                && let Some(stage) = stages.next(&conversation.state.history, target)
             {
                 match stage {
                     CompactionStage::Summarize => drop(self.archive_rounds(conversation, with, None).await?),
@@ -251,7 +249,7 @@ fn force_fit(conversation: &mut Conversation, with: CompactionCx<'_>) -> Result<
         let bound = conversation.state.history.upper_bound();
         let room =
             window.saturating_sub(with.prompt.upper_bound()).min(bound.saturating_sub(needed - window));
-        match stages.next(&conversation.state.history, SizeTarget { most: room, landing: room * 11 / 20 }) {
+        match stages.next(&conversation.state.history, SizeTarget::hard(room)) {
             Some(stage) => apply(conversation, stage)?,
             None => {
                 let rules = with.prompt.rules_tokens();

@@ -3,6 +3,7 @@
 //! and asks the model for a summary.
 
 use super::fold_plan::{FoldGoal, FoldPlan};
+use super::policy;
 use super::thresholds::Thresholds;
 use crate::compress::cut;
 use crate::history::entry::{self, HistoryEntry};
@@ -11,6 +12,7 @@ use crate::history::manager::HistoryManager;
 use crate::session::record::{Batch, Cause, CauseKind, FormName};
 use crate::summary::compressor;
 use crate::tokens::estimate::upper_bound;
+use base::config::settings::ContextSettings;
 use base::model::item::{Item, ItemId, LEFT_OUT, Summary};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -27,9 +29,24 @@ pub enum CompactionStage {
 
 #[derive(Clone, Copy, Debug)]
 pub struct SizeTarget {
+    /// What must be reached; the newest views of files leave only for this.
     pub most: u64,
     /// Where a stage should land, so that the next steps don't need one.
     pub landing: u64,
+}
+
+impl SizeTarget {
+    /// For a request that wouldn't fit into the window: deeper would take what the next edits need.
+    pub fn hard(room: u64) -> Self {
+        Self { most: room, landing: room * 3 / 4 }
+    }
+
+    /// For a request over its limit; `fixed` tokens aren't history.
+    pub fn gentle(settings: &ContextSettings, fixed: u64) -> Self {
+        let low_water = policy::low_water(settings);
+        let landing = low_water.saturating_sub(fixed).max(low_water / 4);
+        Self { most: policy::early(settings).saturating_sub(fixed).max(landing), landing }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +115,7 @@ impl CompactionStages {
             Fold { keep_requests } => {
                 let goal = FoldGoal {
                     landing: target.landing,
-                    view_landing: target.landing,
+                    view_landing: target.landing.max(target.most * 8 / 10),
                     keep_requests,
                     at_most: self.at_most,
                 };

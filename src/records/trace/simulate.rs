@@ -138,16 +138,15 @@ impl Player<'_> {
         }
         let settings = self.settings;
         if self.history.tokens() + fixed_tokens >= policy::limit(settings) {
-            let low_water = policy::low_water(settings);
-            let landing = low_water.saturating_sub(fixed_tokens).max(low_water / 4);
-            let target = SizeTarget { most: landing, landing };
-            self.compact(CompactionStages::gentle(limits), target, |history| history.tokens() <= landing);
+            let target = SizeTarget::gentle(settings, fixed_tokens);
+            self.compact(CompactionStages::gentle(limits), target, |history| history.tokens() <= target.most);
         }
         let most = settings.room_tokens().saturating_sub(fixed_tokens);
         if at_most(&self.history) > most {
             let room = most.min(self.history.upper_bound().saturating_sub(at_most(&self.history) - most));
-            let target = SizeTarget { most: room, landing: room * 11 / 20 };
-            self.compact(CompactionStages::hard(limits), target, |history| at_most(history) <= most);
+            self.compact(CompactionStages::hard(limits), SizeTarget::hard(room), |history| {
+                at_most(history) <= most
+            });
         }
     }
 
