@@ -34,6 +34,9 @@ pub struct Engine {
     pub turn_ended: bool,
 }
 
+/// Claude Code's short names, which no server has.
+const NO_MODELS: [&str; 4] = ["default", "sonnet", "opus", "haiku"];
+
 /// After this long without an operation, hooks learn that we are waiting for the user.
 const IDLE: Duration = Duration::from_secs(60);
 
@@ -98,10 +101,10 @@ impl Engine {
     /// `false` on shutdown.
     async fn work(&mut self, work: Work, ops: &mut Ops) -> bool {
         match work {
-            Work::Submit { text } => self.turn(text, ops).await.is_some(),
+            Work::Submit { text } => self.asked(text, ops).await,
             Work::Prompt { text, attachments } => {
                 self.agent.input.attachments = attachments;
-                self.turn(text, ops).await.is_some()
+                self.asked(text, ops).await
             }
             Work::RunCommand { command } => self.beside(Some(command), ops).await,
             Work::Review => self.beside(None, ops).await,
@@ -385,6 +388,33 @@ impl Engine {
                 self.announce();
             }
         }
+    }
+
+    /// Runs a turn for what the user typed; `false` on shutdown.
+    async fn asked(&mut self, text: String, ops: &mut Ops) -> bool {
+        let before = self.model_of_command(&text).await;
+        let running = self.turn(text, ops).await.is_some();
+        if let Some(model) = before {
+            self.switch_model(&model).await;
+            self.announce();
+        }
+        running
+    }
+
+    /// Switches to the model that the user's own command names, for its turn; returns the one before.
+    async fn model_of_command(&mut self, text: &str) -> Option<String> {
+        let (name, wanted) = self.agent.input.asked.wanted_model(text)?;
+        let now = self.agent.sampler.params.model.to_string();
+        if wanted == now || wanted == "inherit" {
+            return None;
+        }
+        let known = self.deps.check_model(&wanted, &now).await.is_ok() && !NO_MODELS.contains(&&*wanted);
+        if !known || !self.switch_model(&wanted).await {
+            self.notice(Level::Info, texts::command_model_unused(&name, &wanted, &now));
+            return None;
+        }
+        self.announce();
+        Some(now)
     }
 
     /// `false` if the model's settings can't be used.

@@ -1,21 +1,24 @@
 //! User-defined slash commands: a Markdown file with front matter, as in Claude Code, Codex and opencode, or a TOML file
-//! as in Gemini CLI. A folder is a namespace (`git/fix.md` is `/git:fix`). Unsupported features (model, allowed-tools, named
-//! arguments, commands in the text) are noted in the description.
+//! as in Gemini CLI. A folder is a namespace (`git/fix.md` is `/git:fix`). A prompt may contain commands whose output belongs in
+//! their place: `` !`git diff` ``, in TOML `!{git diff}` (slash-commands of Claude Code, commands of opencode, custom-commands of
+//! Gemini CLI, November 2026). Unsupported features (agent, named arguments) are noted in the description.
 
 use serde::Deserialize;
 
-use crate::skill::definition::Skill;
+use crate::arguments::translate;
+use crate::skill::definition::{self, Skill};
 use crate::skill::fill;
 use crate::skill::set::SkillSet;
 use base::config::trusted::agent_files::CommandFile;
 use base::format::frontmatter;
+use base::pattern::Pattern;
 use base::protocol::event::CommandRow;
 use base::text::one_line;
 
 const DESCRIPTION_CHARS: usize = 120;
-const NOT_USED: [&str; 4] = ["model", "agent", "allowed-tools", "arguments"];
-/// Commands whose output other agents put into the text.
-const COMMANDS: [&str; 2] = ["!`", "!{"];
+const NOT_USED: [&str; 2] = ["agent", "arguments"];
+/// A file of Gemini CLI's: `@{src/a.rs}` is a mention.
+static MENTION: Pattern = Pattern::new(r"@\{([^{}\n]+)\}");
 
 #[derive(Deserialize)]
 struct TomlCommand {
@@ -27,7 +30,26 @@ struct TomlCommand {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnCommand {
     pub row: CommandRow,
-    prompt: String,
+    /// What may run without approval for it, such as `Bash(git diff:*)`.
+    pub allowed_tools: Vec<String>,
+    /// The model that it asks for.
+    pub model: Option<String>,
+    parts: Vec<PromptPart>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PromptPart {
+    Text(String),
+    /// Its output stands in its place.
+    Command(String),
+}
+
+impl PromptPart {
+    fn text(&self) -> &str {
+        match self {
+            Self::Text(text) | Self::Command(text) => text,
+        }
+    }
 }
 
 /// The commands, the first of each name, and a sentence for the user about each invalid file.
@@ -50,44 +72,69 @@ fn parse(file: &CommandFile) -> Result<OwnCommand, String> {
     if file.path.extension().is_some_and(|extension| extension == "toml") {
         let TomlCommand { prompt, description } =
             toml::from_str(&file.text).map_err(|error| error.message().to_owned())?;
-        return command(file, &prompt.replace("{{args}}", "$ARGUMENTS"), "", description, Vec::new());
+        let prompt = prompt.replace("{{args}}", "$ARGUMENTS");
+        let prompt = MENTION.replace_all(&prompt, "@$1");
+        return command(file, split(&prompt, "!{", '}'), "", description);
     }
     let parts = frontmatter::split(file.text.trim_start_matches('\u{feff}'));
     let head = parts.head.unwrap_or_default();
     let map = frontmatter::read_lenient(head)?;
     let hint = frontmatter::written(head, "argument-hint").unwrap_or_default();
     let description = frontmatter::text_of(head, &map, "description").unwrap_or_default();
-    let unused = NOT_USED.into_iter().filter(|key| map.contains_key(*key)).collect();
-    command(file, parts.body, &hint, description, unused)
+    let unused: Vec<&str> = NOT_USED.into_iter().filter(|key| map.contains_key(*key)).collect();
+    let mut made = command(file, split(parts.body, "!`", '`'), &hint, description)?;
+    if !unused.is_empty() {
+        let help = format!("{} ({} not used)", made.row.help, unused.join(", "));
+        made.row.help = one_line(&help, DESCRIPTION_CHARS);
+    }
+    made.allowed_tools = definition::words_of(&map, "allowed-tools");
+    made.model = frontmatter::text_of(head, &map, "model").filter(|model| !model.is_empty());
+    Ok(made)
+}
+
+/// The texts and commands of a prompt, in order. Braces within a command's are part of it.
+fn split(prompt: &str, open: &str, close: char) -> Vec<PromptPart> {
+    let (mut parts, mut rest) = (Vec::new(), prompt.trim());
+    let mut from = 0;
+    while let Some(at) = rest[from..].find(open).map(|at| from + at) {
+        let inside = &rest[at + open.len()..];
+        let mut depth = 0;
+        let end = inside.char_indices().find(|(_, c)| {
+            let ends = *c == close && depth == 0;
+            depth += i32::from(*c == '{') - i32::from(*c == '}');
+            ends
+        });
+        match end {
+            Some((end, _)) if !inside[..end].trim().is_empty() => {
+                parts.push(PromptPart::Text(rest[..at].to_owned()));
+                parts.push(PromptPart::Command(inside[..end].trim().to_owned()));
+                (rest, from) = (&inside[end + close.len_utf8()..], 0);
+            }
+            _ => from = at + open.len(),
+        }
+    }
+    parts.push(PromptPart::Text(rest.to_owned()));
+    parts.retain(|part| !part.text().is_empty());
+    parts
 }
 
 fn command(
     file: &CommandFile,
-    prompt: &str,
+    parts: Vec<PromptPart>,
     hint: &str,
     description: String,
-    mut unused: Vec<&str>,
 ) -> Result<OwnCommand, String> {
-    let prompt = prompt.trim();
-    if prompt.is_empty() {
-        return Err("it has no prompt".to_owned());
-    }
-    let mut help = match description.is_empty() {
-        true => prompt.lines().next().unwrap_or_default().to_owned(),
+    let first = parts.first().ok_or("it has no prompt")?;
+    let help = match description.is_empty() {
+        true => first.text().lines().next().unwrap_or_default().to_owned(),
         false => description,
     };
-    if COMMANDS.iter().any(|mark| prompt.contains(mark)) {
-        unused.push("commands in the text");
-    }
-    if !unused.is_empty() {
-        help.push_str(&format!(" ({} not used)", unused.join(", ")));
-    }
     let row = CommandRow {
         name: file.name.clone(),
         args: one_line(hint.trim_matches(['"', '\'']), DESCRIPTION_CHARS),
         help: one_line(&help, DESCRIPTION_CHARS),
     };
-    Ok(OwnCommand { row, prompt: prompt.to_owned() })
+    Ok(OwnCommand { row, allowed_tools: Vec::new(), model: None, parts })
 }
 
 /// The skills users can call as commands; a command of the same name wins.
@@ -102,11 +149,41 @@ pub fn rows_of(skills: &SkillSet, commands: &[OwnCommand]) -> Vec<CommandRow> {
     free.map(row).collect()
 }
 
-pub fn expand(commands: &[OwnCommand], text: &str) -> Option<String> {
+/// The command that a message calls, and its arguments.
+pub fn called<'c, 't>(commands: &'c [OwnCommand], text: &'t str) -> Option<(&'c OwnCommand, &'t str)> {
     let rest = text.strip_prefix('/')?;
     let (name, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let command = commands.iter().find(|command| command.row.name == name)?;
-    Some(fill::fill(&command.prompt, args.trim(), &[]))
+    Some((command, args.trim()))
+}
+
+/// The prompt with its arguments. In commands each argument is one word of the shell, whatever is in it.
+pub fn expand(commands: &[OwnCommand], text: &str) -> Option<Vec<PromptPart>> {
+    let (command, args) = called(commands, text)?;
+    let words = fill::words_of(args);
+    let shell_words: Vec<String> = words.iter().map(|word| translate::quoted(word)).collect();
+    let shell_args = shell_words.join(" ");
+    let from_one = !command.parts.iter().any(|part| part.text().contains("$0"));
+    let mut used = false;
+    let mut filled: Vec<PromptPart> = Vec::new();
+    for part in &command.parts {
+        let (part, has_place) = match part {
+            PromptPart::Text(text) => {
+                let (text, used) = fill::placed(text, args, &words, &[], from_one);
+                (PromptPart::Text(text), used)
+            }
+            PromptPart::Command(line) => {
+                let (line, used) = fill::placed(line, &shell_args, &shell_words, &[], from_one);
+                (PromptPart::Command(line), used)
+            }
+        };
+        used |= has_place;
+        filled.push(part);
+    }
+    if !used && !args.is_empty() {
+        filled.push(PromptPart::Text(format!("\n\n{args}")));
+    }
+    Some(filled)
 }
 
 #[cfg(test)]
@@ -131,17 +208,22 @@ mod tests {
         let (own, notices) = read(&files);
         let rows: Vec<(&str, &str, &str)> =
             own.iter().map(|own| (&*own.row.name, &*own.row.args, &*own.row.help)).collect();
-        assert_eq!(
-            rows,
-            [("git:review", "[file] [line]", "Review it (model not used)"), ("plain", "", "Do it.")]
-        );
+        assert_eq!(rows, [("git:review", "[file] [line]", "Review it"), ("plain", "", "Do it.")]);
         assert_eq!(notices.len(), 1);
-        let gemini = "description = \"Plan it\"\nprompt = \"\"\"\nPlan {{args}} with !{ls}.\n\"\"\"\n";
+        let gemini = "description = \"Plan it\"\nprompt = \"\"\"\nPlan {{args}} with !{ls ${x}}.\n\"\"\"\n";
         let gemini = CommandFile { path: "/plan.toml".into(), ..file("plan", gemini) };
         let (gemini, _) = read(&[gemini]);
-        assert_eq!(gemini[0].row.help, "Plan it (commands in the text not used)");
-        assert_eq!(expand(&gemini, "/plan tests").unwrap(), "Plan tests with !{ls}.");
-        assert_eq!(expand(&own, "/git:review a.rs").unwrap(), "Review a.rs.");
+        assert_eq!(own[0].model.as_deref(), Some("opus"));
+        assert_eq!(gemini[0].row.help, "Plan it");
+        let text = |text: &str| PromptPart::Text(text.to_owned());
+        let run = |line: &str| PromptPart::Command(line.to_owned());
+        let planned = [text("Plan tests with "), run("ls ${x}"), text(".")];
+        assert_eq!(expand(&gemini, "/plan tests").unwrap(), planned);
+        assert_eq!(expand(&own, "/git:review a.rs").unwrap(), [text("Review a.rs.")]);
         assert_eq!(expand(&own, "/other"), None);
+        let (own, _) = read(&[file("log", "!`git log $1` and !`\nof `x` !`")]);
+        let parts = expand(&own, "/log \"a; rm b\"").unwrap();
+        assert_eq!(parts[0], run("git log 'a; rm b'"));
+        assert_eq!(parts.len(), 4, "{parts:?}");
     }
 }

@@ -361,3 +361,28 @@ fn our_keys_are_not_handed_on_and_an_interrupt_ends_a_hook() {
     screen.keys("/hooks\r");
     screen.wait("PreToolUse Read: touch begun");
 }
+
+#[test]
+fn hooks_hear_of_every_file_of_a_patch() {
+    let script = r#"cat > last.json; grep -q '"file_path":"[^"]*secret.txt"' last.json && { echo "not this file" >&2; exit 2; }; cat last.json >> told.jsonl; echo >> told.jsonl"#;
+    let place = place(json!({"PreToolUse": on("Edit", command(script))}));
+    place.file("a.txt", "a\n").file("secret.txt", "b\n");
+    let both = "*** Begin Patch\n*** Update File: a.txt\n@@\n-a\n+x\n*** Update File: secret.txt\n@@\n-b\n+x\n*** End Patch";
+    let one = "*** Begin Patch\n*** Update File: a.txt\n@@\n-a\n+y\n*** End Patch";
+    let replies = vec![
+        call("Read", json!({"path": "a.txt"})),
+        call("Read", json!({"path": "secret.txt"})),
+        call("apply_patch", json!({"input": both})),
+        call("Bash", json!({"command": format!("apply_patch <<'EOF'\n{both}\nEOF")})),
+        call("apply_patch", json!({"input": one})),
+        done(),
+    ];
+    let (requests, said) = run(&place, replies, &[]);
+    assert!(requests[3].contains("refused this call: not this file"), "{} {said}", requests[3]);
+    assert!(requests[4].contains("refused this call: not this file"), "{}", requests[4]);
+    assert_eq!((place.text("a.txt"), place.text("secret.txt")), ("y\n".into(), "b\n".into()));
+    let files: Vec<Value> =
+        told(&place, "told.jsonl").iter().map(|one| one["tool_input"]["file_path"].clone()).collect();
+    let a = json!(place.project().join("a.txt"));
+    assert_eq!(files, [a.clone(), a.clone(), a]);
+}

@@ -301,3 +301,78 @@ fn answers_without_measure_end_the_call() {
         assert!(format!("{said}{error}").contains(why), "{why}: {said}{error}");
     }
 }
+
+#[test]
+fn a_hung_server_is_ended_and_started_again() {
+    let place = Workplace::new();
+    let once = place.user_home().join("hung");
+    let hang = format!(
+        "if [ -e '{0}' ]; then printf '{{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{{\"content\":[{{\"type\":\"text\",\"text\":\"well again\"}}]}}}}\\n' \"$id\"; else echo $$ > '{0}'; sleep 1000; fi",
+        once.display()
+    );
+    let program = McpServer::with_tools(&["f"]).runs("tools/call", &hang).add(&place, "slow");
+    let config = json!({"mcpServers": {"slow": {"command": program, "timeout": 300, "sandbox": false}}});
+    std::fs::write(place.home().join("mcp_servers.json"), config.to_string()).unwrap();
+    let server = FakeServer::start(vec![
+        answer().call("mcp__slow__f", json!({})).into(),
+        answer().call("mcp__slow__f", json!({})).into(),
+        answer().text("Done.").into(),
+    ]);
+    let out = place.exec(&server.base_url(), &["--permission", "full", "go"]);
+    let requests = server.requests();
+    assert_eq!(requests.len(), 3, "{}", stderr(&out));
+    assert!(
+        requests[1].raw.contains("so it was stopped; the next call starts it again"),
+        "{}",
+        requests[1].raw
+    );
+    assert!(requests[2].raw.contains("well again"), "{}", requests[2].raw);
+    let pid = std::fs::read_to_string(once).unwrap();
+    assert!(!std::path::Path::new("/proc").join(pid.trim()).exists(), "it still runs");
+}
+
+#[test]
+fn a_confined_server_has_a_home_that_stays() {
+    if !walls() {
+        return;
+    }
+    let place = Workplace::new();
+    let keep = "mkdir -p ~/.name && echo x >> ~/.name/seen; n=$(wc -l < ~/.name/seen); \
+                printf '{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"seen %s times\"}]}}\\n' \"$id\" $n";
+    McpServer::with_tools(&["f"]).runs("tools/call", keep).add_with(&place, "keeper", &[]);
+    for times in 1..=2 {
+        let (said, error, _) = run(&place, &["mcp", "test", "keeper", "--call", "f"]);
+        let told = format!("{said}{error}");
+        assert!(told.contains(&format!("seen {times} times")), "{told}");
+    }
+    assert!(!place.user_home().join(".name").exists());
+}
+
+#[test]
+fn servers_of_an_editor_and_addresses_that_are_none() {
+    let place = Workplace::new();
+    place.file(
+        ".vscode/mcp.json",
+        r#"{ // of the team
+            "inputs": [{"id": "key", "type": "promptString"}],
+            "servers": {
+                "local": {"type": "stdio", "command": "node", "args": ["${workspaceFolder}/s.js"], "env": {"K": "${env:KEY}"}},
+                "asks": {"type": "http", "url": "https://x.invalid/mcp", "headers": {"A": "${input:key}"}},
+                "old": {"type": "sse", "url": "https://x.invalid/sse"},
+                "socket": {"url": "wss://x.invalid/mcp"},
+            },
+        }"#,
+    );
+    let listed = |args: &[&str]| {
+        let (said, error, _) = run(&place, args);
+        format!("{said}{error}")
+    };
+    assert!(!listed(&["mcp", "list"]).contains("node"), "untrusted");
+    let told = listed(&["mcp", "list", "--trust"]);
+    assert!(told.contains("node ${CLAUDE_PROJECT_DIR}/s.js"), "{told}");
+    for why in
+        ["VS Code asks for its ${input:…}", "it is set to SSE, the transport of 2024", "is a WebSocket"]
+    {
+        assert!(told.contains(why), "{why}: {told}");
+    }
+}

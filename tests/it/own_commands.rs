@@ -4,6 +4,7 @@ use crate::support::answer::answer;
 use crate::support::screen::Screen;
 use crate::support::server::FakeServer;
 use crate::support::workplace::{Workplace, stderr};
+use serde_json::json;
 
 fn place() -> Workplace {
     let place = Workplace::new();
@@ -38,6 +39,9 @@ fn commands_complete_and_fill_in_their_prompt() {
     assert!(sent.contains("The user mentioned"), "@file works as in the composer: {sent}");
     screen.keys("/help\r");
     screen.wait("/git:review");
+    // Its page is a pager.
+    screen.keys("q");
+    screen.wait("› ");
     screen.keys("/git:reviw\r");
     screen.wait("Did you mean /git:review?");
     assert_eq!(server.requests().len(), 1, "a name of ours wins: /help went nowhere");
@@ -71,4 +75,61 @@ fn headless_and_untrusted() {
     place.exec(&server.base_url(), &["--trust", "/git:plan that"]);
     let [shipped, planned] = [2, 3].map(|at| server.requests()[at].raw.clone());
     assert!(shipped.contains("Ship it.") && planned.contains("Plan that."), "{shipped}\n{planned}");
+}
+
+/// The message that was sent for `prompt`, and what was said.
+fn sent(place: &Workplace, args: &[&str]) -> (serde_json::Value, String) {
+    let server = FakeServer::start(vec![answer().text("Done.").into()]);
+    let out = place.exec(&server.base_url(), args);
+    let requests = server.requests();
+    assert_eq!(requests.len(), 1, "{}", stderr(&out));
+    (requests[0].body.clone(), stderr(&out))
+}
+
+#[test]
+fn output_of_commands_stands_in_the_prompt() {
+    let place = Workplace::new();
+    place.file("src/a.txt", "alpha\n");
+    let text = "---\nallowed-tools: Bash(touch made), Read\n---\nSeen: !`cat src/a.txt` and !`printf '<%s>' $1`, !`touch made`!`exit 3`.\n";
+    place.file(".claude/commands/look.md", text);
+    place.file(".gemini/commands/log.toml", "prompt = \"Of !{printf '[%s]' {{args}}} in @{src/a.txt}\"\n");
+    place.file(".opencode/command/plain.md", "It is !`echo here` for $ARGUMENTS");
+    let (body, said) = sent(&place, &["--trust", "/look 'x; touch evil'"]);
+    let message = body["messages"].to_string();
+    assert!(message.contains("Seen: alpha and <x; touch evil>, "), "{message} {said}");
+    assert!(message.contains("[exit code 3]."), "{message}");
+    assert!(place.project().join("made").exists() && !place.project().join("evil").exists());
+    let (body, _) = sent(&place, &["--trust", "/log one"]);
+    let message = body["messages"].to_string();
+    assert!(
+        message.contains("Of [one] in @src/a.txt") && message.contains("The user mentioned"),
+        "{message}"
+    );
+    assert!(
+        sent(&place, &["--trust", "/plain !`touch evil`"]).0["messages"]
+            .to_string()
+            .contains("It is here for")
+    );
+    assert!(!place.project().join("evil").exists(), "what the user types is no command");
+    // They are judged as the model's are.
+    std::fs::remove_file(place.project().join("made")).unwrap();
+    place.file(".claude/commands/send.md", "Got !`curl http://127.0.0.1:9/` and !`touch made`.\n");
+    let (body, said) = sent(&place, &["--trust", "--permission", "ask", "/send"]);
+    assert!(body["messages"].to_string().contains("did not run"), "{body}");
+    assert!(said.contains("whose output belongs in the prompt, did not run"), "{said}");
+    assert!(!place.project().join("made").exists());
+    let (body, _) = sent(&place, &["--trust", "--permission", "ask", "/look a"]);
+    assert!(place.project().join("made").exists(), "its allowed-tools: {body}");
+}
+
+#[test]
+fn a_command_runs_with_its_model() {
+    let place = Workplace::new();
+    place.file(".claude/commands/deep.md", "---\nmodel: other-model\n---\nThink.\n");
+    place.file(".claude/commands/usual.md", "---\nmodel: opus\n---\nThink.\n");
+    let (body, _) = sent(&place, &["--trust", "/deep"]);
+    assert_eq!(body["model"], json!("other-model"));
+    let (body, said) = sent(&place, &["--trust", "/usual"]);
+    assert_eq!(body["model"], json!("test-model"));
+    assert!(said.contains("/usual asks for the model opus, which isn't available here"), "{said}");
 }

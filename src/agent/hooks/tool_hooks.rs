@@ -1,5 +1,6 @@
 //! Hooks before and after a tool call, and before the user is asked.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ use base::model::envelope::{Envelope, ErrorCode, Status};
 use base::protocol::claude_tools;
 use base::protocol::event::Level;
 use guard::policy::verdict::Verdict;
+use tools::file::patch::parse;
 use tools::hook::answer::{Decided, Decision, HookVerdict};
 use tools::hook::event::HookEvent;
 use tools::hook::notice as texts;
@@ -25,6 +27,8 @@ pub struct Hooked {
     tool: String,
     names: Vec<String>,
     input: Value,
+    /// The files of a patch: hooks hear of each.
+    files: Vec<PathBuf>,
     call_id: Arc<str>,
     decided: Option<Decided>,
     /// Output of the PreToolUse hooks, appended to the result.
@@ -35,6 +39,7 @@ impl Hooked {
     pub fn new(hooks: &SharedHooks, (tool, args): (String, Value), call: &ToolCall) -> Self {
         Self {
             input: claude_tools::input(&tool, &args, &hooks.cx.root),
+            files: parse::paths_in(&args),
             names: claude_tools::names(&tool),
             hooks: Arc::clone(hooks),
             tool,
@@ -47,6 +52,7 @@ impl Hooked {
     /// Other arguments under our names.
     pub fn changed(&mut self, args: &Value) {
         self.input = claude_tools::input(&self.tool, args, &self.hooks.cx.root);
+        self.files = parse::paths_in(args);
     }
 
     fn name(&self) -> &str {
@@ -59,7 +65,21 @@ impl Hooked {
         if event != HookEvent::PermissionRequest {
             told["tool_use_id"] = json!(self.call_id);
         }
-        self.hooks.run(event, &names, agent_hooks::extended(told, more), cancel).await
+        if self.files.is_empty() {
+            return self.hooks.run(event, &names, agent_hooks::extended(told, more), cancel).await;
+        }
+        let mut verdict = HookVerdict::default();
+        for file in &self.files {
+            told["tool_input"]["file_path"] = json!(self.hooks.cx.root.join(file));
+            let told = agent_hooks::extended(told.clone(), more.clone());
+            verdict.join(self.hooks.run(event, &names, told, cancel).await);
+            if verdict.blocked().is_some() {
+                break;
+            }
+        }
+        // One file's answer is no call for all of them.
+        verdict.updated_input = verdict.updated_input.filter(|_| self.files.len() == 1);
+        verdict
     }
 
     /// Runs the PreToolUse hooks; returns the call with other arguments if they change them.

@@ -149,6 +149,10 @@ pub fn stays_read_only(change_with: &str) -> String {
     format!("This session started read-only and stays read-only; {change_with} changes that.")
 }
 
+pub fn command_model_unused(command: &str, wanted: &str, now: &str) -> String {
+    format!("/{command} asks for the model {wanted}, which isn't available here; it runs with {now}.")
+}
+
 pub fn permission_locked(level: &str, place: &str) -> String {
     format!("The permission level is {level}: {place} allows no higher one.")
 }
@@ -193,9 +197,9 @@ pub fn rules_held_back(file: &str) -> String {
 
 pub fn skill_allows(name: &str, allowed: &[String], unused: &[String]) -> String {
     let mut told = match allowed {
-        [] => format!("The skill {name} is active."),
+        [] => format!("{name} is active."),
         allowed => {
-            format!("Skill {name} may run these without asking this turn: {}.", allowed.join(", "))
+            format!("{name} may run these without asking this turn: {}.", allowed.join(", "))
         }
     };
     if !unused.is_empty() {

@@ -141,7 +141,8 @@ fn command_line(args: &mut Arguments) {
     args.insert("command".to_owned(), line.into());
 }
 
-fn quoted(word: &str) -> String {
+/// As one word for a shell.
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

@@ -186,6 +186,20 @@ impl HookVerdict {
         self.stop = self.stop.take().or(stop.map(|why| (name.to_owned(), why)));
     }
 
+    /// Joins what hooks say of another file of the same call.
+    pub fn join(&mut self, other: Self) {
+        let graver =
+            |decided: &Decided| self.decided.as_ref().is_none_or(|known| decided.decision > known.decision);
+        if let Some(decided) = other.decided.filter(graver) {
+            self.decided = Some(decided);
+        }
+        self.contexts.extend(
+            other.contexts.into_iter().filter(|context| !self.contexts.contains(context)).collect::<Vec<_>>(),
+        );
+        self.updated_input = self.updated_input.take().or(other.updated_input);
+        self.stop = self.stop.take().or(other.stop);
+    }
+
     pub fn blocked(&self) -> Option<&Decided> {
         self.decided.as_ref().filter(|decided| decided.decision == Decision::Block)
     }

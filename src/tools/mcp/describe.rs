@@ -93,6 +93,9 @@ pub fn hint(server: &Server, error: &McpError) -> String {
         (McpError::Start(_) | McpError::Lost(_) | McpError::Timeout(_), Transport::Http { .. } | Transport::Host) => {
             "check the address and the headers; only streamable HTTP is supported, not the older SSE".to_owned()
         }
+        (McpError::Hung(limit), _) => {
+            format!("where its tools take longer, set \"timeout\" above {} (milliseconds)", limit.as_millis())
+        }
         (McpError::Invalid, _) => "a newer version of the server may do better".to_owned(),
         (McpError::Refused(_) | McpError::Cancelled, _) => "the message is the server's".to_owned(),
     }

@@ -119,6 +119,10 @@ impl Servers {
                     self.forget(slot, &connection).await;
                     challenge = Some(why);
                 }
+                Err(McpError::Timeout(limit)) if !connection.is_alive().await => {
+                    self.forget(slot, &connection).await;
+                    return Err(McpError::Hung(limit));
+                }
                 Err(McpError::Lost(why)) => {
                     let complaints = connection.complaints();
                     let wrote = if complaints.is_empty() { "" } else { "; it wrote: " };

@@ -195,7 +195,7 @@ fn agent_type(name: &str) -> String {
 }
 
 /// A list, or words separated by spaces or commas outside parentheses.
-fn words_of(map: &serde_json::Map<String, serde_json::Value>, key: &str) -> Vec<String> {
+pub fn words_of(map: &serde_json::Map<String, serde_json::Value>, key: &str) -> Vec<String> {
     let Some(text) = map.get(key).and_then(serde_json::Value::as_str) else {
         return frontmatter::list_of(map, key);
     };

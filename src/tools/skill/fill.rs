@@ -10,11 +10,24 @@ static PLACEHOLDER: Pattern =
 static WORD: Pattern = Pattern::new(r#""([^"]*)"|'([^']*)'|(\S+)"#);
 
 pub fn fill(prompt: &str, args: &str, names: &[String]) -> String {
+    let words = words_of(args);
+    let (filled, used) = placed(prompt, args, &words, names, !prompt.contains("$0"));
+    // A prompt without placeholders gets the arguments appended.
+    let rest = if used || args.is_empty() { String::new() } else { format!("\n\n{args}") };
+    filled + &rest
+}
+
+/// The words of a line, without their quotes.
+pub fn words_of(args: &str) -> Vec<String> {
     let words = WORD.captures_iter(args).filter_map(|word| word.iter().skip(1).flatten().next());
-    let words: Vec<&str> = words.map(|word| word.as_str()).collect();
-    let first = usize::from(!prompt.contains("$0"));
+    words.map(|word| word.as_str().to_owned()).collect()
+}
+
+/// Puts arguments into a part of a prompt; whether it has a place for them. `from_one`: `$1` is the first.
+pub fn placed(part: &str, args: &str, words: &[String], names: &[String], from_one: bool) -> (String, bool) {
+    let first = usize::from(from_one);
     let mut used = false;
-    let filled = PLACEHOLDER.replace_all(prompt, |found: &Captures| {
+    let filled = PLACEHOLDER.replace_all(part, |found: &Captures| {
         let number = |group| found.get(group).and_then(|digits| digits.as_str().parse::<usize>().ok());
         let named = found.get(4).map(|name| names.iter().position(|known| known == name.as_str()));
         let place = match (number(3), named) {
@@ -24,12 +37,10 @@ pub fn fill(prompt: &str, args: &str, names: &[String]) -> String {
             _ => number(1),
         };
         used = true;
-        let word = || place.and_then(|place| words.get(place)).copied().unwrap_or_default();
-        if found.get(2).is_some() { args.to_owned() } else { word().to_owned() }
+        let word = || place.and_then(|place| words.get(place)).cloned().unwrap_or_default();
+        if found.get(2).is_some() { args.to_owned() } else { word() }
     });
-    // A prompt without placeholders gets the arguments appended.
-    let rest = if used || args.is_empty() { String::new() } else { format!("\n\n{args}") };
-    filled.into_owned() + &rest
+    (filled.into_owned(), used)
 }
 
 #[cfg(test)]

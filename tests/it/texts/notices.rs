@@ -95,11 +95,11 @@ fn agent_notices() {
         notice::rules_held_back("AGENTS.md"),
         notice::rules_not_imported("../private.md", "CLAUDE.md"),
         notice::skill_allows(
-            "release",
+            "Skill release",
             &["commands that begin with `git tag`".to_owned()],
             &["Bash(git:*)".to_owned()],
         ),
-        notice::skill_allows("release", &[], &["Bash".to_owned()]),
+        notice::skill_allows("Skill release", &[], &["Bash".to_owned()]),
         notice::init_choice_not_saved("disk full"),
         notice::session_not_opened("no session starts with 'abc'"),
         notice::session_busy("session 0198 is open in another mycode process"),

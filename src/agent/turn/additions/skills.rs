@@ -101,7 +101,7 @@ pub fn loaded(
     }
     let data = &result.envelope.data;
     let tools = data.delegated().and_then(|skill| skill.allowed_tools.clone()).unwrap_or_default();
-    allow(data.subject().unwrap_or_default(), tools, policy, events);
+    allow(&format!("Skill {}", data.subject().unwrap_or_default()), tools, policy, events);
     keep(id, conversation, window_tokens)
 }
 

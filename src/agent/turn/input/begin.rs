@@ -1,5 +1,7 @@
 //! Starts a turn: records the user's message with everything that is appended to it.
 
+use std::sync::Arc;
+
 use super::blocks::{self, BlockInputs, MessageKind};
 use super::images;
 use super::message;
@@ -13,6 +15,7 @@ use base::protocol::event::Level;
 use base::protocol::notice::{self as texts, Problem};
 use base::text::one_line;
 use guard::redact::detector::TextSource;
+use tools::own_commands;
 
 /// Asks the user's hooks whether the message may be sent. Their output is appended to it.
 pub async fn ask_hooks(agent: &mut Agent, text: &str, control: &TurnControl) -> Result<(), TurnError> {
@@ -63,19 +66,32 @@ pub async fn prepare(agent: &mut Agent, events: &Events) {
 pub async fn record_prompt(
     agent: &mut Agent,
     text: &str,
-    control: &TurnControl,
+    control: &Arc<TurnControl>,
 ) -> Result<ItemId, TurnError> {
     let events = &control.events;
     prepare(agent, events).await;
     let Agent { conversation, dispatcher, input, .. } = &*agent;
     let cx = &dispatcher.cx;
     if let Some((skill, _)) = input.offers.skills.called(text) {
-        skills::allow(&skill.name, skill.allowed_tools.clone(), &dispatcher.policy, events);
+        skills::allow(
+            &format!("Skill {}", skill.name),
+            skill.allowed_tools.clone(),
+            &dispatcher.policy,
+            events,
+        );
+    }
+    if let Some((command, _)) = own_commands::called(&input.asked.commands, text) {
+        skills::allow(
+            &format!("/{}", command.row.name),
+            command.allowed_tools.clone(),
+            &dispatcher.policy,
+            events,
+        );
     }
     let again = input.attachments.is_empty() && message::waiting(text, conversation, &cx.redactor).is_some();
     let mut message = UserMessage::new(&cx.redactor.redact_typed(text));
     let kind = if again { MessageKind::Again } else { MessageKind::NewTurn };
-    let mut inputs = BlockInputs::new(text, kind, agent, &control.cancel);
+    let mut inputs = BlockInputs::new(text, kind, agent, control);
     blocks::append(&mut message, &mut inputs).await.map_err(|blocks::Interrupted| TurnError::Interrupted)?;
     let file_news = dispatcher.file_news().await;
     let Agent { conversation, window, dispatcher, input, .. } = agent;

@@ -11,7 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::images;
 use super::machine;
+use super::prompt_expansion;
 use super::task_context;
+use crate::control::TurnControl;
 use crate::parts::Agent;
 use crate::turn::additions::{notes, skills, survey};
 use base::model::item::UserMessage;
@@ -27,6 +29,7 @@ pub struct BlockInputs<'a> {
     pub expanded: Option<String>,
     pub agent: &'a Agent,
     pub cancel: &'a CancellationToken,
+    control: &'a Arc<TurnControl>,
     pub occasion: MessageKind,
     pub blocks: Vec<Arc<str>>,
 }
@@ -36,9 +39,9 @@ impl<'a> BlockInputs<'a> {
         text: &'a str,
         occasion: MessageKind,
         agent: &'a Agent,
-        cancel: &'a CancellationToken,
+        control: &'a Arc<TurnControl>,
     ) -> Self {
-        Self { text, expanded: None, agent, cancel, occasion, blocks: Vec::new() }
+        Self { text, expanded: None, agent, cancel: &control.cancel, control, occasion, blocks: Vec::new() }
     }
 
     fn cx(&self) -> &'a ToolCx {
@@ -90,10 +93,20 @@ pub struct Interrupted;
 
 /// Expands the message's command and appends its blocks to it.
 pub async fn append(message: &mut UserMessage, inputs: &mut BlockInputs<'_>) -> Result<(), Interrupted> {
-    let (cancel, deadline, occasion) = (inputs.cancel.clone(), Instant::now() + DEADLINE, inputs.occasion);
+    let (cancel, mut deadline, occasion) =
+        (inputs.cancel.clone(), Instant::now() + DEADLINE, inputs.occasion);
     if occasion != Again {
         let expanded = inputs.agent.input.asked.prompt(inputs.text, &cancel);
-        inputs.expanded = within(expanded, deadline, &cancel).await?.flatten();
+        if let Some(parts) = within(expanded, deadline, &cancel).await?.flatten() {
+            let (dispatcher, tokens) = (&inputs.agent.dispatcher, inputs.window_tokens());
+            let prompt = prompt_expansion::with_output(parts, dispatcher, tokens, inputs.control).await;
+            // Its commands have limits of their own, and the user may have been asked.
+            deadline = Instant::now() + DEADLINE;
+            if cancel.is_cancelled() {
+                return Err(Interrupted);
+            }
+            inputs.expanded = Some(prompt);
+        }
     }
     for (name, occasions, make) in SOURCES {
         if !occasions.contains(&occasion) {

@@ -47,7 +47,7 @@ pub async fn record_steering(agent: &mut Agent, control: &Arc<TurnControl>) -> R
         };
         let mut message = UserMessage::new(&agent.dispatcher.cx.redactor.redact_typed(&text));
         message.steering = true;
-        let mut inputs = BlockInputs::new(&text, MessageKind::Steering, agent, &control.cancel);
+        let mut inputs = BlockInputs::new(&text, MessageKind::Steering, agent, control);
         if blocks::append(&mut message, &mut inputs).await.is_err() {
             let _ = events.send(Event::TakenBack { texts: vec![text] });
             continue;

@@ -11,8 +11,8 @@ use crate::{file, path};
 
 const HOOKS: [&str; 3] = [".mycode/hooks.json", ".claude/settings.json", ".claude/settings.local.json"];
 const HOOK_KEYS: [&str; 2] = ["hooks", "disableAllHooks"];
-/// The first one is shared with Claude Code.
-const MCP_SERVERS: [&str; 2] = [".mcp.json", ".mycode/mcp_servers.json"];
+/// The first ones are shared with VS Code and Claude Code.
+const MCP_SERVERS: [&str; 3] = [".vscode/mcp.json", ".mcp.json", ".mycode/mcp_servers.json"];
 const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 const MAX_BYTES: u64 = 1024 * 1024;
 

@@ -1,5 +1,9 @@
 //! Reads a patch in the V4A form, as openai/codex reads it (`codex-rs/apply-patch/src/parser.rs`, November 2026).
 
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
 #[derive(Debug, PartialEq)]
 pub enum FilePatch {
     Add { path: String, content: String },
@@ -26,6 +30,17 @@ impl FilePatch {
         };
         [Some(path.as_str()), to].into_iter().flatten()
     }
+}
+
+/// All files of an edit's patch, from the folder in which its paths begin; empty where there is none.
+pub fn paths_in(args: &Value) -> Vec<PathBuf> {
+    let files = args["patch"].as_str().and_then(|patch| parse(patch).ok()).unwrap_or_default();
+    let folder = Path::new(args["directory"].as_str().unwrap_or_default());
+    let mut paths: Vec<PathBuf> =
+        files.iter().flat_map(FilePatch::paths).map(|path| folder.join(path)).collect();
+    paths.sort();
+    paths.dedup();
+    paths
 }
 
 /// The error says what is wrong with the patch, for the model.

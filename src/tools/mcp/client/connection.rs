@@ -8,8 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolRequestParams, ContentBlock, GetPromptRequestParams, ReadResourceRequestParams, ResourceContents,
-    Tool,
+    CallToolRequestParams, ClientRequest, ContentBlock, GetPromptRequestParams, PingRequest,
+    ReadResourceRequestParams, ResourceContents, Tool,
 };
 use rmcp::service::{RunningService, ServiceError};
 use serde_json::{Map, Value};
@@ -21,6 +21,8 @@ use crate::mcp::catalog::{CallResult, Catalog, Content, READER};
 use base::process::service::Service;
 
 /// Upper limit for a call, even with signs of life.
+/// How long a server may take to show that it is alive.
+const PING: Duration = Duration::from_secs(5);
 const LONGEST_CALL: Duration = Duration::from_secs(3600);
 
 /// Dropping it closes the connection and ends the program started for it.
@@ -39,6 +41,12 @@ impl Connection {
     /// Whether the catalog has changed since the last call.
     pub fn take_stale(&self) -> bool {
         self.calls.stale.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether the server still answers anything; an error is an answer, too.
+    pub async fn is_alive(&self) -> bool {
+        let ping = self.running.peer().send_request(ClientRequest::PingRequest(PingRequest::default()));
+        tokio::time::timeout(PING.min(self.call_timeout), ping).await.is_ok()
     }
 
     pub fn complaints(&self) -> String {

@@ -22,6 +22,9 @@ pub enum McpError {
     Lost(String),
     #[error("no response for {} s", .0.as_secs())]
     Timeout(Duration),
+    /// Not even a ping was answered.
+    #[error("no response for {} s, not even to a ping, so it was stopped; the next call starts it again", .0.as_secs())]
+    Hung(Duration),
     #[error("interrupted")]
     Cancelled,
 }

@@ -15,6 +15,28 @@ use tokio::process::{ChildStdin, ChildStdout};
 /// Cache folders of package runners. Each server gets its own, so that none runs another's downloads.
 const CACHES: [(&str, &str); 2] = [("npm_config_cache", "npm"), ("UV_CACHE_DIR", "uv")];
 
+const XDG: [(&str, &str); 4] = [
+    ("XDG_CONFIG_HOME", ".config"),
+    ("XDG_CACHE_HOME", ".cache"),
+    ("XDG_DATA_HOME", ".local/share"),
+    ("XDG_STATE_HOME", ".local/state"),
+];
+
+/// Where tool chains and git look in a home unless these say otherwise.
+const TOOLS: [(&str, &str); 11] = [
+    ("CARGO_HOME", ".cargo"),
+    ("RUSTUP_HOME", ".rustup"),
+    ("PYENV_ROOT", ".pyenv"),
+    ("NVM_DIR", ".nvm"),
+    ("VOLTA_HOME", ".volta"),
+    ("ASDF_DATA_DIR", ".asdf"),
+    ("MISE_DATA_DIR", ".local/share/mise"),
+    ("BUN_INSTALL", ".bun"),
+    ("GOPATH", "go"),
+    ("GIT_CONFIG_GLOBAL", ".gitconfig"),
+    ("npm_config_userconfig", ".npmrc"),
+];
+
 /// With all variables expanded.
 pub struct Program {
     pub command: String,
@@ -50,6 +72,7 @@ pub fn start(program: Program, sandbox: &Sandbox) -> io::Result<(Service, ChildS
                     env.push((variable.to_owned(), folder.to_string_lossy().into_owned()));
                 }
             }
+            env.extend(home(&own_folder, &env)?);
             let writable = named.filter_map(|path| path.canonicalize().ok()).chain([own_folder]);
             for path in writable.map(RawPath).filter(|path| path.is_dir()) {
                 if !spec.writable.iter().any(|known| path.starts_with(known)) {
@@ -75,6 +98,30 @@ pub fn start(program: Program, sandbox: &Sandbox) -> io::Result<(Service, ChildS
     };
     let args = args.into_iter().map(Into::into).collect();
     service::start(ServiceSpec { wrapper, program: command.into(), args, cwd, environment: env })
+}
+
+/// A home of its own, which stays: many servers keep something in `~`. What they only read stays where it is.
+fn home(own_folder: &Path, given: &[(String, String)]) -> io::Result<Vec<(String, String)>> {
+    let is_given = |name: &str| given.iter().any(|(known, _)| known == name);
+    if is_given("HOME") {
+        return Ok(Vec::new());
+    }
+    let new = own_folder.join("home");
+    file::create_private_folder(&new)?;
+    let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    let mut set = vec![("HOME".to_owned(), text(new.clone()))];
+    for (name, folder) in XDG.into_iter().filter(|(name, _)| !is_given(name)) {
+        if std::env::var_os(name).is_some() {
+            set.push((name.to_owned(), text(new.join(folder))));
+        }
+    }
+    let real = std::env::home_dir().unwrap_or_default();
+    for (name, place) in TOOLS.into_iter().filter(|(name, _)| !is_given(name)) {
+        if std::env::var_os(name).is_none() && real.join(place).exists() {
+            set.push((name.to_owned(), text(real.join(place))));
+        }
+    }
+    Ok(set)
 }
 
 /// Folders named in the arguments: the configuration's author wants the server to use them.

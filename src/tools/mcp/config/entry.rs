@@ -12,11 +12,19 @@ use serde_json::{Map, Value};
 
 use super::server::{self, OAuth, Profile, Server, Transport, words};
 use base::file;
+use base::pattern::Pattern;
 
 /// A server within the program that started us, as Claude's SDKs name it.
 const OF_HOST: &str = "sdk";
 /// Limited because server names are part of tool names.
 const MAX_NAME_CHARS: usize = 64;
+const SSE: &str = "sse";
+/// Its form: `servers`, comments, and variables of the editor (code.visualstudio.com, MCP configuration reference).
+const VSCODE: &str = ".vscode/mcp.json";
+
+/// A string, which is kept, or what is left out.
+static COMMENT: Pattern = Pattern::new(r#"(?s)("(?:\\.|[^"\\])*"?)|//[^\n]*|/\*.*?(?:\*/|\z)"#);
+static TRAILING_COMMA: Pattern = Pattern::new(r#"(?s)("(?:\\.|[^"\\])*"?)|,(\s*[}\]])"#);
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -117,7 +125,7 @@ impl Entry {
         entry.kind = match (entry.command.is_empty(), &entry.url) {
             (true, None) if entry.kind.as_deref() == Some(OF_HOST) => entry.kind,
             (false, _) => Some("stdio".to_owned()),
-            (true, Some(_)) => Some("http".to_owned()),
+            (true, Some(_)) => Some(if value["type"] == SSE { SSE } else { "http" }.to_owned()),
             (true, None) => return Err("it has neither `command` nor `url`".to_owned()),
         };
         Ok(entry)
@@ -134,8 +142,20 @@ impl Entry {
         self
     }
 
+    /// A server that is set to the older transport may speak the present one, too.
+    #[must_use]
+    pub fn over_http(mut self) -> Self {
+        self.kind = self.kind.map(|kind| if kind == SSE { "http".to_owned() } else { kind });
+        self
+    }
+
     pub fn server(self, name: &str, origin: &Path) -> Result<Server, String> {
         check_name(name)?;
+        if self.kind.as_deref() == Some(SSE) {
+            return Err("it is set to SSE, the transport of 2024. Set \"type\": \"http\" and its address for streamable \
+                        HTTP, often /mcp in place of /sse"
+                .to_owned());
+        }
         let mut written = serde_json::to_string(&self).unwrap_or_default();
         if self.kind.as_deref() == Some(OF_HOST) {
             written.push_str(name);
@@ -189,6 +209,9 @@ fn milliseconds(seconds: f64) -> u64 {
 fn checked(url: String) -> Result<String, String> {
     let is_whole = !url.contains("${");
     match reqwest::Url::parse(&url) {
+        Ok(known) if is_whole && matches!(known.scheme(), "ws" | "wss") => Err(format!(
+            "{url} is a WebSocket, which MCP doesn't define; use the server's http or https address"
+        )),
         Ok(known) if is_whole && !matches!(known.scheme(), "http" | "https") => {
             Err(format!("`url` is not http or https: {url}"))
         }
@@ -218,13 +241,20 @@ pub fn servers_of(config: &Value) -> Option<&Map<String, Value>> {
                 .unwrap_or(mcp),
         )
     };
-    within("mcpServers").or_else(|| within("mcp_servers")).or_else(opencode)
+    within("mcpServers").or_else(|| within("mcp_servers")).or_else(opencode).or_else(|| within("servers"))
 }
 
 /// The servers of one file, and what is wrong with invalid ones.
 pub fn read_file(path: &Path, text: &str) -> (Vec<Server>, Vec<String>) {
     let refused = |what: String| (Vec::new(), vec![format!("{}: {what}", path.display())]);
-    let config: Value = match serde_json::from_str(text) {
+    let of_vscode = path.ends_with(VSCODE);
+    let text = match of_vscode {
+        true => without_comments(text)
+            .replace("${workspaceFolder}", "${CLAUDE_PROJECT_DIR}")
+            .replace("${env:", "${"),
+        false => text.to_owned(),
+    };
+    let config: Value = match serde_json::from_str(&text) {
         Ok(config) => config,
         Err(error) => return refused(format!("not valid JSON: {error}")),
     };
@@ -233,12 +263,25 @@ pub fn read_file(path: &Path, text: &str) -> (Vec<Server>, Vec<String>) {
     };
     let (mut servers, mut problems) = (Vec::new(), Vec::new());
     for (name, entry) in entries {
+        if of_vscode && entry.to_string().contains("${input:") {
+            problems.push(format!(
+                "{}: server '{name}' is ignored: VS Code asks for its ${{input:…}}; name a ${{VARIABLE}} instead",
+                path.display()
+            ));
+            continue;
+        }
         match Entry::read(entry).and_then(|entry| entry.server(name, path)) {
             Ok(server) => servers.push(server),
             Err(what) => problems.push(format!("{}: server '{name}' is ignored: {what}", path.display())),
         }
     }
     (servers, problems)
+}
+
+/// JSON as other agents' and editors' files have it.
+pub fn without_comments(text: &str) -> String {
+    let plain = COMMENT.replace_all(text, "$1");
+    TRAILING_COMMA.replace_all(&plain, "$1$2").into_owned()
 }
 
 #[cfg(test)]

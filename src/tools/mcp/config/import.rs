@@ -4,16 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::entry::{Entry, check_name, servers_of};
+use super::entry::{Entry, check_name, servers_of, without_comments};
 use base::file;
-use base::pattern::Pattern;
 
 /// Claude Code's file also contains the history of all projects.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
-
-/// A string, which is kept, or what is left out.
-static COMMENT: Pattern = Pattern::new(r#"(?s)("(?:\\.|[^"\\])*"?)|//[^\n]*|/\*.*?(?:\*/|\z)"#);
-static TRAILING_COMMA: Pattern = Pattern::new(r#"(?s)("(?:\\.|[^"\\])*"?)|,(\s*[}\]])"#);
 
 /// Names and files below the home folder.
 const AGENTS: [(&str, &str); 4] = [
@@ -62,7 +57,8 @@ pub fn read(path: &Path, workspace: &Path) -> Result<Import, String> {
     for (name, value) in servers_of(&config).into_iter().chain(of_project).flatten() {
         let said = |what: &str| format!("'{name}' in {}: {what}", path.display());
         import.problems.extend(left_out(value).map(said));
-        match check_name(name).and_then(|()| Entry::read(value)) {
+        let read = Entry::read(value).map(|entry| entry.over_http());
+        match check_name(name).and(read) {
             Ok(entry) if others_variables => {
                 import.servers.push((name.clone(), entry.with_variables_in_our_form()));
             }
@@ -88,11 +84,6 @@ fn parse(path: &Path, text: &str) -> Result<Value, String> {
         return toml::from_str(text).map_err(|error| error.message().to_owned());
     }
     serde_json::from_str(&without_comments(text)).map_err(|error| error.to_string())
-}
-
-fn without_comments(text: &str) -> String {
-    let plain = COMMENT.replace_all(text, "$1");
-    TRAILING_COMMA.replace_all(&plain, "$1$2").into_owned()
 }
 
 #[cfg(test)]
