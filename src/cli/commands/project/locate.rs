@@ -104,7 +104,7 @@ pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {
         eprintln!("note: {note}");
     }
     if args.json {
-        let files: Vec<Value> = hits.iter().map(|(hit, role)| as_json(hit, *role, args.explain)).collect();
+        let files: Vec<Value> = hits.iter().map(|(hit, role)| as_json(hit, role, args.explain)).collect();
         return report::print(&format!("{}\n", Value::from(files)));
     }
     if hits.is_empty() {
@@ -112,7 +112,7 @@ pub fn run(cli: &SharedArgs, args: &LocateArgs) -> Result<(), Failure> {
     }
     let mut out = String::new();
     for (number, (hit, role)) in (1..).zip(&hits) {
-        out.push_str(&as_text(number, hit, *role, args.explain));
+        out.push_str(&as_text(number, hit, role, args.explain));
     }
     if args.explain && args.with.is_empty() {
         let quality = retriever.task_context(&text).map_or(0.0, |context| context.quality());
