@@ -41,11 +41,14 @@ fn it_outlives_its_start_and_is_stopped() {
     let place = Workplace::new();
     let wrote = answer().call("Write", json!({"path": "a.txt", "content": "a"})).usage(1_000, 0, 10);
     let server = FakeServer::start(vec![wrote.into(), silence()]);
-    let id = start(&place, &server, &["write a"]);
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let id = start(&place, &server, &[&format!("write a, not {secret}")]);
     server.wait_for_requests(2);
     let rows = listed(&place, &[]);
     let [row] = rows.as_slice() else { panic!("{rows:?}") };
-    assert_eq!((&row["id"], &row["session"], &row["task"]), (&json!(id), &json!(id), &json!("write a")));
+    assert_eq!((&row["id"], &row["session"]), (&json!(id), &json!(id)));
+    let task = row["task"].as_str().unwrap();
+    assert!(task.starts_with("write a, not ") && !task.contains(&secret), "{task}");
     assert_eq!(row["folder"], json!(place.project()));
     assert!(row["cost_usd"].as_f64().unwrap() > 0.0, "{row}");
     assert_eq!(getsid(Some(pid(row))).unwrap(), pid(row), "no terminal can take it along");

@@ -12,6 +12,7 @@ use crate::cli::report::Failure;
 use base::config::paths::Paths;
 use base::text::one_line;
 use base::{clock, file};
+use guard::redact::detector;
 
 const TASK_CHARS: usize = 400;
 const MAX_BYTES: u64 = 64 * 1024;
@@ -53,7 +54,7 @@ impl RunRecord {
         Self {
             id: id.to_owned(),
             kind,
-            task: one_line(task, TASK_CHARS),
+            task: one_line(&detector::redact(task), TASK_CHARS),
             folder: folder.to_owned(),
             session: None,
             tree: None,

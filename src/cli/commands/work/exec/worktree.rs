@@ -16,6 +16,7 @@ use crate::cli::setup::open::{self, SessionSelector};
 use base::file;
 use base::text::one_line;
 use frontend::exec::output_schema::OutputSchema;
+use guard::redact::detector;
 
 /// The name of all of them together, as a batch has one.
 const NAME: &str = "exec";
@@ -50,7 +51,8 @@ pub async fn run(
     let run = RunPlace { id: run_id, started_in: Some(&root), session: &id };
     let result = task::run(&inner, args, which, schema, run).await;
     let code = result.as_ref().map_or_else(|failure| failure.kind as u8, |code| *code);
-    let subject = format!("mycode: {}", one_line(args.prompt.as_deref().unwrap_or_default(), 60));
+    let subject =
+        format!("mycode: {}", one_line(&detector::redact(args.prompt.as_deref().unwrap_or_default()), 60));
     let hint = format!("the files are in {}", place.folder.display());
     let committed = place.commit(&root, &subject, code == 0).await;
     let changed = committed.or_task("the changes can't be committed", hint)?;
