@@ -31,7 +31,7 @@ pub enum FileError {
     #[error("was just created by another program")]
     Exists,
     /// A resolved path now contains a link, or couldn't be resolved.
-    #[error("lies behind symbolic links that form a loop, or that were put there just now")]
+    #[error("is behind symbolic links that form a loop or just changed")]
     Links,
     #[error("{0}")]
     Io(io::Error),
@@ -49,7 +49,7 @@ impl From<io::Error> for FileError {
             Kind::StorageFull => Self::Unable("the disk is full".to_owned()),
             Kind::QuotaExceeded => Self::Unable("the disk quota is used up".to_owned()),
             Kind::InvalidFilename => Self::Unable("the name is too long for the file system".to_owned()),
-            Kind::InvalidInput => Self::Unable("the path holds a NUL character".to_owned()),
+            Kind::InvalidInput => Self::Unable("the path contains a NUL character".to_owned()),
             _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => Self::Links,
             _ => Self::Io(error),
         }

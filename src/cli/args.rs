@@ -46,7 +46,7 @@ pub struct ModelArgs {
     #[arg(short, long, help_heading = "Model")]
     pub model: Option<String>,
 
-    /// How long the model may think: low, medium or high, or what the model's server calls it
+    /// How long the model may think: low, medium, high, or the server's own name for a level
     #[arg(long, visible_alias = "reasoning-effort", help_heading = "Model", value_name = "LEVEL")]
     pub effort: Option<String>,
 
@@ -54,7 +54,7 @@ pub struct ModelArgs {
     #[arg(long, help_heading = "Model", value_name = "URL")]
     pub base_url: Option<String>,
 
-    /// The variable that has the key
+    /// Environment variable with the API key
     #[arg(long, hide = true, value_name = "NAME")]
     pub api_key_env: Option<String>,
 
@@ -114,7 +114,7 @@ pub struct ModelArgs {
     #[arg(long, help_heading = "Session")]
     pub trust: bool,
 
-    /// Files in this folder may be read and changed, too; commands only read them; can be repeated
+    /// Also allow reading and editing files in this folder (commands only read them); can be repeated
     #[arg(long, help_heading = "Session", value_name = "DIR")]
     pub add_dir: Vec<PathBuf>,
 
@@ -127,7 +127,7 @@ pub struct ModelArgs {
 pub const UNATTENDED_WAIT: u64 = 3_600;
 
 fn seconds(text: &str) -> Result<u64, String> {
-    let wrong = || "it is a number with s, m or h, such as 8h, 30m or 90s".to_owned();
+    let wrong = || "use a number with s, m or h, such as 8h, 30m or 90s".to_owned();
     let unit = match text.chars().last() {
         Some('s') => 1,
         Some('m') => 60,

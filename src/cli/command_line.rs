@@ -128,17 +128,17 @@ pub enum Command {
     Acp,
     /// Build a larger change: specification, plan, code, review
     Build(BuildArgs),
-    /// Review a diff with a fresh reader: findings with place and severity
+    /// Review a diff with a fresh reviewer: findings with location and severity
     Review(ReviewArgs),
-    /// Branches left by batches and builds: list, diff, test, merge, discard
+    /// Manage branches left by batches and builds: list, diff, test, merge, discard
     Work(WorkArgs),
-    /// List the running exec, batches and builds, in the background or not
+    /// List running tasks, batches and builds, in the background or not
     Ps(PsArgs),
-    /// Print what a run in the background has said
+    /// Print the output of a background run
     Logs(LogsArgs),
-    /// Follow a run in the background to its end; Ctrl-C leaves it running
+    /// Follow a background run until it ends; Ctrl-C detaches
     Attach(RunArgs),
-    /// End a run as Ctrl-C would; finished work stays
+    /// Stop a run, as Ctrl-C does; finished work is kept
     Stop(RunArgs),
     /// Maintain the project (explore, analyze, plan, do) and save findings as notes
     Maintain(MaintainArgs),
@@ -187,12 +187,12 @@ pub enum Command {
     },
     /// List the models of the configured server, and of other vendors whose keys are set
     Models(ModelsArgs),
-    /// Save an API key, typed or from standard input, or see which are known
+    /// Save an API key (typed or from standard input), or list the saved ones
     #[command(after_help = notice::NO_SUBSCRIPTIONS)]
     Login {
         /// The vendor, such as openai
         vendor: Option<String>,
-        /// Get the key on the vendor's own page (openrouter)
+        /// Get the key from the vendor's website (openrouter)
         #[arg(long, requires = "vendor")]
         browser: bool,
     },
@@ -207,7 +207,7 @@ pub enum Command {
         #[arg(long)]
         config: bool,
     },
-    /// Show how scripts and SDKs written for Claude Code and Codex run mycode
+    /// Show how scripts and SDKs for Claude Code and Codex can run mycode
     #[command(long_about = scripts::page())]
     Scripts,
     /// Show how to update this copy of mycode

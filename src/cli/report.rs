@@ -94,7 +94,7 @@ impl From<NoteError> for Failure {
                 (FailureKind::Usage, "`mycode notes list` and `mycode notes list --archived` show the ids")
             }
             NoteError::Invalid(_) => (FailureKind::Usage, "see `mycode notes --help`"),
-            NoteError::FrontMatter { .. } => (FailureKind::Task, "the file lies in .mycode/notes"),
+            NoteError::FrontMatter { .. } => (FailureKind::Task, "the file is in .mycode/notes"),
             NoteError::Busy => (FailureKind::Task, "wait for the other mycode process to finish"),
             _ => (FailureKind::Task, "make sure that .mycode/notes is a writable folder in this project"),
         };

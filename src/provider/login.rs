@@ -26,7 +26,7 @@ pub async fn change(folder: &Path, vendor: &str, key: Option<Secret>) -> Result<
         Some(_) if exported.is_some() => {
             let variable = exported.unwrap_or_default();
             return Err(format!(
-                "{variable} is exported and would win. Unset it, start mycode again, then log in."
+                "{variable} is exported and would override it. Unset it, start mycode again, then log in."
             ));
         }
         Some(key) => {

@@ -90,7 +90,7 @@ fn the_limits_hold_for_all_together() {
     let said = stdout(&out);
     assert_eq!((out.status.code(), server.left()), (Some(0), 0), "{said}{}", stderr(&out));
     assert!(said.contains("Attempt 2 is kept") || said.contains("Attempt 1 is kept"), "{said}");
-    assert!(said.contains("1 attempt not begun: the cost limit was reached"), "{said}");
+    assert!(said.contains("1 attempt not started: the cost limit was reached"), "{said}");
     let out = place.command(&["exec", "-n", "2", "task"]).output().unwrap();
     assert_eq!(out.status.code(), Some(2), "{}", stderr(&out));
     let out = run(&Workplace::new(), &server, &[]);

@@ -121,7 +121,10 @@ fn a_kill_anywhere_repeats_nothing_that_is_done() {
         let requests = server.requests();
         assert_eq!(requests.len(), 6);
         let continued = requests[4].body["messages"].to_string();
-        assert!(continued.contains("beta task") && continued.contains("The run was cut off"), "{continued}");
+        assert!(
+            continued.contains("beta task") && continued.contains("The run was interrupted"),
+            "{continued}"
+        );
         assert_eq!(continued.matches("\"tool_call_id\"").count(), 1, "{continued}");
         let lines = results(&place, "tasks.results.jsonl");
         assert_eq!(ids(&lines), ["1", "4", "b"]);
@@ -267,7 +270,7 @@ fn mistakes_are_said_before_anything_runs() {
     };
     let place = Workplace::new();
     refused(&place, "\"ok\"\n{\"promt\": \"x\"}\n", &[], "tasks.jsonl:2: unknown field `promt`", 2);
-    refused(&place, "{\"prompt\": \"x\", \"id\": \"../x\"}\n", &[], "the id '../x' is not made of", 2);
+    refused(&place, "{\"prompt\": \"x\", \"id\": \"../x\"}\n", &[], "the id '../x' may only have", 2);
     refused(&place, "{\"prompt\": \"x\", \"dir\": \"../\"}\n", &[], "points outside this folder", 2);
     refused(&place, "{\"prompt\": \"x\", \"dir\": \"none\"}\n", &[], "isn't a folder", 2);
     refused(&place, "{\"prompt\": \"x\", \"id\": \"2\"}\n\"y\"\n", &[], "the id 2 is taken", 2);
@@ -281,7 +284,7 @@ fn mistakes_are_said_before_anything_runs() {
         &place,
         "\"x\"\n\"y\"\n",
         &["--provider", "scripted", "--script", "none"],
-        "task 1 can't begin: ",
+        "task 1 can't start: ",
         3,
     );
     assert!(server.requests().is_empty());

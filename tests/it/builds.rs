@@ -524,9 +524,12 @@ fn the_demo_plays_a_build_and_leaves_nothing() {
     let output = place.command(&["demo", "--story", "build"]).env("TMPDIR", &folder).output().unwrap();
     let printed = stdout(&output);
     assert!(output.status.success(), "{printed}\n{}", stderr(&output));
-    for part in
-        [": passed\n", "2 of 2 done", "- src/discount.rs\n- tests/basket.rs\n", "sample project is removed"]
-    {
+    for part in [
+        ": passed\n",
+        "2 of 2 done",
+        "- src/discount.rs\n- tests/basket.rs\n",
+        "sample project has been removed",
+    ] {
         assert!(printed.contains(part), "{part} is not in {printed}");
     }
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);

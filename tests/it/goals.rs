@@ -87,7 +87,7 @@ fn the_same_output_three_times_is_no_progress() {
     let server = FakeServer::start(replies);
     let out = run(&place, &server, &["--until", "echo bad in 0.12s; exit 1", "try"]);
     assert_eq!((out.status.code(), server.left()), (Some(12), 1), "{}", stderr(&out));
-    assert!(stderr(&out).contains("said the same 3 times in a row"), "{}", stderr(&out));
+    assert!(stderr(&out).contains("printed the same output 3 times in a row"), "{}", stderr(&out));
     let out = run(&place, &server, &["-c"]);
     assert_eq!(out.status.code(), Some(2), "the goal is closed: {}", stderr(&out));
 }

@@ -194,11 +194,7 @@ fn rules_by_flag() {
     let write = vec![call("Write", json!({"path": "gen/x.rs", "content": "x"})), text("Done.")];
     let (requests, _, _) =
         run(write, &["--permission", "full", "--deny", "Edit(gen/**),Task", "--deny", "Bash(touch:*)"]);
-    assert!(
-        requests[1].contains("the user forbade it for this run (--deny Edit(gen/**))"),
-        "{}",
-        requests[1]
-    );
+    assert!(requests[1].contains("the user denied it for this run (--deny Edit(gen/**))"), "{}", requests[1]);
     assert!(!requests[0].contains(r#""name":"Task""#) && requests[0].contains(r#""name":"Bash""#));
     let (requests, ..) = run(touch(), &["--permission", "full", "--deny", "Bash(touch:*)"]);
     assert!(requests[1].contains("--deny Bash(touch:*)"), "{}", requests[1]);

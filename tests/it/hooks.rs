@@ -118,7 +118,7 @@ fn a_no_before_a_tool() {
     ];
     let (requests, said) = run(&place, replies, &[]);
     assert!(!place.project().join("made").exists());
-    assert!(requests[1].contains("refused this call: never"), "{}", requests[1]);
+    assert!(requests[1].contains("denied this call: never"), "{}", requests[1]);
     assert!(requests[2].contains("fine"));
     assert!(said.contains("blocked Bash: never"), "{said}");
 }

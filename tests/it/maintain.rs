@@ -167,7 +167,7 @@ fn all_phases_in_one_session() {
     let requests = server.requests();
     let last = said(&requests[6].body);
     for part in
-        ["Explored.", "Retry the upload", "phase do", "Auto mode: the restriction to reading is lifted"]
+        ["Explored.", "Retry the upload", "phase do", "Normal mode: the read-only restriction is lifted"]
     {
         assert!(last.contains(part), "{part} is not in {last}");
     }
@@ -198,7 +198,7 @@ fn what_was_cut_off_is_gone_on_with() {
     assert!(before.contains("Explored.") && after.contains("phase analyze"), "{again}");
     let output = run(&place, &server, &["-c"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("came to its end"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("run is finished"), "{}", stderr(&output));
     // A turn that fails ends it; the rest is kept for later.
     let place = self::place();
     let server = FakeServer::start(vec![answer().text("Explored.").into(), status(400, "{}")]);

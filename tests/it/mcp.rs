@@ -48,7 +48,7 @@ fn added_listed_tested_called_and_removed() {
     let (_, error, good) = run(&place, &["mcp", "test", "self", "--call", "lokate"]);
     assert!(!good && error.contains("self has no tool lokate"), "{error}");
     assert!(run(&place, &["mcp", "rm", "self"]).2);
-    assert!(run(&place, &["mcp", "rm", "self"]).1.contains("there is no server 'self'"));
+    assert!(run(&place, &["mcp", "rm", "self"]).1.contains("unknown server 'self'"));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn servers_of_another_agent_are_taken_over_once() {
     let import = ["mcp", "import", file.to_str().unwrap()];
     let (out, _, good) = run(&place, &import);
     assert!(good && out.contains("Added 2 servers") && out.contains("'c' in"), "{out}");
-    assert!(run(&place, &import).0.contains("a: you have it already"));
+    assert!(run(&place, &import).0.contains("a: already configured"));
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn headless_plan() {
     assert!(output.status.success(), "{}", stderr(&output));
     let requests = server.requests();
     let second = said(&requests[1].body);
-    assert!(second.contains("Auto mode: the restriction to reading is lifted"), "{second}");
+    assert!(second.contains("Normal mode: the read-only restriction is lifted"), "{second}");
     assert!(second.starts_with(said(&requests[0].body).trim_end_matches(']')), "only appended");
 }
 

@@ -38,10 +38,11 @@ fn commands_complete_and_fill_in_their_prompt() {
     assert!(sent.contains("Review @src/a.txt for speed.") && sent.contains("/git:review speed"), "{sent}");
     assert!(sent.contains("The user mentioned"), "@file works as in the composer: {sent}");
     screen.keys("/help\r");
-    screen.wait("/git:review");
-    // Its page is a pager.
+    screen.wait("q close");
+    screen.keys("/git:review\r");
+    screen.wait("  /git:review");
     screen.keys("q");
-    screen.wait("› ");
+    screen.wait("Type a task");
     screen.keys("/git:reviw\r");
     screen.wait("Did you mean /git:review?");
     assert_eq!(server.requests().len(), 1, "a name of ours wins: /help went nowhere");

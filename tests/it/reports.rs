@@ -138,7 +138,7 @@ fn a_period_takes_what_was_done_in_it() {
     assert!(text.contains("- Work: 2 sessions, 2 turns, 6 steps\n"), "{text}");
     assert!(text.contains("| 20200913-000000-aaaa | 3 | 6.2k | $0.0011 | write \\| a file |"), "{text}");
     assert!(text.contains("2020-09-13  ██████████████████████████████"), "{text}");
-    assert!(report(&place, &["--since", "2099-01-01"]).starts_with("Nothing was done in this time."));
+    assert!(report(&place, &["--since", "2099-01-01"]).starts_with("No activity in this period."));
     let wrong = place.command(&["report", "--since", "lunch"]).output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));
     assert!(stderr(&wrong).contains("invalid period 'lunch'"), "{}", stderr(&wrong));

@@ -172,7 +172,7 @@ fn sizes_and_kinds() {
     for (path, code, says) in [
         ("/pdf", "BINARY_FILE", "a PDF"),
         ("/zip", "BINARY_FILE", "application/zip"),
-        ("/busy", "EXECUTION_ERROR", "asked too often: slow down"),
+        ("/busy", "EXECUTION_ERROR", "its rate limit was reached: slow down"),
         ("/none", "NOT_FOUND", "HTTP 404"),
     ] {
         let refused = fetch(&site.url(path));
@@ -224,6 +224,6 @@ fn leave_is_asked_for_each_host() {
     );
     // A secret that was seen is not carried away.
     let (told, _) = session(&site, &["--permission", "full"], &site.url("/?k=AKIAIOSFODNN7EXAMPLE"));
-    assert!(told.contains("holds a secret"), "{told}");
+    assert!(told.contains("contains a secret"), "{told}");
     assert_eq!(site.asked().len(), 1);
 }

@@ -122,7 +122,7 @@ fn in_worktree(place: &Workplace, command: &str) -> (String, String) {
 fn a_task_in_a_worktree_of_the_present_state() {
     let place = dirty();
     let (name, said) = in_worktree(&place, "cat new.txt && sed -i s/five/FIVE/ a.txt");
-    assert!(said.contains(&format!("`mycode work merge {name}` takes them over")), "{said}");
+    assert!(said.contains(&format!("`mycode work merge {name}` merges them")), "{said}");
     let row = &listed(&place)[0];
     assert_eq!((&row["task"], &row["exit_code"]), (&json!("do it"), &json!(0)));
     assert_eq!(row["files"], json!(["a.txt"]), "what was changed before is not its change");
@@ -150,7 +150,7 @@ fn work_upon_changes_that_are_not_committed_waits_for_them() {
     let (name, _) = in_worktree(&place, "sed -i s/ONE/ONE!/ a.txt");
     let out = place.command(&["work", "merge", &name]).output().unwrap();
     assert_eq!(out.status.code(), Some(1), "{}", stdout(&out));
-    assert!(stderr(&out).contains("not committed, such as in a.txt"), "{}", stderr(&out));
+    assert!(stderr(&out).contains("uncommitted changes of yours, such as in a.txt"), "{}", stderr(&out));
     place.git(&["commit", "-qam", "mine"]);
     let out = place.command(&["work", "merge", &name]).output().unwrap();
     assert_eq!(

@@ -221,7 +221,7 @@ impl Worktree {
         match named.as_slice() {
             [] => Ok(()),
             [first, ..] => Err(Stop::failed(
-                format!("it builds on changes of yours that are not committed, such as in {first}"),
+                format!("it depends on uncommitted changes of yours, such as in {first}"),
                 "commit them first",
             )),
         }

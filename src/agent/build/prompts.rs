@@ -44,8 +44,7 @@ pub fn fix(review: &str, problems: &[String], checks: &str, files: &[String]) ->
 /// `last` is what was done on the branch.
 pub fn merge(last: &str, files: &[String]) -> String {
     let task = format!(
-        "Two pieces of work were done side by side, and their changes conflict. Resolve the conflict marks in the files below so \
-         that both changes hold, then check that the project still works. The one that is merged last: {last}"
+        "Two pieces of work were done side by side, and their changes conflict. Resolve the conflict marks in the files below so that both changes work, then check that the project still works. The one that is merged last: {last}"
     );
     qa::prompt(&[("Task", &task), ("Files with conflict marks", &files.join("\n"))])
 }

@@ -29,7 +29,7 @@ pub async fn run(
     let folder = match BuildFolder::open(&session.agents.dispatcher.cx.root, &id) {
         Ok(folder) => folder,
         Err(error) => {
-            let message = format!("The build's folder can't be made: {error}");
+            let message = format!("The build's folder can't be created: {error}");
             show.say(&BuildEvent::BuildEnded {
                 outcome: "failed",
                 report: None,
@@ -102,7 +102,7 @@ async fn stages(build: &mut Build, task: Option<&str>) -> Result<Option<String>,
         if !names.is_empty() {
             return Err(Stop::failed(
                 format!(
-                    "There are uncommitted changes ({}), which a commit of the build would take in",
+                    "There are uncommitted changes ({}), which the build's commits would include",
                     names.join(", ")
                 ),
                 "commit or stash them, or leave out --commit and --parallel",

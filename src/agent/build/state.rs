@@ -101,7 +101,9 @@ impl Build {
                 Outcome::ProviderFailed,
                 format!("got no answer from the model: {}; {hint}", one_line(message, 300)),
             ),
-            EndReason::StepLimit { limit } => (Outcome::Failed, format!("was not done after {limit} steps")),
+            EndReason::StepLimit { limit } => {
+                (Outcome::Failed, format!("was not finished after {limit} steps"))
+            }
             EndReason::Failed { message, hint, .. } => {
                 (Outcome::Failed, format!("failed: {message}; {hint}"))
             }

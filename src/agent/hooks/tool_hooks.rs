@@ -189,6 +189,6 @@ fn refused(decided: &Decided) -> Box<Envelope> {
     let Decided { name, reason, .. } = decided;
     Box::new(Envelope::error(
         ErrorCode::PermissionDenied,
-        format!("a hook of the user's ({name}) refused this call: {reason}"),
+        format!("the user's hook {name} denied this call: {reason}"),
     ))
 }

@@ -165,7 +165,7 @@ impl RanCheck {
             (envelope.data.exit_code(), ran.is_some_and(|ran| ran.running == Some(true)));
         let error = envelope.error.as_ref();
         let how = match error {
-            _ if running => format!("not done after {} minutes", LIMIT_MS / 60_000),
+            _ if running => format!("not finished after {} minutes", LIMIT_MS / 60_000),
             Some(error) => error.message.clone(),
             None => how(envelope).or(exit_code.map(|code| format!("exit code {code}"))).unwrap_or_default(),
         };

@@ -70,7 +70,7 @@ fn changed_file(journal: &Journal, redactor: &Redactor, step: &RestoreStep) -> C
         Some(hunks.collect())
     });
     if compared.is_none() {
-        refused.get_or_insert_with(|| "it is not a text, or too large to compare".to_owned());
+        refused.get_or_insert_with(|| "it isn't text, or is too large to compare".to_owned());
     }
     ChangedFile {
         action: step.action,
@@ -109,7 +109,7 @@ pub fn stage(journal: &Journal, turn: bool, wanted: &HunkId) -> Result<(), Rever
     if git::stage(journal.root(), &patch) {
         return Ok(());
     }
-    let why = "git's index has other text there, or the project is not in a git repository; try git add -p";
+    let why = "git's index differs there, or the project is not in a git repository; try git add -p";
     Err(RevertError::Refused(why.to_owned()))
 }
 

@@ -26,7 +26,7 @@ use context::session::log::LogError;
 pub enum RewindError {
     #[error("there is no such point in this session")]
     NoPoint,
-    #[error("the conversation can't go back there: it was summarized since")]
+    #[error("the conversation can't go back there: it has been summarized since")]
     NoConversation,
     #[error("the undo journal can't be written ({0}), so nothing was changed")]
     Journal(#[from] io::Error),

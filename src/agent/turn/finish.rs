@@ -100,7 +100,7 @@ fn failed_edits(work: &WorkLog, answer: &str, audience: Audience) -> Option<Fact
     let hidden = claims::is_silent(answer) || audience.headless && !claims::is_english(answer);
     (!failed.is_empty() && hidden).then(|| Fact {
         name: "failed_edit",
-        line: format!("The last edit of {} failed and was not made again.", names(&failed)),
+        line: format!("The last edit of {} failed and was not retried.", names(&failed)),
     })
 }
 

@@ -22,7 +22,7 @@ impl Repeat {
         }
         let rounds = self.rounds;
         format!(
-            "The same calls have gone round {rounds} times with the same results. It won't work as it is: {way_out}"
+            "The same calls have repeated {rounds} times with the same results. It won't work as it is: {way_out}"
         )
     }
 }

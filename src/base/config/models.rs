@@ -285,7 +285,7 @@ fn inherited(row: &Table, own: &[Table], under: &[Table], depth: u32) -> Result<
     let in_own = like.and_then(|like| named(own, like));
     let in_under = || named(under, like.or_else(|| text_of(row, "name")).or_else(|| text_of(row, "family"))?);
     let mut full = match (in_own, in_under()) {
-        _ if depth > 8 => return Err("its rows are like one another in a circle".to_owned()),
+        _ if depth > 8 => return Err("its `like` entries form a loop".to_owned()),
         (Some(base), _) => inherited(base, own, under, depth + 1)?,
         (None, Some(base)) => inherited(base, under, &[], depth + 1)?,
         (None, None) => match like {

@@ -117,7 +117,7 @@ fn may_be_written(folder: &Folder, name: &OsStr, meta: &Metadata) -> Result<(), 
         Ok(()) => Ok(()),
         Err(Errno::ROFS) => Err(FileError::Denied("is on a read-only file system".to_owned())),
         Err(Errno::PERM) => Err(FileError::Denied("is protected against changes (immutable)".to_owned())),
-        Err(_) => Err(FileError::Denied(format!("is read-only for you (mode {mode:o})"))),
+        Err(_) => Err(FileError::Denied(format!("isn't writable for you (mode {mode:o})"))),
     }
 }
 
@@ -249,7 +249,7 @@ fn in_place(folder: &Folder, name: &OsStr, bytes: &[u8], expect: Expect) -> Resu
         return Err(match (FileError::from(error), restored) {
             (error, Ok(())) => error,
             (error, Err(again)) => FileError::Unable(format!(
-                "writing failed half way ({error}) and could not be undone ({again})"
+                "writing failed halfway ({error}) and could not be undone ({again})"
             )),
         });
     }

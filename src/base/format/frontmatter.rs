@@ -143,7 +143,7 @@ pub fn set(text: &str, changes: &[(&str, Value)]) -> Result<String, String> {
             set_one(&mut new_head, key, value, end);
         }
     }
-    let after = read(&new_head).map_err(|why| format!("its form is unusual: {why}"))?;
+    let after = read(&new_head).map_err(|why| format!("unusual format: {why}"))?;
     let mut wanted = before;
     for (key, value) in changes {
         wanted.insert((*key).to_owned(), value.clone());

@@ -105,7 +105,7 @@ pub fn not_checked(check: &str, why: &str, denied: bool) -> Problem {
 }
 
 pub fn says_the_same(check: &str, times: usize) -> Problem {
-    (format!("no progress: `{check}` said the same {times} times in a row"), AGAIN.to_owned())
+    (format!("no progress: `{check}` printed the same output {times} times in a row"), AGAIN.to_owned())
 }
 
 pub fn unchanged(check: &str) -> Problem {

@@ -119,8 +119,7 @@ pub fn prompt_truncated_by_server(sent: u64, kept: u64) -> String {
 }
 
 pub fn denied_by_words_only() -> String {
-    "commands run without a sandbox here: --deny rules about files stop commands that name the files, and not programs that \
-     reach them in another way"
+    "commands run without a sandbox here: --deny rules about files stop commands that name the files, but not programs that reach them another way"
         .to_owned()
 }
 
@@ -154,7 +153,7 @@ pub fn command_model_unused(command: &str, wanted: &str, now: &str) -> String {
 }
 
 pub fn permission_locked(level: &str, place: &str) -> String {
-    format!("The permission level is {level}: {place} allows no higher one.")
+    format!("The permission level is {level}: {place} doesn't allow a higher one.")
 }
 
 pub fn rules_changed() -> String {
@@ -183,7 +182,7 @@ pub fn rules_hide_characters(file: &str, count: usize) -> String {
 
 pub fn rules_not_imported(file: &str, by: &str) -> String {
     format!(
-        "{by} imports {file}, which lies outside the project or holds secrets, so it is left out. Only your own rules \
+        "{by} imports {file}, which is outside the project or contains secrets, so it is left out. Only your own rules \
          files may import it."
     )
 }
@@ -284,7 +283,7 @@ pub fn session_unchanged(why: impl Display) -> String {
 }
 
 pub fn rule_not_removed(error: impl Display) -> String {
-    format!("The rule is gone from this session only: the rules file can't be written ({error}).")
+    format!("The rule is revoked for this session only: the rules file can't be written ({error}).")
 }
 
 pub fn session_model_unavailable(wanted: &str, provider: &str, used: &str) -> String {
@@ -299,7 +298,7 @@ pub fn session_model(model: &str, configured: &str) -> String {
 
 pub fn permission_changed(permission: Permission) -> String {
     let means = match permission {
-        Permission::Full => " Nothing is asked, and commands run without a sandbox.",
+        Permission::Full => " No approvals, and commands run without a sandbox.",
         _ => "",
     };
     format!("Permission level: {}.{means}", permission.into_str())
@@ -307,10 +306,10 @@ pub fn permission_changed(permission: Permission) -> String {
 
 pub fn mode_changed(mode: Mode) -> String {
     let means = match mode {
-        Mode::Auto => "works as far as the permission level goes",
-        Mode::Explore => "finds out how things work; changes nothing",
+        Mode::Auto => "works within the permission level",
+        Mode::Explore => "explains how things work; changes nothing",
         Mode::Analyze => "looks for problems; changes nothing",
-        Mode::Plan => "works out a plan for you to accept; changes nothing",
+        Mode::Plan => "writes a plan for you to accept; changes nothing",
     };
     format!("Mode: {} ({means}).", mode.into_str())
 }
@@ -477,7 +476,7 @@ pub fn hunk_staged(path: &str) -> String {
 }
 
 pub fn hunk_not_staged(path: &str, why: &str) -> String {
-    format!("Nothing of {} was staged: {why}.", on_one_line(path))
+    format!("{} was not staged: {why}.", on_one_line(path))
 }
 
 pub fn hunk_not_reverted(path: &str, why: &str) -> String {
@@ -491,9 +490,9 @@ pub fn discarded(count: usize) -> String {
 }
 
 pub fn kept_in(place: &str) -> String {
-    format!("Kept in {place}.")
+    format!("Saved in {place}.")
 }
 
 pub fn not_kept(why: &str) -> String {
-    format!("Not kept: {why}. The text is back in the input; try again, or write the file yourself.")
+    format!("Not saved: {why}. The text is back in the input; try again, or write the file yourself.")
 }

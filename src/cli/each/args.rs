@@ -50,7 +50,7 @@ pub struct EachArgs {
     #[arg(long, value_name = "N", requires = "each", help_heading = "Many tasks")]
     pub jobs: Option<usize>,
 
-    /// Where each task's result is added as one line [default: FILE with .results.jsonl]
+    /// Append each task's result to this file as one line [default: FILE with .results.jsonl]
     #[arg(long, value_name = "FILE", requires = "each", help_heading = "Many tasks")]
     pub results: Option<PathBuf>,
 
@@ -62,7 +62,7 @@ pub struct EachArgs {
     #[arg(long, value_name = "I/N", requires = "each", help_heading = "Many tasks")]
     pub only: Option<Shard>,
 
-    /// Continue the tasks whose result says that they failed
+    /// Continue the tasks that failed
     #[arg(long, requires = "each", help_heading = "Many tasks")]
     pub again: bool,
 
@@ -78,7 +78,7 @@ pub struct TaskLimits {
     #[arg(long, value_name = "N", value_parser = minutes)]
     pub max_minutes: Option<f64>,
 
-    /// Keep working, turn by turn, until CMD exits with 0: it runs in the sandbox after each turn, and the model sees its output
+    /// Keep working until CMD exits with 0: it runs in the sandbox after each turn, and the model sees its output
     #[arg(long, value_name = "CMD", conflicts_with = "review")]
     pub until: Option<String>,
 
@@ -90,7 +90,7 @@ pub struct TaskLimits {
 fn minutes(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(minutes) if (0.5..=1440.0).contains(&minutes) => Ok(minutes),
-        _ => Err("it is a number of minutes from 0.5 to 1440".to_owned()),
+        _ => Err("use a number of minutes from 0.5 to 1440".to_owned()),
     }
 }
 
@@ -115,7 +115,7 @@ impl FromStr for Shard {
         let parsed = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
         match parsed {
             Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number, of }),
-            _ => Err("it is I/N with I from 1 to N, such as 1/8".to_owned()),
+            _ => Err("use I/N with I from 1 to N, such as 1/8".to_owned()),
         }
     }
 }

@@ -208,20 +208,20 @@ impl Attempts {
         if left > 0 {
             let why = match stop {
                 Some(6) => "the cost limit was reached",
-                Some(7) => "the time was over",
+                Some(7) => "time ran out",
                 _ => "the model did not answer",
             };
-            out.push_str(&format!("  {} not begun: {why}\n", plural(left, "attempt")));
+            out.push_str(&format!("  {} not started: {why}\n", plural(left, "attempt")));
         }
         let name = |id: &str| format!("{}/{id}", self.batch.name);
         match best {
             Some(Attempt { id, branch: Some(_), .. }) => {
                 let name = name(id);
                 out.push_str(&format!(
-                    "`mycode work diff {name}` shows it, `mycode work merge {name}` takes it over.\n"
+                    "`mycode work diff {name}` shows it, `mycode work merge {name}` merges it.\n"
                 ));
             }
-            Some(_) => out.push_str("It changed nothing: the check passes without a change.\n"),
+            Some(_) => out.push_str("It changed nothing: the check already passes.\n"),
             None => out.push_str("`mycode work` lists their branches.\n"),
         }
         out

@@ -26,7 +26,7 @@ use base::{clock, sanitize, text};
 use frontend::exec::run::interrupts;
 
 /// For an interrupted task: its own prompt is in the session already.
-const CONTINUE: &str = "The run was cut off before the task was done. Continue with it from where it stands.";
+const CONTINUE: &str = "The run was interrupted before the task was done. Continue where it left off.";
 
 /// The tasks that wait for the model's server, and the outage that outlasted the wait.
 #[derive(Default)]
@@ -140,7 +140,7 @@ impl BatchRun {
                 && !self.folder.join(&task.id).exists()
                 && !repositories.contains(&dir)
             {
-                let hint = "worktrees begin with a commit: make one, or use --copy";
+                let hint = "worktrees need a commit: make one, or use --copy";
                 git::head(&dir).await.or_task(format!("{} has no commit yet", dir.display()), hint)?;
                 repositories.push(dir.clone());
             }
@@ -307,5 +307,5 @@ fn cannot_begin(task: &BatchTask, code: u8, output: TaskOutput) -> Failure {
     let kind = if code == 2 { FailureKind::Usage } else { FailureKind::Config };
     let error = output.error.unwrap_or_else(|| format!("exit code {code}"));
     let hint = output.hint.unwrap_or_else(|| "correct that, then run the same command again".to_owned());
-    Failure::new(kind, format!("task {} can't begin: {error}", task.id), hint)
+    Failure::new(kind, format!("task {} can't start: {error}", task.id), hint)
 }

@@ -30,7 +30,7 @@ impl Results {
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(fail)?;
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             let message = format!("another batch writes its results to {}", path.display());
-            return Err(Failure::task(message, "wait for its end, or name another file with --results"));
+            return Err(Failure::task(message, "wait for it to finish, or name another file with --results"));
         }
         let mut lines = HashMap::new();
         for line in fs::read(path).map_err(fail)?.split(|byte| *byte == b'\n') {

@@ -70,7 +70,7 @@ fn task(line: &[u8], number: usize) -> Result<BatchTask, String> {
         _ => return Err("the id isn't a string".to_owned()),
     };
     if !is_name(&id) {
-        return Err(format!("the id '{id}' is not made of up to 64 letters, digits, '.', '_' and '-'"));
+        return Err(format!("the id '{id}' may only have letters, digits, '.', '_' and '-', at most 64"));
     }
     if fields.prompt.trim().is_empty() {
         return Err("the prompt is empty".to_owned());

@@ -118,7 +118,7 @@ fn output_format(format: &str) -> Result<Vec<String>, String> {
         "text" => args("--format", "text"),
         "json" => args("--format", "claude-result"),
         "stream-json" => args("--format", "claude"),
-        _ => Err("it is text, json or stream-json".to_owned()),
+        _ => Err("use text, json or stream-json".to_owned()),
     }
 }
 
@@ -126,7 +126,7 @@ fn input_format(format: &str) -> Result<Vec<String>, String> {
     match format {
         "text" => Ok(Vec::new()),
         "stream-json" => Ok(vec!["--host".to_owned()]),
-        _ => Err("it is text or stream-json".to_owned()),
+        _ => Err("use text or stream-json".to_owned()),
     }
 }
 
@@ -137,7 +137,7 @@ fn prompt(text: &str) -> Result<Vec<String>, String> {
 fn prompt_file(path: &str) -> Result<Vec<String>, String> {
     const MOST: u64 = 1024 * 1024;
     let text = file::small_text(Path::new(path), MOST);
-    prompt(&text.ok_or("it can't be read as text of at most 1 MiB")?)
+    prompt(&text.ok_or("it must be text of at most 1 MiB")?)
 }
 
 fn mode(mode: &str) -> Result<Vec<String>, String> {
@@ -147,7 +147,7 @@ fn mode(mode: &str) -> Result<Vec<String>, String> {
         "auto" => args("--permission", "auto"),
         "bypassPermissions" => args("--permission", "full"),
         "plan" => args("--mode", "plan"),
-        _ => Err("it is default, acceptEdits, plan, auto, dontAsk or bypassPermissions".to_owned()),
+        _ => Err("use default, acceptEdits, plan, auto, dontAsk or bypassPermissions".to_owned()),
     }
 }
 

@@ -144,7 +144,7 @@ fn sandbox(mode: &str) -> Result<Vec<String>, String> {
         "read-only" => "read-only",
         "workspace-write" => "auto",
         "danger-full-access" => "full",
-        _ => return Err("it is read-only, workspace-write or danger-full-access".to_owned()),
+        _ => return Err("use read-only, workspace-write or danger-full-access".to_owned()),
     };
     Ok(vec!["--permission".to_owned(), level.to_owned()])
 }
@@ -153,7 +153,7 @@ fn approval(policy: &str) -> Result<Vec<String>, String> {
     match policy {
         "never" | "on-request" | "on-failure" => Ok(Vec::new()),
         "untrusted" => Ok(vec!["--permission".to_owned(), "ask".to_owned()]),
-        _ => Err("it is untrusted, on-failure, on-request or never".to_owned()),
+        _ => Err("use untrusted, on-failure, on-request or never".to_owned()),
     }
 }
 

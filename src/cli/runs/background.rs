@@ -71,8 +71,8 @@ pub async fn start(folder: Option<&Path>, json: bool) -> Result<u8, Failure> {
         if Instant::now() > deadline {
             let _ = child.kill();
             return Err(Failure::task(
-                format!("the run did not begin within {} s and was given up", LIMIT.as_secs()),
-                format!("{} has what it said; `mycode doctor` tests the model's server", said.display()),
+                format!("the run did not start within {} s", LIMIT.as_secs()),
+                format!("{} has its output; `mycode doctor` tests the model's server", said.display()),
             ));
         }
         tokio::time::sleep(PAUSE).await;
@@ -84,7 +84,7 @@ pub async fn start(folder: Option<&Path>, json: bool) -> Result<u8, Failure> {
     report::say(&format!(
         "Started {id} in the background.\n\
          \x20 mycode attach {id}  follow it; Ctrl-C leaves it running\n\
-         \x20 mycode logs {id}    all it has said\n\
+         \x20 mycode logs {id}    its output so far\n\
          \x20 mycode stop {id}    end it; finished work stays\n\
          \x20 mycode ps  lists what is running\n"
     ))

@@ -81,7 +81,7 @@ impl RunPage {
             _ => page.needs_you.push(state::how_to_continue(&page.run)),
         }
         if page.run.log().exists() {
-            page.look.push(format!("`mycode logs {}` is all it has said", page.run.record.id));
+            page.look.push(format!("`mycode logs {}` is its output so far", page.run.record.id));
         }
         page
     }
@@ -130,7 +130,7 @@ impl RunPage {
             return;
         }
         self.needs_you.push(format!(
-            "`mycode work diff {name}` shows the change, `mycode work merge {name}` takes it over"
+            "`mycode work diff {name}` shows the change, `mycode work merge {name}` merges it"
         ));
     }
 

@@ -181,7 +181,7 @@ fn welcome_text(loaded: &Loaded, is_set: impl Fn(&str) -> bool) -> String {
     format!(
         "Welcome to mycode.\n  Keys           {}\n  Local servers  {local}\n  Model          {model}\n\n\
          Permission level: {} (/permission to change)\n\
-         \x20 read-only  looks, and changes nothing\n\
+         \x20 read-only  reads files; changes nothing\n\
          \x20 ask        asks before each change and command\n\
          \x20 auto       works in this folder without asking, sandboxed\n\
          \x20 full       never asks, no sandbox\n\n\

@@ -62,7 +62,7 @@ fn dropped(entry: &HistoryEntry) -> Result<UserEditPlan, String> {
         }
         (Item::Summary(_), _) => {
             return Err(
-                "The summary stands for everything that was archived; it can't be dropped.".to_owned()
+                "The summary replaces everything that was archived, so it can't be dropped.".to_owned()
             );
         }
         (Item::Reasoning(_), _) => {
@@ -73,7 +73,7 @@ fn dropped(entry: &HistoryEntry) -> Result<UserEditPlan, String> {
         }
         (Item::Reminder(_), _) => {
             return Err(
-                "The program's own reminders can't be dropped; they leave with their turn.".to_owned()
+                "The program's own reminders can't be dropped; they are removed with their turn.".to_owned()
             );
         }
         (Item::Assistant { text, .. }, _) => {
@@ -101,7 +101,7 @@ fn dropped(entry: &HistoryEntry) -> Result<UserEditPlan, String> {
         pin: entry.pinned.then(|| (vec![id], false)),
         grows_by: 0,
         message: format!(
-            "Dropped {id}: one line stands for it, about {saved} tokens less. `restore` undoes it."
+            "Dropped {id}: replaced by one line, about {saved} tokens less. `restore` undoes it."
         ),
     })
 }
@@ -130,7 +130,7 @@ fn restored(entries: &[HistoryEntry], at: usize) -> Result<UserEditPlan, String>
         _ => vec![&entries[at]],
     };
     if part.iter().all(|entry| entry.form() == FormName::Full) {
-        return Err(format!("{id} is already sent in full. `pin` keeps it so."));
+        return Err(format!("{id} is already sent in full. `pin` keeps it that way."));
     }
     let ids: Vec<ItemId> = part.iter().map(|entry| entry.id).collect();
     let full: u64 = part.iter().map(|entry| u64::from(entry.full_tokens())).sum();

@@ -81,7 +81,7 @@ fn of_part(records: &[Record], name: &str) -> Result<ItemHistory, String> {
         "system" => ("system prompt", |frame| frame.system.is_some()),
         "tool" => ("tool schemas", |frame| frame.tools.is_some()),
         "rules" => ("project rules files", |frame| frame.rules.is_some()),
-        "lost" => ("stands for the result of a call that was cut off", |_| false),
+        "lost" => ("placeholder for the result of an interrupted call", |_| false),
         _ => {
             return Err(format!(
                 "'{}' is neither an item such as #12 nor one of system, tool, rules",

@@ -59,10 +59,10 @@ pub fn restore(project_state: &Path, session: &str) -> Result<(), String> {
     let path = trash(project_state).join(format!("{id}.jsonl"));
     let home = log::path_of(project_state, &id);
     if home.exists() {
-        return Err(format!("there is a session {session} already"));
+        return Err(format!("session {session} already exists"));
     }
     let sessions = home.parent().unwrap_or(project_state);
-    shift(&path, sessions).map_err(|error| format!("the session can't be taken out of the trash: {error}"))
+    shift(&path, sessions).map_err(|error| format!("the session can't be restored from the trash: {error}"))
 }
 
 fn trash(project_state: &Path) -> PathBuf {

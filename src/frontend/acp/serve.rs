@@ -107,7 +107,7 @@ impl Server {
 
     fn request(&mut self, asked: &RequestId, method: &str, params: Value) -> Result<(), Error> {
         if method != "initialize" && self.sessions.capabilities.get().is_none() {
-            return Err(error::invalid_request("the connection begins with initialize"));
+            return Err(error::invalid_request("send initialize first"));
         }
         let id = asked.clone();
         match method {
@@ -168,7 +168,7 @@ impl Server {
                 self.sessions.command(&session, Command::SetOption { id, request })?;
             }
             other => {
-                let why = format!("there is no method {other}");
+                let why = format!("unknown method {other}");
                 return Err(error::error(ErrorCode::MethodNotFound, why));
             }
         }

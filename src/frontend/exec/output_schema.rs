@@ -143,7 +143,7 @@ fn valid(root: &Value, schema: &Value, value: &Value, at: &str, depth: usize) ->
         return Err(format!("{at}: nested too deep"));
     }
     let rules = match schema {
-        Value::Bool(false) => return Err(format!("{at} may not be there")),
+        Value::Bool(false) => return Err(format!("{at} is not allowed")),
         Value::Object(rules) => rules,
         _ => return Ok(()),
     };
@@ -167,14 +167,14 @@ fn valid(root: &Value, schema: &Value, value: &Value, at: &str, depth: usize) ->
     let of = |keyword: &str| rules.list(keyword);
     of("allOf").iter().try_for_each(inner)?;
     if !of("anyOf").is_empty() && !of("anyOf").iter().any(|schema| inner(schema).is_ok()) {
-        return Err(format!("{at} is valid against none of anyOf"));
+        return Err(format!("{at} matches none of anyOf"));
     }
     let fitting = of("oneOf").iter().filter(|schema| inner(schema).is_ok()).count();
     if !of("oneOf").is_empty() && fitting != 1 {
-        return Err(format!("{at} is valid against {fitting} of oneOf, not one"));
+        return Err(format!("{at} matches {fitting} of oneOf, not one"));
     }
     if rules.get("not").is_some_and(|schema| inner(schema).is_ok()) {
-        return Err(format!("{at} is what `not` excludes"));
+        return Err(format!("{at} matches the `not` schema"));
     }
     if let Some(condition) = rules.get("if") {
         let branch = if inner(condition).is_ok() { "then" } else { "else" };
@@ -247,7 +247,7 @@ impl Rules<'_> {
         for (name, needed) in self.map("dependentRequired").filter(|(name, _)| members.contains_key(*name)) {
             let mut needed = needed.as_array().into_iter().flatten().filter_map(Value::as_str);
             if let Some(missing) = needed.find(|name| !members.contains_key(*name)) {
-                return Err(format!("{at} has {name} and no {missing}"));
+                return Err(format!("{at} has {name} but no {missing}"));
             }
         }
         for (name, value) in members {
@@ -286,12 +286,12 @@ impl Rules<'_> {
             let least = self.count("minContains").unwrap_or(1);
             let most = self.count("maxContains").unwrap_or(u64::MAX);
             if !(least..=most).contains(&count) {
-                return Err(format!("{at} holds {count} items that `contains` describes"));
+                return Err(format!("{at} has {count} items that match `contains`"));
             }
         }
         let twice = |(number, item)| items[..number].iter().any(|other| equal(other, item));
         if self.get("uniqueItems") == Some(&Value::Bool(true)) && items.iter().enumerate().any(twice) {
-            return Err(format!("{at} holds the same item twice"));
+            return Err(format!("{at} has duplicate items"));
         }
         Ok(())
     }

@@ -279,9 +279,7 @@ impl PlainChat {
                 | Cmd::Compose(_)
                 | Cmd::PastePicture
                 | Cmd::CompleteShell(_) => {}
-                Cmd::Copy(_) => {
-                    self.print("Nothing is copied in plain mode. /export writes the session to a file.")?
-                }
+                Cmd::Copy(_) => self.print("Plain mode can't copy. /export writes the session to a file.")?,
                 Cmd::KeepTheme(_) => self.print(NO_COLORS)?,
             }
         }

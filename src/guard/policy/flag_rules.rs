@@ -159,7 +159,7 @@ fn first<'r>(rules: &'r [ToolRule], accesses: &[AssessedAccess], scope: &PathSco
 
 pub fn forbidden(rules: &[ToolRule], accesses: &[AssessedAccess], scope: &PathScope) -> Option<String> {
     let rule = first(rules, accesses, scope)?;
-    let who = if rule.place.is_some() { "a rule forbids it" } else { "the user forbade it for this run" };
+    let who = if rule.place.is_some() { "a rule forbids it" } else { "the user denied it for this run" };
     Some(format!("{who} ({})", shown("deny", rule)))
 }
 

@@ -366,7 +366,7 @@ fn make_folders(path: &Path) -> Result<(Folder, &OsStr, Vec<PathBuf>), FileError
     };
     match Folder::make(above).map_err(FileError::from) {
         Ok((folder, made)) => Ok((folder, name, made)),
-        Err(FileError::NotFound) => Err(FileError::Unable("the folder above cannot be made".to_owned())),
+        Err(FileError::NotFound) => Err(FileError::Unable("its folder can't be created".to_owned())),
         Err(error) => Err(error),
     }
 }

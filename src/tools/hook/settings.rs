@@ -173,7 +173,7 @@ fn hook(
         return Err(format!("hooks of type {} are not supported; use a command", handler.kind));
     }
     if handler.shell.is_some_and(|shell| shell != "bash") {
-        return Err("it needs another shell than bash".to_owned());
+        return Err("it needs a shell other than bash".to_owned());
     }
     let condition = handler.condition.as_deref().map(ToolRule::parse).transpose()?;
     if condition.is_some() && !event.is_about_tool() {

@@ -96,7 +96,7 @@ pub fn hint(server: &Server, error: &McpError) -> String {
         (McpError::Hung(limit), _) => {
             format!("where its tools take longer, set \"timeout\" above {} (milliseconds)", limit.as_millis())
         }
-        (McpError::Invalid, _) => "a newer version of the server may do better".to_owned(),
-        (McpError::Refused(_) | McpError::Cancelled, _) => "the message is the server's".to_owned(),
+        (McpError::Invalid, _) => "a newer version of the server may work".to_owned(),
+        (McpError::Refused(_) | McpError::Cancelled, _) => "this message is from the server".to_owned(),
     }
 }

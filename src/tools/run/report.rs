@@ -38,7 +38,7 @@ pub fn goes_on(run: &CommandRun, cx: &ToolCx, id: u32, file: &Path, waited: Dura
     let cut = cx.spill.truncate(text, Keep::HeadTail, cx.observation);
     let by_user = waited < run.timeout;
     let what = match by_user {
-        true => "The user moved this command to the background; it runs on".to_owned(),
+        true => "The user moved this command to the background; it keeps running".to_owned(),
         false => format!("Still running after {} s, now", run.timeout.as_secs_f64()),
     };
     let note = format!(

@@ -76,8 +76,9 @@ impl WebClient {
             let Some(target) = redirect(&response) else {
                 return Ok(Reply::Page(receive(url, response).await?));
             };
-            let target =
-                url.join(&target).map_err(|error| failed(format!("{url} redirects to nowhere: {error}")))?;
+            let target = url
+                .join(&target)
+                .map_err(|error| failed(format!("{url} redirects to an invalid address: {error}")))?;
             let target = address::accept(target, &self.private)
                 .map_err(|why| denied(format!("{url} redirects: {why}")))?;
             if !address::same_place(&url, &target) {
@@ -136,7 +137,7 @@ async fn receive(url: Url, mut response: Response) -> Result<Fetched, WebError> 
         "" | "identity" => bytes,
         "gzip" | "x-gzip" => inflated(MultiGzDecoder::new(&bytes[..]), whole, &url)?,
         "deflate" => inflated(ZlibDecoder::new(&bytes[..]), whole, &url)?,
-        other => return Err(failed(format!("{url} is compressed in a way that is not known ({other})"))),
+        other => return Err(failed(format!("{url} uses the unsupported compression {other}"))),
     };
     let cut = !whole || bytes.len() > MAX_BYTES;
     bytes.truncate(MAX_BYTES);

@@ -56,7 +56,7 @@ fn wanted(args: &Args, cx: &ToolCx) -> Result<Url, ToolError> {
     if told.is_some() || matches!(cx.redactor.redact(&args.url, TextSource::Text), Cow::Owned(_)) {
         return Err(ToolError::model(
             ErrorCode::AccessDenied,
-            "the address holds a secret, which would be sent to its host; leave it out, or ask the user",
+            "the address contains a secret, which would be sent to its host; leave it out, or ask the user",
         ));
     }
     Ok(url)
@@ -146,7 +146,7 @@ async fn refused(fetched: Fetched, cx: &ToolCx) -> ToolOutcome {
     let (code, hint) = match status {
         404 | 410 => (ErrorCode::NotFound, ""),
         401 | 403 => (ErrorCode::AccessDenied, "; it needs a login or blocks programs"),
-        429 => (ErrorCode::ExecutionError, "; it was asked too often"),
+        429 => (ErrorCode::ExecutionError, "; its rate limit was reached"),
         _ => (ErrorCode::ExecutionError, ""),
     };
     let told = if told.is_empty() { told } else { format!(": {told}") };

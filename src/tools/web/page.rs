@@ -47,7 +47,7 @@ impl Page {
             }
             "application/pdf" => Err(format!("it is a PDF of {size}, which can't be read here")),
             _ if encoding::looks_binary(&bytes[..bytes.len().min(8_192)]) => {
-                Err(format!("it is {kind}, {size}, no text"))
+                Err(format!("it is {kind}, {size}, not text"))
             }
             _ => Ok(Self { text: decoded(&bytes, &content_type), ..page }),
         }

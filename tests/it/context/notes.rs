@@ -275,7 +275,7 @@ fn search_terms_and_filters() {
     assert_eq!(ids(&place, &["list", "--file", "./src/cache/"]), [cache.as_str()]);
     assert_eq!(ids(&place, &["list", "--tag", "DB", "--tag", "ops"]), [deploy.as_str()]);
     assert_eq!(ids(&place, &["list", "--type", "gotcha"]), [pool.as_str()]);
-    assert!(good(&place, &["search", "nonexistent"]).contains("No note matches"));
+    assert!(good(&place, &["search", "nonexistent"]).contains("No matching notes"));
     let file = rows(&place, &["list", "--type", "gotcha"])[0]["path"].as_str().unwrap().to_owned();
     assert_eq!(file, format!(".mycode/notes/数据库连接池-{pool}.md"));
 }

@@ -57,7 +57,7 @@ fn the_users_own_and_imports() {
         assert!(!sent.contains(text), "{text}: {sent}");
     }
     assert!(sent.find("Speak plainly") < sent.find("Tabs, see"), "the project's come last: {sent}");
-    assert!(said.contains("CLAUDE.md imports") && said.contains("private2.md, which lies outside"), "{said}");
+    assert!(said.contains("CLAUDE.md imports") && said.contains("private2.md, which is outside"), "{said}");
     let context = place.command(&["context"]).env("HOME", place.home()).output().unwrap();
     let context = stdout(&context);
     assert!(context.contains("rules: ") && context.contains(", CLAUDE.md"), "{context}");

@@ -192,7 +192,7 @@ fn finish() -> Vec<Row> {
         .resumed_after(0),
         row(
             ("an edit that failed and was not made again", TASK),
-            ("finish", "The last edit of `a.py` failed and was not made again."),
+            ("finish", "The last edit of `a.py` failed and was not retried."),
             vec![read(), failing_edit(), done()],
             joined(vec![vec![read(), failing_edit()], edit(), vec![bash(CHECK), done()]]),
         )
@@ -343,7 +343,7 @@ fn repeats() -> Vec<Row> {
         .resumed_after(3),
         row(
             ("a cycle of two calls", TASK),
-            ("repeat", "have gone round 4 times"),
+            ("repeat", "have repeated 4 times"),
             joined(vec![
                 (0..4).flat_map(|_| [bash("ls a.py"), bash("wc -l a.py")]).collect(),
                 vec![text("a.py has two lines.")],
@@ -355,7 +355,7 @@ fn repeats() -> Vec<Row> {
         .resumed_after(5),
         row(
             ("a cycle of three calls", TASK),
-            ("repeat", "have gone round 4 times"),
+            ("repeat", "have repeated 4 times"),
             joined(vec![
                 (0..4).flat_map(|_| [bash("ls a.py"), bash("wc -l a.py"), read()]).collect(),
                 vec![text("a.py has two lines.")],

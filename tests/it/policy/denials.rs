@@ -87,7 +87,7 @@ fn programs_and_servers() {
     for command in ["git -C . push", "git -c a.b=c push", "git --no-pager push origin", "cd src && git push"]
     {
         let seen = run(&place(), "full", "Bash(git push *)", command);
-        assert!(seen.contains("the user forbade it"), "{command}: {seen}");
+        assert!(seen.contains("the user denied it"), "{command}: {seen}");
     }
     assert!(!run(&place(), "full", "Bash(git push *)", "git -C . status").contains("forbade"));
     let out = place().exec("http://127.0.0.1:9", &["--deny", "Frobnicate", "go"]);

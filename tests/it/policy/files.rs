@@ -34,7 +34,7 @@ fn a_project_forbids_at_once_and_allows_once_trusted() {
     assert!(seen.contains("a rule asks first (ask Bash(mkdir *) in .mycode/config.toml)"), "{seen}");
     let (seen, told) = run(&place(rules), &["--permission", "ask"], "touch b.txt");
     assert!(seen.contains("PERMISSION_DENIED"), "{seen}");
-    assert!(told.contains("wants to set permissions.allow"), "{told}");
+    assert!(told.contains("sets permissions.allow"), "{told}");
     let trusted = place(rules);
     let (seen, _) = run(&trusted, &["--permission", "ask", "--trust"], "touch b.txt");
     assert!(!seen.contains("PERMISSION_DENIED"), "{seen}");

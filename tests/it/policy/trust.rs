@@ -327,11 +327,7 @@ fn untrusted_model_setting() {
         .unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(server.requests()[0].body["model"], "mine");
-    assert!(
-        stderr(&output).contains("wants to set light_model = \"dear\", model = \"dear\""),
-        "{}",
-        stderr(&output)
-    );
+    assert!(stderr(&output).contains("sets light_model = \"dear\", model = \"dear\""), "{}", stderr(&output));
 }
 
 /// The kernel says no to every layer: exec does not begin.

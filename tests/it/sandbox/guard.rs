@@ -229,7 +229,7 @@ fn what_was_set_aside_can_be_put_back() {
     write(&world.project.join(".mycode/other"), "newer");
     let refused = world.restore(&[&id(".mycode")]);
     assert_eq!(refused.status.code(), Some(1), "{}", stderr(&refused));
-    assert!(stderr(&refused).contains("stays at"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("is still at"), "{}", stderr(&refused));
     fs::remove_dir_all(world.project.join(".mycode")).unwrap();
     assert!(world.restore(&[&id(".mycode")]).status.success());
     assert_eq!(fs::read_to_string(world.project.join(".mycode/config.toml")).unwrap(), "mine\n");

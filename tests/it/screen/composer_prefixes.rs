@@ -99,12 +99,12 @@ fn text_is_kept_as_rule_or_note() {
     screen.keys("\r");
     screen.wait("A rule in CODE_LAW.md");
     screen.keys("1");
-    screen.wait("Kept in CODE_LAW.md");
+    screen.wait("Saved in CODE_LAW.md");
     assert_eq!(place.text("CODE_LAW.md"), "Be kind.\n- use tabs\n");
     screen.keys("#the port is 8080\r");
     screen.wait("A note in");
     screen.keys("2");
-    screen.wait("Kept in .mycode/notes/");
+    screen.wait("Saved in .mycode/notes/");
     let notes = std::fs::read_dir(place.project().join(".mycode/notes")).unwrap().flatten();
     let texts: Vec<String> = notes.filter_map(|note| std::fs::read_to_string(note.path()).ok()).collect();
     assert!(texts.iter().any(|text| text.contains("the port is 8080")), "{texts:?}");

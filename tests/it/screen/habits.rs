@@ -88,7 +88,7 @@ fn full_permission_is_confirmed_and_stands_out() {
     let sent = stage.ops(key(KeyCode::Enter));
     assert_eq!(sent, [Op::Quick(Quick::SetPermission { permission: Permission::Full })]);
     let shown = stage.shown();
-    assert!(shown.contains("Permission level: full. Nothing is asked, and commands run without a sandbox."));
+    assert!(shown.contains("Permission level: full. No approvals, and commands run without a sandbox."));
     let row = shown.lines().position(|line| line.contains("demo-model · full")).unwrap();
     let column = shown.lines().nth(row).unwrap().find("full").unwrap() - "·".len() + 1;
     let screen = stage.screen.output().parser.screen();
@@ -220,7 +220,10 @@ fn a_running_command_moves_to_the_background() {
     screen.wait("Meanwhile.");
     screen.wait("· 1 job ·");
     let sent = server.requests()[1].raw.clone();
-    assert!(sent.contains("The user moved this command to the background; it runs on as job 1."), "{sent}");
+    assert!(
+        sent.contains("The user moved this command to the background; it keeps running as job 1."),
+        "{sent}"
+    );
     // Without a command it is the cursor's key, as in a shell.
     screen.keys("ac\u{2}b");
     screen.wait("› abc");

@@ -130,7 +130,7 @@ fn permission_list() {
     ────────────────────────────────────────────────────────────────────────────────
     Permissions  type to search
       Enter to set the level · Esc to close
-      read-only      only reads; nothing is changed
+      read-only      reads files; changes nothing
     ▸ ask          ● asks before each change and command
       accept-edits   edits files in the workspace; asks before each command
       auto           works in the workspace without asking, sandboxed; asks for any…
@@ -154,7 +154,7 @@ fn permission_list() {
     small.command("/permissions");
     insta::assert_snapshot!(small.shown(), @r#"
     Permissions  type to search
-      read-only      only reads; nothing is…
+      read-only      reads files; changes n…
     ▸ ask          ● asks before each chang…
       ↓ 3 more
       demo-model · ask                 /help

@@ -44,7 +44,7 @@ fn a_script_of_lines() {
         "Denied: use another name",
         "2. ask          ● asks before",
         "permission   auto",
-        "Nothing is copied in plain mode.",
+        "Plain mode can't copy.",
         "Continue with: mycode resume ",
     ] {
         assert!(shown.contains(part), "{part}:\n{shown}");

@@ -218,7 +218,7 @@ fn help_is_searched() {
     screen.wait("ask");
     screen.keys("/help\r");
     screen.wait("/permission [level]");
-    screen.keys("/put back\r");
+    screen.keys("/paste what\r");
     screen.wait("Ctrl-Y");
     screen.keys("q");
     screen.wait("Type a task");
@@ -378,12 +378,14 @@ fn a_sub_agents_work_is_opened_from_its_call() {
     screen.keys("how many?\r");
     screen.wait("Done");
     screen.keys(EXPAND);
-    screen.wait("o what the sub-agent did");
+    screen.wait("o sub-agent's work");
     screen.keys("o");
     let work = screen.wait("seven swans");
     assert!(work.contains("Sub-agent") && work.contains("count them"), "{work}");
     screen.keys("q");
-    screen.wait_for("the call again", |screen| screen.contains("o what") && !screen.contains("seven swans"));
+    screen.wait_for("the call again", |screen| {
+        screen.contains("o sub-agent") && !screen.contains("seven swans")
+    });
     screen.keys("q");
     screen.wait("Type a task");
 }

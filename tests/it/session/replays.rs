@@ -192,7 +192,7 @@ fn context_on_a_screen(columns: u16, rows: u16) {
         shown = screen.wait_for("the mark moves", |now| at(now) != before);
     }
     screen.keys("d");
-    screen.wait("Dropped #3: one line stands for it");
+    screen.wait("Dropped #3: replaced by one line");
     screen.wait_for("a pointer in the list", |now| {
         now.lines().any(|line| line.contains("pointer") && line.contains("Read a.txt"))
     });

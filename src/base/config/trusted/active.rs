@@ -39,8 +39,7 @@ pub fn load(places: &Places<'_>, trust: bool) -> (OwnFiles, Vec<String>) {
     project.retain(workspace, |one| !untrusted.contains(one));
     if !untrusted.is_empty() {
         notices.push(format!(
-            "This project defines {} ({}). Ignored, because they are not trusted as they are now; `mycode trust` trusts \
-             them.",
+            "This project defines {} ({}). Ignored until you trust this version with `mycode trust`.",
             kinds(&untrusted),
             names(&untrusted, &known)
         ));

@@ -41,9 +41,7 @@ pub fn read(workspace: &Path, paths: &Paths, trust: bool) -> Result<(Raw, Vec<St
         notices.push(if trusted {
             format!("{place} is trusted and sets {keys}. `mycode trust --revoke` revokes the trust.")
         } else {
-            format!(
-                "{place} wants to set {keys}. Ignored, because it is not trusted; `mycode trust` trusts it."
-            )
+            format!("{place} sets {keys}. Ignored until you trust it with `mycode trust`.")
         });
     }
     let own = [

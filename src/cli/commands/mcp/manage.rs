@@ -253,7 +253,7 @@ pub fn logout(cli: &SharedArgs, name: &str) -> Result<(), Failure> {
             std::fs::remove_file(&file.0)?;
             format!("Signed out of {name}.\n")
         }
-        None => format!("Nobody is signed in to {name}.\n"),
+        None => format!("Not signed in to {name}.\n"),
     };
     report::say(&text)
 }
@@ -291,7 +291,7 @@ pub fn import(cli: &SharedArgs, from: Option<&str>, preview: bool) -> Result<(),
             if file.has(&name).map_err(|error| not_changed(&error))?
                 || added.iter().any(|(other, _)| *other == name)
             {
-                out.push_str(&format!("  {name}: you have it already\n"));
+                out.push_str(&format!("  {name}: already configured\n"));
                 continue;
             }
             let shown = entry.clone().server(&name, &path).map(|server| server.shown()).unwrap_or_default();

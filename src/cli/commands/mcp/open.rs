@@ -42,7 +42,7 @@ impl OpenedServers {
 
 pub fn no_server(name: &str) -> Failure {
     Failure::usage(
-        format!("there is no server '{name}'"),
+        format!("unknown server '{name}'"),
         "`mycode mcp list` lists all; `mycode mcp add` adds one; a project's own need `mycode trust`",
     )
 }

@@ -94,7 +94,7 @@ pub async fn run(cli: &SharedArgs, args: &ImportArgs) -> Result<u8, Failure> {
 pub fn peer(name: &str) -> Result<&'static Peer, Failure> {
     list::peer(name).ok_or_else(|| {
         Failure::usage(
-            format!("'{name}' is not an agent that can be read"),
+            format!("can't import from '{name}'"),
             format!("name one of: {}", list::names().join(", ")),
         )
     })
@@ -127,14 +127,14 @@ fn choose(peer: &Peer, here: &Path, args: &ImportArgs, asks: bool) -> Result<Opt
             )),
             _ => Err(Failure::usage(
                 format!("{} has {} sessions that begin with {wanted}", peer.title, found.len()),
-                "give more of the id",
+                "type more of the ID",
             )),
         };
     }
     if found.is_empty() {
         return Err(Failure::usage(
             format!("{} has no sessions in {}", peer.title, here.display()),
-            "change to the folder where it worked, or name a session's file",
+            "run this in the folder where it worked, or name a session file",
         ));
     }
     if args.last {

@@ -271,7 +271,7 @@ fn find(store: &NoteStore, query: &str, wanted: &NoteQuery, limit: usize, json: 
             row(&listing.notes[found.at], &found.line, &more, json)
         })
         .collect();
-    print_rows(&listing, &rows, json, "No note matches; try other words.\n")
+    print_rows(&listing, &rows, json, "No matching notes; try other words.\n")
 }
 
 fn show(store: &NoteStore, id: &str, json: bool) -> Result<(), Failure> {

@@ -54,7 +54,7 @@ pub fn run(cli: &SharedArgs, args: &RestoreArgs) -> Result<(), Failure> {
         }
         several => {
             return Err(Failure::usage(
-                format!("'{text}' means {} things", several.len()),
+                format!("'{text}' matches {} entries", several.len()),
                 "`mycode sandbox restore` lists all; give the first column of one",
             ));
         }
@@ -63,7 +63,7 @@ pub fn run(cli: &SharedArgs, args: &RestoreArgs) -> Result<(), Failure> {
         (on_one_line(&one.origin.to_string_lossy()), on_one_line(&one.path.to_string_lossy()));
     one.restore().or_task(
         format!("{origin} could not be restored"),
-        format!("it stays at {path}; move away what is in its place, or create the folder again"),
+        format!("it is still at {path}; move what took its place, or recreate the folder"),
     )?;
     report::say(&format!("Restored {origin}.\n"))
 }

@@ -62,7 +62,7 @@ fn unknown(name: &str, skills: &SkillSet) -> Failure {
     let meant = fuzzy::nearest_name(name, skills.iter().map(|skill| skill.name.as_str()));
     let meant = meant.map_or(String::new(), |near| format!("did you mean {near}? "));
     Failure::usage(
-        format!("there is no skill '{}'", sanitize::reveal(name)),
+        format!("unknown skill '{}'", sanitize::reveal(name)),
         format!("{meant}`mycode skills` lists them"),
     )
 }

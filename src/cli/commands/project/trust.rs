@@ -58,7 +58,7 @@ pub fn run(cli: &SharedArgs, args: &TrustArgs) -> Result<(), Failure> {
         None => return report::print(&format!("Nothing to trust: there is no {path}.\n")),
         Some((_, wishes)) if wishes.is_empty() && other => return Ok(()),
         Some((_, wishes)) if wishes.is_empty() => {
-            return report::print(&format!("Nothing to trust: {path} sets nothing that needs it.\n"));
+            return report::print(&format!("Nothing to trust: no setting in {path} needs it.\n"));
         }
         Some((settings, wishes)) => {
             trust.give(&[settings])?;

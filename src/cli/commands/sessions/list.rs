@@ -33,7 +33,7 @@ pub fn run(cli: &SharedArgs, args: &SessionsArgs) -> Result<(), Failure> {
                 false => outcome.line(),
             })
             .collect();
-        let none = "No earlier turn changed anything about that.\n".to_owned();
+        let none = "No earlier turn matches.\n".to_owned();
         let out = if lines.is_empty() && !args.json { none } else { lines.join("\n") + "\n" };
         return report::show(args.json, &out);
     }

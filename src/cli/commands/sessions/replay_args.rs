@@ -13,7 +13,7 @@ fn threshold(text: &str) -> Result<(String, f64), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
     let number = value.parse().map_err(|_| format!("'{value}' is not a number"))?;
     let known = Thresholds::of(Profile::Default, DEFAULT_WINDOW).with(name, number);
-    known.map(|_| (name.to_owned(), number)).ok_or_else(|| format!("no threshold is called '{name}'"))
+    known.map(|_| (name.to_owned(), number)).ok_or_else(|| format!("unknown threshold '{name}'"))
 }
 
 const HELP: &str = "\

@@ -71,7 +71,7 @@ pub async fn run(cli: &SharedArgs, args: &ReportArgs) -> Result<(), Failure> {
         return report::print(&format!("{}\n", serde_json::json!(found)));
     }
     if found.sessions.is_empty() && found.unreadable == 0 {
-        return report::say("Nothing was done in this time. `mycode sessions` lists all sessions.\n");
+        return report::say("No activity in this period. `mycode sessions` lists all sessions.\n");
     }
     show(args, &heading, &render::markdown(&found, &heading))
 }

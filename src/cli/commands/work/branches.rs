@@ -95,8 +95,8 @@ async fn find(root: &Path, name: &str) -> Result<String, Failure> {
         (Some(one), None) => Ok(one),
         (None, _) => Err(Failure::usage(format!("no branch {name}"), "`mycode work list` lists them")),
         (Some(one), Some(other)) => Err(Failure::usage(
-            format!("{name} may be {one} or {other}"),
-            "give more of the name, such as BATCH/ID",
+            format!("{name} matches {one} and {other}"),
+            "type more of the name, such as BATCH/ID",
         )),
     }
 }
@@ -189,7 +189,7 @@ async fn merge(cli: &SharedArgs, root: &Path, branch: &str) -> Result<u8, Failur
     let conflicts = tree.catch_up(root).await.or_task(format!("{branch} can't be merged"), HINT)?;
     if !conflicts.is_empty() {
         eprintln!(
-            "Conflicts in {}: the model resolves them in {}.",
+            "Conflicts in {}: the model is resolving them in {}.",
             conflicts.join(", "),
             tree.path.display()
         );
@@ -198,7 +198,7 @@ async fn merge(cli: &SharedArgs, root: &Path, branch: &str) -> Result<u8, Failur
         let mut roles = Roles::new(agents, Show::new(false));
         let part = RoleTask::new("qa_fixer", format!("merge of {branch}"), prompts::merge(&task, &conflicts));
         let part = RoleTask { elsewhere: Some(elsewhere), start: RoleStart::Fresh, ..part };
-        let hint = "merge it by hand, or try again with another --model; your own files are as they were";
+        let hint = "merge it by hand, or try again with another --model; your files are unchanged";
         roles.work(part).await.or_task("the conflicts are not resolved", hint)?;
         tree.conclude(&conflicts).await.or_task("the conflicts are not resolved", hint)?;
     }

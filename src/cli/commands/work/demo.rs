@@ -64,8 +64,7 @@ const WITHOUT_CARGO: [(&str, &str); 7] = [
 /// The reply to anything typed after the demo.
 const CLOSING: &str = "End of the demo. The model was scripted; everything else is real: try `/context`, `/rewind` or \
                        `/help`. After `/quit`, `mycode doctor` shows how to set up a model.";
-const AFTER_BUILD: &str = "\nThat was the demo: its model is a script, and the sample project is removed again. The rest is real: \
-                           sub-agents, files and tests. In a project of yours: mycode build \"what you want\".\n";
+const AFTER_BUILD: &str = "\nEnd of the demo. The model was scripted, and the sample project has been removed; sub-agents, files and tests were real. In your own project: mycode build \"what you want\".\n";
 const FILES: [(&str, &str); 5] = [
     (".gitignore", include_str!("sample/gitignore.txt")),
     ("Cargo.toml", include_str!("sample/Cargo.toml.txt")),

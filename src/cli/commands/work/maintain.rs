@@ -121,7 +121,7 @@ fn left_of_last(opened: &OpenedProject, args: &MaintainArgs) -> Result<Maintain,
     let left = phases(args.phase, left);
     if left.is_empty() {
         return Err(Failure::usage(
-            "the last maintenance came to its end",
+            "the last maintenance run is finished",
             "start a new one with `mycode maintain \"task\"`, or name a phase with --phase",
         ));
     }

@@ -22,11 +22,10 @@ use base::protocol::review::ReviewOutcome;
 use guard::redact::detector::TextSource;
 
 const HELP: &str = "\
-Without BASE it reads what is not committed yet, new files too; with BASE (a branch or commit) everything since this \
-branch left it. The project's own checks run first, in the sandbox, and the reviewer sees their output. It changes \
+Without BASE it reviews uncommitted changes and new files; with BASE (a branch or commit), everything since this branch left it. The project's own checks run first, in the sandbox, and the reviewer sees their output. It changes \
 nothing.
 
-Exit codes: 0 nothing grave, 1 a finding of severity high, a failed check, or no review, 130 interrupted. `mycode \
+Exit codes: 0 nothing severe, 1 a finding of severity high, a failed check, or no review, 130 interrupted. `mycode \
 schema review` describes the JSON.";
 
 /// Of what `--json` prints.

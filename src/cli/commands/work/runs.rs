@@ -118,7 +118,7 @@ pub fn stop(args: &RunArgs) -> Result<(), Failure> {
     if !ends(process, &run.path) && !ends(process, &run.path) {
         let pid = process.as_raw_nonzero();
         return Err(Failure::task(
-            format!("run {id} doesn't end"),
+            format!("run {id} didn't stop"),
             format!("`kill -9 {pid}` ends it; its session stays"),
         ));
     }

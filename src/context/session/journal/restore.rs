@@ -87,7 +87,7 @@ fn step(root: &Path, blobs: &Blobs, relative: &Path, chain: &[&JournalChange]) -
     let mut target = first.before.clone();
     let (now, bytes) = match inspect::look_in(root, relative, inspect::FILE_LIMIT_BYTES) {
         Ok(found) => found,
-        Err(error) => return Some(impossible(relative, target, format!("it can't be looked at: {error}"))),
+        Err(error) => return Some(impossible(relative, target, format!("it can't be inspected: {error}"))),
     };
     // A mode is only restored if it was changed here, or if what had it is gone.
     let changed = |change: &&JournalChange| {

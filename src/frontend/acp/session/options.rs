@@ -20,11 +20,11 @@ const WAYS: [(&str, &str, &str); 8] = [
     ("ask", "Ask", "Asks before each change and command"),
     ("accept-edits", "Accept edits", "Edits files in this folder, and asks before each command"),
     ("auto", "Auto", "Works in this folder without asking, in a sandbox; asks for anything else"),
-    ("read-only", "Read only", "Looks, and changes nothing"),
+    ("read-only", "Read only", "Reads files; changes nothing"),
     ("full", "Full access", "Never asks, and runs without a sandbox"),
-    ("plan", "Plan", "Works out a plan for you to accept; changes nothing"),
-    ("explore", "Explore", "Finds out how the project is built; changes nothing"),
-    ("analyze", "Analyze", "Looks for what is wrong or missing; changes nothing"),
+    ("plan", "Plan", "Writes a plan for you to accept; changes nothing"),
+    ("explore", "Explore", "Explains how the project works; changes nothing"),
+    ("analyze", "Analyze", "Looks for problems; changes nothing"),
 ];
 
 /// The mode, and the level that is chosen with it.

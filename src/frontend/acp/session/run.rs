@@ -72,7 +72,7 @@ impl Session {
 
     /// Waits for the agent's opening events; with `replay`, shows the session's history.
     pub async fn begin(&mut self, replay: bool) -> Result<(), Error> {
-        let gone = || error::failed("the agent stopped while the session was opened");
+        let gone = || error::failed("the agent stopped while opening the session");
         let mut replaying = false;
         loop {
             match self.events.recv().await.ok_or_else(gone)? {
@@ -244,7 +244,7 @@ impl Session {
 
     fn choose(&mut self, way: &str) -> Result<(), Error> {
         let named = options::named(way);
-        let way = named.ok_or_else(|| error::invalid_params(format!("there is no mode '{way}'")))?;
+        let way = named.ok_or_else(|| error::invalid_params(format!("unknown mode '{way}'")))?;
         let mut ops = Vec::new();
         self.change_options(|options| ops = options.choose(way));
         ops.into_iter().for_each(|op| self.send(op));
@@ -264,7 +264,7 @@ impl Session {
             // Waits for the running turn, which keeps its model.
             options::MODEL => self.wait(Waiting::Model { id, model: value.0.to_string() }),
             other => {
-                let error = error::invalid_params(format!("there is no option '{other}'"));
+                let error = error::invalid_params(format!("unknown option '{other}'"));
                 self.client.refuse(&id, error);
             }
         }

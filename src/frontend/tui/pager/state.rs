@@ -212,7 +212,7 @@ impl Pager {
             PagerMove::Wrap => (self.unwrapped, self.shift) = (!self.unwrapped, 0),
             PagerMove::ShiftLeft => self.shift = self.shift.saturating_sub(SHIFT),
             PagerMove::ShiftRight if self.unwrapped => self.shift += SHIFT,
-            PagerMove::ShiftRight => self.say("w keeps long lines on one row; then < and > move sideways"),
+            PagerMove::ShiftRight => self.say("w to unwrap long lines, then < and > to scroll sideways"),
             PagerMove::Toggle => self.toggle(),
             PagerMove::Copy => {
                 let copied = self.page.cells.get(self.page.chosen).map(|cell| cell.copied().into_owned());
@@ -228,7 +228,7 @@ impl Pager {
                 if let Some(id) = self.agent_of_chosen() {
                     return PopupAction::Agent(id);
                 }
-                self.say("no sub-agent did this");
+                self.say("no sub-agent worked on this");
             }
         }
         PopupAction::Nothing
@@ -298,7 +298,7 @@ impl Pager {
     fn ask_to_revert(&mut self) {
         match self.page.cells.get(self.page.chosen).map(|cell| &cell.content) {
             Some(CellContent::Hunk { refused: Some(why), .. }) => {
-                let why = format!("not reverted here: {why}; /rewind brings whole turns back");
+                let why = format!("can't revert this: {why}; /rewind undoes whole turns");
                 self.say(&why);
             }
             Some(CellContent::Hunk { id, .. }) => {
@@ -307,7 +307,7 @@ impl Pager {
                 self.asks = Some(self.page.chosen);
             }
             _ if matches!(self.kind, PagerKind::Changes { .. }) => {
-                self.say("Tab to a change, then r reverts it")
+                self.say("Tab to a change, then r to revert it")
             }
             _ => {}
         }
@@ -448,7 +448,7 @@ impl Pager {
         let find = if self.search.is_some() { "n/N next" } else { "/ search" };
         let keys = match self.kind {
             PagerKind::Transcript | PagerKind::Outputs if self.agent_of_chosen().is_some() => {
-                format!("q close · o what the sub-agent did · {find} · Tab cell · Enter expand · y copy")
+                format!("q close · o sub-agent's work · {find} · Tab cell · Enter expand · y copy")
             }
             PagerKind::Transcript | PagerKind::Agent => {
                 format!("q close · {find} · Tab cell · [ ] turn · Enter expand · y copy · c copy code")

@@ -180,7 +180,7 @@ fn head(ledger: &LedgerView, width: usize, theme: Theme) -> Vec<Line<'static>> {
 
 fn epochs(epochs: &Epochs) -> String {
     if epochs.by_cause.is_empty() {
-        return "   epochs  1: every request extended the one before".to_owned();
+        return "   epochs  1 (every request extended the previous one)".to_owned();
     }
     let mut sums: Vec<&EpochSum> = epochs.by_cause.iter().collect();
     sums.sort_by_key(|sum| std::cmp::Reverse(sum.tokens_lost));

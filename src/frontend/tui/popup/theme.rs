@@ -78,15 +78,15 @@ impl ThemePicker {
     fn described(&self, name: ThemeName) -> &'static str {
         match (name, self.before.depth) {
             (_, Depth::None) => "no colors: NO_COLOR is set",
-            (_, Depth::Sixteen) => "this terminal has 16 colors: its own are used",
+            (_, Depth::Sixteen) => "this terminal has 16 colors; using its palette",
             (ThemeName::Auto, _) => match self.before.background {
-                Some(Background::Dark) => "as the terminal: dark",
-                Some(Background::Light) => "as the terminal: light",
+                Some(Background::Dark) => "matches the terminal: dark",
+                Some(Background::Light) => "matches the terminal: light",
                 None => "terminal background unknown; using its 16 colors",
             },
             (ThemeName::Dark, _) => "for dark backgrounds",
             (ThemeName::Light, _) => "for light backgrounds",
-            (ThemeName::HighContrast, _) => "at least 7:1",
+            (ThemeName::HighContrast, _) => "contrast of at least 7:1",
             (ThemeName::Ansi, _) => "the terminal's own 16 colors",
         }
     }

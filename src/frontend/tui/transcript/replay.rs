@@ -61,7 +61,7 @@ pub fn note(text: String) -> TranscriptEntry {
 
 /// What stands for text that is too old to be printed again.
 pub fn cut() -> TranscriptEntry {
-    note(format!("… {} shows what came before", keymap::name(Action::Transcript)))
+    note(format!("… {} shows earlier output", keymap::name(Action::Transcript)))
 }
 
 #[cfg(test)]

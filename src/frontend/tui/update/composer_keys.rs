@@ -102,7 +102,7 @@ fn stash(app: &mut App) {
         let text = app.composer.full_text();
         app.composer.stash();
         app.stashed = Some(text);
-        app.hint = Some("set aside; it comes back after the next message".to_owned());
+        app.hint = Some("stashed; it comes back after the next message".to_owned());
     }
     complete::refresh(app);
 }

@@ -195,11 +195,11 @@ impl<'a> Reader<'a> {
             Class::Network => (Risk::Network, "`{command}` needs the network"),
             Class::Global => (Risk::Outside, "`{command}` installs outside the workspace"),
             Class::Account => (Risk::Outside, "`{command}` needs the network and your accounts"),
-            Class::System => (Risk::Outside, "{name} works beyond the workspace"),
+            Class::System => (Risk::Outside, "{name} works outside the workspace"),
             Class::Settings => (Risk::Guarded, "changes git's settings, which can run programs"),
             Class::Remotes => (Risk::Outside, "`{command}` changes where git fetches from and sends work to"),
             Class::Guarded => (Risk::Guarded, "`{command}` can run other programs"),
-            Class::Lasting => (Risk::Guarded, "{name} handles secrets or starts programs that go on running"),
+            Class::Lasting => (Risk::Guarded, "{name} handles secrets or starts programs that keep running"),
             Class::Destroy => (Risk::Destroys, "{name} destroys a disk"),
         };
         let why = why.replace("{name}", name).replacen("{command}", &command, 1).replacen("{what}", what, 1);
@@ -342,7 +342,7 @@ impl<'a> Reader<'a> {
             ArgRole::Link => {
                 self.result.raise(reading(arg, call, scope, false));
                 if self.outside(arg).is_some() {
-                    self.risk(Risk::Unknown, "makes a link out of the workspace");
+                    self.risk(Risk::Unknown, "creates a link out of the workspace");
                 }
             }
             ArgRole::Prefix if self.is_staged() || !self.installs() => {}

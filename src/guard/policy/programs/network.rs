@@ -57,7 +57,7 @@ pub fn signal(args: &[Arg]) -> Assessment {
     }
     // Jobs, and processes just started here.
     if targets.iter().all(|target| target.starts_with('%') || target.starts_with("$!")) {
-        return Assessment::new(Risk::Workspace, "ends what it started");
+        return Assessment::new(Risk::Workspace, "stops processes it started");
     }
-    Assessment::new(Risk::Unknown, "ends another program")
+    Assessment::new(Risk::Unknown, "kills another program")
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// The call starts itself through a pipe, such as `:(){ :|:& };:`.
-pub const BOMB: &str = "it is a fork bomb: it starts itself again and again";
+pub const BOMB: &str = "it is a fork bomb: it keeps starting itself";
 
 pub const PIPED_SCRIPT: &str = "the shell runs whatever is piped into it";
 

@@ -163,7 +163,7 @@ impl Interpreter {
                 for word in words {
                     let value = words::whole(self, word, state)?;
                     if compares && value.certain().is_none() {
-                        self.hidden("arithmetic on text that is not known may run commands", state);
+                        self.hidden("arithmetic on unknown text may run commands", state);
                     }
                     if compares {
                         words::suspect(self, &value, state);
@@ -369,7 +369,7 @@ impl Interpreter {
             Inner::Script { text, here } => {
                 self.around(Call { argv: Vec::new(), ..call.clone() });
                 let Some(script) = text.certain() else {
-                    call.hidden = Some("the script that it runs is not known".to_owned());
+                    call.hidden = Some("can't tell which script it runs".to_owned());
                     self.calls.push(call);
                     state.forget();
                     return Ok(());

@@ -66,7 +66,7 @@ fn expansion(
 ) -> Walked<()> {
     let text = whole(runs, inner, state)?;
     if operator.ends_with('@') && text.text.contains('P') {
-        runs.hidden("${…@P} runs what the variable holds", state);
+        runs.hidden("${…@P} evaluates the variable's value", state);
     }
     if text.text.starts_with('=') || operator.ends_with('=') {
         state.set(name, None);
@@ -87,7 +87,7 @@ pub fn arithmetic(runs: &mut dyn Substitutions, inner: &Word, state: &mut ShellS
         is_name && state.get(name).is_some_and(|value| value.text.contains('['))
     });
     if risky {
-        runs.hidden("arithmetic evaluates what a variable holds, which may run commands", state);
+        runs.hidden("arithmetic evaluates a variable's value, which may run commands", state);
     }
     suspect(runs, &text, state);
     Ok(())

@@ -58,7 +58,7 @@ impl Lexer {
             return fail("it is too long");
         }
         if text.contains('\0') {
-            return fail("it holds a NUL character");
+            return fail("it contains a NUL character");
         }
         Ok(Self {
             chars: text.chars().collect(),

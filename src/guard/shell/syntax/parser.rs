@@ -294,7 +294,7 @@ fn for_loop(lexer: &mut Lexer) -> Parsed<Node> {
             lexer.blanks();
         }
         if !lexer.eat(';') && lexer.peek() != Some('\n') {
-            return fail("a loop's words are not ended");
+            return fail("a loop's word list is not closed");
         }
     } else {
         lexer.eat(';');

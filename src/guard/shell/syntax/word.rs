@@ -40,7 +40,7 @@ pub fn read(lexer: &mut Lexer, mode: WordMode) -> Parsed<Option<Word>> {
     while let Some(c) = lexer.peek() {
         match c {
             ' ' | '\t' | '\n' if open == 0 => break,
-            ';' | '&' if open > 0 => return fail("a pattern holds an operator"),
+            ';' | '&' if open > 0 => return fail("a pattern contains an operator"),
             '(' if mode == WordMode::Pattern => open += 1,
             ')' if open > 0 => open -= 1,
             '|' if (open > 0 || (mode == WordMode::Pattern && !parts.0.is_empty()))

@@ -88,7 +88,7 @@ fn place_one(text: &str, mut from: usize, chunk: &Chunk) -> Result<PlacedChunk, 
     let mut new = String::new();
     apply::replacement(&lines, one, edit, level, &mut new).map_err(|_| {
         let line = lines.line_of(one.start) + 1;
-        format!("its lines are indented otherwise than at line {line} of the file; copy the indentation from there")
+        format!("its indentation differs from line {line} of the file; copy it from there")
     })?;
     Ok(PlacedChunk { start: one.start, end: one.end, new, level })
 }

@@ -72,9 +72,9 @@ pub fn read(path: &Path, workspace: &Path) -> Result<Import, String> {
 fn left_out(value: &Value) -> impl Iterator<Item = &'static str> {
     let has_file = value.to_string().contains("{file:");
     let all = [
-        (value["type"] == "sse", "it is set to SSE; here it must speak streamable HTTP"),
-        (value["headersHelper"].is_string(), "its headersHelper is not run; write its headers down"),
-        (has_file, "{file:…} is not replaced; use a ${VARIABLE}"),
+        (value["type"] == "sse", "it uses SSE; only streamable HTTP is supported"),
+        (value["headersHelper"].is_string(), "its headersHelper isn't supported; list its headers instead"),
+        (has_file, "{file:…} isn't supported; use a ${VARIABLE}"),
     ];
     all.into_iter().filter(|(holds, _)| *holds).map(|(_, what)| what)
 }

@@ -17,7 +17,7 @@ pub struct ExecArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Continue this session (its id, or the beginning of it)
+    /// Continue this session (its ID, or the start of it)
     #[arg(long, value_name = "ID")]
     pub resume: Option<String>,
 
@@ -36,15 +36,15 @@ pub struct ExecArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "each")]
     pub trajectory: Option<PathBuf>,
 
-    /// Before the end, run the project's tests and have the changes reviewed; the model gets the findings once
+    /// Before finishing, run the project's tests and have the changes reviewed; the model gets the findings once
     #[arg(long, conflicts_with = "each")]
     pub review: bool,
 
-    /// Work in a git worktree made from the files as they are, committed or not; `mycode work` shows and merges the result
+    /// Work in a git worktree with your current files, committed or not; `mycode work` shows and merges the result
     #[arg(long, conflicts_with_all = ["each", "continue_last", "fork", "session_id", "host"])]
     pub worktree: bool,
 
-    /// Try N times, each in a worktree, and keep the smallest change with which CMD passes; limits hold for all together
+    /// Make N attempts, each in its own worktree, and keep the smallest change that passes CMD; limits apply to all of them together
     #[arg(short = 'n', long, value_name = "N", requires = "until", value_parser = clap::value_parser!(u8).range(1..=20),
           conflicts_with_all = ["each", "worktree", "resume", "continue_last", "fork", "output", "output_schema", "trajectory",
                                 "append_system_prompt", "mcp_config", "strict_mcp_config", "session_id", "image", "format", "host"])]

@@ -156,7 +156,7 @@ impl FormArgs {
             }
             if log::path_of(&setup.project_state, id).exists() {
                 return Err(Failure::usage(
-                    format!("there is a session {id} already"),
+                    format!("session {id} already exists"),
                     format!("--resume {id} continues it"),
                 ));
             }
@@ -199,8 +199,7 @@ pub fn written_or_in_file(written: &str) -> Result<String, String> {
     if written.trim_start().starts_with('{') {
         return Ok(written.to_owned());
     }
-    file::small_text(Path::new(written), MAX_TEXT)
-        .ok_or("it can't be read as text of at most 1 MiB".to_owned())
+    file::small_text(Path::new(written), MAX_TEXT).ok_or("it must be text of at most 1 MiB".to_owned())
 }
 
 fn is_uuid(id: &str) -> bool {

@@ -34,7 +34,7 @@ pub async fn run(cli: &SharedArgs, args: &ExecArgs) -> Result<u8, Failure> {
         (None, false) => SessionSelector::New,
     };
     if args.limits.until.as_ref().is_some_and(|check| check.trim().is_empty()) {
-        return Err(Failure::usage("--until has no command", "name one, such as --until 'cargo test -q'"));
+        return Err(Failure::usage("--until needs a command", "name one, such as --until 'cargo test -q'"));
     }
     if let Some(number) = args.attempts {
         return attempts(cli, args, number.into(), &run_id).await;

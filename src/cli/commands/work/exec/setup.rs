@@ -58,7 +58,7 @@ pub fn refuse_unknown_command(prompt: &str, setup: &Setup) -> Result<(), Failure
     Err(Failure::usage(
         format!("there is no command /{name} for exec"),
         format!(
-            "{meant}The project's own commands need `mycode trust`; text that begins with / is sent after a blank"
+            "{meant}The project's own commands need `mycode trust`; to send text that begins with /, put a space before it"
         ),
     ))
 }

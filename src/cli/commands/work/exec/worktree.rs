@@ -63,7 +63,7 @@ pub async fn run(
     }
     if changed {
         report::note(&format!(
-            "the changes are on mycode/each/{NAME}/{id}: `mycode work diff {id}` shows them, `mycode work merge {id}` takes them over"
+            "the changes are on mycode/each/{NAME}/{id}: `mycode work diff {id}` shows them, `mycode work merge {id}` merges them"
         ));
     } else if result.is_ok() {
         report::note("nothing was changed, so there is no branch");

@@ -62,7 +62,7 @@ pub fn shell_words(app: &mut App, before: &str, words: Vec<String>) {
     }
     let (at, _) = shell_words::last_word(before);
     match words.as_slice() {
-        [] => app.hint = Some("nothing to complete".to_owned()),
+        [] => app.hint = Some("no completions".to_owned()),
         [word] => app.composer.complete(at, &shell_words::insertion(word)),
         words => {
             let common = shell_words::insertion(shell_words::common(words));

@@ -97,7 +97,7 @@ impl PickRow for EffortRow {
 }
 
 const LEVELS: [(Permission, &str); 5] = [
-    (Permission::ReadOnly, "only reads; nothing is changed"),
+    (Permission::ReadOnly, "reads files; changes nothing"),
     (Permission::Ask, "asks before each change and command"),
     (Permission::AcceptEdits, "edits files in the workspace; asks before each command"),
     (Permission::Auto, "works in the workspace without asking, sandboxed; asks for anything else"),
