@@ -97,14 +97,14 @@ mod tests {
         };
         let missing = "ModuleNotFoundError: No module named 'humanize'";
         let text = format!(
-            "{}{}{}{}==== short test summary info ====\nERROR tests/test_a.py",
+            "{}{}{}{}===== short test summary info =====\nERROR tests/test_a.py",
             section("test_a", missing),
             section("test_b", "SyntaxError: invalid syntax"),
             section("test_c", missing),
             section("test_d", missing),
         );
         let told = format!(
-            "{}[the same failure 3 times]\n{}____ ERROR collecting tests/test_c.py ____\n____ ERROR collecting tests/test_d.py ____\n==== short test summary info ====\nERROR tests/test_a.py",
+            "{}[the same failure 3 times]\n{}____ ERROR collecting tests/test_c.py ____\n____ ERROR collecting tests/test_d.py ____\n===== short test summary info =====\nERROR tests/test_a.py",
             section("test_a", missing),
             section("test_b", "SyntaxError: invalid syntax"),
         );
