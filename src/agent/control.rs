@@ -2,10 +2,11 @@
 //! go out. The turn owns the conversation; only this is shared, under short locks.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -52,7 +53,7 @@ impl Questions {
     pub async fn ask(&self, question: Question, cancel: &CancellationToken) -> Option<Answer> {
         let (sender, receiver) = oneshot::channel();
         let id = {
-            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut open = self.open.lock();
             open.0 += 1;
             let id = open.0;
             open.1.insert(id, sender);
@@ -75,13 +76,13 @@ impl Questions {
                 never = waited => never,
             },
         };
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&id);
+        self.open.lock().1.remove(&id);
         let _ = self.events.send(Event::AskClosed { id });
         answer
     }
 
     pub fn answer(&self, id: QuestionId, answer: Answer) {
-        let waiting = self.open.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&id);
+        let waiting = self.open.lock().1.remove(&id);
         if let Some(waiting) = waiting {
             let _ = waiting.send(answer);
         }
@@ -150,19 +151,19 @@ impl TurnControl {
     }
 
     pub fn steer(&self, text: String) {
-        self.steering.lock().unwrap_or_else(PoisonError::into_inner).push_back(text);
+        self.steering.lock().push_back(text);
     }
 
     pub fn take_steering(&self) -> Vec<String> {
-        self.steering.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
+        self.steering.lock().drain(..).collect()
     }
 
     pub fn command(&self, command: String) {
-        self.commands.lock().unwrap_or_else(PoisonError::into_inner).push(command);
+        self.commands.lock().push(command);
     }
 
     pub fn take_commands(&self) -> Vec<String> {
-        std::mem::take(&mut *self.commands.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.commands.lock())
     }
 
     /// Everything queued, as it was typed.
@@ -172,11 +173,11 @@ impl TurnControl {
     }
 
     pub fn edit(&self, edit: ContextEdit, id: ItemId) {
-        self.edits.lock().unwrap_or_else(PoisonError::into_inner).push((edit, id));
+        self.edits.lock().push((edit, id));
     }
 
     pub fn take_edits(&self) -> Vec<(ContextEdit, ItemId)> {
-        std::mem::take(&mut *self.edits.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.edits.lock())
     }
 }
 
@@ -197,6 +198,6 @@ mod tests {
         assert!(matches!(screen.recv().await, Some(Event::Ask { .. })));
         drop(screen);
         assert_eq!(asked.await.unwrap(), None);
-        assert!(questions.open.lock().unwrap().1.is_empty());
+        assert!(questions.open.lock().1.is_empty());
     }
 }

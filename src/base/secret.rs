@@ -2,8 +2,8 @@
 //! this type. Also names the environment variables with our own keys.
 
 use std::fmt;
-use std::sync::{PoisonError, RwLock};
 
+use parking_lot::RwLock;
 /// Variables that the user's configuration declares as keys, whatever their names.
 static CONFIGURED: RwLock<Vec<String>> = RwLock::new(Vec::new());
 
@@ -12,15 +12,15 @@ static TOKENS: RwLock<Vec<String>> = RwLock::new(Vec::new());
 
 /// Redacted from now on.
 pub fn add_token(token: &str) {
-    TOKENS.write().unwrap_or_else(PoisonError::into_inner).push(token.to_owned());
+    TOKENS.write().push(token.to_owned());
 }
 
 pub fn tokens() -> Vec<String> {
-    TOKENS.read().unwrap_or_else(PoisonError::into_inner).clone()
+    TOKENS.read().clone()
 }
 
 pub fn keep_from_children(name: &str) {
-    let mut names = CONFIGURED.write().unwrap_or_else(PoisonError::into_inner);
+    let mut names = CONFIGURED.write();
     if !names.iter().any(|known| known == name) {
         names.push(name.to_owned());
     }
@@ -55,7 +55,7 @@ impl fmt::Display for Secret {
 
 /// Whether a variable's name indicates a credential, which child processes must not inherit.
 pub fn is_credential_name(name: &str) -> bool {
-    if CONFIGURED.read().unwrap_or_else(PoisonError::into_inner).iter().any(|known| known == name) {
+    if CONFIGURED.read().iter().any(|known| known == name) {
         return true;
     }
     let upper = name.to_ascii_uppercase();
@@ -93,8 +93,7 @@ fn is_credential_value(value: &str) -> bool {
 }
 
 fn is_own_name(name: &str) -> bool {
-    let configured =
-        || CONFIGURED.read().unwrap_or_else(PoisonError::into_inner).iter().any(|known| known == name);
+    let configured = || CONFIGURED.read().iter().any(|known| known == name);
     ["MYCODE_", "OPENAI_", "ANTHROPIC_"].iter().any(|prefix| name.starts_with(prefix)) || configured()
 }
 

@@ -1,7 +1,6 @@
 //! One project's evidence for a session: opened in the background on first use, updated for each query.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::hints::ContextPacket;
@@ -9,6 +8,7 @@ use super::keywords::{self, Keyword};
 use super::task_context::TaskContext;
 use crate::rank::locate::Project;
 use crate::rank::query::Query;
+use parking_lot::Mutex;
 
 /// A smaller project can be seen with a single LS.
 const FEW_FILES: usize = 12;
@@ -42,13 +42,13 @@ impl ContextRetriever {
     /// Whether `text` starts a new task rather than continuing the current one.
     pub fn is_new_task(&self, text: &str) -> bool {
         let now = keywords::extract(&Query::parse(text));
-        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = self.asked.lock();
         keywords::is_new_task(&asked, &now)
     }
 
     pub fn remember(&self, text: &str) {
         let now = keywords::extract(&Query::parse(text));
-        *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = now;
+        *self.asked.lock() = now;
     }
 
     /// The context of a task, if worth showing. Blocks.

@@ -1,9 +1,10 @@
 //! The list of providers, one line each, and the choice among vendors. Nothing else in this crate imports it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
+use parking_lot::Mutex;
 
 use super::openai::Openai;
 use super::scripted::Scripted;
@@ -45,7 +46,7 @@ struct Vendors {
 
 impl Vendors {
     fn at(&self, settings: &ProviderSettings) -> Result<Arc<dyn Provider>, ProviderError> {
-        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut built = self.built.lock();
         if let Some(provider) = built.get(&settings.base_url) {
             return Ok(Arc::clone(provider));
         }

@@ -16,10 +16,11 @@
 //! - `chunks`: the number of pieces of the text; default 1.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_stream::try_stream;
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -128,7 +129,7 @@ impl Provider for Scripted {
         let (lines, total, ids) = (Arc::clone(&self.lines), self.total, CallIds::of(request));
         let closing = self.closing.clone();
         with_retries(self.retry.clone(), move || {
-            let line = lines.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            let line = lines.lock().pop_front();
             let line = line.or_else(|| {
                 closing.as_deref().map(|text| ScriptLine { text: text.into(), ..ScriptLine::default() })
             });

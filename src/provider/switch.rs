@@ -1,9 +1,10 @@
 //! The provider of a session, which a new key can replace while the session is open.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use base::model::provider::{Provider, ReplyStream};
 use base::model::request::Request;
+use parking_lot::RwLock;
 
 pub struct SwitchableProvider(RwLock<Arc<dyn Provider>>);
 
@@ -13,11 +14,11 @@ impl SwitchableProvider {
     }
 
     pub fn switch(&self, provider: Arc<dyn Provider>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = provider;
+        *self.0.write() = provider;
     }
 
     fn now(&self) -> Arc<dyn Provider> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.0.read())
     }
 }
 

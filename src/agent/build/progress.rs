@@ -1,8 +1,9 @@
 //! A build's progress output: lines for people, or one JSON object per line.
 
 use std::io::{IsTerminal, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::json;
 
@@ -87,7 +88,7 @@ impl Show {
             BuildEvent::PartStarted { part, about: "", .. } => format!("{part} …"),
             BuildEvent::PartStarted { part, about, .. } => format!("{part} · {}", one_line(about, 100)),
             BuildEvent::Progress { part, line } => {
-                let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut last = self.last.lock();
                 let line = format!("  {part}: {}", one_line(line, 120));
                 if *last == line || !std::io::stderr().is_terminal() {
                     return None;

@@ -2,7 +2,7 @@
 //! `/permission`, even during a turn.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use base::config::mode::Mode;
 use base::config::settings::{Permission, WorkSettings};
@@ -18,6 +18,7 @@ use guard::policy::verdict::{CommandVerdict, Verdict, VerdictInputs};
 use guard::sandbox::probe;
 use guard::sandbox::spec::{Confinement, SandboxLevel};
 use guard::shell::interpret::call::Call;
+use parking_lot::{Mutex, MutexGuard};
 
 struct PolicyState {
     permission: Permission,
@@ -145,7 +146,7 @@ impl PolicyEngine {
 
     /// Locks them: not to be held while something else is asked of the policy.
     pub fn rules(&self) -> MutexGuard<'_, Rules> {
-        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rules.lock()
     }
 
     pub fn permission(&self) -> Permission {
@@ -393,7 +394,7 @@ impl PolicyEngine {
     }
 
     fn state(&self) -> MutexGuard<'_, PolicyState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

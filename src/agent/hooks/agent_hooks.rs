@@ -1,9 +1,10 @@
 //! The hooks of one agent: what they are sent, and what happens with their output.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -99,7 +100,7 @@ impl AgentHooks {
 
     /// Runs the SessionStart hooks in the background; the first request waits for them.
     pub fn start(self: &Arc<Self>, id: &str, log: PathBuf, source: &'static str, model: &str) {
-        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = (id.to_owned(), log);
+        *self.session.lock() = (id.to_owned(), log);
         if !self.wants(HookEvent::SessionStart) {
             return;
         }
@@ -107,7 +108,7 @@ impl AgentHooks {
         let work = async move {
             hooks.run(HookEvent::SessionStart, &[source], more, &CancellationToken::new()).await
         };
-        let before = self.starting.lock().unwrap_or_else(PoisonError::into_inner).replace(tokio::spawn(work));
+        let before = self.starting.lock().replace(tokio::spawn(work));
         if let Some(before) = before {
             before.abort();
         }
@@ -115,11 +116,11 @@ impl AgentHooks {
 
     /// The verdict of the SessionStart hooks, once; `None` also if the user doesn't want to wait.
     pub async fn started(&self, cancel: &CancellationToken) -> Option<HookVerdict> {
-        let mut starting = self.starting.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let mut starting = self.starting.lock().take()?;
         tokio::select! {
             verdict = &mut starting => verdict.ok(),
             () = cancel.cancelled() => {
-                *self.starting.lock().unwrap_or_else(PoisonError::into_inner) = Some(starting);
+                *self.starting.lock() = Some(starting);
                 None
             }
         }
@@ -149,13 +150,13 @@ impl AgentHooks {
         let occasion = Occasion { event, matched, input, payload: &payload, cwd: &cwd };
         let verdict = self.hooks.run(occasion, cancel, &self.say()).await;
         if let Some(stop) = &verdict.stop {
-            *self.stop.lock().unwrap_or_else(PoisonError::into_inner) = Some(stop.clone());
+            *self.stop.lock() = Some(stop.clone());
         }
         verdict
     }
 
     fn payload(&self, event: HookEvent, more: Value) -> Value {
-        let (id, log) = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (id, log) = self.session.lock().clone();
         let mut payload = json!({
             "session_id": id,
             "transcript_path": log.to_string_lossy(),
@@ -183,7 +184,7 @@ impl AgentHooks {
     }
 
     pub fn take_stop(&self) -> Option<(String, String)> {
-        self.stop.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.stop.lock().take()
     }
 
     /// The hooks' output for the model: redacted and cut.

@@ -1,10 +1,11 @@
 //! The cost limit of a run. Every request of the run passes here, whether from the agent, a sub-agent, a
 //! summary or a build's role, so that nothing escapes the limit.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
+use parking_lot::Mutex;
 
 use base::clock;
 use base::config::models::{self, ModelFacts};
@@ -40,7 +41,7 @@ impl Bill {
         let estimated = Usage { input: std::mem::take(&mut self.estimated_tokens), ..Usage::default() };
         let usage = usage.unwrap_or(&estimated);
         let cost = self.facts.cost_at(usage, clock::now_ms()).unwrap_or(0.0);
-        *self.spent_usd.lock().unwrap_or_else(PoisonError::into_inner) += cost;
+        *self.spent_usd.lock() += cost;
     }
 }
 
@@ -59,7 +60,7 @@ impl Metered {
         let Some(facts) = models::facts(model).filter(|_| is_priced(model)) else {
             return Err(ProviderError::CostLimit { message: unknown_price(model) });
         };
-        let spent = *self.spent_usd.lock().unwrap_or_else(PoisonError::into_inner);
+        let spent = *self.spent_usd.lock();
         if spent >= self.most_usd {
             let most = self.most_usd;
             let message = format!("stopped: this run has cost ${spent:.4}, and --max-cost is ${most}");

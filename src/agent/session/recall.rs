@@ -1,7 +1,7 @@
 //! The full originals of a session from its log, for the Recall tool and `/recall`.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use base::model::item::{Item, ItemId};
 use base::protocol::notice as texts;
@@ -14,6 +14,7 @@ use context::session::list;
 use context::session::log;
 use context::session::outcomes::{self, TurnOutcome};
 use context::session::reader;
+use parking_lot::Mutex;
 use tools::ports::{Originals, RecallMatch};
 
 const SNIPPET: usize = 160;
@@ -25,11 +26,11 @@ pub struct LogOriginals {
 
 impl LogOriginals {
     pub fn follow(&self, path: PathBuf) {
-        *self.path.lock().unwrap_or_else(PoisonError::into_inner) = path;
+        *self.path.lock() = path;
     }
 
     pub fn path(&self) -> PathBuf {
-        self.path.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.path.lock().clone()
     }
 
     /// What `/recall ID|QUERY` prints.

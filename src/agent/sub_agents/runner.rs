@@ -2,9 +2,10 @@
 //! window sees only its report.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use super::progress::AgentProgress;
@@ -42,7 +43,7 @@ impl SubAgentRunner {
 
     /// From now on its work belongs to this session.
     pub fn begin_session(&self, id: &str) {
-        id.clone_into(&mut self.parent.lock().unwrap_or_else(PoisonError::into_inner).session);
+        id.clone_into(&mut self.parent.lock().session);
     }
 
     async fn work(&self, task: SubTask, cx: &ToolCx) -> Result<SubReport, String> {
@@ -56,7 +57,7 @@ impl SubAgentRunner {
         let conversation = self.conversation(&task, cx).await?;
         let id = conversation.id.clone();
         let parent = {
-            let parent = self.parent.lock().unwrap_or_else(PoisonError::into_inner);
+            let parent = self.parent.lock();
             (parent.params.clone(), parent.settings.clone())
         };
         let mut agent = self.template.agent(kind, task.light, parent, conversation, cx)?;
@@ -102,7 +103,7 @@ impl SubAgentRunner {
         let (state, root) = (self.state.clone(), Arc::clone(&cx.root));
         let Some(id) = task.resume.clone() else {
             let mut new = Conversation::new(&state, &root);
-            let session = self.parent.lock().unwrap_or_else(PoisonError::into_inner).session.clone();
+            let session = self.parent.lock().session.clone();
             new.parent = Some(ParentCall { session, call_id: cx.call_id.to_string() });
             return Ok(new);
         };
@@ -117,7 +118,7 @@ impl SubAgentRunner {
 
 impl SubAgents for SubAgentRunner {
     fn begin(&self, parent: ParentTurn) {
-        *self.parent.lock().unwrap_or_else(PoisonError::into_inner) = parent;
+        *self.parent.lock() = parent;
     }
 
     fn run<'a>(&'a self, task: SubTask, cx: &'a ToolCx) -> BoxFuture<'a, Result<SubReport, String>> {

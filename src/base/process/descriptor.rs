@@ -5,8 +5,8 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use rustix::io::FdFlags;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -54,7 +54,7 @@ pub fn start_with(command: &mut tokio::process::Command, mut files: Vec<(RawFd, 
 /// Keeps the numbers from the standard library, which reports a failed exec on a pipe that `place` would
 /// overwrite in the new process.
 fn reserve(numbers: impl Iterator<Item = RawFd>) -> io::Result<()> {
-    let mut reserved = RESERVED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut reserved = RESERVED.lock();
     let missing: Vec<RawFd> =
         numbers.filter(|number| reserved.iter().all(|file| file.as_raw_fd() != *number)).collect();
     if missing.is_empty() {

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
@@ -117,7 +118,7 @@ impl Leftovers {
             process.pid != leader && !(lifeline.is_some() && is_keeper())
         });
         let count = alive.len();
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         let command: Arc<str> = command.into();
         all.extend(
             alive.into_iter().map(|process| Survivors::Process { process, command: Arc::clone(&command) }),
@@ -129,7 +130,7 @@ impl Leftovers {
     /// The commands of which something still runs.
     pub fn commands(&self) -> Vec<Arc<str>> {
         let mut found: Vec<Arc<str>> = Vec::new();
-        for left in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        for left in self.0.lock().iter() {
             if let Survivors::Process { process, command } = left
                 && process.lives()
                 && !found.contains(command)
@@ -141,7 +142,7 @@ impl Leftovers {
     }
 
     pub fn kill(&self) {
-        for left in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        for left in self.0.lock().drain(..) {
             if let Survivors::Process { process, .. } = left
                 && read_row(process.pid).is_some_and(|row| row.process == process)
             {

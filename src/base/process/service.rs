@@ -7,9 +7,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustix::process::Signal;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
@@ -61,7 +62,7 @@ pub fn start(spec: ServiceSpec) -> io::Result<(Service, ChildStdin, ChildStdout)
 
 impl Service {
     pub fn complaints(&self) -> String {
-        let kept = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.complaints.lock();
         String::from_utf8_lossy(&kept.iter().copied().collect::<Vec<_>>()).trim().to_owned()
     }
 
@@ -83,7 +84,7 @@ impl Drop for Service {
 async fn keep_tail(mut stderr: ChildStderr, kept: Arc<Mutex<VecDeque<u8>>>) {
     let mut chunk = [0; 4096];
     while let Ok(count @ 1..) = stderr.read(&mut chunk).await {
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = kept.lock();
         kept.extend(&chunk[..count]);
         let overflow = kept.len().saturating_sub(COMPLAINT_BYTES);
         kept.drain(..overflow);

@@ -3,9 +3,10 @@
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 /// Ends a child and its process group when time is up. Drop it to let the child continue, before the child is
@@ -21,9 +22,8 @@ impl Timeout {
         let (watched, pid) = (Arc::clone(&done), Pid::from_child(child));
         std::thread::spawn(move || {
             let (done, changed) = &*watched;
-            let lock = done.lock().unwrap_or_else(PoisonError::into_inner);
-            let waited = changed.wait_timeout_while(lock, patience, |done| !*done);
-            let (done, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            let mut done = done.lock();
+            changed.wait_while_for(&mut done, |done| !*done, patience);
             if !*done {
                 let _ = kill_process_group(pid, Signal::KILL);
             }
@@ -44,7 +44,7 @@ impl Timeout {
 impl Drop for Timeout {
     fn drop(&mut self) {
         let (done, changed) = &*self.done;
-        *done.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *done.lock() = true;
         changed.notify_all();
     }
 }

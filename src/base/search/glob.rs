@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use globset::{GlobBuilder, GlobMatcher};
+use parking_lot::Mutex;
 
 use super::walk::Walk;
 use crate::folder::exact;
@@ -56,17 +56,17 @@ pub fn search(
         // Skips it if a folder above was replaced by a link during the walk.
         let Ok(meta) = exact::look(entry.path()) else { return };
         if meta.is_dir() {
-            let mut folders = folders.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut folders = folders.lock();
             if folders.len() < limit {
                 folders.push(entry.path().to_owned());
             }
             return;
         }
         let modified = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        files.lock().unwrap_or_else(PoisonError::into_inner).push((modified, entry.path().to_owned()));
+        files.lock().push((modified, entry.path().to_owned()));
     });
-    let mut files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut folders = folders.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut files = files.into_inner();
+    let mut folders = folders.into_inner();
     files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     folders.sort();
     let total = files.len();

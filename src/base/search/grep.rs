@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use globset::GlobMatcher;
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use parking_lot::Mutex;
 
 use super::walk::{self, Walk};
 use crate::file::FileError;
@@ -88,20 +88,20 @@ pub fn search(walk: &Walk, query: &GrepQuery, cancelled: impl Fn() -> bool + Syn
             return;
         }
         searched.fetch_add(1, Ordering::Relaxed);
-        let taken = spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let taken = spare.lock().pop();
         let mut searcher = taken.unwrap_or_else(|| new_searcher(query.context));
         let (hits, ok) = search_file(&mut searcher, entry.path(), query, &stop, matches);
-        spare.lock().unwrap_or_else(PoisonError::into_inner).push(searcher);
+        spare.lock().push(searcher);
         if !ok {
             failed.fetch_add(1, Ordering::Relaxed);
         }
         if hits.matches > 0 {
             files.fetch_add(1, Ordering::Relaxed);
-            keep(&mut kept.lock().unwrap_or_else(PoisonError::into_inner), entry.path(), hits, query.limit);
+            keep(&mut kept.lock(), entry.path(), hits, query.limit);
         }
     });
     let [total_matches, total_files, searched, failed] = totals.map(AtomicUsize::into_inner);
-    let files = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let files = kept.into_inner();
     GrepMatches {
         files,
         total_matches,

@@ -5,12 +5,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use super::log;
 use base::folder::atomic_write::{self, Expect};
 use base::protocol::event::PastPrompt;
 use base::{clock, file};
+use parking_lot::Mutex;
 
 /// A file that grows larger keeps its newer half.
 const MAX_BYTES: u64 = 2 * 1024 * 1024;
@@ -86,12 +86,12 @@ impl Drafts {
     }
 
     pub fn set(&self, text: String) {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner).text = Some(text);
+        self.own.lock().text = Some(text);
     }
 
     /// Blocks.
     pub fn write(&self) -> io::Result<()> {
-        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut own = self.own.lock();
         let Some(text) = own.text.take().filter(|text| text.len() <= MAX_DRAFT_BYTES) else { return Ok(()) };
         if text.is_empty() {
             // Closed, and thereby unlocked, only after the removal.

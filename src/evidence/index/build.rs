@@ -6,9 +6,9 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use super::format::Postings;
@@ -66,9 +66,9 @@ pub fn scan(root: &Path) -> Vec<ProjectFile> {
             size_bytes: meta.len(),
             modified_ns: modified.map_or(1, |since| (since.as_nanos() as u64).max(1)),
         };
-        found.lock().unwrap_or_else(PoisonError::into_inner).push(file);
+        found.lock().push(file);
     });
-    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut found = found.into_inner();
     found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     found.truncate(MAX_FILES);
     found

@@ -3,11 +3,12 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{
     Error, ErrorCode, RequestId, SessionId, SessionNotification, SessionUpdate,
 };
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -40,7 +41,7 @@ struct Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).waiting.remove(&self.number);
+        self.asked.lock().waiting.remove(&self.number);
     }
 }
 
@@ -83,7 +84,7 @@ impl Client {
     ) -> impl Future<Output = Result<R, Error>> + Send + use<R> {
         let (sender, receiver) = oneshot::channel();
         let number = {
-            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut asked = self.asked.lock();
             asked.last += 1;
             let number = asked.last;
             asked.waiting.insert(number, sender);
@@ -101,7 +102,7 @@ impl Client {
 
     pub fn answered(&self, id: &RequestId, reply: Reply) {
         let RequestId::Number(number) = id else { return };
-        let waiting = self.asked.lock().unwrap_or_else(PoisonError::into_inner).waiting.remove(number);
+        let waiting = self.asked.lock().waiting.remove(number);
         if let Some(waiting) = waiting {
             let _ = waiting.send(reply);
         }

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use agent_client_protocol_schema::v1::{
     ClientCapabilities, Error, LoadSessionResponse, McpServer, NewSessionResponse, RequestId, SessionId,
 };
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
@@ -44,7 +45,7 @@ impl Sessions {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Entry>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock()
     }
 
     pub fn command(&self, session: &SessionId, command: Command) -> Result<(), Error> {

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use super::git::wrapper;
 use super::launch;
@@ -17,6 +16,7 @@ use super::shared_network::{READY_FD, SharedNetwork};
 use super::spec::{Confinement, LaunchMode, RawPath, SandboxLevel, SandboxSpec};
 use base::file;
 use base::process::run::LaunchWrapper;
+use parking_lot::Mutex;
 
 #[derive(Debug)]
 pub struct Sandbox {
@@ -53,7 +53,7 @@ impl Sandbox {
 
     /// From now on commands see and change nothing of these.
     pub fn mask(&self, masks: Masks) {
-        *self.masks.lock().unwrap_or_else(PoisonError::into_inner) = masks;
+        *self.masks.lock() = masks;
     }
 
     /// What to put before a command that starts in `cwd`, if anything. Commands share a loopback.
@@ -66,7 +66,7 @@ impl Sandbox {
         let Some(mut spec) = self.spec(confinement, cwd)? else { return Ok(None) };
         let mut ready = None;
         if spec.layers.namespaces && !spec.network {
-            let mut network = self.network.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut network = self.network.lock();
             if network.is_none() {
                 // Without it, each command has a loopback of its own.
                 *network = SharedNetwork::start(spec.layers.user_namespace).ok();
@@ -90,7 +90,7 @@ impl Sandbox {
         }
         let nested = match level {
             SandboxLevel::Workspace => {
-                let mut nested = self.nested.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut nested = self.nested.lock();
                 nested
                     .get_or_insert_with(|| NestedRepositories::find(&self.workspace))
                     .locate(&self.workspace)
@@ -111,7 +111,7 @@ impl Sandbox {
             spec.opened = opened.into_iter().map(RawPath).collect();
             wrapper::install(&mut spec);
         }
-        let masks = self.masks.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let masks = self.masks.lock().clone();
         let existing = masks.hidden.into_iter().filter(|path| path.exists());
         let (folders, files): (Vec<_>, Vec<_>) = existing.partition(|path| path.is_dir());
         spec.hidden_folders.extend(folders.into_iter().map(RawPath));
@@ -157,7 +157,7 @@ impl Sandbox {
     }
 
     fn private(&self) -> io::Result<PathBuf> {
-        let mut private = self.private.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut private = self.private.lock();
         let folder = match private.take().filter(PrivateFolder::is_intact) {
             Some(folder) => folder,
             None => PrivateFolder::create(&self.workspace, self.own_folders.last().map(PathBuf::as_path))?,
@@ -167,7 +167,7 @@ impl Sandbox {
 
     /// The program that this process becomes will remove the private folder.
     pub fn keep_private_after_exec(&self) -> io::Result<()> {
-        let private = self.private.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let private = self.private.lock().take();
         private.map_or(Ok(()), PrivateFolder::keep_after_exec)
     }
 }
@@ -181,7 +181,7 @@ pub fn launcher(spec: SandboxSpec, side_fd: Option<i32>) -> io::Result<LaunchWra
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        if let Some(private) = self.private.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(private) = self.private.lock().take() {
             private_folder::remove(&private.path);
         }
     }

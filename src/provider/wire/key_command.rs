@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 use std::process::Stdio;
-use std::sync::{LazyLock, PoisonError, RwLock};
+use std::sync::LazyLock;
 use std::time::Duration;
 
+use parking_lot::RwLock;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
@@ -26,7 +27,7 @@ static RUNNING: Mutex<()> = Mutex::const_new(());
 
 /// The token of an earlier run.
 pub fn known(command: &str) -> Option<Secret> {
-    TOKENS.read().unwrap_or_else(PoisonError::into_inner).get(command).cloned()
+    TOKENS.read().get(command).cloned()
 }
 
 /// The token; `refused` is one that the server doesn't take.
@@ -46,7 +47,7 @@ pub async fn token(command: &str, refused: Option<&Secret>) -> Result<Secret, Pr
         ProviderError::Setup { message: format!("api_key_command `{shown}` {why}") }
     })?;
     secret::add_token(token.expose());
-    TOKENS.write().unwrap_or_else(PoisonError::into_inner).insert(command.to_owned(), token.clone());
+    TOKENS.write().insert(command.to_owned(), token.clone());
     Ok(token)
 }
 

@@ -1,8 +1,9 @@
 //! What was learned in a session about single models.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 #[derive(Debug)]
 pub struct PerModel<T>(Mutex<HashMap<Arc<str>, T>>);
 
@@ -14,11 +15,11 @@ impl<T> Default for PerModel<T> {
 
 impl<T: Clone> PerModel<T> {
     pub fn get(&self, model: &str) -> Option<T> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(model).cloned()
+        self.0.lock().get(model).cloned()
     }
 
     /// Returns what was known before.
     pub fn set(&self, model: &str, learned: T) -> Option<T> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(model.into(), learned)
+        self.0.lock().insert(model.into(), learned)
     }
 }

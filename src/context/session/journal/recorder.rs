@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::blobs::Blobs;
 use super::inspect;
@@ -14,6 +13,7 @@ use super::record::{self, JournalChange, JournalRecord, PathState};
 use super::snapshot::Snapshot;
 use base::clock;
 use base::file;
+use parking_lot::{Mutex, MutexGuard};
 
 #[derive(Debug)]
 pub struct Journal {
@@ -216,6 +216,6 @@ impl Journal {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 }

@@ -6,10 +6,11 @@ use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::blobs::Blobs;
@@ -138,10 +139,10 @@ fn look_around<'a>(
         }
         if let Ok(meta) = exact::look(entry.path()) {
             let stamp = SnapshotStamp::of(&meta);
-            found.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), (stamp, meta));
+            found.lock().insert(path.to_owned(), (stamp, meta));
         }
     });
-    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut found = found.into_inner();
     for path in also {
         if !found.contains_key(path)
             && let Ok(meta) = exact::look(&root.join(path))

@@ -9,8 +9,9 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
+use parking_lot::Mutex;
 use ratatui::style::{Color, Style};
 use ratatui::text::Span;
 
@@ -65,7 +66,7 @@ pub fn style(style: Style, address: &str) -> Style {
     if !safe || !WANTED.load(Ordering::Relaxed) {
         return style;
     }
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = KNOWN.lock();
     let number = match known.numbers.get(address) {
         Some(number) => *number,
         None if known.addresses.len() >= MOST_LINKS => return style,
@@ -84,7 +85,7 @@ pub fn style(style: Style, address: &str) -> Style {
 pub fn of(color: Color) -> Option<(u32, Arc<str>)> {
     let Color::Rgb(high, middle, low) = color else { return None };
     let number = u32::from_be_bytes([0, high, middle, low]);
-    let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = KNOWN.lock();
     let address = known.addresses.get(number as usize)?;
     Some((number, Arc::clone(address)))
 }

@@ -3,13 +3,14 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use super::{attention, background};
 use crate::tui::render::theme::Background;
 use base::process::descriptor;
 use crossterm::terminal;
+use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::Notify;
 
@@ -202,7 +203,7 @@ pub struct Output(Arc<Mutex<Vec<u8>>>);
 
 impl Output {
     pub fn send(&self) -> io::Result<usize> {
-        let bytes = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let bytes = std::mem::take(&mut *self.0.lock());
         if bytes.is_empty() {
             return Ok(0);
         }
@@ -217,7 +218,7 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        self.0.lock().extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
