@@ -164,6 +164,7 @@ pub fn load(sources: Sources<'_>) -> Result<Loaded, ConfigError> {
     let screen = ScreenSettings {
         keys,
         vim: raw.vim.unwrap_or(false),
+        mouse: raw.mouse.unwrap_or(false),
         notify: raw.notify.unwrap_or_default(),
         theme: raw.theme.unwrap_or_default(),
         folder: sources.paths.composer(),

@@ -58,6 +58,7 @@ pub struct Raw {
     pub language_servers: Option<ServersSetting>,
     pub theme: Option<ThemeName>,
     pub vim: Option<bool>,
+    pub mouse: Option<bool>,
     pub notify: Option<Notify>,
     pub permissions: Option<PermissionLists>,
     /// Read by `keys.rs`, from the user's own file only.

@@ -220,6 +220,7 @@ pub enum Notify {
 pub struct ScreenSettings {
     pub keys: Vec<KeyBinding>,
     pub vim: bool,
+    pub mouse: bool,
     pub notify: Notify,
     pub theme: ThemeName,
     /// For pasted pictures, and the text open in the editor.

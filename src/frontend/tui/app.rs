@@ -93,6 +93,8 @@ pub struct App {
     /// Esc was pressed while idle; the next one clears the composer or opens the rewind list.
     pub escape_armed: bool,
     pub hint: Option<String>,
+    /// The row where the mouse button went down.
+    pub pressed: Option<u16>,
     pub last_printed: Option<TranscriptKind>,
     pub last_answer: Option<Arc<str>>,
     outbox: Vec<Cmd>,

@@ -1,6 +1,6 @@
 //! Input messages of the reducer, and the commands it returns. Plain data.
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::tui::render::theme::Background;
 use crate::tui::transcript::entry::TranscriptEntry;
@@ -18,6 +18,7 @@ pub enum Msg {
     ShellWords { before: String, words: Vec<String> },
     Picture(Result<String, String>),
     Focus(bool),
+    Mouse(MouseEvent),
     Resize(u16, u16),
     Event(Box<Event>),
     Background(Background),

@@ -65,7 +65,7 @@ pub async fn run(
 ) -> io::Result<(TuiOutcome, Option<String>)> {
     // Before querying the size, or a resize until the first key wait would be missed.
     let resized = signal(SignalKind::window_change())?;
-    let greeting = setup::enter()?;
+    let greeting = setup::enter(settings.mouse)?;
     let _restore = Restore;
     let (columns, rows) = crossterm::terminal::size()?;
     let mut app = App::new(Default::default(), (columns, rows));
@@ -448,6 +448,7 @@ fn message(event: TerminalEvent) -> Option<Msg> {
     match event {
         TerminalEvent::Key(key) => Some(Msg::Key(key)),
         TerminalEvent::Paste(text) => Some(Msg::Paste(text)),
+        TerminalEvent::Mouse(mouse) => Some(Msg::Mouse(mouse)),
         TerminalEvent::FocusGained => Some(Msg::Focus(true)),
         TerminalEvent::FocusLost => Some(Msg::Focus(false)),
         _ => None,

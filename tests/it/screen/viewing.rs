@@ -389,3 +389,21 @@ fn a_sub_agents_work_is_opened_from_its_call() {
     screen.keys("q");
     screen.wait("Type a task");
 }
+
+#[test]
+fn the_mouse_scrolls_and_copies() {
+    let server = FakeServer::start(vec![answer().text(&lines(60)).into()]);
+    let place = place();
+    std::fs::write(place.home().join("config.toml"), "mouse = true\n").unwrap();
+    let mut screen = chat(&place, &server, (100, 30), &[]);
+    screen.wait("ask");
+    screen.keys("go\r");
+    screen.wait("Done");
+    screen.keys("\u{1b}[<64;9;9M");
+    screen.wait("1 turn · 100%");
+    screen.keys("\u{1b}[<0;3;5M\u{1b}[<0;3;7m");
+    screen.wait("copied");
+    screen.keys("q");
+    screen.wait("Type a task");
+    assert!(screen.raw().contains("\u{1b}[?1002h"));
+}

@@ -18,6 +18,8 @@ use base::text;
 
 /// Rows taken by heading, key hints, rule, status line, and the viewport's free row.
 const AROUND: usize = 5;
+/// The rule and the heading.
+const ABOVE: usize = 2;
 const SHIFT: usize = 8;
 const NOTHING: &str = "Nothing to show yet";
 
@@ -138,6 +140,13 @@ impl Pager {
         self.page.go(top);
         self.reading = false;
         if self.outdated { self.ask() } else { None }
+    }
+
+    pub fn rows_text(&self, first: usize, last: usize) -> String {
+        let rows = self.shown.iter().enumerate().map(|(at, (_, line))| (at + ABOVE, line));
+        let lines: Vec<_> =
+            rows.filter(|(at, _)| (first..=last).contains(at)).map(|(_, line)| line.clone()).collect();
+        unstyled(&lines)
     }
 
     pub fn say(&mut self, text: &str) {

@@ -34,22 +34,28 @@ pub enum Popup {
     Pager(Box<Pager>),
 }
 
+macro_rules! each {
+    ($self:ident, $popup:ident => $what:expr) => {
+        match $self {
+            Self::Sessions($popup) => $what,
+            Self::Context($popup) => $what,
+            Self::Rewind($popup) => $what,
+            Self::Models($popup) => $what,
+            Self::Effort($popup) => $what,
+            Self::Permissions($popup) => $what,
+            Self::Todos($popup) => $what,
+            Self::Jobs($popup) => $what,
+            Self::Keys($popup) => $what,
+            Self::Notes($popup) => $what,
+            Self::Theme($popup) => $what,
+            Self::Pager($popup) => $what,
+        }
+    };
+}
+
 impl Popup {
     pub fn key(&mut self, key: KeyEvent) -> PopupAction {
-        match self {
-            Self::Sessions(popup) => popup.key(key),
-            Self::Context(popup) => popup.key(key),
-            Self::Rewind(popup) => popup.key(key),
-            Self::Models(popup) => popup.key(key),
-            Self::Effort(popup) => popup.key(key),
-            Self::Permissions(popup) => popup.key(key),
-            Self::Todos(popup) => popup.key(key),
-            Self::Jobs(popup) => popup.key(key),
-            Self::Keys(popup) => popup.key(key),
-            Self::Notes(popup) => popup.key(key),
-            Self::Theme(popup) => popup.key(key),
-            Self::Pager(popup) => popup.key(key),
-        }
+        each!(self, popup => popup.key(key))
     }
 
     /// Whether a text field of the popup took a paste; several lines are meant for the composer.
@@ -71,20 +77,8 @@ impl Popup {
     }
 
     pub fn lines(&self, width: usize, room: usize, theme: Theme) -> Vec<Line<'static>> {
-        let mut lines = match self {
-            Self::Sessions(popup) => popup.lines(width, room, theme),
-            Self::Context(popup) => popup.lines(width, room, theme),
-            Self::Rewind(popup) => popup.lines(width, room.min(REWIND_ROWS), theme),
-            Self::Models(popup) => popup.lines(width, room, theme),
-            Self::Effort(popup) => popup.lines(width, room, theme),
-            Self::Permissions(popup) => popup.lines(width, room, theme),
-            Self::Todos(popup) => popup.lines(width, room, theme),
-            Self::Jobs(popup) => popup.lines(width, room, theme),
-            Self::Keys(popup) => popup.lines(width, room, theme),
-            Self::Notes(popup) => popup.lines(width, room, theme),
-            Self::Theme(popup) => popup.lines(width, room, theme),
-            Self::Pager(popup) => popup.lines(width, room, theme),
-        };
+        let rows = if matches!(self, Self::Rewind(_)) { room.min(REWIND_ROWS) } else { room };
+        let mut lines = each!(self, popup => popup.lines(width, rows, theme));
         lines.truncate(room);
         lines
     }

@@ -19,8 +19,10 @@ const ANSWER_TIME: Duration = Duration::from_millis(40);
 
 /// Bracketed paste and focus reports on.
 const ENTER: &str = "\x1b[?2004h\x1b[?1004h";
-/// Both off, line wrap on, synchronized update off, colors off, cursor on.
-const LEAVE: &str = "\x1b[?2004l\x1b[?1004l\x1b[?7h\x1b[?2026l\x1b[0m\x1b[?25h";
+/// Buttons, wheel and drags, in xterm's SGR form.
+const MOUSE_ON: &str = "\x1b[?1002h\x1b[?1006h";
+/// All of it off, line wrap on, synchronized update off, colors off, cursor on.
+const LEAVE: &str = "\x1b[?2004l\x1b[?1004l\x1b[?1002l\x1b[?1006l\x1b[?7h\x1b[?2026l\x1b[0m\x1b[?25h";
 /// Kitty's key protocol: only "disambiguate escape codes", for Shift+Enter.
 const KEYS_ON: &str = "\x1b[>1u";
 const KEYS_OFF: &str = "\x1b[<1u";
@@ -30,6 +32,7 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 static GIVEN_BACK: Notify = Notify::const_new();
 static ALTERNATE: AtomicBool = AtomicBool::new(false);
 static KEYS: AtomicBool = AtomicBool::new(false);
+static MOUSE: AtomicBool = AtomicBool::new(false);
 
 pub fn usable() -> Result<(), &'static str> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
@@ -63,13 +66,14 @@ pub struct TerminalReply {
 }
 
 /// Takes over the terminal. Must run before keys are read by anything else.
-pub fn enter() -> io::Result<TerminalReply> {
+pub fn enter(mouse: bool) -> io::Result<TerminalReply> {
+    MOUSE.store(mouse, Ordering::SeqCst);
     terminal::enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
     restore_on_panic();
     let asks = background::may_ask(|name| std::env::var(name).ok());
     let question = if asks { background::QUESTION } else { "" };
-    write_now(&format!("{ENTER}{}{question}\x1b[?u\x1b[6n", title(attention::KEEP_TITLE)))?;
+    write_now(&format!("{ENTER}{}{}{question}\x1b[?u\x1b[6n", mouse_on(), title(attention::KEEP_TITLE)))?;
     let mut greeting = parse_greeting(&read_answer());
     greeting.asked = asks && greeting.background.is_none();
     if greeting.keys {
@@ -83,7 +87,7 @@ pub fn enter_again() -> io::Result<()> {
     terminal::enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
     let keys = if KEYS.load(Ordering::SeqCst) { KEYS_ON } else { "" };
-    write_now(&format!("{ENTER}{}{keys}", title(attention::KEEP_TITLE)))
+    write_now(&format!("{ENTER}{}{}{keys}", mouse_on(), title(attention::KEEP_TITLE)))
 }
 
 /// Makes the system report pending input again. crossterm waits for input and resizes together and loses the
@@ -115,6 +119,10 @@ pub fn leave() {
         let _ = write_now(&format!("{screen}{keys}{}{LEAVE}", title(attention::RESTORE_TITLE)));
         let _ = terminal::disable_raw_mode();
     }
+}
+
+fn mouse_on() -> &'static str {
+    if MOUSE.load(Ordering::SeqCst) { MOUSE_ON } else { "" }
 }
 
 fn title(sequence: &'static str) -> &'static str {

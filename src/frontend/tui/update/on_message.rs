@@ -1,6 +1,6 @@
 //! The reducer: a message in, changed state and commands out. No I/O, no waiting.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent, MouseEventKind};
 
 use super::composer_keys::{self, Taken};
 use super::on_popup::{popup_key, question_key, take_reply};
@@ -15,6 +15,8 @@ use crate::tui::terminal::key_table::{Action, EditCommand, Place};
 use crate::tui::terminal::{key_name, keymap};
 use base::protocol::op::{Control, Undo};
 use base::text;
+
+const WHEEL_ROWS: usize = 3;
 
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
     if matches!(msg, Msg::Key(_) | Msg::Paste(_)) {
@@ -31,6 +33,7 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::ShellWords { before, words } => complete::shell_words(app, &before, words),
         Msg::Picture(Ok(path)) => paste(app, &format!("{} ", complete::mention(&path))),
         Msg::Picture(Err(why)) => app.hint = Some(why),
+        Msg::Mouse(mouse) => on_mouse(app, mouse),
         Msg::Focus(focused) => app.focused = Some(focused),
         Msg::Resize(columns, rows) => app.size = (columns, rows),
         Msg::Event(event) => {
@@ -43,6 +46,25 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
     }
     viewing::arrange(app);
     app.take_commands()
+}
+
+/// The wheel scrolls what is open, or opens the session. Dragging over its rows copies them.
+fn on_mouse(app: &mut App, mouse: MouseEvent) {
+    let step = match mouse.kind {
+        MouseEventKind::ScrollUp => KeyCode::Up,
+        MouseEventKind::ScrollDown => KeyCode::Down,
+        MouseEventKind::Down(_) => return app.pressed = Some(mouse.row),
+        MouseEventKind::Up(_) => {
+            let rows = app.pressed.take().map(|row| (row.min(mouse.row), row.max(mouse.row)));
+            return viewing::copy_rows(app, rows.filter(|(first, last)| first < last));
+        }
+        _ => return,
+    };
+    if app.shown_popup().is_some() {
+        (0..WHEEL_ROWS).for_each(|_| popup_key(app, KeyEvent::new(step, KeyModifiers::NONE)));
+    } else if step == KeyCode::Up {
+        viewing::open_pager(app, PagerKind::Transcript);
+    }
 }
 
 fn tick(app: &mut App) {

@@ -69,6 +69,14 @@ pub fn copy(app: &mut App, text: String) {
     }
 }
 
+/// Rows of the screen, from 0, as far as an open pager fills them.
+pub fn copy_rows(app: &mut App, rows: Option<(u16, u16)>) {
+    if let (Some((first, last)), Some(Popup::Pager(pager))) = (rows, &app.popup) {
+        let text = pager.rows_text(usize::from(first), usize::from(last));
+        copy(app, text);
+    }
+}
+
 pub fn choose_theme(app: &mut App, name: ThemeName, keep: bool) {
     app.set_look(Look { name, ..app.look });
     if keep {
