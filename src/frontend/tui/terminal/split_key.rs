@@ -106,7 +106,7 @@ mod tests {
         vec![Event::Key(KeyEvent::new(code, modifiers))]
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn parts_are_joined() {
         let (none, ctrl) = (KeyModifiers::NONE, KeyModifiers::CONTROL);
         assert_eq!(joined("").await, key(KeyCode::Esc, none));
