@@ -346,7 +346,7 @@ mod tests {
             ("{}", "$ has no files"),
             (r#"{"files": []}"#, "at least 1"),
             (r#"{"files": ["A"]}"#, "$.files[0] does not match"),
-            (r#"{"files": ["a.rs"], "x": 1}"#, "$.x may not be there"),
+            (r#"{"files": ["a.rs"], "x": 1}"#, "$.x is not allowed"),
             (r#"{"files": ["a.rs"], "level": "mid"}"#, "$.level must be one of"),
             (r#"{"files": ["a.rs"], "n": 1.5}"#, "$.n must be integer"),
             (r#"{"files": ["a.rs"], "n": -1}"#, "out of its range"),
