@@ -30,7 +30,7 @@ use super::turn::input::prompt_expansion::PromptExpander;
 use super::turn::limits::TurnLimits;
 use super::window::context_window::ContextWindow;
 use super::window::fixed_prompt::{FixedPrompt, PromptReader};
-use base::config::load::Loaded;
+use base::config::files::load::Loaded;
 use base::config::settings::{Permission, TINY_WINDOW_TOKENS};
 use base::config::trusted::held_back::HeldBack;
 use base::deadline::Deadline;

@@ -9,7 +9,7 @@ use super::session::prompts::Prompts;
 use super::session::recall::LogOriginals;
 use super::session::review::Reviewer;
 use base::config::error::{ConfigError, bad};
-use base::config::load::Loaded;
+use base::config::files::load::Loaded;
 use base::config::settings::{ContextSettings, Origin};
 use base::protocol::notice as texts;
 use provider::switch::SwitchableProvider;

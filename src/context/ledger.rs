@@ -7,7 +7,7 @@ use crate::rules::project_rules;
 use crate::session::record::FormName;
 use crate::tokens::calibration::Calibration;
 use base::clock;
-use base::config::models;
+use base::config::provider::models;
 use base::config::settings::ContextSettings;
 use base::model::item::{Item, ItemId};
 use base::model::observation::Observation;

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::login;
 use crate::wire::http;
-use base::config::vendors::Vendor;
+use base::config::provider::vendors::Vendor;
 use base::secret::Secret;
 
 const PATIENCE: Duration = Duration::from_secs(30);

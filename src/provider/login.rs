@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use crate::anthropic::provider as anthropic;
 use crate::wire::http;
-use base::config::provider_section;
-use base::config::raw::Raw;
-use base::config::saved_keys::{self, FILE_NAME};
+use base::config::files::raw::Raw;
+use base::config::provider::provider_section;
+use base::config::provider::saved_keys::{self, FILE_NAME};
+use base::config::provider::vendors::{VENDORS, Vendor};
 use base::config::settings::{ProviderKind, ProviderSettings};
-use base::config::vendors::{VENDORS, Vendor};
 use base::model::provider::ProviderError;
 use base::secret::{self, Secret};
 

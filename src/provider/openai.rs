@@ -13,7 +13,7 @@ use crate::wire::address::{self, Host};
 use crate::wire::http;
 use crate::wire::per_model::PerModel;
 use crate::wire::retry::RetryPolicy;
-use base::config::models::{self, Api};
+use base::config::provider::models::{self, Api};
 use base::config::settings::ProviderSettings;
 use base::model::provider::{Provider, ProviderError, ReplyStream};
 use base::model::request::Request;

@@ -12,7 +12,7 @@ use crate::anthropic::provider::Anthropic;
 use crate::chat::provider::Chat;
 use crate::responses::provider::Responses;
 use crate::wire::retry::RetryPolicy;
-use base::config::load::Loaded;
+use base::config::files::load::Loaded;
 use base::config::settings::{ProviderKind, ProviderSettings};
 use base::model::provider::{Provider, ProviderError, ReplyStream};
 use base::model::request::Request;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use base::config::image_tokens::image_tokens;
-use base::config::models;
+use base::config::provider::image_tokens::image_tokens;
+use base::config::provider::models;
 use base::format::picture::{self, Picture, PictureError};
 use base::model::item::Image;
 

@@ -14,7 +14,7 @@ import tempfile
 import tomllib
 import zipfile
 
-TABLE = pathlib.Path(__file__).parents[2] / "src/base/config/models.toml"
+TABLE = pathlib.Path(__file__).parents[2] / "src/base/config/provider/models.toml"
 LIST = "litellm/model_prices_and_context_window_backup.json"
 VENDORS = ["openai", "anthropic", "gemini", "deepseek", "moonshot", "zai", "dashscope", "xai", "minimax", "mistral", "meta_llama"]
 # A window or reply that is a little smaller than the vendor's is safe.

@@ -598,11 +598,7 @@ fn the_program_runs_the_checks_and_a_failed_one_is_no_pass() {
     let place = calculator();
     let output = run(&place, &server, &["subtract nothing"]);
     assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
-    assert!(
-        stdout(&output).contains(&format!("Not passed: `{check}` fails")),
-        "{}",
-        stdout(&output)
-    );
+    assert!(stdout(&output).contains(&format!("Not passed: `{check}` fails")), "{}", stdout(&output));
 }
 
 #[test]

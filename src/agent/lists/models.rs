@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::control::Events;
 use base::config::error::ConfigError;
-use base::config::load::Loaded;
-use base::config::models;
-use base::config::saved_keys::SavedKeys;
-use base::config::vendors::Vendor;
+use base::config::files::load::Loaded;
+use base::config::provider::models;
+use base::config::provider::saved_keys::SavedKeys;
+use base::config::provider::vendors::Vendor;
 use base::protocol::event::Event;
 use base::protocol::lists::ModelRow;
 use base::search::fuzzy;

@@ -8,7 +8,7 @@ use futures_util::stream;
 use parking_lot::Mutex;
 
 use base::clock;
-use base::config::models::{self, ModelFacts};
+use base::config::provider::models::{self, ModelFacts};
 use base::model::provider::{Provider, ProviderError, ReplyStream};
 use base::model::request::Request;
 use base::model::stream::StreamEvent;

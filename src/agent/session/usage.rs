@@ -1,7 +1,7 @@
 //! A session's usage: totals, price, and the last reported size.
 
 use base::clock;
-use base::config::models;
+use base::config::provider::models;
 use base::model::usage::Usage;
 use base::protocol::event::WindowState;
 use context::session::record::RequestRecord;

@@ -15,7 +15,7 @@ use crate::turn::input::message::TurnInput;
 use crate::turn::limits::TurnLimits;
 use crate::window::context_window::ContextWindow;
 use crate::window::fixed_prompt::{FixedPrompt, PromptReader};
-use base::config::load::Loaded;
+use base::config::files::load::Loaded;
 use base::config::mode::Mode;
 use base::config::settings::{ContextSettings, TINY_WINDOW_TOKENS, WorkSettings};
 use base::config::trusted::held_back::HeldBack;

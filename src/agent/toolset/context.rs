@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::session::recall::LogOriginals;
-use base::config::load::Loaded;
+use base::config::files::load::Loaded;
 use base::protocol::host::HostProgram;
 use evidence::retriever::ContextRetriever;
 use guard::policy::flag_rules::FlagRules;

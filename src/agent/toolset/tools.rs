@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::context::{self as own, ToolParts, ToolSetup};
 use crate::calls::dispatcher::Dispatcher;
 use crate::calls::policy_engine::PolicyEngine;
-use base::config::load::Loaded;
+use base::config::files::load::Loaded;
 use base::model::call::ToolSpec;
 use base::protocol::claude_tools;
 use context::session::list;

@@ -11,7 +11,7 @@ use super::lists::{ModelRow, NoteRow, PreviewMessage, RuleRow};
 use super::review::{Changes, ReviewOutcome};
 use super::rewind::{RewindDone, RewindPoint, RewindPreview};
 use crate::config::mode::Mode;
-use crate::config::saved_keys::VendorKey;
+use crate::config::provider::saved_keys::VendorKey;
 use crate::config::settings::Permission;
 use crate::model::item::{Item, ItemId, ReminderTopic, ToolResult};
 use crate::model::usage::Usage;

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::args::ModelArgs;
 use crate::cli::report::{self, Failure};
-use base::config::load::Loaded;
+use base::config::files::load::Loaded;
 use base::config::paths::Paths;
+use base::config::provider::vendors::VENDORS;
 use base::config::trusted::active;
 use base::config::trusted::held_back::HeldBack;
 use base::config::trusted::own_files::OwnFiles;
 use base::config::trusted::project_file;
 use base::config::trusted::trust::{Definition, Trust};
-use base::config::vendors::VENDORS;
 use base::text::{elide, plural};
 use base::{file, sanitize};
 use context::session::log::{self, LogError, SessionLog};

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::cli::args::ModelArgs;
 use crate::cli::report::Failure;
 use agent::assemble::RunLimits;
-use base::config::load::Loaded;
+use base::config::files::load::Loaded;
 use base::config::permission_rules::{PermissionLists, RuleSource};
 use base::protocol::claude_tools;
 use base::protocol::notice;

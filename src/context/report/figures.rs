@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use base::config::models;
+use base::config::provider::models;
 use base::model::usage::Usage;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::tui::msg::Msg;
 use crate::tui::popup::completion::shell_words::last_word;
-use base::config::remember;
+use base::config::files::remember;
 use base::config::theme::ThemeName;
 use base::folder::atomic_write::{self, Expect};
 use base::process::{editor, timeout};

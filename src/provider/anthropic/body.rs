@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::call_ids;
-use base::config::models::{self, ModelFacts, Thinking};
+use base::config::provider::models::{self, ModelFacts, Thinking};
 use base::model::call::ToolCall;
 use base::model::request::{Message, Params, Request, reminder};
 

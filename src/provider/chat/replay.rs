@@ -12,7 +12,7 @@
 
 use serde_json::{Value, json};
 
-use base::config::models::{self, Replay};
+use base::config::provider::models::{self, Replay};
 use base::model::item::Reasoning;
 use base::model::provider::ProviderError;
 

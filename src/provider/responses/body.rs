@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::call_ids;
 use crate::wire::address::Host;
 use crate::wire::decoder::decimal;
-use base::config::models::{self, Api};
+use base::config::provider::models::{self, Api};
 use base::config::settings::Binding;
 use base::model::call::ToolCall;
 use base::model::fingerprint::Fingerprint;

@@ -14,7 +14,7 @@ use crate::learned::known_servers::{KnownServers, KnownWindow, ModelKey, ServerR
 use crate::wire::address::Host;
 use crate::wire::http;
 use base::clock;
-use base::config::models;
+use base::config::provider::models;
 use base::config::settings::{MIN_WINDOW_TOKENS, Origin, ProviderKind, ProviderSettings};
 use base::model::provider::{Provider, ProviderError, ReplyStream};
 use base::model::request::Request;

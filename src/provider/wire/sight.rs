@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::per_model::PerModel;
-use base::config::models;
+use base::config::provider::models;
 use base::model::provider::ProviderError;
 use base::model::request::{Message, Request};
 

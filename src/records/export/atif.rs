@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use base::clock;
-use base::config::models;
+use base::config::provider::models;
 use base::model::call::ToolSpec;
 use base::model::item::{Item, ItemId, ToolResult};
 use base::model::usage::Usage;

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::calls::{CallTranslator, OurCall};
 use super::transcript::{RecordedImage, RecordedReply, RecordedResult, ReplyBlock, Step, Transcript};
-use base::config::image_tokens::image_tokens;
+use base::config::provider::image_tokens::image_tokens;
 use base::format::picture;
 use base::model::call::ToolCall;
 use base::model::envelope::{Envelope, EnvelopeError, ErrorCode, Status};

@@ -11,7 +11,7 @@ use super::policy::ALL;
 use super::recording::events;
 use super::simulate::{self, ReplayOptions};
 use base::clock;
-use base::config::models::{self, ModelFacts};
+use base::config::provider::models::{self, ModelFacts};
 use base::config::settings::{ContextSettings, Origin};
 use base::model::usage::Usage;
 use context::session::record::{Record, RequestRecord};

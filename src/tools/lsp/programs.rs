@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use base::config::files::load::Loaded;
 use base::config::language_servers::{self, LanguageServer};
-use base::config::load::Loaded;
 use base::programs::is_executable;
 use base::search::walk::{self, Walk};
 use base::text::plural;

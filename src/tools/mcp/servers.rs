@@ -15,7 +15,7 @@ use super::client::connector::{Place, connect};
 use super::client::error::McpError;
 use super::config::entry;
 use super::config::server::{Server, Transport};
-use base::config::load::Loaded;
+use base::config::files::load::Loaded;
 use base::config::trusted::agent_files::AgentFile;
 
 /// Sign-in attempts per use: a server that refuses every token must not ask forever.

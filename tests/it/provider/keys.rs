@@ -1,8 +1,8 @@
 //! Keys where people keep them: other vendors' variables, and a command that prints the key.
 
-use base::config::load::{self, Sources};
+use base::config::files::load::{self, Sources};
+use base::config::files::raw::Raw;
 use base::config::paths::Paths;
-use base::config::raw::Raw;
 use base::config::settings::Permission;
 use base::model::stream::StreamEvent;
 use futures_util::StreamExt;

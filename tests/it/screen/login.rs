@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Write};
 use std::net::TcpStream;
 use std::process::Stdio;
 
-use base::config::saved_keys::{KeyState, VendorKey};
+use base::config::provider::saved_keys::{KeyState, VendorKey};
 use base::protocol::event::{Event, NO_PROVIDER, SessionInfo};
 use base::protocol::op::{Idle, Op, Quick};
 use base::secret::Secret;

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent::assemble::{self, Handle, RunLimits, Setup};
-use base::config::load::{self, Loaded, Sources};
+use base::config::files::load::{self, Loaded, Sources};
+use base::config::files::raw::Raw;
 use base::config::paths::Paths;
-use base::config::raw::Raw;
 use base::config::settings::Permission;
 use base::model::provider::Provider;
 use base::protocol::event::{Event, TurnEnd};

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use base::config::load::{self, Sources};
+use base::config::files::load::{self, Sources};
+use base::config::files::raw::Raw;
 use base::config::paths::Paths;
-use base::config::raw::Raw;
 use base::config::settings::Permission;
 use base::model::provider::ProviderError;
 use context::session::log::LogError;

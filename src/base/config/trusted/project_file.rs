@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::trust::{Definition, Trust};
 use crate::config::error::ConfigError;
+use crate::config::files::raw::{ProjectConfig, Raw};
+use crate::config::files::source;
 use crate::config::paths::{self, Paths};
-use crate::config::raw::{ProjectConfig, Raw};
-use crate::config::source;
 use crate::path::{self, leads_out};
 
 /// What the file sets, with notices for the user.

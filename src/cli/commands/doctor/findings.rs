@@ -2,9 +2,9 @@
 
 use crate::cli::setup::open::OpenedProject;
 use agent::lists::status;
+use base::config::files::source::SettingSource;
 use base::config::paths;
 use base::config::permission_rules::RuleSource;
-use base::config::source::SettingSource;
 use base::config::trusted::plugin;
 use base::process::quiet;
 use base::text::elide;

@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use tokio::time::timeout_at;
 
 use super::findings::Findings;
-use base::config::models;
+use base::config::provider::models;
 use base::config::settings::{ProviderKind, ProviderSettings};
 use base::model::provider::ProviderError;
 use base::model::request::{Message, Params, Request};

@@ -7,7 +7,7 @@ use rustix::termios::{self, LocalModes, OptionalActions};
 use crate::cli::commands::mcp::open::show_page;
 use crate::cli::report::{self, Failure, FailureKind};
 use base::config::paths::Paths;
-use base::config::saved_keys::{KeyState, SavedKeys};
+use base::config::provider::saved_keys::{KeyState, SavedKeys};
 use base::protocol::notice;
 use base::secret::Secret;
 use provider::key_request::KeyRequest;

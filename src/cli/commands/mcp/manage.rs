@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::open::{self, no_server};
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, OrFail};
-use base::config::load;
+use base::config::files::load;
 use base::text::plural;
 use tools::mcp::config::entry::Entry;
 use tools::mcp::config::import;

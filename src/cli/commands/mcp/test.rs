@@ -12,7 +12,7 @@ use super::manage::{TestArgs, oauth};
 use super::open::{self, OpenedServers};
 use crate::cli::args::SharedArgs;
 use crate::cli::report::{self, Failure, OrFail};
-use base::config::load;
+use base::config::files::load;
 use base::protocol::approval::AskedQuestion;
 use base::sanitize::clean;
 use tools::mcp::client::error::McpError;

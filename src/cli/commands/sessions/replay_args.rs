@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::args::{BINDINGS, choice};
-use base::config::models::DEFAULT_WINDOW;
+use base::config::provider::models::DEFAULT_WINDOW;
 use base::config::settings::{Binding, Profile};
 use context::compaction::thresholds::Thresholds;
 

@@ -5,7 +5,7 @@ use crate::tui::popup::list::PickList;
 use crate::tui::popup::open::Popup;
 use crate::tui::popup::pickers::keys::KeyPicker;
 use crate::tui::popup::pickers::settings::{self, EffortRow};
-use base::config::models::efforts;
+use base::config::provider::models::efforts;
 use base::protocol::op::{Idle, Quick};
 
 pub const NO_MODEL: &str = "No model yet: /login saves an API key.";

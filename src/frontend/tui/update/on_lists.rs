@@ -9,7 +9,7 @@ use crate::tui::popup::pickers::pages::NotePicker;
 use crate::tui::popup::pickers::sessions::SessionPicker;
 use crate::tui::popup::pickers::settings;
 use crate::tui::popup::rewind::RewindPicker;
-use base::config::models::efforts;
+use base::config::provider::models::efforts;
 use base::protocol::event::{Event, SessionRow};
 use base::protocol::goal::GoalState;
 use base::protocol::op::Idle;

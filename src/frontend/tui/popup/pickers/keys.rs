@@ -8,7 +8,7 @@ use crate::tui::popup::list::{self, PickList, PickRow, PopupAction};
 use crate::tui::render::theme::Theme;
 use crate::tui::render::wrap;
 use crate::tui::terminal::key_table::ListMove;
-use base::config::saved_keys::{KeyState, VendorKey};
+use base::config::provider::saved_keys::{KeyState, VendorKey};
 use base::protocol::notice;
 use base::protocol::op::{Op, Quick};
 use base::secret::Secret;

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::error::{ConfigError, bad};
 use super::raw::Raw;
-use super::settings::Permission;
-use super::vendors::VENDORS;
+use crate::config::error::{ConfigError, bad};
+use crate::config::provider::vendors::VENDORS;
+use crate::config::settings::Permission;
 use crate::search::fuzzy;
 use crate::text::one_line;
 

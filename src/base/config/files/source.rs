@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::error::{ConfigError, bad};
-use super::keys::{self, KeyBinding};
 use super::raw::Raw;
+use crate::config::error::{ConfigError, bad};
+use crate::config::keys::{self, KeyBinding};
 use crate::file::{self, FileError};
 use crate::text::one_line;
 

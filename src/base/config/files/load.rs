@@ -8,25 +8,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::admin::AdminFiles;
-use super::error::{ConfigError, bad};
-use super::language_servers::ServersSetting;
-use super::models;
-use super::paths::Paths;
-use super::permission_rules::{self, PermissionLists, RuleSource};
-use super::provider_section;
 use super::raw::Raw;
-use super::settings::{
+use super::source::{self, SettingSource};
+use crate::config::error::{ConfigError, bad};
+use crate::config::language_servers::ServersSetting;
+use crate::config::paths::Paths;
+use crate::config::permission_rules::{self, PermissionLists, RuleSource};
+use crate::config::provider::models;
+use crate::config::provider::provider_section;
+use crate::config::provider::vendors::{VENDORS, Var, Vendor};
+use crate::config::settings::{
     ContextSettings, MAX_WINDOW_TOKENS, MIN_WINDOW_TOKENS, NoteLimits, Origin, Permission, ProviderKind,
     ProviderSettings, ScreenSettings, WebSearchSetting, WebSettings, WorkSettings,
 };
-use super::source::{self, SettingSource};
-use super::trusted::active::{self, Places};
-use super::trusted::own_files::OwnFiles;
-use super::trusted::project_file;
-use super::vendors::{VENDORS, Var, Vendor};
+use crate::config::trusted::active::{self, Places};
+use crate::config::trusted::own_files::OwnFiles;
+use crate::config::trusted::project_file;
 use crate::secret::Secret;
 
-const DEFAULTS: &str = include_str!("../../../config.toml");
+const DEFAULTS: &str = include_str!("../../../../config.toml");
 
 #[derive(Clone, Debug)]
 pub struct Loaded {

@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::error::{ConfigError, bad};
-use super::raw::Raw;
-use super::settings::{ProviderKind, ProviderSettings};
 use super::vendors::{BEARER_KEY, VENDORS, Var, Vendor};
+use crate::config::error::{ConfigError, bad};
+use crate::config::files::raw::Raw;
+use crate::config::settings::{ProviderKind, ProviderSettings};
 use crate::secret::{self, Secret};
 
 struct Choice {

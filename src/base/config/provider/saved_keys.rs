@@ -7,8 +7,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::error::{ConfigError, bad};
 use super::vendors::{VENDORS, Vendor};
+use crate::config::error::{ConfigError, bad};
 use crate::file::{self, FileError};
 use crate::folder::update::update;
 use crate::secret::Secret;

@@ -9,7 +9,7 @@ use jiff::{Timestamp, Zoned};
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::settings::{Binding, ContextSettings};
+use crate::config::settings::{Binding, ContextSettings};
 use crate::model::usage::Usage;
 
 /// Assumed if nothing is known, in tokens.
@@ -366,7 +366,7 @@ fn is_same(known: &str, name: &str) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::config::vendors::VENDORS;
+    use crate::config::provider::vendors::VENDORS;
 
     fn input_price(model: &str) -> Option<f64> {
         facts(model).and_then(|facts| facts.price).map(|price| price.input)

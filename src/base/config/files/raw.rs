@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::language_servers::ServersSetting;
-use super::mode::Mode;
-use super::permission_rules::PermissionLists;
-use super::settings::{Notify, Permission, Profile, ProviderKind, ToolCalls, WebSearchSetting};
-use super::theme::ThemeName;
+use crate::config::language_servers::ServersSetting;
+use crate::config::mode::Mode;
+use crate::config::permission_rules::PermissionLists;
+use crate::config::settings::{Notify, Permission, Profile, ProviderKind, ToolCalls, WebSearchSetting};
+use crate::config::theme::ThemeName;
 use crate::sanitize;
 use crate::text::one_line;
 
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn shipped_config_and_unknown_keys() {
-        Raw::parse(include_str!("../../../config.toml")).unwrap();
+        Raw::parse(include_str!("../../../../config.toml")).unwrap();
         let error = Raw::parse("max_stepz = 3").unwrap_err();
         assert!(error.contains("max_stepz"), "{error}");
     }
