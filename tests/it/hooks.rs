@@ -378,8 +378,8 @@ fn hooks_hear_of_every_file_of_a_patch() {
         done(),
     ];
     let (requests, said) = run(&place, replies, &[]);
-    assert!(requests[3].contains("refused this call: not this file"), "{} {said}", requests[3]);
-    assert!(requests[4].contains("refused this call: not this file"), "{}", requests[4]);
+    assert!(requests[3].contains("denied this call: not this file"), "{} {said}", requests[3]);
+    assert!(requests[4].contains("denied this call: not this file"), "{}", requests[4]);
     assert_eq!((place.text("a.txt"), place.text("secret.txt")), ("y\n".into(), "b\n".into()));
     let files: Vec<Value> =
         told(&place, "told.jsonl").iter().map(|one| one["tool_input"]["file_path"].clone()).collect();

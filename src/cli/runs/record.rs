@@ -110,16 +110,10 @@ fn place() -> String {
 pub struct HeldRun(File);
 
 impl HeldRun {
-    /// A run that can't be recorded is no reason not to work.
+    /// None where it can't be recorded: `ps` doesn't show it then, and the session says what is wrong with the disk.
     pub fn begin(project_state: &Path, record: &RunRecord) -> Option<Self> {
         forget(project_state);
-        let begun = create(&path_of(project_state, &record.id), record);
-        let say = |error: &io::Error| {
-            crate::cli::report::note(&format!(
-                "`mycode ps` can't show this run, as its record can't be written: {error}"
-            ));
-        };
-        begun.inspect_err(say).ok()
+        create(&path_of(project_state, &record.id), record).ok()
     }
 
     pub fn end(mut self, result: &Result<u8, Failure>) {

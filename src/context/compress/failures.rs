@@ -63,7 +63,7 @@ fn failures(lines: &[&str]) -> Vec<Failure> {
             false => !line.starts_with([' ', '\t']),
         };
         let body = if has_heading { at + 1 } else { at };
-        let next = lines[at + 1..].iter().position(|line| ends(line)).map_or(lines.len(), |n| at + 1 + n);
+        let next = lines[at + 1..].iter().position(ends).map_or(lines.len(), |n| at + 1 + n);
         // A traceback ends with the error.
         let end = if has_heading { next } else { (next + 1).min(lines.len()) };
         if end - body >= LEAST_LINES {
