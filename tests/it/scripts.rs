@@ -380,3 +380,20 @@ fn claude_options_are_ours_or_say_what_is() {
         assert!(code == Some(2) && err.contains(said), "{args:?}: {code:?} {out}\n{err}");
     }
 }
+
+/// A script finds us where it looks for the other agent.
+#[test]
+fn under_another_programs_name_the_sandbox_works_too() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = Workplace::new();
+    let mut codes = Vec::new();
+    for name in ["mycode", "claude", "codex"] {
+        std::fs::hard_link(env!("CARGO_BIN_EXE_mycode"), folder.path().join(name)).unwrap();
+        let ours = place.command(&["sandbox", "--", "true"]);
+        let mut other = std::process::Command::new(folder.path().join(name));
+        other.args(ours.get_args()).current_dir(place.project()).env_clear();
+        other.envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        codes.push(other.output().unwrap().status.code());
+    }
+    assert!(codes.iter().all(|code| *code == codes[0]), "{codes:?}");
+}

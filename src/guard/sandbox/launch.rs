@@ -31,10 +31,8 @@ pub fn helper() -> io::Result<PathBuf> {
         return Ok(path.clone());
     }
     let current = std::env::current_exe()?;
-    // A test binary would run its tests instead.
-    let is_ours = current.file_name().is_some_and(|name| name.to_string_lossy().starts_with("mycode"))
-        && !current.to_string_lossy().contains("/deps/");
-    if !is_ours {
+    // A test binary would run its tests instead. Any other name is ours: scripts may call us `claude`.
+    if current.to_string_lossy().contains("/deps/") {
         return Err(io::Error::other(
             "mycode could not find its own program file to start the sandbox helper",
         ));

@@ -10,24 +10,26 @@ const LONG_CHARS: usize = 8;
 
 /// Our tool that a name means, among `known`; `None` if it could be several or none.
 pub fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let name = bare(name);
-    let wanted = plain(name);
-    let ours = |wanted: &str| known.iter().copied().find(|ours| plain(ours) == wanted);
-    if let Some(found) = known.iter().copied().find(|ours| *ours == name).or_else(|| ours(&wanted)) {
-        return Some(found);
-    }
-    let foreign = |is_it: &dyn Fn(&str) -> bool| {
-        let rows =
-            TABLE.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(": "));
-        let mut tools = rows.filter(|(_, names)| names.split(' ').any(is_it)).map(|(tool, _)| tool);
-        let tool = tools.next().filter(|_| tools.next().is_none())?;
-        known.iter().copied().find(|ours| *ours == tool)
-    };
+    let wanted = plain(bare(name));
     let near =
         |other: &str| other.len() >= LONG_CHARS && strsim::damerau_levenshtein(&plain(other), &wanted) == 1;
-    foreign(&|other| plain(other) == wanted)
-        .or_else(|| slip(&wanted, known.iter().copied()))
-        .or_else(|| foreign(&near))
+    named(name, known).or_else(|| slip(&wanted, known.iter().copied())).or_else(|| foreign(known, near))
+}
+
+/// Our tool of this name, or of this name in another agent; a slip isn't guessed.
+pub fn named<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let (name, wanted) = (bare(name), plain(bare(name)));
+    let ours = known.iter().copied();
+    let exact =
+        ours.clone().find(|ours| *ours == name).or_else(|| ours.clone().find(|ours| plain(ours) == wanted));
+    exact.or_else(|| foreign(known, |other| plain(other) == wanted))
+}
+
+fn foreign<'a>(known: &[&'a str], is_it: impl Fn(&str) -> bool) -> Option<&'a str> {
+    let rows = TABLE.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(": "));
+    let mut tools = rows.filter(|(_, names)| names.split(' ').any(&is_it)).map(|(tool, _)| tool);
+    let tool = tools.next().filter(|_| tools.next().is_none())?;
+    known.iter().copied().find(|ours| *ours == tool)
 }
 
 /// The only name that is one letter away.

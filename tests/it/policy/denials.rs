@@ -90,9 +90,16 @@ fn programs_and_servers() {
         assert!(seen.contains("the user denied it"), "{command}: {seen}");
     }
     assert!(!run(&place(), "full", "Bash(git push *)", "git -C . status").contains("forbade"));
-    let out = place().exec("http://127.0.0.1:9", &["--deny", "Frobnicate", "go"]);
-    assert_eq!(out.status.code(), Some(2), "{}", stderr(&out));
-    assert!(stderr(&out).contains("there is no such tool"));
+    // In a rule a slip isn't guessed, as it is in a call.
+    for name in ["Frobnicate", "Bsh", "Edti(src/**)"] {
+        let out = place().exec("http://127.0.0.1:9", &["--deny", name, "go"]);
+        assert_eq!(out.status.code(), Some(2), "{name}: {}", stderr(&out));
+        assert!(
+            stderr(&out).contains("--deny") && !stdout(&out).contains("done"),
+            "{name}: {}",
+            stderr(&out)
+        );
+    }
 }
 
 /// Hidden from a command, they must not look removed to git.
