@@ -67,6 +67,12 @@ pub fn find<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Result<&'a dyn Tool, 
     Err(unknown(name, &names))
 }
 
+/// Our name for a tool that a rule names, where a slip isn't guessed.
+pub fn named<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Option<&'a str> {
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name()).collect();
+    tool_names::named(name, &names)
+}
+
 /// The edit that a command is, if all it does is to apply a patch.
 pub fn patch_in(tool: &str, args: &Value, cwd: &Path) -> Option<(&'static str, Value)> {
     let command = args["command"].as_str().filter(|_| tool == Bash::NAME)?;

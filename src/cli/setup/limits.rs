@@ -15,7 +15,6 @@ use context::session::list;
 use guard::policy::denied_paths::DeniedPaths;
 use guard::policy::flag_rules::FlagRules;
 use guard::policy::tool_rule::ToolRule;
-use tools::arguments::tool_names;
 use tools::on_demand::more_tools;
 use tools::plan::skill;
 use tools::registry;
@@ -61,8 +60,7 @@ pub fn rules(args: &ModelArgs, loaded: &Loaded) -> Result<FlagRules, Failure> {
     }
     let mut tools = registry::builtin();
     tools.extend(registry::on_demand(true));
-    let names: Vec<&str> = tools.iter().map(|tool| tool.name()).collect();
-    let ours = |written: &str| tool_names::named(written, &names).unwrap_or(written).to_owned();
+    let ours = |written: &str| registry::named(&tools, written).unwrap_or(written).to_owned();
     let known: Vec<String> = tools.iter().flat_map(|tool| claude_tools::names(tool.name())).collect();
     let is_tool = |rule: &ToolRule| {
         rule.tool.contains('.')
