@@ -142,7 +142,7 @@ mod tests {
         for (content_type, bytes, says) in [
             ("application/pdf", &b"%PDF-1.7"[..], "a PDF"),
             ("application/zip", b"PK\x03\x04\0", "application/zip"),
-            ("", b"\x7fELF\0\0", "no text"),
+            ("", b"\x7fELF\0\0", "not text"),
         ] {
             let error = read(content_type, bytes).unwrap_err();
             assert!(error.contains(says), "{error}");
