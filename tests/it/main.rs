@@ -9,6 +9,7 @@ mod architecture;
 mod attempts;
 mod background;
 mod batches;
+mod build_checks;
 mod builds;
 mod context;
 mod edit;

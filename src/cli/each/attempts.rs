@@ -43,7 +43,7 @@ impl Attempt {
         (self.lines.0 + self.lines.1, self.files)
     }
 
-    fn told(&self) -> String {
+    fn summary(&self) -> String {
         let how = match self.exit_code {
             0 => "passes",
             4 => "got no answer from the model",
@@ -203,7 +203,7 @@ impl Attempts {
             }
             None => "No attempt passes its check, so all are kept.\n".to_owned(),
         };
-        self.tried.iter().for_each(|attempt| out.push_str(&format!("  {}\n", attempt.told())));
+        self.tried.iter().for_each(|attempt| out.push_str(&format!("  {}\n", attempt.summary())));
         let left = self.number - self.tried.len();
         if left > 0 {
             let why = match stop {

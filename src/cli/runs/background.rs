@@ -1,5 +1,5 @@
-//! `--bg`: the same command once more, as a process with a session of its own that outlives the terminal. It writes to a
-//! log; its record says when it has begun.
+//! `--bg`: starts the same command again, as a process with a session of its own that outlives the terminal. It writes to a
+//! log; once its record is there, it is running.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -29,7 +29,7 @@ pub struct BackgroundArgs {
     #[arg(long)]
     pub bg: bool,
 
-    /// Of a run that was started so
+    /// The id of a run that --bg started
     #[arg(long, hide = true, value_name = "ID")]
     pub run_id: Option<String>,
 }

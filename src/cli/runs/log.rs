@@ -1,4 +1,4 @@
-//! What a run in the background has said, and what it says from now on.
+//! The output of a run in the background, so far and as it comes.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -32,7 +32,7 @@ impl RunLog {
         Ok(Self { file, run, begun: Vec::new() })
     }
 
-    /// Leaves out all but the last lines.
+    /// Continues at the last `lines` lines.
     pub fn skip_to_last(&mut self, lines: usize) -> Result<(), Failure> {
         let size = self.file.seek(SeekFrom::End(0))?;
         let from = size.saturating_sub(PIECE);
@@ -47,16 +47,16 @@ impl RunLog {
         Ok(())
     }
 
-    /// Prints what is there.
+    /// Prints the output so far.
     pub fn print(&mut self) -> Result<(), Failure> {
         while self.more()? {}
         Ok(())
     }
 
-    /// Prints all that comes, until the run has ended.
+    /// Prints the output until the run ends.
     pub fn follow(&mut self) -> Result<Run, Failure> {
         loop {
-            // In this order: what it wrote before its end is there then.
+            // The state first, or output that is written just before the end would be lost.
             let now = record::read(self.run.path.clone()).unwrap_or_else(|| self.run.clone());
             self.print()?;
             if !now.running {
@@ -81,7 +81,7 @@ fn show(bytes: &[u8]) -> Result<(), Failure> {
     if bytes.is_empty() { Ok(()) } else { report::say(&String::from_utf8_lossy(bytes)) }
 }
 
-/// The last line that a run has said.
+/// The last line of a run's output.
 pub fn last_line(run: &Run) -> Option<String> {
     let tail = file::tail(&run.log(), LAST_BYTES).ok()?;
     let text = String::from_utf8_lossy(&tail);

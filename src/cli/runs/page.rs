@@ -1,6 +1,7 @@
-//! The page about one run for who wasn't there: what was asked, done and checked, what failed, what it cost, and what
-//! needs the user, with the commands for it.
+//! The page about one run for someone who wasn't there: what was asked, done and checked, what failed, what it cost, and
+//! what needs the user, with the commands for it.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -81,7 +82,7 @@ impl RunPage {
             _ => page.needs_you.push(state::how_to_continue(&page.run)),
         }
         if page.run.log().exists() {
-            page.look.push(format!("`mycode logs {}` is its output so far", page.run.record.id));
+            page.look.push(format!("`mycode logs {}` shows its output so far", page.run.record.id));
         }
         page
     }
@@ -98,7 +99,7 @@ impl RunPage {
         if self.run.record.tree.is_some() {
             self.of_branch(&id, &format!("mycode/each/exec/{id}"));
         }
-        self.look.push(format!("`mycode export {id}` is the whole session"));
+        self.look.push(format!("`mycode export {id}` shows the whole session"));
         if self.run.record.tree.is_none() {
             self.look.push(format!("`mycode rewind {id}` undoes it"));
         }
@@ -140,12 +141,13 @@ impl RunPage {
         let text = base::file::small_text(path, MAX_RESULTS).unwrap_or_default();
         let mut lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         // A task's last line counts.
-        let ids: Vec<String> = lines.iter().map(|line| line["id"].to_string()).collect();
+        let last: HashMap<String, usize> =
+            lines.iter().enumerate().map(|(at, line)| (line["id"].to_string(), at)).collect();
         let mut at = 0..;
-        lines.retain(|line| at.next().is_some_and(|at| !ids[at + 1..].contains(&line["id"].to_string())));
-        let of_sessions: Vec<(PathBuf, SessionFacts)> = state::logs(&self.run)
+        lines.retain(|line| last.get(&line["id"].to_string()).copied() == at.next());
+        let logs: HashMap<String, PathBuf> = state::logs(&self.run)
             .into_iter()
-            .map(|log| (log.clone(), SessionFacts::read(&log, 0)))
+            .filter_map(|log| Some((log.file_stem()?.to_str()?.to_owned(), log)))
             .collect();
         for line in &lines {
             let text = |name: &str| line[name].as_str().unwrap_or_default();
@@ -156,11 +158,8 @@ impl RunPage {
                 0 => self.done.push(format!("{id}: {said}")),
                 code => self.failed.push(format!("{id} ({code}): {said}")),
             }
-            let session = of_sessions
-                .iter()
-                .find(|(log, _)| log.file_stem().is_some_and(|stem| stem == text("session")));
-            let checks = session.map(|(_, facts)| facts.checks.as_slice()).unwrap_or_default();
-            self.checked.extend(checks.iter().map(|check| format!("{id}: {check}")));
+            let checks = logs.get(text("session")).map(|log| SessionFacts::read(log, 0).checks);
+            self.checked.extend(checks.into_iter().flatten().map(|check| format!("{id}: {check}")));
         }
         let shown = path.display().to_string();
         for line in &lines {
@@ -196,26 +195,26 @@ impl RunPage {
         out.push_str(&format!("- Asked: {}\n", on_one_line(&record.task)));
         out.push_str(&format!("- Folder: {}\n", on_one_line(&record.folder.display().to_string())));
         out.push_str(&format!(
-            "- Begun: {}, took {}\n{}",
+            "- Started: {}, took {}\n{}",
             clock::local(record.started_ms),
             render::duration(self.elapsed_ms),
             self.figures
         ));
         // A build's report tells what was done and checked.
-        let told = self.report.as_deref().map(|text| text.replace("\n## ", "\n### "));
-        if let Some((_, rest)) = told.as_deref().and_then(|text| text.split_once('\n')) {
+        let report = self.report.as_deref().map(|text| text.replace("\n## ", "\n### "));
+        if let Some((_, rest)) = report.as_deref().and_then(|text| text.split_once('\n')) {
             out.push_str(&format!("\n## Report\n\n{}\n", rest.trim()));
         }
-        let is_told = told.is_some();
+        let has_report = report.is_some();
         let sections = [
             ("Needs you", &self.needs_you, "nothing"),
             ("Failed", &self.failed, ""),
-            ("Checked", &self.checked, if is_told { "" } else { "nothing was checked" }),
+            ("Checked", &self.checked, if has_report { "" } else { "nothing was checked" }),
             ("Done", &self.done, ""),
             ("Look", &self.look, ""),
         ];
         for (name, lines, none) in sections {
-            if (lines.is_empty() && none.is_empty()) || (is_told && name == "Checked") {
+            if (lines.is_empty() && none.is_empty()) || (has_report && name == "Checked") {
                 continue;
             }
             out.push_str(&format!("\n## {name}\n\n"));

@@ -1,5 +1,5 @@
-//! One file per run in the project's state. It is locked while the run lasts, so that what a kill left never looks
-//! like a running one, and on any system.
+//! One file per run in the project's state. It is locked while the run lasts, so that a killed run never counts as running,
+//! on any system.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -65,7 +65,7 @@ impl RunRecord {
         }
     }
 
-    /// The process to signal; `None` if its number means something else here.
+    /// The process to signal; `None` if it runs on another machine or in another container.
     pub fn process(&self) -> Option<Pid> {
         Pid::from_raw(self.pid).filter(|_| self.place == place())
     }
@@ -77,7 +77,7 @@ pub struct RunEnd {
     pub exit_code: u8,
 }
 
-/// A run as its file tells it.
+/// What a run's file says.
 #[derive(Clone, Debug, Serialize)]
 pub struct Run {
     #[serde(flatten)]
@@ -99,14 +99,14 @@ impl Run {
     }
 }
 
-/// Of this machine, since it was started, and of the container: a process number from elsewhere names another process.
+/// Names this boot of the machine and the container: elsewhere, the same process number is another process.
 fn place() -> String {
     let boot = file::small_text(Path::new("/proc/sys/kernel/random/boot_id"), 64).unwrap_or_default();
     let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     format!("{} {}", boot.trim(), namespace.display())
 }
 
-/// The run of this process. Without a word about its end it counts as killed.
+/// The run of this process. If no end is recorded, it counts as killed.
 pub struct HeldRun(File);
 
 impl HeldRun {
@@ -145,14 +145,15 @@ pub fn path_of(project_state: &Path, id: &str) -> PathBuf {
     project_state.join("runs").join(format!("{id}.run"))
 }
 
-/// Newest first.
-pub fn of_project(project_state: &Path) -> Vec<Run> {
+fn files_of(project_state: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(project_state.join("runs")).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
-    let mut runs: Vec<Run> = paths
-        .filter(|path| path.extension().is_some_and(|ending| ending == "run"))
-        .filter_map(read)
-        .collect();
+    paths.filter(|path| path.extension().is_some_and(|ending| ending == "run")).collect()
+}
+
+/// Newest first.
+pub fn of_project(project_state: &Path) -> Vec<Run> {
+    let mut runs: Vec<Run> = files_of(project_state).into_iter().filter_map(read).collect();
     runs.sort_by_key(|run| std::cmp::Reverse(run.record.started_ms));
     runs
 }
@@ -192,8 +193,13 @@ pub fn read(path: PathBuf) -> Option<Run> {
     Some(Run { record, running: locked && end.is_none(), end, path })
 }
 
+/// Reads only the files that are too many: every run begins with this.
 fn forget(project_state: &Path) {
-    for run in of_project(project_state).iter().skip(KEPT).filter(|run| !run.running) {
+    let mut paths = files_of(project_state);
+    // Ids begin with the date.
+    paths.sort();
+    let surplus = paths.len().saturating_sub(KEPT);
+    for run in paths.into_iter().take(surplus).filter_map(read).filter(|run| !run.running) {
         let _ = fs::remove_file(run.log());
         let _ = fs::remove_file(&run.path);
     }

@@ -1,4 +1,4 @@
-//! How a run stands: its state in words, what it did and cost since its start, and how it goes on.
+//! A run's state in words, what it did and cost since its start, and how to continue it.
 
 use std::path::PathBuf;
 

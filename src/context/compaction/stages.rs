@@ -63,6 +63,9 @@ enum StageKind {
 
 use StageKind::Fold;
 
+/// Newest views stop leaving at this percentage of what must be reached.
+const VIEW_SHARE: u64 = 80;
+
 /// User text and the last steps stay unchanged.
 const GENTLE: &[StageKind] = &[Fold { keep_requests: 4 }, StageKind::Summarize, Fold { keep_requests: 2 }];
 
@@ -115,7 +118,7 @@ impl CompactionStages {
             Fold { keep_requests } => {
                 let goal = FoldGoal {
                     landing: target.landing,
-                    view_landing: target.landing.max(target.most * 8 / 10),
+                    view_landing: target.landing.max(target.most * VIEW_SHARE / 100),
                     keep_requests,
                     at_most: self.at_most,
                 };
