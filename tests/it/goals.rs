@@ -194,6 +194,7 @@ async fn the_goal_survives_a_summary() {
     agent.until(|event| matches!(event, Event::Window(_)).then_some(())).await;
     server.push(say("Still there."));
     agent.submit("go on");
+    agent.send(Idle::StopGoal);
     agent.end().await;
     let sent = server.requests().last().unwrap().body["messages"].to_string();
     assert!(sent.contains("Archived History Summary"), "{sent}");
